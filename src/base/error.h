@@ -1,0 +1,37 @@
+// Errors: `Error` when the user or the machine is wrong, `LAPTIME_CHECK` when we are.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace laptime {
+
+// What a user reads when input, machine or environment is wrong: what is wrong, where, and what to do about it.
+// Caught in `run_one` (one point of a sweep) and in `main` (exit code 2).
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message) : std::runtime_error(message) {}
+
+  // Error::format("unknown model '{}'; try: laptime list models", name)
+  template <class... Args>
+  static Error format(fmt::format_string<Args...> text, Args&&... args) {
+    return Error(fmt::format(text, std::forward<Args>(args)...));
+  }
+};
+
+// Prints where and what, then aborts. Never reachable from input.
+[[noreturn]] void abort_with(const char* file, int line, const char* condition, const std::string& values);
+
+}  // namespace laptime
+
+// LAPTIME_CHECK(condition, "format", values...): an invariant of our own; aborts with the values when it does not hold.
+#define LAPTIME_CHECK(condition, ...)                                                       \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]] {                                                        \
+      ::laptime::abort_with(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
+    }                                                                                       \
+  } while (false)

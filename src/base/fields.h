@@ -1,0 +1,58 @@
+// A struct states its fields once; printing, equality and hash follow from that statement.
+//
+//   struct Scale {
+//     double factor = 1;
+//     template <class Self, class Visit> static void visit_fields(Self& self, Visit&& visit) { visit("factor", self.factor); }
+//   };
+//   print_fields(Scale{2})  ->  "factor=2"
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+
+namespace laptime {
+
+// "name=value name=value", in the order of the statement.
+template <class T>
+std::string print_fields(const T& value) {
+  std::string text;
+  T::visit_fields(value, [&](const char* name, const auto& field) {
+    if (!text.empty()) text += ' ';
+    if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) {
+      text += fmt::format("{}={}", name, static_cast<int>(field));
+    } else {
+      text += fmt::format("{}={}", name, field);
+    }
+  });
+  return text;
+}
+
+// Mixes one hash into another (the finaliser of SplitMix64 over their sum).
+constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) {
+  uint64_t x = seed + 0x9E3779B97F4A7C15ULL + value;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31U);
+}
+
+template <class T>
+uint64_t hash_fields(const T& value) {
+  uint64_t hash = 0;
+  T::visit_fields(value, [&](const char*, const auto& field) {
+    using Field = std::decay_t<decltype(field)>;
+    if constexpr (requires { field.size(); field.begin(); }) {
+      for (const auto& element : field) hash = hash_combine(hash, std::hash<std::decay_t<decltype(element)>>{}(element));
+      hash = hash_combine(hash, field.size());
+    } else {
+      hash = hash_combine(hash, std::hash<Field>{}(field));
+    }
+  });
+  return hash;
+}
+
+}  // namespace laptime
