@@ -1,0 +1,15 @@
+# Kernel benchmarks: bench/*_bench.cpp -> bench_<name>, built only when asked for (`cmake --build --target benchmarks`).
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/*_bench.cpp)
+if(NOT bench_sources)
+  return()
+endif()
+
+find_package(benchmark REQUIRED)
+add_custom_target(benchmarks)
+foreach(source IN LISTS bench_sources)
+  cmake_path(GET source STEM stem)
+  string(REGEX REPLACE "_bench$" "" name ${stem})
+  add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(bench_${name} PRIVATE laptime_kernels benchmark::benchmark benchmark::benchmark_main)
+  add_dependencies(benchmarks bench_${name})
+endforeach()

@@ -1,0 +1,18 @@
+# The libraries that are not ours, all Debian packages (tools/install_packages.sh), and which layer uses which.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(dnnl CONFIG REQUIRED)
+
+# layer | libraries. What a layer links, the layers above it link too.
+set(LAPTIME_LAYER_LIBRARIES
+  "base        | fmt::fmt Threads::Threads"
+  "config      | nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus"
+  "data        | nlohmann_json::nlohmann_json"
+  "backend/cpu | DNNL::dnnl"
+  "record      | nlohmann_json::nlohmann_json SQLite::SQLite3"
+  "cli         | CLI11::CLI11"
+)

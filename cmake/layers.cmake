@@ -1,0 +1,98 @@
+# The layers: one library per folder of src/, and what each may include and therefore links.
+
+# The one home of the rules; tools/check_layers.py reads the same rows and checks every include against them.
+#   layer | what it names
+# A layer may include what it names and whatever those may include. `only` stops that: the layer may include just what
+# it names, though it links the rest. `cards` is src/ops without the kernels, `kernels` the *_cpu.cpp files of an op,
+# each seeing its own op alone, and the table in src/ops/kernels_cpu.cpp that lists them all.
+set(LAPTIME_LAYERS
+  "base             |"
+  "tensor           | base"
+  "timeline         | base"
+  "distribution     | base"
+  "config           | tensor base"
+  "data             | config tensor base"
+  "graph            | tensor base"
+  "cards            | graph"
+  "backend          | graph timeline"
+  "model            | config cards graph"
+  "passes           | config cards graph"
+  "plan             | backend graph"
+  "backend/cpu      | backend"
+  "backend/roofline | backend"
+  "kernels          | cards backend/cpu"
+  "exec             | plan backend timeline"
+  "stats            | plan timeline distribution"
+  "record           | stats timeline config"
+  "report           | only record base"
+  "run              | record exec model passes data kernels backend/roofline"
+  "cli              | run report record config"
+  "main             | cli"
+)
+
+# The target of a layer: backend/cpu -> laptime_backend_cpu.
+function(laptime_target_of layer out)
+  string(REPLACE "/" "_" name ${layer})
+  set(${out} laptime_${name} PARENT_SCOPE)
+endfunction()
+
+# The second column of the row of `layer` in `table`, as a list.
+function(laptime_row table layer out)
+  set(found "")
+  foreach(row IN LISTS ${table})
+    if(row MATCHES "^([a-z_/]+) *\\|(.*)$" AND CMAKE_MATCH_1 STREQUAL layer)
+      separate_arguments(found UNIX_COMMAND "${CMAKE_MATCH_2}")
+    endif()
+  endforeach()
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
+# The sources of a layer, those compiled once per instruction set apart. A folder's subfolders are layers of their own,
+# except in ops.
+function(laptime_sources_of layer out out_isa)
+  set(root ${CMAKE_SOURCE_DIR}/src)
+  set(isa "")
+  if(layer STREQUAL "cards")
+    file(GLOB sources CONFIGURE_DEPENDS ${root}/ops/*.cpp ${root}/ops/*/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "_cpu\\.cpp$")
+  elseif(layer STREQUAL "kernels")
+    file(GLOB sources CONFIGURE_DEPENDS ${root}/ops/*_cpu.cpp)
+    file(GLOB isa CONFIGURE_DEPENDS ${root}/ops/*/*_cpu.cpp)
+  elseif(layer STREQUAL "main")
+    set(sources "")
+  else()
+    file(GLOB sources CONFIGURE_DEPENDS ${root}/${layer}/*.cpp)
+    set(isa ${sources})
+    list(FILTER isa INCLUDE REGEX "_isa\\.cpp$")
+    list(FILTER sources EXCLUDE REGEX "_isa\\.cpp$")
+  endif()
+  set(${out} "${sources}" PARENT_SCOPE)
+  set(${out_isa} "${isa}" PARENT_SCOPE)
+endfunction()
+
+# Links `target` as the row of `layer` says.
+function(laptime_link_layer target layer)
+  laptime_row(LAPTIME_LAYERS ${layer} lower)
+  list(REMOVE_ITEM lower only)
+  foreach(name IN LISTS lower)
+    laptime_target_of(${name} library)
+    if(TARGET ${library})
+      target_link_libraries(${target} PUBLIC ${library})
+    else()
+      laptime_link_layer(${target} ${name})
+    endif()
+  endforeach()
+  laptime_row(LAPTIME_LAYER_LIBRARIES ${layer} libraries)
+  target_link_libraries(${target} PUBLIC ${libraries})
+endfunction()
+
+foreach(row IN LISTS LAPTIME_LAYERS)
+  string(REGEX MATCH "^[a-z_/]+" layer "${row}")
+  laptime_sources_of(${layer} sources isa_sources)
+  if(sources OR isa_sources)
+    laptime_target_of(${layer} target)
+    add_library(${target} STATIC ${sources})
+    laptime_link_layer(${target} ${layer})
+    laptime_add_isa_sources(${target} ${isa_sources})
+  endif()
+endforeach()

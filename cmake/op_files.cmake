@@ -1,0 +1,36 @@
+# Kernel sources, by suffix: which flags compile them, once per instruction set.
+
+# isa | flags. The first column is also LAPTIME_ISA, the namespace of that copy.
+set(LAPTIME_ISAS
+  "plain       | -march=x86-64"
+  "avx2        | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2"
+  "avx512      | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512"
+  "avx512_bf16 | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mprefer-vector-width=512"
+)
+
+# What lets a compiler vectorise without changing what NaN and infinity do (so no -ffast-math).
+set(LAPTIME_KERNEL_FLAGS -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd)
+
+# Compiles each source once per instruction set into `target`.
+#
+# An inline function of a shared header that such a copy emits is a weak symbol, and a linker keeps one of all equal
+# names: an AVX-512 copy of std::vector's growth could end up in code that runs on every machine. The launcher
+# tools/isolate_symbols.sh therefore gives the weak symbols of each copy names of its own.
+function(laptime_add_isa_sources target)
+  if(NOT ARGN)
+    return()
+  endif()
+  foreach(row IN LISTS LAPTIME_ISAS)
+    string(REGEX MATCH "^([a-z0-9_]+) *\\|(.*)$" matched "${row}")
+    set(isa ${CMAKE_MATCH_1})
+    separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_2}")
+    add_library(${target}_${isa} OBJECT ${ARGN})
+    target_compile_definitions(${target}_${isa} PRIVATE LAPTIME_ISA=${isa})
+    target_compile_options(${target}_${isa} PRIVATE ${LAPTIME_KERNEL_FLAGS} ${flags})
+    if(NOT isa STREQUAL "plain")
+      set_target_properties(${target}_${isa} PROPERTIES CXX_COMPILER_LAUNCHER
+        "${CMAKE_SOURCE_DIR}/tools/isolate_symbols.sh;${isa};${CMAKE_CXX_COMPILER_LAUNCHER}")
+    endif()
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
+  endforeach()
+endfunction()

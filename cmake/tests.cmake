@@ -1,0 +1,77 @@
+# One test program per layer (tests/<layer>/*_test.cpp -> test_<layer>), and the end-to-end scripts.
+find_package(GTest REQUIRED)
+
+# layer | what its tests link beside the layer itself. A test of `graph` may run kernels; the layer may not.
+set(LAPTIME_TEST_LINKS
+  "graph   | cards"
+  "ops     | cards kernels"
+  "model   | passes exec kernels data"
+  "passes  | model exec kernels data"
+  "plan    | model passes exec kernels backend/roofline"
+  "exec    | model passes kernels backend/roofline"
+  "stats   | exec model passes kernels backend/roofline"
+  "record  | run"
+  "report  | run"
+)
+
+file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
+add_library(laptime_test_support INTERFACE)
+target_include_directories(laptime_test_support INTERFACE ${CMAKE_SOURCE_DIR}/tests)
+target_compile_definitions(laptime_test_support INTERFACE
+  LAPTIME_GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden" LAPTIME_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+if(support_sources)
+  add_library(laptime_test_support_objects STATIC ${support_sources})
+  target_include_directories(laptime_test_support_objects PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(laptime_test_support_objects PUBLIC GTest::gtest laptime_base)
+  target_link_libraries(laptime_test_support INTERFACE laptime_test_support_objects)
+endif()
+target_link_libraries(laptime_test_support INTERFACE GTest::gtest GTest::gmock GTest::gtest_main)
+
+# Links the library of `layer` if it exists yet.
+function(laptime_link_if_there target layer)
+  laptime_target_of(${layer} library)
+  if(TARGET ${library})
+    target_link_libraries(${target} PRIVATE ${library})
+  endif()
+endfunction()
+
+set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/roofline model
+  passes plan exec stats record report run cli support)
+add_custom_target(tests)
+foreach(folder IN LISTS test_folders)
+  if(folder STREQUAL "ops")
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS tests/ops/*_test.cpp)
+  else()
+    file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*_test.cpp)
+  endif()
+  if(sources)
+    string(REPLACE "/" "_" name ${folder})
+    add_executable(test_${name} ${sources})
+    target_link_libraries(test_${name} PRIVATE laptime_test_support)
+    laptime_row(LAPTIME_TEST_LINKS ${folder} links)
+    foreach(layer ${folder} ${links})
+      laptime_link_if_there(test_${name} ${layer})
+    endforeach()
+    add_dependencies(tests test_${name})
+    add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+  endif()
+endforeach()
+
+# End to end: python scripts (unittest) that find the program in LAPTIME_BINARY, and C++ tests that do the same.
+file(GLOB scripts CONFIGURE_DEPENDS tests/e2e/*_test.py)
+foreach(script IN LISTS scripts)
+  cmake_path(GET script STEM name)
+  add_test(NAME e2e_${name} COMMAND python3 -m unittest -v ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/e2e)
+  set_tests_properties(e2e_${name} PROPERTIES LABELS e2e ENVIRONMENT
+    "LAPTIME_BINARY=${CMAKE_BINARY_DIR}/laptime;PYTHONDONTWRITEBYTECODE=1;LAPTIME_GOLDEN_DIR=${CMAKE_SOURCE_DIR}/tests/golden")
+endforeach()
+file(GLOB e2e_sources CONFIGURE_DEPENDS tests/e2e/*_test.cpp)
+if(e2e_sources)
+  add_executable(test_e2e ${e2e_sources})
+  target_link_libraries(test_e2e PRIVATE laptime_test_support laptime_base)
+  target_compile_definitions(test_e2e PRIVATE LAPTIME_BINARY="${CMAKE_BINARY_DIR}/laptime")
+  add_dependencies(test_e2e laptime)
+  add_dependencies(tests test_e2e)
+  add_test(NAME e2e COMMAND test_e2e WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+  set_tests_properties(e2e PROPERTIES LABELS e2e)
+endif()
