@@ -1,0 +1,39 @@
+// A JSON value held by value where the record does not know every key (config, machine), without the cost of the JSON
+// header.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace laptime {
+
+// Keys stay in the order in which they were written.
+using Json = nlohmann::ordered_json;
+
+// An object {key: value, ...}; empty after default construction. Copies are deep.
+class JsonObject {
+ public:
+  JsonObject();
+  JsonObject(Json object);  // NOLINT(google-explicit-constructor): Error unless an object (null: empty)
+  JsonObject(const nlohmann::json& object);  // NOLINT(google-explicit-constructor): the same, from the sorted kind
+  JsonObject(const JsonObject& other);
+  JsonObject(JsonObject&& other) noexcept;
+  JsonObject& operator=(const JsonObject& other);
+  JsonObject& operator=(JsonObject&& other) noexcept;
+  ~JsonObject();
+
+  const Json& json() const { return *json_; }
+  Json& json() { return *json_; }
+
+  // The value of `key` as text: strings as they are, other values as JSON prints them, "" where there is none.
+  std::string text(std::string_view key) const;
+
+  friend bool operator==(const JsonObject& a, const JsonObject& b);
+
+ private:
+  std::unique_ptr<Json> json_;  // never null, but for a moved-from object
+};
+
+}  // namespace laptime

@@ -1,0 +1,331 @@
+// Record: one run as a fact that can be stored. Keys, types and units: docs/record_schema.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/json_object.h"
+
+namespace laptime {
+
+// Each struct states its fields once, in the order of the JSON keys; writing and reading follow from that statement.
+// Unknown numbers are empty optionals (null in JSON); an empty text is written as null.
+
+enum class Status : uint8_t { kOk, kOutOfMemory, kUnsupported, kTimeout, kFailed, kInterrupted };
+
+std::string_view name_of(Status status);  // "ok", "out_of_memory", ...
+std::optional<Status> parse_status(std::string_view name);
+
+// Every sample of one pass or phase, in seconds, and what they come to.
+struct TimeStats {
+  std::string unit = "s";
+  std::vector<double> samples;
+  int64_t count = 0;
+  double mean = 0;
+  double median = 0;
+  std::optional<double> std;  // of the sample (divided by count - 1); none for one sample
+  std::optional<double> std_population;
+  double min = 0;
+  double max = 0;
+  double total = 0;
+  std::optional<double> mad;  // median absolute deviation from the median, unscaled
+  std::optional<double> p10;
+  std::optional<double> p90;
+  std::optional<double> ci_low;  // 95 % interval of the median
+  std::optional<double> ci_high;
+
+  friend bool operator==(const TimeStats&, const TimeStats&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("unit", self.unit);
+    visit("samples", self.samples);
+    visit("count", self.count);
+    visit("mean", self.mean);
+    visit("median", self.median);
+    visit("std", self.std);
+    visit("std_population", self.std_population);
+    visit("min", self.min);
+    visit("max", self.max);
+    visit("total", self.total);
+    visit("mad", self.mad);
+    visit("p10", self.p10);
+    visit("p90", self.p90);
+    visit("ci_low", self.ci_low);
+    visit("ci_high", self.ci_high);
+  }
+};
+
+// Mean seconds of one phase inside a sample, and its share of the sample; the last one is named "residue".
+struct PhaseShare {
+  std::string phase;
+  double seconds = 0;
+  double share = 0;
+
+  friend bool operator==(const PhaseShare&, const PhaseShare&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("phase", self.phase);
+    visit("seconds", self.seconds);
+    visit("share", self.share);
+  }
+};
+
+// Bytes. `parts` divides the predicted peak by role: parameter, gradient, optimizer_state, activation, ...
+struct MemoryUse {
+  std::optional<int64_t> predicted_peak_bytes;
+  std::optional<int64_t> peak_bytes;
+  std::optional<int64_t> peak_rss_bytes;
+  std::optional<int64_t> base_rss_bytes;
+  std::map<std::string, int64_t> parts;
+
+  friend bool operator==(const MemoryUse&, const MemoryUse&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("predicted_peak_bytes", self.predicted_peak_bytes);
+    visit("peak_bytes", self.peak_bytes);
+    visit("peak_rss_bytes", self.peak_rss_bytes);
+    visit("base_rss_bytes", self.base_rss_bytes);
+    visit("parts", self.parts);
+  }
+};
+
+// Model FLOPs of one step by phase, the rate they ran at, and that rate over the machine's peak (0 ... 1).
+struct FlopsUse {
+  std::optional<double> forward;
+  std::optional<double> backward;
+  std::optional<double> optimizer;
+  std::optional<double> model_flops_per_second;
+  std::optional<double> peak_measured;   // FLOP/s
+  std::optional<double> peak_datasheet;  // FLOP/s
+  std::optional<double> mfu_measured;
+  std::optional<double> mfu_datasheet;
+
+  friend bool operator==(const FlopsUse&, const FlopsUse&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("forward", self.forward);
+    visit("backward", self.backward);
+    visit("optimizer", self.optimizer);
+    visit("model_flops_per_second", self.model_flops_per_second);
+    visit("peak_measured", self.peak_measured);
+    visit("peak_datasheet", self.peak_datasheet);
+    visit("mfu_measured", self.mfu_measured);
+    visit("mfu_datasheet", self.mfu_datasheet);
+  }
+};
+
+// The loss of every step in order, warm-up included; NaN where it was not finite (null in JSON).
+struct LossValues {
+  std::vector<double> values;
+
+  friend bool operator==(const LossValues&, const LossValues&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("values", self.values);
+  }
+};
+
+// Seconds spent before the first sample, none of them inside one.
+struct SetupTimes {
+  std::optional<double> plan;
+  std::optional<double> kernel_trial;
+  std::optional<double> memory;
+  std::optional<double> weights;
+  std::optional<double> data;
+  std::optional<double> total;
+
+  friend bool operator==(const SetupTimes&, const SetupTimes&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("plan", self.plan);
+    visit("kernel_trial", self.kernel_trial);
+    visit("memory", self.memory);
+    visit("weights", self.weights);
+    visit("data", self.data);
+    visit("total", self.total);
+  }
+};
+
+// The first steps against the steady ones. `excess` is their time above as many steady steps; the three parts add up to
+// it.
+struct Transient {
+  std::vector<double> warmup;    // seconds of each warm-up step
+  std::optional<int64_t> steps;  // how many first steps were slower than the steady ones
+  std::optional<double> excess;
+  std::optional<double> page_faults;
+  std::optional<double> packing;
+  std::optional<double> rest;
+
+  friend bool operator==(const Transient&, const Transient&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("warmup", self.warmup);
+    visit("steps", self.steps);
+    visit("excess", self.excess);
+    visit("page_faults", self.page_faults);
+    visit("packing", self.packing);
+    visit("rest", self.rest);
+  }
+};
+
+// How many samples were taken and why no more: rule "fixed" or "interval".
+struct Stopping {
+  std::string rule;
+  std::string reason;
+  std::optional<int64_t> warmup;
+  std::optional<int64_t> steps;
+  std::optional<int64_t> steps_per_sample;  // more than 1 where a single step is too short to time
+
+  friend bool operator==(const Stopping&, const Stopping&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("rule", self.rule);
+    visit("reason", self.reason);
+    visit("warmup", self.warmup);
+    visit("steps", self.steps);
+    visit("steps_per_sample", self.steps_per_sample);
+  }
+};
+
+// How far the figures can be trusted: rating "stable", "noisy", "unstable" or "no_steady_state", and why.
+struct Verdict {
+  std::string rating;
+  std::vector<std::string> reasons;
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("rating", self.rating);
+    visit("reasons", self.reasons);
+  }
+};
+
+// Which kernel ran an op of one signature.
+struct KernelUse {
+  std::string op;
+  std::string signature;
+  std::string kernel;
+
+  friend bool operator==(const KernelUse&, const KernelUse&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("op", self.op);
+    visit("signature", self.signature);
+    visit("kernel", self.kernel);
+  }
+};
+
+// The program that measured; `id` tells two builds of one commit apart.
+struct Binary {
+  std::string version;
+  std::string commit;
+  std::string build_type;
+  std::string id;
+
+  friend bool operator==(const Binary&, const Binary&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("version", self.version);
+    visit("commit", self.commit);
+    visit("build_type", self.build_type);
+    visit("id", self.id);
+  }
+};
+
+struct Record {
+  static constexpr int64_t kSchemaVersion = 1;
+
+  int64_t schema_version = kSchemaVersion;
+  std::string name;   // "step/model:small/ctx:256/dtype:float32/mode:eager"
+  std::string label;  // by the sweep's own pattern
+  Status status = Status::kOk;
+  std::string reason;
+  std::optional<int64_t> bytes_requested;
+  std::optional<int64_t> bytes_available;
+  std::string op;     // where it went wrong
+  std::string scope;  // "layers.3.attn.scores"
+  JsonObject config;
+  std::string math_mode;                  // what actually ran, where `config.dtype` is what was asked for
+  std::map<std::string, TimeStats> time;  // only what has exactly as many samples as there were steps
+  std::vector<PhaseShare> phases;
+  std::optional<double> tokens_per_second;
+  FlopsUse flops;
+  MemoryUse memory;
+  LossValues loss;
+  SetupTimes setup;
+  Transient transient;
+  Stopping stopping;
+  Verdict verdict;
+  std::vector<KernelUse> kernels;
+  JsonObject machine;
+  std::string fingerprint;  // machine and math mode: records that differ in it are not compared
+  Binary binary;
+  std::string sweep;        // name of the run description, where there was one
+  std::string run;          // the same for all points of one command
+  std::string config_hash;  // of the configuration as asked for: what `--resume` looks up
+  std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
+
+  friend bool operator==(const Record&, const Record&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("schema_version", self.schema_version);
+    visit("name", self.name);
+    visit("label", self.label);
+    visit("status", self.status);
+    visit("reason", self.reason);
+    visit("bytes_requested", self.bytes_requested);
+    visit("bytes_available", self.bytes_available);
+    visit("op", self.op);
+    visit("scope", self.scope);
+    visit("config", self.config);
+    visit("math_mode", self.math_mode);
+    visit("time", self.time);
+    visit("phases", self.phases);
+    visit("tokens_per_second", self.tokens_per_second);
+    visit("flops", self.flops);
+    visit("memory", self.memory);
+    visit("loss", self.loss);
+    visit("setup", self.setup);
+    visit("transient", self.transient);
+    visit("stopping", self.stopping);
+    visit("verdict", self.verdict);
+    visit("kernels", self.kernels);
+    visit("machine", self.machine);
+    visit("fingerprint", self.fingerprint);
+    visit("binary", self.binary);
+    visit("sweep", self.sweep);
+    visit("run", self.run);
+    visit("config_hash", self.config_hash);
+    visit("created", self.created);
+  }
+
+  // The time of the pass that was asked for (`config.pass`); null where there is none.
+  const TimeStats* main_time() const;
+};
+
+// Every key is written, unknown values as null.
+Json to_json(const Record& record);
+// Unknown keys are ignored, missing ones keep their default; a wrong type, a missing name, status or schema version, or
+// a newer schema version is an Error that names the key.
+Record record_from_json(const Json& json);
+
+// One line without a line break; characters outside ASCII and control bytes are \u-escaped.
+std::string to_text(const Record& record);
+// Error on malformed JSON and on more than kMaxRecordBytes or kMaxRecordDepth, else as record_from_json.
+Record parse_record(std::string_view text);
+
+inline constexpr size_t kMaxRecordBytes = size_t{64} << 20U;
+inline constexpr int kMaxRecordDepth = 32;
+
+// 16 hexadecimal digits that depend on keys and values of a configuration, not on their order.
+std::string config_hash(const JsonObject& config);
+
+// A calendar time as `Record::created` is written; seconds since 1970-01-01T00:00:00Z.
+std::string format_utc(int64_t seconds_since_epoch);
+
+}  // namespace laptime
