@@ -1,0 +1,308 @@
+// One point of a sweep: the model and everything that decides how its step is run and measured. The table of all
+// options.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/model_config.h"
+#include "config/option.h"
+#include "tensor/dtype.h"
+
+namespace laptime {
+
+// What the arithmetic of the step is asked to be. The 16-bit ones are autocast; `mixed` is bfloat16 where the device
+// has it, else float16.
+enum class Precision : uint8_t { kFloat32, kTf32, kBFloat16, kFloat16, kMixed };
+
+constexpr auto choices_of(Precision) {
+  return std::array{Choice<Precision>{Precision::kFloat32, "float32"}, Choice<Precision>{Precision::kTf32, "tf32"},
+                    Choice<Precision>{Precision::kBFloat16, "bfloat16"},
+                    Choice<Precision>{Precision::kFloat16, "float16"}, Choice<Precision>{Precision::kMixed, "mixed"}};
+}
+
+constexpr bool is_mixed(Precision precision) {
+  return precision != Precision::kFloat32 && precision != Precision::kTf32;
+}
+
+// The lower type of autocast; none for float32 and tf32.
+constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_has_bfloat16 = true) {
+  if (!is_mixed(precision)) return std::nullopt;
+  if (precision == Precision::kFloat16) return DType::kFloat16;
+  return precision == Precision::kBFloat16 || device_has_bfloat16 ? DType::kBFloat16 : DType::kFloat16;
+}
+
+// How a framework would run the step; eager: composites lowered to the primitives that it runs one by one.
+enum class Mode : uint8_t { kEager };
+constexpr auto choices_of(Mode) { return std::array{Choice<Mode>{Mode::kEager, "eager"}}; }
+
+// What a sample is: forward = model and loss with everything saved that backward needs; inference saves nothing;
+// step = zero gradients, forward, backward, optimizer.
+enum class Pass : uint8_t { kForward, kBackward, kForwardBackward, kStep, kInference };
+
+constexpr auto choices_of(Pass) {
+  return std::array{Choice<Pass>{Pass::kForward, "forward"}, Choice<Pass>{Pass::kBackward, "backward"},
+                    Choice<Pass>{Pass::kForwardBackward, "forward_backward"}, Choice<Pass>{Pass::kStep, "step"},
+                    Choice<Pass>{Pass::kInference, "inference"}};
+}
+
+// Whose AdamW arithmetic: 2025 decays after the update, 2026 before it, torch corrects v before the root.
+enum class Optimizer : uint8_t { k2025, k2026, kTorch };
+
+constexpr auto choices_of(Optimizer) {
+  return std::array{Choice<Optimizer>{Optimizer::k2025, "2025"}, Choice<Optimizer>{Optimizer::k2026, "2026"},
+                    Choice<Optimizer>{Optimizer::kTorch, "torch"}};
+}
+
+// Where fresh weights come from: the edition's initialisation, or the seeded streams of the golden values.
+enum class WeightInit : uint8_t { kEdition, kStream };
+
+constexpr auto choices_of(WeightInit) {
+  return std::array{Choice<WeightInit>{WeightInit::kEdition, "edition"},
+                    Choice<WeightInit>{WeightInit::kStream, "stream"}};
+}
+
+enum class DataFormat : uint8_t { kAuto, kUint16, kLlmc, kBytes };
+
+constexpr auto choices_of(DataFormat) {
+  return std::array{Choice<DataFormat>{DataFormat::kAuto, "auto"}, Choice<DataFormat>{DataFormat::kUint16, "uint16"},
+                    Choice<DataFormat>{DataFormat::kLlmc, "llmc"}, Choice<DataFormat>{DataFormat::kBytes, "bytes"}};
+}
+
+// One batch for all steps, or a new one every step.
+enum class Batches : uint8_t { kFixed, kFresh };
+
+constexpr auto choices_of(Batches) {
+  return std::array{Choice<Batches>{Batches::kFixed, "fixed"}, Choice<Batches>{Batches::kFresh, "fresh"}};
+}
+
+void check_device_name(std::string_view name);  // Error unless auto, cpu, cuda or roofline:NAME
+
+struct RunConfig {
+  ModelConfig model;
+  Precision dtype = Precision::kFloat32;
+  Mode mode = Mode::kEager;
+  Pass pass = Pass::kStep;
+  std::string device = "auto";
+  std::optional<int64_t> threads;  // none: every core that the process may use
+  std::optional<int64_t>
+      warmup;  // warmup and steps are both there, or neither: then samples are taken until they settle
+  std::optional<int64_t> steps;
+  int64_t seed = 1;
+  Optimizer optimizer = Optimizer::k2025;
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+  std::optional<double> clip_norm;  // largest global norm of the gradients
+  bool accumulate = false;          // gradients are kept and added to, not released, between steps
+  std::optional<int64_t> crop_context;
+  WeightInit init = WeightInit::kEdition;
+  std::string weights;  // safetensors file; empty: `init`
+  std::string data;     // token file; empty: random tokens
+  DataFormat data_format = DataFormat::kAuto;
+  Batches batches = Batches::kFixed;
+  double timeout = 1800;
+
+  // T of the step: crop_context where given, else the model's context_length.
+  int64_t step_context() const { return crop_context.value_or(model.context_length); }
+  // The model as the step runs it: context_length is step_context().
+  ModelConfig step_model() const;
+  bool operator==(const RunConfig&) const = default;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    ModelConfig::visit_fields(self.model, visit);
+    constexpr std::string_view kRun = "Run";
+    constexpr std::string_view kOptimizer = "Optimizer";
+    constexpr std::string_view kInput = "Weights and data";
+    constexpr double kMaxCount = 1e9;
+    constexpr double kMaxRate = 1e6;
+    constexpr double kBelowOne = 0.999999999;
+    visit(Option{.flag = "dtype",
+                 .key = "dtype",
+                 .tag = "dtype",
+                 .group = kRun,
+                 .help = "arithmetic; mixed is bfloat16 where the device has it, else float16"},
+          self.dtype);
+    visit(Option{.flag = "mode",
+                 .key = "mode",
+                 .tag = "mode",
+                 .group = kRun,
+                 .help = "eager: one primitive at a time, as a framework does"},
+          self.mode);
+    visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun, .help = "what one sample is"}, self.pass);
+    visit(Option{.flag = "device",
+                 .key = "device",
+                 .tag = "device",
+                 .group = kRun,
+                 .help = "auto, cpu, cuda or roofline:NAME (a prediction; see: laptime list devices)",
+                 .check = check_device_name},
+          self.device);
+    visit(Option{.flag = "threads",
+                 .key = "threads",
+                 .tag = "threads",
+                 .group = kRun,
+                 .help = "CPU threads; auto: all cores",
+                 .min = 1,
+                 .max = 4096},
+          self.threads);
+    visit(Option{.flag = "warmup",
+                 .key = "warmup",
+                 .tag = "warmup",
+                 .group = kRun,
+                 .unit = "steps",
+                 .help = "steps before the first sample",
+                 .otherwise = "auto; where steps is given: 5, 2024: 1",
+                 .max = kMaxCount},
+          self.warmup);
+    visit(Option{.flag = "steps",
+                 .key = "steps",
+                 .tag = "steps",
+                 .group = kRun,
+                 .unit = "steps",
+                 .help = "samples, one step each; auto: until the median is known within 1 %",
+                 .otherwise = "auto; where warmup is given: 10, 2024: 5",
+                 .min = 1,
+                 .max = kMaxCount},
+          self.steps);
+    visit(Option{.flag = "seed",
+                 .key = "seed",
+                 .tag = "seed",
+                 .group = kRun,
+                 .help = "of weights, random tokens and dropout",
+                 .otherwise = "1; 2024: 20230310",
+                 .max = 9.3e18},
+          self.seed);
+    visit(Option{.flag = "optimizer",
+                 .key = "optimizer",
+                 .tag = "optimizer",
+                 .group = kOptimizer,
+                 .help = "whose AdamW: 2025 decays after the update, 2026 before it, torch corrects v before the root",
+                 .otherwise = "of the edition; 2024 and gpt2: torch"},
+          self.optimizer);
+    visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate", .max = kMaxRate},
+          self.lr);
+    visit(Option{.flag = "beta1",
+                 .key = "beta1",
+                 .tag = "beta1",
+                 .group = kOptimizer,
+                 .help = "decay of the first moment",
+                 .max = kBelowOne},
+          self.beta1);
+    visit(Option{.flag = "beta2",
+                 .key = "beta2",
+                 .tag = "beta2",
+                 .group = kOptimizer,
+                 .help = "decay of the second moment",
+                 .max = kBelowOne},
+          self.beta2);
+    visit(Option{.flag = "eps",
+                 .key = "eps",
+                 .tag = "eps",
+                 .group = kOptimizer,
+                 .help = "added to the root of the second moment",
+                 .max = kMaxRate},
+          self.eps);
+    visit(Option{.flag = "weight-decay",
+                 .key = "weight_decay",
+                 .tag = "weight_decay",
+                 .group = kOptimizer,
+                 .help = "decoupled weight decay",
+                 .max = kMaxRate},
+          self.weight_decay);
+    visit(Option{.flag = "clip-norm",
+                 .key = "clip_norm",
+                 .tag = "clip_norm",
+                 .group = kOptimizer,
+                 .help = "largest global norm of the gradients; none: no clipping",
+                 .empty = "none",
+                 .min = 1e-12,
+                 .max = 1e12},
+          self.clip_norm);
+    visit(Option{.flag = "accumulate",
+                 .key = "accumulate",
+                 .tag = "accumulate",
+                 .group = kOptimizer,
+                 .help = "keep gradients between steps and add to them"},
+          self.accumulate);
+    visit(Option{.flag = "crop-context",
+                 .key = "crop_context",
+                 .tag = "crop",
+                 .group = kInput,
+                 .unit = "tokens",
+                 .help = "run with the first rows of the position table (2024, gpt2)",
+                 .empty = "none",
+                 .min = 1,
+                 .max = 2'147'483'647},
+          self.crop_context);
+    visit(Option{.flag = "init",
+                 .key = "init",
+                 .tag = "init",
+                 .group = kInput,
+                 .help = "fresh weights: the edition's initialisation, or the seeded streams of the golden values"},
+          self.init);
+    visit(Option{.flag = "weights",
+                 .key = "weights",
+                 .tag = "weights",
+                 .group = kInput,
+                 .help = "safetensors file to start from",
+                 .otherwise = "none: fresh weights",
+                 .axis = false},
+          self.weights);
+    visit(Option{.flag = "data",
+                 .key = "data",
+                 .tag = "data",
+                 .group = kInput,
+                 .help = "token file (nanoGPT .bin, llm.c .bin) or text, read as bytes",
+                 .otherwise = "none: random tokens and targets",
+                 .axis = false},
+          self.data);
+    visit(Option{.flag = "data-format",
+                 .key = "data_format",
+                 .tag = "data_format",
+                 .group = kInput,
+                 .help = "auto: llm.c by its header, other .bin files uint16, anything else bytes",
+                 .axis = false},
+          self.data_format);
+    visit(Option{.flag = "batches",
+                 .key = "batches",
+                 .tag = "batches",
+                 .group = kInput,
+                 .help = "one fixed batch, or a fresh one every step",
+                 .otherwise = "fixed for random tokens, fresh for a file"},
+          self.batches);
+    visit(Option{.flag = "timeout",
+                 .key = "timeout",
+                 .tag = "timeout",
+                 .group = kRun,
+                 .unit = "s",
+                 .help = "limit of one point",
+                 .min = 1e-3,
+                 .max = 1e8,
+                 .axis = false,
+                 .changes_result = false},
+          self.timeout);
+  }
+};
+
+// Error with the reason unless the point can be asked for: the model's validate, and options that contradict each
+// other.
+void validate(const RunConfig& config);
+
+// "model=small edition=2025 ...": every option that changes the result, in the order of the table. Equal texts are
+// equal runs.
+std::string canonical_text(const RunConfig& config);
+
+// Sets the option with this flag or key; Error for an unknown one (with the nearest) or a bad value. `where` is named
+// in the message.
+void assign(RunConfig& config, std::string_view flag_or_key, std::string_view text, std::string_view where);
+
+// The text of one option's value.
+std::string option_text(const RunConfig& config, std::string_view flag_or_key);
+
+}  // namespace laptime
