@@ -16,7 +16,18 @@ for argument in "$@"; do
 done
 [[ $object == *.o && -f $object ]] || exit 0
 
+# Code that runs before main runs on every machine, whatever it was compiled for.
+if nm "$object" | grep -q ' _GLOBAL__sub_I_'; then
+  echo "$object: needs a static initialiser compiled for $isa; make its globals constant expressions" >&2
+  rm -f "$object"
+  exit 1
+fi
+
 names=$(mktemp)
 trap 'rm -f "$names"' EXIT
-nm --defined-only "$object" | awk -v isa="$isa" '$2 ~ /^[WVu]$/ {print $3, $3 "." isa}' >"$names"
+{
+  nm --defined-only "$object" | awk '$2 ~ /^[WVu]$/ {print $3}'
+  # The name of a group decides which copy is kept, and is not always a symbol of the group (D5 for destructors).
+  readelf --section-groups --wide "$object" | sed -n 's/^COMDAT group section .* \[\(.*\)\] contains .*/\1/p'
+} | sort -u | awk -v isa="$isa" '{print $1, $1 "." isa}' >"$names"
 if [[ -s $names ]]; then objcopy --redefine-syms="$names" "$object"; fi

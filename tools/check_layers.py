@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Checks every include in src/ against the table of layers in cmake/layers.cmake, and that the table has no cycle.
+
+Prints one line per include that the table does not allow and exits with 1 if there is any.
+Usage: check_layers.py [SOURCE_DIR]
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROW = re.compile(r'^\s*"([a-z_/]+)\s*\|([a-z_/ ]*)"', re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+OUR_FILE = re.compile(r"\.(h|cpp|cu|cuh|inc)$")
+
+
+def read_table(cmake_file: Path) -> dict[str, tuple[bool, list[str]]]:
+    """layer -> (whether it sees only what it names, what it names)."""
+    text = cmake_file.read_text()
+    begin = text.index("set(LAPTIME_LAYERS")
+    table = {}
+    for layer, named in ROW.findall(text[begin : text.index("\n)", begin)]):
+        words = named.split()
+        table[layer] = (words[:1] == ["only"], [word for word in words if word != "only"])
+    return table
+
+
+def reach(table: dict[str, tuple[bool, list[str]]]) -> dict[str, set[str]]:
+    """layer -> every layer that it may include. A row sees only rows above it, so there can be no cycle."""
+    seen: dict[str, set[str]] = {}
+    for layer, (only, named) in table.items():
+        for name in named:
+            if name not in seen:
+                sys.exit(f"cmake/layers.cmake: '{layer}' names '{name}', which is not a row above it")
+        seen[layer] = {layer, *named} if only else {layer}.union(*(seen[name] for name in named))
+    return seen
+
+
+def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
+    """The layer of a file, its path given from src/."""
+    if path == "main.cpp":
+        return "main"
+    if path.startswith("ops/"):
+        return "kernels" if re.search(r"_(cpu|cuda)\.(cpp|cu)$", path) else "cards"
+    folder = path.rpartition("/")[0]
+    while folder and folder not in layers:
+        folder = folder.rpartition("/")[0]
+    return folder or None
+
+
+def own_op(path: str) -> str | None:
+    """The folder of a kernel's op, which is the only op that it may see."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "ops" and len(parts) > 2 else None
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
+    layers = reach(read_table(root / "cmake" / "layers.cmake"))
+    source = root / "src"
+    files = sorted(path for path in source.rglob("*") if OUR_FILE.search(path.name))
+    problems = []
+    for file in files:
+        path = file.relative_to(source).as_posix()
+        layer = layer_of(path, layers)
+        if layer is None:
+            problems.append(f"src/{path}: its folder is no layer; give it a row in cmake/layers.cmake")
+            continue
+        for included in INCLUDE.findall(file.read_text()):
+            target = layer_of(included, layers)
+            if target is None or not (source / included).exists():
+                problems.append(f'src/{path}: "{included}" is not a file of a layer; write includes from src/')
+            elif target not in layers[layer]:
+                problems.append(f'src/{path}: layer {layer} may not include "{included}" of layer {target}')
+            elif layer == "kernels" and own_op(path) and own_op(included) not in (None, own_op(path)):
+                problems.append(f'src/{path}: a kernel sees only its own op, not "{included}"')
+    print("\n".join(problems) if problems else f"{len(files)} files keep to the layers")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

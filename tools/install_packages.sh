@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The Debian packages that laptime is built and tested with, and the one place that installs them: silent when all are
+# there; as root it installs the missing ones; otherwise it prints the line to run and exits with 2.
+set -euo pipefail
+
+packages=(
+  # to build
+  g++ cmake ninja-build git ca-certificates
+  libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev
+  libdnnl-dev ocl-icd-opencl-dev  # oneDNN's CMake package asks for OpenCL's
+  # to test
+  libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy python3
+)
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "This system has no dpkg. Install what these Debian packages hold, then run: cmake --preset release && cmake --build --preset release" >&2
+  echo "  ${packages[*]}" >&2
+  exit 2
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [[ $status == installed ]] || missing+=("$package")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+if [[ $(id -u) -ne 0 ]]; then
+  echo "Some packages are missing. Run this line, then try again:" >&2
+  echo "  sudo apt-get update && sudo apt-get install --yes --no-install-recommends ${missing[*]}" >&2
+  exit 2
+fi
+
+echo "Installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+lock_wait='DPkg::Lock::Timeout=300'
+apt-get update --quiet=2 --option "$lock_wait"
+apt-get install --option "$lock_wait" --yes --quiet=2 --no-install-recommends "${missing[@]}" </dev/null >/dev/null
