@@ -23,7 +23,9 @@ std::string print_fields(const T& value) {
   std::string text;
   T::visit_fields(value, [&](const char* name, const auto& field) {
     if (!text.empty()) text += ' ';
-    if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) {
+    if constexpr (requires { name_of(field); }) {
+      text += fmt::format("{}={}", name, name_of(field));
+    } else if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) {
       text += fmt::format("{}={}", name, static_cast<int>(field));
     } else {
       text += fmt::format("{}={}", name, field);

@@ -86,6 +86,30 @@ std::optional<Layout> reshaped(const Layout& in, const Shape& shape) {
   return out;
 }
 
+Layout dense_like(const Layout& in) {
+  // Axes from the innermost outwards: by stride, ties in the order they stand; a stride of 0 says nothing.
+  std::array<int, kMaxRank> order{};
+  for (int i = 0; i < in.rank(); ++i) order[static_cast<size_t>(i)] = in.rank() - 1 - i;
+  const auto before = [&](int a, int b) {
+    return in.strides[a] != 0 && in.strides[b] != 0 && in.shape[a] != 1 && in.shape[b] != 1 && in.strides[a] < in.strides[b];
+  };
+  for (int i = 1; i < in.rank(); ++i) {  // insertion sort: the comparison is not a strict weak order across ties
+    for (int k = i; k > 0 && before(order[static_cast<size_t>(k)], order[static_cast<size_t>(k - 1)]); --k) {
+      std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(k - 1)]);
+    }
+  }
+  Layout out{in.shape, Dims::filled(in.rank(), 1), 0};
+  int64_t stride = 1;
+  for (int i = 0; i < in.rank(); ++i) {
+    const int axis = order[static_cast<size_t>(i)];
+    out.strides[axis] = stride;
+    stride *= std::max<int64_t>(in.shape[axis], 1);
+  }
+  // One spelling for each layout: equal to the contiguous one where nothing is permuted.
+  const Layout contiguous = Layout::contiguous(in.shape);
+  return out.is_contiguous() ? contiguous : out;
+}
+
 Shape broadcast(const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());
   Shape out = Dims::filled(rank, 1);

@@ -32,6 +32,9 @@ Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t s
 // The same elements in the same order under another shape, or nothing where that needs a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 
+// No gaps, the axes in the same order in memory as `in` has them (broadcast axes first): what a pointwise op allocates.
+Layout dense_like(const Layout& in);
+
 // The shape two shapes broadcast to; LAPTIME_CHECK when they do not (right-aligned, 1 stretches).
 Shape broadcast(const Shape& a, const Shape& b);
 

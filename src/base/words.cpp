@@ -1,0 +1,70 @@
+// Quoting of foreign text and the nearest known name (optimal string alignment distance).
+#include "base/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace laptime {
+namespace {
+
+constexpr size_t kLongestShown = 80;
+constexpr size_t kLongestCompared = 64;  // the distance is quadratic; no name of ours is longer
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+size_t edits(std::string_view a, std::string_view b) {
+  std::vector<size_t> before_last(b.size() + 1);
+  std::vector<size_t> last(b.size() + 1);
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = last[j - 1] + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string quote(std::string_view word) {
+  std::string text = "'";
+  for (const char c : word.substr(0, kLongestShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      text += fmt::format("\\x{:02x}", byte);
+    } else {
+      text += c;
+    }
+  }
+  return text + (word.size() > kLongestShown ? "...'" : "'");
+}
+
+std::string_view nearest_name(std::string_view word, const std::vector<std::string_view>& known) {
+  if (word.empty() || word.size() > kLongestCompared) return {};
+  std::string_view nearest;
+  size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string_view name : known) {
+    const size_t distance = edits(word, name);
+    if (distance < fewest && distance < name.size()) {
+      fewest = distance;
+      nearest = name;
+    }
+  }
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known) {
+  const std::string_view nearest = nearest_name(word, known);
+  return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
+}
+
+}  // namespace laptime

@@ -1,0 +1,20 @@
+// Words from outside inside our messages: quoted so that a terminal is safe, and matched to the nearest known name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace laptime {
+
+// 'word' in single quotes; control bytes as \xNN, long text cut to its first 80 bytes.
+std::string quote(std::string_view word);
+
+// The known name that is the fewest edits away (insert, delete, replace, swap neighbours; letter case is free); empty
+// where none is near enough to be meant.
+std::string_view nearest_name(std::string_view word, const std::vector<std::string_view>& known);
+
+// "; did you mean 'small'?", or nothing.
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known);
+
+}  // namespace laptime

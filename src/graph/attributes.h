@@ -1,0 +1,55 @@
+// Attributes: the parameters of an op (an axis, a scale, a shape) as a plain struct, held by value without its type showing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "base/error.h"
+#include "base/fields.h"
+#include "tensor/shape.h"
+
+namespace laptime {
+
+// Holds one trivially copyable struct that states its fields (base/fields.h). Printing, equality and hash follow.
+class Attributes {
+ public:
+  Attributes() = default;
+
+  template <class T>
+    requires(!std::is_same_v<std::decay_t<T>, Attributes>)
+  Attributes(const T& value) : type_(&kTypeOf<T>) {  // NOLINT(google-explicit-constructor): a struct stands for its attributes
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kCapacity);
+    std::memcpy(bytes_.data(), &value, sizeof(T));
+  }
+
+  template <class T>
+  const T& as() const {
+    LAPTIME_CHECK(type_ == &kTypeOf<T>, "attributes of another type: {}", text());
+    return *reinterpret_cast<const T*>(bytes_.data());
+  }
+
+  std::string text() const { return type_ == nullptr ? "" : type_->print(bytes_.data()); }
+  uint64_t hash() const { return type_ == nullptr ? 0 : type_->hash(bytes_.data()); }
+  friend bool operator==(const Attributes& a, const Attributes& b) { return a.type_ == b.type_ && a.text() == b.text(); }
+
+ private:
+  static constexpr size_t kCapacity = 96;
+
+  struct Type {
+    std::string (*print)(const std::byte*);
+    uint64_t (*hash)(const std::byte*);
+  };
+  template <class T>
+  static constexpr Type kTypeOf{
+      [](const std::byte* bytes) { return print_fields(*reinterpret_cast<const T*>(bytes)); },
+      [](const std::byte* bytes) { return hash_fields(*reinterpret_cast<const T*>(bytes)); },
+  };
+
+  const Type* type_ = nullptr;
+  alignas(8) std::array<std::byte, kCapacity> bytes_{};
+};
+
+}  // namespace laptime

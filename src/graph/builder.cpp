@@ -1,0 +1,130 @@
+// Emission of nodes, and the replay on which passes are built.
+#include "graph/builder.h"
+
+#include "graph/structural_ops.h"
+
+namespace laptime {
+
+ValueId Builder::add_value(TensorType type, NodeId producer, int output, StorageId storage, Role role) {
+  const ValueId id{static_cast<int32_t>(graph_.values.size())};
+  if (storage.index < 0) {
+    storage = {static_cast<int32_t>(graph_.storage_roots.size())};
+    graph_.storage_roots.push_back(id);
+  }
+  graph_.values.push_back({type, storage, producer, output, role, {}});
+  return id;
+}
+
+ValueId Builder::source(const std::string& name, const TensorType& type, Role role) {
+  const ValueId id = add_value(type, {}, 0, {}, role);
+  graph_.value(id).annotations.name = name;
+  return id;
+}
+
+std::vector<ValueId> Builder::emit(const OpCard& op, const Attributes& attributes, std::span<const ValueId> inputs) {
+  for (const ValueId id : inputs) LAPTIME_CHECK(id.valid(), "{} reads no value", op.name);
+  std::string constant_key;
+  if (op.kind == OpKind::kConstant) {
+    constant_key = std::string(op.name) + ' ' + attributes.text();
+    if (const auto known = constants_.find(constant_key); known != constants_.end()) return known->second;
+  }
+
+  Node node{&op, attributes, {inputs.begin(), inputs.end()}, {}, current};
+  std::vector<TensorType> in;
+  for (const ValueId id : inputs) in.push_back(type(id));
+
+  if (op.kind == OpKind::kView) {
+    auto layout = op.view(attributes, in[0].layout);
+    if (!layout) {
+      node.inputs[0] = contiguous(*this, inputs[0]);
+      layout = op.view(attributes, type(node.inputs[0]).layout);
+      LAPTIME_CHECK(layout.has_value(), "{} of a contiguous {}", op.name, in[0].text());
+    }
+    if (*layout == type(node.inputs[0]).layout) return {node.inputs[0]};  // the same bytes in the same order: no node
+    const NodeId node_id{static_cast<int32_t>(graph_.nodes.size())};
+    const Value& base = graph_.value(node.inputs[0]);
+    node.outputs = {add_value({base.type.dtype, *layout}, node_id, 0, base.storage, base.role)};
+    graph_.nodes.push_back(node);
+    return node.outputs;
+  }
+
+  const NodeId node_id{static_cast<int32_t>(graph_.nodes.size())};
+  const std::vector<TensorType> out = op.infer(attributes, in);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int state = op.updated_input(static_cast<int>(i));
+    StorageId storage;
+    Role role = op.kind == OpKind::kConstant ? Role::kConstant : Role::kActivation;
+    if (state >= 0) {
+      const Value& base = graph_.value(node.inputs[static_cast<size_t>(state)]);
+      LAPTIME_CHECK(base.type == out[i], "{} updates {} with {}", op.name, base.type.text(), out[i].text());
+      storage = base.storage;
+      role = base.role;
+    }
+    node.outputs.push_back(add_value(out[i], node_id, static_cast<int>(i), storage, role));
+  }
+  if (op.kind == OpKind::kConstant) {
+    node.annotations = {Phase::kSetup, {}, {}, false};
+    constants_[constant_key] = node.outputs;
+  }
+  graph_.nodes.push_back(node);
+  return graph_.nodes.back().outputs;
+}
+
+ValueId Builder::emit_one(const OpCard& op, const Attributes& attributes, std::initializer_list<ValueId> inputs) {
+  return emit(op, attributes, std::span(inputs.begin(), inputs.size()))[0];
+}
+
+ValueId Builder::name(ValueId value, const std::string& name) {
+  std::string full = current.scope;
+  if (!name.empty()) full += (full.empty() ? "" : ".") + name;
+  graph_.value(value).annotations.name = full;
+  return value;
+}
+
+ValueId Builder::hold(ValueId value, const std::string& variable) {
+  graph_.value(value).annotations.held_by = current.frame + "." + variable;
+  return value;
+}
+
+void Builder::annotate(ValueId value, const ValueAnnotations& annotations) { graph_.value(value).annotations.merge(annotations); }
+
+Builder::Scoped::Scoped(Builder& builder, const std::string& part) : builder_(builder), length_(builder.current.scope.size()) {
+  if (!builder_.current.scope.empty()) builder_.current.scope += '.';
+  builder_.current.scope += part;
+}
+
+Builder::Scoped::~Scoped() { builder_.current.scope.resize(length_); }
+
+void Replay::copy_sources() {
+  for (size_t i = 0; i < from.values.size(); ++i) {
+    const Value& value = from.values[i];
+    if (!value.producer.valid()) map_[i] = to.source(value.annotations.name, value.type, value.role);
+  }
+}
+
+std::vector<ValueId> Replay::mapped(std::span<const ValueId> old_values) const {
+  std::vector<ValueId> values;
+  for (const ValueId id : old_values) values.push_back((*this)[id]);
+  return values;
+}
+
+void Replay::copy(const Node& node) {
+  to.current = node.annotations;
+  const std::vector<ValueId> outputs = to.emit(*node.op, node.attributes, mapped(node.inputs));
+  for (size_t i = 0; i < outputs.size(); ++i) bind(node.outputs[i], outputs[i]);
+}
+
+void Replay::bind(ValueId old_value, ValueId new_value) {
+  const Value& old = from.value(old_value);
+  map_[static_cast<size_t>(old_value.index)] = new_value;
+  to.annotate(new_value, old.annotations);
+  // A role that a pass has set stays; views and updates have inherited theirs already.
+  if (old.role != Role::kActivation) to.mark_role(new_value, old.role);
+}
+
+Graph Replay::finish() {
+  for (const GraphOutput& output : from.outputs) to.output(output.name, (*this)[output.value]);
+  return to.finish();
+}
+
+}  // namespace laptime

@@ -1,0 +1,87 @@
+// Builder: the one gate through which nodes enter a graph.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+
+namespace laptime {
+
+class Builder {
+ public:
+  // Annotations that new nodes get; set directly or through Scoped.
+  NodeAnnotations current;
+
+  // A value that exists before the step: a parameter, a state, an input.
+  ValueId source(const std::string& name, const TensorType& type, Role role);
+
+  // Adds a node. Decides types, layouts and storages; makes an input contiguous where a view op needs it; returns the
+  // existing value for a constant that is already there.
+  std::vector<ValueId> emit(const OpCard& op, const Attributes& attributes, std::span<const ValueId> inputs);
+  // For ops with one output.
+  ValueId emit_one(const OpCard& op, const Attributes& attributes, std::initializer_list<ValueId> inputs);
+
+  const TensorType& type(ValueId id) const { return graph_.value(id).type; }
+  const Shape& shape(ValueId id) const { return graph_.value(id).type.layout.shape; }
+  DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
+  const Graph& graph() const { return graph_; }
+
+  // Names a value within the current scope ("" names it by the scope itself) and tells `value` back.
+  ValueId name(ValueId value, const std::string& name);
+  // The eager program's variable `variable` of the current frame now refers to `value`.
+  ValueId hold(ValueId value, const std::string& variable);
+  void annotate(ValueId value, const ValueAnnotations& annotations);
+  void mark_role(ValueId value, Role role) { graph_.value(value).role = role; }
+  void output(const std::string& name, ValueId value) { graph_.outputs.push_back({name, value}); }
+
+  // Enters a module of the model for the lifetime of the returned object.
+  class Scoped {
+   public:
+    Scoped(Builder& builder, const std::string& part);
+    ~Scoped();
+    Scoped(const Scoped&) = delete;
+    Scoped& operator=(const Scoped&) = delete;
+
+   private:
+    Builder& builder_;
+    size_t length_;
+  };
+  [[nodiscard]] Scoped scope(const std::string& part) { return Scoped(*this, part); }
+
+  Graph finish() { return std::move(graph_); }
+
+ private:
+  ValueId add_value(TensorType type, NodeId producer, int output, StorageId storage, Role role);
+
+  Graph graph_;
+  std::map<std::string, std::vector<ValueId>> constants_;  // op and attributes -> its values
+};
+
+// A pass: the old graph played into a new builder, node by node, with the values' correspondence kept.
+class Replay {
+ public:
+  explicit Replay(const Graph& from) : from(from), map_(from.values.size()) { copy_sources(); }
+
+  const Graph& from;
+  Builder to;
+
+  // Emits the same node on the mapped inputs.
+  void copy(const Node& node);
+  // States that `old_value` is now `new_value`; annotations follow.
+  void bind(ValueId old_value, ValueId new_value);
+  ValueId operator[](ValueId old_value) const { return map_[static_cast<size_t>(old_value.index)]; }
+  std::vector<ValueId> mapped(std::span<const ValueId> old_values) const;
+  // Carries the outputs over and hands the graph out.
+  Graph finish();
+
+ private:
+  void copy_sources();
+  std::vector<ValueId> map_;
+};
+
+}  // namespace laptime

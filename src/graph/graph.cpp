@@ -1,0 +1,51 @@
+// Look-ups in a graph, and the names of its enumerations.
+#include "graph/graph.h"
+
+#include "graph/op.h"
+
+namespace laptime {
+
+const char* name_of(Phase phase) {
+  switch (phase) {
+    case Phase::kSetup: return "setup";
+    case Phase::kForward: return "forward";
+    case Phase::kBackward: return "backward";
+    case Phase::kOptimizer: return "optimizer";
+  }
+  return "?";
+}
+
+const char* name_of(Role role) {
+  switch (role) {
+    case Role::kActivation: return "activation";
+    case Role::kParameter: return "parameter";
+    case Role::kGradient: return "gradient";
+    case Role::kOptimizerState: return "optimizer_state";
+    case Role::kAutocastCopy: return "autocast_copy";
+    case Role::kConstant: return "constant";
+    case Role::kWorkspace: return "workspace";
+    case Role::kInput: return "input";
+  }
+  return "?";
+}
+
+const Node* Graph::producer(ValueId id) const {
+  const NodeId node_id = value(id).producer;
+  return node_id.valid() ? &node(node_id) : nullptr;
+}
+
+ValueId Graph::find_source(const std::string& name) const {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].producer.valid() && values[i].annotations.name == name) return {static_cast<int32_t>(i)};
+  }
+  return {};
+}
+
+ValueId Graph::find_output(const std::string& name) const {
+  for (const GraphOutput& output : outputs) {
+    if (output.name == name) return output.value;
+  }
+  return {};
+}
+
+}  // namespace laptime

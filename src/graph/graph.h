@@ -1,0 +1,116 @@
+// Graph: one training step as values and the nodes that make them, in execution order.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/attributes.h"
+#include "tensor/layout.h"
+
+namespace laptime {
+
+struct OpCard;
+
+enum class Phase : uint8_t { kSetup, kForward, kBackward, kOptimizer };
+enum class Role : uint8_t {
+  kActivation,
+  kParameter,
+  kGradient,
+  kOptimizerState,
+  kAutocastCopy,
+  kConstant,
+  kWorkspace,
+  kInput,
+};
+inline constexpr int kPhaseCount = 4;
+inline constexpr int kRoleCount = 8;
+
+const char* name_of(Phase phase);  // "forward"
+const char* name_of(Role role);    // "optimizer_state"
+
+// Index of a value of one graph; default: no value.
+struct ValueId {
+  int32_t index = -1;
+  bool valid() const { return index >= 0; }
+  friend auto operator<=>(ValueId, ValueId) = default;
+};
+struct NodeId {
+  int32_t index = -1;
+  bool valid() const { return index >= 0; }
+  friend auto operator<=>(NodeId, NodeId) = default;
+};
+// Values that share bytes (views, a state and its next value) share a storage.
+struct StorageId {
+  int32_t index = -1;
+  friend auto operator<=>(StorageId, StorageId) = default;
+};
+
+// What passes copy whole from an old value to its replacement.
+struct ValueAnnotations {
+  std::string name;     // "layers.0.attn.scores"; a parameter's name
+  std::string held_by;  // a variable of the eager program that keeps the value alive, "forward.q"; see Graph::frame
+  void merge(const ValueAnnotations& other) {
+    if (!other.name.empty()) name = other.name;
+    if (!other.held_by.empty()) held_by = other.held_by;
+  }
+};
+
+struct Value {
+  TensorType type;
+  StorageId storage;
+  NodeId producer;  // invalid: a source (parameter, state, input)
+  int output = 0;   // which output of the producer
+  Role role = Role::kActivation;
+  ValueAnnotations annotations;
+};
+
+// Where a node belongs; copied whole by passes, and from a forward node to its backward nodes.
+struct NodeAnnotations {
+  Phase phase = Phase::kForward;
+  std::string scope;        // path of modules, "layers.3.attn.scores"
+  std::string frame;        // function of the eager program whose variables die when it ends: "forward", "loss"
+  bool recomputed = false;  // runs again what forward already ran: counts for hfu, not mfu
+};
+
+struct Node {
+  const OpCard* op = nullptr;
+  Attributes attributes;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  NodeAnnotations annotations;
+};
+
+// A value that outlives the step.
+struct GraphOutput {
+  std::string name;
+  ValueId value;
+};
+
+struct Graph {
+  std::vector<Node> nodes;  // in execution order
+  std::vector<Value> values;
+  std::vector<ValueId> storage_roots;  // StorageId -> the value that made the bytes
+  std::vector<GraphOutput> outputs;
+
+  const Node& node(NodeId id) const { return nodes[static_cast<size_t>(id.index)]; }
+  const Value& value(ValueId id) const { return values[static_cast<size_t>(id.index)]; }
+  Value& value(ValueId id) { return values[static_cast<size_t>(id.index)]; }
+  const Value& root(StorageId id) const { return value(storage_roots[static_cast<size_t>(id.index)]); }
+  // The producer of a value, or null for a source.
+  const Node* producer(ValueId id) const;
+  // A source by name; invalid when there is none.
+  ValueId find_source(const std::string& name) const;
+  ValueId find_output(const std::string& name) const;
+  int64_t storage_bytes(StorageId id) const { return root(id).type.bytes(); }
+};
+
+// The graph as text, one line per node (`laptime explain --dump graph`).
+std::string print(const Graph& graph);
+
+// Checks the rules every pass must keep; LAPTIME_CHECK fails with the pass's name otherwise:
+// inputs are made before they are read, types are what the cards infer, nobody reads a state after its update.
+void verify(const Graph& graph, const std::string& after);
+
+}  // namespace laptime

@@ -1,0 +1,65 @@
+// What follows from a card: signatures, bytes, FLOPs.
+#include "graph/op.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace laptime {
+
+const char* name_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::kConstant: return "constant";
+    case OpKind::kView: return "view";
+    case OpKind::kPointwise: return "pointwise";
+    case OpKind::kReduction: return "reduction";
+    case OpKind::kContraction: return "contraction";
+    case OpKind::kCopy: return "copy";
+    case OpKind::kSymbolic: return "symbolic";
+    case OpKind::kCommunication: return "communication";
+  }
+  return "?";
+}
+
+std::string Signature::text() const {
+  std::string text = fmt::format("{}(", op->name);
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += in[i].text();
+  }
+  text += ')';
+  if (const std::string attributes_text = attributes.text(); !attributes_text.empty()) text += fmt::format(" {{{}}}", attributes_text);
+  return text;
+}
+
+Signature signature_of(const Graph& graph, const Node& node) {
+  Signature signature{node.op, node.attributes, {}, {}};
+  for (const ValueId id : node.inputs) signature.in.push_back(graph.value(id).type);
+  for (const ValueId id : node.outputs) signature.out.push_back(graph.value(id).type);
+  return signature;
+}
+
+int OpCard::updated_input(int output) const {
+  const auto found = std::find_if(updates.begin(), updates.end(), [&](const Update& update) { return update.output == output; });
+  return found == updates.end() ? -1 : found->input;
+}
+
+double flops_of(const Signature& signature) { return signature.op->flops == nullptr ? 0 : signature.op->flops(signature); }
+
+int64_t bytes_of(const Signature& signature) {
+  if (signature.op->kind == OpKind::kView) return 0;
+  if (signature.op->bytes != nullptr) return signature.op->bytes(signature);
+  Size bytes = 0;
+  for (const TensorType& type : signature.in) {
+    // A broadcast operand is read once: count the elements its strides can reach.
+    Size elements = 1;
+    for (int axis = 0; axis < type.layout.rank(); ++axis) {
+      if (type.layout.strides[axis] != 0) elements *= type.layout.shape[axis];
+    }
+    bytes += elements * size_of(type.dtype);
+  }
+  for (const TensorType& type : signature.out) bytes += type.bytes();
+  return bytes.value();
+}
+
+}  // namespace laptime

@@ -1,0 +1,85 @@
+// The few ops every graph needs: views, contiguous, cast, fill, assign, and the symbolic gradients.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+extern const OpCard kReshape, kPermute, kExpand, kSlice;  // views
+extern const OpCard kContiguous, kCast, kFill, kAssign;   // copies
+extern const OpCard kSliceBackward;                       // zeros with one window filled
+extern const OpCard kGradients;                           // symbolic: (loss, parameters...) -> one gradient each
+
+struct ReshapeAttributes {
+  Shape shape;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("shape", self.shape);
+  }
+};
+struct PermuteAttributes {
+  Dims axes;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("axes", self.axes);
+  }
+};
+struct SliceAttributes {
+  int axis = 0;
+  int64_t begin = 0, size = 0, step = 1;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("axis", self.axis);
+    visit("begin", self.begin);
+    visit("size", self.size);
+    visit("step", self.step);
+  }
+};
+struct SliceBackwardAttributes {
+  Shape shape;  // of the tensor that was sliced
+  int axis = 0;
+  int64_t begin = 0, step = 1;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("shape", self.shape);
+    visit("axis", self.axis);
+    visit("begin", self.begin);
+    visit("step", self.step);
+  }
+};
+struct CastAttributes {
+  DType dtype = DType::kFloat32;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("dtype", self.dtype);
+  }
+};
+struct FillAttributes {
+  Shape shape;
+  double value = 0;
+  DType dtype = DType::kFloat32;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("shape", self.shape);
+    visit("value", self.value);
+    visit("dtype", self.dtype);
+  }
+};
+
+std::span<const OpCard* const> structural_cards();
+
+ValueId reshape(Builder& build, ValueId x, const Shape& shape);
+ValueId permute(Builder& build, ValueId x, const Dims& axes);
+ValueId transpose(Builder& build, ValueId x, int axis_a, int axis_b);  // negative axes count from the end
+ValueId expand(Builder& build, ValueId x, const Shape& shape);
+ValueId slice(Builder& build, ValueId x, int axis, int64_t begin, int64_t size, int64_t step = 1);
+ValueId contiguous(Builder& build, ValueId x);              // x itself where it already is
+ValueId cast(Builder& build, ValueId x, DType dtype);       // x itself where it already is
+ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // a fresh value each time, in the step
+ValueId assign(Builder& build, ValueId state, ValueId value);                  // the state's next value
+std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters);
+
+}  // namespace laptime

@@ -1,0 +1,41 @@
+// AdamW, one tensor at a time, in three arithmetics.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// When the weight decays and what eps is added to; formulas at kAdamW's reference.
+enum class AdamRule : uint8_t { k2025, k2026, kTorch };
+const char* name_of(AdamRule rule);
+
+// (w, grad, m, v, step int64 [] counted from 1, lr float32 []) -> (w, m, v) in place
+extern const OpCard kAdamW;
+// (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
+extern const OpCard kAdamStepSize;
+
+struct AdamWAttributes {
+  AdamRule rule = AdamRule::k2025;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("rule", self.rule);
+    visit("beta1", self.beta1);
+    visit("beta2", self.beta2);
+    visit("eps", self.eps);
+    visit("weight_decay", self.weight_decay);
+  }
+};
+
+struct AdamState {
+  ValueId w, m, v;
+};
+// The next values of a parameter and its state.
+AdamState adamw(Builder& build, const AdamState& state, ValueId grad, ValueId step, ValueId lr, const AdamWAttributes& attributes);
+
+std::span<const OpCard* const> adamw_cards();
+
+}  // namespace laptime

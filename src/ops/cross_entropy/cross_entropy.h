@@ -1,0 +1,27 @@
+// Cross entropy of logits and target ids, averaged over all positions.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// How the module is written: with max, exp, sum, log and gather, or as log_softmax and nll_loss.
+enum class CrossEntropyForm : uint8_t { kWrittenOut, kLogSoftmax };
+const char* name_of(CrossEntropyForm form);
+
+// (logits [..., V], targets int64 [...]) -> loss []
+extern const OpCard kCrossEntropy;
+
+struct CrossEntropyAttributes {
+  CrossEntropyForm form = CrossEntropyForm::kWrittenOut;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("form", self.form);
+  }
+};
+
+ValueId cross_entropy(Builder& build, ValueId logits, ValueId targets, CrossEntropyForm form);
+
+std::span<const OpCard* const> cross_entropy_cards();
+
+}  // namespace laptime

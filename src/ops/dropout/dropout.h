@@ -1,0 +1,42 @@
+// Dropout with a counter-based generator keyed by seed, step and place: threads and recompute see the same mask.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// (x, step int64 []) -> (y = x * mask / (1 - p), mask bool); element i is kept when the top 24 bits of
+// splitmix64(key + i) times 2^-24 are >= p, key = splitmix64(splitmix64(seed + step) XOR place)
+extern const OpCard kDropout;
+// (grad, mask) -> grad * mask / (1 - p)
+extern const OpCard kDropoutBackward;
+
+struct DropoutAttributes {
+  double p = 0;  // probability of a zero
+  uint64_t seed = 0;
+  uint64_t place = 0;  // hash of where in the model
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("p", self.p);
+    visit("seed", self.seed);
+    visit("place", self.place);
+  }
+};
+
+// splitmix64's finaliser (Steele, Lea and Flood 2014), wrapping.
+constexpr uint64_t splitmix64(uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31U);
+}
+constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step) {
+  return splitmix64(splitmix64(attributes.seed + static_cast<uint64_t>(step)) ^ attributes.place);
+}
+
+// The place is the builder's current scope.
+ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed);
+
+std::span<const OpCard* const> dropout_cards();
+
+}  // namespace laptime

@@ -1,0 +1,35 @@
+// Embedding: rows of a table by index; and the indices 0 ... n-1 as a constant.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// (weight [V, C], ids int64 [...]) -> weight[ids], [..., C]
+extern const OpCard kEmbedding;
+// (grad [..., C], ids int64 [...]) -> sum of grad rows per id, [V, C]; rows are added in the order they stand.
+extern const OpCard kEmbeddingBackward;
+// () -> int64 [n]: 0, 1, ..., n-1
+extern const OpCard kArange;
+
+struct EmbeddingBackwardAttributes {
+  int64_t rows = 0;  // V
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("rows", self.rows);
+  }
+};
+struct ArangeAttributes {
+  int64_t size = 0;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("size", self.size);
+  }
+};
+
+ValueId embedding(Builder& build, ValueId weight, ValueId ids);
+ValueId arange(Builder& build, int64_t size);
+
+std::span<const OpCard* const> embedding_cards();
+
+}  // namespace laptime

@@ -1,0 +1,25 @@
+// GELU, exact (erf) or by the tanh approximation (Hendrycks and Gimpel 2016).
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// x -> x Phi(x), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+extern const OpCard kGelu;
+// (grad, x) -> grad of x
+extern const OpCard kGeluBackward;
+
+struct GeluAttributes {
+  bool tanh = false;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("tanh", self.tanh);
+  }
+};
+
+ValueId gelu(Builder& build, ValueId x, bool tanh);
+
+std::span<const OpCard* const> gelu_cards();
+
+}  // namespace laptime

@@ -1,0 +1,27 @@
+// Linear: y = x W^T (+ bias), W [d_out, d_in].
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// How the module is written: einsum (a batched product of one batch) or torch.nn.functional.linear (a plain one).
+enum class LinearForm : uint8_t { kEinsum, kLinear };
+const char* name_of(LinearForm form);
+
+// (x [..., I], weight [O, I][, bias [O]]) -> [..., O]
+extern const OpCard kLinear;
+
+struct LinearAttributes {
+  LinearForm form = LinearForm::kEinsum;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("form", self.form);
+  }
+};
+
+ValueId linear(Builder& build, ValueId x, ValueId weight, ValueId bias, LinearForm form);  // bias may be invalid
+
+std::span<const OpCard* const> linear_cards();
+
+}  // namespace laptime

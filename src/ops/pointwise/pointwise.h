@@ -1,0 +1,44 @@
+// Pointwise primitives: arithmetic on one or two tensors with broadcasting, and elementary functions.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// Two tensors that broadcast; the result has the promoted type: a + b, a - b, a * b, a / b.
+extern const OpCard kAdd, kSub, kMul, kDiv;
+// A tensor and a number: x + value, x * value, x / value.
+extern const OpCard kAddScalar, kMulScalar, kDivScalar;
+extern const OpCard kNeg, kExp, kLog, kSqrt, kRsqrt, kSquare, kSigmoid;
+// (grad, y = sigmoid(x)) -> grad * y * (1 - y)
+extern const OpCard kSigmoidBackward;
+// (mask bool, x) -> x where the mask is true, else value; both broadcast to the result.
+extern const OpCard kWhere;
+
+struct ScalarAttributes {
+  double value = 0;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("value", self.value);
+  }
+};
+
+ValueId add(Builder& build, ValueId a, ValueId b);
+ValueId sub(Builder& build, ValueId a, ValueId b);
+ValueId mul(Builder& build, ValueId a, ValueId b);
+ValueId div(Builder& build, ValueId a, ValueId b);
+ValueId add_scalar(Builder& build, ValueId x, double value);
+ValueId mul_scalar(Builder& build, ValueId x, double value);
+ValueId div_scalar(Builder& build, ValueId x, double value);
+ValueId neg(Builder& build, ValueId x);
+ValueId exp(Builder& build, ValueId x);
+ValueId log(Builder& build, ValueId x);
+ValueId sqrt(Builder& build, ValueId x);
+ValueId rsqrt(Builder& build, ValueId x);
+ValueId square(Builder& build, ValueId x);
+ValueId sigmoid(Builder& build, ValueId x);
+ValueId where(Builder& build, ValueId mask, ValueId x, double otherwise);
+
+std::span<const OpCard* const> pointwise_cards();
+
+}  // namespace laptime

@@ -1,0 +1,31 @@
+// Reductions along axes: sum, mean, max with its place.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// Sum over a set of axes, kept as size 1. Accumulates in float32 or better whatever the type.
+extern const OpCard kSum;
+// Mean over a set of axes, kept as size 1.
+extern const OpCard kMean;
+// Largest element along the last axis and its first index: (x [..., C]) -> (values [..., 1], indices int64 [..., 1]).
+extern const OpCard kMax;
+
+struct AxesAttributes {
+  Dims axes;  // which axes; ascending, not negative
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("axes", self.axes);
+  }
+};
+
+ValueId sum(Builder& build, ValueId x, const Dims& axes);   // kept as size 1
+ValueId mean(Builder& build, ValueId x, const Dims& axes);  // kept as size 1
+ValueId sum_all(Builder& build, ValueId x);                 // shape []
+ValueId mean_all(Builder& build, ValueId x);                // shape []
+std::vector<ValueId> max_last(Builder& build, ValueId x);   // {values, indices}
+
+std::span<const OpCard* const> reduce_cards();
+
+}  // namespace laptime

@@ -1,0 +1,44 @@
+// Rotary position embedding (Su et al. 2021): pairs (2i, 2i+1) of a head turned by position.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// Where the turned pairs are written: in place (2i, 2i+1), or first components in one half and second in the other.
+enum class RopeForm : uint8_t { kInterleaved, kHalves };
+const char* name_of(RopeForm form);
+
+// () -> (cos, sin), float32 [T, d_head / 2]: angle = t theta^(-2i / d_head)
+extern const OpCard kRopeTable;
+// (x [B, h, T, d_head], cos, sin) -> [B, h, T, d_head]
+extern const OpCard kRope;
+
+struct RopeTableAttributes {
+  int64_t context_length = 0;
+  int64_t d_head = 0;
+  double theta = 10000;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("context_length", self.context_length);
+    visit("d_head", self.d_head);
+    visit("theta", self.theta);
+  }
+};
+struct RopeAttributes {
+  RopeForm form = RopeForm::kInterleaved;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("form", self.form);
+  }
+};
+
+struct RopeTable {
+  ValueId cos, sin;
+};
+RopeTable rope_table(Builder& build, int64_t context_length, int64_t d_head, double theta);
+ValueId rope(Builder& build, ValueId x, const RopeTable& table, RopeForm form);
+
+std::span<const OpCard* const> rope_cards();
+
+}  // namespace laptime

@@ -1,0 +1,15 @@
+// SwiGLU gate: silu(a) * b (Shazeer 2020).
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// (a, b) of one shape -> a sigmoid(a) b
+extern const OpCard kSwiglu;
+
+ValueId swiglu(Builder& build, ValueId a, ValueId b);
+
+std::span<const OpCard* const> swiglu_cards();
+
+}  // namespace laptime
