@@ -316,14 +316,23 @@ Record record_from_json(const Json& json);
 
 // One line without a line break; characters outside ASCII and control bytes are \u-escaped.
 std::string to_text(const Record& record);
-// Error on malformed JSON and on more than kMaxRecordBytes or kMaxRecordDepth, else as record_from_json.
+// Error on malformed JSON and on more than the limits below, else as record_from_json.
 Record parse_record(std::string_view text);
 
 inline constexpr size_t kMaxRecordBytes = size_t{64} << 20U;
 inline constexpr int kMaxRecordDepth = 32;
+inline constexpr int kMaxRecordKeys = 20'000;
 
-// 16 hexadecimal digits that depend on keys and values of a configuration, not on their order.
-std::string config_hash(const JsonObject& config);
+// Every key that a record may have, "*" standing for any name and "[]" for an element of a list, with the type of its
+// value: "text", "integer", "number", "object", "list of number", ...
+struct SchemaKey {
+  std::string path;  // "time.*.mean", "kernels[].op"
+  std::string type;
+};
+std::vector<SchemaKey> schema_keys();
+
+// 16 hexadecimal digits of a configuration's canonical text.
+std::string config_hash(std::string_view canonical_text);
 
 // A calendar time as `Record::created` is written; seconds since 1970-01-01T00:00:00Z.
 std::string format_utc(int64_t seconds_since_epoch);

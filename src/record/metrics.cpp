@@ -1,0 +1,247 @@
+// The metric table. Times are those of the pass that was asked for, `time.PASS` below.
+#include "record/metrics.h"
+
+#include <array>
+#include <cmath>
+
+namespace laptime {
+namespace {
+
+using Figure = std::optional<double>;
+
+Figure known(double value) { return std::isfinite(value) ? Figure(value) : std::nullopt; }
+Figure known(const std::optional<double>& value) { return value ? known(*value) : std::nullopt; }
+Figure known(const std::optional<int64_t>& value) { return value ? Figure(static_cast<double>(*value)) : std::nullopt; }
+
+template <auto Member>
+Figure of_time(const Record& record) {
+  const TimeStats* time = record.main_time();
+  return time != nullptr && time->count > 0 ? known(time->*Member) : std::nullopt;
+}
+
+Figure count_of_time(const Record& record) {
+  const TimeStats* time = record.main_time();
+  return time != nullptr ? Figure(static_cast<double>(time->count)) : std::nullopt;
+}
+
+Figure median_of(const Record& record, const char* phase) {
+  const auto found = record.time.find(phase);
+  return found != record.time.end() && found->second.count > 0 ? known(found->second.median) : std::nullopt;
+}
+
+Figure ratio(Figure a, Figure b) { return a && b && *b != 0 ? known(*a / *b) : std::nullopt; }
+
+Figure residue_share(const Record& record) {
+  for (const PhaseShare& phase : record.phases) {
+    if (phase.phase == "residue") return known(phase.share);
+  }
+  return std::nullopt;
+}
+
+constexpr std::array kMetrics{
+    Metric{.tag = "median",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "median time of a sample",
+           .formula = "time.PASS.median",
+           .read = of_time<&TimeStats::median>},
+    Metric{.tag = "mean",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "mean time of a sample",
+           .formula = "time.PASS.mean",
+           .read = of_time<&TimeStats::mean>},
+    Metric{.tag = "std",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "standard deviation of the sample (divided by count - 1)",
+           .formula = "time.PASS.std",
+           .read = of_time<&TimeStats::std>},
+    Metric{.tag = "std_population",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "standard deviation of the population (divided by count)",
+           .formula = "time.PASS.std_population",
+           .read = of_time<&TimeStats::std_population>},
+    Metric{.tag = "min",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "shortest sample",
+           .formula = "time.PASS.min",
+           .read = of_time<&TimeStats::min>},
+    Metric{.tag = "max",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "longest sample",
+           .formula = "time.PASS.max",
+           .read = of_time<&TimeStats::max>},
+    Metric{.tag = "total",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "sum of all samples",
+           .formula = "time.PASS.total",
+           .read = of_time<&TimeStats::total>},
+    Metric{.tag = "count", .description = "number of samples", .formula = "time.PASS.count", .read = count_of_time},
+    Metric{.tag = "mad",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "median absolute deviation from the median",
+           .formula = "time.PASS.mad",
+           .read = of_time<&TimeStats::mad>},
+    Metric{.tag = "p10",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "10th percentile of the samples",
+           .formula = "time.PASS.p10",
+           .read = of_time<&TimeStats::p10>},
+    Metric{.tag = "p90",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "90th percentile of the samples",
+           .formula = "time.PASS.p90",
+           .read = of_time<&TimeStats::p90>},
+    Metric{.tag = "ci_low",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "lower end of the 95 % interval of the median",
+           .formula = "time.PASS.ci_low",
+           .read = of_time<&TimeStats::ci_low>},
+    Metric{.tag = "ci_high",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "upper end of the 95 % interval of the median",
+           .formula = "time.PASS.ci_high",
+           .read = of_time<&TimeStats::ci_high>},
+    Metric{.tag = "noise",
+           .unit = Unit::kFraction,
+           .better = Better::kLower,
+           .description = "standard deviation over mean",
+           .formula = "time.PASS.std / time.PASS.mean",
+           .read = [](const Record& r) { return ratio(of_time<&TimeStats::std>(r), of_time<&TimeStats::mean>(r)); }},
+    Metric{.tag = "forward_time",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "median time of the forward phase, timed in place",
+           .formula = "time.forward.median",
+           .read = [](const Record& r) { return median_of(r, "forward"); }},
+    Metric{.tag = "backward_time",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "median time of the backward phase, timed in place",
+           .formula = "time.backward.median",
+           .read = [](const Record& r) { return median_of(r, "backward"); }},
+    Metric{.tag = "optimizer_time",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "median time of the optimizer phase, timed in place",
+           .formula = "time.optimizer.median",
+           .read = [](const Record& r) { return median_of(r, "optimizer"); }},
+    Metric{.tag = "residue",
+           .unit = Unit::kFraction,
+           .better = Better::kLower,
+           .description = "share of a sample outside all of its phases",
+           .formula = "phases[phase = residue].share",
+           .read = residue_share},
+    Metric{.tag = "tokens_per_second",
+           .unit = Unit::kTokensPerSecond,
+           .better = Better::kHigher,
+           .description = "tokens of a batch over the median time of a sample",
+           .formula = "config.batch_size * context / time.PASS.median",
+           .read = [](const Record& r) { return known(r.tokens_per_second); }},
+    Metric{.tag = "model_flops_per_second",
+           .unit = Unit::kFlopsPerSecond,
+           .better = Better::kHigher,
+           .description = "model FLOPs of the pass (full attention, recomputing not counted) over its median time",
+           .formula = "flops.model_flops_per_second",
+           .read = [](const Record& r) { return known(r.flops.model_flops_per_second); }},
+    Metric{.tag = "mfu_measured",
+           .unit = Unit::kFraction,
+           .better = Better::kHigher,
+           .description = "model FLOPs per second over the peak measured on this machine",
+           .formula = "flops.model_flops_per_second / flops.peak_measured",
+           .read = [](const Record& r) { return known(r.flops.mfu_measured); }},
+    Metric{.tag = "mfu_datasheet",
+           .unit = Unit::kFraction,
+           .better = Better::kHigher,
+           .description = "model FLOPs per second over the peak in the machine's data sheet",
+           .formula = "flops.model_flops_per_second / flops.peak_datasheet",
+           .read = [](const Record& r) { return known(r.flops.mfu_datasheet); }},
+    Metric{.tag = "peak_memory",
+           .unit = Unit::kBytes,
+           .better = Better::kLower,
+           .description = "most bytes of tensors alive at once",
+           .formula = "memory.peak_bytes",
+           .read = [](const Record& r) { return known(r.memory.peak_bytes); }},
+    Metric{.tag = "predicted_peak_memory",
+           .unit = Unit::kBytes,
+           .better = Better::kLower,
+           .description = "the same, known from the plan before anything ran",
+           .formula = "memory.predicted_peak_bytes",
+           .read = [](const Record& r) { return known(r.memory.predicted_peak_bytes); }},
+    Metric{.tag = "peak_rss",
+           .unit = Unit::kBytes,
+           .better = Better::kLower,
+           .description = "most resident bytes of the process",
+           .formula = "memory.peak_rss_bytes",
+           .read = [](const Record& r) { return known(r.memory.peak_rss_bytes); }},
+    Metric{.tag = "loss_first",
+           .unit = Unit::kNats,
+           .better = Better::kNeither,
+           .description = "loss of the first step",
+           .formula = "loss.values[0]",
+           .read = [](const Record& r) { return r.loss.values.empty() ? Figure() : known(r.loss.values.front()); }},
+    Metric{.tag = "loss_last",
+           .unit = Unit::kNats,
+           .better = Better::kLower,
+           .description = "loss of the last step",
+           .formula = "loss.values[last]",
+           .read = [](const Record& r) { return r.loss.values.empty() ? Figure() : known(r.loss.values.back()); }},
+    Metric{.tag = "setup_time",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "time before the first step: plan, kernel trials, memory, weights, data",
+           .formula = "setup.total",
+           .read = [](const Record& r) { return known(r.setup.total); }},
+    Metric{.tag = "transient_excess",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "time of the first steps above as many steady ones",
+           .formula = "transient.excess",
+           .read = [](const Record& r) { return known(r.transient.excess); }},
+};
+
+}  // namespace
+
+std::string_view name_of(Unit unit) {
+  switch (unit) {
+    case Unit::kNone: return "";
+    case Unit::kSeconds: return "s";
+    case Unit::kBytes: return "bytes";
+    case Unit::kFraction: return "fraction";
+    case Unit::kFlops: return "FLOP";
+    case Unit::kFlopsPerSecond: return "FLOP/s";
+    case Unit::kTokensPerSecond: return "tokens/s";
+    case Unit::kNats: return "nats";
+  }
+  return "";
+}
+
+std::string_view name_of(Better better) {
+  switch (better) {
+    case Better::kLower: return "lower";
+    case Better::kHigher: return "higher";
+    case Better::kNeither: return "-";
+  }
+  return "-";
+}
+
+std::span<const Metric> metrics() { return kMetrics; }
+
+const Metric* find_metric(std::string_view tag) {
+  for (const Metric& metric : kMetrics) {
+    if (metric.tag == tag) return &metric;
+  }
+  return nullptr;
+}
+
+}  // namespace laptime

@@ -1,0 +1,31 @@
+// The metric table: every figure that can be read from a record, stated once. Reporters know no metric by name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "record/record.h"
+
+namespace laptime {
+
+enum class Unit : uint8_t { kNone, kSeconds, kBytes, kFraction, kFlops, kFlopsPerSecond, kTokensPerSecond, kNats };
+enum class Better : uint8_t { kLower, kHigher, kNeither };
+
+std::string_view name_of(Unit unit);      // "s", "bytes", "FLOP/s", ...; "" for plain numbers
+std::string_view name_of(Better better);  // "lower", "higher", "-"
+
+struct Metric {
+  std::string_view tag;  // column name: "tokens_per_second"
+  Unit unit = Unit::kNone;
+  Better better = Better::kNeither;
+  std::string_view description;
+  std::string_view formula;                                // in keys of the record
+  std::optional<double> (*read)(const Record&) = nullptr;  // none where the record does not know it
+};
+
+std::span<const Metric> metrics();
+const Metric* find_metric(std::string_view tag);  // null for an unknown tag
+
+}  // namespace laptime

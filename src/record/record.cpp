@@ -1,0 +1,58 @@
+// What a record says about itself: status words, the time that was asked for, hashes and dates.
+#include "record/record.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace laptime {
+namespace {
+
+constexpr std::array<std::pair<Status, std::string_view>, 6> kStatusNames{{{Status::kOk, "ok"},
+                                                                           {Status::kOutOfMemory, "out_of_memory"},
+                                                                           {Status::kUnsupported, "unsupported"},
+                                                                           {Status::kTimeout, "timeout"},
+                                                                           {Status::kFailed, "failed"},
+                                                                           {Status::kInterrupted, "interrupted"}}};
+
+}  // namespace
+
+std::string_view name_of(Status status) {
+  for (const auto& [value, name] : kStatusNames) {
+    if (value == status) return name;
+  }
+  return "?";
+}
+
+std::optional<Status> parse_status(std::string_view name) {
+  for (const auto& [value, text] : kStatusNames) {
+    if (text == name) return value;
+  }
+  return std::nullopt;
+}
+
+const TimeStats* Record::main_time() const {
+  const auto found = time.find(config.text("pass"));
+  if (found != time.end()) return &found->second;
+  return time.size() == 1 ? &time.begin()->second : nullptr;
+}
+
+std::string config_hash(std::string_view canonical_text) {
+  uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
+  for (const char c : canonical_text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  return fmt::format("{:016x}", hash);
+}
+
+std::string format_utc(int64_t seconds_since_epoch) {
+  const std::chrono::sys_seconds time{std::chrono::seconds(seconds_since_epoch)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss clock{time - day};
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count());
+}
+
+}  // namespace laptime
