@@ -22,7 +22,8 @@ constexpr auto choices_of(Edition) {
 // GELU.
 constexpr bool is_modern(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
 
-void check_model_name(std::string_view name);  // Error, with the nearest name, unless model_presets knows it
+// The name behind a name or alias of model_presets, or "custom"; Error, with the nearest name, for any other.
+std::string canonical_model_name(std::string_view where, std::string_view word);
 
 struct ModelConfig {
   std::string name = "small";  // of a preset, or "custom"
@@ -43,129 +44,53 @@ struct ModelConfig {
   int64_t d_head() const { return d_model / num_heads; }
   bool operator==(const ModelConfig&) const = default;
 
+  // clang-format off
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Model";
     constexpr double kMaxWidth = 1 << 24;
     constexpr double kMaxId = 2'147'483'647;  // token ids and positions are int32
     constexpr double kMaxDrop = 0.999;
-    visit(Option{.flag = "model",
-                 .key = "model",
-                 .tag = "model",
-                 .group = kGroup,
-                 .help = "size by name (see: laptime list models), or custom",
-                 .check = check_model_name},
-          self.name);
-    visit(Option{.flag = "edition",
-                 .key = "edition",
-                 .tag = "edition",
-                 .group = kGroup,
-                 .help = "whose model; sets batch, context, vocab, seed, optimizer, and warmup or steps where the "
-                         "other is given",
-                 .otherwise = "2025, or the edition of the named model"},
-          self.edition);
-    visit(Option{.flag = "d-model",
-                 .key = "d_model",
-                 .tag = "d_model",
-                 .group = kGroup,
-                 .help = "width of the residual stream",
-                 .otherwise = "of the named model",
-                 .min = 1,
-                 .max = kMaxWidth},
-          self.d_model);
-    visit(Option{.flag = "d-ff",
-                 .key = "d_ff",
-                 .tag = "d_ff",
-                 .group = kGroup,
-                 .help = "width of the feed-forward",
-                 .otherwise = "of the named model; 4 x d-model where that is given",
-                 .min = 1,
-                 .max = kMaxWidth},
-          self.d_ff);
-    visit(Option{.flag = "num-layers",
-                 .key = "num_layers",
-                 .tag = "layers",
-                 .group = kGroup,
-                 .help = "transformer blocks",
-                 .otherwise = "of the named model",
-                 .min = 1,
-                 .max = 4096},
-          self.num_layers);
-    visit(Option{.flag = "num-heads",
-                 .key = "num_heads",
-                 .tag = "heads",
-                 .group = kGroup,
-                 .help = "attention heads; must divide d-model",
-                 .otherwise = "of the named model",
-                 .min = 1,
-                 .max = kMaxWidth},
-          self.num_heads);
-    visit(Option{.flag = "vocab",
-                 .key = "vocab_size",
-                 .tag = "vocab",
-                 .group = kGroup,
-                 .unit = "tokens",
-                 .help = "size of the vocabulary",
-                 .otherwise = "10000; gpt2: 50257",
-                 .min = 1,
-                 .max = kMaxId},
-          self.vocab_size);
-    visit(Option{.flag = "context",
-                 .key = "context_length",
-                 .tag = "ctx",
-                 .group = kGroup,
-                 .unit = "tokens",
-                 .help = "context length",
-                 .otherwise = "2024: 128, 2025: 256, 2026: 512, gpt2: 1024",
-                 .min = 1,
-                 .max = kMaxId},
-          self.context_length);
-    visit(Option{.flag = "batch",
-                 .key = "batch_size",
-                 .tag = "batch",
-                 .group = kGroup,
-                 .unit = "sequences",
-                 .help = "sequences per step",
-                 .otherwise = "4; 2024: 16",
-                 .min = 1,
-                 .max = kMaxId},
-          self.batch_size);
-    visit(Option{.flag = "weight-tie",
-                 .key = "weight_tie",
-                 .tag = "tied",
-                 .group = kGroup,
-                 .help = "the head is the token embedding (2024, gpt2)",
-                 .otherwise = "false; gpt2: true"},
+    visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
+                 .help = "size by name (laptime list models), or custom", .in_name = true,
+                 .canonical = canonical_model_name}, self.name);
+    visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
+                 .help = "whose model; sets the defaults of other options",
+                 .otherwise = "2025, or the edition of the named model"}, self.edition);
+    visit(Option{.flag = "d-model", .key = "d_model", .tag = "d_model", .group = kGroup,
+                 .help = "width of the residual stream", .otherwise = "of the named model",
+                 .min = 1, .max = kMaxWidth}, self.d_model);
+    visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
+                 .help = "width of the feed-forward", .otherwise = "of the named model; 4 x d-model where that is given",
+                 .min = 1, .max = kMaxWidth}, self.d_ff);
+    visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
+                 .help = "transformer blocks", .otherwise = "of the named model", .min = 1, .max = 4096}, self.num_layers);
+    visit(Option{.flag = "num-heads", .key = "num_heads", .tag = "heads", .group = kGroup,
+                 .help = "attention heads; must divide d-model", .otherwise = "of the named model",
+                 .min = 1, .max = kMaxWidth}, self.num_heads);
+    visit(Option{.flag = "vocab", .key = "vocab_size", .tag = "vocab", .group = kGroup, .unit = "tokens",
+                 .help = "size of the vocabulary", .otherwise = "10000; gpt2: 50257; 8B: 151936",
+                 .min = 1, .max = kMaxId}, self.vocab_size);
+    visit(Option{.flag = "context", .key = "context_length", .tag = "ctx", .group = kGroup, .unit = "tokens",
+                 .help = "context length", .otherwise = "2025: 256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
+                 .min = 1, .max = kMaxId, .in_name = true}, self.context_length);
+    visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
+                 .help = "sequences per step", .otherwise = "4; 2024: 16", .min = 1, .max = kMaxId}, self.batch_size);
+    visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,
+                 .help = "the head is the token embedding (2024, gpt2)", .otherwise = "false; gpt2: true"},
           self.weight_tie);
-    visit(Option{.flag = "bias",
-                 .key = "bias",
-                 .tag = "bias",
-                 .group = kGroup,
-                 .help = "a bias on every linear (2024; gpt2 always has them)",
-                 .otherwise = "false; gpt2: true"},
+    visit(Option{.flag = "bias", .key = "bias", .tag = "bias", .group = kGroup,
+                 .help = "a bias on every linear (2024; gpt2 always has them)", .otherwise = "false; gpt2: true"},
           self.bias);
-    visit(Option{.flag = "embd-pdrop",
-                 .key = "embd_pdrop",
-                 .tag = "embd_pdrop",
-                 .group = kGroup,
-                 .help = "dropout after the embeddings (2024)",
-                 .max = kMaxDrop},
-          self.embd_pdrop);
-    visit(Option{.flag = "attn-pdrop",
-                 .key = "attn_pdrop",
-                 .tag = "attn_pdrop",
-                 .group = kGroup,
-                 .help = "dropout on the attention weights (2024)",
-                 .max = kMaxDrop},
-          self.attn_pdrop);
-    visit(Option{.flag = "resid-pdrop",
-                 .key = "resid_pdrop",
-                 .tag = "resid_pdrop",
-                 .group = kGroup,
-                 .help = "dropout after the output projection and after GELU (2024)",
-                 .max = kMaxDrop},
+    visit(Option{.flag = "embd-pdrop", .key = "embd_pdrop", .tag = "embd_pdrop", .group = kGroup,
+                 .help = "dropout after the embeddings (2024)", .max = kMaxDrop}, self.embd_pdrop);
+    visit(Option{.flag = "attn-pdrop", .key = "attn_pdrop", .tag = "attn_pdrop", .group = kGroup,
+                 .help = "dropout on the attention weights (2024)", .max = kMaxDrop}, self.attn_pdrop);
+    visit(Option{.flag = "resid-pdrop", .key = "resid_pdrop", .tag = "resid_pdrop", .group = kGroup,
+                 .help = "dropout after the output projection and after GELU (2024)", .max = kMaxDrop},
           self.resid_pdrop);
   }
+  // clang-format on
 };
 
 // Error with the reason unless such a model can exist: ranges, heads divide d_model, an even d_head for RoPE, options

@@ -1,4 +1,4 @@
-// What one option of a run states about itself, and how the value of its field is written and read as text.
+// What one option states about itself, and how the value of its field is written as text and read from it.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace laptime {
 struct Option {
   std::string_view flag;            // "context" is --context on the command line and `context` in TOML
   std::string_view key;             // JSON key and column: "context_length"
-  std::string_view tag;             // in names of points: "ctx"
+  std::string_view tag = {};        // in names of points: "ctx"
   std::string_view group;           // heading in --help
   std::string_view unit = {};       // "tokens", "s"; empty for plain numbers and words
   std::string_view help;            // one line
@@ -29,9 +29,13 @@ struct Option {
   std::string_view empty = "auto";  // how an optional field without a value is written
   double min = 0;                   // range of a number, both ends included
   double max = std::numeric_limits<double>::max();
-  bool axis = true;                                // takes a list, and a sweep is the product of the lists
-  bool changes_result = true;                      // two runs that differ in it are different runs
-  void (*check)(std::string_view text) = nullptr;  // throws Error for a word that names nothing
+  bool axis = true;             // takes a list, and a sweep is the product of the lists
+  bool in_name = false;         // stands in the name of every point; others only where they are swept
+  bool changes_result = true;   // two runs that differ in it are different runs
+  std::string_view value = {};  // how --help writes the value; empty: from the type of the field
+  // The word that is kept for a word that was given; throws Error, which starts with `where`, for one that names
+  // nothing.
+  std::string (*canonical)(std::string_view where, std::string_view word) = nullptr;
 };
 
 template <class E>
@@ -50,6 +54,13 @@ constexpr std::string_view name_of(E value) {
   return "?";
 }
 
+template <class E>
+std::vector<std::string_view> names_of_choices() {
+  std::vector<std::string_view> names;
+  for (const auto& choice : choices_of(E{})) names.push_back(choice.name);
+  return names;
+}
+
 // The value of an option as people and files write it: numbers in their shortest exact form.
 template <class T>
 std::string text_of(const Option& option, const T& field) {
@@ -62,20 +73,28 @@ std::string text_of(const Option& option, const T& field) {
   }
 }
 
-// Reads a field from text. Error names the option, the text and what is allowed; `where` says where the text stands
-// ("--context", "a.toml:3").
+// Reads a field from text. Error says where the text stands (`where`: "--context", "a.toml:3: context"), what is wrong
+// with it and what is allowed.
 void parse_value(const Option& option, std::string_view where, std::string_view text, int64_t& field);
 void parse_value(const Option& option, std::string_view where, std::string_view text, double& field);
 void parse_value(const Option& option, std::string_view where, std::string_view text, bool& field);
 void parse_value(const Option& option, std::string_view where, std::string_view text, std::string& field);
 
-// Error unless the number lies in the option's range.
-void check_range(const Option& option, std::string_view where, double value);
-
-// Throws the Error for a word that is none of `known`, with the nearest of them: "--mode: unknown mode 'eagr'; did you
-// mean 'eager'? ..."
+// Error for a word that is none of `known`: "--mode: unknown mode 'eagr'; did you mean 'eager'? (one of: eager)".
 [[noreturn]] void reject_word(std::string_view where, std::string_view what, std::string_view word,
                               const std::vector<std::string_view>& known);
+
+template <class E>
+requires std::is_enum_v<E>
+void parse_value(const Option& option, std::string_view where, std::string_view text, E& field) {
+  for (const auto& choice : choices_of(E{})) {
+    if (choice.name == text) {
+      field = choice.value;
+      return;
+    }
+  }
+  reject_word(where, option.flag, text, names_of_choices<E>());
+}
 
 template <class T>
 void parse_value(const Option& option, std::string_view where, std::string_view text, std::optional<T>& field) {
@@ -88,18 +107,15 @@ void parse_value(const Option& option, std::string_view where, std::string_view 
   field = value;
 }
 
-template <class E>
-requires std::is_enum_v<E>
-void parse_value(const Option& option, std::string_view where, std::string_view text, E& field) {
-  std::vector<std::string_view> known;
-  for (const auto& choice : choices_of(E{})) {
-    if (choice.name == text) {
-      field = choice.value;
-      return;
-    }
-    known.push_back(choice.name);
+// Error unless a number of the model or run lies in its option's range.
+template <class T>
+void check_range(const Option& option, const T& field) {
+  if constexpr (requires { field.has_value(); }) {
+    if (field.has_value()) check_range(option, *field);
+  } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
+    T same{};
+    parse_value(option, fmt::format("--{}", option.flag), text_of(option, field), same);
   }
-  reject_word(where, option.flag, text, known);
 }
 
 }  // namespace laptime

@@ -79,7 +79,11 @@ constexpr auto choices_of(Batches) {
   return std::array{Choice<Batches>{Batches::kFixed, "fixed"}, Choice<Batches>{Batches::kFresh, "fresh"}};
 }
 
-void check_device_name(std::string_view name);  // Error unless auto, cpu, cuda or roofline:NAME
+// auto, cpu, cuda or roofline:NAME; Error for any other word. Whether the machine has it is not asked here.
+std::string canonical_device_name(std::string_view where, std::string_view word);
+
+// The group of options that name where a run happens; `verify` takes these alone.
+inline constexpr std::string_view kMachine = "Machine";
 
 struct RunConfig {
   ModelConfig model;
@@ -88,9 +92,8 @@ struct RunConfig {
   Pass pass = Pass::kStep;
   std::string device = "auto";
   std::optional<int64_t> threads;  // none: every core that the process may use
-  std::optional<int64_t>
-      warmup;  // warmup and steps are both there, or neither: then samples are taken until they settle
-  std::optional<int64_t> steps;
+  std::optional<int64_t> warmup;   // with neither warmup nor steps, samples are taken until they settle;
+  std::optional<int64_t> steps;    // else both are there
   int64_t seed = 1;
   Optimizer optimizer = Optimizer::k2025;
   double lr = 1e-3;
@@ -114,6 +117,7 @@ struct RunConfig {
   ModelConfig step_model() const;
   bool operator==(const RunConfig&) const = default;
 
+  // clang-format off
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     ModelConfig::visit_fields(self.model, visit);
@@ -123,171 +127,67 @@ struct RunConfig {
     constexpr double kMaxCount = 1e9;
     constexpr double kMaxRate = 1e6;
     constexpr double kBelowOne = 0.999999999;
-    visit(Option{.flag = "dtype",
-                 .key = "dtype",
-                 .tag = "dtype",
-                 .group = kRun,
-                 .help = "arithmetic; mixed is bfloat16 where the device has it, else float16"},
-          self.dtype);
-    visit(Option{.flag = "mode",
-                 .key = "mode",
-                 .tag = "mode",
-                 .group = kRun,
-                 .help = "eager: one primitive at a time, as a framework does"},
-          self.mode);
+    visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
+                 .help = "arithmetic; mixed: bfloat16 where the device has it, else float16", .in_name = true}, self.dtype);
+    visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kRun,
+                 .help = "eager: one primitive at a time, as a framework does", .in_name = true}, self.mode);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun, .help = "what one sample is"}, self.pass);
-    visit(Option{.flag = "device",
-                 .key = "device",
-                 .tag = "device",
-                 .group = kRun,
-                 .help = "auto, cpu, cuda or roofline:NAME (a prediction; see: laptime list devices)",
-                 .check = check_device_name},
-          self.device);
-    visit(Option{.flag = "threads",
-                 .key = "threads",
-                 .tag = "threads",
-                 .group = kRun,
-                 .help = "CPU threads; auto: all cores",
-                 .min = 1,
-                 .max = 4096},
-          self.threads);
-    visit(Option{.flag = "warmup",
-                 .key = "warmup",
-                 .tag = "warmup",
-                 .group = kRun,
-                 .unit = "steps",
+    visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
+                 .help = "auto, cpu, cuda or roofline:NAME (laptime list devices)",
+                 .canonical = canonical_device_name}, self.device);
+    visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
+                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096}, self.threads);
+    visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",
                  .help = "steps before the first sample",
-                 .otherwise = "auto; where steps is given: 5, 2024: 1",
-                 .max = kMaxCount},
-          self.warmup);
-    visit(Option{.flag = "steps",
-                 .key = "steps",
-                 .tag = "steps",
-                 .group = kRun,
-                 .unit = "steps",
-                 .help = "samples, one step each; auto: until the median is known within 1 %",
-                 .otherwise = "auto; where warmup is given: 10, 2024: 5",
-                 .min = 1,
-                 .max = kMaxCount},
-          self.steps);
-    visit(Option{.flag = "seed",
-                 .key = "seed",
-                 .tag = "seed",
-                 .group = kRun,
-                 .help = "of weights, random tokens and dropout",
-                 .otherwise = "1; 2024: 20230310",
-                 .max = 9.3e18},
+                 .otherwise = "auto: until steady; 5 (2024: 1) where steps is given", .max = kMaxCount}, self.warmup);
+    visit(Option{.flag = "steps", .key = "steps", .tag = "steps", .group = kRun, .unit = "steps",
+                 .help = "samples, one step each",
+                 .otherwise = "auto: until the median is known; 10 (2024: 5) where warmup is given",
+                 .min = 1, .max = kMaxCount}, self.steps);
+    visit(Option{.flag = "seed", .key = "seed", .tag = "seed", .group = kRun,
+                 .help = "of weights, random tokens and dropout", .otherwise = "1; 2024: 20230310", .max = 9.3e18},
           self.seed);
-    visit(Option{.flag = "optimizer",
-                 .key = "optimizer",
-                 .tag = "optimizer",
-                 .group = kOptimizer,
+    visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
                  .help = "whose AdamW: 2025 decays after the update, 2026 before it, torch corrects v before the root",
-                 .otherwise = "of the edition; 2024 and gpt2: torch"},
-          self.optimizer);
-    visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate", .max = kMaxRate},
-          self.lr);
-    visit(Option{.flag = "beta1",
-                 .key = "beta1",
-                 .tag = "beta1",
-                 .group = kOptimizer,
-                 .help = "decay of the first moment",
-                 .max = kBelowOne},
-          self.beta1);
-    visit(Option{.flag = "beta2",
-                 .key = "beta2",
-                 .tag = "beta2",
-                 .group = kOptimizer,
-                 .help = "decay of the second moment",
-                 .max = kBelowOne},
-          self.beta2);
-    visit(Option{.flag = "eps",
-                 .key = "eps",
-                 .tag = "eps",
-                 .group = kOptimizer,
-                 .help = "added to the root of the second moment",
-                 .max = kMaxRate},
-          self.eps);
-    visit(Option{.flag = "weight-decay",
-                 .key = "weight_decay",
-                 .tag = "weight_decay",
-                 .group = kOptimizer,
-                 .help = "decoupled weight decay",
-                 .max = kMaxRate},
-          self.weight_decay);
-    visit(Option{.flag = "clip-norm",
-                 .key = "clip_norm",
-                 .tag = "clip_norm",
-                 .group = kOptimizer,
-                 .help = "largest global norm of the gradients; none: no clipping",
-                 .empty = "none",
-                 .min = 1e-12,
-                 .max = 1e12},
+                 .otherwise = "of the edition; 2024 and gpt2: torch"}, self.optimizer);
+    visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate",
+                 .max = kMaxRate}, self.lr);
+    visit(Option{.flag = "beta1", .key = "beta1", .tag = "beta1", .group = kOptimizer,
+                 .help = "decay of the first moment", .max = kBelowOne}, self.beta1);
+    visit(Option{.flag = "beta2", .key = "beta2", .tag = "beta2", .group = kOptimizer,
+                 .help = "decay of the second moment", .max = kBelowOne}, self.beta2);
+    visit(Option{.flag = "eps", .key = "eps", .tag = "eps", .group = kOptimizer,
+                 .help = "added to the root of the second moment", .max = kMaxRate}, self.eps);
+    visit(Option{.flag = "weight-decay", .key = "weight_decay", .tag = "weight_decay", .group = kOptimizer,
+                 .help = "decoupled weight decay", .max = kMaxRate}, self.weight_decay);
+    visit(Option{.flag = "clip-norm", .key = "clip_norm", .tag = "clip_norm", .group = kOptimizer,
+                 .help = "largest global norm of the gradients", .empty = "none", .min = 1e-12, .max = 1e12},
           self.clip_norm);
-    visit(Option{.flag = "accumulate",
-                 .key = "accumulate",
-                 .tag = "accumulate",
-                 .group = kOptimizer,
-                 .help = "keep gradients between steps and add to them"},
-          self.accumulate);
-    visit(Option{.flag = "crop-context",
-                 .key = "crop_context",
-                 .tag = "crop",
-                 .group = kInput,
-                 .unit = "tokens",
-                 .help = "run with the first rows of the position table (2024, gpt2)",
-                 .empty = "none",
-                 .min = 1,
-                 .max = 2'147'483'647},
-          self.crop_context);
-    visit(Option{.flag = "init",
-                 .key = "init",
-                 .tag = "init",
-                 .group = kInput,
+    visit(Option{.flag = "accumulate", .key = "accumulate", .tag = "accumulate", .group = kOptimizer,
+                 .help = "keep gradients between steps and add to them"}, self.accumulate);
+    visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
+                 .help = "run with the first rows of the position table (2024, gpt2)", .empty = "none",
+                 .min = 1, .max = 2'147'483'647}, self.crop_context);
+    visit(Option{.flag = "init", .key = "init", .tag = "init", .group = kInput,
                  .help = "fresh weights: the edition's initialisation, or the seeded streams of the golden values"},
           self.init);
-    visit(Option{.flag = "weights",
-                 .key = "weights",
-                 .tag = "weights",
-                 .group = kInput,
-                 .help = "safetensors file to start from",
-                 .otherwise = "none: fresh weights",
-                 .axis = false},
-          self.weights);
-    visit(Option{.flag = "data",
-                 .key = "data",
-                 .tag = "data",
-                 .group = kInput,
-                 .help = "token file (nanoGPT .bin, llm.c .bin) or text, read as bytes",
-                 .otherwise = "none: random tokens and targets",
-                 .axis = false},
-          self.data);
-    visit(Option{.flag = "data-format",
-                 .key = "data_format",
-                 .tag = "data_format",
-                 .group = kInput,
-                 .help = "auto: llm.c by its header, other .bin files uint16, anything else bytes",
-                 .axis = false},
+    visit(Option{.flag = "weights", .key = "weights", .tag = "weights", .group = kInput,
+                 .help = "safetensors file to start from", .otherwise = "fresh weights", .axis = false,
+                 .value = "FILE"}, self.weights);
+    visit(Option{.flag = "data", .key = "data", .tag = "data", .group = kInput,
+                 .help = "token file (nanoGPT .bin, llm.c .bin) or text read as bytes",
+                 .otherwise = "random tokens and targets", .axis = false, .value = "FILE"}, self.data);
+    visit(Option{.flag = "data-format", .key = "data_format", .tag = "data_format", .group = kInput,
+                 .help = "auto: llm.c by its header, any other .bin uint16, else bytes", .axis = false},
           self.data_format);
-    visit(Option{.flag = "batches",
-                 .key = "batches",
-                 .tag = "batches",
-                 .group = kInput,
+    visit(Option{.flag = "batches", .key = "batches", .tag = "batches", .group = kInput,
                  .help = "one fixed batch, or a fresh one every step",
-                 .otherwise = "fixed for random tokens, fresh for a file"},
-          self.batches);
-    visit(Option{.flag = "timeout",
-                 .key = "timeout",
-                 .tag = "timeout",
-                 .group = kRun,
-                 .unit = "s",
-                 .help = "limit of one point",
-                 .min = 1e-3,
-                 .max = 1e8,
-                 .axis = false,
-                 .changes_result = false},
+                 .otherwise = "fixed for random tokens, fresh for a file"}, self.batches);
+    visit(Option{.flag = "timeout", .key = "timeout", .tag = "timeout", .group = kRun, .unit = "s",
+                 .help = "limit of one point", .min = 1e-3, .max = 1e8, .axis = false, .changes_result = false},
           self.timeout);
   }
+  // clang-format on
 };
 
 // Error with the reason unless the point can be asked for: the model's validate, and options that contradict each
@@ -297,12 +197,5 @@ void validate(const RunConfig& config);
 // "model=small edition=2025 ...": every option that changes the result, in the order of the table. Equal texts are
 // equal runs.
 std::string canonical_text(const RunConfig& config);
-
-// Sets the option with this flag or key; Error for an unknown one (with the nearest) or a bad value. `where` is named
-// in the message.
-void assign(RunConfig& config, std::string_view flag_or_key, std::string_view text, std::string_view where);
-
-// The text of one option's value.
-std::string option_text(const RunConfig& config, std::string_view flag_or_key);
 
 }  // namespace laptime

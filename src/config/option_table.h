@@ -1,0 +1,77 @@
+// The option table of a configuration struct as rows, and access to one of its fields by the option's word.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "config/option.h"
+
+namespace laptime {
+
+enum class ValueKind : uint8_t { kInteger, kNumber, kSwitch, kWord };
+
+template <class T>
+constexpr ValueKind kind_of() {
+  if constexpr (requires(T field) { field.has_value(); }) {
+    return kind_of<typename T::value_type>();
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    return ValueKind::kInteger;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return ValueKind::kNumber;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return ValueKind::kSwitch;
+  } else {
+    static_assert(std::is_enum_v<T> || std::is_same_v<T, std::string>);
+    return ValueKind::kWord;
+  }
+}
+
+struct OptionRow {
+  Option option;
+  ValueKind kind = ValueKind::kWord;
+  bool is_optional = false;               // the word `option.empty` is a value too
+  std::vector<std::string_view> choices;  // of an enum
+  std::string fallback;                   // the default: `otherwise`, or the value of a fresh struct
+};
+
+// The table of a struct, in the order of its statement.
+template <class Config>
+std::vector<OptionRow> option_rows() {
+  std::vector<OptionRow> rows;
+  const Config fresh;
+  Config::visit_fields(fresh, [&](const Option& option, const auto& field) {
+    using Field = std::decay_t<decltype(field)>;
+    OptionRow row{.option = option, .kind = kind_of<Field>(), .fallback = text_of(option, field)};
+    row.is_optional = requires { field.has_value(); };
+    if constexpr (std::is_enum_v<Field>) row.choices = names_of_choices<Field>();
+    if (!option.otherwise.empty()) row.fallback = option.otherwise;
+    rows.push_back(std::move(row));
+  });
+  return rows;
+}
+
+// Reads `text` into the field whose option has this flag or key; false where the struct has no such option.
+template <class Config>
+bool assign(Config& config, std::string_view flag_or_key, std::string_view where, std::string_view text) {
+  bool found = false;
+  Config::visit_fields(config, [&](const Option& option, auto& field) {
+    if (option.flag != flag_or_key && option.key != flag_or_key) return;
+    parse_value(option, where, text, field);
+    found = true;
+  });
+  return found;
+}
+
+// The value of that field as text; none where the struct has no such option.
+template <class Config>
+std::optional<std::string> option_text(const Config& config, std::string_view flag_or_key) {
+  std::optional<std::string> text;
+  Config::visit_fields(config, [&](const Option& option, const auto& field) {
+    if (option.flag == flag_or_key || option.key == flag_or_key) text = text_of(option, field);
+  });
+  return text;
+}
+
+}  // namespace laptime

@@ -1,0 +1,63 @@
+// What becomes of the records of a sweep: where they are kept, and how they are shown.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "config/option.h"
+
+namespace laptime {
+
+// table: aligned text for people; the others are for programs and documents.
+enum class OutputFormat : uint8_t { kTable, kMarkdown, kCsv, kJson, kJsonl };
+
+constexpr auto choices_of(OutputFormat) {
+  return std::array{Choice<OutputFormat>{OutputFormat::kTable, "table"},
+                    Choice<OutputFormat>{OutputFormat::kMarkdown, "markdown"},
+                    Choice<OutputFormat>{OutputFormat::kCsv, "csv"}, Choice<OutputFormat>{OutputFormat::kJson, "json"},
+                    Choice<OutputFormat>{OutputFormat::kJsonl, "jsonl"}};
+}
+
+// The group of options that say how records are shown, which every command that prints a table takes.
+inline constexpr std::string_view kOutput = "Output";
+
+struct OutputConfig {
+  OutputFormat output = OutputFormat::kTable;
+  std::string output_file;          // empty: standard output
+  std::string sort;                 // "column[:desc]"; empty: the order of the sweep
+  std::string columns = "default";  // which table: "default", or that of a source document
+  std::string store;                // path, "none", or empty: the user's data directory
+  bool resume = false;              // leave out points that the store has
+  std::string label;                // pattern of the rows' labels; empty: no labels
+  bool operator==(const OutputConfig&) const = default;
+
+  // clang-format off
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kSweep = "Sweep";
+    visit(Option{.flag = "output", .key = "output", .group = kOutput,
+                 .help = "format of the records", .axis = false, .changes_result = false}, self.output);
+    visit(Option{.flag = "output-file", .key = "output_file", .group = kOutput, .help = "where the records are written",
+                 .otherwise = "standard output", .axis = false, .changes_result = false, .value = "FILE"},
+          self.output_file);
+    visit(Option{.flag = "sort", .key = "sort", .group = kOutput, .help = "order of the rows",
+                 .otherwise = "the order of the sweep", .axis = false, .changes_result = false,
+                 .value = "COLUMN[:desc]"}, self.sort);
+    visit(Option{.flag = "columns", .key = "columns", .group = kOutput,
+                 .help = "which table: default, or that of a source document (2024, 2025a, ...)", .axis = false,
+                 .changes_result = false, .value = "NAME"}, self.columns);
+    visit(Option{.flag = "store", .key = "store", .group = kOutput, .help = "SQLite file that keeps the records, or none",
+                 .otherwise = "in the user's data directory", .axis = false, .changes_result = false,
+                 .value = "FILE|none"}, self.store);
+    visit(Option{.flag = "resume", .key = "resume", .group = kSweep, .help = "leave out points that the store has",
+                 .axis = false, .changes_result = false}, self.resume);
+    visit(Option{.flag = "label", .key = "label", .group = kSweep,
+                 .help = "label of each row, such as {model}_{pass}_warmup_{warmup}", .otherwise = "none",
+                 .axis = false, .changes_result = false, .value = "PATTERN"}, self.label);
+  }
+  // clang-format on
+};
+
+}  // namespace laptime
