@@ -1,0 +1,68 @@
+// What cpuid and the state saved by the operating system (XCR0) allow.
+#include "backend/cpu/isa.h"
+
+#include <cpuid.h>
+
+#include <initializer_list>
+
+namespace laptime::cpu {
+namespace {
+
+struct Registers {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+// All zero where the processor does not know the leaf.
+Registers cpuid(uint32_t leaf, uint32_t subleaf) {
+  Registers out;
+  if (__get_cpuid_count(leaf, subleaf, &out.eax, &out.ebx, &out.ecx, &out.edx) == 0) return {};
+  return out;
+}
+
+bool has(uint32_t word, std::initializer_list<unsigned> bits) {
+  for (const unsigned bit : bits) {
+    if (((word >> bit) & 1U) == 0) return false;
+  }
+  return true;
+}
+
+// Which register states the operating system saves at a context switch.
+uint64_t saved_states() {
+  uint32_t low = 0;
+  uint32_t high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<uint64_t>(high) << 32U) | low;
+}
+
+}  // namespace
+
+Isa detect_isa() {
+  const Registers basic = cpuid(1, 0);
+  const Registers extended = cpuid(7, 0);
+  constexpr unsigned kFma = 12, kOsxsave = 27, kAvx = 28, kF16c = 29;
+  if (!has(basic.ecx, {kOsxsave, kAvx, kFma, kF16c})) return Isa::kPlain;
+  constexpr uint64_t kSse = 2, kYmm = 4, kMasksAndZmm = 0xE0;
+  const uint64_t saved = saved_states();
+  if ((saved & (kSse | kYmm)) != (kSse | kYmm)) return Isa::kPlain;
+
+  constexpr unsigned kBmi = 3, kAvx2 = 5, kBmi2 = 8;
+  if (!has(extended.ebx, {kBmi, kAvx2, kBmi2})) return Isa::kPlain;
+
+  constexpr unsigned kF = 16, kDq = 17, kBw = 30, kVl = 31;
+  if (!has(extended.ebx, {kF, kDq, kBw, kVl}) || (saved & kMasksAndZmm) != kMasksAndZmm) return Isa::kAvx2;
+
+  constexpr unsigned kBf16 = 5;
+  return has(cpuid(7, 1).eax, {kBf16}) ? Isa::kAvx512Bf16 : Isa::kAvx512;
+}
+
+std::string_view name_of(Isa isa) {
+  switch (isa) {
+    case Isa::kPlain: return "plain";
+    case Isa::kAvx2: return "avx2";
+    case Isa::kAvx512: return "avx512";
+    case Isa::kAvx512Bf16: return "avx512_bf16";
+  }
+  return "?";
+}
+
+}  // namespace laptime::cpu

@@ -1,0 +1,22 @@
+// Isa: the instruction sets that kernels are compiled for, and the widest one this machine runs.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace laptime::cpu {
+
+// In order of width; each includes the ones before it.
+enum class Isa : uint8_t {
+  kPlain,       // any x86-64
+  kAvx2,        // avx2 fma f16c bmi bmi2
+  kAvx512,      // and avx512 f bw vl dq
+  kAvx512Bf16,  // and avx512_bf16
+};
+
+// The widest set that both the processor and the operating system support.
+Isa detect_isa();
+
+std::string_view name_of(Isa isa);  // "plain", "avx2", "avx512", "avx512_bf16": the namespaces of the kernels
+
+}  // namespace laptime::cpu
