@@ -18,7 +18,8 @@ done
 
 # Code that runs before main runs on every machine, whatever it was compiled for.
 if nm "$object" | grep -q ' _GLOBAL__sub_I_'; then
-  echo "$object: needs a static initialiser compiled for $isa; make its globals constant expressions" >&2
+  echo "$object: a global needs code to run before main, compiled for $isa, on every machine." >&2
+  echo "Make it a constant expression (no std::string or std::vector in it), or a static inside a function." >&2
   rm -f "$object"
   exit 1
 fi

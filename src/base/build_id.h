@@ -11,12 +11,12 @@ struct LibraryVersion {
   std::string_view version;  // of the headers compiled against
 };
 
-std::string_view version();      // of laptime, "0.1.0"
-std::string_view git_commit();   // 12 hexadecimal digits, or "unknown" outside a repository
-bool git_dirty();                // tracked files differed from that commit
-std::string_view build_type();   // "Release"
-std::string_view compiler();     // "GNU-12.2.0"
-std::string_view sanitizer();    // "address,undefined", or empty
+std::string_view version();     // of laptime, "0.1.0"
+std::string_view git_commit();  // 12 hexadecimal digits, or "unknown" outside a repository
+bool git_dirty();               // tracked files differed from that commit
+std::string_view build_type();  // "Release"
+std::string_view compiler();    // "GNU-12.2.0"
+std::string_view sanitizer();   // "address,undefined", or empty
 std::span<const LibraryVersion> library_versions();
 
 }  // namespace laptime

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Counts single test cases in what ctest ran: GoogleTest's and unittest's cases, any other program as one.
+
+Usage: count_tests.py JUNIT_FILE
+Prints the failed cases to standard error and "PASSED FAILED" to standard output.
+"""
+
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+GTEST_OK = re.compile(r"^\[       OK \] ", re.MULTILINE)
+GTEST_FAILED = re.compile(r"^\[  FAILED  \] (\S+?)(?:, where .*)? \(\d+ ms\)$", re.MULTILINE)
+UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
+UNITTEST_BAD = re.compile(r"^(?:FAIL|ERROR): (.+)$", re.MULTILINE)
+UNITTEST_SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*?skipped=(\d+)", re.MULTILINE)
+
+
+def count(output: str, program_failed: bool, name: str) -> tuple[int, list[str]]:
+    """(passed, names of failed) of one program."""
+    ran = UNITTEST_RAN.search(output)
+    if "[==========] Running " in output:
+        passed = len(GTEST_OK.findall(output))
+        failed = GTEST_FAILED.findall(output)
+    elif ran:
+        failed = UNITTEST_BAD.findall(output)
+        skipped = UNITTEST_SKIPPED.search(output)
+        passed = int(ran.group(1)) - len(failed) - (int(skipped.group(1)) if skipped else 0)
+    else:
+        return (0, [name]) if program_failed else (1, [])
+    if program_failed and not failed:
+        failed = [f"{name} (ended before its time)"]
+    return passed, failed
+
+
+def main() -> int:
+    passed, failed = 0, []
+    for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
+        name = case.get("name", "?")
+        output = case.findtext("system-out") or ""
+        case_passed, case_failed = count(output, case.get("status") == "fail", name)
+        passed += case_passed
+        failed += case_failed
+    for name in failed:
+        print(f"  failed: {name}", file=sys.stderr)
+    print(passed, len(failed))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
