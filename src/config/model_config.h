@@ -52,7 +52,7 @@ struct ModelConfig {
     constexpr double kMaxId = 2'147'483'647;  // token ids and positions are int32
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
-                 .help = "size by name (laptime list models), or custom", .in_name = true,
+                 .help = "size by name (laptime list models), or custom", .in_name = InName::kAlways,
                  .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "whose model; sets the defaults of other options",
@@ -73,7 +73,7 @@ struct ModelConfig {
                  .min = 1, .max = kMaxId}, self.vocab_size);
     visit(Option{.flag = "context", .key = "context_length", .tag = "ctx", .group = kGroup, .unit = "tokens",
                  .help = "context length", .otherwise = "2025: 256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
-                 .min = 1, .max = kMaxId, .in_name = true}, self.context_length);
+                 .min = 1, .max = kMaxId, .in_name = InName::kAlways}, self.context_length);
     visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
                  .help = "sequences per step", .otherwise = "4; 2024: 16", .min = 1, .max = kMaxId}, self.batch_size);
     visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,

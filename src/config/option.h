@@ -14,6 +14,9 @@
 
 namespace laptime {
 
+// Whether the name of a point has the option: where it is swept, always, or always and in front, without its tag.
+enum class InName : uint8_t { kWhereSwept, kAlways, kFirst };
+
 // A configuration struct states its fields once, in `visit_fields(self, visit)`, as `visit(Option{...}, self.field)`.
 // Flag, TOML key, sweep axis, JSON key, column, name tag, range check and help all follow from that statement; nothing
 // else names an option. A field is an int64_t, double, bool, std::string, an enum with `choices_of`, or a std::optional
@@ -29,8 +32,8 @@ struct Option {
   std::string_view empty = "auto";  // how an optional field without a value is written
   double min = 0;                   // range of a number, both ends included
   double max = std::numeric_limits<double>::max();
-  bool axis = true;             // takes a list, and a sweep is the product of the lists
-  bool in_name = false;         // stands in the name of every point; others only where they are swept
+  bool axis = true;  // takes a list, and a sweep is the product of the lists
+  InName in_name = InName::kWhereSwept;
   bool changes_result = true;   // two runs that differ in it are different runs
   std::string_view value = {};  // how --help writes the value; empty: from the type of the field
   // The word that is kept for a word that was given; throws Error, which starts with `where`, for one that names

@@ -31,9 +31,9 @@ constexpr ValueKind kind_of() {
 struct OptionRow {
   Option option;
   ValueKind kind = ValueKind::kWord;
-  bool is_optional = false;               // the word `option.empty` is a value too
-  std::vector<std::string_view> choices;  // of an enum
-  std::string fallback;                   // the default: `otherwise`, or the value of a fresh struct
+  bool is_optional = false;                    // the word `option.empty` is a value too
+  std::vector<std::string_view> choices = {};  // of an enum
+  std::string fallback = {};                   // the default: `otherwise`, or the value of a fresh struct
 };
 
 // The table of a struct, in the order of its statement.
@@ -50,6 +50,16 @@ std::vector<OptionRow> option_rows() {
     rows.push_back(std::move(row));
   });
   return rows;
+}
+
+template <class Config>
+std::optional<Option> find_option(std::string_view flag) {
+  std::optional<Option> found;
+  const Config fresh;
+  Config::visit_fields(fresh, [&](const Option& option, const auto&) {
+    if (option.flag == flag) found = option;
+  });
+  return found;
 }
 
 // Reads `text` into the field whose option has this flag or key; false where the struct has no such option.

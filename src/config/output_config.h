@@ -20,6 +20,9 @@ constexpr auto choices_of(OutputFormat) {
                     Choice<OutputFormat>{OutputFormat::kJsonl, "jsonl"}};
 }
 
+// The pattern itself; Error for one that names no option (label.h).
+std::string canonical_label_pattern(std::string_view where, std::string_view pattern);
+
 // The group of options that say how records are shown, which every command that prints a table takes.
 inline constexpr std::string_view kOutput = "Output";
 
@@ -55,7 +58,8 @@ struct OutputConfig {
                  .axis = false, .changes_result = false}, self.resume);
     visit(Option{.flag = "label", .key = "label", .group = kSweep,
                  .help = "label of each row, such as {model}_{pass}_warmup_{warmup}", .otherwise = "none",
-                 .axis = false, .changes_result = false, .value = "PATTERN"}, self.label);
+                 .axis = false, .changes_result = false, .value = "PATTERN",
+                 .canonical = canonical_label_pattern}, self.label);
   }
   // clang-format on
 };

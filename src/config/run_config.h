@@ -128,10 +128,11 @@ struct RunConfig {
     constexpr double kMaxRate = 1e6;
     constexpr double kBelowOne = 0.999999999;
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
-                 .help = "arithmetic; mixed: bfloat16 where the device has it, else float16", .in_name = true}, self.dtype);
+                 .help = "arithmetic; mixed: bfloat16 where the device has it, else float16", .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kRun,
-                 .help = "eager: one primitive at a time, as a framework does", .in_name = true}, self.mode);
-    visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun, .help = "what one sample is"}, self.pass);
+                 .help = "eager: one primitive at a time, as a framework does", .in_name = InName::kAlways}, self.mode);
+    visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
+                 .help = "what one sample is", .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
                  .help = "auto, cpu, cuda or roofline:NAME (laptime list devices)",
                  .canonical = canonical_device_name}, self.device);

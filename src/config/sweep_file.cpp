@@ -1,0 +1,117 @@
+// TOML into a Sweep: order by place in the file, types by the option's kind.
+#include "config/sweep_file.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "config/option_table.h"
+
+namespace laptime {
+namespace {
+
+struct Entry {
+  std::string_view key;
+  const toml::node* value;
+  toml::source_position place;
+};
+
+std::vector<Entry> in_file_order(const toml::table& table) {
+  std::vector<Entry> entries;
+  for (const auto& [key, value] : table) entries.push_back({key.str(), &value, key.source().begin});
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.place < b.place; });
+  return entries;
+}
+
+OptionRow row_of(std::string_view key, std::string_view where) {
+  for (auto rows : {option_rows<RunConfig>(), option_rows<OutputConfig>()}) {
+    for (OptionRow& row : rows) {
+      if (row.option.flag == key) return std::move(row);
+    }
+  }
+  throw Error::format("{}: unknown key {}{} (laptime list options)", where, quote(key),
+                      did_you_mean(key, sweep_flags()));
+}
+
+std::string_view type_name(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::kInteger: return "a whole number";
+    case ValueKind::kNumber: return "a number";
+    case ValueKind::kSwitch: return "true or false";
+    case ValueKind::kWord: return "a string";
+  }
+  return "?";
+}
+
+// One value as the command line would write it. A word may be written as a whole number (edition = 2024).
+std::string scalar_text(const toml::node& node, const OptionRow& row, std::string_view where) {
+  const auto* const integer = node.as_integer();
+  const auto* const number = node.as_floating_point();
+  const auto* const flag = node.as_boolean();
+  const auto* const word = node.as_string();
+  const bool wants_word = row.kind == ValueKind::kWord;
+  if (integer != nullptr && row.kind != ValueKind::kSwitch) return fmt::format("{}", integer->get());
+  if (number != nullptr && row.kind == ValueKind::kNumber) return fmt::format("{}", number->get());
+  if (flag != nullptr && row.kind == ValueKind::kSwitch) return flag->get() ? "true" : "false";
+  if (word != nullptr && (wants_word || (row.is_optional && word->get() == row.option.empty))) return word->get();
+  std::string wanted(type_name(row.kind));
+  if (row.is_optional) wanted += fmt::format(" or \"{}\"", row.option.empty);
+  if (row.option.axis) wanted += ", or an array of them";
+  std::ostringstream found;
+  found << node.type();
+  throw Error::format("{}: wrong type {}; give {}", where, found.str(), wanted);
+}
+
+std::vector<std::string> texts_of(const toml::node& node, const OptionRow& row, std::string_view where) {
+  std::vector<std::string> texts;
+  if (const toml::array* const list = node.as_array()) {
+    for (const toml::node& element : *list) texts.push_back(scalar_text(element, row, where));
+  } else {
+    texts.push_back(scalar_text(node, row, where));
+  }
+  return texts;
+}
+
+toml::table parse_toml(std::string_view text, std::string_view name) {
+  try {
+    return toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    throw Error::format("{}:{}: {}", name, error.source().begin.line, error.description());
+  }
+}
+
+}  // namespace
+
+Sweep parse_sweep(std::string_view text, std::string_view name) {
+  if (text.size() > kMaxSweepFile) {
+    throw Error::format("{}: more than {} bytes; a sweep file lists options and their values", name, kMaxSweepFile);
+  }
+  const toml::table table = parse_toml(text, name);
+  Sweep sweep;
+  for (const Entry& entry : in_file_order(table)) {
+    const std::string line = fmt::format("{}:{}", name, entry.place.line);
+    const OptionRow row = row_of(entry.key, line);
+    const std::string where = fmt::format("{}: {}", line, entry.key);
+    set_option(sweep, entry.key, where, texts_of(*entry.value, row, where));
+  }
+  return sweep;
+}
+
+Sweep read_sweep_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxSweepFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path)) {
+    const std::string reason = std::filesystem::exists(path) ? "cannot be read" : "does not exist";
+    throw Error::format("--config: {} {}; give a sweep file in TOML", quote(path.string()), reason);
+  }
+  text.resize(static_cast<size_t>(file.gcount()));
+  return parse_sweep(text, path.string());
+}
+
+}  // namespace laptime
