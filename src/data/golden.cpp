@@ -1,0 +1,265 @@
+// Reading a golden file into a GoldenCase.
+#include "data/golden.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "config/parameters.h"
+#include "data/json_field.h"
+
+namespace laptime {
+namespace {
+
+constexpr int kMaxDepth = 8;
+constexpr size_t kLongestMetadata = 16'000'000;
+constexpr int64_t kMostSteps = 1'000'000;
+constexpr int64_t kMostSamples = 1 << 20;
+
+template <class E>
+E choice_of(const JsonField& field) {
+  const std::string word = field.text();
+  std::string known;
+  for (const auto& choice : choices_of(E{})) {
+    if (choice.name == word) return choice.value;
+    known += fmt::format("{}{}", known.empty() ? "one of " : ", ", choice.name);
+  }
+  field.fail(known);
+}
+
+std::vector<double> numbers_of(const JsonField& field, size_t count) {
+  std::vector<double> numbers;
+  for (const JsonField& element : field.elements()) numbers.push_back(element.number());
+  if (numbers.size() != count) field.fail(fmt::format("an array of {} numbers", count));
+  return numbers;
+}
+
+std::vector<int64_t> shape_of(const JsonField& field) {
+  std::vector<int64_t> shape;
+  for (const JsonField& element : field.elements()) shape.push_back(element.integer(0));
+  return shape;
+}
+
+std::vector<std::string> texts_of(const JsonField& field) {
+  std::vector<std::string> texts;
+  for (const JsonField& element : field.elements()) texts.push_back(element.text());
+  return texts;
+}
+
+EagerBooks books_of(const JsonField& field) {
+  EagerBooks books{.forward_ops = texts_of(field.at("forward_ops")),
+                   .backward_ops = texts_of(field.at("backward_ops")),
+                   .saved_bytes = field.at("saved_bytes").integer(0),
+                   .saved = {}};
+  for (const JsonField& storage : field.at("saved").elements()) {  // [bytes, dtype, shape]
+    const std::vector<JsonField> parts = storage.elements();
+    if (parts.size() != 3) storage.fail("an array of bytes, dtype and shape");
+    books.saved.push_back({.bytes = parts[0].integer(0), .dtype = parts[1].text(), .shape = shape_of(parts[2])});
+  }
+  return books;
+}
+
+TorchError torch_error_of(const JsonField& metadata, std::string_view precision) {
+  TorchError error;
+  if (!metadata.has("torch_error") || !metadata.at("torch_error").has(precision)) return error;
+  for (const auto& [key, value] : metadata.at("torch_error").at(precision).members()) {
+    const double distance = value.number();
+    if (distance < 0) value.fail("a distance");
+    if (key == "losses") {
+      error.losses = distance;
+    } else {
+      error.tensors.emplace(key, distance);
+    }
+  }
+  return error;
+}
+
+PrecisionValues values_of(const JsonField& metadata, const std::string& precision, size_t steps) {
+  return {.losses = numbers_of(metadata.at("losses_" + precision), steps),
+          .torch_error = torch_error_of(metadata, precision),
+          .eager = books_of(metadata.at("eager_" + precision))};
+}
+
+ModelConfig model_of(const JsonField& metadata) {
+  ModelConfig model;
+  model.name = "custom";
+  model.edition = choice_of<Edition>(metadata.at("edition"));
+  model.batch_size = metadata.at("batch_size").integer(1);
+  model.vocab_size = metadata.at("vocab_size").integer(1);
+  model.context_length = metadata.at("context_length").integer(1);
+  model.d_model = metadata.at("d_model").integer(1);
+  model.d_ff = metadata.at("d_ff").integer(1);
+  model.num_layers = metadata.at("num_layers").integer(1);
+  model.num_heads = metadata.at("num_heads").integer(1);
+  model.weight_tie = metadata.at("tied").truth();
+  const bool bias = metadata.has("bias") && metadata.at("bias").truth();
+  model.bias = model.edition == Edition::kGpt2 || bias;
+  return model;
+}
+
+void read_metadata(const JsonField& metadata, GoldenCase& golden) {
+  golden.model = model_of(metadata);
+  golden.optimizer = choice_of<Optimizer>(metadata.at("optimizer"));
+  if (metadata.has("clip")) {
+    golden.clip_norm = metadata.at("clip").number();
+    if (!(*golden.clip_norm > 0)) metadata.at("clip").fail("null or a positive number");
+  }
+  golden.seed = metadata.at("seed").integer(0);
+  golden.steps = metadata.at("steps").integer(1, kMostSteps);
+  const std::string truth = metadata.at("truth").text();
+  if (truth != "float64" && truth != "float32") metadata.at("truth").fail("float64 or float32");
+  golden.exact = truth == "float64";
+  const auto steps = static_cast<size_t>(golden.steps);
+  golden.losses = numbers_of(metadata.at("losses"), steps);
+  golden.float32 = values_of(metadata, "float32", steps);
+  golden.bfloat16 = values_of(metadata, "bfloat16", steps);
+  for (const auto& [name, dtype] : metadata.at("autocast_dtypes").members()) {
+    golden.autocast_dtypes.emplace(name, dtype.text());
+  }
+  if (metadata.has("grad_norm")) golden.grad_norm = metadata.at("grad_norm").number();
+  if (metadata.has("eager_float32_peak_bytes")) {
+    const JsonField peaks = metadata.at("eager_float32_peak_bytes");
+    golden.eager_float32_peaks = EagerPeaks{.inference = peaks.at("inference").integer(0),
+                                            .forward_backward = peaks.at("forward_backward").integer(0)};
+  }
+  for (const auto& [key, value] : metadata.at("norms").members()) {
+    golden.norms.emplace(key, StoredNorm{.norm = value.at("norm").number(), .shape = shape_of(value.at("shape"))});
+  }
+}
+
+// Error unless the stored tensor is there with this shape.
+const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& name, const std::vector<int64_t>& shape) {
+  const StoredTensor& tensor = golden.file->tensor(name);
+  if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) {
+    throw Error::format("{}: tensor '{}' has shape {}, the model needs [{}]; write the file again", golden.file->text(),
+                        name, tensor.shape.text(), fmt::join(shape, ", "));
+  }
+  return tensor;
+}
+
+void check_samples(const GoldenCase& golden, const std::string& key, int64_t numel) {
+  const StoredTensor& at = golden.file->tensor("sample_at/" + key);
+  const StoredTensor& values = golden.file->tensor("sample/" + key);
+  if (at.shape.rank() != 1 || at.shape != values.shape || at.shape[0] < 1 || at.shape[0] > kMostSamples) {
+    throw Error::format(
+        "{}: tensors 'sample_at/{}' {} and 'sample/{}' {} are not two equal rows of 1 to {} numbers; "
+        "write the file again",
+        golden.file->text(), key, at.shape.text(), key, values.shape.text(), kMostSamples);
+  }
+  for (const int64_t position : golden.file->read<int64_t>(at)) {
+    if (position < 0 || position >= numel) {
+      throw Error::format("{}: tensor 'sample_at/{}': position {} in a tensor of {} elements; write the file again",
+                          golden.file->text(), key, position, numel);
+    }
+  }
+}
+
+// Notes a compared tensor, checked against the shape that the model gives it, with the norm of what is stored of it.
+void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64_t>& shape) {
+  const auto stated = golden.norms.find(key);
+  if (stated == golden.norms.end() || stated->second.shape != shape) {
+    throw Error::format("{}: metadata, 'norms' has no '{}' of shape [{}]; write the file again", golden.file->text(),
+                        key, fmt::join(shape, ", "));
+  }
+  if (golden.file->find(key) != nullptr) {
+    tensor_with(golden, key, shape);
+  } else {
+    int64_t numel = 1;
+    for (const int64_t size : shape) numel = (Size(numel) * size).value();
+    check_samples(golden, key, numel);
+  }
+  double sum = 0;
+  for (const double value : stored_tensor(golden, key).values) sum += value * value;
+  golden.keys.push_back(key);
+  golden.truth_norm[key] = std::sqrt(sum);
+  double& largest = golden.largest_norm[std::string(split_key(key).group)];
+  largest = std::max(largest, std::sqrt(sum));
+}
+
+void read_tensors(GoldenCase& golden) {
+  const ModelConfig& model = golden.model;
+  const std::vector<ParameterSpec> parameters = parameter_list(model);
+  const std::vector<int64_t> batch{model.batch_size, model.context_length};
+  for (const char* name : {"tokens", "targets"}) {
+    if (golden.file->find(name) != nullptr) tensor_with(golden, name, batch);
+  }
+  for (const ParameterSpec& parameter : parameters) {
+    const std::string name = "weight/" + parameter.name;
+    if (golden.file->find(name) != nullptr) tensor_with(golden, name, parameter.shape);
+  }
+  add_key(golden, "logits", {model.batch_size, model.context_length, model.vocab_size});
+  std::vector<std::string> groups{"grad/", "after1/"};
+  if (golden.steps > 1) groups.push_back(fmt::format("after{}/", golden.steps));
+  for (const std::string& group : groups) {
+    for (const ParameterSpec& parameter : parameters) add_key(golden, group + parameter.name, parameter.shape);
+  }
+}
+
+}  // namespace
+
+const PrecisionValues& GoldenCase::values(Precision precision) const {
+  LAPTIME_CHECK(precision == Precision::kFloat32 || precision == Precision::kBFloat16, "{}", name_of(precision));
+  return precision == Precision::kFloat32 ? float32 : bfloat16;
+}
+
+GoldenCase read_golden(const std::string& path) {
+  GoldenCase golden;
+  golden.file = std::make_shared<SafetensorsFile>(path);
+  const auto found = golden.file->metadata().find("laptime");
+  if (found == golden.file->metadata().end()) {
+    throw Error::format("{} has no metadata 'laptime', so it is no golden file; name one that is (tests/golden)",
+                        golden.file->text());
+  }
+  const std::string where = golden.file->text() + ": metadata";
+  if (found->second.size() > kLongestMetadata) {
+    throw Error::format("{} has {} bytes, more than the {} allowed; write the file again", where, found->second.size(),
+                        kLongestMetadata);
+  }
+  const nlohmann::json document = parse_json(found->second, where, kMaxDepth);
+  read_metadata(JsonField(document, where), golden);
+  try {
+    validate(golden.model);
+  } catch (const Error& error) {
+    throw Error::format("{}: {}", where, error.what());
+  }
+  read_tensors(golden);
+  return golden;
+}
+
+GoldenKey split_key(std::string_view key) {
+  const size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return {.group = key, .name = {}};
+  return {.group = key.substr(0, slash), .name = key.substr(slash + 1)};
+}
+
+GoldenTensor stored_tensor(const GoldenCase& golden, const std::string& key) {
+  const SafetensorsFile& file = *golden.file;
+  if (const StoredTensor* const whole = file.find(key)) return {.positions = {}, .values = file.read<double>(*whole)};
+  return {.positions = file.read<int64_t>(file.tensor("sample_at/" + key)),
+          .values = file.read<double>(file.tensor("sample/" + key))};
+}
+
+RunConfig run_config_of(const GoldenCase& golden, Precision precision) {
+  RunConfig config;
+  config.model = golden.model;
+  config.dtype = precision;
+  config.mode = Mode::kEager;
+  config.pass = Pass::kStep;
+  config.warmup = 0;
+  config.steps = golden.steps;
+  config.seed = golden.seed;
+  config.optimizer = golden.optimizer;
+  config.lr = 1e-3;
+  config.beta1 = 0.9;
+  config.beta2 = 0.999;
+  config.eps = 1e-8;
+  config.weight_decay = 0.01;
+  config.clip_norm = golden.clip_norm;
+  config.init = WeightInit::kStream;
+  config.batches = Batches::kFixed;
+  return config;
+}
+
+}  // namespace laptime

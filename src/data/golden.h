@@ -1,0 +1,105 @@
+// A golden file: a small training run and the values that PyTorch computed for it (format: tests/golden/README.md).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/model_config.h"
+#include "config/run_config.h"
+#include "data/safetensors.h"
+
+namespace laptime {
+
+// A storage that eager PyTorch keeps for backward.
+struct SavedStorage {
+  int64_t bytes = 0;
+  std::string dtype;           // of the tensor that refers to it: "float32"
+  std::vector<int64_t> shape;  // of the same
+};
+
+// What eager PyTorch runs, views left out, and what it keeps for backward, parameters not counted.
+struct EagerBooks {
+  std::vector<std::string> forward_ops;  // "pow float32 [3, 18, 40]": name, dtype and shape of the first output
+  std::vector<std::string> backward_ops;
+  int64_t saved_bytes = 0;          // each storage once
+  std::vector<SavedStorage> saved;  // the largest first
+};
+
+// Most bytes held beyond parameters, batch and tables.
+struct EagerPeaks {
+  int64_t inference = 0;
+  int64_t forward_backward = 0;
+};
+
+// How far PyTorch's own run in this precision is from its float64 run; empty where the truth is float32.
+struct TorchError {
+  std::map<std::string, double> tensors;  // by key: "grad/ln_final.weight"
+  std::optional<double> losses;           // the worst relative error
+};
+
+struct StoredNorm {
+  double norm = 0;
+  std::vector<int64_t> shape;
+};
+
+// What a run in one precision gave.
+struct PrecisionValues {
+  std::vector<double> losses;  // before each of the `steps` updates
+  TorchError torch_error;
+  EagerBooks eager;
+};
+
+struct GoldenCase {
+  ModelConfig model;
+  Optimizer optimizer = Optimizer::k2025;
+  std::optional<double> clip_norm;
+  int64_t steps = 0;
+  int64_t seed = 0;
+  bool exact = true;           // the truth is float64, else float32
+  std::vector<double> losses;  // in the truth's precision
+  PrecisionValues float32;
+  PrecisionValues bfloat16;                            // autocast with CUDA's op lists
+  std::map<std::string, std::string> autocast_dtypes;  // of intermediate values: "layers.0.attn.scores" -> "bfloat16"
+  std::optional<double> grad_norm;                     // before clipping
+  std::optional<EagerPeaks> eager_float32_peaks;
+
+  // "logits", "grad/NAME", "after1/NAME", "after<steps>/NAME": every compared tensor, in the order of the model.
+  std::vector<std::string> keys;
+  std::map<std::string, StoredNorm> norms;      // by key: of the whole tensor, as the file states it
+  std::map<std::string, double> truth_norm;     // by key: of what is stored, the samples or the whole tensor
+  std::map<std::string, double> largest_norm;   // by group: the largest truth_norm
+  std::shared_ptr<const SafetensorsFile> file;  // open, for tensors
+
+  // float32 or bfloat16 (LAPTIME_CHECK).
+  const PrecisionValues& values(Precision precision) const;
+};
+
+// Reads and checks a file: every field of the right type, every tensor there with the shape that its model has. Error
+// names the file and the field or tensor.
+GoldenCase read_golden(const std::string& path);
+
+// "grad/ln_final.weight" -> group "grad", name "ln_final.weight"; "logits" is a group with one nameless tensor.
+struct GoldenKey {
+  std::string_view group;
+  std::string_view name;
+};
+GoldenKey split_key(std::string_view key);
+
+// The stored values of a key. `positions` are flat indices into the whole tensor, or empty where all elements are
+// stored.
+struct GoldenTensor {
+  std::vector<int64_t> positions;
+  std::vector<double> values;
+};
+GoldenTensor stored_tensor(const GoldenCase& golden, const std::string& key);
+
+// The run that must reproduce the case: `steps` steps on the fixed random batch from the streams' weights, with the
+// optimizer settings of the golden values.
+RunConfig run_config_of(const GoldenCase& golden, Precision precision);
+
+}  // namespace laptime

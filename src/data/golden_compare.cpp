@@ -1,0 +1,131 @@
+// The rule by which our values meet a golden file.
+#include "data/golden_compare.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kFactor = 2;         // losses, logits, gradients: times PyTorch's own distance
+constexpr double kWeightFactor = 6;   // weights after steps: AdamW's first steps amplify gradients that are almost zero
+constexpr double kLeastShare = 1e-3;  // of the largest norm in the group: what a distance is at least relative to
+constexpr double kPeakShare = 0.05;
+constexpr double kSavedShare = 0.02;  // editions 2024 and gpt2
+
+// What is always allowed to a precision, whatever PyTorch's own distance.
+struct Floors {
+  double tensors;
+  double losses;
+};
+
+Floors floors_of(const GoldenCase& golden, Precision precision) {
+  if (precision == Precision::kFloat32) return {.tensors = golden.exact ? 2e-6 : 1e-5, .losses = 1e-6};
+  return {.tensors = golden.exact ? 4e-3 : 2e-2, .losses = 2e-3};
+}
+
+Comparison measured(std::string what, double distance, double allowed, std::string note = {}) {
+  return {.what = std::move(what),
+          .distance = distance,
+          .allowed = allowed,
+          .pass = distance <= allowed,  // false for NaN
+          .skipped = false,
+          .note = std::move(note)};
+}
+
+Comparison not_compared(std::string what, std::string note) {
+  return {.what = std::move(what), .distance = 0, .allowed = 0, .pass = true, .skipped = true, .note = std::move(note)};
+}
+
+double relative(double value, double truth) {
+  const double difference = std::fabs(value - truth);
+  return difference == 0 ? 0 : difference / std::fabs(truth);
+}
+
+Comparison compare_bytes(std::string what, int64_t bytes, int64_t truth, double allowed) {
+  return measured(std::move(what), relative(static_cast<double>(bytes), static_cast<double>(truth)), allowed,
+                  fmt::format("{} bytes, PyTorch {}", bytes, truth));
+}
+
+Comparison compare_peak(const GoldenCase& golden, std::string what, int64_t EagerPeaks::*peak, int64_t bytes) {
+  if (!golden.eager_float32_peaks) return not_compared(std::move(what), "not in the file");
+  return compare_bytes(std::move(what), bytes, (*golden.eager_float32_peaks).*peak, kPeakShare);
+}
+
+// The gradient of k_proj.bias is zero in exact arithmetic (softmax ignores a shift), so that AdamW's steps on it have a
+// direction made of rounding.
+bool is_noise_after_steps(const GoldenKey& key) {
+  return key.group.starts_with("after") && key.name.ends_with("k_proj.bias");
+}
+
+}  // namespace
+
+Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t step, double loss) {
+  LAPTIME_CHECK(step >= 0 && step < golden.steps, "step {} of {}", step, golden.steps);
+  const double torch_error = golden.values(precision).torch_error.losses.value_or(0);
+  const double allowed = kFactor * std::max(torch_error, floors_of(golden, precision).losses);
+  return measured(fmt::format("loss of step {}", step), relative(loss, golden.losses[static_cast<size_t>(step)]),
+                  allowed);
+}
+
+template <class T>
+Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
+                          std::span<const T> values) {
+  const GoldenKey parts = split_key(key);
+  if (is_noise_after_steps(parts)) return not_compared(key, "its gradient is zero in exact arithmetic");
+  const GoldenTensor truth = stored_tensor(golden, key);
+  int64_t numel = 1;
+  for (const int64_t size : golden.norms.at(key).shape) numel *= size;
+  LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: {} values of {}", key, values.size(), numel);
+  double sum = 0;
+  for (size_t i = 0; i < truth.values.size(); ++i) {
+    const size_t at = truth.positions.empty() ? i : static_cast<size_t>(truth.positions[i]);
+    const double difference = static_cast<double>(values[at]) - truth.values[i];
+    sum += difference * difference;
+  }
+  const double least = kLeastShare * golden.largest_norm.at(std::string(parts.group));
+  const double scale = std::max(golden.truth_norm.at(key), least);
+  const double distance = sum == 0 ? 0 : std::sqrt(sum) / scale;
+
+  const std::map<std::string, double>& torch_errors = golden.values(precision).torch_error.tensors;
+  const auto found = torch_errors.find(key);
+  const double torch_error = found == torch_errors.end() ? 0 : found->second;
+  const double factor = parts.group.starts_with("after") ? kWeightFactor : kFactor;
+  return measured(key, distance, factor * std::max(torch_error, floors_of(golden, precision).tensors));
+}
+
+template Comparison compare_tensor(const GoldenCase&, Precision, const std::string&, std::span<const float>);
+template Comparison compare_tensor(const GoldenCase&, Precision, const std::string&, std::span<const double>);
+
+Comparison compare_grad_norm(const GoldenCase& golden, Precision precision, double norm) {
+  const std::string what = "norm of the gradients";
+  if (!golden.grad_norm) return not_compared(what, "not in the file");
+  double worst = floors_of(golden, precision).tensors;
+  for (const auto& [key, error] : golden.values(precision).torch_error.tensors) {
+    if (split_key(key).group == "grad") worst = std::max(worst, error);
+  }
+  return measured(what, relative(norm, *golden.grad_norm), kFactor * worst);
+}
+
+Comparison compare_dtype(const GoldenCase& golden, const std::string& name, std::string_view dtype) {
+  const auto found = golden.autocast_dtypes.find(name);
+  const std::string_view expected = found == golden.autocast_dtypes.end() ? "not in the file" : found->second;
+  return measured("dtype of " + name, dtype == expected ? 0 : 1, 0, fmt::format("{}, PyTorch {}", dtype, expected));
+}
+
+Comparison compare_saved_bytes(const GoldenCase& golden, Precision precision, int64_t bytes) {
+  return compare_bytes("bytes saved for backward", bytes, golden.values(precision).eager.saved_bytes,
+                       is_modern(golden.model.edition) ? 0 : kSavedShare);
+}
+
+Comparison compare_inference_peak(const GoldenCase& golden, int64_t bytes) {
+  return compare_peak(golden, "peak of inference", &EagerPeaks::inference, bytes);
+}
+
+Comparison compare_forward_backward_peak(const GoldenCase& golden, int64_t bytes) {
+  return compare_peak(golden, "peak of forward and backward", &EagerPeaks::forward_backward, bytes);
+}
+
+}  // namespace laptime

@@ -1,0 +1,53 @@
+// Whether our values meet a golden file: the rule of tests/golden/README.md, all of it and nothing else, and what the
+// file must agree on with itself.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/golden.h"
+
+namespace laptime {
+
+struct Comparison {
+  std::string what;     // "loss of step 3", "grad/ln_final.weight"
+  double distance = 0;  // relative; NaN never passes
+  double allowed = 0;
+  bool pass = false;
+  bool skipped = false;  // the rule does not apply; `note` says why
+  std::string note;      // what was got and what was expected, where a distance does not say it
+};
+
+// All `precision` parameters are float32 or bfloat16.
+
+// Loss before update `step` (from 0): |loss - truth| / |truth|.
+Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t step, double loss);
+
+// A tensor of `golden.keys`, all its elements row-major: L2 norm of the difference over max(norm of the truth, 1e-3 x
+// the largest norm of the group), both over the stored samples where the case is sampled. T is float or double.
+template <class T>
+Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
+                          std::span<const T> values);
+
+// Global norm of the gradients before clipping; skipped where the file has none. The norm is at most as far off as the
+// worst gradient may be.
+Comparison compare_grad_norm(const GoldenCase& golden, Precision precision, double norm);
+
+// dtype of an intermediate value under autocast, as PyTorch prints it. A name that the file does not have fails.
+Comparison compare_dtype(const GoldenCase& golden, const std::string& name, std::string_view dtype);
+
+// Bytes that eager mode keeps for backward: exact in editions 2025 and 2026, within 2 % in the others.
+Comparison compare_saved_bytes(const GoldenCase& golden, Precision precision, int64_t bytes);
+
+// Most bytes held beyond parameters, batch and tables, in float32: within 5 %; skipped where the file has none.
+Comparison compare_inference_peak(const GoldenCase& golden, int64_t bytes);
+Comparison compare_forward_backward_peak(const GoldenCase& golden, int64_t bytes);
+
+// What the file must agree on with itself: weights, tokens, targets and sampled places with the streams; stated norms
+// with tensors; losses, their errors and byte counts with one another. One comparison each.
+std::vector<Comparison> check_golden_file(const GoldenCase& golden);
+
+}  // namespace laptime

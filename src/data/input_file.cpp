@@ -1,0 +1,110 @@
+// Opening, reading and mapping a file, with errors that say what to do.
+#include "data/input_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+std::string reason(int code) { return std::generic_category().message(code); }
+
+const char* remedy(int code) {
+  switch (code) {
+    case ENOENT:
+    case ENOTDIR: return "check the path";
+    case EACCES:
+    case EPERM: return "make it readable for this user (chmod +r) or choose another file";
+    case EMFILE:
+    case ENFILE: return "raise the limit of open files (ulimit -n)";
+    case ENOMEM: return "raise the limit of address space (ulimit -v)";
+    default: return "choose another file";
+  }
+}
+
+}  // namespace
+
+std::string in_quotes(std::string_view text) {
+  constexpr size_t kLongest = 80;
+  std::string out = "'";
+  for (const char character : text.substr(0, kLongest)) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte < 0x20 || byte == 0x7F) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += character;
+    }
+  }
+  // Bytes of one UTF-8 character that the cut has torn apart are left out.
+  if (text.size() > kLongest) {
+    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0U) == 0x80U) out.pop_back();
+    if (!out.empty() && static_cast<unsigned char>(out.back()) >= 0xC0U) out.pop_back();
+    out += "...";
+  }
+  return out + "'";
+}
+
+InputFile::InputFile(std::string path, std::string_view purpose) : path_(std::move(path)), purpose_(purpose) {
+  // Not blocking: opening a pipe would otherwise wait for a writer before it can be refused.
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor_ < 0) throw Error::format("cannot open {}: {}; {}", text(), reason(errno), remedy(errno));
+  struct stat status {};
+  const bool known = ::fstat(descriptor_, &status) == 0;
+  if (!known || !S_ISREG(status.st_mode)) {
+    const int code = errno;
+    ::close(descriptor_);
+    if (!known) throw Error::format("cannot read {}: {}; {}", text(), reason(code), remedy(code));
+    throw Error::format("cannot read {}: it is {}; name a regular file", text(),
+                        S_ISDIR(status.st_mode) ? "a directory" : "a device or a pipe");
+  }
+  size_ = status.st_size;
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      purpose_(std::move(other.purpose_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_),
+      mapping_(std::exchange(other.mapping_, nullptr)) {}
+
+InputFile::~InputFile() {
+  if (mapping_ != nullptr) ::munmap(mapping_, static_cast<size_t>(size_));
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::string InputFile::text() const { return purpose_ + " " + in_quotes(path_); }
+
+void InputFile::read(int64_t begin, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t count = ::pread(descriptor_, out.data(), out.size(), begin);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      throw Error::format("cannot read {} at byte {}: {}; {}", text(), begin, reason(errno), remedy(errno));
+    if (count == 0) {
+      throw Error::format("{} ends at byte {}, it had {} bytes when it was opened; do not change it during a run",
+                          text(), begin, size_);
+    }
+    begin += count;
+    out = out.subspan(static_cast<size_t>(count));
+  }
+}
+
+std::span<const std::byte> InputFile::map() {
+  if (size_ == 0) return {};
+  if (mapping_ == nullptr) {
+    void* const start = ::mmap(nullptr, static_cast<size_t>(size_), PROT_READ, MAP_PRIVATE, descriptor_, 0);
+    if (start == MAP_FAILED) throw Error::format("cannot map {}: {}; {}", text(), reason(errno), remedy(errno));
+    mapping_ = start;
+  }
+  return {static_cast<const std::byte*>(mapping_), static_cast<size_t>(size_)};
+}
+
+}  // namespace laptime

@@ -1,0 +1,45 @@
+// A file that somebody else wrote: opened once, its size known, read at any place or mapped; and how its words are
+// shown in messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace laptime {
+
+// Text from a file as a message may show it: in quotes, without control bytes, cut after 80 characters.
+std::string in_quotes(std::string_view text);
+
+// A regular file, open for reading. All errors name the file and what it is for.
+class InputFile {
+ public:
+  // `purpose` is what a message calls it: "weights file". Error when it cannot be opened, or is no regular file.
+  InputFile(std::string path, std::string_view purpose);
+  ~InputFile();
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&&) = delete;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  int64_t size() const { return size_; }  // bytes, as it was when the file was opened
+  std::string text() const;               // "weights file 'a.safetensors'": how messages name it
+
+  // Bytes [begin, begin + out.size()). Error when the file has become shorter, or the disk fails.
+  void read(int64_t begin, std::span<std::byte> out) const;
+
+  // The whole file, mapped until this object dies. A file that is cut while it is mapped ends the process (SIGBUS).
+  std::span<const std::byte> map();
+
+ private:
+  std::string path_;
+  std::string purpose_;
+  int descriptor_ = -1;
+  int64_t size_ = 0;
+  void* mapping_ = nullptr;
+};
+
+}  // namespace laptime

@@ -1,0 +1,83 @@
+// Checked access to JSON values.
+#include "data/json_field.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/input_file.h"
+
+namespace laptime {
+
+nlohmann::json parse_json(std::string_view text, const std::string& where, int max_depth) {
+  const auto limit_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    if (depth > max_depth) throw Error::format("{}: more than {} levels deep; write the file again", where, max_depth);
+    return true;
+  };
+  try {
+    return nlohmann::json::parse(text, limit_depth);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error::format("{}: not valid JSON at byte {} of it; write the file again", where, error.byte);
+  } catch (const nlohmann::json::exception&) {  // a number out of range has no position
+    throw Error::format("{}: a number in it is out of range; write the file again", where);
+  }
+}
+
+void JsonField::fail(std::string_view expected) const {
+  throw Error::format("{} is {}, should be {}; write the file again", where_, value_->type_name(), expected);
+}
+
+bool JsonField::has(std::string_view key) const {
+  if (!value_->is_object()) return false;
+  const auto found = value_->find(key);
+  return found != value_->end() && !found->is_null();
+}
+
+JsonField JsonField::at(std::string_view key) const {
+  if (!value_->is_object()) fail("an object");
+  const auto found = value_->find(key);
+  if (found == value_->end()) throw Error::format("{} has no {}; write the file again", where_, in_quotes(key));
+  return {*found, fmt::format("{}, {}", where_, in_quotes(key))};
+}
+
+std::vector<JsonField> JsonField::elements() const {
+  if (!value_->is_array()) fail("an array");
+  std::vector<JsonField> all;
+  all.reserve(value_->size());
+  for (const auto& element : *value_) all.emplace_back(element, fmt::format("{}[{}]", where_, all.size()));
+  return all;
+}
+
+std::vector<std::pair<std::string, JsonField>> JsonField::members() const {
+  if (!value_->is_object()) fail("an object");
+  std::vector<std::pair<std::string, JsonField>> all;
+  all.reserve(value_->size());
+  for (const auto& [key, value] : value_->items()) {
+    all.emplace_back(key, JsonField(value, fmt::format("{}, {}", where_, in_quotes(key))));
+  }
+  return all;
+}
+
+std::string JsonField::text() const {
+  if (!value_->is_string()) fail("a text");
+  return value_->get<std::string>();
+}
+
+bool JsonField::truth() const {
+  if (!value_->is_boolean()) fail("true or false");
+  return value_->get<bool>();
+}
+
+double JsonField::number() const {
+  if (!value_->is_number()) fail("a number");
+  return value_->get<double>();
+}
+
+int64_t JsonField::integer(int64_t min, int64_t max) const {
+  const bool integral = value_->is_number_integer();
+  const bool fits = integral && !(value_->is_number_unsigned() && value_->get<uint64_t>() > INT64_MAX);
+  const int64_t value = fits ? value_->get<int64_t>() : 0;
+  if (!fits || value < min || value > max) fail(fmt::format("an integer from {} to {}", min, max));
+  return value;
+}
+
+}  // namespace laptime

@@ -1,0 +1,147 @@
+// Opening a safetensors file, and its values as float32, float64 or int64.
+#include "data/safetensors.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "base/error.h"
+#include "tensor/dtype.h"
+
+namespace laptime {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian, and read as it stands");
+
+constexpr uint64_t kLengthBytes = 8;
+constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the format's own library
+
+// The header's text, once its length has been compared with the file's.
+std::string_view header_text(std::span<const std::byte> data, const std::string& file) {
+  if (data.size() < kLengthBytes) {
+    throw Error::format("{} has {} bytes, too few for a safetensors file; copy or download it again", file,
+                        data.size());
+  }
+  uint64_t length = 0;
+  std::memcpy(&length, data.data(), sizeof(length));
+  if (length > kLongestHeader) {
+    throw Error::format(
+        "{}: the first 8 bytes state a header of {} bytes, more than the {} allowed; this is no "
+        "safetensors file: choose another",
+        file, length, kLongestHeader);
+  }
+  if (length > data.size() - kLengthBytes) {
+    throw Error::format(
+        "{}: the header should end at byte {}, the file ends at byte {}; it is truncated or no "
+        "safetensors file: copy or download it again",
+        file, kLengthBytes + length, data.size());
+  }
+  const std::string_view text(reinterpret_cast<const char*>(data.data()) + kLengthBytes, length);
+  if (text.empty() || text.front() != '{') {
+    throw Error::format(
+        "{}: the header at byte {} does not begin with '{{'; this is no safetensors file: choose another", file,
+        kLengthBytes);
+  }
+  return text;
+}
+
+// Writes stored values to `out` until T cannot hold one; how many were written.
+template <class Stored, class T>
+size_t convert(const std::byte* from, std::span<T> out) {
+  if constexpr (std::is_same_v<Stored, T>) {
+    if (!out.empty()) std::memcpy(out.data(), from, out.size_bytes());
+  } else {
+    for (size_t i = 0; i < out.size(); ++i) {
+      Stored stored;
+      std::memcpy(&stored, from + i * sizeof(Stored), sizeof(Stored));
+      if constexpr (std::is_integral_v<T> && !std::is_integral_v<Stored>) {
+        constexpr double kBeyond = 0x1p63;
+        const auto wide =
+            static_cast<double>(static_cast<std::conditional_t<sizeof(Stored) == 8, double, float>>(stored));
+        if (!(std::fabs(wide) < kBeyond) || wide != std::trunc(wide)) return i;
+        out[i] = static_cast<T>(wide);
+      } else if constexpr (std::is_same_v<Stored, BFloat16>) {
+        out[i] = static_cast<T>(static_cast<float>(stored));
+      } else {
+        out[i] = static_cast<T>(stored);
+      }
+    }
+  }
+  return out.size();
+}
+
+template <class T>
+size_t convert(StoredType type, const std::byte* from, std::span<T> out) {
+  switch (type) {
+    case StoredType::kF64: return convert<double>(from, out);
+    case StoredType::kF32: return convert<float>(from, out);
+    case StoredType::kF16: return convert<_Float16>(from, out);
+    case StoredType::kBF16: return convert<BFloat16>(from, out);
+    case StoredType::kI64: return convert<int64_t>(from, out);
+    case StoredType::kI32: return convert<int32_t>(from, out);
+    case StoredType::kI16: return convert<int16_t>(from, out);
+    case StoredType::kU8: return convert<uint8_t>(from, out);
+    case StoredType::kBool: {
+      const size_t count = convert<uint8_t>(from, out);
+      for (T& value : out) value = static_cast<T>(value != 0);
+      return count;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path, "safetensors file"), data_(file_.map()) {
+  header_ = parse_safetensors_header(header_text(data_, text()), file_.size(), text());
+  for (const StoredTensor& tensor : header_.tensors) by_name_.emplace(tensor.name, &tensor);
+}
+
+const StoredTensor* SafetensorsFile::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+const StoredTensor& SafetensorsFile::tensor(std::string_view name) const {
+  const StoredTensor* const found = find(name);
+  if (found == nullptr) {
+    throw Error::format("{} has no tensor {} (it has {}); choose another file", text(), in_quotes(name),
+                        header_.tensors.size());
+  }
+  return *found;
+}
+
+std::span<const std::byte> SafetensorsFile::bytes(const StoredTensor& tensor) const {
+  return data_.subspan(static_cast<size_t>(tensor.begin), static_cast<size_t>(tensor.bytes));
+}
+
+template <class T>
+void SafetensorsFile::read(const StoredTensor& tensor, int64_t begin, std::span<T> out) const {
+  const auto count = static_cast<int64_t>(out.size());
+  LAPTIME_CHECK(begin >= 0 && begin <= tensor.numel() - count, "{}: elements [{}, {} + {}) of {}", tensor.name, begin,
+                begin, count, tensor.numel());
+  const auto done =
+      static_cast<int64_t>(convert(tensor.type, bytes(tensor).data() + begin * size_of(tensor.type), out));
+  if (done != count) {
+    throw Error::format(
+        "{}: tensor {}: element {} (byte {}) is no integer of 64 bits; choose a file with integers there", text(),
+        in_quotes(tensor.name), begin + done, tensor.begin + (begin + done) * size_of(tensor.type));
+  }
+}
+
+template <class T>
+std::vector<T> SafetensorsFile::read(const StoredTensor& tensor) const {
+  std::vector<T> values(static_cast<size_t>(tensor.numel()));
+  read<T>(tensor, 0, values);
+  return values;
+}
+
+template void SafetensorsFile::read(const StoredTensor&, int64_t, std::span<float>) const;
+template void SafetensorsFile::read(const StoredTensor&, int64_t, std::span<double>) const;
+template void SafetensorsFile::read(const StoredTensor&, int64_t, std::span<int64_t>) const;
+template std::vector<float> SafetensorsFile::read(const StoredTensor&) const;
+template std::vector<double> SafetensorsFile::read(const StoredTensor&) const;
+template std::vector<int64_t> SafetensorsFile::read(const StoredTensor&) const;
+
+}  // namespace laptime

@@ -1,0 +1,49 @@
+// Safetensors files: named tensors in one file (8-byte little-endian header length, JSON header, raw data), mapped and
+// read with conversion.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/input_file.h"
+#include "data/safetensors_header.h"
+
+namespace laptime {
+
+class SafetensorsFile {
+ public:
+  // Opens, maps and checks the file. Error says what is wrong, at which byte or in which tensor, and what to do.
+  explicit SafetensorsFile(const std::string& path);
+
+  const std::string& path() const { return file_.path(); }
+  std::string text() const { return file_.text(); }  // "safetensors file 'a.safetensors'"
+
+  const std::vector<StoredTensor>& tensors() const { return header_.tensors; }
+  const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
+
+  const StoredTensor* find(std::string_view name) const;    // null when there is none
+  const StoredTensor& tensor(std::string_view name) const;  // Error when there is none
+
+  // The tensor's elements, row-major, little-endian, perhaps unaligned; valid as long as this object.
+  std::span<const std::byte> bytes(const StoredTensor& tensor) const;
+
+  // Elements [begin, begin + out.size()) in row-major order, rounded to nearest where T is narrower. T is float, double
+  // or int64_t; a stored fraction read as int64_t is an Error.
+  template <class T>
+  void read(const StoredTensor& tensor, int64_t begin, std::span<T> out) const;
+  template <class T>
+  std::vector<T> read(const StoredTensor& tensor) const;
+
+ private:
+  InputFile file_;
+  std::span<const std::byte> data_;  // the whole file
+  SafetensorsHeader header_;
+  std::map<std::string_view, const StoredTensor*> by_name_;
+};
+
+}  // namespace laptime

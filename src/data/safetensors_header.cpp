@@ -1,0 +1,251 @@
+// Strict reading of the header's JSON, event by event: nothing is built that the format does not have.
+#include "data/safetensors_header.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "data/input_file.h"
+
+namespace laptime {
+namespace {
+
+struct TypeRow {
+  StoredType type;
+  std::string_view name;
+  int64_t bytes;
+};
+
+constexpr std::array<TypeRow, 9> kTypes{{{StoredType::kF64, "F64", 8},
+                                         {StoredType::kF32, "F32", 4},
+                                         {StoredType::kF16, "F16", 2},
+                                         {StoredType::kBF16, "BF16", 2},
+                                         {StoredType::kI64, "I64", 8},
+                                         {StoredType::kI32, "I32", 4},
+                                         {StoredType::kI16, "I16", 2},
+                                         {StoredType::kU8, "U8", 1},
+                                         {StoredType::kBool, "BOOL", 1}}};
+
+const TypeRow& row_of(StoredType type) {
+  return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& row) { return row.type == type; });
+}
+
+constexpr int64_t kLengthBytes = 8;  // the length of the header, before it
+constexpr std::string_view kRemedy = "write the file again with a safetensors library";
+
+// An entry as it is being read; offsets count from the end of the header.
+struct Entry {
+  std::string name;
+  std::optional<std::string> type;
+  std::optional<std::vector<uint64_t>> shape;
+  std::optional<std::vector<uint64_t>> offsets;
+};
+
+// Receives the JSON's events; every function returns true or throws Error.
+class HeaderEvents {
+ public:
+  explicit HeaderEvents(std::string file) : file_(std::move(file)) {}
+
+  std::vector<Entry> entries;
+  std::map<std::string, std::string> metadata;
+
+  bool start_object(size_t) {
+    if (place_ == Place::kOutside) {
+      place_ = Place::kTop;
+    } else if (place_ == Place::kTop) {
+      place_ = key_ == "__metadata__" ? Place::kMetadata : Place::kEntry;
+      if (place_ == Place::kEntry) entries.push_back(Entry{.name = key_, .type = {}, .shape = {}, .offsets = {}});
+    } else {
+      unexpected("an object");
+    }
+    return true;
+  }
+
+  bool end_object() {
+    if (place_ == Place::kEntry) {
+      const Entry& entry = entries.back();
+      if (!entry.type || !entry.shape || !entry.offsets) fail("its dtype, shape or data_offsets are missing");
+    }
+    place_ = place_ == Place::kTop ? Place::kOutside : Place::kTop;
+    return true;
+  }
+
+  bool key(std::string& name) {
+    if (place_ == Place::kEntry) {
+      field_ = name;
+    } else if (place_ == Place::kMetadata) {
+      field_ = name;
+      if (metadata.contains(name)) fail(fmt::format("the key {} occurs twice", in_quotes(name)));
+    } else {
+      key_ = name;
+    }
+    return true;
+  }
+
+  bool string(std::string& value) {
+    if (place_ == Place::kMetadata) {
+      metadata.emplace(field_, std::move(value));
+    } else if (place_ == Place::kEntry && field_ == "dtype" && !entries.back().type) {
+      entries.back().type = std::move(value);
+    } else {
+      unexpected("a string");
+    }
+    return true;
+  }
+
+  bool start_array(size_t) {
+    if (place_ != Place::kEntry) unexpected("an array");
+    std::optional<std::vector<uint64_t>>& list = this->list();
+    if (list) fail(fmt::format("{} occurs twice", in_quotes(field_)));
+    list.emplace();
+    place_ = Place::kList;
+    return true;
+  }
+
+  bool end_array() {
+    place_ = Place::kEntry;
+    return true;
+  }
+
+  bool number_unsigned(uint64_t value) {
+    if (place_ != Place::kList) unexpected("a number");
+    std::vector<uint64_t>& list = *this->list();
+    const size_t longest = field_ == "shape" ? kMaxRank : 2;
+    if (list.size() == longest) fail(fmt::format("{} has more than {} numbers", in_quotes(field_), longest));
+    list.push_back(value);
+    return true;
+  }
+
+  bool number_integer(int64_t) { unexpected("a negative number"); }
+  bool number_float(double, const std::string&) { unexpected("a fraction"); }
+  bool boolean(bool) { unexpected("a truth value"); }
+  bool null() { unexpected("null"); }
+  bool binary(std::vector<uint8_t>&) { unexpected("binary data"); }
+
+  bool parse_error(size_t position, const std::string& token, const nlohmann::json::exception&) {
+    throw Error::format("{}: the header is not valid JSON at byte {}, near {}; {}", file_,
+                        kLengthBytes + static_cast<int64_t>(position), in_quotes(token), kRemedy);
+  }
+
+ private:
+  enum class Place { kOutside, kTop, kMetadata, kEntry, kList };
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error::format("{}: header, entry {}: {}; {}", file_, in_quotes(key_), what, kRemedy);
+  }
+
+  [[noreturn]] void unexpected(const char* what) const {
+    if (place_ == Place::kOutside) throw Error::format("{}: the header is {}, no object; {}", file_, what, kRemedy);
+    if (place_ == Place::kTop) fail(fmt::format("it is {}, no object", what));
+    fail(fmt::format("{} may not be {}, is unknown, or occurs twice", in_quotes(field_), what));
+  }
+
+  std::optional<std::vector<uint64_t>>& list() {
+    if (field_ == "shape") return entries.back().shape;
+    if (field_ == "data_offsets") return entries.back().offsets;
+    unexpected("an array");
+  }
+
+  std::string file_;
+  Place place_ = Place::kOutside;
+  std::string key_;    // of the top level
+  std::string field_;  // below it
+};
+
+// The entry as a tensor, checked by itself; `data` is the first byte after the header.
+StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, const std::string& file) {
+  const auto fail = [&](const std::string& what) {
+    throw Error::format("{}: tensor {}: {}; {}", file, in_quotes(entry.name), what, kRemedy);
+  };
+  const auto* const row =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& type) { return type.name == *entry.type; });
+  if (row == kTypes.end()) {
+    throw Error::format(
+        "{}: tensor {}: dtype {} is not supported; convert it to F32, BF16, F16, F64 or an integer type", file,
+        in_quotes(entry.name), in_quotes(*entry.type));
+  }
+  StoredTensor tensor{.name = entry.name, .type = row->type, .shape = {}, .begin = 0, .bytes = 0};
+  uint64_t expected = static_cast<uint64_t>(row->bytes);
+  for (const uint64_t size : *entry.shape) {
+    if (size > INT64_MAX || __builtin_mul_overflow(expected, size, &expected) || expected > INT64_MAX) {
+      fail(fmt::format("shape [{}] has more elements than 63 bits can count", fmt::join(*entry.shape, ", ")));
+    }
+    tensor.shape.push_back(static_cast<int64_t>(size));
+  }
+  // A zero among the sizes hides an overflow of the others: no product of a part may be too large either.
+  uint64_t largest = 1;
+  for (const uint64_t size : *entry.shape) {
+    if (__builtin_mul_overflow(largest, std::max<uint64_t>(size, 1), &largest) || largest > INT64_MAX) {
+      fail(fmt::format("shape [{}] has more elements than 63 bits can count", fmt::join(*entry.shape, ", ")));
+    }
+  }
+  if (entry.offsets->size() != 2) fail(fmt::format("data_offsets has {} numbers, not 2", entry.offsets->size()));
+  const uint64_t begin = (*entry.offsets)[0];
+  const uint64_t end = (*entry.offsets)[1];
+  const auto available = static_cast<uint64_t>(file_size - data);
+  if (begin > end || end > available) {
+    throw Error::format(
+        "{}: tensor {}: data_offsets [{}, {}] do not lie in the {} bytes after the header (file of {} "
+        "bytes); the file is truncated or damaged: copy or download it again",
+        file, in_quotes(entry.name), begin, end, available, file_size);
+  }
+  if (end - begin != expected) {
+    fail(fmt::format("{} {} takes {} bytes, but its data_offsets [{}, {}] hold {}", *entry.type, tensor.shape.text(),
+                     expected, begin, end, end - begin));
+  }
+  tensor.begin = data + static_cast<int64_t>(begin);
+  tensor.bytes = static_cast<int64_t>(expected);
+  return tensor;
+}
+
+void check_names(const std::vector<StoredTensor>& tensors, const std::string& file) {
+  std::vector<std::string_view> names;
+  names.reserve(tensors.size());
+  for (const StoredTensor& tensor : tensors) names.push_back(tensor.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) throw Error::format("{}: tensor {} occurs twice; {}", file, in_quotes(*twice), kRemedy);
+}
+
+// The format has neither gaps nor overlaps: each tensor begins where the one before ends, the last ends with the file.
+void check_coverage(const std::vector<StoredTensor>& tensors, int64_t data, int64_t file_size,
+                    const std::string& file) {
+  int64_t end = data;
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.begin != end) {
+      throw Error::format("{}: tensor {} begins at byte {}, {} the end of the one before it at byte {}; {}", file,
+                          in_quotes(tensor.name), tensor.begin, tensor.begin < end ? "before" : "after", end, kRemedy);
+    }
+    end = tensor.begin + tensor.bytes;
+  }
+  if (end != file_size) {
+    throw Error::format("{}: the tensors end at byte {}, the file at byte {}; {}", file, end, file_size, kRemedy);
+  }
+}
+
+}  // namespace
+
+int64_t size_of(StoredType type) { return row_of(type).bytes; }
+std::string_view name_of(StoredType type) { return row_of(type).name; }
+
+SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t file_size, const std::string& file) {
+  HeaderEvents events(file);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+  const int64_t data = kLengthBytes + static_cast<int64_t>(text.size());
+  SafetensorsHeader header;
+  header.metadata = std::move(events.metadata);
+  header.tensors.reserve(events.entries.size());
+  for (const Entry& entry : events.entries) header.tensors.push_back(tensor_of(entry, data, file_size, file));
+  std::sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+    return std::tie(a.begin, a.bytes, a.name) < std::tie(b.begin, b.bytes, b.name);
+  });
+  check_names(header.tensors, file);
+  check_coverage(header.tensors, data, file_size, file);
+  return header;
+}
+
+}  // namespace laptime
