@@ -263,7 +263,7 @@ struct Record {
   Verdict verdict;
   std::vector<KernelUse> kernels;
   JsonObject machine;
-  std::string fingerprint;  // machine and math mode: records that differ in it are not compared
+  std::string fingerprint;  // of the machine: records that differ in it, or in math_mode, are not compared
   Binary binary;
   std::string sweep;        // name of the run description, where there was one
   std::string run;          // the same for all points of one command

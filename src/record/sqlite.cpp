@@ -1,0 +1,136 @@
+// SQLite calls, checked one by one.
+#include "record/sqlite.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace laptime::sqlite {
+namespace {
+
+constexpr int kBusyTimeoutMs = 30'000;
+constexpr int kMaxTextBytes = 80 << 20;
+
+}  // namespace
+
+Database::Database(std::filesystem::path path, bool create) : path_(std::move(path)) {
+  sqlite3* handle = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | (create ? SQLITE_OPEN_CREATE : 0);
+  const int code = sqlite3_open_v2(path_.c_str(), &handle, flags, nullptr);
+  handle_.reset(handle);
+  check(code);
+  check(sqlite3_busy_timeout(handle, kBusyTimeoutMs));
+  // A store may come from someone else: its schema runs no functions of ours, and a value stays within bounds.
+  check(sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr));
+  check(sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr));
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxTextBytes);
+}
+
+void Database::check(int code) {
+  if (code != SQLITE_OK) fail(code);
+}
+
+void Database::fail(int code) {
+  sqlite3* handle = handle_.get();
+  const int system_error = handle != nullptr ? sqlite3_system_errno(handle) : 0;
+  const std::string detail = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
+  const std::string path = path_.string();
+  const int kind = code & 0xFF;
+  const bool disk_full = system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
+  if (kind == SQLITE_FULL || (kind == SQLITE_IOERR && disk_full)) {
+    throw Error::format("store '{}': no room left to write ({}); free some space or name another file with --store",
+                        path, disk_full ? std::strerror(system_error) : detail);
+  }
+  switch (kind) {
+    case SQLITE_CANTOPEN:
+      throw Error::format("store '{}': cannot be opened ({}); name a file in a directory you may write with --store",
+                          path, system_error != 0 ? std::strerror(system_error) : detail);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      throw Error::format("store '{}': no permission to write; change it, or name another file with --store", path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw Error::format("store '{}': another process kept it locked for {} s; wait for it, or use --store", path,
+                          kBusyTimeoutMs / 1000);
+    case SQLITE_NOTADB:
+      throw Error::format("store '{}': not a laptime store, but some other file; name another one with --store", path);
+    case SQLITE_CORRUPT:
+      throw Error::format(
+          "store '{}': damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another file with "
+          "--store",
+          path, detail, path);
+    case SQLITE_IOERR:
+      throw Error::format("store '{}': the disk failed to read or write it ({}); name another file with --store", path,
+                          system_error != 0 ? std::strerror(system_error) : detail);
+    case SQLITE_NOMEM: throw Error::format("store '{}': out of memory", path);
+    case SQLITE_TOOBIG: throw Error::format("store '{}': a value is larger than {} bytes", path, kMaxTextBytes);
+    default:
+      throw Error::format("store '{}': {} (SQLite error {}); name another file with --store", path, detail, code);
+  }
+}
+
+void Database::execute(const char* sql) { check(sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr)); }
+
+int64_t Database::query_integer(const char* sql) {
+  Statement statement(*this, sql);
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+Statement::Statement(Database& database, const char* sql) : database_(database) {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(database.handle_.get(), sql, -1, &statement, nullptr);
+  statement_.reset(statement);
+  database_.check(code);
+}
+
+Statement& Statement::bind(int parameter, std::string_view text) {
+  database_.check(
+      sqlite3_bind_text64(statement_.get(), parameter, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, double value) {
+  database_.check(sqlite3_bind_double(statement_.get(), parameter, value));
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) database_.fail(code);
+  return false;
+}
+
+void Statement::run() {
+  while (step()) {}
+  database_.check(sqlite3_reset(statement_.get()));
+}
+
+std::string_view Statement::text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  return text == nullptr ? std::string_view() : std::string_view(text, static_cast<size_t>(bytes));
+}
+
+int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+double Statement::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
+
+void Transaction::commit() {
+  database_.execute("COMMIT");
+  open_ = false;
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  try {
+    database_.execute("ROLLBACK");
+  } catch (const Error&) {
+    // After a failure such as a full disk SQLite has rolled back on its own.
+    open_ = false;
+  }
+}
+
+}  // namespace laptime::sqlite

@@ -1,0 +1,78 @@
+// SQLite held by value: a database and its prepared statements, errors as messages that say what to do.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace laptime::sqlite {
+
+class Database;
+
+// One prepared statement. Parameters are numbered from 1, columns from 0.
+class Statement {
+ public:
+  Statement(Database& database, const char* sql);
+
+  Statement& bind(int parameter, std::string_view text);
+  Statement& bind(int parameter, double value);
+  // True while there is a row. The columns of a row live until the next step.
+  bool step();
+  // Runs to the end and makes the statement ready to be bound again.
+  void run();
+
+  std::string_view text(int column) const;
+  int64_t integer(int column) const;
+  double number(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  Database& database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class Database {
+ public:
+  // Opens a file for reading and writing, or for reading alone where the file system allows no more.
+  Database(std::filesystem::path path, bool create);
+
+  bool read_only() const { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
+  const std::filesystem::path& path() const { return path_; }
+  void execute(const char* sql);
+  int64_t query_integer(const char* sql);
+
+  // Throws the Error for a result code other than SQLITE_OK.
+  void check(int code);
+  [[noreturn]] void fail(int code);
+
+ private:
+  friend class Statement;
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+  };
+  std::filesystem::path path_;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+// Takes the write lock at once, so that a reader never has to become a writer; rolls back unless committed.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(database) { database_.execute("BEGIN IMMEDIATE"); }
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace laptime::sqlite

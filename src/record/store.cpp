@@ -1,0 +1,200 @@
+// The store's tables and statements.
+#include "record/store.h"
+
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "record/sqlite.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+using sqlite::Database;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+// The record's JSON is the one source; the other columns of `records` are read from it.
+constexpr const char* kSchema = R"sql(
+  CREATE TABLE records (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    json        TEXT NOT NULL CHECK (json_valid(json)),
+    name        TEXT GENERATED ALWAYS AS (json_extract(json, '$.name')) VIRTUAL,
+    status      TEXT GENERATED ALWAYS AS (json_extract(json, '$.status')) VIRTUAL,
+    run         TEXT GENERATED ALWAYS AS (json_extract(json, '$.run')) VIRTUAL,
+    created     TEXT GENERATED ALWAYS AS (json_extract(json, '$.created')) VIRTUAL,
+    config_hash TEXT GENERATED ALWAYS AS (json_extract(json, '$.config_hash')) VIRTUAL,
+    binary_id   TEXT GENERATED ALWAYS AS (json_extract(json, '$.binary.id')) VIRTUAL,
+    fingerprint TEXT GENERATED ALWAYS AS (json_extract(json, '$.fingerprint')) VIRTUAL
+  );
+  CREATE INDEX records_by_name ON records (name, created);
+  CREATE INDEX records_by_point ON records (config_hash, binary_id, fingerprint);
+  CREATE TABLE kernel_choices (
+    fingerprint TEXT NOT NULL,
+    signature   TEXT NOT NULL,
+    kernel      TEXT NOT NULL,
+    seconds     REAL NOT NULL,
+    created     TEXT NOT NULL,
+    PRIMARY KEY (fingerprint, signature)
+  ) WITHOUT ROWID;
+  CREATE TABLE measured_peaks (
+    fingerprint TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    value       REAL NOT NULL,
+    unit        TEXT NOT NULL,
+    created     TEXT NOT NULL,
+    PRIMARY KEY (fingerprint, name)
+  ) WITHOUT ROWID;
+  PRAGMA application_id = 1280332884;
+  PRAGMA user_version = 1;
+)sql";
+constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
+
+// True if the file holds the schema; false if it is empty. Error for another program's database or a newer schema.
+bool has_schema(Database& database) {
+  const int64_t application = database.query_integer("PRAGMA application_id");
+  const int64_t version = database.query_integer("PRAGMA user_version");
+  if (application == kApplicationId) {
+    if (version == Store::kSchemaVersion) return true;
+    throw Error::format(
+        "store '{}': written with schema version {}, but this laptime knows {}; use a newer laptime, or another file "
+        "with --store",
+        database.path().string(), version, Store::kSchemaVersion);
+  }
+  const bool empty =
+      application == 0 && version == 0 && database.query_integer("SELECT count(*) FROM sqlite_schema") == 0;
+  if (!empty) {
+    throw Error::format("store '{}': a database of another program; name another file with --store",
+                        database.path().string());
+  }
+  return false;
+}
+
+void make_directories(const fs::path& path) {
+  if (!path.has_parent_path()) return;
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) {
+    throw Error::format("store '{}': cannot make its directory ({}); name another file with --store", path.string(),
+                        error.message());
+  }
+}
+
+Record record_of(const Database& database, const Statement& row) {
+  try {
+    return parse_record(row.text(1));
+  } catch (const Error& error) {
+    throw Error::format("store '{}', row {} of table records: {}", database.path().string(), row.integer(0),
+                        error.what());
+  }
+}
+
+}  // namespace
+
+Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+Store::Store(Store&& other) noexcept = default;
+Store& Store::operator=(Store&& other) noexcept = default;
+Store::~Store() = default;
+
+Store Store::open(const fs::path& path, Access access) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    throw Error::format("store '{}': is a directory; name a file with --store", path.string());
+  }
+  if (access == Access::kRead && !fs::exists(path, error)) {
+    throw Error::format("store '{}': {}; nothing has been stored there yet, or name the file with --store",
+                        path.string(), error ? error.message() : "no such file");
+  }
+  if (access == Access::kWrite) make_directories(path);
+
+  auto database = std::make_unique<Database>(path, access == Access::kWrite);
+  if (access == Access::kWrite && database->read_only()) database->fail(SQLITE_READONLY);
+  // A rollback journal, not a write-ahead log: one file, readable on a read-only disk. EXTRA also syncs the directory
+  // when the journal goes, so a commit outlives a power cut.
+  database->execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA cell_size_check = ON");
+  if (!has_schema(*database)) {
+    if (access == Access::kRead) {
+      throw Error::format("store '{}': empty; name the file with --store", path.string());
+    }
+    Transaction transaction(*database);
+    if (!has_schema(*database)) database->execute(kSchema);  // another process may have been faster
+    transaction.commit();
+  }
+  return Store(std::move(database));
+}
+
+void Store::append(const Record& record) {
+  Transaction transaction(*database_);
+  Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(1, to_text(record)).run();
+  transaction.commit();
+}
+
+std::vector<Record> Store::all() const {
+  std::vector<Record> records;
+  Statement rows(*database_, "SELECT id, json FROM records ORDER BY id");
+  while (rows.step()) records.push_back(record_of(*database_, rows));
+  return records;
+}
+
+std::optional<Record> Store::find_finished(std::string_view config_hash, std::string_view binary_id,
+                                           std::string_view fingerprint) const {
+  Statement rows(*database_, R"sql(
+    SELECT id, json FROM records
+    WHERE config_hash = ?1 AND binary_id = ?2 AND fingerprint = ?3
+      AND status IN ('ok', 'out_of_memory', 'unsupported')
+    ORDER BY id DESC LIMIT 1)sql");
+  rows.bind(1, config_hash).bind(2, binary_id).bind(3, fingerprint);
+  if (!rows.step()) return std::nullopt;
+  return record_of(*database_, rows);
+}
+
+void Store::put(std::span<const KernelChoice> choices) {
+  if (choices.empty()) return;
+  Transaction transaction(*database_);
+  Statement insert(*database_, "INSERT OR REPLACE INTO kernel_choices VALUES (?1, ?2, ?3, ?4, ?5)");
+  for (const KernelChoice& choice : choices) {
+    insert.bind(1, choice.fingerprint)
+        .bind(2, choice.signature)
+        .bind(3, choice.kernel)
+        .bind(4, choice.seconds)
+        .bind(5, choice.created)
+        .run();
+  }
+  transaction.commit();
+}
+
+std::vector<KernelChoice> Store::kernel_choices(std::string_view fingerprint) const {
+  std::vector<KernelChoice> choices;
+  Statement rows(*database_,
+                 "SELECT signature, kernel, seconds, created FROM kernel_choices WHERE fingerprint = ?1 "
+                 "ORDER BY signature");
+  rows.bind(1, fingerprint);
+  while (rows.step()) {
+    choices.push_back({std::string(fingerprint), std::string(rows.text(0)), std::string(rows.text(1)), rows.number(2),
+                       std::string(rows.text(3))});
+  }
+  return choices;
+}
+
+void Store::put(const MeasuredPeak& peak) {
+  Transaction transaction(*database_);
+  Statement(*database_, "INSERT OR REPLACE INTO measured_peaks VALUES (?1, ?2, ?3, ?4, ?5)")
+      .bind(1, peak.fingerprint)
+      .bind(2, peak.name)
+      .bind(3, peak.value)
+      .bind(4, peak.unit)
+      .bind(5, peak.created)
+      .run();
+  transaction.commit();
+}
+
+std::optional<MeasuredPeak> Store::measured_peak(std::string_view fingerprint, std::string_view name) const {
+  Statement rows(*database_, "SELECT value, unit, created FROM measured_peaks WHERE fingerprint = ?1 AND name = ?2");
+  rows.bind(1, fingerprint).bind(2, name);
+  if (!rows.step()) return std::nullopt;
+  return MeasuredPeak{std::string(fingerprint), std::string(name), rows.number(0), std::string(rows.text(1)),
+                      std::string(rows.text(2))};
+}
+
+}  // namespace laptime

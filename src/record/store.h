@@ -1,0 +1,79 @@
+// The store: records, kernel choices and measured peaks in one SQLite file.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/record.h"
+
+namespace laptime {
+
+namespace sqlite {
+class Database;
+}
+
+// The kernel that measured fastest on one machine for one signature (the op is part of the signature).
+struct KernelChoice {
+  std::string fingerprint;
+  std::string signature;
+  std::string kernel;
+  double seconds = 0;
+  std::string created;  // ISO 8601, UTC
+
+  friend bool operator==(const KernelChoice&, const KernelChoice&) = default;
+};
+
+// A peak of one machine, measured once: name "float32_flops_per_second" or "memory_bytes_per_second", ...
+struct MeasuredPeak {
+  std::string fingerprint;
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::string created;  // ISO 8601, UTC
+
+  friend bool operator==(const MeasuredPeak&, const MeasuredPeak&) = default;
+};
+
+// What is written has reached the disk before the call returns, and several processes may use one file at a time. Every
+// function throws Error, saying what and what to do, when the file cannot be read or written: no room, no permission,
+// damaged, locked, no store of ours, or written by a newer laptime.
+// A store does not pass through fork(): the child must not use its parent's.
+class Store {
+ public:
+  enum class Access { kRead, kWrite };
+
+  static constexpr int64_t kSchemaVersion = 1;
+
+  // kWrite makes the file and its directories where there are none; kRead asks for one that is there.
+  static Store open(const std::filesystem::path& path, Access access = Access::kWrite);
+  Store(Store&& other) noexcept;
+  Store& operator=(Store&& other) noexcept;
+  ~Store();
+
+  void append(const Record& record);
+
+  // Oldest first.
+  std::vector<Record> all() const;
+  // The newest record of this configuration by this binary on this machine that needs no second try: ok, out_of_memory
+  // or unsupported.
+  std::optional<Record> find_finished(std::string_view config_hash, std::string_view binary_id,
+                                      std::string_view fingerprint) const;
+
+  // A choice or peak of the same key takes the place of an older one. All of a call are written, or none.
+  void put(std::span<const KernelChoice> choices);
+  std::vector<KernelChoice> kernel_choices(std::string_view fingerprint) const;  // ordered by signature
+  void put(const MeasuredPeak& peak);
+  std::optional<MeasuredPeak> measured_peak(std::string_view fingerprint, std::string_view name) const;
+
+ private:
+  explicit Store(std::unique_ptr<sqlite::Database> database);
+
+  std::unique_ptr<sqlite::Database> database_;
+};
+
+}  // namespace laptime
