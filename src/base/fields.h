@@ -15,6 +15,8 @@
 #include <string>
 #include <type_traits>
 
+#include "base/random.h"
+
 namespace laptime {
 
 // "name=value name=value", in the order of the statement.
@@ -34,13 +36,8 @@ std::string print_fields(const T& value) {
   return text;
 }
 
-// Mixes one hash into another (the finaliser of SplitMix64 over their sum).
-constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) {
-  uint64_t x = seed + 0x9E3779B97F4A7C15ULL + value;
-  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31U);
-}
+// Mixes one hash into another.
+constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) { return splitmix64(seed + value); }
 
 template <class T>
 uint64_t hash_fields(const T& value) {

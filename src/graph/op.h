@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <span>
 #include <vector>
 
 #include "graph/attributes.h"

@@ -129,6 +129,13 @@ std::string TensorType::text() const {
   return text;
 }
 
+Layout pointwise_layout(const Shape& out, std::span<const TensorType> in) {
+  for (const TensorType& type : in) {
+    if (type.shape() == out) return dense_like(type.layout);
+  }
+  return Layout::contiguous(out);
+}
+
 TensorType contiguous_type(DType dtype, const Shape& shape) { return {dtype, Layout::contiguous(shape)}; }
 
 }  // namespace laptime

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
@@ -52,5 +54,8 @@ struct TensorType {
 };
 
 TensorType contiguous_type(DType dtype, const Shape& shape);
+
+// What a pointwise op allocates: the layout of the first input that has the whole shape, without gaps.
+Layout pointwise_layout(const Shape& out, std::span<const TensorType> in);
 
 }  // namespace laptime

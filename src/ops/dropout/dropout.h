@@ -1,6 +1,7 @@
 // Dropout with a counter-based generator keyed by seed, step and place: threads and recompute see the same mask.
 #pragma once
 
+#include "base/random.h"
 #include "graph/builder.h"
 
 namespace laptime {
@@ -23,13 +24,6 @@ struct DropoutAttributes {
   }
 };
 
-// splitmix64's finaliser (Steele, Lea and Flood 2014), wrapping.
-constexpr uint64_t splitmix64(uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31U);
-}
 constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step) {
   return splitmix64(splitmix64(attributes.seed + static_cast<uint64_t>(step)) ^ attributes.place);
 }

@@ -9,6 +9,8 @@ namespace laptime {
 extern const OpCard kAdd, kSub, kMul, kDiv;
 // A tensor and a number: x + value, x * value, x / value.
 extern const OpCard kAddScalar, kMulScalar, kDivScalar;
+// x ^ value, for a whole exponent.
+extern const OpCard kPow;
 extern const OpCard kNeg, kExp, kLog, kSqrt, kRsqrt, kSquare, kSigmoid;
 // (grad, y = sigmoid(x)) -> grad * y * (1 - y)
 extern const OpCard kSigmoidBackward;
@@ -30,6 +32,7 @@ ValueId div(Builder& build, ValueId a, ValueId b);
 ValueId add_scalar(Builder& build, ValueId x, double value);
 ValueId mul_scalar(Builder& build, ValueId x, double value);
 ValueId div_scalar(Builder& build, ValueId x, double value);
+ValueId pow(Builder& build, ValueId x, int exponent);
 ValueId neg(Builder& build, ValueId x);
 ValueId exp(Builder& build, ValueId x);
 ValueId log(Builder& build, ValueId x);

@@ -9,7 +9,7 @@ namespace laptime {
 enum class RopeForm : uint8_t { kInterleaved, kHalves };
 const char* name_of(RopeForm form);
 
-// () -> (cos, sin), float32 [T, d_head / 2]: angle = t theta^(-2i / d_head)
+// () -> (cos, sin), [T, d_head / 2]: angle = t theta^(-2i / d_head)
 extern const OpCard kRopeTable;
 // (x [B, h, T, d_head], cos, sin) -> [B, h, T, d_head]
 extern const OpCard kRope;
@@ -18,11 +18,13 @@ struct RopeTableAttributes {
   int64_t context_length = 0;
   int64_t d_head = 0;
   double theta = 10000;
+  DType dtype = DType::kFloat32;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("context_length", self.context_length);
     visit("d_head", self.d_head);
     visit("theta", self.theta);
+    visit("dtype", self.dtype);
   }
 };
 struct RopeAttributes {
@@ -36,7 +38,7 @@ struct RopeAttributes {
 struct RopeTable {
   ValueId cos, sin;
 };
-RopeTable rope_table(Builder& build, int64_t context_length, int64_t d_head, double theta);
+RopeTable rope_table(Builder& build, int64_t context_length, int64_t d_head, double theta, DType dtype);
 ValueId rope(Builder& build, ValueId x, const RopeTable& table, RopeForm form);
 
 std::span<const OpCard* const> rope_cards();

@@ -1,0 +1,24 @@
+// Counter-based random bits: any element of any stream can be made alone, so threads and order never show.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace laptime {
+
+// The finaliser of SplitMix64 (Steele, Lea and Flood 2014), wrapping.
+constexpr uint64_t splitmix64(uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31U);
+}
+
+// FNV-1a, 64 bits.
+constexpr uint64_t fnv1a64(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3ULL;
+  return hash;
+}
+
+}  // namespace laptime

@@ -1,0 +1,107 @@
+// AdamW: m and v are running means of the gradient and its square   (Loshchilov and Hutter 2019)
+//   2025, 2026: w -= lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps); decay w -= lr wd w after (2025) or before it
+//   torch:      w *= 1 - lr wd; w -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+#include "ops/adamw/adamw.h"
+
+#include <cmath>
+
+#include "graph/structural_ops.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace laptime {
+namespace {
+
+enum Input : uint8_t { kW, kGrad, kM, kV, kStep, kLr };
+
+std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
+  LAPTIME_CHECK(in[kW].shape() == in[kGrad].shape(), "gradient {} of {}", in[kGrad].text(), in[kW].text());
+  return {in[kW], in[kM], in[kV]};
+}
+
+std::vector<TensorType> infer_step_size(const Attributes&, std::span<const TensorType> in) {
+  return {contiguous_type(in[1].dtype, {})};
+}
+
+void reference(const OpCall& call) {
+  const auto& a = call.attributes.as<AdamWAttributes>();
+  const double t = call.in[kStep].at(0);
+  const double lr = call.in[kLr].at(0);
+  const double correction1 = 1 - std::pow(a.beta1, t);
+  const double correction2 = std::sqrt(1 - std::pow(a.beta2, t));
+  for (int64_t i = 0; i < call.out[0].numel(); ++i) {
+    const double g = call.in[kGrad].at(i);
+    const double m = a.beta1 * call.in[kM].at(i) + (1 - a.beta1) * g;
+    const double v = a.beta2 * call.in[kV].at(i) + (1 - a.beta2) * g * g;
+    double w = call.in[kW].at(i);
+    if (a.rule != AdamRule::k2025) w -= lr * a.weight_decay * w;
+    if (a.rule == AdamRule::kTorch) {
+      w -= lr / correction1 * m / (std::sqrt(v) / correction2 + a.eps);
+    } else {
+      w -= lr * correction2 / correction1 * m / (std::sqrt(v) + a.eps);
+    }
+    if (a.rule == AdamRule::k2025) w -= lr * a.weight_decay * w;
+    call.out[0].put(i, w);
+    call.out[1].put(i, m);
+    call.out[2].put(i, v);
+  }
+}
+
+void reference_step_size(const OpCall& call) {
+  const auto& a = call.attributes.as<AdamWAttributes>();
+  const double t = call.in[0].at(0);
+  call.out[0].put(0, call.in[1].at(0) * std::sqrt(1 - std::pow(a.beta2, t)) / (1 - std::pow(a.beta1, t)));
+}
+
+// The course's optimizer, operation by operation. torch's fused one is a single kernel and stays whole.
+std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
+  const auto& a = attributes.as<AdamWAttributes>();
+  if (a.rule == AdamRule::kTorch) return {};
+  const ValueId step_size = build.emit_one(kAdamStepSize, attributes, {in[kStep], in[kLr]});
+  const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
+  const ValueId new_m =
+      assign(build, in[kM], add(build, mul_scalar(build, in[kM], a.beta1), mul_scalar(build, in[kGrad], 1 - a.beta1)));
+  const ValueId squared = mul_scalar(build, square(build, in[kGrad]), 1 - a.beta2);
+  const ValueId new_v = assign(build, in[kV], add(build, mul_scalar(build, in[kV], a.beta2), squared));
+  ValueId w = in[kW];
+  const auto decay = [&] { w = assign(build, w, sub(build, w, mul(build, decay_size, w))); };
+  if (a.rule == AdamRule::k2026) decay();
+  const ValueId direction = div(build, mul(build, step_size, new_m), add_scalar(build, sqrt(build, new_v), a.eps));
+  w = assign(build, w, sub(build, w, direction));
+  if (a.rule == AdamRule::k2025) decay();
+  return {w, new_m, new_v};
+}
+
+}  // namespace
+
+const char* name_of(AdamRule rule) {
+  switch (rule) {
+    case AdamRule::k2025: return "2025";
+    case AdamRule::k2026: return "2026";
+    case AdamRule::kTorch: return "torch";
+  }
+  return "?";
+}
+
+const OpCard kAdamW = {.name = "adamw",
+                       .infer = infer,
+                       .flops = [](const Signature& s) { return 14.0 * static_cast<double>(s.out[0].numel()); },
+                       .reference = reference,
+                       .decompose = decompose,
+                       .updates = {{0, kW}, {1, kM}, {2, kV}}};
+const OpCard kAdamStepSize = {.name = "adamw_step_size",
+                              .infer = infer_step_size,
+                              .flops = [](const Signature&) { return 4.0; },
+                              .reference = reference_step_size};
+
+std::span<const OpCard* const> adamw_cards() {
+  static constexpr const OpCard* kCards[] = {&kAdamW, &kAdamStepSize};
+  return kCards;
+}
+
+AdamState adamw(Builder& build, const AdamState& state, ValueId grad, ValueId step, ValueId lr, const AdamWAttributes& attributes) {
+  const ValueId inputs[] = {state.w, grad, state.m, state.v, step, lr};
+  const std::vector<ValueId> next = build.emit(kAdamW, attributes, inputs);
+  return {next[0], next[1], next[2]};
+}
+
+}  // namespace laptime

@@ -1,0 +1,46 @@
+// Gradient clipping by global norm: g *= min(1, max_norm / (norm + 1e-6))   (Pascanu et al. 2013)
+#include "ops/clip_grad_norm/clip_grad_norm.h"
+
+#include <algorithm>
+
+#include "ops/pointwise/pointwise.h"
+#include "ops/reduce/reduce.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kNormEpsilon = 1e-6;
+
+std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) { return {in[0]}; }
+
+void reference(const OpCall& call) {
+  call.out[0].put(0, std::min(1.0, call.attributes.as<ClipAttributes>().max_norm / (call.in[0].at(0) + kNormEpsilon)));
+}
+
+}  // namespace
+
+const OpCard kClipCoefficient = {
+    .name = "clip_coefficient", .infer = infer, .flops = [](const Signature&) { return 3.0; }, .reference = reference};
+
+std::span<const OpCard* const> clip_grad_norm_cards() {
+  static constexpr const OpCard* kCards[] = {&kClipCoefficient};
+  return kCards;
+}
+
+ClippedGradients clip_grad_norm(Builder& build, std::span<const ValueId> gradients, double max_norm) {
+  ClippedGradients clipped;
+  ValueId total;
+  for (const ValueId gradient : gradients) {
+    const ValueId squares = sum_all(build, square(build, gradient));
+    total = total.valid() ? add(build, total, squares) : squares;
+  }
+  clipped.norm = sqrt(build, total);
+  const ValueId coefficient = build.emit_one(kClipCoefficient, ClipAttributes{max_norm}, {clipped.norm});
+  for (const ValueId gradient : gradients) {
+    clipped.gradients.push_back(mul(build, gradient, coefficient));
+    build.mark_role(clipped.gradients.back(), Role::kGradient);
+  }
+  return clipped;
+}
+
+}  // namespace laptime

@@ -1,0 +1,58 @@
+// Cards of dropout: y = x * mask / (1 - p)   (Srivastava et al. 2014)
+#include "ops/dropout/dropout.h"
+
+namespace laptime {
+namespace {
+
+std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
+  return {contiguous_type(in[0].dtype, in[0].shape()), contiguous_type(DType::kBool, in[0].shape())};
+}
+std::vector<TensorType> infer_backward(const Attributes&, std::span<const TensorType> in) {
+  return {contiguous_type(in[0].dtype, in[0].shape())};
+}
+
+double kept_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
+
+void reference(const OpCall& call) {
+  const auto& attributes = call.attributes.as<DropoutAttributes>();
+  const uint64_t key = dropout_key(attributes, static_cast<int64_t>(call.in[1].at(0)));
+  for (int64_t i = 0; i < call.out[0].numel(); ++i) {
+    const double u = static_cast<double>(splitmix64(key + static_cast<uint64_t>(i)) >> 40U) * 0x1p-24;
+    const bool kept = u >= attributes.p;
+    call.out[0].put(i, kept ? call.in[0].at(i) * kept_scale(attributes.p) : 0);
+    if (call.out[1].data != nullptr) call.out[1].put(i, kept ? 1 : 0);
+  }
+}
+
+void reference_backward(const OpCall& call) {
+  const double scale = kept_scale(call.attributes.as<DropoutAttributes>().p);
+  for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, call.in[1].at(i) != 0 ? call.in[0].at(i) * scale : 0);
+}
+
+void gradient(GradientContext& c) {
+  c.grad_in[0] = c.build.emit_one(kDropoutBackward, c.attributes, {c.grad_out[0], c.out[1]});
+}
+
+double one_flop(const Signature& s) { return static_cast<double>(s.out[0].numel()); }
+
+}  // namespace
+
+const OpCard kDropout = {.name = "dropout",
+                         .infer = infer,
+                         .gradient = gradient,
+                         .flops = one_flop,
+                         .reference = reference,
+                         .optional_outputs = {1}};
+const OpCard kDropoutBackward = {
+    .name = "dropout_backward", .infer = infer_backward, .flops = one_flop, .reference = reference_backward};
+
+std::span<const OpCard* const> dropout_cards() {
+  static constexpr const OpCard* kCards[] = {&kDropout, &kDropoutBackward};
+  return kCards;
+}
+
+ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed) {
+  return build.emit_one(kDropout, DropoutAttributes{p, seed, fnv1a64(build.current.scope)}, {x, step});
+}
+
+}  // namespace laptime

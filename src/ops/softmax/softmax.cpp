@@ -1,0 +1,53 @@
+// Softmax over the last axis, as it is written out: subtract the maximum, exponentiate, divide by the sum.
+#include "ops/softmax/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/pointwise/pointwise.h"
+#include "ops/reduce/reduce.h"
+
+namespace laptime {
+namespace {
+
+std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
+  return {contiguous_type(in[0].dtype, in[0].shape())};
+}
+
+void reference(const OpCall& call) {
+  const TensorView& x = call.in[0];
+  const int64_t columns = x.shape().back();
+  for (int64_t row = 0; row < x.numel() / columns; ++row) {
+    double largest = x.at(row * columns);
+    for (int64_t i = 1; i < columns; ++i) largest = std::max(largest, x.at(row * columns + i));
+    double total = 0;
+    for (int64_t i = 0; i < columns; ++i) total += std::exp(x.at(row * columns + i) - largest);
+    for (int64_t i = 0; i < columns; ++i) {
+      call.out[0].put(row * columns + i, std::exp(x.at(row * columns + i) - largest) / total);
+    }
+  }
+}
+
+std::vector<ValueId> decompose(Builder& build, const Attributes&, std::span<const ValueId> in) {
+  const ValueId e = exp(build, sub(build, in[0], max_last(build, in[0])[0]));
+  return {div(build, e, sum(build, e, {build.shape(e).rank() - 1}))};
+}
+
+}  // namespace
+
+const OpCard kSoftmax = {.name = "softmax",
+                         .kind = OpKind::kReduction,
+                         .infer = infer,
+                         .flops = [](const Signature& s) { return 5.0 * static_cast<double>(s.out[0].numel()); },
+                         .autocast = Autocast::kFloat32,
+                         .reference = reference,
+                         .decompose = decompose};
+
+std::span<const OpCard* const> softmax_cards() {
+  static constexpr const OpCard* kCards[] = {&kSoftmax};
+  return kCards;
+}
+
+ValueId softmax(Builder& build, ValueId x) { return build.emit_one(kSoftmax, {}, {x}); }
+
+}  // namespace laptime

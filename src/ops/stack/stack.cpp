@@ -1,0 +1,54 @@
+// Card of stack.
+#include "ops/stack/stack.h"
+
+#include "graph/structural_ops.h"
+
+namespace laptime {
+namespace {
+
+std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
+  LAPTIME_CHECK(in[0].shape() == in[1].shape() && in[0].dtype == in[1].dtype, "{} with {}", in[0].text(), in[1].text());
+  Shape shape = in[0].shape();
+  shape.insert(attributes.as<StackAttributes>().axis, 2);
+  return {contiguous_type(in[0].dtype, shape)};
+}
+
+Layout half(const Layout& stacked, int axis, int64_t which) {
+  Layout layout = sliced(stacked, axis, which, 1, 1);
+  layout.shape.erase(axis);
+  layout.strides.erase(axis);
+  return layout;
+}
+
+void reference(const OpCall& call) {
+  const int axis = call.attributes.as<StackAttributes>().axis;
+  for (int which = 0; which < 2; ++which) {
+    const TensorView part{call.out[0].data, {call.out[0].type.dtype, half(call.out[0].type.layout, axis, which)}};
+    for (int64_t i = 0; i < part.numel(); ++i) part.put(i, call.in[static_cast<size_t>(which)].at(i));
+  }
+}
+
+void gradient(GradientContext& c) {
+  const int axis = c.attributes.as<StackAttributes>().axis;
+  for (int which = 0; which < 2; ++which) {
+    if (!c.wanted[static_cast<size_t>(which)]) continue;
+    const ValueId part = slice(c.build, c.grad_out[0], axis, which, 1);
+    c.grad_in[static_cast<size_t>(which)] = reshape(c.build, part, c.build.shape(c.in[0]));
+  }
+}
+
+}  // namespace
+
+const OpCard kStack = {.name = "stack", .kind = OpKind::kCopy, .infer = infer, .gradient = gradient, .reference = reference};
+
+std::span<const OpCard* const> stack_cards() {
+  static constexpr const OpCard* kCards[] = {&kStack};
+  return kCards;
+}
+
+ValueId stack(Builder& build, ValueId a, ValueId b, int axis) {
+  const int at = axis < 0 ? axis + build.shape(a).rank() + 1 : axis;
+  return build.emit_one(kStack, StackAttributes{at}, {a, b});
+}
+
+}  // namespace laptime
