@@ -1,0 +1,93 @@
+// Resampling by rank: a resample is a count per rank, and its median is found by walking the counts, without a sort.
+#include "distribution/bootstrap.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "base/fields.h"
+#include "distribution/median.h"
+#include "distribution/samples.h"
+
+namespace laptime {
+namespace {
+
+// A number below `bound` from the upper half of a counter-based generator.
+size_t draw_below(uint64_t bound, uint64_t& counter) {
+  constexpr uint64_t kSeed = 0x6C617074696D65ULL;
+  return static_cast<size_t>(((hash_combine(kSeed, counter++) >> 32U) * bound) >> 32U);
+}
+
+// For each sample in the order of time, its place in the sorted samples; equal samples keep their order.
+std::vector<size_t> ranks_of(std::span<const double> samples) {
+  std::vector<size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return samples[a] < samples[b]; });
+  std::vector<size_t> ranks(samples.size());
+  for (size_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
+  return ranks;
+}
+
+// The median of the multiset that holds sorted[i] counts[i] times, as many elements as `sorted` has.
+double median_of_counts(std::span<const double> sorted, const std::vector<uint32_t>& counts) {
+  const size_t n = sorted.size();
+  const size_t lower = (n - 1) / 2;
+  size_t seen = 0;
+  size_t i = 0;
+  while (seen + counts[i] <= lower) seen += counts[i++];
+  const double low = sorted[i];
+  while (seen + counts[i] <= n / 2) seen += counts[i++];
+  return low + (sorted[i] - low) / 2;
+}
+
+size_t number_of_resamples(size_t count) {
+  constexpr size_t kResamples = 2000;
+  constexpr size_t kFewest = 200;
+  constexpr size_t kDraws = 20'000'000;  // bounds the time for very many samples, whose interval needs fewer resamples
+  return std::clamp(kDraws / count, kFewest, kResamples);
+}
+
+}  // namespace
+
+int64_t bootstrap_block_length(int64_t count, double autocorrelation) {
+  if (autocorrelation <= kBlockBootstrapAbove) return 1;
+  const double r = std::min(autocorrelation, 0.999);
+  const double memory = 2 * r / (1 - r * r);
+  const double length = std::ceil(std::cbrt(1.5 * memory * memory * static_cast<double>(count)));
+  return std::clamp<int64_t>(static_cast<int64_t>(length), 1, std::max<int64_t>(1, count / 3));
+}
+
+Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation) {
+  const std::vector<double> sorted = sorted_samples(samples);
+  const size_t n = sorted.size();
+  const auto block = static_cast<size_t>(bootstrap_block_length(static_cast<int64_t>(n), autocorrelation));
+  const std::vector<size_t> ranks = ranks_of(block == 1 ? std::span<const double>(sorted) : samples);
+
+  std::vector<double> medians(number_of_resamples(n));
+  std::vector<uint32_t> counts(n);
+  uint64_t counter = 0;
+  for (double& median : medians) {
+    std::fill(counts.begin(), counts.end(), 0);
+    for (size_t drawn = 0; drawn < n;) {
+      size_t at = draw_below(n, counter);
+      for (size_t k = 0; k < block && drawn < n; ++k, ++drawn) {
+        ++counts[ranks[at]];
+        if (++at == n) at = 0;
+      }
+    }
+    median = median_of_counts(sorted, counts);
+  }
+  std::sort(medians.begin(), medians.end());
+  return {percentile_of_sorted(medians, 0.025), percentile_of_sorted(medians, 0.975)};
+}
+
+double relative_half_width(const Interval& interval, double median) {
+  const double distance = std::max(interval.high - median, median - interval.low);
+  if (distance <= 0) return 0;
+  return median == 0 ? std::numeric_limits<double>::infinity() : distance / std::fabs(median);
+}
+
+}  // namespace laptime

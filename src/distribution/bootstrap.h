@@ -1,0 +1,34 @@
+// The bootstrap interval of the median: how well the samples at hand fix it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace laptime {
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// Above this lag-1 autocorrelation neighbouring samples are resampled together, in blocks.
+inline constexpr double kBlockBootstrapAbove = 0.2;
+
+// How many neighbouring samples form a block: 1 up to kBlockBootstrapAbove; else the optimum for a first-order
+// autoregression, (3/2)^(1/3) (2 r / (1 - r^2))^(2/3) n^(1/3) (Politis and White 2004, circular blocks), rounded up and
+// at most n / 3.
+int64_t bootstrap_block_length(int64_t count, double autocorrelation);
+
+// The 95 % percentile interval of the median: the 2.5 and 97.5 percentiles of the medians of resamples (2,000 up to
+// 10,000 samples; fewer beyond, 200 at least). The seed is fixed: the same samples give the same interval. With blocks
+// of one the order of the samples does not matter; longer blocks are runs of neighbours in time, the end continuing at
+// the start (Politis and Romano 1992). Throws Error as sorted_samples does.
+//
+// Few samples cannot fix a median: below six, even [min, max] holds it with less than 95 %.
+Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation);
+
+// The larger distance of an end of the interval from the median, as a fraction of the median: 0.01 is "within 1 %".
+// Infinite when the median is 0 and the interval is not.
+double relative_half_width(const Interval& interval, double median);
+
+}  // namespace laptime

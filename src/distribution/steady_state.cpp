@@ -1,0 +1,62 @@
+// The steady-state rule, applied along a series.
+#include "distribution/steady_state.h"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "base/error.h"
+#include "distribution/median.h"
+
+namespace laptime {
+namespace {
+
+// The windows on both sides of place `at`, compared.
+SteadyState compare_windows(std::span<const double> steps, int64_t at) {
+  const auto place = static_cast<size_t>(at);
+  const auto window = static_cast<size_t>(kSteadyWindow);
+  const double earlier = median(steps.subspan(place - window, window));
+  const double later = median(steps.subspan(place, window));
+  SteadyState state;
+  state.after = at;
+  if (later != earlier) {
+    state.difference =
+        earlier == 0 ? std::numeric_limits<double>::infinity() : std::fabs(later - earlier) / std::fabs(earlier);
+  }
+  state.steadiness = state.difference <= kSteadyTolerance ? Steadiness::kReached : Steadiness::kNotReached;
+  return state;
+}
+
+}  // namespace
+
+SteadyState find_steady_state(std::span<const double> steps, int64_t first, int64_t last) {
+  LAPTIME_CHECK(first >= kSteadyWindow && last >= first, "first {} last {}", first, last);
+  const auto count = static_cast<int64_t>(steps.size());
+  SteadyState state;
+  for (int64_t at = first; at <= last; ++at) {
+    if (at + kSteadyWindow > count) {
+      state.steadiness = Steadiness::kUnknown;
+      return state;
+    }
+    state = compare_windows(steps, at);
+    if (state.steadiness == Steadiness::kReached) return state;
+  }
+  return state;
+}
+
+SteadyState steady_at_end(std::span<const double> steps) {
+  const auto count = static_cast<int64_t>(steps.size());
+  return count < 2 * kSteadyWindow ? SteadyState{} : compare_windows(steps, count - kSteadyWindow);
+}
+
+SlowStart find_slow_start(std::span<const double> steps, double median) {
+  SlowStart start;
+  for (const double step : steps) {
+    if (step <= median + kSteadyTolerance * std::fabs(median)) break;
+    start.excess += step - median;
+    ++start.steps;
+  }
+  return start;
+}
+
+}  // namespace laptime

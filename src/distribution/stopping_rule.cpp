@@ -1,0 +1,116 @@
+// The default rule and the fixed one.
+#include "distribution/stopping_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "base/error.h"
+#include "distribution/bootstrap.h"
+#include "distribution/median.h"
+#include "distribution/moments.h"
+#include "distribution/samples.h"
+
+namespace laptime {
+namespace {
+
+// Both ends of the interval of the median of `samples` within `fraction` of it.
+bool median_known_within(std::span<const double> samples, double fraction) {
+  const std::vector<double> sorted = sorted_samples(samples);
+  const double autocorrelation = lag1_autocorrelation(samples, moments_of_sorted(sorted).mean);
+  const Interval interval = bootstrap_median_interval(samples, autocorrelation);
+  return relative_half_width(interval, median_of_sorted(sorted)) <= fraction;
+}
+
+}  // namespace
+
+int64_t steps_per_sample(Seconds step) {
+  constexpr double kShortestStep = 5e-9;  // with it, kShortestSample holds a million steps
+  const double steps = kShortestSample.count() / std::max(step.count(), kShortestStep);
+  return std::max<int64_t>(1, std::llround(std::ceil(steps - 1e-9)));
+}
+
+std::string_view name_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::kInterval: return "interval";
+    case StopReason::kTime: return "time";
+    case StopReason::kSamples: return "samples";
+    case StopReason::kFixed: return "fixed";
+  }
+  return "";
+}
+
+StoppingRule::StoppingRule(const SamplingLimits& limits) : limits_(limits) {
+  LAPTIME_CHECK(limits.min_warmup >= kSteadyWindow && limits.max_warmup >= limits.min_warmup, "warm-up {} to {}",
+                limits.min_warmup, limits.max_warmup);
+  LAPTIME_CHECK(limits.min_samples >= 1 && limits.max_samples >= limits.min_samples, "samples {} to {}",
+                limits.min_samples, limits.max_samples);
+}
+
+StoppingRule StoppingRule::fixed(int64_t warmup, int64_t samples) {
+  if (warmup < 0) throw Error::format("warm-up of {} steps: give 0 or more", warmup);
+  if (samples < 1) throw Error::format("{} steps to measure: give 1 or more", samples);
+  StoppingRule rule;
+  rule.limits_.min_warmup = rule.limits_.max_warmup = warmup;
+  rule.limits_.min_samples = rule.limits_.max_samples = samples;
+  rule.fixed_ = true;
+  return rule;
+}
+
+// The longest warm-up the limits allow: as many steps as fit into max_warmup_time, between min_warmup and max_warmup.
+int64_t StoppingRule::last_warmup(std::span<const double> steps) const {
+  double taken = 0;
+  int64_t count = 0;
+  for (const double step : steps.first(std::min(steps.size(), static_cast<size_t>(limits_.max_warmup)))) {
+    taken += step;
+    if (count >= limits_.min_warmup && taken > limits_.max_warmup_time.count()) return count;
+    ++count;
+  }
+  return limits_.max_warmup;
+}
+
+SteadyState StoppingRule::steady_state(std::span<const double> steps) const {
+  return fixed_ ? steady_at_end(steps) : find_steady_state(steps, limits_.min_warmup, last_warmup(steps));
+}
+
+SamplingDecision StoppingRule::decide(std::span<const double> steps, Seconds elapsed) const {
+  const auto taken = static_cast<int64_t>(steps.size());
+  if (fixed_) {
+    const bool done = taken >= limits_.min_warmup && taken - limits_.min_warmup >= limits_.max_samples;
+    return {std::min(taken, limits_.min_warmup), done ? std::optional(StopReason::kFixed) : std::nullopt};
+  }
+  const SteadyState state = steady_state(steps);
+  if (state.steadiness == Steadiness::kUnknown) return {std::min(taken, std::max(state.after, limits_.min_warmup)), {}};
+
+  SamplingDecision decision{state.after, {}};
+  const auto samples = steps.subspan(static_cast<size_t>(decision.warmup));
+  const auto count = static_cast<int64_t>(samples.size());
+  if (count < limits_.min_samples) return decision;
+  const auto warmup = steps.first(static_cast<size_t>(decision.warmup));
+  const Seconds sampling = elapsed - Seconds(std::accumulate(warmup.begin(), warmup.end(), 0.0));
+  if (median_known_within(samples, limits_.interval_within)) {
+    decision.stop = StopReason::kInterval;
+  } else if (sampling >= limits_.max_sampling_time) {
+    decision.stop = StopReason::kTime;
+  } else if (count >= limits_.max_samples) {
+    decision.stop = StopReason::kSamples;
+  }
+  return decision;
+}
+
+std::string StoppingRule::describe(StopReason reason) const {
+  switch (reason) {
+    case StopReason::kInterval:
+      return fmt::format("the 95 % interval of the median is within {:g} %", 100 * limits_.interval_within);
+    case StopReason::kTime: return fmt::format("{:g} s of sampling", limits_.max_sampling_time.count());
+    case StopReason::kSamples: return fmt::format("{} samples", limits_.max_samples);
+    case StopReason::kFixed:
+      return fmt::format("{} samples after a warm-up of {}, as asked for", limits_.max_samples, limits_.min_warmup);
+  }
+  return "";
+}
+
+}  // namespace laptime

@@ -1,0 +1,77 @@
+// When to stop sampling: a decision from the steps timed so far, made without a clock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/units.h"
+#include "distribution/steady_state.h"
+
+namespace laptime {
+
+// A sample shorter than this is at the mercy of timer ticks and interrupts. The default rule times several steps as one
+// sample until it is reached; where the number of steps was given, a sample stays one step and is flagged.
+inline constexpr Seconds kShortestSample{5e-3};
+
+// How many steps make a sample of at least kShortestSample, for steps that take `step`: 1 for longer ones; 1,000,000 at
+// most. A step of no measurable length counts as 5 ns.
+int64_t steps_per_sample(Seconds step);
+
+// The default rule's numbers.
+struct SamplingLimits {
+  int64_t min_warmup = 5;
+  int64_t max_warmup = 30;      // where steady state is given up
+  Seconds max_warmup_time{60};  // the same in time; min_warmup steps are taken in any case
+  int64_t min_samples = 10;
+  int64_t max_samples = 200;
+  Seconds max_sampling_time{60};
+  double interval_within = 0.01;  // 95 % interval of the median, each end as a fraction of the median
+};
+
+enum class StopReason : uint8_t {
+  kInterval,  // the median is known well enough
+  kTime,
+  kSamples,
+  kFixed,  // as many as were asked for
+};
+
+std::string_view name_of(StopReason reason);  // "interval", "time", "samples", "fixed"
+
+// What is known after some steps.
+struct SamplingDecision {
+  int64_t warmup = 0;              // of the steps so far, how many count as warm-up; the others are samples
+  std::optional<StopReason> stop;  // none: take another step
+};
+
+// Warm-up and samples are one series of steps, all timed alike. The rule splits it.
+//
+// By default warm-up ends at the first place from min_warmup on where the steady-state rule holds (the five steps after
+// it are then the first samples), at the latest where a limit of warm-up is reached. Sampling stops with min_samples or
+// more, as soon as the interval of the median is within interval_within, or the sampling time or max_samples is
+// reached; whichever holds first in this order is the reason. A fixed rule takes exactly what was asked for.
+class StoppingRule {
+ public:
+  explicit StoppingRule(const SamplingLimits& limits = {});
+  static StoppingRule fixed(int64_t warmup, int64_t samples);  // Error unless warmup >= 0 and samples >= 1
+
+  // `steps`: seconds of each step (or batch of steps, undivided) so far, in order, each a finite number.
+  // `elapsed`: wall clock since the first of them began; what the steps of the warm-up took is taken off it.
+  SamplingDecision decide(std::span<const double> steps, Seconds elapsed) const;
+
+  // Whether the series became steady: where warm-up ended, or, for a fixed rule, over the last ten steps.
+  SteadyState steady_state(std::span<const double> steps) const;
+
+  // "the 95 % interval of the median is within 1 %", "60 s of sampling", "200 samples", "10 samples, as asked for".
+  std::string describe(StopReason reason) const;
+
+ private:
+  int64_t last_warmup(std::span<const double> steps) const;
+
+  SamplingLimits limits_;
+  bool fixed_ = false;
+};
+
+}  // namespace laptime

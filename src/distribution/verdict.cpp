@@ -1,0 +1,108 @@
+// The tests behind a verdict, one after the other.
+#include "distribution/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "base/error.h"
+#include "distribution/bootstrap.h"
+#include "distribution/stopping_rule.h"
+
+namespace laptime {
+namespace {
+
+void add(Judgement& judgement, Stability stability, std::string reason) {
+  judgement.stability = std::max(judgement.stability, stability);
+  judgement.reasons.push_back(std::move(reason));
+}
+
+// The share of all sampled time that was lost, from the share of each sample.
+double weighted_fraction(std::span<const double> samples, std::span<const double> fractions) {
+  LAPTIME_CHECK(fractions.size() == samples.size(), "{} fractions of {} samples", fractions.size(), samples.size());
+  double lost = 0;
+  double total = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    lost += samples[i] * fractions[i];
+    total += samples[i];
+  }
+  return total > 0 ? lost / total : 0;
+}
+
+void judge_steady_state(const Observations& seen, Judgement& judgement) {
+  if (seen.steady_state.steadiness != Steadiness::kNotReached) return;
+  add(judgement, Stability::kNoSteadyState,
+      fmt::format("after {} steps the median of {} steps still differs by {:.1f} % from the {} before (limit {:g} %)",
+                  seen.steady_state.after, kSteadyWindow, 100 * seen.steady_state.difference, kSteadyWindow,
+                  100 * kSteadyTolerance));
+}
+
+void judge_spread(const Summary& summary, Judgement& judgement) {
+  if (!summary.ci_low || !summary.ci_high || !summary.std_sample) {
+    add(judgement, Stability::kNoisy, "one sample says nothing about its spread");
+    return;
+  }
+  const double width = relative_half_width({*summary.ci_low, *summary.ci_high}, summary.median);
+  if (width > kNoisyInterval) {
+    const bool unstable = width > kUnstableInterval;
+    add(judgement, unstable ? Stability::kUnstable : Stability::kNoisy,
+        fmt::format("the median of {} samples is known only within {:.1f} % (limit {:g} %)", summary.count, 100 * width,
+                    100 * (unstable ? kUnstableInterval : kNoisyInterval)));
+  }
+  if (*summary.std_sample > 0 && *summary.std_sample >= kUnstableSpread * summary.mean) {
+    add(judgement, Stability::kUnstable,
+        fmt::format("the standard deviation is {:.1f} % of the mean (limit {:g} %)",
+                    100 * *summary.std_sample / summary.mean, 100 * kUnstableSpread));
+  }
+  if (summary.modes.size() == 2) {
+    const SampleMode& fast = summary.modes[0];
+    const SampleMode& slow = summary.modes[1];
+    add(judgement, Stability::kNoisy,
+        fmt::format("two modes: {} samples around {}, {} around {}", fast.count, format_seconds(fast.median),
+                    slow.count, format_seconds(slow.median)));
+  }
+}
+
+void judge_loss(const Observations& seen, std::span<const double> fractions, const char* what, Judgement& judgement) {
+  if (fractions.empty()) return;
+  const double lost = weighted_fraction(seen.samples, fractions);
+  if (lost <= kNoisyLoss) return;
+  const bool unstable = lost > kUnstableLoss;
+  add(judgement, unstable ? Stability::kUnstable : Stability::kNoisy,
+      fmt::format("{:.1f} % of the time {} (limit {:g} %)", 100 * lost, what,
+                  100 * (unstable ? kUnstableLoss : kNoisyLoss)));
+}
+
+}  // namespace
+
+std::string_view name_of(Stability stability) {
+  switch (stability) {
+    case Stability::kStable: return "stable";
+    case Stability::kNoisy: return "noisy";
+    case Stability::kUnstable: return "unstable";
+    case Stability::kNoSteadyState: return "no_steady_state";
+  }
+  return "";
+}
+
+Judgement judge(const Observations& seen) {
+  Judgement judgement;
+  judge_steady_state(seen, judgement);
+  judge_spread(seen.summary, judgement);
+  judge_loss(seen, seen.stolen_fractions, "was stolen by other guests of the host", judgement);
+  judge_loss(seen, seen.throttled_fractions, "was throttled by a CPU quota", judgement);
+  if (seen.steady_state.steadiness == Steadiness::kUnknown) {
+    judgement.reasons.push_back(
+        fmt::format("{} steps are too few to test for a steady state (it takes {})", seen.steps, 2 * kSteadyWindow));
+  }
+  if (seen.shortest_timed > Seconds(0) && seen.shortest_timed < kShortestSample) {
+    judgement.reasons.push_back(fmt::format("samples as short as {} (under {}) feel every interrupt",
+                                            format_seconds(seen.shortest_timed.count()),
+                                            format_seconds(kShortestSample.count())));
+  }
+  return judgement;
+}
+
+}  // namespace laptime

@@ -1,0 +1,58 @@
+// Whether a figure can be relied upon, in one word with its reasons.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "distribution/steady_state.h"
+#include "distribution/summary.h"
+
+namespace laptime {
+
+// From best to worst.
+enum class Stability : uint8_t { kStable, kNoisy, kUnstable, kNoSteadyState };
+
+std::string_view name_of(Stability stability);  // "stable", "noisy", "unstable", "no_steady_state"
+
+// Limits, each exceeded by what is above it.
+inline constexpr double kNoisyInterval = 0.01;  // end of the 95 % interval from the median, as a fraction of it
+inline constexpr double kUnstableInterval = 0.05;
+inline constexpr double kUnstableSpread = 0.10;  // sample standard deviation as a fraction of the mean
+inline constexpr double kNoisyLoss = 0.005;      // of the time that was stolen or throttled
+inline constexpr double kUnstableLoss = 0.03;
+
+// What a verdict looks at. The fractions are per sample, in the order of the samples, or empty where not known.
+struct Observations {
+  Summary summary;
+  std::span<const double> samples;              // seconds, those that the summary is of
+  std::span<const double> stolen_fractions;     // of the threads' time, by other guests of the host
+  std::span<const double> throttled_fractions;  // of the threads' time, by a CPU quota
+  SteadyState steady_state;
+  int64_t steps = 0;         // all of them, warm-up included
+  Seconds shortest_timed{};  // the shortest region of time that was measured as one
+};
+
+struct Judgement {
+  Stability stability = Stability::kStable;
+  std::vector<std::string> reasons;  // each a clause with its figure; those that do not change the word come last
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("stability", self.stability);
+    visit("reasons", self.reasons);
+  }
+};
+
+// no steady state: the rule of steady_state.h was looked for and did not hold.
+// unstable: interval beyond 5 %, standard deviation of 10 % or more of the mean, or over 3 % of the time lost.
+// noisy: interval beyond 1 %, a single sample (no interval), two modes, or over 0.5 % of the time lost.
+// The worst that applies is the word; all that apply are reasons. Time lost is weighted by the length of the samples,
+// because /proc/stat counts in ticks of 10 ms. Too few steps for the steady-state rule, and samples under 5 ms, are
+// stated but do not change the word: below ten steps an interval within 1 % already says that all samples agree.
+Judgement judge(const Observations& seen);
+
+}  // namespace laptime

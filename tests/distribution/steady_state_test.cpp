@@ -1,0 +1,80 @@
+// The steady-state rule on series whose answer is known.
+#include "distribution/steady_state.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace laptime {
+namespace {
+
+std::vector<double> series(std::vector<double> start, int64_t steady) {
+  start.insert(start.end(), static_cast<size_t>(steady), 1.0);
+  return start;
+}
+
+TEST(SteadyState, ReachedAtOnce) {
+  const SteadyState state = find_steady_state(series({}, 10), 5, 30);
+  EXPECT_EQ(state.steadiness, Steadiness::kReached);
+  EXPECT_EQ(state.after, 5);
+  EXPECT_EQ(state.difference, 0);
+}
+
+TEST(SteadyState, OneSlowFirstStepDoesNotMatter) {
+  EXPECT_EQ(find_steady_state(series({9}, 9), 5, 30).steadiness, Steadiness::kReached);
+}
+
+TEST(SteadyState, WaitsForTheEndOfASlowStart) {
+  // Seven slow steps: the earlier window holds more slow steps than steady ones until it begins at step 5.
+  const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2, 2, 2}, 20), 5, 30);
+  EXPECT_EQ(state.steadiness, Steadiness::kReached);
+  EXPECT_EQ(state.after, 10);
+}
+
+TEST(SteadyState, UnknownWhileStepsAreMissing) {
+  EXPECT_EQ(find_steady_state(series({}, 9), 5, 30).steadiness, Steadiness::kUnknown);
+  const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2}, 5), 5, 30);
+  EXPECT_EQ(state.steadiness, Steadiness::kUnknown);
+  EXPECT_EQ(state.after, 5);
+  EXPECT_DOUBLE_EQ(state.difference, 0.5);
+}
+
+TEST(SteadyState, NotReachedByASeriesThatKeepsGrowing) {
+  std::vector<double> steps(100);
+  std::iota(steps.begin(), steps.end(), 100);  // windows differ by five of 100 to 130
+  const SteadyState state = find_steady_state(steps, 5, 30);
+  EXPECT_EQ(state.steadiness, Steadiness::kNotReached);
+  EXPECT_EQ(state.after, 30);
+  EXPECT_DOUBLE_EQ(state.difference, 5.0 / 127);  // medians 127 and 132
+}
+
+TEST(SteadyState, TheLimitIsOnePercent) {
+  const std::vector<double> inside{1000, 1000, 1000, 1000, 1000, 1010, 1010, 1010, 1010, 1010};
+  const std::vector<double> outside{1000, 1000, 1000, 1000, 1000, 1011, 1011, 1011, 1011, 1011};
+  EXPECT_EQ(steady_at_end(inside).steadiness, Steadiness::kReached);
+  EXPECT_EQ(steady_at_end(outside).steadiness, Steadiness::kNotReached);
+}
+
+TEST(SteadyAtEnd, LooksAtTheLastTen) {
+  EXPECT_EQ(steady_at_end(series({5, 4, 3, 2}, 10)).steadiness, Steadiness::kReached);
+  EXPECT_EQ(steady_at_end(series({5, 4, 3, 2, 2, 2}, 5)).steadiness, Steadiness::kNotReached);
+  EXPECT_EQ(steady_at_end(series({}, 9)).steadiness, Steadiness::kUnknown);
+}
+
+TEST(SlowStart, CountsTheLeadingSlowSteps) {
+  const SlowStart start = find_slow_start(std::vector<double>{3.0, 1.5, 1.005, 1.0, 2.0, 1.0}, 1.0);
+  EXPECT_EQ(start.steps, 2);
+  EXPECT_DOUBLE_EQ(start.excess, 2.5);
+}
+
+TEST(SlowStart, NoneInASteadySeries) {
+  const SlowStart start = find_slow_start(series({}, 5), 1.0);
+  EXPECT_EQ(start.steps, 0);
+  EXPECT_EQ(start.excess, 0);
+}
+
+TEST(SlowStart, OfNoSteps) { EXPECT_EQ(find_slow_start({}, 1.0).steps, 0); }
+
+}  // namespace
+}  // namespace laptime

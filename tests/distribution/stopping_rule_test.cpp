@@ -1,0 +1,176 @@
+// The stopping rule, fed step by step as a run would.
+#include "distribution/stopping_rule.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "random_samples.h"
+
+namespace laptime {
+namespace {
+
+struct StoppedRun {
+  std::vector<double> steps;
+  SamplingDecision decision;
+};
+
+// Takes steps until the rule says stop; the clock advances by each step plus `between`.
+StoppedRun run_until_stop(const StoppingRule& rule, const std::function<double(int64_t)>& step, double between = 0) {
+  StoppedRun run;
+  double elapsed = 0;
+  while (!run.decision.stop && run.steps.size() < 1000) {
+    run.steps.push_back(step(static_cast<int64_t>(run.steps.size())));
+    elapsed += run.steps.back() + between;
+    run.decision = rule.decide(run.steps, Seconds(elapsed));
+  }
+  return run;
+}
+
+TEST(DefaultRule, TakesFiveAndTenOfASteadyRun) {
+  const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t) { return 0.1; });
+  EXPECT_EQ(run.steps.size(), 15U);
+  EXPECT_EQ(run.decision.warmup, 5);
+  EXPECT_EQ(run.decision.stop, StopReason::kInterval);
+}
+
+TEST(DefaultRule, ExtendsWarmupOverASlowStart) {
+  const StoppingRule rule;
+  const StoppedRun run = run_until_stop(rule, [](int64_t i) { return i < 7 ? 0.2 : 0.1; });
+  EXPECT_EQ(run.decision.warmup, 10);  // where both windows have a steady median
+  EXPECT_EQ(run.steps.size(), 20U);
+  EXPECT_EQ(rule.steady_state(run.steps).steadiness, Steadiness::kReached);
+}
+
+TEST(DefaultRule, SamplesUntilTheMedianIsKnown) {
+  RandomSamples random(10);
+  const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t) { return 0.1 * (1 + 0.04 * random.normal()); });
+  EXPECT_EQ(run.decision.stop, StopReason::kInterval);
+  EXPECT_GT(static_cast<int64_t>(run.steps.size()) - run.decision.warmup, 10);
+  EXPECT_LT(run.steps.size(), 200U);
+}
+
+TEST(DefaultRule, StopsAtTwoHundredSamples) {
+  RandomSamples random(11);
+  const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t) { return 0.1 * (1 + 0.5 * random.uniform()); });
+  EXPECT_EQ(run.decision.stop, StopReason::kSamples);
+  EXPECT_EQ(static_cast<int64_t>(run.steps.size()) - run.decision.warmup, 200);
+}
+
+TEST(DefaultRule, StopsAfterSixtySecondsOfSampling) {
+  // Steps of 1 and 1.5 s in turn: no median within 1 %. Warm-up is not sampling.
+  const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i % 2 == 0 ? 1.0 : 1.5; });
+  EXPECT_EQ(run.decision.stop, StopReason::kTime);
+  double sampling = 0;
+  for (size_t i = static_cast<size_t>(run.decision.warmup); i < run.steps.size(); ++i) sampling += run.steps[i];
+  EXPECT_GE(sampling, 60);
+  EXPECT_LT(sampling, 62);
+}
+
+TEST(DefaultRule, TimeBetweenStepsCounts) {
+  const auto step = [](int64_t i) { return i % 2 == 0 ? 1.0 : 1.5; };
+  const StoppedRun close = run_until_stop(StoppingRule(), step);
+  const StoppedRun apart = run_until_stop(StoppingRule(), step, 1.0);
+  EXPECT_EQ(apart.decision.stop, StopReason::kTime);
+  EXPECT_LT(apart.steps.size(), close.steps.size());
+}
+
+TEST(DefaultRule, TakesTenSamplesHoweverLong) {
+  const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i % 2 == 0 ? 100.0 : 150.0; });
+  EXPECT_EQ(run.decision.stop, StopReason::kTime);
+  EXPECT_EQ(static_cast<int64_t>(run.steps.size()) - run.decision.warmup, 10);
+}
+
+TEST(DefaultRule, GivesUpOnSteadyStateAfterThirtySteps) {
+  const StoppingRule rule;
+  const StoppedRun run = run_until_stop(rule, [](int64_t i) { return 0.1 * static_cast<double>(i + 5); });
+  EXPECT_EQ(run.decision.warmup, 30);
+  EXPECT_EQ(rule.steady_state(run.steps).steadiness, Steadiness::kNotReached);
+  EXPECT_EQ(rule.steady_state(run.steps).after, 30);
+}
+
+TEST(DefaultRule, GivesUpOnSteadyStateAfterSixtySeconds) {
+  const StoppingRule rule;
+  // Steps of 10, 11, 12 ... s: five take 60 s, so the warm-up is not extended.
+  const StoppedRun run = run_until_stop(rule, [](int64_t i) { return 10.0 + static_cast<double>(i); });
+  EXPECT_EQ(run.decision.warmup, 5);
+  EXPECT_EQ(rule.steady_state(run.steps).steadiness, Steadiness::kNotReached);
+  EXPECT_EQ(run.decision.stop, StopReason::kTime);
+  EXPECT_EQ(run.steps.size(), 15U);
+}
+
+TEST(DefaultRule, TheSplitDoesNotChangeOnceItIsKnown) {
+  RandomSamples random(12);
+  for (int trial = 0; trial < 20; ++trial) {
+    const StoppingRule rule;
+    std::vector<double> steps;
+    std::optional<int64_t> warmup;
+    for (int i = 0; i < 60; ++i) {
+      steps.push_back(0.1 * (1 + 0.03 * random.normal() + (i < 8 ? 0.5 : 0)));
+      const SamplingDecision decision = rule.decide(steps, Seconds(0));
+      EXPECT_LE(decision.warmup, static_cast<int64_t>(steps.size()));
+      if (rule.steady_state(steps).steadiness == Steadiness::kUnknown) {
+        EXPECT_FALSE(warmup.has_value());
+      } else {
+        EXPECT_EQ(decision.warmup, warmup.value_or(decision.warmup));
+        warmup = decision.warmup;
+      }
+    }
+    EXPECT_TRUE(warmup.has_value());
+  }
+}
+
+TEST(DefaultRule, SaysWhatItsReasonsMean) {
+  const StoppingRule rule;
+  EXPECT_EQ(rule.describe(StopReason::kInterval), "the 95 % interval of the median is within 1 %");
+  EXPECT_EQ(rule.describe(StopReason::kTime), "60 s of sampling");
+  EXPECT_EQ(rule.describe(StopReason::kSamples), "200 samples");
+  EXPECT_EQ(StoppingRule::fixed(1, 5).describe(StopReason::kFixed), "5 samples after a warm-up of 1, as asked for");
+  EXPECT_EQ(name_of(StopReason::kInterval), "interval");
+  EXPECT_EQ(name_of(StopReason::kFixed), "fixed");
+}
+
+TEST(DefaultRule, RefusesAClockThatFails) {
+  std::vector<double> steps(15, 0.1);
+  steps[7] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(StoppingRule().decide(steps, Seconds(2)), Error);
+}
+
+TEST(FixedRule, IsHonouredExactly) {
+  for (const int64_t warmup : {0, 1, 5}) {
+    for (const int64_t samples : {1, 5, 300}) {
+      const StoppedRun run =
+          run_until_stop(StoppingRule::fixed(warmup, samples), [](int64_t i) { return 10.0 + i % 7; });
+      EXPECT_EQ(static_cast<int64_t>(run.steps.size()), warmup + samples);
+      EXPECT_EQ(run.decision.warmup, warmup);
+      EXPECT_EQ(run.decision.stop, StopReason::kFixed);
+    }
+  }
+}
+
+TEST(FixedRule, TestsTheLastTenStepsForSteadyState) {
+  const StoppingRule rule = StoppingRule::fixed(5, 10);
+  EXPECT_EQ(rule.steady_state(std::vector<double>(15, 1.0)).steadiness, Steadiness::kReached);
+  EXPECT_EQ(rule.steady_state(std::vector<double>(6, 1.0)).steadiness, Steadiness::kUnknown);
+}
+
+TEST(FixedRule, RefusesNonsense) {
+  EXPECT_THROW(StoppingRule::fixed(-1, 5), Error);
+  EXPECT_THROW(StoppingRule::fixed(5, 0), Error);
+}
+
+TEST(StepsPerSample, FillFiveMilliseconds) {
+  EXPECT_EQ(steps_per_sample(Seconds(1)), 1);
+  EXPECT_EQ(steps_per_sample(Seconds(5e-3)), 1);
+  EXPECT_EQ(steps_per_sample(Seconds(4.9e-3)), 2);
+  EXPECT_EQ(steps_per_sample(Seconds(1e-3)), 5);
+  EXPECT_EQ(steps_per_sample(Seconds(3e-6)), 1667);
+  EXPECT_EQ(steps_per_sample(Seconds(0)), 1'000'000);
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,134 @@
+// Each word of a verdict by the observation that causes it.
+#include "distribution/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace laptime {
+namespace {
+
+constexpr SteadyState kSteady{Steadiness::kReached, 5, 0.001};
+
+Observations observe(const std::vector<double>& samples) {
+  Observations seen;
+  seen.summary = summarize(samples);
+  seen.samples = samples;
+  seen.steady_state = kSteady;
+  seen.steps = static_cast<int64_t>(samples.size()) + 5;
+  seen.shortest_timed = Seconds(seen.summary.min);
+  return seen;
+}
+
+std::string all_reasons(const Judgement& judgement) {
+  std::string text;
+  for (const std::string& reason : judgement.reasons) text += reason + "\n";
+  return text;
+}
+
+// Twelve samples around 1 s, 0.1 % apart.
+const std::vector<double> kCalm{1.000, 1.001, 0.999, 1.000, 1.001, 1.000, 0.999, 1.000, 1.001, 1.000, 1.000, 0.999};
+
+TEST(Verdict, StableHasNothingToSay) {
+  const Judgement judgement = judge(observe(kCalm));
+  EXPECT_EQ(judgement.stability, Stability::kStable);
+  EXPECT_TRUE(judgement.reasons.empty()) << all_reasons(judgement);
+}
+
+TEST(Verdict, NoSteadyStateIsTheWorst) {
+  std::vector<double> samples = kCalm;
+  samples[3] = 3;
+  Observations seen = observe(samples);
+  seen.steady_state = {Steadiness::kNotReached, 30, 0.034};
+  const Judgement judgement = judge(seen);
+  EXPECT_EQ(judgement.stability, Stability::kNoSteadyState);
+  ASSERT_EQ(judgement.reasons.size(), 2U);
+  EXPECT_EQ(judgement.reasons[0],
+            "after 30 steps the median of 5 steps still differs by 3.4 % from the 5 before (limit 1 %)");
+}
+
+TEST(Verdict, AWideIntervalIsNoisyThenUnstable) {
+  const Judgement noisy = judge(observe({1.00, 1.03, 0.98, 1.01, 0.99, 1.02, 1.03, 0.98, 1.00, 1.02}));
+  EXPECT_EQ(noisy.stability, Stability::kNoisy);
+  EXPECT_NE(all_reasons(noisy).find("the median of 10 samples is known only within"), std::string::npos);
+
+  const Judgement unstable = judge(observe({1.00, 1.09, 0.91, 1.07, 0.92, 1.08, 0.94, 1.06, 1.01, 0.93}));
+  EXPECT_EQ(unstable.stability, Stability::kUnstable);
+  EXPECT_NE(all_reasons(unstable).find("(limit 5 %)"), std::string::npos) << all_reasons(unstable);
+}
+
+TEST(Verdict, ALargeDeviationIsUnstableThoughTheMedianIsKnown) {
+  std::vector<double> samples = kCalm;
+  samples[7] = 1.8;
+  const Judgement judgement = judge(observe(samples));
+  EXPECT_EQ(judgement.stability, Stability::kUnstable);
+  EXPECT_NE(all_reasons(judgement).find("the standard deviation is 21.7 % of the mean (limit 10 %)"), std::string::npos)
+      << all_reasons(judgement);
+}
+
+TEST(Verdict, TwoModesAreNoisyAndNamed) {
+  std::vector<double> samples(40, 1.0);
+  for (size_t i = 3; i < samples.size(); i += 4) samples[i] = 1.1;
+  const Judgement judgement = judge(observe(samples));
+  EXPECT_EQ(judgement.stability, Stability::kNoisy);
+  EXPECT_EQ(all_reasons(judgement), "two modes: 30 samples around 1.000 s, 10 around 1.100 s\n");
+}
+
+TEST(Verdict, OneSampleIsNoisy) {
+  Observations seen = observe({1.0});
+  EXPECT_EQ(judge(seen).stability, Stability::kNoisy);
+}
+
+TEST(Verdict, StolenTimeIsWeighedBySampleLength) {
+  Observations seen = observe(kCalm);
+  std::vector<double> stolen(kCalm.size(), 0.004);
+  seen.stolen_fractions = stolen;
+  EXPECT_EQ(judge(seen).stability, Stability::kStable);
+  stolen.assign(kCalm.size(), 0.006);
+  EXPECT_EQ(judge(seen).stability, Stability::kNoisy);
+  stolen.assign(kCalm.size(), 0.031);
+  EXPECT_EQ(judge(seen).stability, Stability::kUnstable);
+  EXPECT_EQ(all_reasons(judge(seen)), "3.1 % of the time was stolen by other guests of the host (limit 3 %)\n");
+  stolen.assign(kCalm.size(), 0);
+  stolen[0] = 0.036;  // of one sample in twelve: 0.3 % of all
+  EXPECT_EQ(judge(seen).stability, Stability::kStable);
+
+  std::vector<double> long_and_short{10.0, 0.01};
+  Observations uneven = observe({1, 1});
+  uneven.samples = long_and_short;
+  const std::vector<double> all_of_the_short{0, 1};
+  uneven.stolen_fractions = all_of_the_short;  // 0.01 of 10.01 s
+  EXPECT_EQ(judge(uneven).stability, Stability::kStable);
+}
+
+TEST(Verdict, ThrottledTimeCountsLikeStolenTime) {
+  Observations seen = observe(kCalm);
+  const std::vector<double> throttled(kCalm.size(), 0.01);
+  seen.throttled_fractions = throttled;
+  const Judgement judgement = judge(seen);
+  EXPECT_EQ(judgement.stability, Stability::kNoisy);
+  EXPECT_EQ(all_reasons(judgement), "1.0 % of the time was throttled by a CPU quota (limit 0.5 %)\n");
+}
+
+TEST(Verdict, CaveatsDoNotChangeTheWord) {
+  Observations seen = observe({1.0, 1.001, 0.999, 1.0, 1.0});
+  seen.steady_state = {};
+  seen.steps = 6;
+  seen.shortest_timed = Seconds(1.2e-3);
+  const Judgement judgement = judge(seen);
+  EXPECT_EQ(judgement.stability, Stability::kStable);
+  ASSERT_EQ(judgement.reasons.size(), 2U);
+  EXPECT_EQ(judgement.reasons[0], "6 steps are too few to test for a steady state (it takes 10)");
+  EXPECT_EQ(judgement.reasons[1], "samples as short as 1.200 ms (under 5.000 ms) feel every interrupt");
+}
+
+TEST(Verdict, HasItsNames) {
+  EXPECT_EQ(name_of(Stability::kStable), "stable");
+  EXPECT_EQ(name_of(Stability::kNoisy), "noisy");
+  EXPECT_EQ(name_of(Stability::kUnstable), "unstable");
+  EXPECT_EQ(name_of(Stability::kNoSteadyState), "no_steady_state");
+}
+
+}  // namespace
+}  // namespace laptime
