@@ -57,14 +57,22 @@ foreach(folder IN LISTS test_folders)
   endif()
 endforeach()
 
-# End to end: python scripts (unittest) that find the program in LAPTIME_BINARY, and C++ tests that do the same.
-file(GLOB scripts CONFIGURE_DEPENDS tests/e2e/*_test.py)
-foreach(script IN LISTS scripts)
-  cmake_path(GET script STEM name)
-  add_test(NAME e2e_${name} COMMAND python3 -m unittest -v ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/e2e)
-  set_tests_properties(e2e_${name} PROPERTIES LABELS e2e ENVIRONMENT
-    "LAPTIME_BINARY=${CMAKE_BINARY_DIR}/laptime;PYTHONDONTWRITEBYTECODE=1;LAPTIME_GOLDEN_DIR=${CMAKE_SOURCE_DIR}/tests/golden")
+# Python scripts (unittest): of the tools, and end to end, which find the program in LAPTIME_BINARY.
+foreach(folder tools e2e)
+  file(GLOB scripts CONFIGURE_DEPENDS tests/${folder}/*_test.py)
+  foreach(script IN LISTS scripts)
+    cmake_path(GET script STEM stem)
+    string(REGEX REPLACE "_test$" "" name ${folder}_${stem})
+    add_test(NAME ${name} COMMAND python3 -m unittest -v ${stem} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/${folder})
+    set_tests_properties(${name} PROPERTIES LABELS ${folder} ENVIRONMENT
+      "LAPTIME_BINARY=${CMAKE_BINARY_DIR}/laptime;LAPTIME_GOLDEN_DIR=${CMAKE_SOURCE_DIR}/tests/golden;PYTHONDONTWRITEBYTECODE=1")
+    if(folder STREQUAL "e2e")
+      set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)  # the program takes every core and is timed
+    endif()
+  endforeach()
 endforeach()
+
+# C++ tests that run the program.
 file(GLOB e2e_sources CONFIGURE_DEPENDS tests/e2e/*_test.cpp)
 if(e2e_sources)
   add_executable(test_e2e ${e2e_sources})
@@ -73,5 +81,5 @@ if(e2e_sources)
   add_dependencies(test_e2e laptime)
   add_dependencies(tests test_e2e)
   add_test(NAME e2e COMMAND test_e2e WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-  set_tests_properties(e2e PROPERTIES LABELS e2e)
+  set_tests_properties(e2e PROPERTIES LABELS e2e RUN_SERIAL TRUE)
 endif()
