@@ -218,6 +218,7 @@ std::string_view name_of(Unit unit) {
     case Unit::kSeconds: return "s";
     case Unit::kBytes: return "bytes";
     case Unit::kFraction: return "fraction";
+    case Unit::kRatio: return "times";
     case Unit::kFlops: return "FLOP";
     case Unit::kFlopsPerSecond: return "FLOP/s";
     case Unit::kTokensPerSecond: return "tokens/s";

@@ -10,7 +10,17 @@
 
 namespace laptime {
 
-enum class Unit : uint8_t { kNone, kSeconds, kBytes, kFraction, kFlops, kFlopsPerSecond, kTokensPerSecond, kNats };
+enum class Unit : uint8_t {
+  kNone,
+  kSeconds,
+  kBytes,
+  kFraction,
+  kRatio,
+  kFlops,
+  kFlopsPerSecond,
+  kTokensPerSecond,
+  kNats
+};
 enum class Better : uint8_t { kLower, kHigher, kNeither };
 
 std::string_view name_of(Unit unit);      // "s", "bytes", "FLOP/s", ...; "" for plain numbers

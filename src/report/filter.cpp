@@ -1,0 +1,282 @@
+// The filter's reader, and the comparison of records with it.
+#include "report/filter.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "report/row.h"
+#include "report/text.h"
+
+namespace laptime {
+
+struct Filter::Node {
+  enum class Kind { kAnd, kOr, kCompare };
+  enum class Operator { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains };
+
+  Kind kind = Kind::kCompare;
+  std::vector<Node> children;
+  std::string column;
+  Operator op = Operator::kEqual;
+  std::string value;
+  std::optional<double> number;  // the value as a number, its unit applied
+  bool null = false;             // the bare word `null`
+};
+
+namespace {
+
+using Node = Filter::Node;
+using Operator = Node::Operator;
+
+struct Spelling {
+  std::string_view text;
+  Operator op;
+};
+// Longer ones first.
+constexpr std::array kOperators{Spelling{"==", Operator::kEqual},     Spelling{"!=", Operator::kNotEqual},
+                                Spelling{"<=", Operator::kLessEqual}, Spelling{">=", Operator::kGreaterEqual},
+                                Spelling{"=", Operator::kEqual},      Spelling{"<", Operator::kLess},
+                                Spelling{">", Operator::kGreater},    Spelling{"~", Operator::kContains}};
+
+struct Scale {
+  std::string_view unit;
+  double factor;
+};
+constexpr std::array kScales{Scale{"", 1},
+                             Scale{"%", 0.01},
+                             Scale{"ns", 1e-9},
+                             Scale{"us", 1e-6},
+                             Scale{"ms", 1e-3},
+                             Scale{"s", 1},
+                             Scale{"B", 1},
+                             Scale{"KiB", 1024.0},
+                             Scale{"MiB", 1024.0 * 1024},
+                             Scale{"GiB", 1024.0 * 1024 * 1024},
+                             Scale{"TiB", 1024.0 * 1024 * 1024 * 1024}};
+
+std::optional<double> number_of(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  for (const Scale& scale : kScales) {
+    if (scale.unit == unit) return number * scale.factor;
+  }
+  return std::nullopt;
+}
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool ends_word(char c) { return is_space(c) || std::string_view("()'\"=<>!~").find(c) != std::string_view::npos; }
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Node parse() {
+    Node node = expression(0);
+    skip_spaces();
+    if (at_ < text_.size()) fail(at_, text_[at_] == ')' ? "')' without '('" : "expected 'and', 'or' or the end");
+    return node;
+  }
+
+ private:
+  [[noreturn]] void fail(size_t at, const std::string& what) const {
+    // A window of the text, so that the mark stands under its place whatever the length.
+    constexpr size_t kBefore = 40;
+    const size_t begin = at > kBefore ? at - kBefore : 0;
+    const std::string before = printable(text_.substr(begin, at - begin));
+    const std::string after = printable(text_.substr(at, kBefore));
+    throw Error::format("filter, position {}: {}\n  {}{}\n  {}^", at + 1, what, before, after,
+                        std::string(display_width(before), ' '));
+  }
+
+  void skip_spaces() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  }
+
+  std::string_view peek_word() const {
+    size_t end = at_;
+    while (end < text_.size() && !ends_word(text_[end])) ++end;
+    return text_.substr(at_, end - at_);
+  }
+
+  bool take_keyword(std::string_view lower, std::string_view upper) {
+    skip_spaces();
+    const std::string_view word = peek_word();
+    if (word != lower && word != upper) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  Node expression(size_t depth) {
+    Node node;
+    node.kind = Node::Kind::kOr;
+    do {
+      node.children.push_back(conjunction(depth));
+    } while (take_keyword("or", "OR"));
+    return simplified(std::move(node));
+  }
+
+  Node conjunction(size_t depth) {
+    Node node;
+    node.kind = Node::Kind::kAnd;
+    do {
+      node.children.push_back(term(depth));
+    } while (take_keyword("and", "AND"));
+    return simplified(std::move(node));
+  }
+
+  static Node simplified(Node node) {
+    if (node.children.size() != 1) return node;
+    Node only = std::move(node.children.front());
+    return only;
+  }
+
+  Node term(size_t depth) {
+    skip_spaces();
+    if (at_ < text_.size() && text_[at_] == '(') {
+      const size_t open = at_;
+      if (depth >= Filter::kMaxDepth) fail(at_, fmt::format("more than {} nested '('", Filter::kMaxDepth));
+      ++at_;
+      Node inner = expression(depth + 1);
+      skip_spaces();
+      if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
+      ++at_;
+      return inner;
+    }
+    if (++comparisons_ > Filter::kMaxComparisons) {
+      fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
+    }
+    Node node;
+    node.column = peek_word();
+    if (node.column.empty()) fail(at_, "expected a column, as in: model = small and median < 500ms");
+    at_ += node.column.size();
+    node.op = take_operator(node.column);
+    take_value(node);
+    return node;
+  }
+
+  Operator take_operator(const std::string& column) {
+    skip_spaces();
+    for (const Spelling& spelling : kOperators) {
+      if (!text_.substr(at_).starts_with(spelling.text)) continue;
+      at_ += spelling.text.size();
+      return spelling.op;
+    }
+    fail(at_, fmt::format("expected one of = != < <= > >= ~ after {}", quote(column)));
+  }
+
+  void take_value(Node& node) {
+    skip_spaces();
+    if (at_ >= text_.size()) fail(at_, "expected a value");
+    const char mark = text_[at_];
+    if (mark == '\'' || mark == '"') {
+      const size_t close = text_.find(mark, at_ + 1);
+      if (close == std::string_view::npos) fail(at_, "a quote that does not end");
+      node.value = text_.substr(at_ + 1, close - at_ - 1);
+      at_ = close + 1;
+    } else {
+      node.value = peek_word();
+      if (node.value.empty()) fail(at_, "expected a value; put it in quotes if it has signs of the grammar in it");
+      node.null = node.value == "null";
+      at_ += node.value.size();
+    }
+    node.number = number_of(node.value);
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  size_t comparisons_ = 0;
+};
+
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+template <class T>
+bool holds(Operator op, const T& a, const T& b) {
+  switch (op) {
+    case Operator::kEqual: return a == b;
+    case Operator::kNotEqual: return a != b;
+    case Operator::kLess: return a < b;
+    case Operator::kLessEqual: return a <= b;
+    case Operator::kGreater: return a > b;
+    case Operator::kGreaterEqual: return a >= b;
+    case Operator::kContains: break;
+  }
+  return false;
+}
+
+bool is_order(Operator op) { return op != Operator::kEqual && op != Operator::kNotEqual && op != Operator::kContains; }
+
+bool compare(const Node& node, const Json& value) {
+  if (value.is_array()) {
+    const bool none_equal = node.op == Operator::kNotEqual;
+    const auto matches = [&](const Json& element) { return compare(node, element); };
+    return none_equal ? std::all_of(value.begin(), value.end(), matches)
+                      : std::any_of(value.begin(), value.end(), matches);
+  }
+  if (node.null || value.is_null()) {
+    const bool equal = node.null && value.is_null();
+    return node.op == Operator::kEqual ? equal : node.op == Operator::kNotEqual && !equal;
+  }
+  if (node.op == Operator::kContains) return text_of(value).find(node.value) != std::string::npos;
+  if (value.is_number()) {
+    if (node.number) return holds(node.op, value.get<double>(), *node.number);
+    if (is_order(node.op)) {
+      throw Error::format("filter: column '{}' holds numbers, and {} is none", node.column, quote(node.value));
+    }
+    return node.op == Operator::kNotEqual;
+  }
+  const std::string text = text_of(value);
+  const auto number = is_order(node.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
+  if (number && node.number) return holds(node.op, *number, *node.number);
+  return holds(node.op, text, node.value);
+}
+
+bool matches(const Node& node, const Row& row) {
+  const auto holds_for = [&](const Node& child) { return matches(child, row); };
+  switch (node.kind) {
+    case Node::Kind::kAnd: return std::all_of(node.children.begin(), node.children.end(), holds_for);
+    case Node::Kind::kOr: return std::any_of(node.children.begin(), node.children.end(), holds_for);
+    case Node::Kind::kCompare: break;
+  }
+  return compare(node, row.value(node.column));
+}
+
+void check_columns(const Node& node, std::span<const Row> rows) {
+  if (node.kind == Node::Kind::kCompare) check_column(node.column, rows, "filter");
+  for (const Node& child : node.children) check_columns(child, rows);
+}
+
+}  // namespace
+
+Filter::Filter(std::string_view text) {
+  if (text.size() > kMaxBytes) {
+    throw Error::format("filter: {} bytes, more than the limit of {}", text.size(), kMaxBytes);
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
+  root_ = std::make_unique<Node>(Parser(text).parse());
+}
+
+Filter::Filter(Filter&& other) noexcept = default;
+Filter& Filter::operator=(Filter&& other) noexcept = default;
+Filter::~Filter() = default;
+
+std::vector<Record> Filter::apply(std::span<const Record> records) const {
+  if (root_ == nullptr) return {records.begin(), records.end()};
+  const std::vector<Row> rows = rows_of(records);
+  check_columns(*root_, rows);
+  std::vector<Record> matching;
+  for (const Row& row : rows) {
+    if (matches(*root_, row)) matching.push_back(row.record());
+  }
+  return matching;
+}
+
+}  // namespace laptime

@@ -1,0 +1,49 @@
+// Which records, in which order: the one filter grammar of all commands, and `--sort`.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/record.h"
+
+namespace laptime {
+
+// expression = conjunction {"or" conjunction}
+// conjunction = term {"and" term}
+// term = "(" expression ")" | column operator value
+// operator = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~"
+//
+// A column is a metric's tag, a short name or a dotted path (row.h). A value is a word, or text in single or double
+// quotes. Numbers compare as numbers and may carry a unit (2GiB, 500ms, 40%); other text compares letter by letter; `~`
+// asks whether the column contains the value. A list matches if one of its elements does. `null` stands for a value
+// that a record does not have; no other comparison but != matches it.
+class Filter {
+ public:
+  static constexpr size_t kMaxBytes = 4096;
+  static constexpr size_t kMaxDepth = 64;
+  static constexpr size_t kMaxComparisons = 256;
+
+  // An empty text matches every record. Error with the position otherwise.
+  explicit Filter(std::string_view text);
+  Filter(Filter&& other) noexcept;
+  Filter& operator=(Filter&& other) noexcept;
+  ~Filter();
+
+  // The records that match, in their order. Error for a column that none of them can have, a group of columns, or an
+  // order (<, >) between a number and a word.
+  std::vector<Record> apply(std::span<const Record> records) const;
+
+  struct Node;
+
+ private:
+  std::unique_ptr<Node> root_;  // null: matches every record
+};
+
+// "column[:asc|:desc]", several joined by commas, the first one decides first. Records without a value come last, equal
+// ones keep their order. Error for an unknown column or direction.
+std::vector<Record> sort_records(std::span<const Record> records, std::string_view order);
+
+}  // namespace laptime

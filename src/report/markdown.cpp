@@ -1,0 +1,76 @@
+// Markdown tables and their escapes.
+#include "report/markdown.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "report/lines.h"
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+std::string escaped(std::string_view raw) {
+  const std::string text = printable(raw);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // Within a word an underscore is no markup, and names read better without the escape.
+    const bool inside_word = i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (std::string_view("\\`*[]|~").find(c) != std::string_view::npos || (c == '_' && !inside_word)) {
+      out += '\\';
+      out += c;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string row_text(const std::vector<std::string>& cells) {
+  std::string text = "|";
+  for (const std::string& cell : cells) text += " " + cell + " |";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string markdown(std::span<const Record> records, std::string_view column_list) {
+  const Baselines baselines(records);
+  const std::vector<Row> rows = rows_of(records);
+  const std::vector<Column> columns = columns_of(column_list, baselines, rows);
+
+  std::vector<std::string> titles;
+  std::vector<std::string> rules;
+  for (const Column& column : columns) {
+    titles.push_back(escaped(column.title));
+    rules.emplace_back(column.text ? "---" : "--:");
+  }
+  std::string text = row_text(titles) + row_text(rules);
+  std::string notes;
+  for (const Row& row : rows) {
+    for (const TableLine& line : lines_of(row, columns, /*details=*/true)) {
+      if (line.cells.empty()) continue;  // notes on set-up and the like; reasons follow below
+      std::vector<std::string> cells;
+      for (const std::string& cell : line.cells) cells.push_back(escaped(cell));
+      if (line.of_phase) cells.front() = "&emsp;" + cells.front().substr(cells.front().find_first_not_of(' '));
+      if (!line.rest.empty()) cells.back() += ": " + escaped(line.rest);
+      cells.resize(columns.size());
+      text += row_text(cells);
+    }
+    const bool has_reason = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.then_reason; });
+    const Record& record = row.record();
+    if (record.status == Status::kOk || has_reason) continue;
+    notes += "- " + escaped(record.label.empty() ? record.name : record.label) + ": " +
+             escaped(std::string(name_of(record.status)) + ": " + reason_of(record)) + "\n";
+  }
+  return notes.empty() ? text : text + "\n" + notes;
+}
+
+}  // namespace laptime

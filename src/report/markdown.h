@@ -1,0 +1,16 @@
+// Records as a Markdown table (GitHub's dialect).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "record/record.h"
+
+namespace laptime {
+
+// The cells are those of the terminal's table; under a table of a source document, whose columns are fixed, stands a
+// list of the points that are not ok. Everything that Markdown or HTML would read as markup is escaped.
+std::string markdown(std::span<const Record> records, std::string_view columns = "default");
+
+}  // namespace laptime

@@ -1,0 +1,52 @@
+// A record seen as a row of named columns: metrics, short names, and dotted paths into its JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/metrics.h"
+#include "record/record.h"
+
+namespace laptime {
+
+class Row {
+ public:
+  explicit Row(const Record& record) : record_(&record), json_(to_json(record)) {}
+
+  const Record& record() const { return *record_; }
+  const Json& json() const { return json_; }
+
+  // By metric tag ("tokens_per_second"), short name ("model", "ctx"), key of the configuration ("d_model") or dotted
+  // path
+  // ("time.step.median", "loss.values.0"), in this order; null where the record has none.
+  Json value(std::string_view column) const;
+
+ private:
+  const Record* record_;  // outlives the row
+  Json json_;
+};
+
+std::vector<Row> rows_of(std::span<const Record> records);
+
+// Error, starting with `where` and naming the nearest column, unless records can have a column of this name. What is
+// free to differ (keys of config and machine) is looked up in the rows; with no rows any name is possible there.
+// `others` are names that the caller knows beside the columns, and may have been meant.
+void check_column(std::string_view column, std::span<const Row> rows, std::string_view where,
+                  std::span<const std::string_view> others = {});
+
+// Names that stand for a dotted path: {"ctx", "config.context_length"}, ...
+struct ShortName {
+  std::string_view name;
+  std::string_view path;
+};
+std::span<const ShortName> short_names();
+
+Unit unit_of(std::string_view column);
+
+// For people: "812.4 ms", "2.91 GiB", "61.2 %"; "-" for null. Numbers without a unit with six digits.
+std::string format_value(const Json& value, Unit unit);
+
+}  // namespace laptime

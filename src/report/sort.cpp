@@ -1,0 +1,76 @@
+// Records put in order by their columns.
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "report/filter.h"
+#include "report/row.h"
+
+namespace laptime {
+namespace {
+
+struct SortKey {
+  std::string column;
+  bool descending = false;
+};
+
+std::vector<SortKey> parse_order(std::string_view order) {
+  constexpr size_t kMaxKeys = 16;
+  std::vector<SortKey> keys;
+  while (!order.empty()) {
+    if (keys.size() == kMaxKeys) throw Error::format("sort: more than the limit of {} columns", kMaxKeys);
+    const std::string_view part = order.substr(0, order.find(','));
+    order.remove_prefix(std::min(order.size(), part.size() + 1));
+    const size_t colon = part.rfind(':');
+    const std::string_view direction = colon == std::string_view::npos ? "asc" : part.substr(colon + 1);
+    if (direction != "asc" && direction != "desc") {
+      throw Error::format("sort: unknown direction {}; write COLUMN, COLUMN:asc or COLUMN:desc", quote(direction));
+    }
+    keys.push_back({std::string(part.substr(0, colon)), direction == "desc"});
+    if (keys.back().column.empty()) throw Error("sort: expected a column; write COLUMN, COLUMN:asc or COLUMN:desc");
+  }
+  return keys;
+}
+
+// Numbers before words; both lists and words by their text.
+bool before(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
+  if (a.is_number() != b.is_number()) return a.is_number();
+  const auto text = [](const Json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  };
+  return text(a) < text(b);
+}
+
+}  // namespace
+
+std::vector<Record> sort_records(std::span<const Record> records, std::string_view order) {
+  const std::vector<SortKey> keys = parse_order(order);
+  const std::vector<Row> rows = rows_of(records);
+  for (const SortKey& key : keys) check_column(key.column, rows, "sort");
+
+  std::vector<std::vector<Json>> values(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (const SortKey& key : keys) values[i].push_back(rows[i].value(key.column));
+  }
+  std::vector<size_t> positions(rows.size());
+  std::iota(positions.begin(), positions.end(), size_t{0});
+  std::stable_sort(positions.begin(), positions.end(), [&](size_t a, size_t b) {
+    for (size_t k = 0; k < keys.size(); ++k) {
+      const Json& left = values[a][k];
+      const Json& right = values[b][k];
+      if (left.is_null() != right.is_null()) return right.is_null();
+      if (left.is_null()) continue;
+      if (before(left, right)) return !keys[k].descending;
+      if (before(right, left)) return keys[k].descending;
+    }
+    return false;
+  });
+  std::vector<Record> sorted;
+  sorted.reserve(records.size());
+  for (const size_t position : positions) sorted.push_back(records[position]);
+  return sorted;
+}
+
+}  // namespace laptime

@@ -1,0 +1,157 @@
+// Aligned text.
+#include "report/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "report/lines.h"
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+constexpr size_t kGap = 2;
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// Safe for the terminal, our own signs with an ASCII form where need be.
+std::string shown(std::string text, bool unicode) {
+  if (!unicode) {
+    replace_all(text, "±", "+/-");
+    replace_all(text, "→", "->");
+  }
+  return printable(text, !unicode);
+}
+
+// Leaves out columns, the least important first, until a line fits.
+void fit(std::vector<Column>& columns, const std::vector<size_t>& widths, size_t terminal) {
+  std::vector<bool> kept(columns.size(), true);
+  const auto needed = [&] {
+    size_t sum = 0;
+    for (size_t i = 0; i < columns.size(); ++i) sum += kept[i] ? widths[i] + kGap : 0;
+    return sum - kGap;
+  };
+  while (terminal > 0 && needed() > terminal) {
+    size_t least = columns.size();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const bool droppable = kept[i] && columns[i].drop > 0;
+      if (droppable && (least == columns.size() || columns[i].drop >= columns[least].drop)) least = i;
+    }
+    if (least == columns.size()) break;
+    kept[least] = false;
+  }
+  std::vector<Column> left;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (kept[i]) left.push_back(std::move(columns[i]));
+  }
+  columns = std::move(left);
+}
+
+std::string without_trailing_spaces(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string line_text(const TableLine& line, const std::vector<Column>& columns, bool unicode) {
+  std::string text;
+  for (size_t i = 0; i < line.cells.size(); ++i) {
+    const std::string cell = shown(line.cells[i], unicode);
+    if (i > 0) text += std::string(kGap, ' ');
+    text += columns[i].text ? pad_right(cell, columns[i].width) : pad_left(cell, columns[i].width);
+  }
+  if (!line.rest.empty()) text += (line.cells.empty() ? "" : std::string(kGap, ' ')) + shown(line.rest, unicode);
+  return without_trailing_spaces(std::move(text)) + "\n";
+}
+
+std::string header(const std::vector<Column>& columns, bool unicode) {
+  TableLine titles;
+  std::string rule;
+  for (const Column& column : columns) {
+    titles.cells.push_back(column.title);
+    if (!rule.empty()) rule += std::string(kGap, ' ');
+    for (size_t i = 0; i < column.width; ++i) rule += unicode ? "─" : "-";
+  }
+  return line_text(titles, columns, unicode) + rule + "\n";
+}
+
+void widen_to_titles(std::vector<Column>& columns, bool unicode) {
+  for (Column& column : columns) column.width = std::max(column.width, display_width(shown(column.title, unicode)));
+}
+
+std::vector<size_t> widths_of(const std::vector<Column>& columns) {
+  std::vector<size_t> widths;
+  for (const Column& column : columns) widths.push_back(column.width);
+  return widths;
+}
+
+}  // namespace
+
+struct TableStream::State {
+  TableStyle style;
+  Baselines baselines;
+  std::vector<Column> columns;
+  bool begun = false;
+};
+
+TableStream::TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> planned)
+    : state_(std::make_unique<State>()) {
+  const std::vector<Row> rows = rows_of(planned);
+  state_->style = style;
+  state_->columns = columns_of(columns, state_->baselines, rows);
+  widen_to_titles(state_->columns, style.unicode);
+  for (Column& column : state_->columns) {
+    if (!column.text || column.then_reason) continue;
+    for (const Row& row : rows) {
+      const std::string cell = format_value(column.read(row, ""), column.unit);
+      column.width = std::max(column.width, display_width(shown(cell, style.unicode)));
+    }
+  }
+  fit(state_->columns, widths_of(state_->columns), style.width);
+}
+
+TableStream::TableStream(TableStream&& other) noexcept = default;
+TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
+TableStream::~TableStream() = default;
+
+std::string TableStream::add(const Record& record) {
+  state_->baselines.add(record);
+  std::string text = state_->begun ? "" : header(state_->columns, state_->style.unicode);
+  state_->begun = true;
+  for (const TableLine& line : lines_of(Row(record), state_->columns, state_->style.details)) {
+    text += line_text(line, state_->columns, state_->style.unicode);
+  }
+  return text;
+}
+
+std::string table(std::span<const Record> records, const TableStyle& style, std::string_view column_list) {
+  if (records.empty()) return "";
+  const Baselines baselines(records);
+  const std::vector<Row> rows = rows_of(records);
+  std::vector<Column> columns = columns_of(column_list, baselines, rows);
+  for (Column& column : columns) column.width = 0;
+  widen_to_titles(columns, style.unicode);
+  const auto all_lines = [&] {
+    std::vector<TableLine> lines;
+    for (const Row& row : rows) {
+      for (TableLine& line : lines_of(row, columns, style.details)) lines.push_back(std::move(line));
+    }
+    return lines;
+  };
+  for (const TableLine& line : all_lines()) {
+    for (size_t i = 0; i < line.cells.size(); ++i) {
+      const bool overhangs = !line.rest.empty() && i + 1 == line.cells.size();  // the long word of a status
+      const size_t width = display_width(shown(line.cells[i], style.unicode));
+      if (!overhangs) columns[i].width = std::max(columns[i].width, width);
+    }
+  }
+  fit(columns, widths_of(columns), style.width);
+  std::string text = header(columns, style.unicode);
+  for (const TableLine& line : all_lines()) text += line_text(line, columns, style.unicode);
+  return text;
+}
+
+}  // namespace laptime

@@ -1,0 +1,40 @@
+// Records as a table for people: aligned, with units, a line at a time or complete.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "record/record.h"
+
+namespace laptime {
+
+struct TableStyle {
+  bool unicode = true;  // otherwise ASCII alone
+  size_t width = 0;     // of the terminal; columns are left out to fit. 0: no limit
+  bool details = true;  // under each point its phases, set-up, first steps and warnings (default table)
+};
+
+// A table that is printed while points finish. Widths are fixed at the start; text that is wider is not cut.
+class TableStream {
+ public:
+  // `planned` are the points to come, as far as they are known (name, label, config). `columns` as in columns_of: Error
+  // for a column that no planned point can have.
+  TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> planned);
+  TableStream(TableStream&& other) noexcept;
+  TableStream& operator=(TableStream&& other) noexcept;
+  ~TableStream();
+
+  // Whole lines, the header before the first of them.
+  std::string add(const Record& record);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// All at once, each column as wide as it must be. Empty for no records. Error for an unknown column.
+std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns = "default");
+
+}  // namespace laptime

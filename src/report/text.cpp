@@ -1,0 +1,116 @@
+// Escapes and display widths of UTF-8.
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace laptime {
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// Zero width: combining marks, variation selectors, joiners (the blocks of Unicode 15 that names and messages meet).
+constexpr std::array kZeroWidth{
+    Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD}, Range{0x0610, 0x061A},  Range{0x064B, 0x065F},
+    Range{0x0E31, 0x0E31}, Range{0x0E34, 0x0E3A}, Range{0x0E47, 0x0E4E}, Range{0x1AB0, 0x1AFF},  Range{0x1DC0, 0x1DFF},
+    Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F}, Range{0xE0100, 0xE01EF}};
+// Two columns: East Asian Width W and F, and emoji presentation.
+constexpr std::array kWide{
+    Range{0x1100, 0x115F},   Range{0x231A, 0x231B},   Range{0x2329, 0x232A},  Range{0x23E9, 0x23EC},
+    Range{0x2E80, 0x303E},   Range{0x3041, 0x33FF},   Range{0x3400, 0x4DBF},  Range{0x4E00, 0x9FFF},
+    Range{0xA000, 0xA4CF},   Range{0xA960, 0xA97C},   Range{0xAC00, 0xD7A3},  Range{0xF900, 0xFAFF},
+    Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F},
+    Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
+// Not seen, but able to change what is: soft hyphen, zero-width and direction marks, line separators, byte order mark.
+constexpr std::array kInvisible{Range{0x00, 0x1F},      Range{0x7F, 0x9F},     Range{0xAD, 0xAD},
+                                Range{0x061C, 0x061C},  Range{0x200B, 0x200F}, Range{0x2028, 0x202E},
+                                Range{0x2060, 0x206F},  Range{0xFEFF, 0xFEFF}, Range{0xFFF9, 0xFFFB},
+                                Range{0xE0000, 0xE007F}};
+
+bool contains(std::span<const Range> ranges, char32_t code) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return range.first <= code && code <= range.last; });
+}
+
+struct Decoded {
+  char32_t code = 0;
+  size_t bytes = 0;  // 0: the next byte starts no valid sequence
+};
+
+Decoded decode(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  char32_t code = lead & (0x7FU >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    code = (code << 6U) | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < kSmallest[bytes] || code > 0x10FFFF || surrogate) return {};
+  return {code, bytes};
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, bool ascii) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto [code, bytes] = decode(text);
+    if (bytes == 0) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+      text.remove_prefix(1);
+      continue;
+    }
+    if (code == '\n') {
+      out += "\\n";
+    } else if (code == '\t') {
+      out += "\\t";
+    } else if (code < 0x80 && contains(kInvisible, code)) {
+      out += fmt::format("\\x{:02x}", static_cast<uint32_t>(code));
+    } else if (contains(kInvisible, code) || (ascii && code >= 0x80)) {
+      out += fmt::format("\\u{{{:x}}}", static_cast<uint32_t>(code));
+    } else {
+      out += text.substr(0, bytes);
+    }
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
+
+size_t display_width(std::string_view text) {
+  size_t width = 0;
+  while (!text.empty()) {
+    const auto [code, bytes] = decode(text);
+    if (contains(kWide, code)) {
+      width += 2;
+    } else if (!contains(kZeroWidth, code)) {
+      width += 1;
+    }
+    text.remove_prefix(std::max<size_t>(bytes, 1));
+  }
+  return width;
+}
+
+std::string pad_right(std::string_view text, size_t width) {
+  const size_t used = display_width(text);
+  return std::string(text) + std::string(width > used ? width - used : 0, ' ');
+}
+
+std::string pad_left(std::string_view text, size_t width) {
+  const size_t used = display_width(text);
+  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
+}
+
+}  // namespace laptime

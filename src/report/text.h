@@ -1,0 +1,21 @@
+// Text on its way out: safe for a terminal, and measured in columns of a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace laptime {
+
+// Control bytes (C0, DEL, C1), invisible direction marks and invalid UTF-8 become visible: \n, \t, \x1b, \u{202e}.
+// With `ascii` so does everything outside ASCII.
+std::string printable(std::string_view text, bool ascii = false);
+
+// Columns that valid UTF-8 takes on a terminal: 0 for combining marks, 2 for wide East Asian characters and emoji.
+size_t display_width(std::string_view text);
+
+// Spaces added up to `width` columns, after or before the text.
+std::string pad_right(std::string_view text, size_t width);
+std::string pad_left(std::string_view text, size_t width);
+
+}  // namespace laptime
