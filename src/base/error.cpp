@@ -1,10 +1,18 @@
-// The end of a run whose own invariant does not hold.
+// The words of an out-of-memory error, and the end of a run whose own invariant does not hold.
 #include "base/error.h"
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/units.h"
+
 namespace laptime {
+
+OutOfMemory::OutOfMemory(int64_t bytes_requested, int64_t bytes_available)
+    : Error(fmt::format("out of memory: {} asked for, {} available; use a smaller model, batch or context", format_bytes(bytes_requested),
+                        format_bytes(bytes_available))),
+      bytes_requested_(bytes_requested),
+      bytes_available_(bytes_available) {}
 
 void abort_with(const char* file, int line, const char* condition, const std::string& values) {
   fmt::print(stderr, "laptime: internal check failed at {}:{}: {} ({})\nThis is a defect of laptime, not of your input: please report it.\n", file,

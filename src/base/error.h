@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,6 +22,19 @@ class Error : public std::runtime_error {
   static Error format(fmt::format_string<Args...> text, Args&&... args) {
     return Error(fmt::format(text, std::forward<Args>(args)...));
   }
+};
+
+// Memory that the machine does not have: the point becomes a row `out_of_memory` with this arithmetic.
+class OutOfMemory : public Error {
+ public:
+  OutOfMemory(int64_t bytes_requested, int64_t bytes_available);
+
+  int64_t bytes_requested() const { return bytes_requested_; }
+  int64_t bytes_available() const { return bytes_available_; }
+
+ private:
+  int64_t bytes_requested_;
+  int64_t bytes_available_;
 };
 
 // Prints where and what, then aborts. Never reachable from input.
