@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
 
 #include "base/error.h"
 #include "base/fields.h"
@@ -27,7 +28,7 @@ class Attributes {
 
   template <class T>
   const T& as() const {
-    LAPTIME_CHECK(type_ == &kTypeOf<T>, "attributes of another type: {}", text());
+    LAPTIME_CHECK(type_ != nullptr && *type_->id == typeid(T), "attributes of another type: {}", text());
     return *reinterpret_cast<const T*>(bytes_.data());
   }
 
@@ -38,12 +39,15 @@ class Attributes {
  private:
   static constexpr size_t kCapacity = 96;
 
+  // Known by typeid: code for another instruction set has its own copy of kTypeOf (cmake/op_files.cmake).
   struct Type {
+    const std::type_info* id;
     std::string (*print)(const std::byte*);
     uint64_t (*hash)(const std::byte*);
   };
   template <class T>
   static constexpr Type kTypeOf{
+      &typeid(T),
       [](const std::byte* bytes) { return print_fields(*reinterpret_cast<const T*>(bytes)); },
       [](const std::byte* bytes) { return hash_fields(*reinterpret_cast<const T*>(bytes)); },
   };
