@@ -36,7 +36,11 @@ class Builder {
   // The eager program's variable `variable` of the current frame now refers to `value`.
   ValueId hold(ValueId value, const std::string& variable);
   void annotate(ValueId value, const ValueAnnotations& annotations);
-  void mark_role(ValueId value, Role role) { graph_.value(value).role = role; }
+  // The role of a value and of the bytes it stands in.
+  void mark_role(ValueId value, Role role) {
+    graph_.value(value).role = role;
+    graph_.value(graph_.storage_roots[static_cast<size_t>(graph_.value(value).storage.index)]).role = role;
+  }
   void output(const std::string& name, ValueId value) { graph_.outputs.push_back({name, value}); }
 
   // Enters a module of the model for the lifetime of the returned object.

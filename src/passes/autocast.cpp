@@ -1,0 +1,64 @@
+// Insertion of casts.
+#include "passes/autocast.h"
+
+#include <map>
+
+#include "graph/builder.h"
+#include "graph/structural_ops.h"
+
+namespace laptime {
+namespace {
+
+class Autocaster {
+ public:
+  Autocaster(const Graph& graph, DType lower) : replay_(graph), lower_(lower) {}
+
+  Graph run() {
+    for (const Node& node : replay_.from.nodes) {
+      const bool forward = node.annotations.phase == Phase::kForward;
+      const Autocast policy = forward ? node.op->autocast : Autocast::kKeep;
+      if (policy == Autocast::kKeep) {
+        replay_.copy(node);
+        continue;
+      }
+      replay_.to.current = node.annotations;
+      const DType target = policy == Autocast::kLower ? lower_ : DType::kFloat32;
+      std::vector<ValueId> inputs = replay_.mapped(node.inputs);
+      for (ValueId& input : inputs) input = cast_root(input, target);
+      const std::vector<ValueId> outputs = replay_.to.emit(*node.op, node.attributes, inputs);
+      for (size_t i = 0; i < outputs.size(); ++i) replay_.bind(node.outputs[i], outputs[i]);
+    }
+    return replay_.finish();
+  }
+
+ private:
+  ValueId cast_root(ValueId value, DType target) {
+    const DType dtype = replay_.to.dtype(value);
+    if (!is_floating(dtype) || dtype == target) return value;
+    const Node* producer = replay_.to.graph().producer(value);
+    if (producer != nullptr && producer->op->kind == OpKind::kView) {
+      const Node view = *producer;  // emitting may move the nodes
+      return replay_.to.emit_one(*view.op, view.attributes, {cast_root(view.inputs[0], target)});
+    }
+    const bool parameter = producer == nullptr && replay_.to.graph().value(value).role == Role::kParameter;
+    if (!parameter || target != lower_) return cast(replay_.to, value, target);
+    const auto [place, missing] = copies_.try_emplace(value);
+    if (missing) {
+      place->second = cast(replay_.to, value, target);
+      replay_.to.mark_role(place->second, Role::kAutocastCopy);
+      // Held by the cache, which dies with the forward phase: a variable of no frame.
+      replay_.to.annotate(place->second, {{}, "." + replay_.to.graph().value(value).annotations.name});
+    }
+    return place->second;
+  }
+
+  Replay replay_;
+  DType lower_;
+  std::map<ValueId, ValueId> copies_;
+};
+
+}  // namespace
+
+Graph autocast(const Graph& graph, DType lower) { return Autocaster(graph, lower).run(); }
+
+}  // namespace laptime

@@ -1,0 +1,44 @@
+// Lowering of composites, level by level.
+#include "passes/decompose.h"
+
+#include <algorithm>
+
+#include "graph/builder.h"
+
+namespace laptime {
+namespace {
+
+// One level; true in `changed` when something was lowered.
+Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, bool& changed) {
+  changed = false;
+  Replay replay(graph);
+  for (const Node& node : graph.nodes) {
+    const bool kept = node.op->decompose == nullptr || std::find(keep.begin(), keep.end(), node.op->name) != keep.end();
+    if (!kept) {
+      replay.to.current = node.annotations;
+      const std::vector<ValueId> lowered = node.op->decompose(replay.to, node.attributes, replay.mapped(node.inputs));
+      // Nothing comes back where this form of the op is one kernel of the framework too.
+      if (!lowered.empty()) {
+        LAPTIME_CHECK(lowered.size() == node.outputs.size(), "{} lowers to {} values", node.op->name, lowered.size());
+        for (size_t i = 0; i < lowered.size(); ++i) {
+          if (lowered[i].valid()) replay.bind(node.outputs[i], lowered[i]);
+        }
+        changed = true;
+        continue;
+      }
+    }
+    replay.copy(node);
+  }
+  return replay.finish();
+}
+
+}  // namespace
+
+Graph decompose(const Graph& graph, const std::vector<std::string>& keep) {
+  bool changed = false;
+  Graph lowered = lower_once(graph, keep, changed);
+  while (changed) lowered = lower_once(lowered, keep, changed);
+  return lowered;
+}
+
+}  // namespace laptime

@@ -1,0 +1,138 @@
+// Reverse-mode differentiation of the nodes before a symbolic gradients node.
+#include "passes/differentiate.h"
+
+#include <vector>
+
+#include "graph/builder.h"
+#include "graph/structural_ops.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/reduce/reduce.h"
+
+namespace laptime {
+namespace {
+
+class Differentiator {
+ public:
+  Differentiator(Builder& build, ValueId loss, std::span<const ValueId> parameters)
+      : build_(build), nodes_(build.graph().nodes), values_(build.graph().values.size()) {
+    for (const ValueId parameter : parameters) at(parameter).depends = at(parameter).parameter = true;
+    for (const Node& node : nodes_) {
+      const bool flows = node.op->gradient != nullptr || node.op->kind == OpKind::kSymbolic;
+      for (const ValueId input : node.inputs) {
+        if (!flows || !at(input).depends) continue;
+        for (const ValueId output : node.outputs) at(output).depends = is_floating(build_.dtype(output));
+      }
+    }
+    LAPTIME_CHECK(at(loss).depends, "the loss depends on no parameter");
+    count_contributions(loss);
+    const Node* producer = build_.graph().producer(loss);
+    enter(producer->annotations);
+    at(loss).grad = fill(build_, build_.shape(loss), 1, build_.dtype(loss));
+  }
+
+  void run() {
+    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) backward(*node);
+  }
+
+  ValueId grad(ValueId value) {
+    if (!at(value).grad.valid()) at(value).grad = fill(build_, build_.shape(value), 0, build_.dtype(value));
+    return at(value).grad;
+  }
+
+ private:
+  struct ValueState {
+    bool depends = false;    // on a parameter
+    bool parameter = false;
+    int pending = 0;         // gradients still to arrive
+    ValueId grad;            // what has arrived
+  };
+  ValueState& at(ValueId value) { return values_[static_cast<size_t>(value.index)]; }
+
+  void enter(const NodeAnnotations& forward) {
+    build_.current = forward;
+    build_.current.phase = Phase::kBackward;
+    build_.current.frame.clear();
+  }
+
+  // How many gradients each value will receive: one for each use on a path to the loss.
+  void count_contributions(ValueId loss) {
+    std::vector<bool> reaches(values_.size(), false);
+    reaches[static_cast<size_t>(loss.index)] = true;
+    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+      bool on_path = false;
+      for (const ValueId output : node->outputs) on_path |= reaches[static_cast<size_t>(output.index)] && at(output).depends;
+      if (!on_path) continue;
+      for (const ValueId input : node->inputs) {
+        if (!at(input).depends) continue;
+        reaches[static_cast<size_t>(input.index)] = true;
+        ++at(input).pending;
+      }
+    }
+  }
+
+  void backward(const Node& node) {
+    std::vector<ValueId> grad_out;
+    bool any = false;
+    for (const ValueId output : node.outputs) {
+      grad_out.push_back(at(output).grad);
+      any |= at(output).grad.valid();
+    }
+    if (!any) return;
+    enter(node.annotations);
+    GradientContext context{build_, node.attributes, node.inputs, node.outputs, grad_out, {}, {}};
+    for (const ValueId input : node.inputs) context.wanted.push_back(at(input).depends);
+    context.grad_in.resize(node.inputs.size());
+    LAPTIME_CHECK(node.op->gradient != nullptr, "{} has no gradient", node.op->name);
+    node.op->gradient(context);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (context.wanted[i]) receive(node.inputs[i], context.grad_in[i], node.op->name);
+    }
+  }
+
+  void receive(ValueId value, ValueId grad, const char* op) {
+    LAPTIME_CHECK(grad.valid(), "{} gives no gradient", op);
+    ValueState& state = at(value);
+    grad = cast(build_, summed_to(grad, build_.shape(value)), build_.dtype(value));
+    state.grad = state.grad.valid() ? add(build_, state.grad, grad) : grad;
+    --state.pending;
+    if (!state.parameter || state.pending > 0) return;
+    if (build_.type(state.grad).layout != build_.type(value).layout) state.grad = contiguous(build_, state.grad);
+    build_.mark_role(state.grad, Role::kGradient);
+  }
+
+  // Undoes a broadcast: sums over the axes that were stretched.
+  ValueId summed_to(ValueId grad, const Shape& shape) {
+    const Shape wide = build_.shape(grad);
+    if (wide == shape) return grad;
+    Dims axes;
+    const int lead = wide.rank() - shape.rank();
+    for (int i = 0; i < wide.rank(); ++i) {
+      if (i < lead || (shape[i - lead] == 1 && wide[i] != 1)) axes.push_back(i);
+    }
+    return reshape(build_, axes.empty() ? grad : sum(build_, grad, axes), shape);
+  }
+
+  Builder& build_;
+  const std::vector<Node> nodes_;  // forward only: emitting adds to the builder's own list
+  std::vector<ValueState> values_;
+};
+
+}  // namespace
+
+Graph differentiate(const Graph& graph) {
+  Replay replay(graph);
+  for (const Node& node : graph.nodes) {
+    if (node.op->kind != OpKind::kSymbolic) {
+      replay.copy(node);
+      continue;
+    }
+    const std::vector<ValueId> inputs = replay.mapped(node.inputs);
+    const std::span<const ValueId> parameters = std::span(inputs).subspan(1);
+    Differentiator differentiator(replay.to, inputs[0], parameters);
+    differentiator.run();
+    for (size_t i = 0; i < parameters.size(); ++i) replay.bind(node.outputs[i], differentiator.grad(parameters[i]));
+  }
+  return replay.finish();
+}
+
+}  // namespace laptime
