@@ -1,0 +1,36 @@
+// The affinity mask, however many processors the machine has.
+#include "backend/cpu/cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/cpu/control_groups.h"
+
+namespace laptime::cpu {
+
+std::vector<int> allowed_cores() {
+  std::vector<int> cores;
+  for (int capacity = 1024; capacity <= (1 << 20); capacity *= 2) {  // the kernel refuses a mask shorter than its own
+    cpu_set_t* const mask = CPU_ALLOC(static_cast<size_t>(capacity));
+    if (mask == nullptr) break;
+    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(capacity));
+    const bool known = sched_getaffinity(0, bytes, mask) == 0;
+    for (int core = 0; known && core < capacity; ++core) {
+      if (CPU_ISSET_S(static_cast<size_t>(core), bytes, mask)) cores.push_back(core);
+    }
+    CPU_FREE(mask);
+    if (known) break;
+  }
+  if (cores.empty()) cores.push_back(0);
+  return cores;
+}
+
+int default_threads() {
+  const int allowed = static_cast<int>(allowed_cores().size());
+  const double quota = control_group_limits().cpus.value_or(allowed);
+  return std::clamp(static_cast<int>(std::ceil(std::min<double>(quota, allowed))), 1, allowed);
+}
+
+}  // namespace laptime::cpu

@@ -1,0 +1,84 @@
+// Memory that is touched before it is used, and launches on the team.
+#include "backend/cpu/cpu_backend.h"
+
+#include <malloc.h>
+
+#include <cstring>
+
+#include "backend/cpu/clock.h"
+
+namespace laptime::cpu {
+namespace {
+
+// Buffers that a library takes and frees inside a launch come from memory that stays mapped: never from mmap (glibc
+// accepts 32 MiB at most), never trimmed. Else each call would fault its pages in again.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 1 << 20);
+}
+
+// Writes one byte of each page, each thread its own stretches.
+void touch(Team& team, const Pages& pages) {
+  constexpr int64_t kPage = 4096;
+  constexpr int64_t kStretch = int64_t{8} << 20;
+  team.parallel_blocks(pages.bytes(), kStretch, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += kPage) *static_cast<volatile std::byte*>(pages.data() + at) = std::byte{0};
+  });
+}
+
+}  // namespace
+
+void CpuBackend::Held::add(int64_t bytes) {
+  const int64_t held = now.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  int64_t most = peak.load(std::memory_order_relaxed);
+  while (held > most && !peak.compare_exchange_weak(most, held, std::memory_order_relaxed)) {}
+}
+
+class CpuBackend::Memory : public DeviceMemory {
+ public:
+  Memory(int64_t bytes, std::shared_ptr<Held> held) : pages_(bytes), held_(std::move(held)) {
+    held_->add(pages_.bytes());
+  }
+  ~Memory() override { held_->add(-pages_.bytes()); }
+  std::byte* data() override { return pages_.data(); }
+  const Pages& pages() const { return pages_; }
+
+ private:
+  Pages pages_;
+  std::shared_ptr<Held> held_;
+};
+
+CpuBackend::CpuBackend(std::vector<Kernel> kernels, int threads) : team_(threads) {
+  keep_freed_memory();
+  for (Kernel& kernel : kernels) kernels_[kernel.op].push_back(std::move(kernel));
+}
+
+std::span<const Kernel> CpuBackend::kernels(const OpCard& op) const {
+  const auto found = kernels_.find(&op);
+  if (found == kernels_.end()) return {};
+  return found->second;
+}
+
+std::unique_ptr<DeviceMemory> CpuBackend::allocate(int64_t bytes) {
+  LAPTIME_CHECK(bytes >= 0, "{} bytes", bytes);
+  auto memory = std::make_unique<Memory>(bytes, held_);
+  touch(team_, memory->pages());
+  return memory;
+}
+
+void CpuBackend::launch(const Launch& launch) {
+  const Kernel& kernel = *launch.kernel;
+  kernel.launch({*kernel.op, *launch.attributes, launch.in, launch.out, launch.workspace, team_});
+}
+
+Seconds CpuBackend::now() { return cpu::now(); }
+
+void CpuBackend::write(std::byte* device, const std::byte* host, int64_t bytes) {
+  std::memcpy(device, host, static_cast<size_t>(bytes));
+}
+void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
+  std::memcpy(host, device, static_cast<size_t>(bytes));
+}
+
+}  // namespace laptime::cpu

@@ -1,0 +1,19 @@
+// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and names made from it.
+#pragma once
+
+#include <string>
+
+// The build defines it (cmake/op_files.cmake); this is for tools that read one file alone.
+#ifndef LAPTIME_ISA
+#define LAPTIME_ISA plain
+#endif
+
+#define LAPTIME_ISA_QUOTE(isa) #isa
+#define LAPTIME_ISA_NAME(isa) LAPTIME_ISA_QUOTE(isa)
+
+namespace laptime::LAPTIME_ISA {
+
+// "strips" -> "strips_avx512"
+inline std::string isa_name(const char* kernel) { return std::string(kernel) + "_" LAPTIME_ISA_NAME(LAPTIME_ISA); }
+
+}  // namespace laptime::LAPTIME_ISA

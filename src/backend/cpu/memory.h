@@ -1,0 +1,35 @@
+// Memory of the operating system: pages mapped for us, and how much there is left to map.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace laptime::cpu {
+
+// Anonymous memory, zero and not yet touched; aligned to 2 MiB and on huge pages where it is at least that large, else
+// aligned to 4 KiB. Throws OutOfMemory when the system refuses.
+class Pages {
+ public:
+  explicit Pages(int64_t bytes);
+  Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Pages& operator=(Pages&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Pages();
+
+  std::byte* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }  // as mapped: rounded up to whole pages
+
+ private:
+  std::byte* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+// Bytes that this process can still take: what the kernel holds available, the limits of its control groups, and its
+// limit of address space (ulimit -v), whichever is least.
+int64_t available_memory();
+
+}  // namespace laptime::cpu

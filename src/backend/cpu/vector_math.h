@@ -1,0 +1,98 @@
+// Elementary functions of one float that the compiler vectorises inside a loop: no branches, no tables, no calls.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "backend/cpu/isa_namespace.h"
+
+// The polynomials are minimax fits (Remez) of the stated functions; their own error is given beside each.
+namespace laptime::LAPTIME_ISA {
+
+// 2^n for a whole n in [-126, 127], given as the bits of n.
+inline float power_of_two(uint32_t n) { return std::bit_cast<float>((n + 127U) << 23U); }
+
+// e^x within 1 ulp, denormal results included; 0 at -inf, inf above 88.73, NaN for NaN.
+inline float exp_f32(float x) {
+  constexpr float kLog2E = 1.44269504F;
+  constexpr float kLn2High = 0.693145752F;  // 15 bits, so that n * kLn2High is exact
+  constexpr float kLn2Low = 1.42860677e-06F;
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest whole number in the low bits
+  const float above = x < -104.0F ? -104.0F : x;
+  const float clamped = above > 89.0F ? 89.0F : above;
+  const float shifted = clamped * kLog2E + kRound;
+  const float n = shifted - kRound;
+  const float r = (clamped - n * kLn2High) - n * kLn2Low;
+  // (e^r - 1 - r) / r^2 on [-ln2/2, ln2/2], relative error of e^r 3.1e-9
+  float p = 0.001381447073072195F;
+  p = p * r + 0.008368780836462975F;
+  p = p * r + 0.04166839271783829F;
+  p = p * r + 0.1666651964187622F;
+  p = p * r + 0.4999999403953552F;
+  const float e_r = p * (r * r) + r + 1.0F;
+  // In two factors: 2^n alone has no float32 at either end of the range.
+  const uint32_t whole = std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(kRound);
+  const uint32_t half = static_cast<uint32_t>(static_cast<int32_t>(whole) >> 1U);
+  return e_r * power_of_two(half) * power_of_two(whole - half);
+}
+
+// Natural logarithm within 1 ulp; -inf at 0, NaN below it, inf at inf.
+inline float log_f32(float x) {
+  constexpr float kLn2High = 0.693145752F;
+  constexpr float kLn2Low = 1.42860677e-06F;
+  constexpr float kSmallestNormal = 1.17549435e-38F;
+  constexpr float kInfinity = __builtin_inff();
+  const bool denormal = x < kSmallestNormal;
+  const float scaled = denormal ? x * 8388608.0F : x;
+  const auto bits = std::bit_cast<uint32_t>(scaled);
+  // m in [sqrt(1/2), sqrt(2)) with x = m 2^e
+  constexpr uint32_t kSqrtHalf = 0x3F3504F3U;
+  const uint32_t offset = bits - kSqrtHalf;
+  const float e = static_cast<float>(static_cast<int32_t>(offset) >> 23U) - (denormal ? 23.0F : 0.0F);
+  const float m = std::bit_cast<float>((offset & 0x007FFFFFU) + kSqrtHalf);
+  const float f = m - 1.0F;
+  // (log(1 + f) - f + f^2 / 2) / f^3, relative error of the logarithm 7.5e-10
+  float p = 0.0674663782119751F;
+  p = p * f - 0.11675650626420975F;
+  p = p * f + 0.11888162791728973F;
+  p = p * f - 0.1240558996796608F;
+  p = p * f + 0.14219552278518677F;
+  p = p * f - 0.1666799634695053F;
+  p = p * f + 0.2000211924314499F;
+  p = p * f - 0.25000008940696716F;
+  p = p * f + 0.3333331346511841F;
+  const float square = f * f;
+  const float tail = (p * f - 0.5F) * square + e * kLn2Low;
+  const float value = (tail + f) + e * kLn2High;
+  const float positive = x == kInfinity ? kInfinity : value;
+  const float defined = x == 0.0F ? -kInfinity : positive;
+  return x >= 0.0F ? defined : __builtin_nanf("");
+}
+
+// 1 / (1 + e^-x)
+inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
+
+// The normal distribution at x: its density without the factor 1 / sqrt(2 pi), and the probability of less than x.
+struct Normal {
+  float density;  // e^(-x^2 / 2)
+  float below;    // 0.5 (1 + erf(x / sqrt 2)), absolute error 2.2e-7, going to 0 at -inf
+};
+inline Normal normal_f32(float x) {
+  const float distance = __builtin_fabsf(x);
+  const float density = exp_f32(-0.5F * x * x);
+  // P(beyond |x|) = density * w * q(w) with w = 1 / (1 + 0.35 |x|), for |x| < 14; relative error 3.2e-8
+  const float w = 1.0F / (1.0F + 0.35F * distance);
+  float q = -0.029145877808332443F;
+  q = q * w + 0.14397147297859192F;
+  q = q * w - 0.2557138204574585F;
+  q = q * w + 0.15917374193668365F;
+  q = q * w - 0.023109586909413338F;
+  q = q * w + 0.10550791770219803F;
+  q = q * w + 0.11983288824558258F;
+  q = q * w + 0.13986186683177948F;
+  q = q * w + 0.13962140679359436F;
+  const float beyond = density * w * q;
+  return {density, x < 0.0F ? beyond : 1.0F - beyond};
+}
+
+}  // namespace laptime::LAPTIME_ISA
