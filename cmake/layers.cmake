@@ -21,7 +21,7 @@ set(LAPTIME_LAYERS
   "backend/cpu      | backend"
   "backend/roofline | backend"
   "kernels          | cards backend/cpu"
-  "exec             | plan backend timeline"
+  "exec             | plan backend timeline distribution"
   "stats            | plan timeline distribution"
   "record           | stats timeline config"
   "report           | only record base"

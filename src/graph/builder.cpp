@@ -82,7 +82,7 @@ ValueId Builder::name(ValueId value, const std::string& name) {
 }
 
 ValueId Builder::hold(ValueId value, const std::string& variable) {
-  graph_.value(value).annotations.held_by = current.frame + "." + variable;
+  graph_.value(value).annotations.held_by = current.frame + ":" + variable;
   return value;
 }
 
@@ -94,6 +94,10 @@ Builder::Scoped::Scoped(Builder& builder, const std::string& part) : builder_(bu
 }
 
 Builder::Scoped::~Scoped() { builder_.current.scope.resize(length_); }
+
+Builder::Framed::Framed(Builder& builder, const std::string& function) : builder_(builder), outer_(builder.current.frame) {
+  builder_.current.frame = function + "@" + builder_.current.scope;  // one call, not all calls
+}
 
 void Replay::copy_sources() {
   for (size_t i = 0; i < from.values.size(); ++i) {

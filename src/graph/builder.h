@@ -57,6 +57,20 @@ class Builder {
   };
   [[nodiscard]] Scoped scope(const std::string& part) { return Scoped(*this, part); }
 
+  // Enters a function of the eager program: its variables die when its last node has run.
+  class Framed {
+   public:
+    Framed(Builder& builder, const std::string& function);
+    ~Framed() { builder_.current.frame = std::move(outer_); }
+    Framed(const Framed&) = delete;
+    Framed& operator=(const Framed&) = delete;
+
+   private:
+    Builder& builder_;
+    std::string outer_;
+  };
+  [[nodiscard]] Framed frame(const std::string& function) { return Framed(*this, function); }
+
   Graph finish() { return std::move(graph_); }
 
  private:

@@ -50,7 +50,7 @@ struct StorageId {
 // What passes copy whole from an old value to its replacement.
 struct ValueAnnotations {
   std::string name;     // "layers.0.attn.scores"; a parameter's name
-  std::string held_by;  // a variable of the eager program that keeps the value alive, "forward.q"; see Graph::frame
+  std::string held_by;  // a variable of the eager program that keeps the value alive, "frame:variable"
   void merge(const ValueAnnotations& other) {
     if (!other.name.empty()) name = other.name;
     if (!other.held_by.empty()) held_by = other.held_by;
@@ -70,7 +70,7 @@ struct Value {
 struct NodeAnnotations {
   Phase phase = Phase::kForward;
   std::string scope;        // path of modules, "layers.3.attn.scores"
-  std::string frame;        // function of the eager program whose variables die when it ends: "forward", "loss"
+  std::string frame;        // function of the eager program whose variables die when it ends; empty: none
   bool recomputed = false;  // runs again what forward already ran: counts for hfu, not mfu
 };
 

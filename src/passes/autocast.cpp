@@ -47,7 +47,7 @@ class Autocaster {
       place->second = cast(replay_.to, value, target);
       replay_.to.mark_role(place->second, Role::kAutocastCopy);
       // Held by the cache, which dies with the forward phase: a variable of no frame.
-      replay_.to.annotate(place->second, {{}, "." + replay_.to.graph().value(value).annotations.name});
+      replay_.to.annotate(place->second, {{}, ":" + replay_.to.graph().value(value).annotations.name});
     }
     return place->second;
   }

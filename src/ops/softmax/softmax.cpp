@@ -29,6 +29,8 @@ void reference(const OpCall& call) {
 }
 
 std::vector<ValueId> decompose(Builder& build, const Attributes&, std::span<const ValueId> in) {
+  const auto frame = build.frame("softmax");
+  build.hold(in[0], "x");  // the caller's argument lives until the function returns
   const ValueId e = exp(build, sub(build, in[0], max_last(build, in[0])[0]));
   return {div(build, e, sum(build, e, {build.shape(e).rank() - 1}))};
 }

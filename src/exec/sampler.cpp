@@ -1,0 +1,72 @@
+// The sampling loop.
+#include "exec/sampler.h"
+
+namespace laptime {
+namespace {
+
+class Sampler {
+ public:
+  Sampler(Executor& executor, const SamplingRequest& request, const StepHooks& hooks)
+      : executor_(executor), request_(request), hooks_(hooks) {}
+
+  Sampling run() {
+    if (!request_.fixed) choose_batch();
+    for (;;) {
+      if (hooks_.interrupted && hooks_.interrupted()) {
+        sampling_.interrupted = true;
+        break;
+      }
+      take_sample();
+      const Seconds elapsed = sampling_.steps.back().end - sampling_.steps.front().begin;
+      const SamplingDecision decision = request_.rule.decide(sums_, elapsed);
+      sampling_.warmup = leading_ + decision.warmup * sampling_.steps_per_sample;
+      if (!decision.stop) continue;
+      sampling_.reason = *decision.stop;
+      break;
+    }
+    sampling_.steady_state = request_.rule.steady_state(sums_);
+    return std::move(sampling_);
+  }
+
+ private:
+  Seconds step() {
+    const auto number = static_cast<int64_t>(sampling_.steps.size());
+    if (hooks_.before) hooks_.before(number);
+    sampling_.steps.push_back(executor_.run());
+    if (hooks_.after) hooks_.after(number, sampling_.steps.back());
+    return sampling_.steps.back().total();
+  }
+
+  // Two steps tell how long one takes once the first has paid for what is cold; they stay part of the warm-up.
+  void choose_batch() {
+    const Seconds first = step();
+    const Seconds second = step();
+    sampling_.steps_per_sample = laptime::steps_per_sample(second);
+    if (sampling_.steps_per_sample == 1) {
+      sums_ = {first.count(), second.count()};
+    } else {
+      leading_ = 2;
+    }
+  }
+
+  void take_sample() {
+    Seconds sum{};
+    for (int64_t i = 0; i < sampling_.steps_per_sample; ++i) sum += step();
+    sums_.push_back(sum.count());
+  }
+
+  Executor& executor_;
+  const SamplingRequest& request_;
+  const StepHooks& hooks_;
+  Sampling sampling_;
+  std::vector<double> sums_;  // seconds of each sample-sized batch so far
+  int64_t leading_ = 0;       // steps before the first batch
+};
+
+}  // namespace
+
+Sampling sample(Executor& executor, const SamplingRequest& request, const StepHooks& hooks) {
+  return Sampler(executor, request, hooks).run();
+}
+
+}  // namespace laptime

@@ -1,0 +1,19 @@
+// Elision of assignments: a state's next value made directly in the state's bytes where nobody can tell.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace laptime {
+
+struct Elision {
+  std::vector<bool> dropped;        // node -> an assign that needs no copy
+  std::vector<StorageId> storage;   // storage -> the storage whose bytes it uses; itself unless elided
+};
+
+// assign(state, value) is dropped when `value` is made by a pointwise node in the state's layout, and between that node
+// and the assignment nobody reads the state: each element is then read before it is overwritten.
+Elision elide_assignments(const Graph& graph);
+
+}  // namespace laptime

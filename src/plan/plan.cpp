@@ -1,0 +1,257 @@
+// From a graph to a plan: kernels, storages to buffers, lives, offsets, actions.
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "graph/op.h"
+#include "plan/elide.h"
+#include "plan/memory_plan.h"
+
+namespace laptime {
+namespace {
+
+constexpr int kNever = -1;
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const ChooseKernel& choose)
+      : graph_(graph), choose_(choose), elided_(elide_assignments(graph)), buffer_of_(graph.storage_roots.size(), kNever) {}
+
+  Plan run() {
+    make_resident_buffers();
+    for (const Node& node : graph_.nodes) {
+      if (node.op->kind == OpKind::kView) continue;
+      if (node.annotations.phase == Phase::kSetup) plan_.setup.push_back(step_of(node));
+    }
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (node.annotations.phase == Phase::kSetup || node.op->kind == OpKind::kView || elided_.dropped[i]) continue;
+      now_ = static_cast<int>(plan_.steps.size());
+      node_step_[static_cast<int>(i)] = now_;
+      plan_.steps.push_back(step_of(node));
+      use_operands(plan_.steps.back());
+    }
+    extend_held();
+    for (const GraphOutput& output : graph_.outputs) {
+      const Operand operand = operand_of(output.value);
+      plan_.outputs.push_back({output.name, operand});
+      extend(operand.buffer, static_cast<int>(plan_.steps.size()));
+    }
+    place_buffers();
+    list_actions();
+    return std::move(plan_);
+  }
+
+ private:
+  struct Life {
+    int first = kNever;
+    int last = kNever;
+  };
+
+  StorageId storage_of(ValueId value) const { return elided_.storage[static_cast<size_t>(graph_.value(value).storage.index)]; }
+
+  static Lifetime lifetime_of(Role role) {
+    if (role == Role::kInput) return Lifetime::kInput;
+    if (role == Role::kConstant) return Lifetime::kConstant;
+    return Lifetime::kPersistent;
+  }
+
+  int add_buffer(Buffer buffer) {
+    plan_.buffers.push_back(std::move(buffer));
+    lives_.push_back({});
+    return static_cast<int>(plan_.buffers.size()) - 1;
+  }
+
+  // Sources, in their order; constants follow as their set-up steps are met.
+  void make_resident_buffers() {
+    for (const Value& value : graph_.values) {
+      if (value.producer.valid()) continue;
+      Buffer buffer{value.type.bytes(), lifetime_of(value.role), value.role, 0, value.annotations.name, {}, {}};
+      buffer_of_[static_cast<size_t>(value.storage.index)] = add_buffer(std::move(buffer));
+    }
+  }
+
+  Operand operand_of(ValueId value) {
+    int& buffer = buffer_of_[static_cast<size_t>(storage_of(value).index)];
+    if (buffer == kNever) {
+      const Value& root = graph_.root(storage_of(value));
+      const Node& maker = graph_.node(root.producer);
+      const Lifetime lifetime = maker.op->kind == OpKind::kConstant ? Lifetime::kConstant : Lifetime::kStep;
+      buffer = add_buffer({root.type.bytes(), lifetime, root.role, 0, root.annotations.name, maker.op->name, maker.annotations.scope});
+    }
+    return {buffer, graph_.value(value).type};
+  }
+
+  bool read_by_someone(ValueId value) {
+    if (readers_.empty()) {
+      readers_.resize(graph_.storage_roots.size(), false);
+      for (const Node& node : graph_.nodes) {
+        if (node.op->kind == OpKind::kView) continue;
+        for (const ValueId input : node.inputs) readers_[static_cast<size_t>(graph_.value(input).storage.index)] = true;
+      }
+      for (const GraphOutput& output : graph_.outputs) readers_[static_cast<size_t>(graph_.value(output.value).storage.index)] = true;
+    }
+    return readers_[static_cast<size_t>(graph_.value(value).storage.index)];
+  }
+
+  PlanStep step_of(const Node& node) {
+    const Signature signature = signature_of(graph_, node);
+    PlanStep step;
+    step.kernel = choose_(signature);
+    LAPTIME_CHECK(step.kernel != nullptr, "no kernel for {}", signature.text());
+    step.attributes = node.attributes;
+    for (const ValueId input : node.inputs) step.in.push_back(operand_of(input));
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const bool absent = node.op->optional_outputs.contains(static_cast<int>(i)) && !read_by_someone(node.outputs[i]);
+      step.out.push_back(absent ? Operand{kNever, graph_.value(node.outputs[i]).type} : operand_of(node.outputs[i]));
+    }
+    if (const int64_t bytes = step.kernel->workspace_bytes(signature); bytes > 0) {
+      step.workspace = add_buffer({bytes, node.annotations.phase == Phase::kSetup ? Lifetime::kConstant : Lifetime::kStep,
+                                   Role::kWorkspace, 0, {}, node.op->name, node.annotations.scope});
+    }
+    step.phase = node.annotations.phase;
+    step.scope = node.annotations.scope;
+    step.flops = flops_of(signature);
+    step.bytes = bytes_of(signature);
+    step.recomputed = node.annotations.recomputed;
+    return step;
+  }
+
+  void extend(int buffer, int until) {
+    if (buffer == kNever) return;
+    Life& life = lives_[static_cast<size_t>(buffer)];
+    if (life.first == kNever) life.first = until;
+    life.last = std::max(life.last, until);
+  }
+
+  void use_operands(const PlanStep& step) {
+    for (const Operand& operand : step.in) extend(operand.buffer, now_);
+    for (const Operand& operand : step.out) extend(operand.buffer, now_);
+    extend(step.workspace, now_);
+  }
+
+  // A variable of the eager program keeps its value until it is assigned again or its function ends.
+  void extend_held() {
+    std::map<std::string, int> frame_end;  // last step of a frame; "" stands for the whole forward phase
+    for (const auto& [node, step] : node_step_) {
+      const NodeAnnotations& annotations = graph_.nodes[static_cast<size_t>(node)].annotations;
+      if (annotations.phase != Phase::kForward) continue;
+      frame_end[annotations.frame] = step;
+      frame_end[""] = step;
+    }
+    std::map<std::string, ValueId> variables;
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      const Value& value = graph_.values[i];
+      const std::string& variable = value.annotations.held_by;
+      if (variable.empty() || !value.producer.valid()) continue;
+      const ValueId id{static_cast<int32_t>(i)};
+      if (const auto previous = variables.find(variable); previous != variables.end()) {
+        extend(operand_of(previous->second).buffer, step_making(id));
+      }
+      variables[variable] = id;
+    }
+    for (const auto& [variable, value] : variables) {
+      const auto end = frame_end.find(variable.substr(0, variable.find(':')));
+      if (end != frame_end.end()) extend(operand_of(value).buffer, end->second);
+    }
+  }
+
+  // The step that makes a value, or for a view the bytes under it.
+  int step_making(ValueId value) const {
+    const auto found = node_step_.find(graph_.value(value).producer.index);
+    if (found != node_step_.end()) return found->second;
+    const auto root = node_step_.find(graph_.root(graph_.value(value).storage).producer.index);
+    return root == node_step_.end() ? 0 : root->second;
+  }
+
+  void place_buffers() {
+    std::vector<Interval> intervals;
+    std::vector<int> members;
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      Buffer& buffer = plan_.buffers[i];
+      if (buffer.lifetime == Lifetime::kStep) {
+        if (lives_[i].first == kNever) continue;  // made by nobody: its assignment was elided
+        intervals.push_back({buffer.bytes, lives_[i].first, lives_[i].last});
+        members.push_back(static_cast<int>(i));
+      } else {
+        buffer.offset = plan_.resident_bytes;
+        plan_.resident_bytes = (Size(plan_.resident_bytes) + align_up(buffer.bytes, kBufferAlignment)).value();
+      }
+    }
+    const MemoryPlan memory = place(intervals);
+    for (size_t i = 0; i < members.size(); ++i) plan_.buffers[static_cast<size_t>(members[i])].offset = memory.offsets[i];
+    plan_.arena_bytes = memory.arena_bytes;
+    plan_.live_peak_bytes = memory.live_peak_bytes;
+    plan_.peak_step = memory.peak_at;
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Buffer& buffer = plan_.buffers[i];
+      const bool alive = lives_[i].first <= memory.peak_at && memory.peak_at <= lives_[i].last && lives_[i].first != kNever;
+      if (buffer.lifetime != Lifetime::kStep || alive) plan_.peak_bytes_by_role[static_cast<size_t>(buffer.role)] += buffer.bytes;
+    }
+  }
+
+  void list_actions() {
+    const size_t steps = plan_.steps.size();
+    std::vector<std::vector<int>> born(steps + 1);
+    std::vector<std::vector<int>> dies(steps + 1);
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (plan_.buffers[i].lifetime != Lifetime::kStep || lives_[i].first == kNever) continue;
+      born[static_cast<size_t>(lives_[i].first)].push_back(static_cast<int>(i));
+      dies[static_cast<size_t>(lives_[i].last)].push_back(static_cast<int>(i));
+    }
+    for (size_t step = 0; step <= steps; ++step) {
+      for (const int buffer : born[step]) plan_.actions.push_back({Action::Kind::kAlloc, buffer});
+      if (step < steps) plan_.actions.push_back({Action::Kind::kStep, static_cast<int>(step)});
+      for (const int buffer : dies[step]) plan_.actions.push_back({Action::Kind::kFree, buffer});
+    }
+  }
+
+  const Graph& graph_;
+  const ChooseKernel& choose_;
+  const Elision elided_;
+  std::vector<int> buffer_of_;     // storage -> buffer
+  std::vector<Life> lives_;        // buffer -> steps
+  std::map<int, int> node_step_;   // node -> step
+  std::vector<bool> readers_;      // storage -> read by a node or an output
+  int now_ = 0;
+  Plan plan_;
+};
+
+}  // namespace
+
+const char* name_of(Lifetime lifetime) {
+  switch (lifetime) {
+    case Lifetime::kStep: return "step";
+    case Lifetime::kPersistent: return "persistent";
+    case Lifetime::kConstant: return "constant";
+    case Lifetime::kInput: return "input";
+  }
+  return "?";
+}
+
+int Plan::find_source(const std::string& name) const {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].name == name && buffers[i].op.empty() && buffers[i].lifetime != Lifetime::kStep) return static_cast<int>(i);
+  }
+  return kNever;
+}
+
+const Operand* Plan::find_output(const std::string& name) const {
+  const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const PlanOutput& output) { return output.name == name; });
+  return found == outputs.end() ? nullptr : &found->operand;
+}
+
+double Plan::flops(Phase phase) const {
+  double total = 0;
+  for (const PlanStep& step : steps) total += step.phase == phase && !step.recomputed ? step.flops : 0;
+  return total;
+}
+
+bool Plan::has(Phase phase) const {
+  return std::any_of(steps.begin(), steps.end(), [&](const PlanStep& step) { return step.phase == phase; });
+}
+
+Plan make_plan(const Graph& graph, const ChooseKernel& choose) { return Planner(graph, choose).run(); }
+
+}  // namespace laptime

@@ -1,0 +1,30 @@
+// Timeline: when the phases of one step ran, on the device's clock.
+#pragma once
+
+#include <vector>
+
+#include "base/units.h"
+
+namespace laptime {
+
+struct Event {
+  int what = 0;  // the caller's number for it: a phase
+  Seconds begin{};
+  Seconds end{};
+};
+
+struct Timeline {
+  std::vector<Event> events;  // in order
+  Seconds begin{};            // of the whole, before the first event
+  Seconds end{};
+
+  Seconds total() const { return end - begin; }
+  // Sum over the events of one kind; phases may interleave.
+  Seconds total(int what) const {
+    Seconds sum{};
+    for (const Event& event : events) sum += event.what == what ? event.end - event.begin : Seconds{};
+    return sum;
+  }
+};
+
+}  // namespace laptime
