@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Runs pytorch_step.py's model on the cases of golden files and compares the losses of every step.
+
+    build/peers-venv/bin/python peers/check_golden.py tests/golden/*.safetensors
+
+Exit code 1 when a loss differs by more than the rule of the files allows: 2 x 1e-6 in float32, 2 x 2e-3 in bfloat16,
+or twice the distance that the file states for PyTorch itself.
+"""
+
+import argparse
+import json
+import struct
+import sys
+import types
+from pathlib import Path
+
+import pytorch_step
+
+FLOOR = {"float32": 1e-6, "bfloat16": 2e-3}
+MAX_HEADER = 100 << 20
+
+
+def read_metadata(path):
+    """The case that a safetensors file describes."""
+    with open(path, "rb") as file:
+        length = struct.unpack("<Q", file.read(8))[0]
+        if length > MAX_HEADER:
+            raise ValueError(f"{path}: header of {length} bytes")
+        return json.loads(json.loads(file.read(length))["__metadata__"]["laptime"])
+
+
+def losses(meta, dtype, implementation, steps):
+    options = types.SimpleNamespace(
+        model="custom",
+        edition=meta["edition"],
+        context=meta["context_length"],
+        weight_tie=meta["tied"],
+        bias=meta["edition"] == "gpt2" or meta.get("bias", False),
+        dtype=dtype,
+        mode="eager",
+        implementation=implementation,
+        autocast="cuda",
+        threads=2,
+        warmup=0,
+        steps=steps,
+        init="stream",
+        clip_norm=meta["clip"],
+        optimizer=meta["optimizer"],
+        seed=meta["seed"],
+        **{k: meta[k] for k in ("d_model", "d_ff", "num_layers", "num_heads", "vocab_size", "batch_size")},
+    )
+    setattr(options, "pass", "step")
+    step = pytorch_step.Step(pytorch_step.make_config(options), {})
+    return [step.sample()[1] for _ in range(steps)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--implementation", choices=("reference", "tuned"), default="reference")
+    parser.add_argument("--steps", type=int, help="at most so many steps of each case")
+    options = parser.parse_args()
+    bad = 0
+    for path in options.files:
+        meta = read_metadata(path)
+        steps = min(meta["steps"], options.steps or meta["steps"])
+        for dtype in FLOOR:
+            want = meta["losses_" + dtype][:steps]
+            got = losses(meta, dtype, options.implementation, steps)
+            worst = max(abs(a - b) / abs(b) for a, b in zip(got, want))
+            allowed = 2 * max(FLOOR[dtype], meta["torch_error"].get(dtype, {}).get("losses", 0))
+            ok = worst <= allowed
+            bad += not ok
+            equal = sum(a == b for a, b in zip(got, want))
+            print(
+                f"{'ok  ' if ok else 'FAIL'} {Path(path).stem:<22} {dtype:<9} loss {got[0]:.6f} -> {got[-1]:.6f}, "
+                f"{equal} of {steps} equal in every bit, worst relative difference {worst:.1e} (allowed {allowed:.1e})",
+                flush=True,
+            )
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""Samples into statistics, and one run into a record of the JSON schema that `laptime bench --output json` writes."""
+
+import datetime
+import math
+import os
+import platform
+import random
+import resource
+import statistics
+
+import model_config
+
+SCHEMA_VERSION = 1
+_BOOTSTRAP_ROUNDS = 2000
+_INSTRUCTION_SETS = (  # in the order of src/record/machine.cpp
+    "sse4_2 avx f16c fma avx2 avx_vnni avx512f avx512dq avx512cd avx512bw avx512vl avx512vbmi avx512_vnni avx512_bf16 "
+    "avx512_fp16 amx_tile amx_int8 amx_bf16 amx_fp16 avx10"
+).split()
+_FLOPS_KEYS = (
+    "forward backward optimizer model_flops_per_second peak_measured peak_datasheet mfu_measured mfu_datasheet"
+).split()
+
+
+def quantile(samples, q):
+    """Linear between the two nearest order statistics."""
+    ordered = sorted(samples)
+    place = q * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def median_interval(samples):
+    """95 % percentile bootstrap of the median, seed fixed; (None, None) below two samples."""
+    if len(samples) < 2:
+        return None, None
+    rng = random.Random(20230310)
+    medians = [statistics.median(rng.choices(samples, k=len(samples))) for _ in range(_BOOTSTRAP_ROUNDS)]
+    return quantile(medians, 0.025), quantile(medians, 0.975)
+
+
+def mad(samples):
+    middle = statistics.median(samples)
+    return statistics.median(abs(x - middle) for x in samples)
+
+
+def time_stats(samples):
+    low, high = median_interval(samples)
+    return {
+        "unit": "s",
+        "samples": samples,
+        "count": len(samples),
+        "mean": statistics.fmean(samples),
+        "median": statistics.median(samples),
+        "std": statistics.stdev(samples) if len(samples) > 1 else None,
+        "std_population": statistics.pstdev(samples),
+        "min": min(samples),
+        "max": max(samples),
+        "total": sum(samples),
+        "mad": mad(samples),
+        "p10": quantile(samples, 0.1),
+        "p90": quantile(samples, 0.9),
+        "ci_low": low,
+        "ci_high": high,
+    }
+
+
+def peak_rss_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def page_faults():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_minflt + usage.ru_majflt
+
+
+def _field(path, key):
+    """The value of the first line "key : value" of a file of /proc."""
+    try:
+        with open(path, encoding="utf-8") as lines:
+            return next((line.split(":", 1)[1].strip() for line in lines if line.split(":")[0].strip() == key), None)
+    except OSError:
+        return None
+
+
+def machine():
+    """What is known of the machine, under the names that laptime uses."""
+    flags = set((_field("/proc/cpuinfo", "flags") or "").split())
+    memory = _field("/proc/meminfo", "MemTotal")
+
+    def number(key):
+        text = _field("/proc/cpuinfo", key)
+        return int(text) if text and text.isdigit() else None
+
+    return {
+        "cpu_model": _field("/proc/cpuinfo", "model name"),
+        "cpu_family": number("cpu family"),
+        "cpu_model_number": number("model"),
+        "cpu_stepping": number("stepping"),
+        "cores_online": os.cpu_count(),
+        "cores_allowed": len(os.sched_getaffinity(0)),
+        "isa_available": [name for name in _INSTRUCTION_SETS if name in flags],
+        "memory_total_bytes": int(memory.split()[0]) * 1024 if memory else None,
+        "kernel": platform.release(),
+        "load_average": list(os.getloadavg()),
+        "libraries": [f"python {platform.python_version()}"],
+        "preload": os.environ.get("LD_PRELOAD"),
+    }
+
+
+def fingerprint(found):
+    """The machine in one line, the same that laptime writes, so that records of one machine can be compared."""
+    memory = found["memory_total_bytes"]
+    cpu = " ".join(
+        f"{word} {'?' if found[key] is None else found[key]}"
+        for word, key in (("family", "cpu_family"), ("model", "cpu_model_number"), ("stepping", "cpu_stepping"))
+    )
+    size = "?" if memory is None else (memory + (1 << 29)) >> 30
+    isa = " ".join(found["isa_available"])
+    return f"{found['cpu_model'] or 'unknown CPU'} ({cpu}), {found['cores_online']} cores, {size} GiB, {isa}"
+
+
+def _point_name(config):
+    return (
+        f"{config['pass']}/model:{config['model']}/ctx:{config['context_length']}/dtype:{config['dtype']}"
+        f"/mode:{config['mode']}/system:{config['system']}/implementation:{config['implementation']}"
+    )
+
+
+def empty_record(config):
+    """Every key, nothing measured yet. `config` says what was asked for."""
+    found = machine()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": _point_name(config),
+        "label": None,
+        "status": "ok",
+        "reason": None,
+        "bytes_requested": None,
+        "bytes_available": None,
+        "op": None,
+        "scope": None,
+        "config": config,
+        "math_mode": None,
+        "time": {},
+        "phases": [],
+        "tokens_per_second": None,
+        "flops": dict.fromkeys(_FLOPS_KEYS),
+        "memory": {
+            "predicted_peak_bytes": None,
+            "peak_bytes": None,
+            "peak_rss_bytes": None,
+            "base_rss_bytes": None,
+            "parts": {},
+        },
+        "loss": {"values": []},
+        "setup": dict.fromkeys(("plan", "kernel_trial", "memory", "weights", "data", "total")),
+        "transient": {
+            "warmup": [],
+            "steps": None,
+            "excess": None,
+            "page_faults": None,
+            "packing": None,
+            "rest": None,
+        },
+        "stopping": {
+            "rule": "fixed",
+            "reason": "warm-up and steps were given",
+            "warmup": config["warmup"],
+            "steps": config["steps"],
+            "steps_per_sample": 1,
+        },
+        "verdict": {"rating": None, "reasons": []},
+        "kernels": [],
+        "machine": found,
+        "fingerprint": fingerprint(found),
+        "binary": {"version": None, "commit": None, "build_type": "release", "id": None},
+        "sweep": None,
+        "run": None,
+        "config_hash": None,
+        "created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def fill(record, samples, warmup_seconds, losses, math_mode, version):
+    """Puts what was measured into the record. `samples`: phase or pass -> seconds of every timed step."""
+    config = record["config"]
+    forward = model_config.forward_flops(config)
+    flops = {"inference": forward, "forward": forward, "backward": 2 * forward}.get(config["pass"], 3 * forward)
+    total = statistics.median(samples[config["pass"]])
+    record["time"] = {name: time_stats(values) for name, values in samples.items()}
+    record["phases"] = _phases(samples, config["pass"])
+    record["tokens_per_second"] = config["batch_size"] * config["context_length"] / total
+    record["flops"] |= {
+        "forward": forward,
+        "backward": 0 if config["pass"] in ("forward", "inference") else 2 * forward,
+        "model_flops_per_second": flops / total,
+    }
+    record["loss"]["values"] = losses
+    record["transient"]["warmup"] = warmup_seconds
+    record["math_mode"] = math_mode
+    record["binary"] |= {"version": version, "id": version}
+
+
+def _phases(samples, whole):
+    """Mean seconds of each phase of the pass and its share, and what is left as the residue."""
+    parts = [name for name in samples if name != whole]
+    if not parts or whole not in ("step", "forward_backward"):
+        return []
+    total = statistics.fmean(samples[whole])
+    means = {name: statistics.fmean(samples[name]) for name in parts}
+    means["residue"] = total - sum(means.values())
+    return [{"phase": name, "seconds": seconds, "share": seconds / total} for name, seconds in means.items()]
