@@ -65,6 +65,30 @@ inline const float* line(const TensorView& from, int64_t position, int64_t strid
   return buffer;
 }
 
+// The rows of tensors of shape [..., C] (C may differ between them), all leading axes as one; cut into blocks for threads.
+class Rows {
+ public:
+  explicit Rows(std::initializer_list<const TensorView*> tensors);
+
+  int64_t count() const { return count_; }
+  // Where a tensor's row begins, in elements from the start of its storage.
+  int64_t position(int tensor, int64_t row) const {
+    const auto k = static_cast<size_t>(tensor);
+    if (nest_.rank == 1) return nest_.offset[k] + row * nest_.stride[k][0];
+    return far_position(k, row);
+  }
+  // Rows that a thread takes at a time, when a row has `elements` elements.
+  static int64_t per_block(int64_t elements) {
+    return elements <= 0 || elements > kBlockSize ? 1 : kBlockSize / elements;
+  }
+
+ private:
+  int64_t far_position(size_t tensor, int64_t row) const;
+
+  cpu::LoopNest nest_;
+  int64_t count_ = 1;
+};
+
 // What a strip function sees: its outputs, then its inputs, each as `size` elements without gaps; tensors of bool as
 // bytes, all others as float32. An input may stand where an output does, element by element.
 struct Strip {

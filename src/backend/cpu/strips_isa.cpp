@@ -195,6 +195,30 @@ void store_line(const float* from, int64_t size, const TensorView& to, int64_t p
   store(from, to, {position, 1, 0, size, stride});
 }
 
+Rows::Rows(std::initializer_list<const TensorView*> tensors) {
+  std::array<Layout, cpu::kMaxOperands> leading;
+  std::array<const Layout*, cpu::kMaxOperands> layouts{};
+  size_t count = 0;
+  for (const TensorView* tensor : tensors) {
+    leading[count] = tensor->type.layout;
+    leading[count].shape.erase(leading[count].rank() - 1);
+    leading[count].strides.erase(leading[count].strides.rank() - 1);
+    layouts[count] = &leading[count];
+    ++count;
+  }
+  nest_ = cpu::row_major_nest(leading[0].shape, {layouts.data(), count});
+  count_ = leading[0].shape.product();
+}
+
+int64_t Rows::far_position(size_t tensor, int64_t row) const {
+  int64_t at = nest_.offset[tensor];
+  for (auto axis = static_cast<size_t>(nest_.rank); axis-- > 0;) {
+    at += row % nest_.size[axis] * nest_.stride[tensor][axis];
+    row /= nest_.size[axis];
+  }
+  return at;
+}
+
 void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
                 StripFunction function, const void* parameters) {
   std::array<const TensorView*, cpu::kMaxOperands> views{};

@@ -1,0 +1,42 @@
+// Sums and maxima of a line in a fixed number of lanes: one order of additions, whatever the vector length.
+#pragma once
+
+#include "backend/cpu/isa_namespace.h"
+
+namespace laptime::LAPTIME_ISA {
+
+constexpr int64_t kLanes = 64;
+
+// Sum of term(i) for i in [0, size): element i goes to lane i % kLanes; then halves of the lanes are added.
+template <class Term>
+[[gnu::always_inline]] inline float lane_sum(int64_t size, Term term) {
+  float lanes[kLanes] = {};
+  int64_t begin = 0;
+  for (; begin + kLanes <= size; begin += kLanes) {
+#pragma omp simd
+    for (int64_t i = 0; i < kLanes; ++i) lanes[i] += term(begin + i);
+  }
+  for (int64_t i = 0; i < size - begin; ++i) lanes[i] += term(begin + i);
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+// Largest of x; NaN does not count; -inf for none.
+inline float lane_max(const float* x, int64_t size) {
+  float lanes[kLanes];
+  for (float& lane : lanes) lane = -__builtin_inff();
+  int64_t begin = 0;
+  for (; begin + kLanes <= size; begin += kLanes) {
+#pragma omp simd
+    for (int64_t i = 0; i < kLanes; ++i) lanes[i] = x[begin + i] > lanes[i] ? x[begin + i] : lanes[i];
+  }
+  for (int64_t i = 0; i < size - begin; ++i) lanes[i] = x[begin + i] > lanes[i] ? x[begin + i] : lanes[i];
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
+  }
+  return lanes[0];
+}
+
+}  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,87 @@
+// Kernel of AdamW: w, m and v read and written in one pass.
+#include "ops/adamw/adamw.h"
+
+#include <cmath>
+
+#include "backend/cpu/strips.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+// One form for the three rules:
+//   w -= decay w (2026, torch); w -= size m / (sqrt(v) root_scale + eps); w -= decay w (2025)
+struct Step {
+  float beta1, new1, beta2, new2;  // new = 1 - beta
+  float size, root_scale, eps;
+  float decay;
+};
+
+Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
+  const auto t = static_cast<double>(count);
+  const double correction1 = 1 - std::pow(a.beta1, t);
+  const double correction2 = std::sqrt(1 - std::pow(a.beta2, t));
+  const bool torch = a.rule == AdamRule::kTorch;
+  const double size = torch ? lr / correction1 : lr * correction2 / correction1;
+  return {static_cast<float>(a.beta1),
+          static_cast<float>(1 - a.beta1),
+          static_cast<float>(a.beta2),
+          static_cast<float>(1 - a.beta2),
+          static_cast<float>(size),
+          torch ? static_cast<float>(1 / correction2) : 1.0F,
+          static_cast<float>(a.eps),
+          static_cast<float>(lr * a.weight_decay)};
+}
+
+template <bool decay_first>
+void strip(const Strip& strip) {
+  const Step s = *static_cast<const Step*>(strip.parameters);
+  float* new_w = strip.floats(0);
+  float* new_m = strip.floats(1);
+  float* new_v = strip.floats(2);
+  const float* w = strip.floats(3);
+  const float* grad = strip.floats(4);
+  const float* m = strip.floats(5);
+  const float* v = strip.floats(6);
+  constexpr int64_t kGroup = 64;
+  constexpr int64_t kAhead = 512;  // 2 KB: four streams are more than the hardware follows well
+  for (int64_t begin = 0; begin < strip.size; begin += kGroup) {
+    const int64_t end = strip.size - begin < kGroup ? strip.size : begin + kGroup;
+    for (int64_t i = begin + kAhead; i < begin + kAhead + kGroup; i += 16) {
+      __builtin_prefetch(w + i, 1);
+      __builtin_prefetch(grad + i);
+      __builtin_prefetch(m + i, 1);
+      __builtin_prefetch(v + i, 1);
+    }
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) {
+      const float next_m = s.beta1 * m[i] + s.new1 * grad[i];
+      const float next_v = s.beta2 * v[i] + s.new2 * grad[i] * grad[i];
+      const float before = decay_first ? w[i] - s.decay * w[i] : w[i];
+      const float after = before - s.size * next_m / (__builtin_sqrtf(next_v) * s.root_scale + s.eps);
+      new_w[i] = decay_first ? after : after - s.decay * after;
+      new_m[i] = next_m;
+      new_v[i] = next_v;
+    }
+  }
+}
+
+void launch(const KernelCall& call) {
+  const auto& attributes = call.attributes.as<AdamWAttributes>();
+  const Step step = step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
+  run_strips(cpu::team_of(call), call.out, call.in.first(4),
+             attributes.rule == AdamRule::k2025 ? strip<false> : strip<true>, &step);
+}
+
+std::string refusal(const Signature& signature) {
+  if (signature.in[4].dtype != DType::kInt64) return "step is not int64";
+  if (signature.in[5].dtype != DType::kFloat32) return "lr is not float32";
+  return strips_refusal(signature.out, {signature.in.data(), 4});
+}
+
+}  // namespace
+
+std::vector<Kernel> adamw_kernels() {
+  return {{.op = &kAdamW, .name = isa_name("one_pass"), .supports = refusal, .workspace = nullptr, .launch = launch}};
+}
+
+}  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,156 @@
+// Kernels of the ops that move bytes: copies of any layout (transposes by tiles), casts, fills, windows.
+#include "ops/copy/copy.h"
+
+#include "backend/cpu/moves.h"
+#include "backend/cpu/strips.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+using cpu::LoopNest;
+using cpu::Team;
+
+// ---- casts
+
+template <class Value>
+void load_wide(const TensorView& from, int64_t position, int64_t stride, int64_t size, double* to) {
+  const Value* data = reinterpret_cast<const Value*>(from.data) + position;
+  for (int64_t i = 0; i < size; ++i) to[i] = static_cast<double>(data[i * stride]);
+}
+
+template <class Value>
+void store_wide(const double* from, int64_t size, const TensorView& to, int64_t position, int64_t stride) {
+  Value* data = reinterpret_cast<Value*>(to.data) + position;
+  for (int64_t i = 0; i < size; ++i) data[i * stride] = static_cast<Value>(from[i]);
+}
+
+// By way of double, which holds every float and every whole number up to 2^53.
+void load_wide_line(const TensorView& from, int64_t position, int64_t stride, int64_t size, double* to) {
+  switch (from.type.dtype) {
+    case DType::kFloat64: return load_wide<double>(from, position, stride, size, to);
+    case DType::kInt64: return load_wide<int64_t>(from, position, stride, size, to);
+    case DType::kInt32: return load_wide<int32_t>(from, position, stride, size, to);
+    default: break;
+  }
+  std::array<float, kStripSize> narrow;
+  load_line(from, position, stride, size, narrow.data());
+  for (int64_t i = 0; i < size; ++i) to[i] = narrow[static_cast<size_t>(i)];
+}
+
+void store_wide_line(const double* from, int64_t size, const TensorView& to, int64_t position, int64_t stride) {
+  switch (to.type.dtype) {
+    case DType::kFloat64: return store_wide<double>(from, size, to, position, stride);
+    case DType::kInt64: return store_wide<int64_t>(from, size, to, position, stride);
+    case DType::kInt32: return store_wide<int32_t>(from, size, to, position, stride);
+    case DType::kBool: {
+      auto* data = reinterpret_cast<uint8_t*>(to.data) + position;
+      for (int64_t i = 0; i < size; ++i) data[i * stride] = from[i] != 0 ? 1 : 0;
+      return;
+    }
+    default: break;
+  }
+  std::array<float, kStripSize> narrow;
+  for (int64_t i = 0; i < size; ++i) narrow[static_cast<size_t>(i)] = static_cast<float>(from[i]);
+  store_line(narrow.data(), size, to, position, stride);
+}
+
+bool is_narrow(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
+}
+
+void convert_line(const TensorView& from, int64_t in, int64_t in_stride, int64_t size, const TensorView& to, int64_t out,
+                  int64_t out_stride) {
+  if (!is_narrow(to.type.dtype) || !(is_narrow(from.type.dtype) || from.type.dtype == DType::kBool)) {
+    std::array<double, kStripSize> wide;
+    load_wide_line(from, in, in_stride, size, wide.data());
+    store_wide_line(wide.data(), size, to, out, out_stride);
+  } else if (to.type.dtype == DType::kFloat32 && out_stride == 1) {
+    load_line(from, in, in_stride, size, reinterpret_cast<float*>(to.data) + out);
+  } else {
+    std::array<float, kStripSize> buffer;
+    store_line(line(from, in, in_stride, size, buffer.data()), size, to, out, out_stride);
+  }
+}
+
+void copy(Team& team, const TensorView& from, const TensorView& to) {
+  if (from.type.dtype == to.type.dtype) return move_elements(team, from, to);
+  const Layout* layouts[] = {&to.type.layout, &from.type.layout};
+  const LoopNest nest = cpu::memory_order_nest(to.shape(), layouts);
+  for_strips(team, nest, [&](const StripWalk& walk) {
+    for (int64_t row = 0; row < walk.rows(); ++row) {
+      convert_line(from, walk.position(1) + row * nest.row_stride(1), nest.column_stride(1), walk.columns(), to,
+                   walk.position(0) + row * nest.row_stride(0), nest.column_stride(0));
+    }
+  });
+}
+
+void launch_copy(const KernelCall& call) { copy(cpu::team_of(call), call.in[0], call.out[0]); }
+void launch_assign(const KernelCall& call) { copy(cpu::team_of(call), call.in[1], call.out[0]); }
+
+// ---- fills
+
+void launch_fill(const KernelCall& call) {
+  fill_elements(cpu::team_of(call), call.out[0], call.attributes.as<FillAttributes>().value);
+}
+
+// ---- the gradient of a slice
+
+// Every other element of the last axis, all of them: the window's strips and the zeros between in one pass.
+template <class Word>
+void comb(Team& team, const TensorView& grad, const TensorView& window, int64_t begin) {
+  const Layout* layouts[] = {&window.type.layout, &grad.type.layout};
+  const LoopNest nest = cpu::memory_order_nest(window.shape(), layouts);
+  for_strips(team, nest, [&](const StripWalk& walk) {
+    std::array<Word, kStripSize> buffer;
+    for (int64_t row = 0; row < walk.rows(); ++row) {
+      const Word* from = words(grad, walk.position(1) + row * nest.row_stride(1), nest.column_stride(1), walk.columns(),
+                               buffer.data());
+      Word* to = reinterpret_cast<Word*>(window.data) + walk.position(0) + row * nest.row_stride(0) - begin;
+      if (begin == 0) {
+#pragma omp simd
+        for (int64_t i = 0; i < walk.columns(); ++i) {
+          to[2 * i] = from[i];
+          to[2 * i + 1] = 0;
+        }
+      } else {
+#pragma omp simd
+        for (int64_t i = 0; i < walk.columns(); ++i) {
+          to[2 * i] = 0;
+          to[2 * i + 1] = from[i];
+        }
+      }
+    }
+  });
+}
+
+void launch_slice_backward(const KernelCall& call) {
+  const auto& at = call.attributes.as<SliceBackwardAttributes>();
+  Team& team = cpu::team_of(call);
+  const TensorView& grad = call.in[0];
+  const TensorView& out = call.out[0];
+  const int64_t size = grad.shape()[at.axis];
+  TensorView window = out;
+  window.type.layout = sliced(out.type.layout, at.axis, at.begin, size, at.step);
+  const bool every_other = at.axis == out.shape().rank() - 1 && at.step == 2 && size > 1 &&
+                           2 * size == out.shape().back();
+  if (every_other && size_of(grad.type.dtype) == 4) return comb<uint32_t>(team, grad, window, at.begin);
+  if (every_other && size_of(grad.type.dtype) == 2) return comb<uint16_t>(team, grad, window, at.begin);
+  fill_elements(team, out, 0);
+  move_elements(team, grad, window);
+}
+
+Kernel kernel(const OpCard& op, const char* name, void (*launch)(const KernelCall&)) {
+  return {.op = &op, .name = isa_name(name), .supports = nullptr, .workspace = nullptr, .launch = launch};
+}
+
+}  // namespace
+
+std::vector<Kernel> copy_kernels() {
+  return {
+      kernel(kContiguous, "move", launch_copy),  kernel(kCast, "convert", launch_copy),
+      kernel(kAssign, "move", launch_assign),    kernel(kFill, "fill", launch_fill),
+      kernel(kSliceBackward, "window", launch_slice_backward),
+  };
+}
+
+}  // namespace laptime::LAPTIME_ISA

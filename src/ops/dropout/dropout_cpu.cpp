@@ -1,0 +1,100 @@
+// Kernels of dropout: the mask is a function of the element's index, so any piece of it can be made anywhere.
+#include "ops/dropout/dropout.h"
+
+#include <cmath>
+
+#include "backend/cpu/strips.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+float kept_scale(double p) { return p >= 1 ? 0.0F : static_cast<float>(1 / (1 - p)); }
+
+// Kept where the top 24 bits of the generator are at least this: u 2^-24 >= p for a whole u.
+uint64_t least_kept(double p) { return static_cast<uint64_t>(std::ceil(p * 0x1p24)); }
+
+void mask_line(uint64_t key, int64_t first, int64_t size, uint64_t least, uint8_t* mask) {
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) {
+    mask[i] = static_cast<uint8_t>((splitmix64(key + static_cast<uint64_t>(first + i)) >> 40U) >= least ? 1 : 0);
+  }
+}
+
+struct Forward {
+  const TensorView& x;
+  const TensorView& y;
+  uint8_t* mask;  // null where nobody reads it
+  uint64_t key, least;
+  float scale;
+};
+
+// Elements [begin, begin + size) of a strip.
+void forward_strip(const Forward& f, int64_t begin, int64_t size) {
+  alignas(64) std::array<float, kStripSize> buffer;
+  alignas(64) std::array<float, kStripSize> result;
+  alignas(64) std::array<uint8_t, kStripSize> own_mask;
+  const float* from = line(f.x, f.x.type.layout.offset + begin, 1, size, buffer.data());
+  const bool direct = f.y.type.dtype == DType::kFloat32;
+  float* to = direct ? f.y.as<float>() + begin : result.data();
+  uint8_t* mask = f.mask == nullptr ? own_mask.data() : f.mask + begin;
+  mask_line(f.key, begin, size, f.least, mask);
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) to[i] = mask[i] != 0 ? from[i] * f.scale : 0.0F;
+  if (!direct) store_line(result.data(), size, f.y, f.y.type.layout.offset + begin, 1);
+}
+
+void launch_forward(const KernelCall& call) {
+  const auto& attributes = call.attributes.as<DropoutAttributes>();
+  uint8_t* mask = call.out[1].data == nullptr ? nullptr : call.out[1].as<uint8_t>();
+  const Forward forward{call.in[0],
+                        call.out[0],
+                        mask,
+                        dropout_key(attributes, *call.in[1].as<const int64_t>()),
+                        least_kept(attributes.p),
+                        kept_scale(attributes.p)};
+  cpu::team_of(call).parallel_blocks(call.in[0].numel(), kBlockSize, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += kStripSize) {
+      forward_strip(forward, at, end - at < kStripSize ? end - at : kStripSize);
+    }
+  });
+}
+
+std::string forward_refusal(const Signature& signature) {
+  if (!signature.in[0].layout.is_contiguous()) return "x is not contiguous: the mask follows the row-major index";
+  if (signature.in[1].dtype != DType::kInt64) return "step is not int64";
+  return strips_refusal({signature.out.data(), 1}, {signature.in.data(), 1});
+}
+
+void backward_strip(const Strip& strip) {
+  const float scale = *static_cast<const float*>(strip.parameters);
+  float* grad_x = strip.floats(0);
+  const float* grad = strip.floats(1);
+  const uint8_t* mask = strip.bytes(2);
+#pragma omp simd
+  for (int64_t i = 0; i < strip.size; ++i) grad_x[i] = mask[i] != 0 ? grad[i] * scale : 0.0F;
+}
+
+void launch_backward(const KernelCall& call) {
+  const float scale = kept_scale(call.attributes.as<DropoutAttributes>().p);
+  run_strips(cpu::team_of(call), call.out, call.in, backward_strip, &scale);
+}
+
+std::string backward_refusal(const Signature& signature) {
+  if (signature.in[1].dtype != DType::kBool) return "mask is not bool";
+  return pointwise_refusal(signature);
+}
+
+}  // namespace
+
+std::vector<Kernel> dropout_kernels() {
+  return {
+      {.op = &kDropout, .name = isa_name("counter"), .supports = forward_refusal, .workspace = nullptr, .launch = launch_forward},
+      {.op = &kDropoutBackward,
+       .name = isa_name("strips"),
+       .supports = backward_refusal,
+       .workspace = nullptr,
+       .launch = launch_backward},
+  };
+}
+
+}  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,14 @@
+// The kernels of the CPU backend: those of every family for one instruction set, then the references.
+#pragma once
+
+#include <vector>
+
+#include "backend/cpu/isa.h"
+#include "backend/kernel.h"
+
+namespace laptime {
+
+// In order of preference for each op. `isa` must be one that this machine runs (detect_isa() or below).
+std::vector<Kernel> cpu_kernels(cpu::Isa isa);
+
+}  // namespace laptime

@@ -1,0 +1,95 @@
+// Kernels of the negative log likelihood: one element of each row, added in parts.
+#include "ops/nll_loss/nll_loss.h"
+
+#include <cstring>
+
+#include "backend/cpu/strips.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+constexpr int64_t kRowsOfPart = 256;
+
+int64_t parts_of(int64_t rows) { return (rows + kRowsOfPart - 1) / kRowsOfPart; }
+
+void launch_forward(const KernelCall& call) {
+  const TensorView& log_p = call.in[0];
+  const auto* targets = call.in[1].as<const int64_t>();
+  const int64_t count = call.in[1].numel();
+  const int64_t stride = log_p.strides().back();
+  const Rows rows({&log_p});
+  auto* partial = reinterpret_cast<double*>(call.workspace);
+  cpu::team_of(call).parallel_blocks(count, kRowsOfPart, [&](int64_t begin, int64_t end) {
+    double sum = 0;
+    for (int64_t row = begin; row < end; ++row) {
+      float value = 0;
+      load_line(log_p, rows.position(0, row) + targets[row] * stride, 1, 1, &value);
+      sum -= static_cast<double>(value);
+    }
+    partial[begin / kRowsOfPart] = sum;
+  });
+  double total = 0;
+  for (int64_t part = 0; part < parts_of(count); ++part) total += partial[part];
+  const auto loss = static_cast<float>(total / static_cast<double>(count));
+  const auto weight = static_cast<float>(count);
+  store_line(&loss, 1, call.out[0], call.out[0].type.layout.offset, 1);
+  store_line(&weight, 1, call.out[1], call.out[1].type.layout.offset, 1);
+}
+
+int64_t forward_workspace(const Signature& signature) {
+  return parts_of(signature.in[1].numel()) * static_cast<int64_t>(sizeof(double));
+}
+
+void launch_backward(const KernelCall& call) {
+  const TensorView& out = call.out[0];
+  const auto* targets = call.in[2].as<const int64_t>();
+  const auto element = static_cast<size_t>(size_of(out.type.dtype));
+  const int64_t columns = out.shape().back();
+  float grad = 0;
+  float weight = 0;
+  load_line(call.in[0], call.in[0].type.layout.offset, 1, 1, &grad);
+  load_line(call.in[3], call.in[3].type.layout.offset, 1, 1, &weight);
+  const float slope = -grad / weight;
+  cpu::team_of(call).parallel_blocks(call.in[2].numel(), Rows::per_block(columns), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t to = out.type.layout.offset + row * columns;
+      std::memset(out.data + static_cast<size_t>(to) * element, 0, static_cast<size_t>(columns) * element);
+      store_line(&slope, 1, out, to + targets[row], 1);
+    }
+  });
+}
+
+std::string targets_refusal(const TensorType& targets) {
+  if (targets.dtype != DType::kInt64) return "targets are not int64";
+  return targets.layout.is_contiguous() ? "" : "targets are not contiguous";
+}
+
+std::string forward_refusal(const Signature& signature) {
+  if (std::string reason = targets_refusal(signature.in[1]); !reason.empty()) return reason;
+  return strips_refusal(signature.out, {signature.in.data(), 1});
+}
+
+std::string backward_refusal(const Signature& signature) {
+  if (std::string reason = targets_refusal(signature.in[2]); !reason.empty()) return reason;
+  if (std::string reason = strips_refusal({}, {&signature.in[3], 1}); !reason.empty()) return reason;
+  return strips_refusal(signature.out, {signature.in.data(), 1});
+}
+
+}  // namespace
+
+std::vector<Kernel> nll_loss_kernels() {
+  return {
+      {.op = &kNllLoss,
+       .name = isa_name("parts"),
+       .supports = forward_refusal,
+       .workspace = forward_workspace,
+       .launch = launch_forward},
+      {.op = &kNllLossBackward,
+       .name = isa_name("rows"),
+       .supports = backward_refusal,
+       .workspace = nullptr,
+       .launch = launch_backward},
+  };
+}
+
+}  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,136 @@
+// Pointwise kernels: one float32 loop per op; types, layouts and broadcasting are the strips' business.
+#include "ops/pointwise/pointwise.h"
+
+#include <cmath>
+
+#include "backend/cpu/strips.h"
+#include "backend/cpu/vector_math.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+using Unary = float (*)(float);
+using Binary = float (*)(float, float);
+
+template <Unary formula>
+void unary_strip(const Strip& strip) {
+  float* y = strip.floats(0);
+  const float* x = strip.floats(1);
+#pragma omp simd
+  for (int64_t i = 0; i < strip.size; ++i) y[i] = formula(x[i]);
+}
+
+template <Binary formula>
+void binary_strip(const Strip& strip) {
+  float* y = strip.floats(0);
+  const float* a = strip.floats(1);
+  const float* b = strip.floats(2);
+#pragma omp simd
+  for (int64_t i = 0; i < strip.size; ++i) y[i] = formula(a[i], b[i]);
+}
+
+template <Binary formula>
+void scalar_strip(const Strip& strip) {
+  const float value = *static_cast<const float*>(strip.parameters);
+  float* y = strip.floats(0);
+  const float* x = strip.floats(1);
+#pragma omp simd
+  for (int64_t i = 0; i < strip.size; ++i) y[i] = formula(x[i], value);
+}
+
+// x^n by squaring: the exponent is the same for all elements.
+void pow_strip(const Strip& strip) {
+  const auto exponent = static_cast<int>(*static_cast<const float*>(strip.parameters));
+  float* y = strip.floats(0);
+  const float* x = strip.floats(1);
+  constexpr int64_t kGroup = 64;
+  for (int64_t begin = 0; begin < strip.size; begin += kGroup) {
+    const int64_t size = strip.size - begin < kGroup ? strip.size - begin : kGroup;
+    float square[kGroup];
+    float result[kGroup];
+    for (int64_t i = 0; i < kGroup; ++i) {
+      square[i] = i < size ? x[begin + i] : 1.0F;
+      result[i] = 1.0F;
+    }
+    for (unsigned left = exponent < 0 ? 0U - static_cast<unsigned>(exponent) : static_cast<unsigned>(exponent); left != 0;
+         left >>= 1U) {
+      if ((left & 1U) != 0) {
+        for (int64_t i = 0; i < kGroup; ++i) result[i] *= square[i];
+      }
+      for (int64_t i = 0; i < kGroup; ++i) square[i] *= square[i];
+    }
+    for (int64_t i = 0; i < size; ++i) y[begin + i] = exponent < 0 ? 1.0F / result[i] : result[i];
+  }
+}
+
+void where_strip(const Strip& strip) {
+  const float otherwise = *static_cast<const float*>(strip.parameters);
+  float* y = strip.floats(0);
+  const uint8_t* mask = strip.bytes(1);
+  const float* x = strip.floats(2);
+#pragma omp simd
+  for (int64_t i = 0; i < strip.size; ++i) y[i] = mask[i] != 0 ? x[i] : otherwise;
+}
+
+template <StripFunction function>
+void launch(const KernelCall& call) {
+  run_strips(cpu::team_of(call), call.out, call.in, function, nullptr);
+}
+
+template <StripFunction function>
+void launch_with_value(const KernelCall& call) {
+  const auto value = static_cast<float>(call.attributes.as<ScalarAttributes>().value);
+  run_strips(cpu::team_of(call), call.out, call.in, function, &value);
+}
+
+std::string pow_refusal(const Signature& signature) {
+  const double exponent = signature.attributes.as<ScalarAttributes>().value;
+  if (exponent != std::trunc(exponent) || std::abs(exponent) > 64) return "exponent is not a whole number up to 64";
+  return pointwise_refusal(signature);
+}
+
+std::string where_refusal(const Signature& signature) {
+  if (signature.in[0].dtype != DType::kBool) return "mask is not bool";
+  return pointwise_refusal(signature);
+}
+
+float add(float a, float b) { return a + b; }
+float sub(float a, float b) { return a - b; }
+float mul(float a, float b) { return a * b; }
+float div(float a, float b) { return a / b; }
+float neg(float x) { return -x; }
+float square(float x) { return x * x; }
+float root(float x) { return __builtin_sqrtf(x); }
+float inverse_root(float x) { return 1.0F / __builtin_sqrtf(x); }
+float sigmoid_slope(float grad, float y) { return grad * y * (1.0F - y); }
+
+Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&),
+              std::string (*supports)(const Signature&) = pointwise_refusal) {
+  return {.op = &op, .name = isa_name("strips"), .supports = supports, .workspace = nullptr, .launch = launch};
+}
+
+}  // namespace
+
+std::vector<Kernel> pointwise_kernels() {
+  return {
+      kernel(kAdd, launch<binary_strip<add>>),
+      kernel(kSub, launch<binary_strip<sub>>),
+      kernel(kMul, launch<binary_strip<mul>>),
+      kernel(kDiv, launch<binary_strip<div>>),
+      kernel(kAddScalar, launch_with_value<scalar_strip<add>>),
+      kernel(kMulScalar, launch_with_value<scalar_strip<mul>>),
+      kernel(kDivScalar, launch_with_value<scalar_strip<div>>),
+      kernel(kPow, launch_with_value<pow_strip>, pow_refusal),
+      kernel(kNeg, launch<unary_strip<neg>>),
+      kernel(kExp, launch<unary_strip<exp_f32>>),
+      kernel(kLog, launch<unary_strip<log_f32>>),
+      kernel(kSqrt, launch<unary_strip<root>>),
+      kernel(kRsqrt, launch<unary_strip<inverse_root>>),
+      kernel(kSquare, launch<unary_strip<square>>),
+      kernel(kSigmoid, launch<unary_strip<sigmoid_f32>>),
+      kernel(kSigmoidBackward, launch<binary_strip<sigmoid_slope>>),
+      kernel(kWhere, launch_with_value<where_strip>, where_refusal),
+  };
+}
+
+}  // namespace laptime::LAPTIME_ISA

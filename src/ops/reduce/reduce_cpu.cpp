@@ -1,0 +1,277 @@
+// Kernels of sum, mean and max. Additions are grouped by the tensor's layout alone, so that any number of threads gives
+// the same bits: lines in lanes, lines and rows in parts, parts in their order.
+#include "ops/reduce/reduce.h"
+
+#include "backend/cpu/lanes.h"
+#include "backend/cpu/strips.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+using cpu::LoopNest;
+using cpu::Team;
+
+constexpr int64_t kPart = 32 * 1024;  // elements that one part adds up, where lines are reduced
+constexpr int64_t kRowsOfPart = 64;   // rows that one part adds up, where whole rows are added
+
+// The input's axes in the order they have in memory, each either kept (the output has a stride) or reduced.
+struct Reduction {
+  LoopNest nest;  // operand 0: input, 1: output
+  bool along_columns = false;  // the innermost axis is reduced
+  int64_t kept = 1;            // outputs; without the innermost axis where that is kept
+  int64_t reduced = 1;         // indices of the reduced axes, the innermost one apart
+  int64_t pieces = 1;          // of the innermost axis
+  int64_t units_of_part = 1;   // of reduced * pieces (along columns) or of `reduced`
+  int64_t parts = 1;           // partial sums of each output
+
+  bool is_reduced(size_t axis) const { return nest.stride[1][axis] == 0; }
+  int64_t piece_size() const { return (nest.columns() + pieces - 1) / pieces; }
+};
+
+Reduction plan(const TensorType& in, const TensorType& out) {
+  Reduction plan;
+  const Layout* layouts[] = {&in.layout, &out.layout};
+  plan.nest = cpu::memory_order_nest(in.shape(), layouts);
+  const auto inner = static_cast<size_t>(plan.nest.rank - 1);
+  plan.along_columns = plan.is_reduced(inner) && plan.nest.columns() > 1;
+  for (size_t axis = 0; axis < inner; ++axis) (plan.is_reduced(axis) ? plan.reduced : plan.kept) *= plan.nest.size[axis];
+  const int64_t columns = plan.nest.columns();
+  if (plan.along_columns) {
+    plan.pieces = columns <= kPart ? 1 : (columns + kPart - 1) / kPart;
+    const int64_t units = plan.reduced * plan.pieces;
+    const int64_t unit = columns < kPart ? columns : kPart;
+    plan.units_of_part = kPart / unit;
+    plan.parts = (units + plan.units_of_part - 1) / plan.units_of_part;
+  } else {
+    plan.pieces = (columns + kStripSize - 1) / kStripSize;
+    plan.units_of_part = kRowsOfPart;
+    plan.parts = (plan.reduced + kRowsOfPart - 1) / kRowsOfPart;
+  }
+  return plan;
+}
+
+// Offset of an operand at one index of the kept or of the reduced axes, the innermost axis apart.
+int64_t offset_of(const Reduction& plan, size_t operand, bool reduced, int64_t index) {
+  int64_t offset = 0;
+  for (auto axis = static_cast<size_t>(plan.nest.rank - 1); axis-- > 0;) {
+    if (plan.is_reduced(axis) != reduced) continue;
+    offset += index % plan.nest.size[axis] * plan.nest.stride[operand][axis];
+    index /= plan.nest.size[axis];
+  }
+  return offset;
+}
+
+double line_sum(const TensorView& x, int64_t position, int64_t stride, int64_t size) {
+  alignas(64) std::array<float, kStripSize> buffer;
+  double total = 0;
+  for (int64_t begin = 0; begin < size; begin += kStripSize) {
+    const int64_t length = size - begin < kStripSize ? size - begin : kStripSize;
+    const float* from = line(x, position + begin * stride, stride, length, buffer.data());
+    total += lane_sum(length, [=](int64_t i) { return from[i]; });
+  }
+  return total;
+}
+
+void store_number(double value, const TensorView& to, int64_t position) {
+  const auto rounded = static_cast<float>(value);
+  store_line(&rounded, 1, to, position, 1);
+}
+
+// One part of one output: some of the units (lines, or pieces of long lines) that are added into it.
+double part_sum(const Reduction& plan, const TensorView& in, int64_t start, int64_t part) {
+  const int64_t units = plan.reduced * plan.pieces;
+  const int64_t begin = part * plan.units_of_part;
+  const int64_t end = begin + plan.units_of_part < units ? begin + plan.units_of_part : units;
+  const int64_t columns = plan.nest.columns();
+  const int64_t stride = plan.nest.column_stride(0);
+  double total = 0;
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t from = unit % plan.pieces * plan.piece_size();
+    const int64_t left = columns - from;
+    const int64_t position = start + offset_of(plan, 0, true, unit / plan.pieces) + from * stride;
+    total += line_sum(in, position, stride, left < plan.piece_size() ? left : plan.piece_size());
+  }
+  return total;
+}
+
+void reduce_lines(Team& team, const Reduction& plan, const TensorView& in, const TensorView& out, double scale,
+                  double* partial) {
+  const auto start = [&](size_t operand, int64_t output) {
+    return plan.nest.offset[operand] + offset_of(plan, operand, false, output);
+  };
+  const int64_t part_elements = plan.nest.columns() * plan.reduced / plan.parts;
+  const int64_t grain = part_elements > 0 && part_elements < kBlockSize ? kBlockSize / part_elements : 1;
+  team.parallel_blocks(plan.kept * plan.parts, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t output = i / plan.parts;
+      const double sum = part_sum(plan, in, start(0, output), i % plan.parts);
+      if (plan.parts == 1) {
+        store_number(scale * sum, out, start(1, output));
+      } else {
+        partial[i] = sum;
+      }
+    }
+  });
+  if (plan.parts == 1) return;
+  team.parallel_blocks(plan.kept, Rows::per_block(plan.parts), [&](int64_t begin, int64_t end) {
+    for (int64_t output = begin; output < end; ++output) {
+      double sum = 0;
+      for (int64_t part = 0; part < plan.parts; ++part) sum += partial[output * plan.parts + part];
+      store_number(scale * sum, out, start(1, output));
+    }
+  });
+}
+
+// sums += the rows of one part, for the columns from `from` on.
+void add_rows(const Reduction& plan, const TensorView& in, int64_t start, int64_t part, int64_t size, float* sums) {
+  alignas(64) std::array<float, kStripSize> buffer;
+  const int64_t begin = part * plan.units_of_part;
+  const int64_t end = begin + plan.units_of_part < plan.reduced ? begin + plan.units_of_part : plan.reduced;
+  for (int64_t i = 0; i < size; ++i) sums[i] = 0;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t position = start + offset_of(plan, 0, true, row);
+    const float* from = line(in, position, plan.nest.column_stride(0), size, buffer.data());
+#pragma omp simd
+    for (int64_t i = 0; i < size; ++i) sums[i] += from[i];
+  }
+}
+
+void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const TensorView& out, double scale,
+                 float* partial) {
+  const int64_t columns = plan.nest.columns();
+  const int64_t out_stride = plan.nest.column_stride(1);
+  // Index = ((output row, part), piece of the columns).
+  team.parallel_for(plan.kept * plan.parts * plan.pieces, [&](int64_t index) {
+    const int64_t from = index % plan.pieces * plan.piece_size();
+    const int64_t size = columns - from < plan.piece_size() ? columns - from : plan.piece_size();
+    const int64_t row = index / plan.pieces;
+    const int64_t kept = row / plan.parts;
+    const int64_t start = plan.nest.offset[0] + offset_of(plan, 0, false, kept) + from * plan.nest.column_stride(0);
+    if (plan.parts > 1) return add_rows(plan, in, start, row % plan.parts, size, partial + row * columns + from);
+    alignas(64) std::array<float, kStripSize> sums;
+    add_rows(plan, in, start, 0, size, sums.data());
+    for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] *= static_cast<float>(scale);
+    store_line(sums.data(), size, out,
+               plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride, out_stride);
+  });
+  if (plan.parts == 1) return;
+  team.parallel_for(plan.kept * plan.pieces, [&](int64_t index) {
+    const int64_t from = index % plan.pieces * plan.piece_size();
+    const int64_t size = columns - from < plan.piece_size() ? columns - from : plan.piece_size();
+    const int64_t kept = index / plan.pieces;
+    alignas(64) std::array<double, kStripSize> sums;
+    for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] = 0;
+    for (int64_t part = 0; part < plan.parts; ++part) {
+      const float* add = partial + (kept * plan.parts + part) * columns + from;
+#pragma omp simd
+      for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] += static_cast<double>(add[i]);
+    }
+    alignas(64) std::array<float, kStripSize> rounded;
+    for (int64_t i = 0; i < size; ++i) {
+      rounded[static_cast<size_t>(i)] = static_cast<float>(sums[static_cast<size_t>(i)] * scale);
+    }
+    store_line(rounded.data(), size, out,
+               plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride, out_stride);
+  });
+}
+
+int64_t workspace(const Signature& signature) {
+  const Reduction reduction = plan(signature.in[0], signature.out[0]);
+  if (reduction.parts == 1) return 0;
+  const Size partials = Size(reduction.kept) * reduction.parts;
+  return (reduction.along_columns ? partials * sizeof(double)
+                                  : partials * reduction.nest.columns() * static_cast<int64_t>(sizeof(float)))
+      .value();
+}
+
+void reduce(const KernelCall& call, double scale) {
+  const Reduction reduction = plan(call.in[0].type, call.out[0].type);
+  Team& team = cpu::team_of(call);
+  if (reduction.along_columns) {
+    reduce_lines(team, reduction, call.in[0], call.out[0], scale, reinterpret_cast<double*>(call.workspace));
+  } else {
+    reduce_rows(team, reduction, call.in[0], call.out[0], scale, reinterpret_cast<float*>(call.workspace));
+  }
+}
+
+void launch_sum(const KernelCall& call) { reduce(call, 1); }
+void launch_mean(const KernelCall& call) {
+  reduce(call, static_cast<double>(call.out[0].numel()) / static_cast<double>(call.in[0].numel()));
+}
+
+// ---- max
+
+struct Largest {
+  float value = -__builtin_inff();
+  int64_t index = -1;  // the first place of the value
+};
+
+// Whether any of the elements equals `value`, or is NaN.
+bool contains_or_nan(const float* x, int64_t size, float value) {
+  int found = 0;
+#pragma omp simd reduction(| : found)
+  for (int64_t i = 0; i < size; ++i) found |= static_cast<int>(x[i] == value) | static_cast<int>(x[i] != x[i]);
+  return found != 0;
+}
+
+// The first element that equals `value` or is NaN; there is one.
+int64_t first_of(const float* x, int64_t size, float value) {
+  int64_t begin = 0;
+  while (begin + kLanes <= size && !contains_or_nan(x + begin, kLanes, value)) begin += kLanes;
+  while (x[begin] != value && x[begin] == x[begin]) ++begin;
+  return begin;
+}
+
+bool contains_nan(const float* x, int64_t size) {
+  int found = 0;
+#pragma omp simd reduction(| : found)
+  for (int64_t i = 0; i < size; ++i) found |= static_cast<int>(x[i] != x[i]);
+  return found != 0;
+}
+
+Largest largest_of(const TensorView& x, int64_t position, int64_t stride, int64_t columns) {
+  alignas(64) std::array<float, kStripSize> buffer;
+  Largest best;
+  for (int64_t begin = 0; begin < columns; begin += kStripSize) {
+    const int64_t size = columns - begin < kStripSize ? columns - begin : kStripSize;
+    const float* from = line(x, position + begin * stride, stride, size, buffer.data());
+    const bool nan = contains_nan(from, size);
+    const float value = nan ? __builtin_nanf("") : lane_max(from, size);
+    if (!nan && best.index >= 0 && !(value > best.value)) continue;
+    const int64_t at = first_of(from, size, value);
+    best = {from[at], begin + at};
+    if (nan) break;
+  }
+  return best;
+}
+
+void launch_max(const KernelCall& call) {
+  const TensorView& x = call.in[0];
+  const bool indices = call.out.size() > 1 && call.out[1].data != nullptr;
+  const int64_t columns = x.shape().back();
+  const int64_t stride = x.strides().back();
+  const Rows rows({&x, &call.out[0], &call.out[1]});
+  cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const Largest largest = largest_of(x, rows.position(0, row), stride, columns);
+      store_line(&largest.value, 1, call.out[0], rows.position(1, row), 1);
+      if (indices) reinterpret_cast<int64_t*>(call.out[1].data)[rows.position(2, row)] = largest.index;
+    }
+  });
+}
+
+std::string refusal(const Signature& signature) {
+  return strips_refusal({&signature.out[0], 1}, signature.in);
+}
+
+}  // namespace
+
+std::vector<Kernel> reduce_kernels() {
+  return {
+      {.op = &kSum, .name = isa_name("parts"), .supports = refusal, .workspace = workspace, .launch = launch_sum},
+      {.op = &kMean, .name = isa_name("parts"), .supports = refusal, .workspace = workspace, .launch = launch_mean},
+      {.op = &kMax, .name = isa_name("rows"), .supports = refusal, .workspace = nullptr, .launch = launch_max},
+  };
+}
+
+}  // namespace laptime::LAPTIME_ISA

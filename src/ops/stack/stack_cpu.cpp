@@ -1,0 +1,58 @@
+// Kernel of stack: two strided copies, or one pass that interleaves where the new axis is the last one.
+#include "ops/stack/stack.h"
+
+#include "backend/cpu/moves.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+// One of the two inputs as it stands in the result.
+TensorView part_of(const TensorView& out, int axis, int64_t which) {
+  TensorView part = out;
+  part.type.layout = sliced(out.type.layout, axis, which, 1, 1);
+  part.type.layout.shape.erase(axis);
+  part.type.layout.strides.erase(axis);
+  return part;
+}
+
+// to[2 i] = a[i], to[2 i + 1] = b[i]
+template <class Word>
+void interleave(cpu::Team& team, const TensorView& a, const TensorView& b, const TensorView& first) {
+  const Layout* layouts[] = {&first.type.layout, &a.type.layout, &b.type.layout};
+  const cpu::LoopNest nest = cpu::memory_order_nest(a.shape(), layouts);
+  for_strips(team, nest, [&](const StripWalk& walk) {
+    std::array<Word, kStripSize> buffer_a;
+    std::array<Word, kStripSize> buffer_b;
+    for (int64_t row = 0; row < walk.rows(); ++row) {
+      const Word* from_a = words(a, walk.position(1) + row * nest.row_stride(1), nest.column_stride(1), walk.columns(),
+                                 buffer_a.data());
+      const Word* from_b = words(b, walk.position(2) + row * nest.row_stride(2), nest.column_stride(2), walk.columns(),
+                                 buffer_b.data());
+      Word* to = reinterpret_cast<Word*>(first.data) + walk.position(0) + row * nest.row_stride(0);
+#pragma omp simd
+      for (int64_t i = 0; i < walk.columns(); ++i) {
+        to[2 * i] = from_a[i];
+        to[2 * i + 1] = from_b[i];
+      }
+    }
+  });
+}
+
+void launch(const KernelCall& call) {
+  const int axis = call.attributes.as<StackAttributes>().axis;
+  cpu::Team& team = cpu::team_of(call);
+  const TensorView first = part_of(call.out[0], axis, 0);
+  const bool last = axis == call.out[0].shape().rank() - 1 && call.in[0].shape().rank() > 0 && call.in[0].shape().back() > 1;
+  if (last && size_of(first.type.dtype) == 4) return interleave<uint32_t>(team, call.in[0], call.in[1], first);
+  if (last && size_of(first.type.dtype) == 2) return interleave<uint16_t>(team, call.in[0], call.in[1], first);
+  move_elements(team, call.in[0], first);
+  move_elements(team, call.in[1], part_of(call.out[0], axis, 1));
+}
+
+}  // namespace
+
+std::vector<Kernel> stack_kernels() {
+  return {{.op = &kStack, .name = isa_name("interleave"), .supports = nullptr, .workspace = nullptr, .launch = launch}};
+}
+
+}  // namespace laptime::LAPTIME_ISA
