@@ -10,6 +10,7 @@ namespace laptime {
 namespace {
 
 constexpr std::string_view kMixed = "mixed";
+constexpr size_t kLongest = 256;
 
 std::string value_of(std::string_view word, const RunConfig& config, std::string_view where) {
   if (word == kMixed) return is_mixed(config.dtype) ? "true" : "false";
@@ -38,6 +39,8 @@ std::string make_label(std::string_view pattern, const RunConfig& config, std::s
     label += value_of(pattern.substr(brace + 1, end - brace - 1), config, where);
     pattern.remove_prefix(end + 1);
   }
+  if (label.size() > kLongest)
+    throw Error::format("{}: a label of more than {} bytes; use fewer words", where, kLongest);
   return label;
 }
 

@@ -61,10 +61,12 @@ struct ModelConfig {
                  .help = "width of the residual stream", .otherwise = "of the named model",
                  .min = 1, .max = kMaxWidth}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
-                 .help = "width of the feed-forward", .otherwise = "of the named model; 4 x d-model where that is given",
-                 .min = 1, .max = kMaxWidth}, self.d_ff);
+                 .help = "width of the feed-forward",
+                 .otherwise = "of the named model; 4 x d-model where that is given", .min = 1,
+                 .max = kMaxWidth}, self.d_ff);
     visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
-                 .help = "transformer blocks", .otherwise = "of the named model", .min = 1, .max = 4096}, self.num_layers);
+                 .help = "transformer blocks", .otherwise = "of the named model", .min = 1, .max = 4096},
+          self.num_layers);
     visit(Option{.flag = "num-heads", .key = "num_heads", .tag = "heads", .group = kGroup,
                  .help = "attention heads; must divide d-model", .otherwise = "of the named model",
                  .min = 1, .max = kMaxWidth}, self.num_heads);
@@ -72,7 +74,7 @@ struct ModelConfig {
                  .help = "size of the vocabulary", .otherwise = "10000; gpt2: 50257; 8B: 151936",
                  .min = 1, .max = kMaxId}, self.vocab_size);
     visit(Option{.flag = "context", .key = "context_length", .tag = "ctx", .group = kGroup, .unit = "tokens",
-                 .help = "context length", .otherwise = "2025: 256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
+                 .help = "context length", .otherwise = "256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
                  .min = 1, .max = kMaxId, .in_name = InName::kAlways}, self.context_length);
     visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
                  .help = "sequences per step", .otherwise = "4; 2024: 16", .min = 1, .max = kMaxId}, self.batch_size);

@@ -30,7 +30,7 @@ struct OutputConfig {
   OutputFormat output = OutputFormat::kTable;
   std::string output_file;          // empty: standard output
   std::string sort;                 // "column[:desc]"; empty: the order of the sweep
-  std::string columns = "default";  // which table: "default", or that of a source document
+  std::string columns = "default";  // names of tables and columns, joined by commas
   std::string store;                // path, "none", or empty: the user's data directory
   bool resume = false;              // leave out points that the store has
   std::string label;                // pattern of the rows' labels; empty: no labels
@@ -49,9 +49,10 @@ struct OutputConfig {
                  .otherwise = "the order of the sweep", .axis = false, .changes_result = false,
                  .value = "COLUMN[:desc]"}, self.sort);
     visit(Option{.flag = "columns", .key = "columns", .group = kOutput,
-                 .help = "which table: default, or that of a source document (2024, 2025a, ...)", .axis = false,
-                 .changes_result = false, .value = "NAME"}, self.columns);
-    visit(Option{.flag = "store", .key = "store", .group = kOutput, .help = "SQLite file that keeps the records, or none",
+                 .help = "tables of source documents (2024, 2025a ... 2025d), speedup, or names of columns",
+                 .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
+    visit(Option{.flag = "store", .key = "store", .group = kOutput,
+                 .help = "SQLite file that keeps the records, or none",
                  .otherwise = "in the user's data directory", .axis = false, .changes_result = false,
                  .value = "FILE|none"}, self.store);
     visit(Option{.flag = "resume", .key = "resume", .group = kSweep, .help = "leave out points that the store has",

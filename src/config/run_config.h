@@ -128,7 +128,8 @@ struct RunConfig {
     constexpr double kMaxRate = 1e6;
     constexpr double kBelowOne = 0.999999999;
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
-                 .help = "arithmetic; mixed: bfloat16 where the device has it, else float16", .in_name = InName::kAlways}, self.dtype);
+                 .help = "arithmetic; mixed: bfloat16 where the device has it, else float16",
+                 .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kRun,
                  .help = "eager: one primitive at a time, as a framework does", .in_name = InName::kAlways}, self.mode);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,

@@ -77,6 +77,74 @@ std::vector<std::string> texts_of(const toml::node& node, const OptionRow& row, 
   return texts;
 }
 
+constexpr std::string_view kBareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+// Whether a line begins "key =".
+bool starts_with_key(std::string_view line) {
+  const size_t key_end = std::min(line.find_first_not_of(kBareKey), line.size());
+  const std::string_view rest = line.substr(key_end);
+  const size_t sign = rest.find_first_not_of(" \t");
+  return key_end > 0 && sign != std::string_view::npos && rest[sign] == '=';
+}
+
+// The part of TOML that a sweep uses: `key = value` lines and arrays, which may go over several lines. Sections, braces
+// and multi-line strings are refused before the parser sees them: toml++ 3.3 has undefined behaviour on some of them
+// ("[$]", "a = [}").
+class FormCheck {
+ public:
+  explicit FormCheck(std::string_view name) : name_(name) {}
+
+  void line(std::string_view text) {
+    ++number_;
+    const size_t start = text.find_first_not_of(" \t\r");
+    if (start == std::string_view::npos) return;
+    text.remove_prefix(start);
+    if (depth_ == 0 && text[0] != '#' && !starts_with_key(text)) refuse("this is not 'key = value'");
+    char quote = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (quote != 0) {
+        if (c == '\\' && quote == '"') ++i;
+        if (c == quote) quote = 0;
+      } else if (c == '#') {
+        return;
+      } else if (c == '"' || c == '\'') {
+        if (text.substr(i, 3) == std::string(3, c)) refuse("a string over several lines");
+        quote = c;
+      } else {
+        bracket(c);
+      }
+    }
+  }
+
+ private:
+  void bracket(char c) {
+    if (c == '{' || c == '}') refuse("a brace outside a string");
+    if (c == '[') ++depth_;
+    if (c == ']' && depth_ > 0) --depth_;
+  }
+
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw Error::format("{}:{}: {}; give each key a line of its own: key = value, or key = [value, value]", name_,
+                        number_, what);
+  }
+
+  std::string_view name_;
+  size_t number_ = 0;
+  size_t depth_ = 0;  // of arrays that are open
+};
+
+void check_form(std::string_view text, std::string_view name) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
+  FormCheck check(name);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    check.line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 toml::table parse_toml(std::string_view text, std::string_view name) {
   try {
     return toml::parse(text, name);
@@ -91,6 +159,7 @@ Sweep parse_sweep(std::string_view text, std::string_view name) {
   if (text.size() > kMaxSweepFile) {
     throw Error::format("{}: more than {} bytes; a sweep file lists options and their values", name, kMaxSweepFile);
   }
+  check_form(text, name);
   const toml::table table = parse_toml(text, name);
   Sweep sweep;
   for (const Entry& entry : in_file_order(table)) {

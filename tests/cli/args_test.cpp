@@ -1,0 +1,186 @@
+// The command line: what each command takes, and what it says about words it does not.
+#include "cli/args.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "base/error.h"
+#include "cli/help.h"
+#include "config/option_table.h"
+
+namespace laptime {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+template <class T>
+T parse(const std::string& line) {
+  return std::get<T>(parse_arguments(words_of(line)));
+}
+
+std::string refusal_of(const std::vector<std::string>& words) {
+  try {
+    parse_arguments(words);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string refusal(const std::string& line) { return refusal_of(words_of(line)); }
+
+TEST(Args, BenchTakesListsInTheOrderGiven) {
+  const Sweep sweep = parse<BenchCommand>("bench --context 128,256 --model=small,2p7 --warmup 5 --resume").sweep;
+  ASSERT_EQ(sweep.axes.size(), 3U);
+  EXPECT_EQ(sweep.axes[0].flag, "context");
+  EXPECT_EQ(sweep.axes[1].flag, "model");
+  EXPECT_THAT(sweep.axes[1].values, ElementsAre("small", "2.7B"));
+  EXPECT_TRUE(sweep.output.resume);
+  EXPECT_EQ(expand(sweep).size(), 4U);
+}
+
+TEST(Args, SwitchesStandAloneOrWithValues) {
+  EXPECT_THAT(parse<BenchCommand>("bench --accumulate --lr 1").sweep.axes[0].values, ElementsAre("true"));
+  EXPECT_THAT(parse<BenchCommand>("bench --bias true,false").sweep.axes[0].values, ElementsAre("true", "false"));
+  EXPECT_FALSE(parse<BenchCommand>("bench --resume=false").sweep.output.resume);
+  EXPECT_THAT(refusal("bench --bias maybe"), HasSubstr("true or false"));
+}
+
+TEST(Args, PathsAreNotLists) {
+  const Sweep sweep = parse<BenchCommand>("bench --data a,b.txt --store [x,y] --output-file out,1.csv").sweep;
+  EXPECT_THAT(sweep.axes[0].values, ElementsAre("a,b.txt"));
+  EXPECT_EQ(sweep.output.store, "[x,y]");
+  EXPECT_EQ(sweep.output.output_file, "out,1.csv");
+}
+
+TEST(Args, CommandLineOverridesTheFile) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "sweep.toml";
+  std::ofstream(path) << "columns = \"2025a\"\nmodel = [\"small\", \"medium\"]\nsteps = 10\n";
+  const Sweep sweep =
+      parse<BenchCommand>("bench --steps 3 --model large --context 128 --columns default --config " + path.string())
+          .sweep;
+  ASSERT_EQ(sweep.axes.size(), 3U);
+  EXPECT_EQ(sweep.axes[0].flag, "model");
+  EXPECT_THAT(sweep.axes[0].values, ElementsAre("large"));
+  EXPECT_THAT(sweep.axes[1].values, ElementsAre("3"));
+  EXPECT_EQ(sweep.axes[2].flag, "context");
+  EXPECT_EQ(sweep.output.columns, "default");
+  EXPECT_THAT(refusal("bench --config /does/not/exist.toml"), HasSubstr("does not exist"));
+  std::filesystem::remove(path);
+}
+
+TEST(Args, ExplainTakesTheOptionsOfBench) {
+  const ExplainCommand explain = parse<ExplainCommand>("explain --model medium --dump plan");
+  EXPECT_EQ(explain.dump, Dump::kPlan);
+  EXPECT_THAT(explain.sweep.axes[0].values, ElementsAre("medium"));
+  EXPECT_EQ(parse<ExplainCommand>("explain").dump, Dump::kNone);
+  EXPECT_THAT(refusal("explain --dump grpah"), HasSubstr("did you mean 'graph'?"));
+  EXPECT_THAT(refusal("bench --dump graph"), HasSubstr("unknown option '--dump'"));
+}
+
+TEST(Args, VerifyTakesFilesAndTheMachine) {
+  const VerifyCommand verify = parse<VerifyCommand>("verify a.safetensors --threads 2 b.safetensors");
+  EXPECT_THAT(verify.files, ElementsAre("a.safetensors", "b.safetensors"));
+  EXPECT_EQ(verify.machine.threads, 2);
+  EXPECT_THAT(refusal("verify"), HasSubstr("no file"));
+  EXPECT_THAT(refusal("verify a --model small"), HasSubstr("unknown option '--model'"));
+  EXPECT_THAT(refusal("verify a --threads 1,2"), HasSubstr("whole number"));
+}
+
+TEST(Args, ShowTakesAFilter) {
+  const ShowCommand show = parse<ShowCommand>("show model = small and loss > -1 --sort step:desc --output csv");
+  EXPECT_EQ(show.filter, "model = small and loss > -1");
+  EXPECT_EQ(show.output.sort, "step:desc");
+  EXPECT_EQ(show.output.output, OutputFormat::kCsv);
+  EXPECT_EQ(parse<ShowCommand>("show").filter, "");
+  EXPECT_EQ(parse<ShowCommand>("show -- --x").filter, "--x");
+  EXPECT_THAT(refusal("show --resume"), HasSubstr("unknown option '--resume'"));
+}
+
+TEST(Args, ListTakesOneTopic) {
+  EXPECT_EQ(parse<ListCommand>("list kernels").topic, ListTopic::kKernels);
+  EXPECT_THAT(refusal("list"), HasSubstr("models, devices, kernels, metrics, options"));
+  EXPECT_THAT(refusal("list optoins"), HasSubstr("did you mean 'options'?"));
+  EXPECT_THAT(refusal("list models devices"), HasSubstr("unexpected 'devices'"));
+}
+
+TEST(Args, HelpAndVersion) {
+  EXPECT_EQ(parse<HelpCommand>("").text, program_help());
+  EXPECT_EQ(parse<HelpCommand>("--help").text, program_help());
+  EXPECT_EQ(parse<HelpCommand>("help").text, program_help());
+  for (const CommandText& command : command_texts()) {
+    const std::string name(command.name);
+    EXPECT_EQ(parse<HelpCommand>(name + " --help").text, command_help(command));
+    EXPECT_EQ(parse<HelpCommand>(name + " -h").text, command_help(command));
+    EXPECT_EQ(parse<HelpCommand>("help " + name).text, command_help(command));
+    EXPECT_THAT(program_help(), HasSubstr(name));
+  }
+  parse<VersionCommand>("--version");
+}
+
+TEST(Args, HelpNamesEveryOptionAndFitsATerminal) {
+  const std::string help = parse<HelpCommand>("bench --help").text;
+  for (const std::string_view flag : sweep_flags()) EXPECT_THAT(help, HasSubstr("--" + std::string(flag) + " "));
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
+  for (const OptionRow& row : option_rows<RunConfig>()) {
+    EXPECT_THAT(options_listing(), HasSubstr(std::string(row.option.key)));
+  }
+}
+
+TEST(Args, SaysWhatIsWrong) {
+  EXPECT_THAT(refusal("benhc"), AllOf(HasSubstr("unknown command 'benhc'"), HasSubstr("did you mean 'bench'?")));
+  EXPECT_THAT(refusal("help me"), HasSubstr("unknown command 'me'"));
+  EXPECT_THAT(refusal("bench --contxt 3"), HasSubstr("unknown option '--contxt'; did you mean '--context'?"));
+  EXPECT_THAT(refusal("bench --contxt=3"), HasSubstr("unknown option '--contxt'; did you mean '--context'?"));
+  EXPECT_THAT(refusal("bench -c 3"), HasSubstr("unknown option '-c'"));
+  EXPECT_THAT(refusal("bench --context"), HasSubstr("--context has no value"));
+  EXPECT_THAT(refusal("bench --context= --batch 3"), HasSubstr("'--context=' has no value"));
+  EXPECT_THAT(refusal("bench --context 128 256"), HasSubstr("unexpected '256'"));
+  EXPECT_THAT(refusal("bench --context 128,"), StartsWith("--context: '' is not a whole number"));
+  EXPECT_THAT(refusal("bench --context 1 --context 2"), HasSubstr("--context is given 2 times"));
+  EXPECT_THAT(refusal("bench --context -1"), StartsWith("--context: '-1' is out of range"));
+  EXPECT_THAT(refusal("bench --model huge"), StartsWith("--model: unknown model 'huge'"));
+  EXPECT_THAT(refusal_of({"bench", ""}), HasSubstr("unexpected ''"));
+  EXPECT_THAT(refusal_of({"bench", "--model", ""}), StartsWith("--model: "));
+  EXPECT_THAT(refusal_of({"\x1b[2J"}), HasSubstr("\\x1b"));
+}
+
+// Any words give a command or an Error.
+TEST(Args, SurvivesAnyWords) {
+  std::vector<std::string> pool{"bench",  "explain", "verify",  "show",  "list",     "help", "--",   "-",    "--help",
+                                "-h",     "=",       "--=",     "--x=y", "-1",       "1,2",  ",",    "auto", "none",
+                                "true",   "small",   "{model}", "[",     "[a,b]",    "\"",   "'",    "\n",   "",
+                                "@file",  "%%",      "--no-x",  "/x",    "small,xl", "1e99", "2024", "nan",  "\xff",
+                                "models", "++",      "-hh",     "---x",  "--model=", "0",    "a=b",  "--h",  "-abc"};
+  for (const std::string_view flag : sweep_flags()) pool.push_back("--" + std::string(flag));
+  std::mt19937 random(2);
+  for (int round = 0; round < 2'000; ++round) {
+    std::vector<std::string> words{pool[random() % 6]};
+    for (auto count = random() % 8; count > 0; --count) words.push_back(pool[random() % pool.size()]);
+    try {
+      const Command command = parse_arguments(words);
+      if (const auto* bench = std::get_if<BenchCommand>(&command)) expand(bench->sweep);
+    } catch (const Error& error) {
+      EXPECT_STRNE(error.what(), "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,129 @@
+// Reading option values from text, and the promises of the option table.
+#include "config/option.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "config/option_table.h"
+#include "config/output_config.h"
+#include "config/run_config.h"
+
+namespace laptime {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string refusal(std::string_view flag, std::string_view text) {
+  RunConfig config;
+  try {
+    EXPECT_TRUE(assign(config, flag, "here", text)) << flag;
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Option, ReadsWholeNumbersExactly) {
+  for (const char* text : {"", " 1", "1 ", "+1", "1.0", "1e3", "0x10", "one", "1_000", "-", "--1", "1;", "\x01"}) {
+    EXPECT_THAT(refusal("context", text), AllOf(StartsWith("here: "), HasSubstr("whole number"))) << text;
+  }
+  for (const char* text : {"0", "-1", "2147483648", "9223372036854775807", "99999999999999999999999"}) {
+    EXPECT_THAT(refusal("context", text), HasSubstr("out of range")) << text;
+  }
+  EXPECT_EQ(refusal("seed", "9223372036854775807"), "");
+  EXPECT_THAT(refusal("seed", "9223372036854775808"), HasSubstr("out of range"));
+}
+
+TEST(Option, ReadsNumbersThatAreFinite) {
+  for (const char* text : {"nan", "inf", "-inf", "1e999", "-1", "1e-999"}) {
+    EXPECT_THAT(refusal("lr", text), HasSubstr("out of range")) << text;
+  }
+  for (const char* text : {"", "x", "1,5", "0x1p3", "1e", "1.0f"}) {
+    EXPECT_THAT(refusal("lr", text), HasSubstr("not a number")) << text;
+  }
+  EXPECT_EQ(refusal("lr", "3e-4"), "");
+  EXPECT_THAT(refusal("beta1", "1"), HasSubstr("out of range"));
+  EXPECT_THAT(refusal("timeout", "0"), HasSubstr("out of range"));
+}
+
+TEST(Option, ReadsWords) {
+  EXPECT_THAT(refusal("dtype", "bfloat"), AllOf(HasSubstr("did you mean 'bfloat16'?"), HasSubstr("float32, tf32")));
+  EXPECT_THAT(refusal("mode", "compile"), HasSubstr("unknown mode 'compile' (one of: eager)"));
+  EXPECT_THAT(refusal("model", "smal"), HasSubstr("did you mean 'small'?"));
+  EXPECT_THAT(refusal("model", "gpt2-125M"), HasSubstr("did you mean 'gpt2-124M'?"));
+  EXPECT_THAT(refusal("data", ""), HasSubstr("empty"));
+  EXPECT_THAT(refusal("data", std::string_view("a\0b", 3)), HasSubstr("control character"));
+  EXPECT_THAT(refusal("data", std::string(5000, 'a')), HasSubstr("5000 bytes long"));
+  EXPECT_THAT(refusal("weight-tie", "yes"), HasSubstr("true or false"));
+  for (const char* device : {"auto", "cpu", "cuda", "roofline:h200", "roofline:A100-80GB"}) {
+    EXPECT_EQ(refusal("device", device), "") << device;
+  }
+  for (const char* device : {"gpu", "roofline", "roofline:", "roofline:a/b", "cpu "}) {
+    EXPECT_THAT(refusal("device", device), HasSubstr("unknown device")) << device;
+  }
+}
+
+TEST(Option, EmptyWordOfOptionalValues) {
+  RunConfig config;
+  ASSERT_TRUE(assign(config, "clip-norm", "here", "0.5"));
+  EXPECT_EQ(config.clip_norm, 0.5);
+  ASSERT_TRUE(assign(config, "clip_norm", "here", "none"));
+  EXPECT_FALSE(config.clip_norm.has_value());
+  EXPECT_THAT(refusal("clip-norm", "auto"), HasSubstr("not a number"));
+}
+
+// Every value that a configuration can hold is read back from its text.
+TEST(OptionTable, TextsReadBack) {
+  RunConfig config;
+  config.model.edition = Edition::kGpt2;
+  config.lr = 0.1 + 0.2;
+  config.clip_norm = 1.0 / 3;
+  config.steps = 3;
+  config.data = "a b,c.txt";
+  config.weights = "w";
+  config.seed = INT64_MAX;
+  RunConfig copy;
+  for (const OptionRow& row : option_rows<RunConfig>()) {
+    const std::optional<std::string> text = option_text(config, row.option.flag);
+    ASSERT_TRUE(text.has_value());
+    EXPECT_TRUE(assign(copy, row.option.key, "here", *text)) << row.option.key;
+  }
+  EXPECT_EQ(copy, config);
+}
+
+TEST(OptionTable, WordsAreUniqueAndHelpIsThere) {
+  std::set<std::string_view> flags;
+  std::set<std::string_view> keys;
+  std::set<std::string_view> tags;
+  const auto check = [&](const OptionRow& row) {
+    EXPECT_TRUE(flags.insert(row.option.flag).second) << row.option.flag;
+    EXPECT_TRUE(keys.insert(row.option.key).second) << row.option.key;
+    if (row.option.axis) {
+      EXPECT_TRUE(tags.insert(row.option.tag).second) << row.option.tag;
+      EXPECT_FALSE(row.option.tag.empty()) << row.option.flag;
+    }
+    EXPECT_FALSE(row.option.group.empty()) << row.option.flag;
+    EXPECT_FALSE(row.option.help.empty()) << row.option.flag;
+    EXPECT_FALSE(row.fallback.empty()) << row.option.flag;
+  };
+  for (const OptionRow& row : option_rows<RunConfig>()) check(row);
+  for (const OptionRow& row : option_rows<OutputConfig>()) check(row);
+}
+
+TEST(OptionTable, HasTheKeysOfARecord) {
+  const RunConfig config;
+  for (const char* key :
+       {"model", "edition", "d_model", "d_ff", "num_layers", "num_heads", "vocab_size", "context_length", "batch_size",
+        "dtype", "mode", "pass", "device", "threads", "warmup", "steps", "seed", "optimizer"}) {
+    EXPECT_TRUE(option_text(config, key).has_value()) << key;
+  }
+  EXPECT_FALSE(option_text(config, "nothing").has_value());
+}
+
+}  // namespace
+}  // namespace laptime

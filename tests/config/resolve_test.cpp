@@ -1,0 +1,170 @@
+// What follows from edition, model and data where an option is not given.
+#include "config/resolve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "config/model_presets.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+RunConfig config_of(const std::vector<GivenOption>& given) {
+  const ResolvedConfig resolved = resolve(given);
+  EXPECT_EQ(resolved.invalid, "");
+  return resolved.config;
+}
+
+std::string reason(const std::vector<GivenOption>& given) { return resolve(given).invalid; }
+
+TEST(Resolve, NothingGivenIsTheSmallModelOf2025) {
+  const RunConfig config = config_of({});
+  EXPECT_EQ(config, RunConfig{});
+  EXPECT_EQ(config.model.context_length, 256);
+  EXPECT_EQ(config.model.batch_size, 4);
+  EXPECT_EQ(config.optimizer, Optimizer::k2025);
+  EXPECT_FALSE(config.warmup.has_value());
+  EXPECT_FALSE(config.steps.has_value());
+}
+
+TEST(Resolve, DefaultsOfThe2024Edition) {
+  const RunConfig config = config_of({{"edition", "2024"}});
+  EXPECT_EQ(config.model.context_length, 128);
+  EXPECT_EQ(config.model.batch_size, 16);
+  EXPECT_EQ(config.model.vocab_size, 10'000);
+  EXPECT_EQ(config.seed, 20'230'310);
+  EXPECT_EQ(config.optimizer, Optimizer::kTorch);
+  EXPECT_FALSE(config.model.weight_tie);
+  EXPECT_FALSE(config.model.bias);
+}
+
+TEST(Resolve, DefaultsOfThe2026AndGpt2Editions) {
+  const RunConfig later = config_of({{"edition", "2026"}});
+  EXPECT_EQ(later.model.context_length, 512);
+  EXPECT_EQ(later.model.batch_size, 4);
+  EXPECT_EQ(later.optimizer, Optimizer::k2026);
+  const RunConfig gpt2 = config_of({{"edition", "gpt2"}});
+  EXPECT_EQ(gpt2.model.vocab_size, 50'257);
+  EXPECT_EQ(gpt2.model.context_length, 1024);
+  EXPECT_TRUE(gpt2.model.weight_tie);
+  EXPECT_TRUE(gpt2.model.bias);
+  EXPECT_EQ(gpt2.optimizer, Optimizer::kTorch);
+}
+
+TEST(Resolve, WhatIsGivenWinsOverTheEdition) {
+  const RunConfig config = config_of(
+      {{"edition", "2024"}, {"batch", "3"}, {"context", "7"}, {"vocab", "11"}, {"seed", "5"}, {"optimizer", "2025"}});
+  EXPECT_EQ(config.model.batch_size, 3);
+  EXPECT_EQ(config.model.context_length, 7);
+  EXPECT_EQ(config.model.vocab_size, 11);
+  EXPECT_EQ(config.seed, 5);
+  EXPECT_EQ(config.optimizer, Optimizer::k2025);
+}
+
+TEST(Resolve, TheOtherOfWarmupAndStepsIsTheEditions) {
+  EXPECT_EQ(config_of({{"steps", "3"}}).warmup, 5);
+  EXPECT_EQ(config_of({{"warmup", "0"}}).steps, 10);
+  EXPECT_EQ(config_of({{"edition", "2024"}, {"steps", "3"}}).warmup, 1);
+  EXPECT_EQ(config_of({{"edition", "2024"}, {"warmup", "0"}}).steps, 5);
+  const RunConfig both = config_of({{"warmup", "2"}, {"steps", "7"}});
+  EXPECT_EQ(both.warmup, 2);
+  EXPECT_EQ(both.steps, 7);
+  EXPECT_THAT(reason({{"warmup", "auto"}, {"steps", "7"}}), HasSubstr("together"));
+}
+
+TEST(Resolve, ModelsThatChooseTheirEdition) {
+  const RunConfig gpt2 = config_of({{"model", "gpt2-355M"}});
+  EXPECT_EQ(gpt2.model.edition, Edition::kGpt2);
+  EXPECT_EQ(gpt2.model.d_model, 1024);
+  EXPECT_EQ(gpt2.model.d_ff, 4096);
+  EXPECT_EQ(gpt2.model.vocab_size, 50'257);
+  const RunConfig large = config_of({{"model", "8B"}});
+  EXPECT_EQ(large.model.edition, Edition::k2026);
+  EXPECT_EQ(large.model.d_ff, 11'008);
+  EXPECT_EQ(large.model.vocab_size, 151'936);
+  EXPECT_EQ(large.model.context_length, 32'768);
+  EXPECT_EQ(config_of({{"model", "8B"}, {"context", "512"}}).model.context_length, 512);
+  EXPECT_THAT(reason({{"model", "8B"}, {"edition", "2024"}}), HasSubstr("model 8B is of edition 2026, not 2024"));
+}
+
+TEST(Resolve, XlIsAnotherModelIn2026) {
+  const ModelConfig older = config_of({{"model", "xl"}}).model;
+  EXPECT_EQ(older.d_model, 1600);
+  EXPECT_EQ(older.num_layers, 48);
+  EXPECT_EQ(older.num_heads, 25);
+  const ModelConfig later = config_of({{"model", "XL"}, {"edition", "2026"}}).model;
+  EXPECT_EQ(later.name, "xl");
+  EXPECT_EQ(later.d_model, 2560);
+  EXPECT_EQ(later.d_ff, 10'240);
+  EXPECT_EQ(later.num_layers, 32);
+  EXPECT_EQ(later.num_heads, 32);
+}
+
+TEST(Resolve, AliasesNameTheSameModels) {
+  const std::vector<std::pair<std::string_view, std::string_view>> aliases{
+      {"S", "small"}, {"M", "medium"}, {"L", "large"}, {"XL", "xl"}, {"2p7", "2.7B"}};
+  for (const auto& [alias, name] : aliases) {
+    EXPECT_EQ(config_of({{"model", alias}}), config_of({{"model", name}}));
+    EXPECT_EQ(config_of({{"model", alias}}).model.name, name);
+  }
+}
+
+TEST(Resolve, DimensionsMakeACustomModel) {
+  const ModelConfig wider = config_of({{"d-model", "96"}}).model;
+  EXPECT_EQ(wider.name, "custom");
+  EXPECT_EQ(wider.d_ff, 384);
+  EXPECT_EQ(wider.num_layers, 12);
+  EXPECT_EQ(config_of({{"d-model", "768"}, {"num-layers", "12"}}).model.name, "small");
+  const ModelConfig shallow = config_of({{"model", "medium"}, {"num-layers", "2"}}).model;
+  EXPECT_EQ(shallow.name, "custom");
+  EXPECT_EQ(shallow.d_ff, 4096);
+  EXPECT_THAT(reason({{"model", "custom"}, {"d-model", "64"}}), HasSubstr("custom needs --d-model"));
+  EXPECT_EQ(config_of({{"model", "custom"}, {"d-model", "64"}, {"num-layers", "2"}, {"num-heads", "4"}}).model.d_ff,
+            256);
+}
+
+TEST(Resolve, BatchesFollowTheData) {
+  EXPECT_EQ(config_of({}).batches, Batches::kFixed);
+  EXPECT_EQ(config_of({{"data", "tokens.bin"}}).batches, Batches::kFresh);
+  EXPECT_EQ(config_of({{"data", "tokens.bin"}, {"batches", "fixed"}}).batches, Batches::kFixed);
+  EXPECT_THAT(reason({{"data-format", "bytes"}}), HasSubstr("--data-format needs --data"));
+}
+
+TEST(Resolve, CroppingNeedsAPositionTable) {
+  const RunConfig cropped = config_of({{"edition", "2024"}, {"crop-context", "64"}});
+  EXPECT_EQ(cropped.step_context(), 64);
+  EXPECT_EQ(cropped.step_model().context_length, 64);
+  EXPECT_EQ(cropped.model.context_length, 128);
+  EXPECT_THAT(reason({{"crop-context", "64"}}), HasSubstr("position table"));
+  EXPECT_THAT(reason({{"edition", "2024"}, {"crop-context", "129"}}), HasSubstr("more than"));
+}
+
+TEST(Resolve, RefusesBadOptions) {
+  EXPECT_THROW(resolve({{"contxt", "1"}}), Error);
+  EXPECT_THROW(resolve({{"context", "x"}}), Error);
+}
+
+TEST(Precision, MixedIsBfloat16WhereTheDeviceHasIt) {
+  EXPECT_EQ(autocast_dtype(Precision::kMixed, true), DType::kBFloat16);
+  EXPECT_EQ(autocast_dtype(Precision::kMixed, false), DType::kFloat16);
+  EXPECT_EQ(autocast_dtype(Precision::kBFloat16, false), DType::kBFloat16);
+  EXPECT_EQ(autocast_dtype(Precision::kFloat32), std::nullopt);
+  EXPECT_FALSE(is_mixed(Precision::kTf32));
+}
+
+TEST(CanonicalText, NamesEveryOptionThatChangesTheResult) {
+  RunConfig config;
+  const std::string text = canonical_text(config);
+  EXPECT_THAT(text, HasSubstr("model=small edition=2025 d_model=768"));
+  EXPECT_THAT(text, HasSubstr("clip_norm=none"));
+  config.timeout = 7;
+  EXPECT_EQ(canonical_text(config), text);
+  config.eps = 1e-9;
+  EXPECT_NE(canonical_text(config), text);
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,172 @@
+// Sweep files: order, types, errors with their line, hostile input, and the files that we ship.
+#include "config/sweep_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_sweep(text, "a.toml");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SweepFile, KeepsTheOrderOfTheFile) {
+  const Sweep sweep = parse_sweep("warmup = [0, 1]\nmodel = \"small\"\ncontext = [128, 256]\n", "a.toml");
+  ASSERT_EQ(sweep.axes.size(), 3U);
+  EXPECT_EQ(sweep.axes[0].flag, "warmup");
+  EXPECT_EQ(sweep.axes[1].flag, "model");
+  EXPECT_EQ(sweep.axes[2].flag, "context");
+  EXPECT_THAT(sweep.axes[2].values, ElementsAre("128", "256"));
+}
+
+TEST(SweepFile, ReadsEveryType) {
+  const Sweep sweep = parse_sweep(R"(
+edition = 2024
+optimizer = ["2025", "torch"]
+lr = [1e-3, 1]
+clip-norm = [0.5, "none"]
+steps = 5
+accumulate = true
+timeout = 60
+columns = 2024
+label = "{model}"
+resume = false
+output = "csv"
+)",
+                                  "a.toml");
+  EXPECT_EQ(sweep.output.columns, "2024");
+  EXPECT_EQ(sweep.output.output, OutputFormat::kCsv);
+  const std::vector<SweepPoint> points = expand(sweep);
+  ASSERT_EQ(points.size(), 8U);
+  EXPECT_EQ(points[0].label, "small");
+  EXPECT_TRUE(points[0].config.accumulate);
+  EXPECT_EQ(points[0].config.model.edition, Edition::k2024);
+  EXPECT_EQ(points[0].config.clip_norm, 0.5);
+  EXPECT_FALSE(points[1].config.clip_norm.has_value());
+  EXPECT_EQ(points[2].config.lr, 1.0);
+}
+
+TEST(SweepFile, NamesTheLineOfAnError) {
+  EXPECT_THAT(refusal("model = \"small\"\ncontxt = 3\n"),
+              AllOf(StartsWith("a.toml:2: unknown key 'contxt'"), HasSubstr("did you mean 'context'?")));
+  EXPECT_THAT(refusal("\n\ncontext = \"128\"\n"),
+              AllOf(StartsWith("a.toml:3: context: wrong type string"), HasSubstr("a whole number")));
+  EXPECT_THAT(refusal("context = [128, 2.5]"), StartsWith("a.toml:1: context: wrong type floating-point"));
+  EXPECT_THAT(refusal("context = [[128]]"), StartsWith("a.toml:1: context: wrong type array"));
+  EXPECT_THAT(refusal("context = {a = 1}"), StartsWith("a.toml:1: a brace outside a string"));
+  EXPECT_THAT(refusal("[bench]\ncontext = 1"), StartsWith("a.toml:1: this is not 'key = value'"));
+  EXPECT_THAT(refusal("context = [\n 1,\n]\nmodel"), StartsWith("a.toml:4: this is not 'key = value'"));
+  EXPECT_THAT(refusal("accumulate = 1"), HasSubstr("wrong type integer; give true or false"));
+  EXPECT_THAT(refusal("seed = 1979-05-27"), HasSubstr("wrong type date"));
+  EXPECT_THAT(refusal("context = []"), HasSubstr("empty"));
+  EXPECT_THAT(refusal("context = 0"), AllOf(StartsWith("a.toml:1: context: '0' is out of range")));
+  EXPECT_THAT(refusal("lr = nan"), HasSubstr("out of range"));
+  EXPECT_THAT(refusal("timeout = [1, 2]"), HasSubstr("takes one value"));
+  EXPECT_THAT(refusal("model = \"a\\u0000b\""), HasSubstr("control character"));
+  EXPECT_THAT(refusal("config = \"other.toml\""), HasSubstr("unknown key 'config'"));
+}
+
+TEST(SweepFile, RefusesWhatIsNotToml) {
+  EXPECT_THAT(refusal("model = \n"), StartsWith("a.toml:1: "));
+  EXPECT_THAT(refusal("a = 1\na = 2"), StartsWith("a.toml:2: "));
+  EXPECT_THAT(refusal("\xff\xfe"), StartsWith("a.toml:1: "));
+  EXPECT_THAT(refusal("seed = 99999999999999999999"), StartsWith("a.toml:1: "));
+  EXPECT_EQ(refusal(""), "");
+  EXPECT_EQ(refusal("\xef\xbb\xbfsteps = 3\r\n"), "");
+}
+
+TEST(SweepFile, RefusesOtherFormsOfToml) {
+  for (const char* text :
+       {"[$]", "[[a]]", "a.b = 1", "'a' = 1", "$", " = 1", "context", "x = [1]\n]", "\xef\xbb\xbf[$]"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("this is not 'key = value'")) << text;
+  }
+  for (const char* text : {"context = [}", "context = [1, }", "x = \"a\\\"\" }", "x = '\\' {"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("a brace outside a string")) << text;
+  }
+  EXPECT_THAT(refusal("model = \"\"\"small\"\"\""), StartsWith("a.toml:1: a string over several lines"));
+  EXPECT_THAT(refusal("model = \"small\"\ndata = \'\'\'x\'\'\'"), StartsWith("a.toml:2: a string over several lines"));
+  EXPECT_EQ(refusal("# {}\nlabel = '{model}' # '}\nsort = \"}\\\"}\" "), "");
+}
+
+TEST(SweepFile, RefusesDepthAndSize) {
+  EXPECT_THAT(refusal("context = " + std::string(8000, '[')), StartsWith("a.toml:1: "));
+  std::string dotted = "a";
+  while (dotted.size() + 6 < kMaxSweepFile) dotted += ".a";
+  EXPECT_THAT(refusal(dotted + " = 1"), HasSubstr("this is not"));
+  EXPECT_THAT(refusal("[" + dotted + "]"), HasSubstr("this is not"));
+  EXPECT_THAT(refusal(std::string(kMaxSweepFile + 1, '#')), HasSubstr("more than 16384 bytes"));
+}
+
+TEST(SweepFile, RefusesFilesThatCannotBeRead) {
+  EXPECT_THROW(read_sweep_file("/does/not/exist.toml"), Error);
+  EXPECT_THROW(read_sweep_file("/"), Error);
+  const auto path = std::filesystem::path(testing::TempDir()) / "large.toml";
+  std::ofstream(path) << std::string(kMaxSweepFile + 1, '#');
+  EXPECT_THROW(read_sweep_file(path), Error);
+  std::filesystem::remove(path);
+}
+
+// Bytes changed, dropped or doubled anywhere in a file give a sweep or an Error, nothing else.
+TEST(SweepFile, SurvivesDamagedFiles) {
+  const std::string whole =
+      "columns = \"2024\"\nlabel = \"{model}_{mixed}\"\nedition = 2024\nmodel = [\"small\", \"medium\"]\n"
+      "warmup = [0, 1]\nlr = [1e-3, 2.5]\ndtype = ['float32', \"mixed\"]\naccumulate = true\nclip-norm = \"none\"\n";
+  std::mt19937 random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = whole;
+    for (int edits = 1 + static_cast<int>(random() % 4); edits > 0; --edits) {
+      const size_t at = random() % text.size();
+      switch (random() % 4) {
+        case 0: text[at] = static_cast<char>(random()); break;
+        case 1: text.erase(at, 1 + random() % 8); break;
+        case 2: text.insert(at, text.substr(random() % text.size(), random() % 16)); break;
+        default: text[at] = "[]{}\"'=.,#\n\\-0"[random() % 14]; break;
+      }
+      if (text.empty()) break;
+    }
+    try {
+      expand(parse_sweep(text, "a.toml"), 1000);
+    } catch (const Error& error) {
+      EXPECT_STRNE(error.what(), "");
+    }
+  }
+}
+
+TEST(SweepFile, ShippedSweepsExpand) {
+  const std::filesystem::path folder = std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps";
+  const std::vector<std::pair<std::string, size_t>> sizes{{"end_to_end", 10}, {"warmup", 40},
+                                                          {"contexts", 20},   {"mixed_precision", 30},
+                                                          {"optimizer", 10},  {"timeit_2024", 24}};
+  for (const auto& [name, size] : sizes) {
+    const std::vector<SweepPoint> points = expand(read_sweep_file(folder / (name + ".toml")));
+    EXPECT_EQ(points.size(), size) << name;
+    for (const SweepPoint& point : points) {
+      EXPECT_EQ(point.invalid, "") << point.name;
+      EXPECT_TRUE(point.config.steps.has_value()) << point.name;
+    }
+  }
+  const SweepPoint last = expand(read_sweep_file(folder / "timeit_2024.toml")).back();
+  EXPECT_EQ(last.label, "medium_forward_backward_warmup_1_mixed_true");
+  EXPECT_EQ(last.config.model.batch_size, 16);
+  EXPECT_TRUE(last.config.accumulate);
+}
+
+}  // namespace
+}  // namespace laptime
