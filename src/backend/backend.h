@@ -46,6 +46,8 @@ class Backend {
   virtual std::span<const Kernel> kernels(const OpCard& op) const = 0;
   // Aligned to 64 bytes at least and touched, so that no page fault is left for the step. Throws Error when refused.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
+  // The most bytes of such memory that were held at once.
+  virtual int64_t peak_held_bytes() const = 0;
   virtual void launch(const Launch& launch) = 0;
   // Waits for everything launched.
   virtual void synchronize() = 0;

@@ -14,6 +14,9 @@ OutOfMemory::OutOfMemory(int64_t bytes_requested, int64_t bytes_available)
       bytes_requested_(bytes_requested),
       bytes_available_(bytes_available) {}
 
+OutOfMemory::OutOfMemory(int64_t bytes_requested, int64_t bytes_available, const std::string& message)
+    : Error(message), bytes_requested_(bytes_requested), bytes_available_(bytes_available) {}
+
 void abort_with(const char* file, int line, const char* condition, const std::string& values) {
   fmt::print(stderr, "laptime: internal check failed at {}:{}: {} ({})\nThis is a defect of laptime, not of your input: please report it.\n", file,
              line, condition, values);

@@ -28,6 +28,7 @@ class Error : public std::runtime_error {
 class OutOfMemory : public Error {
  public:
   OutOfMemory(int64_t bytes_requested, int64_t bytes_available);
+  OutOfMemory(int64_t bytes_requested, int64_t bytes_available, const std::string& message);
 
   int64_t bytes_requested() const { return bytes_requested_; }
   int64_t bytes_available() const { return bytes_available_; }

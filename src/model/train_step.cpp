@@ -59,22 +59,23 @@ void update(Builder& build, const RunConfig& config, const std::vector<Parameter
 }  // namespace
 
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType real) {
+  const ModelConfig model = config.step_model();
   Builder build;
   std::vector<Parameter> parameters;
   GptInputs inputs;
-  for (const ParameterSpec& spec : parameter_list(config.model)) {
+  for (const ParameterSpec& spec : parameter_list(model)) {
     const ValueId value = build.source(spec.name, contiguous_type(real, Shape(std::span(spec.shape))), Role::kParameter);
     parameters.push_back({spec.name, value});
     inputs.parameters[spec.name] = value;
   }
-  const TensorType ids = contiguous_type(DType::kInt64, {config.model.batch_size, config.step_context()});
+  const TensorType ids = contiguous_type(DType::kInt64, {model.batch_size, model.context_length});
   inputs.tokens = build.source(source::kTokens, ids, Role::kInput);
   inputs.step = build.source(source::kStep, contiguous_type(DType::kInt64, {}), Role::kInput);
   inputs.seed = static_cast<uint64_t>(config.seed);
   const ValueId targets = build.source(source::kTargets, ids, Role::kInput);
 
-  const ValueId logits = build_gpt(build, config.model, inputs);
-  const ValueId loss = build_loss(build, config.model, logits, targets);
+  const ValueId logits = build_gpt(build, model, inputs);
+  const ValueId loss = build_loss(build, model, logits, targets);
   build.output(output::kLoss, loss);
   if (keep.logits) build.output(output::kLogits, logits);
   if (config.pass == Pass::kInference) return build.finish();

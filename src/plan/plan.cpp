@@ -230,6 +230,13 @@ const char* name_of(Lifetime lifetime) {
   return "?";
 }
 
+Signature PlanStep::signature() const {
+  Signature signature{kernel->op, attributes, {}, {}};
+  for (const Operand& operand : in) signature.in.push_back(operand.type);
+  for (const Operand& operand : out) signature.out.push_back(operand.type);
+  return signature;
+}
+
 int Plan::find_source(const std::string& name) const {
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].name == name && buffers[i].op.empty() && buffers[i].lifetime != Lifetime::kStep) return static_cast<int>(i);

@@ -40,6 +40,8 @@ struct PlanStep {
   double flops = 0;      // model FLOPs
   int64_t bytes = 0;     // that must move
   bool recomputed = false;
+
+  Signature signature() const;
 };
 
 // What happens, in order; the index is of a step or of a buffer.

@@ -29,7 +29,7 @@ class CpuBackend : public Backend {
   Team& team() { return team_; }
   // Bytes mapped by allocate and not yet released, whole pages counted; and the most they ever were.
   int64_t held_bytes() const { return held_->now.load(std::memory_order_relaxed); }
-  int64_t peak_held_bytes() const { return held_->peak.load(std::memory_order_relaxed); }
+  int64_t peak_held_bytes() const override { return held_->peak.load(std::memory_order_relaxed); }
 
  private:
   struct Held {  // shared with the memory, which may outlive the backend

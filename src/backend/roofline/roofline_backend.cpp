@@ -4,21 +4,21 @@
 #include <algorithm>
 
 namespace laptime::roofline {
-namespace {
 
 // Bytes that exist in the books only.
-class PaperMemory : public DeviceMemory {
+class RooflineBackend::Paper : public DeviceMemory {
  public:
-  PaperMemory(int64_t bytes, int64_t& held) : bytes_(bytes), held_(held) { held_ += bytes_; }
-  ~PaperMemory() override { held_ -= bytes_; }
+  Paper(int64_t bytes, Books& books) : bytes_(bytes), books_(books) {
+    books_.held += bytes_;
+    books_.peak = std::max(books_.peak, books_.held);
+  }
+  ~Paper() override { books_.held -= bytes_; }
   std::byte* data() override { return nullptr; }
 
  private:
   int64_t bytes_;
-  int64_t& held_;
+  Books& books_;
 };
-
-}  // namespace
 
 RooflineBackend::RooflineBackend(const Device& device, std::span<const OpCard* const> ops, bool tf32) : device_(device), tf32_(tf32) {
   for (const OpCard* op : ops) kernels_[op] = {.op = op, .name = "roofline"};
@@ -32,8 +32,8 @@ std::span<const Kernel> RooflineBackend::kernels(const OpCard& op) const {
 }
 
 std::unique_ptr<DeviceMemory> RooflineBackend::allocate(int64_t bytes) {
-  if (bytes > device_.memory - held_) throw OutOfMemory(bytes, device_.memory - held_);
-  return std::make_unique<PaperMemory>(bytes, held_);
+  if (bytes > device_.memory - books_.held) throw OutOfMemory(bytes, device_.memory - books_.held);
+  return std::make_unique<Paper>(bytes, books_);
 }
 
 void RooflineBackend::launch(const Launch& launch) {

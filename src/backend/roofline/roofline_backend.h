@@ -19,21 +19,27 @@ class RooflineBackend : public Backend {
   bool computes() const override { return false; }
   std::span<const Kernel> kernels(const OpCard& op) const override;
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override;  // Error beyond the machine's memory
+  int64_t peak_held_bytes() const override { return books_.peak; }
   void launch(const Launch& launch) override;
   void synchronize() override {}
   Seconds now() override { return clock_; }
   void write(std::byte*, const std::byte*, int64_t) override {}
   void read(std::byte*, const std::byte*, int64_t) override {}
 
-  int64_t held_bytes() const { return held_; }
   const Device& device() const { return device_; }
 
  private:
+  struct Books {
+    int64_t held = 0;
+    int64_t peak = 0;
+  };
+  class Paper;
+
   const Device& device_;
   bool tf32_;
   std::map<const OpCard*, Kernel> kernels_;
   Seconds clock_{};
-  int64_t held_ = 0;
+  Books books_;
 };
 
 }  // namespace laptime::roofline

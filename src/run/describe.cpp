@@ -1,0 +1,55 @@
+// Identity of point, machine and program.
+#include "run/describe.h"
+
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "backend/cpu/clock.h"
+#include "base/build_id.h"
+#include "base/random.h"
+#include "run/config_json.h"
+#include "run/run_one.h"
+
+namespace laptime {
+
+std::string machine_fingerprint() {
+  static const std::string kFingerprint = fingerprint(describe_machine());  // the same for the whole run
+  return kFingerprint;
+}
+
+Binary this_binary() {
+  static const std::string kId = [] {
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    return fmt::format("{:016x}", fnv1a64(bytes.str()));
+  }();
+  return {std::string(version()), std::string(git_commit()) + (git_dirty() ? "+dirty" : ""), std::string(build_type()), kId};
+}
+
+Record describe_point(const SweepPoint& point) {
+  Record record;
+  record.name = point.name;
+  record.label = point.label;
+  record.config = config_json(point.config);
+  record.config_hash = config_hash(canonical_text(point.config));
+  record.fingerprint = machine_fingerprint();
+  record.binary = this_binary();
+  record.created = format_utc(static_cast<int64_t>(std::time(nullptr)));
+  return record;
+}
+
+void describe_device(const Device& device, Record& record) {
+  Machine machine = describe_machine(cpu::now);
+  if (!device.isa.empty()) machine.isa_used = device.isa;
+  record.machine = to_json_object(machine);
+  record.math_mode = device.math_mode;
+  Json config = record.config.json();
+  config["device"] = device.name;
+  if (device.threads > 0) config["threads"] = device.threads;
+  record.config = config;
+}
+
+}  // namespace laptime

@@ -1,0 +1,20 @@
+// Memory predicted before it is taken, with the arithmetic, and what was held in the end.
+#pragma once
+
+#include "plan/plan.h"
+#include "record/record.h"
+#include "run/make_backend.h"
+
+namespace laptime {
+
+// Fills the predicted bytes; throws OutOfMemory, saying "predicted: ..." with every part, where they do not fit into
+// 95 % of what the device, or for a CPU the machine and its limits, has left.
+void check_memory(const Plan& plan, const Device& device, Record& record);
+
+// "1.92 GiB = parameters 490.7 MiB + ...", by role, the largest first.
+std::string memory_arithmetic(const Plan& plan);
+
+// Predicted, held and resident bytes of a plan that has run.
+void fill_memory(const Plan& plan, const Backend& backend, Record& record);
+
+}  // namespace laptime

@@ -1,0 +1,20 @@
+// Peaks of this machine, measured once and kept: what a figure is a fraction of.
+#pragma once
+
+#include <optional>
+
+#include "run/make_backend.h"
+#include "run/run_one.h"
+
+namespace laptime {
+
+// Measures what `known` does not have yet for this device and thread count; adds it to `learned`.
+void learn_peaks(const Device& device, const MachineKnowledge& known, MachineKnowledge& learned);
+
+// float32 FMA peak of the device's threads, FLOP/s; none for a device that computes nothing.
+std::optional<double> measured_flops_peak(const Device& device, const MachineKnowledge& known, const MachineKnowledge& learned);
+
+// Seconds for the first touch of a page; 0 where it was not measured.
+double measured_page_fault(const MachineKnowledge& known, const MachineKnowledge& learned);
+
+}  // namespace laptime
