@@ -1,0 +1,36 @@
+// How much memory can still be taken, and what sets that bound.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/cgroup.h"
+
+namespace laptime {
+
+struct AvailableMemory {
+  int64_t bytes = 0;     // never negative
+  std::string bound_by;  // "MemAvailable", "the memory limit of cgroup /a: 2.00 GiB - 512.0 MiB in use", ...
+};
+
+// What the bounds are computed from; empty where the machine does not say.
+struct MemoryBounds {
+  std::optional<int64_t> mem_available;
+  std::vector<CgroupMemory> cgroups;
+  std::optional<int64_t> address_space_limit;  // RLIMIT_AS; empty when unlimited
+  std::optional<int64_t> address_space_used;
+};
+
+// The smallest of: MemAvailable; limit - use of each cgroup up the tree; RLIMIT_AS - address space in use. The first of
+// equals is named. Without any bound: the largest int64_t, bound by "nothing known".
+AvailableMemory smallest_bound(const MemoryBounds& bounds);
+
+MemoryBounds read_memory_bounds(const std::filesystem::path& root = "/");
+
+// Of this process, now.
+AvailableMemory available_memory();
+
+}  // namespace laptime

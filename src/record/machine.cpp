@@ -1,0 +1,173 @@
+// The description of a machine, gathered from the files of the kernel and the processor itself.
+#include "record/machine.h"
+
+#include <cpuid.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "base/build_id.h"
+#include "record/cgroup.h"
+#include "record/clock_speed.h"
+#include "record/fields_json.h"
+#include "record/proc_text.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Instruction sets by their names in /proc/cpuinfo that some kernel, ours or a library's, can be chosen for.
+constexpr std::array<std::string_view, 20> kInstructionSets = {
+    "sse4_2",      "avx",      "f16c",     "fma",      "avx2",       "avx_vnni",    "avx512f",
+    "avx512dq",    "avx512cd", "avx512bw", "avx512vl", "avx512vbmi", "avx512_vnni", "avx512_bf16",
+    "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "amx_fp16",   "avx10"};
+
+void describe_processor(Machine& machine, const fs::path& root) {
+  const auto text = read_text_file(root / "proc/cpuinfo");
+  if (!text) return;
+  const Processor processor = parse_cpuinfo(*text);
+  machine.cpu_model = processor.model_name;
+  machine.cpu_vendor = processor.vendor;
+  machine.cpu_family = processor.family;
+  machine.cpu_model_number = processor.model;
+  machine.cpu_stepping = processor.stepping;
+  machine.microcode = processor.microcode;
+  machine.sockets = processor.sockets;
+  machine.physical_cores = processor.physical_cores;
+  machine.smt = processor.smt;
+  const auto has = [&](std::string_view flag) {
+    return std::find(processor.flags.begin(), processor.flags.end(), flag) != processor.flags.end();
+  };
+  for (const std::string_view name : kInstructionSets) {
+    if (has(name)) machine.isa_available.emplace_back(name);
+  }
+  if (!processor.flags.empty() && !has("hypervisor")) machine.hypervisor = "none";
+}
+
+// Which cores there are and which of them the process may use.
+void describe_cores(Machine& machine, const fs::path& root) {
+  const fs::path cpus = root / "sys/devices/system/cpu";
+  if (const auto online = read_word(cpus / "online")) {
+    machine.cores_online = static_cast<int64_t>(parse_cpu_list(*online).size());
+  }
+  if (const auto active = read_word(cpus / "smt/active")) machine.smt = *active == "1";
+  if (const auto status = read_text_file(root / "proc/self/status")) {
+    machine.affinity = line_value(*status, "Cpus_allowed_list");
+  }
+  int64_t first = 0;
+  if (machine.affinity) {
+    const std::vector<int64_t> allowed = parse_cpu_list(*machine.affinity);
+    if (!allowed.empty()) {
+      machine.cores_allowed = static_cast<int64_t>(allowed.size());
+      first = allowed.front();
+    }
+  }
+  machine.cpu_quota = cpu_quota(cgroups_of("cpu", root));
+  if (const auto nodes = read_word(root / "sys/devices/system/node/online")) {
+    machine.numa_nodes = static_cast<int64_t>(parse_cpu_list(*nodes).size());
+  }
+  const fs::path core = cpus / fmt::format("cpu{}", first);
+  machine.governor = read_word(core / "cpufreq/scaling_governor");
+  for (int index = 0; index < 8; ++index) {
+    const fs::path cache = core / "cache" / fmt::format("index{}", index);
+    const std::string level = read_word(cache / "level").value_or("");
+    const std::string type = read_word(cache / "type").value_or("");
+    const auto size = parse_cache_size(read_word(cache / "size").value_or(""));
+    if (type != "Data" && type != "Unified") continue;
+    if (level == "1") machine.l1d_bytes = size;
+    if (level == "2") machine.l2_bytes = size;
+    if (level == "3") machine.l3_bytes = size;
+  }
+}
+
+void describe_memory(Machine& machine, const fs::path& root) {
+  if (const auto meminfo = read_text_file(root / "proc/meminfo")) {
+    machine.memory_total_bytes = line_bytes(*meminfo, "MemTotal");
+    machine.memory_available_bytes = line_bytes(*meminfo, "MemAvailable");
+  }
+  for (const CgroupMemory& group : memory_limits(cgroups_of("memory", root))) {
+    machine.memory_limit_bytes = std::min(group.limit, machine.memory_limit_bytes.value_or(group.limit));
+  }
+  if (const auto choice = read_word(root / "sys/kernel/mm/transparent_hugepage/enabled")) {
+    machine.huge_pages = bracketed(*choice);
+  }
+}
+
+std::string unquote(std::string text) {
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return text.substr(1, text.size() - 2);
+  return text;
+}
+
+// What the hypervisor calls itself, from the leaf that processors leave to it.
+std::optional<std::string> hypervisor_name() {
+  constexpr unsigned kHypervisorLeaf = 0x40000000U;
+  std::array<unsigned, 4> registers{};
+  __cpuid(kHypervisorLeaf, registers[0], registers[1], registers[2], registers[3]);
+  std::string name(12, '\0');
+  std::memcpy(name.data(), &registers[1], name.size());
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c != '\0' && (c < ' ' || c > '~'); }, '?');
+  name.resize(std::min(name.find('\0'), name.size()));
+  if (trim(name).empty()) return std::nullopt;
+  return std::string(trim(name));
+}
+
+void describe_system(Machine& machine, const fs::path& root) {
+  if (const auto release = read_text_file(root / "etc/os-release")) {
+    if (auto name = line_value(*release, "PRETTY_NAME")) machine.operating_system = unquote(*name);
+  }
+  if (const auto release = read_word(root / "proc/sys/kernel/osrelease")) {
+    machine.kernel = fmt::format("{} {}", read_word(root / "proc/sys/kernel/ostype").value_or("Linux"), *release);
+  }
+  if (!machine.hypervisor) machine.hypervisor = hypervisor_name();
+  if (const auto load = read_text_file(root / "proc/loadavg")) machine.load_average = parse_load_average(*load);
+}
+
+// What belongs to this process rather than to the machine around it.
+void describe_process(Machine& machine) {
+  const unsigned control = _mm_getcsr();
+  machine.flush_to_zero = (control & 0x8000U) != 0;       // bit 15
+  machine.denormals_are_zero = (control & 0x0040U) != 0;  // bit 6
+  machine.compiler = compiler();
+  if (!sanitizer().empty()) machine.sanitizer = sanitizer();
+  for (const LibraryVersion& library : library_versions()) {
+    machine.libraries.push_back(fmt::format("{} {}", library.name, library.version));
+  }
+}
+
+std::string or_unknown(const std::optional<int64_t>& number) { return number ? fmt::format("{}", *number) : "?"; }
+
+}  // namespace
+
+Machine describe_machine(const std::function<Seconds()>& now, const fs::path& root) {
+  Machine machine;
+  describe_processor(machine, root);
+  describe_cores(machine, root);
+  describe_memory(machine, root);
+  describe_system(machine, root);
+  describe_process(machine);
+  if (now) machine.clock_hz = measure_clock_hz(now);
+  return machine;
+}
+
+std::string fingerprint(const Machine& machine) {
+  // Kernels of one machine report totals that differ by some MiB, so memory counts in GiB, rounded.
+  constexpr int64_t kGiB = int64_t{1} << 30U;
+  std::optional<int64_t> memory = machine.memory_total_bytes;
+  if (memory) memory = (*memory + kGiB / 2) / kGiB;
+  return fmt::format("{} (family {} model {} stepping {}), {} cores, {} GiB, {}",
+                     machine.cpu_model.value_or("unknown CPU"), or_unknown(machine.cpu_family),
+                     or_unknown(machine.cpu_model_number), or_unknown(machine.cpu_stepping),
+                     or_unknown(machine.cores_online), or_unknown(memory), fmt::join(machine.isa_available, " "));
+}
+
+JsonObject to_json_object(const Machine& machine) { return fields_to_json(machine); }
+
+}  // namespace laptime

@@ -1,0 +1,92 @@
+// Reading the counters and taking their differences.
+#include "record/machine_state.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "record/fields_json.h"
+#include "record/proc_text.h"
+
+namespace laptime {
+namespace {
+
+// The cores this process may run on; all that are online where the affinity is not known.
+std::vector<int64_t> allowed_cores(const std::filesystem::path& root) {
+  if (const auto status = read_text_file(root / "proc/self/status")) {
+    if (const auto list = line_value(*status, "Cpus_allowed_list")) return parse_cpu_list(*list);
+  }
+  const auto online = read_word(root / "sys/devices/system/cpu/online");
+  return online ? parse_cpu_list(*online) : std::vector<int64_t>();
+}
+
+template <class T>
+std::optional<T> grown(const std::optional<T>& before, const std::optional<T>& after) {
+  // Counters of single cores may step back by a tick when a core goes idle.
+  if (!before || !after) return std::nullopt;
+  return std::max(T{}, *after - *before);
+}
+
+std::optional<double> fraction(const std::optional<double>& lost, Seconds wall, int64_t threads) {
+  const double all = wall.count() * static_cast<double>(threads);
+  if (!lost || all <= 0) return std::nullopt;
+  return std::clamp(*lost / all, 0.0, 1.0);
+}
+
+}  // namespace
+
+MachineCounters::MachineCounters(std::filesystem::path root)
+    : root_(std::move(root)), cores_(allowed_cores(root_)), cpu_groups_(cgroups_of("cpu", root_)) {}
+
+MachineState MachineCounters::read() const {
+  MachineState state;
+  if (const auto stat = read_text_file(root_ / "proc/stat")) {
+    const auto ticks = parse_steal_ticks(*stat, cores_);
+    const int64_t ticks_per_second = sysconf(_SC_CLK_TCK);
+    if (ticks && ticks_per_second > 0) {
+      state.stolen_seconds = static_cast<double>(*ticks) / static_cast<double>(ticks_per_second);
+    }
+  }
+  if (const auto throttling = read_throttling(cpu_groups_)) {
+    state.throttled_seconds = throttling->seconds;
+    state.throttled_periods = throttling->periods;
+  }
+  if (const auto text = read_text_file(root_ / "proc/loadavg")) {
+    const std::vector<double> averages = parse_load_average(*text);
+    if (!averages.empty()) state.load = averages.front();
+  }
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) == 0) {
+    state.involuntary_switches = usage.ru_nivcsw;
+    state.minor_faults = usage.ru_minflt;
+    state.major_faults = usage.ru_majflt;
+  }
+  return state;
+}
+
+MachineState change(const MachineState& before, const MachineState& after) {
+  MachineState difference;
+  difference.stolen_seconds = grown(before.stolen_seconds, after.stolen_seconds);
+  difference.throttled_seconds = grown(before.throttled_seconds, after.throttled_seconds);
+  difference.throttled_periods = grown(before.throttled_periods, after.throttled_periods);
+  difference.involuntary_switches = grown(before.involuntary_switches, after.involuntary_switches);
+  difference.minor_faults = grown(before.minor_faults, after.minor_faults);
+  difference.major_faults = grown(before.major_faults, after.major_faults);
+  difference.load = after.load;
+  return difference;
+}
+
+std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, int64_t threads) {
+  return fraction(grown.stolen_seconds, wall, threads);
+}
+
+std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads) {
+  return fraction(grown.throttled_seconds, wall, threads);
+}
+
+JsonObject to_json_object(const MachineState& state) { return fields_to_json(state); }
+
+}  // namespace laptime

@@ -1,0 +1,59 @@
+// What disturbs a run: counters of the machine and the process, read before and after it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "record/cgroup.h"
+#include "record/json_object.h"
+
+namespace laptime {
+
+// Counters since some beginning, or what they grew by. Empty where the machine does not count.
+struct MachineState {
+  std::optional<double> stolen_seconds;     // core seconds that the host took from the allowed cores, in ticks of 10 ms
+  std::optional<double> throttled_seconds;  // thread seconds that a CPU quota took
+  std::optional<int64_t> throttled_periods;
+  std::optional<int64_t> involuntary_switches;  // of all threads of the process, like the next two
+  std::optional<int64_t> minor_faults;          // pages touched for the first time
+  std::optional<int64_t> major_faults;          // pages read from a disk
+  std::optional<double> load;                   // average of one minute, as it is; not a counter
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("stolen_seconds", self.stolen_seconds);
+    visit("throttled_seconds", self.throttled_seconds);
+    visit("throttled_periods", self.throttled_periods);
+    visit("involuntary_switches", self.involuntary_switches);
+    visit("minor_faults", self.minor_faults);
+    visit("major_faults", self.major_faults);
+    visit("load", self.load);
+  }
+};
+
+// Reads the counters; finds out once which files and cores are concerned. Takes some 50 us: outside of what is timed.
+class MachineCounters {
+ public:
+  explicit MachineCounters(std::filesystem::path root = "/");
+  MachineState read() const;
+
+ private:
+  std::filesystem::path root_;
+  std::vector<int64_t> cores_;
+  std::vector<Cgroup> cpu_groups_;
+};
+
+// What was added from `before` to `after`; the load is that of `after`.
+MachineState change(const MachineState& before, const MachineState& after);
+
+// Which part of the time of `threads` threads during `wall` was taken from them, 0 ... 1; empty where unknown or no
+// time passed. `grown` is a change().
+std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, int64_t threads);
+std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads);
+
+JsonObject to_json_object(const MachineState& state);
+
+}  // namespace laptime

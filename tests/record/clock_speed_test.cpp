@@ -1,0 +1,37 @@
+// The clock of a core, with a clock that lies and with a real one.
+#include "record/clock_speed.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace laptime {
+namespace {
+
+TEST(ClockSpeed, IsAdditionsOverTheShortestRound) {
+  // Rounds appear to take 1 ms, the third 0.5 ms: 262,144 additions in 0.5 ms.
+  int reading = 0;
+  double time = 0;
+  const auto now = [&] {
+    ++reading;
+    if (reading % 2 == 0) time += reading == 6 ? 0.5e-3 : 1e-3;
+    return Seconds(time);
+  };
+  const auto hz = measure_clock_hz(now);
+  ASSERT_TRUE(hz.has_value());
+  EXPECT_NEAR(*hz, 262144 / 0.5e-3, 1);
+}
+
+TEST(ClockSpeed, NeedsAClockThatAdvances) {
+  EXPECT_FALSE(measure_clock_hz([] { return Seconds(1); }));
+}
+
+TEST(ClockSpeed, OfThisMachineIsThatOfAProcessor) {
+  const auto hz = measure_clock_hz([] { return Seconds(std::chrono::steady_clock::now().time_since_epoch()); });
+  ASSERT_TRUE(hz.has_value());
+  EXPECT_GT(*hz, 0.3e9);
+  EXPECT_LT(*hz, 7e9);
+}
+
+}  // namespace
+}  // namespace laptime
