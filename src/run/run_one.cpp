@@ -79,6 +79,7 @@ class Point {
     KernelChoices choices = choices_of(known_.kernel_choices);
     check_memory(make_plan(graph, chooser(*device_.backend, choices)), device_, record());
     record().setup.plan = lap();
+    if (hooks_.planned) hooks_.planned(record());
 
     stage("kernel trial");
     if (device_.backend->computes()) learn(try_kernels(graph, *device_.backend, choices));

@@ -28,6 +28,7 @@ struct PointProgress {
 
 struct PointHooks {
   std::function<void(const PointProgress&)> progress;
+  std::function<void(const Record&)> planned;  // what is known before any memory is taken
   std::function<bool()> interrupted;  // asked between steps; true: the point ends as `interrupted`
 };
 
