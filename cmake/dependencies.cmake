@@ -12,7 +12,7 @@ set(LAPTIME_LAYER_LIBRARIES
   "base        | fmt::fmt Threads::Threads"
   "config      | nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus"
   "data        | nlohmann_json::nlohmann_json"
-  "backend/cpu | DNNL::dnnl"
+  "backend/cpu | DNNL::dnnl gomp"
   "record      | nlohmann_json::nlohmann_json SQLite::SQLite3"
   "cli         | CLI11::CLI11"
 )

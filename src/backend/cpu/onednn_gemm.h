@@ -1,0 +1,34 @@
+// Products by oneDNN: one thread per call, on blocks fixed by shape, so that threads never change a bit.
+#pragma once
+
+#include <string>
+
+#include "backend/cpu/gemm.h"
+#include "backend/cpu/team.h"
+
+namespace laptime::cpu {
+
+// c (rows, columns) = a (rows, depth) b (depth, columns) + (accumulate ? c : 0), float32, on the calling thread alone.
+struct SgemmCall {
+  int64_t rows = 0, columns = 0, depth = 0;
+  const float* a = nullptr;
+  BlasLayout a_layout;
+  const float* b = nullptr;
+  BlasLayout b_layout;
+  float* c = nullptr;
+  int64_t c_leading = 0;
+  bool accumulate = false;
+};
+void onednn_sgemm(const SgemmCall& call);
+
+// Empty where oneDNN can read the operands, else the reason.
+std::string onednn_layout_refusal(const GemmShape& shape);
+
+// float32. onednn_layout_refusal must be empty.
+void onednn_float32_gemm(Team& team, const Gemm& gemm);
+
+// bfloat16 operands and result, accumulated in float32. The refusal asks oneDNN for each block shape (some 0.1 ms).
+std::string onednn_bfloat16_refusal(const GemmShape& shape, bool bias);
+void onednn_bfloat16_gemm(Team& team, const Gemm& gemm);
+
+}  // namespace laptime::cpu

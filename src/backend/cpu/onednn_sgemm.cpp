@@ -1,0 +1,47 @@
+// dnnl_sgemm on blocks.
+#include <dnnl.h>
+
+#include <algorithm>
+
+#include "backend/cpu/onednn_gemm.h"
+#include "backend/cpu/openmp.h"
+
+namespace laptime::cpu {
+
+void onednn_sgemm(const SgemmCall& call) {
+  use_one_openmp_thread();
+  const dnnl_status_t status =
+      dnnl_sgemm(call.a_layout.transposed ? 'T' : 'N', call.b_layout.transposed ? 'T' : 'N', call.rows, call.columns,
+                 call.depth, 1.0F, call.a, call.a_layout.leading, call.b, call.b_layout.leading,
+                 call.accumulate ? 1.0F : 0.0F, call.c, call.c_leading);
+  LAPTIME_CHECK(status == dnnl_success, "dnnl_sgemm: status {} for {} x {} x {}", static_cast<int>(status), call.rows,
+                call.columns, call.depth);
+}
+
+std::string onednn_layout_refusal(const GemmShape& shape) {
+  if (!blas_layout(shape.a, shape.m, shape.k)) return "neither rows nor columns of a stand without gaps";
+  if (!blas_layout(shape.b, shape.k, shape.n)) return "neither rows nor columns of b stand without gaps";
+  return "";
+}
+
+void onednn_float32_gemm(Team& team, const Gemm& gemm) {
+  const GemmShape& shape = gemm.shape;
+  const GemmCut cut(shape, {});
+  const auto* const a = reinterpret_cast<const float*>(gemm.a);
+  const auto* const b = reinterpret_cast<const float*>(gemm.b);
+  const auto* const bias = reinterpret_cast<const float*>(gemm.bias);
+  auto* const c = reinterpret_cast<float*>(gemm.c);
+  const BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
+  const BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);
+  team.parallel_for(cut.count(), [&](int64_t index) {
+    const GemmBlock block = cut[index];
+    float* const result = c + position_in_c(shape, block);
+    for (int64_t row = 0; bias != nullptr && row < block.rows; ++row) {
+      std::copy_n(bias + block.column, block.columns, result + row * shape.n);
+    }
+    onednn_sgemm({block.rows, block.columns, shape.k, a + position_in_a(shape, block), a_layout,
+                  b + position_in_b(shape, block), b_layout, result, shape.n, bias != nullptr});
+  });
+}
+
+}  // namespace laptime::cpu
