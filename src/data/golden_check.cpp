@@ -1,6 +1,7 @@
 // What a golden file must agree on with itself, so that a damaged one is not taken for the truth.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "config/parameters.h"
 #include "data/golden_compare.h"
@@ -31,7 +32,7 @@ class FileCheck {
   }
 
  private:
-  void add(std::string what, double distance, double allowed, std::string note = {}) {
+  void add(const std::string& what, double distance, double allowed, std::string note = {}) {
     results_.push_back({.what = "file: " + what,
                         .distance = distance,
                         .allowed = allowed,
@@ -42,10 +43,10 @@ class FileCheck {
 
   // The share of values that differ; none may.
   template <class T>
-  void add_equal(std::string what, const std::vector<T>& stored, const std::vector<T>& expected) {
+  void add_equal(const std::string& what, const std::vector<T>& stored, const std::vector<T>& expected) {
     size_t different = 0;
     for (size_t i = 0; i < stored.size(); ++i) different += stored[i] == expected[i] ? 0 : 1;
-    add(std::move(what), static_cast<double>(different) / static_cast<double>(std::max<size_t>(stored.size(), 1)), 0,
+    add(what, static_cast<double>(different) / static_cast<double>(std::max<size_t>(stored.size(), 1)), 0,
         fmt::format("{} of {} values are not those of the stream", different, stored.size()));
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 
@@ -111,7 +112,7 @@ Comparison compare_grad_norm(const GoldenCase& golden, Precision precision, doub
 
 Comparison compare_dtype(const GoldenCase& golden, const std::string& name, std::string_view dtype) {
   const auto found = golden.autocast_dtypes.find(name);
-  const std::string_view expected = found == golden.autocast_dtypes.end() ? "not in the file" : found->second;
+  const std::string expected = found == golden.autocast_dtypes.end() ? "not in the file" : found->second;
   return measured("dtype of " + name, dtype == expected ? 0 : 1, 0, fmt::format("{}, PyTorch {}", dtype, expected));
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 
 namespace laptime {
 namespace {
@@ -31,26 +32,6 @@ const char* remedy(int code) {
 }
 
 }  // namespace
-
-std::string in_quotes(std::string_view text) {
-  constexpr size_t kLongest = 80;
-  std::string out = "'";
-  for (const char character : text.substr(0, kLongest)) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte == 0x7F) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += character;
-    }
-  }
-  // Bytes of one UTF-8 character that the cut has torn apart are left out.
-  if (text.size() > kLongest) {
-    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0U) == 0x80U) out.pop_back();
-    if (!out.empty() && static_cast<unsigned char>(out.back()) >= 0xC0U) out.pop_back();
-    out += "...";
-  }
-  return out + "'";
-}
 
 InputFile::InputFile(std::string path, std::string_view purpose) : path_(std::move(path)), purpose_(purpose) {
   // Not blocking: opening a pipe would otherwise wait for a writer before it can be refused.
@@ -80,7 +61,7 @@ InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::string InputFile::text() const { return purpose_ + " " + in_quotes(path_); }
+std::string InputFile::text() const { return purpose_ + " " + quote(path_); }
 
 void InputFile::read(int64_t begin, std::span<std::byte> out) const {
   while (!out.empty()) {

@@ -1,5 +1,4 @@
-// A file that somebody else wrote: opened once, its size known, read at any place or mapped; and how its words are
-// shown in messages.
+// A file that somebody else wrote: opened once, its size known, read at any place or mapped.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +8,6 @@
 #include <string_view>
 
 namespace laptime {
-
-// Text from a file as a message may show it: in quotes, without control bytes, cut after 80 characters.
-std::string in_quotes(std::string_view text);
 
 // A regular file, open for reading. All errors name the file and what it is for.
 class InputFile {

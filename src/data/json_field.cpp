@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/input_file.h"
+#include "base/words.h"
 
 namespace laptime {
 
@@ -35,8 +35,8 @@ bool JsonField::has(std::string_view key) const {
 JsonField JsonField::at(std::string_view key) const {
   if (!value_->is_object()) fail("an object");
   const auto found = value_->find(key);
-  if (found == value_->end()) throw Error::format("{} has no {}; write the file again", where_, in_quotes(key));
-  return {*found, fmt::format("{}, {}", where_, in_quotes(key))};
+  if (found == value_->end()) throw Error::format("{} has no {}; write the file again", where_, quote(key));
+  return {*found, fmt::format("{}, {}", where_, quote(key))};
 }
 
 std::vector<JsonField> JsonField::elements() const {
@@ -52,7 +52,7 @@ std::vector<std::pair<std::string, JsonField>> JsonField::members() const {
   std::vector<std::pair<std::string, JsonField>> all;
   all.reserve(value_->size());
   for (const auto& [key, value] : value_->items()) {
-    all.emplace_back(key, JsonField(value, fmt::format("{}, {}", where_, in_quotes(key))));
+    all.emplace_back(key, JsonField(value, fmt::format("{}, {}", where_, quote(key))));
   }
   return all;
 }

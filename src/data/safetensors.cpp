@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "tensor/dtype.h"
 
 namespace laptime {
@@ -61,7 +62,7 @@ size_t convert(const std::byte* from, std::span<T> out) {
             static_cast<double>(static_cast<std::conditional_t<sizeof(Stored) == 8, double, float>>(stored));
         if (!(std::fabs(wide) < kBeyond) || wide != std::trunc(wide)) return i;
         out[i] = static_cast<T>(wide);
-      } else if constexpr (std::is_same_v<Stored, BFloat16>) {
+      } else if constexpr (std::is_same_v<Stored, BFloat16> || std::is_same_v<Stored, Float16>) {
         out[i] = static_cast<T>(static_cast<float>(stored));
       } else {
         out[i] = static_cast<T>(stored);
@@ -76,7 +77,7 @@ size_t convert(StoredType type, const std::byte* from, std::span<T> out) {
   switch (type) {
     case StoredType::kF64: return convert<double>(from, out);
     case StoredType::kF32: return convert<float>(from, out);
-    case StoredType::kF16: return convert<_Float16>(from, out);
+    case StoredType::kF16: return convert<Float16>(from, out);
     case StoredType::kBF16: return convert<BFloat16>(from, out);
     case StoredType::kI64: return convert<int64_t>(from, out);
     case StoredType::kI32: return convert<int32_t>(from, out);
@@ -106,7 +107,7 @@ const StoredTensor* SafetensorsFile::find(std::string_view name) const {
 const StoredTensor& SafetensorsFile::tensor(std::string_view name) const {
   const StoredTensor* const found = find(name);
   if (found == nullptr) {
-    throw Error::format("{} has no tensor {} (it has {}); choose another file", text(), in_quotes(name),
+    throw Error::format("{} has no tensor {} (it has {}); choose another file", text(), quote(name),
                         header_.tensors.size());
   }
   return *found;
@@ -126,7 +127,7 @@ void SafetensorsFile::read(const StoredTensor& tensor, int64_t begin, std::span<
   if (done != count) {
     throw Error::format(
         "{}: tensor {}: element {} (byte {}) is no integer of 64 bits; choose a file with integers there", text(),
-        in_quotes(tensor.name), begin + done, tensor.begin + (begin + done) * size_of(tensor.type));
+        quote(tensor.name), begin + done, tensor.begin + (begin + done) * size_of(tensor.type));
   }
 }
 

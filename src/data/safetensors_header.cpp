@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/input_file.h"
+#include "base/words.h"
 
 namespace laptime {
 namespace {
@@ -79,7 +79,7 @@ class HeaderEvents {
       field_ = name;
     } else if (place_ == Place::kMetadata) {
       field_ = name;
-      if (metadata.contains(name)) fail(fmt::format("the key {} occurs twice", in_quotes(name)));
+      if (metadata.contains(name)) fail(fmt::format("the key {} occurs twice", quote(name)));
     } else {
       key_ = name;
     }
@@ -100,7 +100,7 @@ class HeaderEvents {
   bool start_array(size_t) {
     if (place_ != Place::kEntry) unexpected("an array");
     std::optional<std::vector<uint64_t>>& list = this->list();
-    if (list) fail(fmt::format("{} occurs twice", in_quotes(field_)));
+    if (list) fail(fmt::format("{} occurs twice", quote(field_)));
     list.emplace();
     place_ = Place::kList;
     return true;
@@ -115,7 +115,7 @@ class HeaderEvents {
     if (place_ != Place::kList) unexpected("a number");
     std::vector<uint64_t>& list = *this->list();
     const size_t longest = field_ == "shape" ? kMaxRank : 2;
-    if (list.size() == longest) fail(fmt::format("{} has more than {} numbers", in_quotes(field_), longest));
+    if (list.size() == longest) fail(fmt::format("{} has more than {} numbers", quote(field_), longest));
     list.push_back(value);
     return true;
   }
@@ -128,20 +128,20 @@ class HeaderEvents {
 
   bool parse_error(size_t position, const std::string& token, const nlohmann::json::exception&) {
     throw Error::format("{}: the header is not valid JSON at byte {}, near {}; {}", file_,
-                        kLengthBytes + static_cast<int64_t>(position), in_quotes(token), kRemedy);
+                        kLengthBytes + static_cast<int64_t>(position), quote(token), kRemedy);
   }
 
  private:
   enum class Place { kOutside, kTop, kMetadata, kEntry, kList };
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error::format("{}: header, entry {}: {}; {}", file_, in_quotes(key_), what, kRemedy);
+    throw Error::format("{}: header, entry {}: {}; {}", file_, quote(key_), what, kRemedy);
   }
 
   [[noreturn]] void unexpected(const char* what) const {
     if (place_ == Place::kOutside) throw Error::format("{}: the header is {}, no object; {}", file_, what, kRemedy);
     if (place_ == Place::kTop) fail(fmt::format("it is {}, no object", what));
-    fail(fmt::format("{} may not be {}, is unknown, or occurs twice", in_quotes(field_), what));
+    fail(fmt::format("{} may not be {}, is unknown, or occurs twice", quote(field_), what));
   }
 
   std::optional<std::vector<uint64_t>>& list() {
@@ -159,14 +159,14 @@ class HeaderEvents {
 // The entry as a tensor, checked by itself; `data` is the first byte after the header.
 StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, const std::string& file) {
   const auto fail = [&](const std::string& what) {
-    throw Error::format("{}: tensor {}: {}; {}", file, in_quotes(entry.name), what, kRemedy);
+    throw Error::format("{}: tensor {}: {}; {}", file, quote(entry.name), what, kRemedy);
   };
   const auto* const row =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& type) { return type.name == *entry.type; });
   if (row == kTypes.end()) {
     throw Error::format(
         "{}: tensor {}: dtype {} is not supported; convert it to F32, BF16, F16, F64 or an integer type", file,
-        in_quotes(entry.name), in_quotes(*entry.type));
+        quote(entry.name), quote(*entry.type));
   }
   StoredTensor tensor{.name = entry.name, .type = row->type, .shape = {}, .begin = 0, .bytes = 0};
   uint64_t expected = static_cast<uint64_t>(row->bytes);
@@ -191,7 +191,7 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
     throw Error::format(
         "{}: tensor {}: data_offsets [{}, {}] do not lie in the {} bytes after the header (file of {} "
         "bytes); the file is truncated or damaged: copy or download it again",
-        file, in_quotes(entry.name), begin, end, available, file_size);
+        file, quote(entry.name), begin, end, available, file_size);
   }
   if (end - begin != expected) {
     fail(fmt::format("{} {} takes {} bytes, but its data_offsets [{}, {}] hold {}", *entry.type, tensor.shape.text(),
@@ -208,7 +208,7 @@ void check_names(const std::vector<StoredTensor>& tensors, const std::string& fi
   for (const StoredTensor& tensor : tensors) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) throw Error::format("{}: tensor {} occurs twice; {}", file, in_quotes(*twice), kRemedy);
+  if (twice != names.end()) throw Error::format("{}: tensor {} occurs twice; {}", file, quote(*twice), kRemedy);
 }
 
 // The format has neither gaps nor overlaps: each tensor begins where the one before ends, the last ends with the file.
@@ -218,7 +218,7 @@ void check_coverage(const std::vector<StoredTensor>& tensors, int64_t data, int6
   for (const StoredTensor& tensor : tensors) {
     if (tensor.begin != end) {
       throw Error::format("{}: tensor {} begins at byte {}, {} the end of the one before it at byte {}; {}", file,
-                          in_quotes(tensor.name), tensor.begin, tensor.begin < end ? "before" : "after", end, kRemedy);
+                          quote(tensor.name), tensor.begin, tensor.begin < end ? "before" : "after", end, kRemedy);
     }
     end = tensor.begin + tensor.bytes;
   }

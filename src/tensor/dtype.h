@@ -48,4 +48,37 @@ struct BFloat16 {
   explicit constexpr operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U); }
 };
 
+// float16 (IEEE binary16), rounded to nearest even; what is too large becomes infinite.
+struct Float16 {
+  uint16_t bits = 0;
+
+  Float16() = default;
+  explicit constexpr Float16(float value) {
+    const auto wide = std::bit_cast<uint32_t>(value);
+    const uint32_t size = wide & 0x7FFFFFFFU;
+    uint32_t half = 0;
+    if (size > 0x7F800000U) {
+      half = 0x7E00U | ((size >> 13U) & 0x3FFU);  // NaN stays NaN
+    } else if (size >= 0x477FF000U) {             // 65520: rounds beyond 65504, the largest
+      half = 0x7C00U;
+    } else if (size < 0x38800000U) {  // 2^-14: subnormal, a multiple of 2^-24, to which adding 1/2 rounds
+      half = std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5F) - std::bit_cast<uint32_t>(0.5F);
+    } else {
+      half = (size + 0xFFFU + ((size >> 13U) & 1U) - (112U << 23U)) >> 13U;
+    }
+    bits = static_cast<uint16_t>(((wide >> 16U) & 0x8000U) | half);
+  }
+  explicit constexpr operator float() const {
+    const uint32_t sign = (bits & 0x8000U) << 16U;
+    const uint32_t exponent = (bits >> 10U) & 0x1FU;
+    const uint32_t mantissa = bits & 0x3FFU;
+    if (exponent == 0) {
+      const float size = static_cast<float>(mantissa) * 0x1p-24F;
+      return sign == 0 ? size : -size;
+    }
+    const uint32_t wide = exponent == 31 ? 0xFFU : exponent + 112;
+    return std::bit_cast<float>(sign | (wide << 23U) | (mantissa << 13U));
+  }
+};
+
 }  // namespace laptime

@@ -26,7 +26,7 @@ double TensorView::load(int64_t position) const {
     case DType::kFloat32: return read<float>(data, position);
     case DType::kFloat64: return read<double>(data, position);
     case DType::kBFloat16: return static_cast<float>(read<BFloat16>(data, position));
-    case DType::kFloat16: return static_cast<float>(read<_Float16>(data, position));
+    case DType::kFloat16: return static_cast<float>(read<Float16>(data, position));
     case DType::kInt32: return read<int32_t>(data, position);
     case DType::kInt64: return static_cast<double>(read<int64_t>(data, position));
     case DType::kBool: return read<uint8_t>(data, position);
@@ -39,7 +39,7 @@ void TensorView::store(int64_t position, double value) const {
     case DType::kFloat32: return write(data, position, static_cast<float>(value));
     case DType::kFloat64: return write(data, position, value);
     case DType::kBFloat16: return write(data, position, BFloat16(static_cast<float>(value)));
-    case DType::kFloat16: return write(data, position, static_cast<_Float16>(value));
+    case DType::kFloat16: return write(data, position, Float16(static_cast<float>(value)));
     case DType::kInt32: return write(data, position, static_cast<int32_t>(value));
     case DType::kInt64: return write(data, position, static_cast<int64_t>(value));
     case DType::kBool: return write(data, position, static_cast<uint8_t>(value != 0));

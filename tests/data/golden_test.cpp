@@ -1,0 +1,493 @@
+// Golden files: all of them read and whole, the rule at its borders, changed numbers noticed, broken metadata refused.
+#include "data/golden.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "config/parameters.h"
+#include "data/golden_compare.h"
+#include "data/written_file.h"
+
+namespace laptime {
+namespace {
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+using Json = nlohmann::json;
+constexpr Precision kFloat32 = Precision::kFloat32;
+constexpr Precision kBFloat16 = Precision::kBFloat16;
+
+std::string golden_path(const std::string& name) {
+  return std::string(LAPTIME_GOLDEN_DIR) + "/" + name + ".safetensors";
+}
+
+std::vector<std::string> golden_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(LAPTIME_GOLDEN_DIR)) {
+    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool all_pass(const std::vector<Comparison>& comparisons) {
+  return std::all_of(comparisons.begin(), comparisons.end(), [](const Comparison& c) { return c.pass; });
+}
+
+std::vector<std::string> failures(const std::vector<Comparison>& comparisons) {
+  std::vector<std::string> names;
+  for (const Comparison& comparison : comparisons) {
+    if (!comparison.pass) names.push_back(comparison.what);
+  }
+  return names;
+}
+
+// The whole tensor with the truth where it is stored, and zeros elsewhere.
+std::vector<double> truth_of(const GoldenCase& golden, const std::string& key) {
+  const GoldenTensor stored = stored_tensor(golden, key);
+  if (stored.positions.empty()) return stored.values;
+  size_t numel = 1;
+  for (const int64_t size : golden.norms.at(key).shape) numel *= static_cast<size_t>(size);
+  std::vector<double> whole(numel);
+  for (size_t i = 0; i < stored.values.size(); ++i) whole[static_cast<size_t>(stored.positions[i])] = stored.values[i];
+  return whole;
+}
+
+Comparison compare(const GoldenCase& golden, Precision precision, const std::string& key,
+                   const std::vector<double>& values) {
+  return compare_tensor<double>(golden, precision, key, values);
+}
+
+TEST(Golden, ReadsEveryFile) {
+  const std::vector<std::string> files = golden_files();
+  ASSERT_EQ(files.size(), 10U);
+  for (const std::string& path : files) {
+    SCOPED_TRACE(path);
+    const GoldenCase golden = read_golden(path);
+    EXPECT_EQ(golden.losses.size(), static_cast<size_t>(golden.steps));
+    EXPECT_EQ(golden.keys.size(), 1 + 3 * parameter_list(golden.model).size());
+    EXPECT_EQ(golden.keys.size(), golden.norms.size());
+    EXPECT_EQ(golden.exact, golden.float32.torch_error.losses.has_value());
+    EXPECT_EQ(golden.exact ? golden.keys.size() : 0, golden.bfloat16.torch_error.tensors.size());
+    EXPECT_EQ(golden.exact, golden.eager_float32_peaks.has_value());
+    EXPECT_GT(golden.autocast_dtypes.size(), 20U);
+    EXPECT_GT(golden.float32.eager.forward_ops.size(), 50U);
+    EXPECT_GT(golden.bfloat16.eager.backward_ops.size(), 50U);
+    EXPECT_NO_THROW(validate(run_config_of(golden, kBFloat16)));
+  }
+}
+
+TEST(Golden, ReadsTheFields) {
+  const GoldenCase golden = read_golden(golden_path("tiny_2025_clip"));
+  EXPECT_EQ(golden.model.edition, Edition::k2025);
+  EXPECT_EQ(golden.model.d_ff, 104);
+  EXPECT_EQ(golden.model.vocab_size, 97);
+  EXPECT_EQ(golden.model.context_length, 18);
+  EXPECT_EQ(golden.model.batch_size, 3);
+  EXPECT_EQ(golden.clip_norm, 0.5);
+  EXPECT_EQ(golden.seed, 2);
+  EXPECT_EQ(golden.steps, 10);
+  EXPECT_EQ(golden.losses[0], 4.904832372976722);
+  EXPECT_EQ(golden.float32.losses[9], 3.336886405944824);
+  EXPECT_EQ(golden.grad_norm, 1.3635249231897433);
+  EXPECT_EQ(golden.eager_float32_peaks->inference, 180900);
+  EXPECT_EQ(golden.eager_float32_peaks->forward_backward, 614660);
+  EXPECT_EQ(golden.autocast_dtypes.at("layers.0.attn.scores"), "bfloat16");
+  EXPECT_EQ(golden.keys.front(), "logits");
+  EXPECT_EQ(golden.keys.back(), "after10/lm_head.weight");
+  const RunConfig config = run_config_of(golden, kFloat32);
+  EXPECT_EQ(config.clip_norm, 0.5);
+  EXPECT_EQ(config.init, WeightInit::kStream);
+  const GoldenCase other = read_golden(golden_path("tiny_2024_tied_bias"));
+  EXPECT_EQ(other.optimizer, Optimizer::kTorch);
+  EXPECT_TRUE(other.model.bias && other.model.weight_tie);
+  EXPECT_TRUE(read_golden(golden_path("tiny_gpt2")).model.bias);
+  EXPECT_FALSE(read_golden(golden_path("small_2025")).exact);
+}
+
+TEST(Golden, EveryFileAgreesWithItselfAndMeetsItsOwnTruth) {
+  for (const std::string& path : golden_files()) {
+    SCOPED_TRACE(path);
+    const GoldenCase golden = read_golden(path);
+    const std::vector<Comparison> own = check_golden_file(golden);
+    EXPECT_TRUE(all_pass(own)) << fmt::format("{}", fmt::join(failures(own), ", "));
+    for (const Precision precision : {kFloat32, kBFloat16}) {
+      for (const std::string& key : golden.keys) {
+        const Comparison result = compare(golden, precision, key, truth_of(golden, key));
+        EXPECT_TRUE(result.pass) << key;
+        EXPECT_EQ(result.distance, 0) << key;
+        EXPECT_EQ(result.skipped, key.starts_with("after") && key.ends_with("k_proj.bias")) << key;
+      }
+      for (int64_t step = 0; step < golden.steps; ++step) {
+        EXPECT_EQ(compare_loss(golden, precision, step, golden.losses[static_cast<size_t>(step)]).distance, 0);
+        EXPECT_TRUE(
+            compare_loss(golden, precision, step, golden.values(precision).losses[static_cast<size_t>(step)]).pass);
+      }
+      EXPECT_TRUE(compare_saved_bytes(golden, precision, golden.values(precision).eager.saved_bytes).pass);
+    }
+    for (const auto& [name, dtype] : golden.autocast_dtypes) EXPECT_TRUE(compare_dtype(golden, name, dtype).pass);
+  }
+}
+
+// The rule by hand: 2 x max(torch_error, floor) for logits and gradients, 6 x for weights.
+TEST(Golden, AllowsWhatTheRuleAllows) {
+  const GoldenCase golden = read_golden(golden_path("tiny_2025"));
+  const auto allowed = [&](Precision precision, const std::string& key) {
+    return compare(golden, precision, key, truth_of(golden, key)).allowed;
+  };
+  const auto& bf16 = golden.bfloat16.torch_error.tensors;
+  EXPECT_DOUBLE_EQ(allowed(kFloat32, "logits"), 2 * 2e-6);
+  EXPECT_DOUBLE_EQ(allowed(kFloat32, "grad/ln_final.weight"), 2 * 2e-6);
+  EXPECT_DOUBLE_EQ(allowed(kFloat32, "after1/ln_final.weight"), 6 * 2e-6);
+  EXPECT_DOUBLE_EQ(allowed(kBFloat16, "logits"), 2 * std::max(4e-3, bf16.at("logits")));
+  const std::string key = "grad/layers.0.attn.q_proj.weight";
+  ASSERT_GT(bf16.at(key), 4e-3);
+  EXPECT_DOUBLE_EQ(allowed(kBFloat16, key), 2 * bf16.at(key));
+  EXPECT_DOUBLE_EQ(allowed(kBFloat16, "after10/ln_final.weight"),
+                   6 * std::max(4e-3, bf16.at("after10/ln_final.weight")));
+  EXPECT_DOUBLE_EQ(compare_loss(golden, kFloat32, 0, 1).allowed,
+                   2 * std::max(1e-6, *golden.float32.torch_error.losses));
+  EXPECT_DOUBLE_EQ(compare_loss(golden, kBFloat16, 0, 1).allowed, 2 * 2e-3);
+
+  const GoldenCase large = read_golden(golden_path("small_2025"));
+  const auto large_allowed = [&](Precision precision, const std::string& name) {
+    return compare(large, precision, name, truth_of(large, name)).allowed;
+  };
+  EXPECT_DOUBLE_EQ(large_allowed(kFloat32, "logits"), 2e-5);
+  EXPECT_DOUBLE_EQ(large_allowed(kBFloat16, "logits"), 4e-2);
+  EXPECT_DOUBLE_EQ(large_allowed(kBFloat16, "after3/layers.0.ln1.weight"), 0.12);
+  EXPECT_DOUBLE_EQ(compare_loss(large, kFloat32, 0, 1).allowed, 2e-6);
+}
+
+TEST(Golden, DistanceIsRelativeToNormOrShareOfTheLargest) {
+  const GoldenCase golden = read_golden(golden_path("tiny_2025"));
+  const std::string key = "grad/ln_final.weight";
+  std::vector<double> values = truth_of(golden, key);
+  double norm = 0;
+  for (const double value : values) norm += value * value;
+  values[3] += 1e-3;
+  EXPECT_NEAR(compare(golden, kFloat32, key, values).distance, 1e-3 / std::sqrt(norm), 1e-12);
+
+  // k_proj.bias: a gradient that is rounding only is measured against the largest of the group.
+  const GoldenCase biased = read_golden(golden_path("tiny_gpt2"));
+  const std::string zero = "grad/layers.0.attn.k_proj.bias";
+  ASSERT_LT(biased.truth_norm.at(zero), 1e-12);
+  const double largest = biased.largest_norm.at("grad");
+  for (const std::string& other : biased.keys) {
+    EXPECT_TRUE(!other.starts_with("grad/") || biased.truth_norm.at(other) <= largest);
+  }
+  std::vector<double> noise = truth_of(biased, zero);
+  noise[0] += 1e-3 * largest * 3.9e-6;
+  EXPECT_TRUE(compare(biased, kFloat32, zero, noise).pass);
+  noise[0] += 1e-3 * largest * 0.2e-6;
+  EXPECT_FALSE(compare(biased, kFloat32, zero, noise).pass);
+}
+
+TEST(Golden, AWrongValueFails) {
+  const GoldenCase golden = read_golden(golden_path("tiny_2024"));
+  for (const std::string& key : golden.keys) {
+    for (const Precision precision : {kFloat32, kBFloat16}) {
+      std::vector<double> values = truth_of(golden, key);
+      const Comparison good = compare(golden, precision, key, values);
+      const double scale =
+          std::max(golden.truth_norm.at(key), 1e-3 * golden.largest_norm.at(std::string(split_key(key).group)));
+      values.back() += 1.01 * good.allowed * scale;
+      EXPECT_FALSE(compare(golden, precision, key, values).pass) << key;
+      values.back() -= 0.02 * good.allowed * scale;
+      EXPECT_TRUE(compare(golden, precision, key, values).pass) << key;
+      values.back() = std::numeric_limits<double>::quiet_NaN();
+      EXPECT_FALSE(compare(golden, precision, key, values).pass) << key;
+    }
+  }
+  EXPECT_FALSE(compare_loss(golden, kFloat32, 3, golden.losses[3] * (1 + 3e-6)).pass);
+  EXPECT_FALSE(compare_loss(golden, kBFloat16, 3, golden.losses[3] * 1.005).pass);
+  EXPECT_FALSE(compare_loss(golden, kFloat32, 3, std::nan("")).pass);
+}
+
+TEST(Golden, FloatValuesCompareAsWell) {
+  const GoldenCase golden = read_golden(golden_path("tiny_2025"));
+  const std::vector<double> truth = truth_of(golden, "logits");
+  const std::vector<float> rounded(truth.begin(), truth.end());
+  const Comparison result = compare_tensor<float>(golden, kFloat32, "logits", rounded);
+  EXPECT_TRUE(result.pass);
+  EXPECT_GT(result.distance, 0);
+  EXPECT_LT(result.distance, 6e-8);
+}
+
+TEST(Golden, SampledCasesReadTheirPlacesOnly) {
+  const GoldenCase golden = read_golden(golden_path("head64_2025"));
+  const GoldenTensor stored = stored_tensor(golden, "logits");
+  ASSERT_EQ(stored.positions.size(), 64U);
+  std::vector<double> values = truth_of(golden, "logits");
+  ASSERT_EQ(values.size(), 2U * 96 * 1000);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::find(stored.positions.begin(), stored.positions.end(), static_cast<int64_t>(i)) ==
+        stored.positions.end()) {
+      values[i] = 1e6;
+    }
+  }
+  EXPECT_TRUE(compare(golden, kFloat32, "logits", values).pass);
+  double norm = 0;
+  for (const double value : stored.values) norm += value * value;
+  EXPECT_DOUBLE_EQ(golden.truth_norm.at("logits"), std::sqrt(norm));
+  values[static_cast<size_t>(stored.positions[5])] += 1e-4 * std::sqrt(norm);
+  EXPECT_FALSE(compare(golden, kFloat32, "logits", values).pass);
+}
+
+TEST(Golden, BooksAndDtypesCompareByTheRule) {
+  const GoldenCase modern = read_golden(golden_path("tiny_2026"));
+  const int64_t bytes = modern.float32.eager.saved_bytes;
+  EXPECT_TRUE(compare_saved_bytes(modern, kFloat32, bytes).pass);
+  EXPECT_FALSE(compare_saved_bytes(modern, kFloat32, bytes + 1).pass);
+  const GoldenCase old = read_golden(golden_path("tiny_gpt2"));
+  const int64_t old_bytes = old.bfloat16.eager.saved_bytes;
+  EXPECT_TRUE(compare_saved_bytes(old, kBFloat16, old_bytes * 1019 / 1000).pass);
+  EXPECT_FALSE(compare_saved_bytes(old, kBFloat16, old_bytes * 1021 / 1000).pass);
+  EXPECT_TRUE(compare_inference_peak(old, 150444 * 104 / 100).pass);
+  EXPECT_FALSE(compare_inference_peak(old, 150444 * 94 / 100).pass);
+  EXPECT_TRUE(compare_forward_backward_peak(old, 398572).pass);
+  EXPECT_FALSE(compare_forward_backward_peak(old, 398572 * 106 / 100).pass);
+  EXPECT_FALSE(compare_dtype(old, "logits", "float32").pass);
+  EXPECT_FALSE(compare_dtype(old, "layers.9.ln1", "float32").pass);
+  const GoldenCase clipped = read_golden(golden_path("tiny_2025_clip"));
+  EXPECT_TRUE(compare_grad_norm(clipped, kFloat32, *clipped.grad_norm * (1 + 3e-6)).pass);
+  EXPECT_FALSE(compare_grad_norm(clipped, kFloat32, *clipped.grad_norm * (1 + 5e-6)).pass);
+  EXPECT_TRUE(compare_grad_norm(modern, kFloat32, 1).skipped);
+  EXPECT_TRUE(compare_forward_backward_peak(read_golden(golden_path("small_2025")), 1).skipped);
+}
+
+// A golden file taken apart, to be changed and put together again.
+struct Parts {
+  Json header;
+  Json metadata;
+  std::string data;
+
+  explicit Parts(const std::string& name) {
+    const std::string bytes = bytes_of_file(golden_path(name));
+    uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof(length));
+    header = Json::parse(bytes.substr(8, length));
+    metadata = Json::parse(header["__metadata__"]["laptime"].get<std::string>());
+    data = bytes.substr(8 + length);
+  }
+
+  std::string bytes() const {
+    Json whole = header;
+    whole["__metadata__"]["laptime"] = metadata.dump();
+    return safetensors_bytes(whole.dump(), data);
+  }
+
+  // Flips one bit of an element's second highest byte.
+  void flip(const std::string& name, size_t element, size_t size) {
+    const auto begin = header[name]["data_offsets"][0].get<size_t>();
+    data[begin + element * size + size - 2] = static_cast<char>(data[begin + element * size + size - 2] ^ 0x20);
+  }
+
+  void drop(const std::string& name) {  // renamed, so that the bytes stay covered
+    header["other/" + name] = header[name];
+    header.erase(name);
+  }
+};
+
+// What fails in the file itself, and in a comparison of the unchanged file's truth with it.
+std::vector<std::string> noticed(const Parts& parts, const std::string& name) {
+  const WrittenFile file("changed.safetensors", parts.bytes());
+  const GoldenCase changed = read_golden(file.path());
+  const GoldenCase good = read_golden(golden_path(name));
+  std::vector<std::string> names = failures(check_golden_file(changed));
+  for (const std::string& key : good.keys) {
+    if (!compare(changed, kFloat32, key, truth_of(good, key)).pass) names.push_back(key);
+  }
+  for (int64_t step = 0; step < good.steps; ++step) {
+    const Comparison result = compare_loss(changed, kFloat32, step, good.losses[static_cast<size_t>(step)]);
+    if (!result.pass) names.push_back(result.what);
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Golden, AChangedNumberIsNoticed) {
+  const std::string name = "tiny_2025_clip";
+  EXPECT_EQ(noticed(Parts(name), name), Names{});
+  Parts logits(name);
+  logits.flip("logits", 100, 8);
+  EXPECT_EQ(noticed(logits, name), (Names{"file: norm of logits", "logits"}));
+  Parts after(name);
+  after.flip("after10/layers.1.ffn.w2.weight", 77, 8);
+  EXPECT_EQ(noticed(after, name),
+            (Names{"file: norm of after10/layers.1.ffn.w2.weight", "after10/layers.1.ffn.w2.weight"}));
+  Parts weight(name);
+  weight.flip("weight/ln_final.weight", 3, 4);
+  EXPECT_EQ(noticed(weight, name), Names{"file: weight/ln_final.weight"});
+  Parts tokens(name);
+  tokens.flip("tokens", 3, 4);
+  EXPECT_EQ(noticed(tokens, name), Names{"file: tokens"});
+  Parts loss(name);
+  loss.metadata["losses"][4] = loss.metadata["losses"][4].get<double>() * 1.0001;
+  EXPECT_TRUE(noticed(loss, name).back() == "loss of step 4");
+  Parts own(name);
+  own.metadata["losses_bfloat16"][4] = own.metadata["losses_bfloat16"][4].get<double>() * 1.001;
+  EXPECT_EQ(noticed(own, name), Names{"file: error of the bfloat16 losses"});
+  Parts norm(name);
+  norm.metadata["norms"]["grad/ln_final.weight"]["norm"] = 0.07;
+  EXPECT_EQ(noticed(norm, name), (Names{"file: norm of grad/ln_final.weight", "file: norm of the gradients"}));
+  Parts saved(name);
+  saved.metadata["eager_bfloat16"]["saved_bytes"] = 1;
+  EXPECT_EQ(noticed(saved, name), Names{"file: bfloat16 saved bytes"});
+}
+
+TEST(Golden, AChangedSampleIsNoticed) {
+  const std::string name = "head80_gpt2";
+  Parts sample(name);
+  sample.flip("sample/grad/ln_final.bias", 7, 8);
+  EXPECT_EQ(noticed(sample, name), Names{"grad/ln_final.bias"});
+  Parts place(name);
+  place.data[place.header["sample_at/logits"]["data_offsets"][0].get<size_t>()] ^= 1;
+  EXPECT_EQ(noticed(place, name).front(), "file: sample_at/logits");
+}
+
+TEST(Golden, OptionalFieldsMayBeAbsentOrNull) {
+  Parts parts("tiny_2025");
+  parts.metadata.erase("grad_norm");
+  parts.metadata.erase("bias");
+  parts.metadata["eager_float32_peak_bytes"] = nullptr;
+  parts.metadata["torch_error"] = nullptr;
+  const WrittenFile file("a.safetensors", parts.bytes());
+  const GoldenCase golden = read_golden(file.path());
+  EXPECT_TRUE(all_pass(check_golden_file(golden)));
+  EXPECT_DOUBLE_EQ(compare(golden, kBFloat16, "logits", truth_of(golden, "logits")).allowed, 2 * 4e-3);
+  parts.metadata.erase("torch_error");
+  parts.metadata["bias"] = nullptr;
+  parts.metadata.erase("eager_float32_peak_bytes");
+  file.write(parts.bytes());
+  EXPECT_TRUE(compare_inference_peak(read_golden(file.path()), 1).skipped);
+}
+
+std::string message_for(const Parts& parts) {
+  const WrittenFile file("bad.safetensors", parts.bytes());
+  std::string message = error_of([&] { read_golden(file.path()); });
+  EXPECT_SAYS(message, file.path());
+  return message;
+}
+
+TEST(Golden, MalformedMetadataIsRefused) {
+  const auto message = [](const char* pointer, const Json& value) {
+    Parts parts("tiny_2025");
+    parts.metadata[Json::json_pointer(pointer)] = value;
+    return message_for(parts);
+  };
+  EXPECT_SAYS(message("/edition", "2023"), "'edition'");
+  EXPECT_SAYS(message("/optimizer", 2025), "'optimizer'");
+  EXPECT_SAYS(message("/steps", 0), "'steps'");
+  EXPECT_SAYS(message("/steps", 9), "'losses'");
+  EXPECT_SAYS(message("/steps", 1e3), "'steps'");
+  EXPECT_SAYS(message("/seed", -1), "'seed'");
+  EXPECT_SAYS(message("/seed", 18446744073709551615ULL), "'seed'");
+  EXPECT_SAYS(message("/clip", 0), "'clip'");
+  EXPECT_SAYS(message("/truth", "float16"), "'truth'");
+  EXPECT_SAYS(message("/losses/3", "4"), "'losses'[3] is string");
+  EXPECT_SAYS(message("/losses", Json::object()), "'losses'");
+  EXPECT_SAYS(message("/d_model", 41), "41");
+  EXPECT_SAYS(message("/d_model", int64_t{1} << 62), "d-model");
+  EXPECT_SAYS(message("/d_model", 80), "the model needs [97, 80]");
+  EXPECT_SAYS(message("/num_heads", 0), "'num_heads'");
+  EXPECT_SAYS(message("/num_layers", 3), "layers.2");
+  EXPECT_SAYS(message("/tied", 1), "'tied'");
+  EXPECT_SAYS(message("/tied", true), "weight-tie");
+  EXPECT_SAYS(message("/norms/logits/shape/0", -1), "'shape'");
+  EXPECT_SAYS(message("/norms/logits/shape/0", 4), "'logits'");
+  EXPECT_SAYS(message("/torch_error/float32/logits", -1), "'logits'");
+  EXPECT_SAYS(message("/eager_float32/saved/0", Json::array({1})), "'saved'[0]");
+  EXPECT_SAYS(message("/eager_float32/saved_bytes", "many"), "'saved_bytes'");
+  EXPECT_SAYS(message("/autocast_dtypes", 3), "'autocast_dtypes'");
+  Json deep = 1;
+  for (int i = 0; i < 20; ++i) deep = Json::array({deep});
+  EXPECT_SAYS(message("/comment", deep), "levels deep");
+
+  for (const char* key : {"edition", "seed", "losses", "norms", "eager_bfloat16", "truth", "tied"}) {
+    Parts parts("tiny_2025");
+    parts.metadata.erase(key);
+    EXPECT_SAYS(message_for(parts), fmt::format("'{}'", key));
+  }
+}
+
+TEST(Golden, WrongContainersAreRefused) {
+  const auto refused = [](const std::string& text) {
+    const std::string header = Json{{"__metadata__", {{"laptime", text}}}}.dump();
+    const WrittenFile file("a.safetensors", safetensors_bytes(header, ""));
+    return error_of([&] { read_golden(file.path()); });
+  };
+  EXPECT_SAYS(refused("{"), "not valid JSON");
+  EXPECT_SAYS(refused("[]"), "should be an object");
+  EXPECT_SAYS(refused("{\"seed\":NaN}"), "not valid JSON");
+  EXPECT_SAYS(refused("{\"seed\":1e999}"), "out of range");
+  std::string long_text;
+  long_text.resize(16'000'001, ' ');
+  EXPECT_SAYS(refused(long_text), "16000000");
+  const WrittenFile plain("a.safetensors", safetensors_bytes("{}", ""));
+  EXPECT_SAYS(error_of([&] { read_golden(plain.path()); }), "no golden file");
+}
+
+TEST(Golden, MissingOrMisshapenTensorsAreRefused) {
+  Parts missing("tiny_2025");
+  missing.drop("grad/ln_final.weight");
+  EXPECT_SAYS(message_for(missing), "'sample_at/grad/ln_final.weight'");
+  Parts turned("tiny_2025");
+  turned.header["logits"]["shape"] = {18, 3, 97};
+  EXPECT_SAYS(message_for(turned), "[18, 3, 97]");
+  Parts flat("tiny_2025");
+  flat.header["tokens"]["shape"] = {54};
+  EXPECT_SAYS(message_for(flat), "'tokens'");
+  Parts far("head64_2025");
+  const auto begin = far.header["sample_at/logits"]["data_offsets"][0].get<size_t>();
+  far.data.replace(begin, 8, bytes_of<int64_t>(int64_t{2} * 96 * 1000));
+  EXPECT_SAYS(message_for(far), "position 192000");
+  far.data.replace(begin, 8, bytes_of<int64_t>(-1));
+  EXPECT_SAYS(message_for(far), "position -1");
+  Parts square("head64_2025");
+  square.header["sample/logits"]["shape"] = {8, 8};
+  EXPECT_SAYS(message_for(square), "two equal rows");
+}
+
+// Any change of the metadata's text is read or refused, never worse.
+TEST(Golden, SurvivesMutations) {
+  const Parts parts("head64_2025");
+  const std::string good = parts.metadata.dump();
+  const WrittenFile file("a.safetensors", parts.bytes());
+  std::mt19937_64 random(3);  // the same mutations every time
+  constexpr std::string_view kWords = "{}[]\",:0123456789-e.nul";
+  int read = 0;
+  int refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string text = good;
+    for (size_t i = 0; i < 1 + random() % 3; ++i) {
+      const size_t at = random() % text.size();
+      if (random() % 3 == 0) {
+        text.erase(at, 1 + random() % 20);
+      } else {
+        text[at] = kWords[random() % kWords.size()];
+      }
+    }
+    Json header = parts.header;
+    header["__metadata__"]["laptime"] = text;
+    file.write(safetensors_bytes(header.dump(), parts.data));
+    try {
+      check_golden_file(read_golden(file.path()));
+      ++read;
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(read, 30);
+  EXPECT_GT(refused, 30);
+}
+
+}  // namespace
+}  // namespace laptime
