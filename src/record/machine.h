@@ -33,9 +33,11 @@ struct Machine {
   std::optional<std::string> isa_used;     // what the kernels were chosen for; stated by whoever chose
   std::optional<int64_t> l1d_bytes;        // of one core
   std::optional<int64_t> l2_bytes;
-  std::optional<int64_t> l3_bytes;      // of the first core's share
-  std::optional<double> clock_hz;       // measured: see measure_clock_hz
-  std::optional<std::string> governor;  // frequency scaling
+  std::optional<int64_t> l3_bytes;         // of the first core's share
+  std::optional<double> clock_hz;          // measured: see measure_clock_hz
+  std::optional<double> timer_resolution;  // seconds, of the clock that times steps; stated by whoever has it
+  std::optional<double> timer_overhead;    // seconds, of one reading
+  std::optional<std::string> governor;     // frequency scaling
   std::optional<int64_t> memory_total_bytes;
   std::optional<int64_t> memory_available_bytes;
   std::optional<int64_t> memory_limit_bytes;  // by the tightest cgroup; empty without one
@@ -72,6 +74,8 @@ struct Machine {
     visit("l2_bytes", self.l2_bytes);
     visit("l3_bytes", self.l3_bytes);
     visit("clock_hz", self.clock_hz);
+    visit("timer_resolution", self.timer_resolution);
+    visit("timer_overhead", self.timer_overhead);
     visit("governor", self.governor);
     visit("memory_total_bytes", self.memory_total_bytes);
     visit("memory_available_bytes", self.memory_available_bytes);
