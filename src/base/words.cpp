@@ -36,8 +36,12 @@ size_t edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string quote(std::string_view word) {
+  size_t shown = std::min(word.size(), kLongestShown);
+  while (shown < word.size() && shown > 0 && (static_cast<unsigned char>(word[shown]) & 0xC0U) == 0x80U) {
+    --shown;  // not inside a UTF-8 character
+  }
   std::string text = "'";
-  for (const char c : word.substr(0, kLongestShown)) {
+  for (const char c : word.substr(0, shown)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7F) {
       text += fmt::format("\\x{:02x}", byte);
