@@ -1,0 +1,31 @@
+// The loops whose speed is the peak, compiled once per instruction set.
+#pragma once
+
+#include <cstdint>
+
+namespace laptime::cpu {
+
+struct PeakLoops {
+  // Repeats multiply-adds on registers, starting from `value` (0 to 1), and stores what becomes of it; returns the
+  // FLOPs.
+  double (*float32)(int64_t repetitions, float* value);
+  double (*bfloat16)(int64_t repetitions, float* value);  // null where there is no such instruction
+  // One pass over `count` parameters: w, m and v are updated from g.
+  void (*stream)(float* w, const float* g, float* m, float* v, int64_t count);
+};
+
+}  // namespace laptime::cpu
+
+// Of each instruction set.
+namespace laptime::plain {
+cpu::PeakLoops peak_loops();
+}  // namespace laptime::plain
+namespace laptime::avx2 {
+cpu::PeakLoops peak_loops();
+}  // namespace laptime::avx2
+namespace laptime::avx512 {
+cpu::PeakLoops peak_loops();
+}  // namespace laptime::avx512
+namespace laptime::avx512_bf16 {
+cpu::PeakLoops peak_loops();
+}  // namespace laptime::avx512_bf16
