@@ -6,22 +6,9 @@
 #include <span>
 #include <string_view>
 
+#include "base/random.h"
+
 namespace laptime {
-
-// The finaliser of SplitMix64 (Steele, Lea, Flood 2014), its increment included.
-constexpr uint64_t splitmix64(uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31U);
-}
-
-// FNV-1a, 64 bits, of the bytes of `text`.
-constexpr uint64_t fnv1a64(std::string_view text) {
-  uint64_t hash = 0xCBF29CE484222325ULL;
-  for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001B3ULL;
-  return hash;
-}
 
 // Element i is splitmix64(key + i), key = splitmix64(seed XOR fnv1a64(name)), modulo 2^64.
 class Stream {

@@ -8,8 +8,9 @@
 
 namespace laptime {
 
-// Measures what `known` does not have yet for this device and thread count; adds it to `learned`.
-void learn_peaks(const Device& device, const MachineKnowledge& known, MachineKnowledge& learned);
+// Measures what `known` does not have yet for this device and thread count; adds it to `learned`, under the
+// record's fingerprint and date.
+void learn_peaks(const Device& device, const Record& record, const MachineKnowledge& known, MachineKnowledge& learned);
 
 // float32 FMA peak of the device's threads, FLOP/s; none for a device that computes nothing.
 std::optional<double> measured_flops_peak(const Device& device, const MachineKnowledge& known, const MachineKnowledge& learned);

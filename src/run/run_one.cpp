@@ -97,7 +97,7 @@ class Point {
     stage("weights");
     fill_weights(executor, config_, weights, std::max(device_.threads, 1));
     record().setup.weights = lap();
-    learn_peaks(device_, known_, result_.learned);
+    learn_peaks(device_, record(), known_, result_.learned);
     lap();
     record().setup.total = (lap_ - start).count();
 
@@ -144,7 +144,7 @@ class Point {
   }
 
   SamplingRequest request() const {
-    if (!config_.steps) return {};
+    if (!config_.steps) return {StoppingRule(), false};
     return {StoppingRule::fixed(config_.warmup.value_or(0), *config_.steps), true};
   }
 
