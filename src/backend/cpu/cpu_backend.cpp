@@ -3,24 +3,34 @@
 
 #include <malloc.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "backend/cpu/clock.h"
+#include "backend/cpu/openmp.h"
 
 namespace laptime::cpu {
 namespace {
+
+constexpr int64_t kPage = 4096;
 
 // Buffers that a library takes and frees inside a launch come from memory that stays mapped: never from mmap (glibc
 // accepts 32 MiB at most), never trimmed. Else each call would fault its pages in again.
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_TOP_PAD, 1 << 20);
+}
+
+// Each thread has a heap of its own: it grows now to what oneDNN takes at once for a block (2 MiB), with room to spare.
+void grow_heap() {
+  constexpr int64_t kHeap = int64_t{4} << 20;
+  auto* const bytes = static_cast<volatile char*>(std::malloc(static_cast<size_t>(kHeap)));
+  for (int64_t at = 0; bytes != nullptr && at < kHeap; at += kPage) bytes[at] = 0;
+  std::free(const_cast<char*>(bytes));
 }
 
 // Writes one byte of each page, each thread its own stretches.
 void touch(Team& team, const Pages& pages) {
-  constexpr int64_t kPage = 4096;
   constexpr int64_t kStretch = int64_t{8} << 20;
   team.parallel_blocks(pages.bytes(), kStretch, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += kPage) *static_cast<volatile std::byte*>(pages.data() + at) = std::byte{0};
@@ -51,6 +61,10 @@ class CpuBackend::Memory : public DeviceMemory {
 
 CpuBackend::CpuBackend(std::vector<Kernel> kernels, int threads) : team_(threads) {
   keep_freed_memory();
+  team_.on_each_lane([](int) {
+    use_one_openmp_thread();
+    grow_heap();
+  });
   for (Kernel& kernel : kernels) kernels_[kernel.op].push_back(std::move(kernel));
 }
 

@@ -50,6 +50,18 @@ class Team : public Queue {
     });
   }
 
+  // body(lane) once on each lane, all at the same time: for what a thread must have done before the first step. Waits
+  // for every thread to wake, unlike the others.
+  template <class Body>
+  void on_each_lane(const Body& body) {
+    std::atomic<int> arrived{0};
+    parallel_for(size(), [&](int64_t, int lane) {
+      body(lane);
+      arrived.fetch_add(1, std::memory_order_relaxed);
+      while (arrived.load(std::memory_order_relaxed) < size()) std::this_thread::yield();
+    });
+  }
+
   // kScratchBytes that only this lane uses, aligned to 64; left as the last kernel left them.
   std::byte* scratch(int lane) { return scratch_[static_cast<size_t>(lane)].data(); }
 

@@ -1,0 +1,118 @@
+// The CPU as a backend: memory, kernel lists, launches.
+#include "backend/cpu/cpu_backend.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <cstring>
+
+namespace laptime::cpu {
+namespace {
+
+constexpr int64_t kMegabyte = int64_t{1} << 20;
+
+const OpCard kDouble = {.name = "double"};
+const OpCard kOther = {.name = "other"};
+
+// out = 2 in, the workspace as a stop on the way.
+void launch_double(const KernelCall& call) {
+  auto* const workspace = reinterpret_cast<float*>(call.workspace);
+  const float* const in = call.in[0].as<const float>();
+  auto* const out = call.out[0].as<float>();
+  team_of(call).parallel_for(call.in[0].numel(), [&](int64_t i) {
+    workspace[i] = in[i];
+    out[i] = 2 * workspace[i];
+  });
+}
+
+Kernel kernel(const OpCard& op, const char* name) {
+  return {.op = &op, .name = name, .supports = nullptr, .workspace = nullptr, .launch = launch_double};
+}
+
+TEST(CpuBackend, KernelsKeepTheirOrder) {
+  const CpuBackend backend({kernel(kDouble, "first"), kernel(kOther, "only"), kernel(kDouble, "second")}, 1);
+  ASSERT_EQ(backend.kernels(kDouble).size(), 2U);
+  EXPECT_EQ(backend.kernels(kDouble)[0].name, "first");
+  EXPECT_EQ(backend.kernels(kDouble)[1].name, "second");
+  EXPECT_EQ(backend.kernels(kOther).size(), 1U);
+  EXPECT_TRUE(backend.kernels(OpCard{}).empty());
+  EXPECT_EQ(backend.name(), "cpu");
+  EXPECT_TRUE(backend.computes());
+}
+
+TEST(CpuBackend, CountsWhatItHolds) {
+  CpuBackend backend({}, 2);
+  EXPECT_EQ(backend.held_bytes(), 0);
+  auto first = backend.allocate(3 * kMegabyte);
+  EXPECT_EQ(backend.held_bytes(), 4 * kMegabyte);
+  auto second = backend.allocate(100);
+  EXPECT_EQ(backend.held_bytes(), 4 * kMegabyte + 4096);
+  first.reset();
+  EXPECT_EQ(backend.held_bytes(), 4096);
+  EXPECT_EQ(backend.peak_held_bytes(), 4 * kMegabyte + 4096);
+  EXPECT_EQ(backend.allocate(0)->data(), nullptr);
+}
+
+TEST(CpuBackend, MemoryMayOutliveIt) {
+  std::unique_ptr<DeviceMemory> memory;
+  {
+    CpuBackend backend({}, 2);
+    memory = backend.allocate(kMegabyte);
+  }
+  memory->data()[kMegabyte - 1] = std::byte{1};
+}
+
+TEST(CpuBackend, RefusesWhatTheMachineLacks) {
+  CpuBackend backend({}, 1);
+  constexpr int64_t kExbibyte = int64_t{1} << 60;
+  try {
+    backend.allocate(kExbibyte);
+    FAIL() << "allocated";
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.bytes_requested(), kExbibyte);
+    EXPECT_LT(error.bytes_available(), kExbibyte);
+  }
+  EXPECT_EQ(backend.held_bytes(), 0);
+}
+
+int64_t page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
+TEST(CpuBackend, MemoryIsTouched) {
+  CpuBackend backend({}, 2);
+  for (const int64_t bytes : {40 * kMegabyte, kMegabyte, int64_t{5000}}) {
+    const auto memory = backend.allocate(bytes);
+    const int64_t before = page_faults();
+    std::memset(memory->data(), 1, static_cast<size_t>(bytes));
+    EXPECT_LE(page_faults() - before, 2) << bytes;  // the test's own code and stack
+  }
+}
+
+TEST(CpuBackend, LaunchesWritesAndReads) {
+  CpuBackend backend({kernel(kDouble, "double")}, 3);
+  const auto memory = backend.allocate(3000);
+  std::array<float, 200> numbers{};
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  backend.write(memory->data(), reinterpret_cast<const std::byte*>(numbers.data()), sizeof(numbers));
+
+  const TensorType type = contiguous_type(DType::kFloat32, {200});
+  const TensorView in{memory->data(), type};
+  const TensorView out{memory->data() + 1024, type};
+  const Attributes attributes;
+  backend.launch({.kernel = backend.kernels(kDouble).data(),
+                  .attributes = &attributes,
+                  .in = {&in, 1},
+                  .out = {&out, 1},
+                  .workspace = memory->data() + 2048});
+  backend.synchronize();
+  std::array<float, 200> doubled{};
+  backend.read(reinterpret_cast<std::byte*>(doubled.data()), memory->data() + 1024, sizeof(doubled));
+  for (size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(doubled[i], 2 * numbers[i]);
+}
+
+}  // namespace
+}  // namespace laptime::cpu

@@ -1,0 +1,82 @@
+// What the backend learns of the machine: cores, instruction sets, clock, peaks.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include "backend/cpu/clock.h"
+#include "backend/cpu/cores.h"
+#include "backend/cpu/isa.h"
+#include "backend/cpu/peak.h"
+
+namespace laptime::cpu {
+namespace {
+
+TEST(Cores, FollowTheAffinityMask) {
+  const std::vector<int> cores = allowed_cores();
+  ASSERT_FALSE(cores.empty());
+  EXPECT_GE(default_threads(), 1);
+  EXPECT_LE(default_threads(), static_cast<int>(cores.size()));
+
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cores.back(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(allowed_cores(), std::vector<int>{cores.back()});
+  EXPECT_EQ(default_threads(), 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+TEST(Isa, HasNames) {
+  EXPECT_EQ(name_of(Isa::kPlain), "plain");
+  EXPECT_EQ(name_of(Isa::kAvx2), "avx2");
+  EXPECT_EQ(name_of(Isa::kAvx512), "avx512");
+  EXPECT_EQ(name_of(Isa::kAvx512Bf16), "avx512_bf16");
+}
+
+TEST(Isa, AgreesWithTheCompilersRuntime) {
+  __builtin_cpu_init();
+  EXPECT_EQ(detect_isa() >= Isa::kAvx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                                              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"));
+  EXPECT_EQ(detect_isa() >= Isa::kAvx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+  EXPECT_EQ(detect_isa() == Isa::kAvx512Bf16, __builtin_cpu_supports("avx512bf16") != 0);
+}
+
+TEST(Clock, GoesForwardAndIsFine) {
+  Seconds last = now();
+  for (int i = 0; i < 1000; ++i) {
+    const Seconds reading = now();
+    ASSERT_GE(reading, last);
+    last = reading;
+  }
+  const ClockQuality quality = measure_clock();
+  EXPECT_GT(quality.resolution.count(), 0);
+  EXPECT_LT(quality.resolution.count(), 1e-3);
+  EXPECT_GT(quality.overhead.count(), 0);
+  EXPECT_LT(quality.overhead.count(), 1e-4);
+}
+
+// Bounds are wide: the machine may be busy.
+TEST(Peak, IsThatOfAProcessor) {
+  Team team(2);
+  for (int isa = 0; isa <= static_cast<int>(detect_isa()); ++isa) {
+    const ComputePeak float32 = measure_float32_peak(team, static_cast<Isa>(isa));
+    EXPECT_GT(float32.one_core, 1e8) << isa;
+    EXPECT_LT(float32.one_core, 1e12) << isa;
+    EXPECT_GT(float32.all_threads, 0.3 * float32.one_core) << isa;
+    EXPECT_LT(float32.all_threads, 2.5 * float32.one_core) << isa;
+    const ComputePeak bfloat16 = measure_bfloat16_peak(team, static_cast<Isa>(isa));
+    EXPECT_EQ(bfloat16.one_core > 0, static_cast<Isa>(isa) == Isa::kAvx512Bf16);
+    EXPECT_EQ(bfloat16.all_threads > 0, static_cast<Isa>(isa) == Isa::kAvx512Bf16);
+  }
+}
+
+TEST(Peak, BandwidthIsThatOfMemory) {
+  Team team(2);
+  const double bandwidth = measure_bandwidth(team, detect_isa());
+  EXPECT_GT(bandwidth, 1e8);
+  EXPECT_LT(bandwidth, 2e12);
+}
+
+}  // namespace
+}  // namespace laptime::cpu

@@ -1,0 +1,86 @@
+// Pages: alignment, release, refusal.
+#include "backend/cpu/memory.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+
+#include "base/error.h"
+
+namespace laptime::cpu {
+namespace {
+
+constexpr int64_t kMegabyte = int64_t{1} << 20;
+
+int64_t address_space() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  long pages = 0;
+  EXPECT_EQ(std::fscanf(file, "%ld", &pages), 1);
+  std::fclose(file);
+  return pages * int64_t{4096};
+}
+
+TEST(Pages, AreAlignedAndZero) {
+  for (const int64_t bytes : {int64_t{1}, int64_t{4096}, kMegabyte, 2 * kMegabyte, 5 * kMegabyte + 1}) {
+    const Pages pages(bytes);
+    EXPECT_GE(pages.bytes(), bytes);
+    EXPECT_LT(pages.bytes(), bytes + 2 * kMegabyte);
+    const uintptr_t alignment = bytes >= 2 * kMegabyte ? 2 * kMegabyte : 4096;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(pages.data()) % alignment, 0U) << bytes;
+    EXPECT_EQ(pages.data()[0], std::byte{0});
+    pages.data()[pages.bytes() - 1] = std::byte{7};
+    EXPECT_EQ(pages.data()[pages.bytes() - 1], std::byte{7});
+  }
+}
+
+TEST(Pages, NoBytesNeedNoPage) {
+  const Pages pages(0);
+  EXPECT_EQ(pages.data(), nullptr);
+  EXPECT_EQ(pages.bytes(), 0);
+}
+
+TEST(Pages, GoBackToTheSystem) {
+  const int64_t before = address_space();
+  for (int i = 0; i < 1000; ++i) {
+    const Pages pages(9 * kMegabyte);
+    Pages moved(kMegabyte);
+    moved = Pages(3 * kMegabyte);
+    const Pages last(std::move(moved));
+    EXPECT_EQ(moved.data() == nullptr,
+              true);  // NOLINT(bugprone-use-after-move): the state it is left in is the subject
+    EXPECT_EQ(last.bytes(), 4 * kMegabyte);
+  }
+  EXPECT_LT(address_space() - before, 4 * kMegabyte);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // both reserve terabytes of address space
+int allocate_under_limit() {
+  rlimit limit{};
+  limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(address_space() + 64 * kMegabyte);
+  setrlimit(RLIMIT_AS, &limit);
+  const int64_t available = available_memory();
+  if (available > 64 * kMegabyte || available < 60 * kMegabyte) return 1;
+  try {
+    const Pages pages(65 * kMegabyte);
+  } catch (const OutOfMemory& error) {
+    if (error.bytes_requested() != 65 * kMegabyte || error.bytes_available() > 64 * kMegabyte) return 2;
+    const Pages pages(32 * kMegabyte);  // the refusal took nothing
+    return pages.data() != nullptr ? 42 : 3;
+  }
+  return 4;
+}
+
+TEST(PagesDeathTest, RefusalCarriesItsArithmetic) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(std::_Exit(allocate_under_limit()), testing::ExitedWithCode(42), "");
+}
+#endif
+
+TEST(AvailableMemory, IsSomethingThisMachineCouldHave) {
+  EXPECT_GT(available_memory(), 16 * kMegabyte);
+  EXPECT_LT(available_memory(), int64_t{1} << 50);
+}
+
+}  // namespace
+}  // namespace laptime::cpu

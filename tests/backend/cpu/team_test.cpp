@@ -1,0 +1,152 @@
+// Teams: every index once, whatever the number of threads, cores and other work.
+#include "backend/cpu/team.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+
+namespace laptime::cpu {
+namespace {
+
+class TeamOf : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Threads, TeamOf, testing::Values(1, 2, 3, 7),
+                         [](const auto& info) { return std::to_string(info.param); });
+
+TEST_P(TeamOf, RunsEveryIndexOnce) {
+  Team team(GetParam());
+  EXPECT_EQ(team.size(), GetParam());
+  for (const int64_t count : {0, 1, 2, 3, 17, 1000}) {
+    std::vector<int> runs(static_cast<size_t>(count), 0);
+    team.parallel_for(count, [&](int64_t index) { ++runs[static_cast<size_t>(index)]; });
+    EXPECT_EQ(std::accumulate(runs.begin(), runs.end(), 0), count);
+    EXPECT_TRUE(std::all_of(runs.begin(), runs.end(), [](int n) { return n == 1; })) << count;
+  }
+}
+
+TEST_P(TeamOf, BlocksCoverTheRange) {
+  Team team(GetParam());
+  for (const int64_t grain : {1, 7, 64, 5000}) {
+    std::vector<int> runs(1000, 0);
+    team.parallel_blocks(1000, grain, [&](int64_t begin, int64_t end) {
+      ASSERT_LE(end - begin, grain);
+      for (int64_t i = begin; i < end; ++i) ++runs[static_cast<size_t>(i)];
+    });
+    EXPECT_EQ(runs, std::vector<int>(1000, 1));
+  }
+}
+
+// What one run writes the next one reads, on whichever thread: some 20,000 runs, most too short for a thread to join.
+TEST_P(TeamOf, ManyShortRuns) {
+  Team team(GetParam());
+  constexpr int64_t kRuns = 20'000;
+  std::vector<int64_t> values(8, 0);
+  for (int64_t run = 0; run < kRuns; ++run) {
+    team.parallel_for(8, [&](int64_t index) {
+      const auto at = static_cast<size_t>(index);
+      ASSERT_EQ(values[at], run);
+      values[at] = run + 1;
+    });
+  }
+  EXPECT_EQ(values, std::vector<int64_t>(8, kRuns));
+}
+
+TEST_P(TeamOf, WakesAfterASleep) {
+  Team team(GetParam());
+  std::atomic<int64_t> sum{0};
+  for (int run = 0; run < 20; ++run) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // far longer than threads spin
+    team.parallel_for(100, [&](int64_t index) { sum += index; });
+  }
+  EXPECT_EQ(sum.load(), 20 * 4950);
+}
+
+TEST_P(TeamOf, ScratchIsOfOneLane) {
+  Team team(GetParam());
+  team.parallel_for(200, [&](int64_t index, int lane) {
+    ASSERT_GE(lane, 0);
+    ASSERT_LT(lane, team.size());
+    auto* const scratch = reinterpret_cast<volatile int64_t*>(team.scratch(lane));
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(scratch) % 64, 0U);
+    const int64_t last = Team::kScratchBytes / 8 - 1;
+    scratch[0] = index;
+    scratch[last] = index;
+    std::this_thread::yield();
+    ASSERT_EQ(scratch[0], index);
+    ASSERT_EQ(scratch[last], index);
+  });
+}
+
+TEST_P(TeamOf, EachLaneOnce) {
+  Team team(GetParam());
+  for (int run = 0; run < 50; ++run) {
+    std::vector<int> runs(static_cast<size_t>(team.size()), 0);
+    std::vector<std::thread::id> ids(runs.size());
+    team.on_each_lane([&](int lane) {
+      ++runs[static_cast<size_t>(lane)];
+      ids[static_cast<size_t>(lane)] = std::this_thread::get_id();
+    });
+    EXPECT_EQ(runs, std::vector<int>(runs.size(), 1));
+    EXPECT_EQ(ids[0], std::this_thread::get_id());
+  }
+}
+
+// Far more threads than this machine has cores, kept busy by another team.
+TEST(Team, MoreThreadsThanCores) {
+  Team large(40);
+  Team other(3);
+  std::atomic<bool> stop{false};
+  std::thread neighbour([&] {
+    while (!stop.load()) other.parallel_for(10, [](int64_t) {});
+  });
+  std::atomic<int64_t> sum{0};
+  for (int run = 0; run < 300; ++run) large.parallel_for(50, [&](int64_t index) { sum += index; });
+  stop.store(true);
+  neighbour.join();
+  EXPECT_EQ(sum.load(), 300 * 1225);
+}
+
+TEST(Team, TeamsComeAndGo) {
+  for (int i = 0; i < 50; ++i) {
+    Team team(1 + i % 4);
+    if (i % 2 == 0) team.parallel_for(3, [](int64_t) {});
+  }
+}
+
+struct Kept {
+  explicit Kept(Team& team) : threads(team.size()) {}
+  int threads;
+  int uses = 0;
+};
+struct AlsoKept {
+  explicit AlsoKept(Team&) {}
+  int uses = 0;
+};
+
+TEST(Team, ResidentObjectsStay) {
+  Team team(2);
+  ++team.resident<Kept>().uses;
+  ++team.resident<AlsoKept>().uses;
+  ++team.resident<Kept>().uses;
+  EXPECT_EQ(team.resident<Kept>().uses, 2);
+  EXPECT_EQ(team.resident<Kept>().threads, 2);
+  EXPECT_EQ(team.resident<AlsoKept>().uses, 1);
+  Team second(1);
+  EXPECT_EQ(second.resident<Kept>().uses, 0);
+}
+
+TEST(TeamDeathTest, ARunWithinARunIsADefect) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        Team team(2);
+        team.parallel_for(4, [&](int64_t) { team.parallel_for(4, [](int64_t) {}); });
+      },
+      "a parallel_for within another");
+  EXPECT_DEATH(Team(0), "0 threads");
+}
+
+}  // namespace
+}  // namespace laptime::cpu
