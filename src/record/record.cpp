@@ -7,6 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/random.h"
+
 namespace laptime {
 namespace {
 
@@ -39,11 +41,7 @@ const TimeStats* Record::main_time() const {
   return time.size() == 1 ? &time.begin()->second : nullptr;
 }
 
-std::string config_hash(std::string_view canonical_text) {
-  uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
-  for (const char c : canonical_text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-  return fmt::format("{:016x}", hash);
-}
+std::string config_hash(std::string_view canonical_text) { return fmt::format("{:016x}", fnv1a64(canonical_text)); }
 
 std::string format_utc(int64_t seconds_since_epoch) {
   const std::chrono::sys_seconds time{std::chrono::seconds(seconds_since_epoch)};

@@ -21,6 +21,23 @@ enum class Status : uint8_t { kOk, kOutOfMemory, kUnsupported, kTimeout, kFailed
 std::string_view name_of(Status status);  // "ok", "out_of_memory", ...
 std::optional<Status> parse_status(std::string_view name);
 
+// One of the peaks that samples gather at, in seconds.
+struct TimeMode {
+  int64_t count = 0;
+  double median = 0;
+  double min = 0;
+  double max = 0;
+
+  friend bool operator==(const TimeMode&, const TimeMode&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("count", self.count);
+    visit("median", self.median);
+    visit("min", self.min);
+    visit("max", self.max);
+  }
+};
+
 // Every sample of one pass or phase, in seconds, and what they come to.
 struct TimeStats {
   std::string unit = "s";
@@ -38,6 +55,8 @@ struct TimeStats {
   std::optional<double> p90;
   std::optional<double> ci_low;  // 95 % interval of the median
   std::optional<double> ci_high;
+  std::vector<TimeMode> modes;    // two where the machine was now fast, now slow
+  std::vector<int64_t> outliers;  // places of samples far from the others, from 0; they count all the same
 
   friend bool operator==(const TimeStats&, const TimeStats&) = default;
   template <class Self, class Visit>
@@ -57,6 +76,8 @@ struct TimeStats {
     visit("p90", self.p90);
     visit("ci_low", self.ci_low);
     visit("ci_high", self.ci_high);
+    visit("modes", self.modes);
+    visit("outliers", self.outliers);
   }
 };
 
@@ -173,7 +194,7 @@ struct Transient {
   }
 };
 
-// How many samples were taken and why no more: rule "fixed" or "interval".
+// How many samples were taken and why no more: rule "fixed", "interval", "time" or "samples".
 struct Stopping {
   std::string rule;
   std::string reason;

@@ -109,7 +109,7 @@ void read(const Json& json, T& field, const std::string& path) {
     if (!json.is_array()) reject(path, "a list", json);
     field.clear();
     field.reserve(json.size());
-    for (const Json& element : json) read(element, field.emplace_back(), fmt::format("{}[{}]", path, field.size() - 1));
+    for (size_t i = 0; i < json.size(); ++i) read(json[i], field.emplace_back(), fmt::format("{}[{}]", path, i));
   } else if constexpr (kIsMap<T>) {
     if (json.is_null()) return;
     if (!json.is_object()) reject(path, "an object", json);
@@ -174,6 +174,12 @@ void add_keys(std::vector<SchemaKey>& keys, const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<SchemaKey> schema_keys() {
+  std::vector<SchemaKey> keys;
+  add_keys<Record>(keys, "");
+  return keys;
+}
 
 Json to_json(const Record& record) { return write(record); }
 

@@ -1,8 +1,7 @@
 // SQLite calls, checked one by one.
 #include "record/sqlite.h"
 
-#include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -22,9 +21,8 @@ Database::Database(std::filesystem::path path, bool create) : path_(std::move(pa
   handle_.reset(handle);
   check(code);
   check(sqlite3_busy_timeout(handle, kBusyTimeoutMs));
-  // A store may come from someone else: its schema runs no functions of ours, and a value stays within bounds.
+  // A store may come from someone else: its schema stays as it is, and a value within bounds.
   check(sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr));
-  check(sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr));
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxTextBytes);
 }
 
@@ -34,19 +32,18 @@ void Database::check(int code) {
 
 void Database::fail(int code) {
   sqlite3* handle = handle_.get();
-  const int system_error = handle != nullptr ? sqlite3_system_errno(handle) : 0;
   const std::string detail = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
   const std::string path = path_.string();
   const int kind = code & 0xFF;
-  const bool disk_full = system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
-  if (kind == SQLITE_FULL || (kind == SQLITE_IOERR && disk_full)) {
-    throw Error::format("store '{}': no room left to write ({}); free some space or name another file with --store",
-                        path, disk_full ? std::strerror(system_error) : detail);
-  }
+  std::error_code ignored;
   switch (kind) {
+    case SQLITE_FULL:
+      throw Error::format("store '{}': no room left to write; free some space, or name another file with --store",
+                          path);
     case SQLITE_CANTOPEN:
-      throw Error::format("store '{}': cannot be opened ({}); name a file in a directory you may write with --store",
-                          path, system_error != 0 ? std::strerror(system_error) : detail);
+      // For a file that cannot be made the system's reason is lost: SQLite's last try was to read it.
+      throw Error::format("store '{}': cannot be {}; name a file in a directory you may write with --store", path,
+                          std::filesystem::exists(path_, ignored) ? "opened" : "created");
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
@@ -63,8 +60,13 @@ void Database::fail(int code) {
           "--store",
           path, detail, path);
     case SQLITE_IOERR:
-      throw Error::format("store '{}': the disk failed to read or write it ({}); name another file with --store", path,
-                          system_error != 0 ? std::strerror(system_error) : detail);
+      if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_TRUNCATE) {
+        throw Error::format(
+            "store '{}': the disk refused to write ({}); look at its room, at `ulimit -f`, or name another file with "
+            "--store",
+            path, detail);
+      }
+      throw Error::format("store '{}': the disk failed ({}); name another file with --store", path, detail);
     case SQLITE_NOMEM: throw Error::format("store '{}': out of memory", path);
     case SQLITE_TOOBIG: throw Error::format("store '{}': a value is larger than {} bytes", path, kMaxTextBytes);
     default:

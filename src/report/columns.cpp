@@ -54,6 +54,13 @@ Read named(std::string_view column) {
   return [name = std::string(column)](const Row& row, std::string_view) { return row.value(name); };
 }
 
+Read first_known(std::string_view column, std::string_view otherwise) {
+  return [first = std::string(column), second = std::string(otherwise)](const Row& row, std::string_view) {
+    const Json value = row.value(first);
+    return value.is_null() ? row.value(second) : value;
+  };
+}
+
 Read whether(bool (*holds)(const Record&)) {
   return [holds](const Row& row, std::string_view) -> Json { return holds(row.record()) ? "True" : "False"; };
 }
@@ -86,7 +93,7 @@ Column figure(std::string title, Read read) { return {.title = std::move(title),
 
 std::vector<Column> default_columns() {
   const auto mean_and_std = [](const TimeStats& time) {
-    return Json(format_seconds(time.mean) + " ± " + (time.std ? format_seconds(*time.std) : "-"));
+    return Json(format_seconds(time.mean) + (time.std ? " ± " + format_seconds(*time.std) : ""));
   };
   const auto min_and_max = [](const TimeStats& time) {
     return Json(format_seconds(time.min) + " .. " + format_seconds(time.max));
@@ -96,10 +103,6 @@ std::vector<Column> default_columns() {
     const Json last = row.value("loss_last");
     if (row.record().loss.values.size() < 2 || first == last) return last;
     return format_value(first, Unit::kNats) + " → " + format_value(last, Unit::kNats);
-  };
-  const auto mfu = [](const Row& row, std::string_view) {
-    const Json measured = row.value("mfu_measured");
-    return measured.is_null() ? row.value("mfu_datasheet") : measured;
   };
   return {
       {.title = "name", .text = true, .width = 24, .read = label_or_name},
@@ -115,8 +118,16 @@ std::vector<Column> default_columns() {
                                                                 return Json(time.count);
                                                               })},
       {.title = "tokens/s", .unit = Unit::kTokensPerSecond, .drop = 3, .width = 8, .read = named("tokens_per_second")},
-      {.title = "peak", .unit = Unit::kBytes, .drop = 3, .width = 9, .read = named("peak_memory")},
-      {.title = "mfu", .unit = Unit::kFraction, .drop = 4, .width = 6, .read = mfu},
+      {.title = "peak",
+       .unit = Unit::kBytes,
+       .drop = 3,
+       .width = 9,
+       .read = first_known("peak_memory", "predicted_peak_memory")},
+      {.title = "mfu",
+       .unit = Unit::kFraction,
+       .drop = 4,
+       .width = 6,
+       .read = first_known("mfu_measured", "mfu_datasheet")},
       {.title = "loss", .unit = Unit::kNats, .drop = 7, .width = 15, .read = first_and_last_loss},
       {.title = "verdict", .text = true, .drop = 5, .width = 8, .read = named("verdict")},
   };
@@ -221,12 +232,9 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
 std::string reason_of(const Record& record) {
   if (record.status == Status::kOk) return "";
   std::string reason = record.reason.empty() ? "no reason stated" : record.reason;
-  if (record.bytes_requested && reason.find(format_bytes(*record.bytes_requested)) == std::string::npos) {
-    reason += fmt::format("; {} asked for", format_bytes(*record.bytes_requested));
-  }
-  if (record.bytes_available && reason.find(format_bytes(*record.bytes_available)) == std::string::npos) {
-    reason += fmt::format("; {} available", format_bytes(*record.bytes_available));
-  }
+  const bool has_arithmetic = reason.find("iB") != std::string::npos;
+  if (record.bytes_requested && !has_arithmetic) reason += "; asked for " + format_bytes(*record.bytes_requested);
+  if (record.bytes_available && !has_arithmetic) reason += "; available " + format_bytes(*record.bytes_available);
   if (!record.op.empty()) reason += fmt::format("; op {}", record.op);
   if (!record.scope.empty()) reason += fmt::format("; at {}", record.scope);
   return reason;

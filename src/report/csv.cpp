@@ -46,9 +46,7 @@ struct Leaf {
 bool is_list_of_objects(const std::string& path, const Json& value) {
   if (!value.is_array()) return false;
   if (!value.empty()) return value[0].is_object();
-  const std::vector<SchemaKey> keys = schema_keys();
-  return std::any_of(keys.begin(), keys.end(),
-                     [&](const SchemaKey& key) { return key.path == path && key.type == "list of object"; });
+  return schema_type(path) == "list of object";
 }
 
 void add_leaves(const Json& json, const std::string& path, std::vector<Leaf>& leaves) {

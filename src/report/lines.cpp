@@ -57,7 +57,9 @@ void add_notes(const Record& record, std::vector<TableLine>& lines) {
   if (record.stopping.steps_per_sample.value_or(1) > 1) {
     note(fmt::format("a sample is {} steps: one is too short to time", *record.stopping.steps_per_sample));
   }
-  for (const std::string& reason : record.verdict.reasons) note(spaced(record.verdict.rating) + ": " + reason);
+  std::string reasons;
+  for (const std::string& reason : record.verdict.reasons) reasons += (reasons.empty() ? "" : "; ") + reason;
+  if (!reasons.empty()) note(spaced(record.verdict.rating) + ": " + reasons);
 }
 
 }  // namespace

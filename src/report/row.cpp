@@ -159,6 +159,13 @@ void check_column(std::string_view column, std::span<const Row> rows, std::strin
                       quote(column), did_you_mean(column, known));
 }
 
+std::string schema_type(std::string_view path) {
+  for (const SchemaKey& key : schema_keys()) {
+    if (matches_schema(path, key)) return key.type;
+  }
+  return "";
+}
+
 Unit unit_of(std::string_view column) {
   if (const Metric* metric = find_metric(column)) return metric->unit;
   const std::string_view path = path_of_short_name(column);

@@ -44,6 +44,9 @@ struct ShortName {
 };
 std::span<const ShortName> short_names();
 
+// The type that the schema states for a path ("list of object", "number", ...); empty for one that it leaves free.
+std::string schema_type(std::string_view path);
+
 Unit unit_of(std::string_view column);
 
 // For people: "812.4 ms", "2.91 GiB", "61.2 %"; "-" for null. Numbers without a unit with six digits.

@@ -10,6 +10,9 @@ namespace {
 std::string point_of(const Record& record) {
   nlohmann::json config(record.config.json());
   for (const char* key : {"dtype", "mode", "timeout"}) config.erase(key);
+  if (record.stopping.rule != "fixed") {  // these are what the rule came to
+    for (const char* key : {"warmup", "steps"}) config.erase(key);
+  }
   return record.fingerprint + '\n' + config.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 

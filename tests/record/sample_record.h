@@ -1,0 +1,47 @@
+// A record with every key filled, for tests of what is written and read.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "record/record.h"
+#include "record/time_stats.h"
+
+namespace laptime {
+
+inline Record sample_record(const std::string& name = "step/model:small/ctx:256/dtype:float32/mode:eager") {
+  Record record;
+  record.name = name;
+  record.label = "small_step";
+  record.status = Status::kOk;
+  record.reason = "none";
+  record.bytes_requested = 3'000'000'000;
+  record.bytes_available = 24'000'000'000;
+  record.op = "linear";
+  record.scope = "layers.3.attn.q_proj";
+  record.config = Json{{"model", "small"}, {"edition", "2025"}, {"d_model", 768},     {"context_length", 256},
+                       {"batch_size", 4},  {"pass", "step"},    {"dtype", "float32"}, {"mode", "eager"}};
+  record.math_mode = "float32";
+  record.time["step"] = make_time_stats(std::vector{0.50, 0.52, 0.51, 0.50, 0.90});
+  record.time["forward"] = make_time_stats(std::vector{0.15, 0.16, 0.15, 0.15, 0.30});
+  record.phases = {{"forward", 0.182, 0.31}, {"residue", 0.001, 0.002}};
+  record.tokens_per_second = 2007.84;
+  record.flops = {2.57e11, 5.14e11, 1.0e9, 1.5e12, 2.0e12, 4.0e12, 0.75, 0.375};
+  record.memory = {2'900'000'000, 2'910'000'000, 3'100'000'000, 150'000'000, {{"parameter", 514'501'632}}};
+  record.loss = {{9.21, 9.19, 9.15}};
+  record.setup = {0.01, 0.8, 0.1, 1.2, 0.02, 2.13};
+  record.transient = {{0.9, 0.6}, 2, 0.48, 0.3, 0.1, 0.08};
+  record.stopping = {"fixed", "5 samples, as asked for", 2, 5, 1};
+  record.verdict = {"noisy", {"the 95 % interval of the median is 2 % wide"}};
+  record.kernels = {{"linear", "linear f32 [1024,768] [768,768]", "onednn"}};
+  record.machine = Json{{"cpu", {{"model", "Example CPU"}, {"cores", 2}}}, {"load", {0.1, 0.2, 0.3}}};
+  record.fingerprint = "0123456789abcdef";
+  record.binary = {"0.1.0", "3c201d2", "Release", "fedcba9876543210"};
+  record.sweep = "end_to_end";
+  record.run = "20251121T101500-42";
+  record.config_hash = config_hash("model=small edition=2025");
+  record.created = "2025-11-21T10:15:00Z";
+  return record;
+}
+
+}  // namespace laptime

@@ -1,0 +1,340 @@
+// The store: what is written stays, whatever happens to the process, the file or the disk.
+#include "record/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "base/error.h"
+#include "record/sample_record.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    std::string pattern = (fs::temp_directory_path() / "laptime_store_XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    path_ = directory_ / "records.db";
+  }
+  ~StoreTest() override { fs::remove_all(directory_); }
+
+  std::string open_error(Store::Access access = Store::Access::kWrite) const { return open_error(path_, access); }
+  static std::string open_error(const fs::path& path, Store::Access access = Store::Access::kWrite) {
+    try {
+      Store::open(path, access).all();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  void execute(const char* sql) const {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
+    sqlite3_close(handle);
+  }
+
+  fs::path directory_;
+  fs::path path_;
+};
+
+// Runs `body` in a child process; true if it ended by itself without an exception.
+template <class Body>
+pid_t in_child(Body body) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  int code = 1;
+  try {
+    body();
+    code = 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "child: {}\n", error.what());
+  }
+  _exit(code);
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST_F(StoreTest, KeepsRecordsInOrder) {
+  {
+    Store store = Store::open(path_);
+    store.append(sample_record("first"));
+    store.append(sample_record("second"));
+  }
+  const Store store = Store::open(path_, Store::Access::kRead);
+  const std::vector<Record> records = store.all();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0], sample_record("first"));
+  EXPECT_EQ(records[1], sample_record("second"));
+}
+
+TEST_F(StoreTest, MakesDirectories) {
+  path_ = directory_ / "a" / "b" / "records.db";
+  Store::open(path_).append(sample_record());
+  EXPECT_EQ(Store::open(path_).all().size(), 1U);
+}
+
+TEST_F(StoreTest, FindsWhatIsFinished) {
+  Store store = Store::open(path_);
+  Record record = sample_record("older");
+  store.append(record);
+  record.name = "newer";
+  store.append(record);
+  record.name = "failed";
+  record.status = Status::kFailed;
+  store.append(record);
+  const auto found = store.find_finished(record.config_hash, record.binary.id, record.fingerprint);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->name, "newer");
+  EXPECT_FALSE(store.find_finished("other", record.binary.id, record.fingerprint));
+  EXPECT_FALSE(store.find_finished(record.config_hash, "other", record.fingerprint));
+  EXPECT_FALSE(store.find_finished(record.config_hash, record.binary.id, "other"));
+}
+
+TEST_F(StoreTest, OnlyFinalStatusesAreFinished) {
+  const std::pair<Status, bool> cases[] = {{Status::kOk, true},          {Status::kOutOfMemory, true},
+                                           {Status::kUnsupported, true}, {Status::kTimeout, false},
+                                           {Status::kFailed, false},     {Status::kInterrupted, false}};
+  Store store = Store::open(path_);
+  for (const auto& [status, final] : cases) {
+    Record record = sample_record();
+    record.status = status;
+    record.config_hash = std::string(name_of(status));
+    store.append(record);
+    EXPECT_EQ(store.find_finished(record.config_hash, record.binary.id, record.fingerprint).has_value(), final)
+        << name_of(status);
+  }
+}
+
+TEST_F(StoreTest, RecordsWithoutAHashAreNeverFinished) {
+  Store store = Store::open(path_);
+  Record record = sample_record();
+  record.config_hash = "";
+  store.append(record);
+  EXPECT_FALSE(store.find_finished("", record.binary.id, record.fingerprint));
+}
+
+TEST_F(StoreTest, KeepsKernelChoicesPerMachine) {
+  Store store = Store::open(path_);
+  const std::vector<KernelChoice> choices{{"m1", "matmul a", "onednn", 1e-3, "2025-11-21T10:15:00Z"},
+                                          {"m1", "matmul b", "blocked", 2e-3, "2025-11-21T10:15:00Z"},
+                                          {"m2", "matmul a", "blocked", 3e-3, "2025-11-21T10:15:00Z"}};
+  store.put(choices);
+  EXPECT_EQ(store.kernel_choices("m1"), (std::vector<KernelChoice>{choices[0], choices[1]}));
+  const std::vector<KernelChoice> again{{"m1", "matmul a", "blocked", 5e-4, "2025-11-22T10:15:00Z"}};
+  store.put(again);
+  EXPECT_EQ(store.kernel_choices("m1"), (std::vector<KernelChoice>{again[0], choices[1]}));
+  EXPECT_TRUE(store.kernel_choices("m3").empty());
+}
+
+TEST_F(StoreTest, KeepsMeasuredPeaks) {
+  Store store = Store::open(path_);
+  EXPECT_FALSE(store.measured_peak("m1", "float32_flops_per_second"));
+  const MeasuredPeak peak{"m1", "float32_flops_per_second", 1.25e11, "FLOP/s", "2025-11-21T10:15:00Z"};
+  store.put(peak);
+  EXPECT_EQ(store.measured_peak("m1", "float32_flops_per_second"), peak);
+  EXPECT_FALSE(store.measured_peak("m2", "float32_flops_per_second"));
+}
+
+TEST_F(StoreTest, ColumnsFollowFromTheJson) {
+  Store::open(path_).append(sample_record("the/name"));
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
+  std::string row;
+  const auto keep = [](void* out, int, char** values, char**) {
+    *static_cast<std::string*>(out) = fmt::format("{} {} {}", values[0], values[1], values[2]);
+    return 0;
+  };
+  ASSERT_EQ(sqlite3_exec(handle, "SELECT name, status, binary_id FROM records", keep, &row, nullptr), SQLITE_OK);
+  sqlite3_close(handle);
+  EXPECT_EQ(row, "the/name ok fedcba9876543210");
+}
+
+// A child appends and says so on a pipe after each append; it is killed at some instant; what it said is all there.
+TEST_F(StoreTest, KillLosesNothingThatWasAppended) {
+  std::srand(7);
+  size_t written_before = 0;
+  for (int round = 0; round < 25; ++round) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = in_child([&] {
+      Store store = Store::open(path_);
+      for (int i = 0;; ++i) {
+        store.append(sample_record(fmt::format("round{}/{}", round, i)));
+        if (write(pipe_ends[1], &i, sizeof i) != sizeof i) return;
+      }
+    });
+    close(pipe_ends[1]);
+    usleep(static_cast<useconds_t>(std::rand() % 40'000));
+    kill(child, SIGKILL);
+    EXPECT_TRUE(WIFSIGNALED(wait_for(child)));
+    std::vector<std::string> confirmed;
+    for (int i = 0; read(pipe_ends[0], &i, sizeof i) == sizeof i;)
+      confirmed.push_back(fmt::format("round{}/{}", round, i));
+    close(pipe_ends[0]);
+
+    std::set<std::string> stored;
+    for (const Record& record : Store::open(path_).all()) stored.insert(record.name);
+    for (const std::string& name : confirmed) EXPECT_TRUE(stored.contains(name)) << name;
+    EXPECT_GE(stored.size(), written_before + confirmed.size());
+    written_before = stored.size();
+  }
+  EXPECT_GT(written_before, 0U);
+}
+
+TEST_F(StoreTest, TwoProcessesWriteAtOnce) {
+  constexpr int kEach = 40;
+  const auto writer = [&](const char* who) {
+    return in_child([this, who] {
+      for (int i = 0; i < kEach; ++i) Store::open(path_).append(sample_record(fmt::format("{}{}", who, i)));
+    });
+  };
+  const pid_t a = writer("a");
+  const pid_t b = writer("b");
+  EXPECT_EQ(wait_for(a), 0);
+  EXPECT_EQ(wait_for(b), 0);
+  std::set<std::string> names;
+  for (const Record& record : Store::open(path_).all()) names.insert(record.name);
+  EXPECT_EQ(names.size(), 2U * kEach);
+}
+
+// What a store on a disk without room says, and that what it had can still be read. Throws otherwise.
+void fill(const fs::path& path, const char* expected) {
+  Store store = Store::open(path);
+  store.append(sample_record("kept"));
+  std::string message = "no error";
+  try {
+    for (int i = 0; i < 1000; ++i) store.append(sample_record("more"));
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  if (message.find(expected) == std::string::npos) throw Error(message);
+  if (store.all().front().name != "kept") throw Error("the first record is gone");
+}
+
+TEST_F(StoreTest, DiskFullIsAnErrorAndKeepsWhatWasThere) {
+  constexpr int kNotPermitted = 77;
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  const pid_t child = in_child([&] {
+    // A small disk of our own, as far as the system lets us have one.
+    const bool alone = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+    std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
+    if (!alone || mount("tmpfs", directory_.c_str(), "tmpfs", 0, "size=256k") != 0) _exit(kNotPermitted);
+    fill(path_, "no room left to write");
+  });
+  const int status = wait_for(child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPermitted) GTEST_SKIP() << "mounting is not permitted here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(StoreTest, FileSizeLimitIsAnErrorAndKeepsWhatWasThere) {
+  const pid_t child = in_child([this] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{256 << 10, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    fill(path_, "the disk refused to write");
+  });
+  EXPECT_EQ(wait_for(child), 0);
+  const std::vector<Record> records = Store::open(path_).all();
+  ASSERT_FALSE(records.empty());
+  EXPECT_EQ(records.front().name, "kept");
+}
+
+TEST_F(StoreTest, DeviceThatIsFullIsAnError) { EXPECT_THAT(open_error("/dev/full"), HasSubstr("--store")); }
+
+TEST_F(StoreTest, OtherFilesAreRefused) {
+  std::ofstream(path_) << "name,time\n" << std::string(4096, 'x');
+  EXPECT_THAT(open_error(), HasSubstr("not a laptime store"));
+  EXPECT_EQ(std::ifstream(path_).get(), 'n');  // and left as they are
+}
+
+TEST_F(StoreTest, OtherDatabasesAreRefused) {
+  execute("CREATE TABLE songs (title TEXT)");
+  EXPECT_THAT(open_error(), HasSubstr("a database of another program"));
+}
+
+TEST_F(StoreTest, NewerSchemaIsRefused) {
+  Store::open(path_);
+  execute("PRAGMA user_version = 99");
+  EXPECT_THAT(open_error(), HasSubstr("schema version 99"));
+  EXPECT_THAT(open_error(), HasSubstr("newer laptime"));
+}
+
+TEST_F(StoreTest, DamagedFileIsAnError) {
+  {
+    Store store = Store::open(path_);
+    for (int i = 0; i < 50; ++i) store.append(sample_record());
+  }
+  const auto size = fs::file_size(path_);
+  std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+  for (uintmax_t at = 4096; at + 4096 <= size; at += 4096) {
+    file.seekp(static_cast<std::streamoff>(at));
+    file << std::string(200, '\x7f');
+  }
+  file.close();
+  EXPECT_THAT(open_error(), HasSubstr("damaged"));
+}
+
+TEST_F(StoreTest, TruncatedFileIsAnError) {
+  {
+    Store store = Store::open(path_);
+    for (int i = 0; i < 50; ++i) store.append(sample_record());
+  }
+  fs::resize_file(path_, fs::file_size(path_) / 2 + 100);
+  EXPECT_THAT(open_error(), HasSubstr("damaged"));
+}
+
+TEST_F(StoreTest, RowThatIsNoRecordIsNamed) {
+  Store::open(path_).append(sample_record());
+  execute("INSERT INTO records (json) VALUES ('{\"schema_version\": 1}')");
+  EXPECT_THAT(open_error(), HasSubstr("row 2 of table records: record: 'status' is missing"));
+}
+
+TEST_F(StoreTest, DirectoriesAndMissingFilesAreNamed) {
+  EXPECT_THAT(open_error(directory_), HasSubstr("is a directory"));
+  EXPECT_THAT(open_error(Store::Access::kRead), HasSubstr("no such file"));
+  EXPECT_FALSE(fs::exists(path_));
+  std::ofstream(directory_ / "file").put('x');
+  EXPECT_THAT(open_error(directory_ / "file" / "records.db"), HasSubstr("cannot make its directory"));
+}
+
+TEST_F(StoreTest, NoPermissionIsAnErrorAndReadingStillWorks) {
+  Store::open(path_).append(sample_record());
+  fs::permissions(path_, fs::perms(0444));
+  fs::permissions(directory_, fs::perms(0755));
+  const pid_t child = in_child([this] {
+    if (geteuid() == 0 && seteuid(65534) != 0) return;  // root may do anything
+    const std::string message = open_error();
+    if (message.find("no permission to write") == std::string::npos) throw Error(message);
+    if (Store::open(path_, Store::Access::kRead).all().size() != 1) throw Error("cannot be read");
+    const std::string elsewhere = open_error(directory_ / "new.db");
+    if (elsewhere.find("cannot be created") == std::string::npos) throw Error(elsewhere);
+  });
+  EXPECT_EQ(wait_for(child), 0);
+}
+
+}  // namespace
+}  // namespace laptime

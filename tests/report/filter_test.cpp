@@ -1,0 +1,213 @@
+// The filter grammar and the order of records.
+#include "report/filter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/error.h"
+#include "report/stored_records.h"
+
+namespace laptime {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// How many of the ten stored records match.
+size_t matching(const std::string& text) { return Filter(text).apply(stored_records()).size(); }
+
+std::string error_of(const std::string& text) {
+  try {
+    Filter(text).apply(stored_records());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Filter, Matches) {
+  const std::pair<const char*, size_t> cases[] = {
+      {"", 10},
+      {"  \n ", 10},
+      {"status = ok", 5},
+      {"status == ok", 5},
+      {"status != ok", 5},
+      {"config.model = small", 5},
+      {"model = small", 5},
+      {"model=small", 5},
+      {"model = 'small'", 5},
+      {"model = \"small\"", 5},
+      {"model = 2.7B", 2},
+      {"model = Small", 0},
+      {"ctx = 512", 1},
+      {"context >= 512", 2},
+      {"ctx < 256", 1},
+      {"d_model = 768", 5},
+      {"config.d_model > 1023", 5},
+      {"edition >= 2025", 10},
+      {"edition > 2025", 0},
+      {"clip_norm = null", 10},
+      {"status != null", 10},
+      {"median = null", 5},
+      {"median != null", 5},
+      {"median > 0", 5},
+      {"median < 1", 3},
+      {"median < 1000ms", 3},
+      {"median < 750ms and median > 0.7s", 1},
+      {"time.step.median < 1", 1},
+      {"time.step.samples.0 > 1", 1},
+      {"memory.peak_bytes > 3.5GiB", 2},
+      {"peak_memory < 4000MiB", 2},
+      {"mfu_measured > 50%", 1},
+      {"mfu_measured <= 0.5", 1},
+      {"loss > 9", 2},
+      {"loss.values < 9", 1},
+      {"kernels.0.op = matmul", 1},
+      {"machine.cores_allowed = 2", 10},
+      {"machine.libraries = 'fmt 9.1.0'", 10},
+      {"weight_tie = false", 10},
+      {"weight_tie = true", 0},
+      {"threads = null", 1},
+      {"name ~ medium", 2},
+      {"name ~ '/ctx:512/'", 1},
+      {"reason ~ \"<script>\"", 1},
+      {"device ~ roofline", 1},
+      {"verdict = noisy", 2},
+      {"status = ok and model = small", 3},
+      {"status = failed or status = timeout", 2},
+      {"model = small and status = failed or status = timeout", 2},
+      {"status = timeout or model = small and status = failed", 2},
+      {"(status = timeout or model = small) and ctx = 256", 5},
+      {"((((status = ok))))", 5},
+      {"status = ok AND model = small OR status = timeout", 4},
+      {"label ~ 'SUM(1+1)'", 1},
+  };
+  for (const auto& [text, count] : cases) {
+    EXPECT_EQ(matching(text), count) << text;
+  }
+}
+
+TEST(Filter, KeepsTheOrder) {
+  std::vector<std::string> models;
+  for (const Record& record : Filter("status != ok").apply(stored_records()))
+    models.push_back(record.config.text("model"));
+  EXPECT_THAT(models, ElementsAre("10B", "small", "small", "medium", "2.7B"));
+}
+
+TEST(Filter, ErrorsPointAtTheirPlace) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"model", "position 6: expected one of = != < <= > >= ~ after 'model'\n  model\n       ^"},
+      {"model =", "position 8: expected a value\n  model =\n         ^"},
+      {"= small", "position 1: expected a column"},
+      {"model = small and", "position 18: expected a column"},
+      {"model = small dtype = float32", "position 15: expected 'and', 'or' or the end"},
+      {"(model = small", "position 1: '(' without ')'"},
+      {"model = small)", "position 14: ')' without '('"},
+      {"model = 'small", "position 9: a quote that does not end"},
+      {"model = = small", "position 9: expected a value; put it in quotes"},
+      {"model => small", "position 8: expected a value; put it in quotes"},
+      {"model ! small", "position 7: expected one of"},
+      {"()", "position 2: expected a column"},
+      {"model = \x1b[31m and", "\\x1b[31m and"},
+  };
+  for (const auto& [text, message] : cases) EXPECT_THAT(error_of(text), HasSubstr(message)) << text;
+}
+
+TEST(Filter, UnknownColumnsNameTheNearest) {
+  EXPECT_THAT(error_of("dtpye = small"), HasSubstr("unknown column 'dtpye'; did you mean 'dtype'?"));
+  EXPECT_THAT(error_of("config.d_modle = 1"), HasSubstr("did you mean 'config.d_model'?"));
+  EXPECT_THAT(error_of("memory.peak_byte = 1"), HasSubstr("did you mean 'memory.peak_bytes'?"));
+  EXPECT_THAT(error_of("time.step.medain = 1"), HasSubstr("did you mean 'time.step.median'?"));
+  EXPECT_THAT(error_of("x.y.z = 1"), HasSubstr("unknown column 'x.y.z'"));
+  EXPECT_THAT(error_of("memory = 1"), HasSubstr("'memory' is a group of columns"));
+  EXPECT_THAT(error_of("time.step = 1"), HasSubstr("'time.step' is a group of columns"));
+}
+
+TEST(Filter, OrderNeedsNumbers) {
+  EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' holds numbers, and 'many' is none"));
+}
+
+TEST(Filter, NothingStoredMatchesNothing) {
+  EXPECT_TRUE(Filter("d_model = 768 and config.x = 1 and time.step.mean > 1").apply({}).empty());
+  EXPECT_THROW(Filter("memory.peak_byte = 1").apply({}), Error);
+}
+
+TEST(Filter, HasLimits) {
+  EXPECT_THAT(error_of(std::string(5000, ' ')), HasSubstr("more than the limit of 4096"));
+  EXPECT_THAT(error_of(std::string(100, '(') + "model = small" + std::string(100, ')')),
+              HasSubstr("more than 64 nested"));
+  EXPECT_EQ(matching(std::string(64, '(') + "model = small" + std::string(64, ')')), 5U);
+  std::string many = "ctx=1";
+  for (int i = 0; i < 300; ++i) many += " or ctx=1";
+  EXPECT_THAT(error_of(many), HasSubstr("more than 256 comparisons"));
+}
+
+// Texts made of the grammar's own pieces: every one is a filter or an Error.
+TEST(Filter, AnyTextIsAFilterOrAnError) {
+  const std::vector<std::string> pieces{"model", "ctx",  "loss", "(",  ")",    "and",  "or",
+                                        "=",     "<",    "~",    "!=", "'",    "\"",   "1e999",
+                                        "2GiB",  "null", " ",    " ",  "\xff", "\x1b", "time.step.samples",
+                                        ".",     ":",    "%"};
+  std::mt19937 random(1);
+  const std::vector<Record> records = stored_records();
+  int filters = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text;
+    for (size_t n = random() % 12; n > 0; --n) text += pieces[random() % pieces.size()];
+    try {
+      Filter(text).apply(std::span(records).first(2));
+      ++filters;
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  EXPECT_GT(filters, 50);
+}
+
+std::vector<std::string> sorted_by(const std::string& order, const std::string& column) {
+  std::vector<std::string> values;
+  for (const Record& record : sort_records(Filter("status = ok").apply(stored_records()), order)) {
+    values.push_back(record.config.text(column));
+  }
+  return values;
+}
+
+std::string sort_error_of(const std::string& order) {
+  try {
+    sort_records(stored_records(), order);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Sort, PutsInOrder) {
+  EXPECT_THAT(sorted_by("", "pass"), ElementsAre("step", "step", "forward_backward", "forward", "inference"));
+  EXPECT_THAT(sorted_by("median", "pass"), ElementsAre("inference", "step", "forward", "step", "forward_backward"));
+  EXPECT_THAT(sorted_by("median:desc", "pass"),
+              ElementsAre("forward_backward", "step", "forward", "step", "inference"));
+  EXPECT_THAT(sorted_by("config.model:asc", "model"), ElementsAre("2.7B", "medium", "small", "small", "small"));
+  EXPECT_THAT(sorted_by("model:desc,median", "dtype"),
+              ElementsAre("bfloat16", "float32", "float32", "float32", "bfloat16"));
+}
+
+TEST(Sort, PutsRecordsWithoutAValueLast) {
+  for (const char* order : {"median", "median:desc"}) {
+    const std::vector<Record> records = sort_records(stored_records(), order);
+    EXPECT_EQ(records[4].status, Status::kOk) << order;
+    EXPECT_EQ(records[5].status, Status::kOutOfMemory) << order;
+    EXPECT_EQ(records[9].status, Status::kInterrupted) << order;
+  }
+}
+
+TEST(Sort, NamesWhatIsWrong) {
+  EXPECT_THAT(sort_error_of("medain"), HasSubstr("sort: unknown column 'medain'; did you mean 'median'?"));
+  EXPECT_THAT(sort_error_of("median:down"), HasSubstr("unknown direction 'down'"));
+  EXPECT_THAT(sort_error_of(":desc"), HasSubstr("expected a column"));
+  EXPECT_THAT(sort_error_of("median,,model"), HasSubstr("expected a column"));
+}
+
+}  // namespace
+}  // namespace laptime

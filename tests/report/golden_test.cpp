@@ -1,0 +1,72 @@
+// Every reporter on one set of stored records, against golden files. To write them anew after a change that is meant:
+// LAPTIME_UPDATE_GOLDEN=1 test_report, and read the difference.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "report/csv.h"
+#include "report/json.h"
+#include "report/markdown.h"
+#include "report/stored_records.h"
+#include "report/table.h"
+
+namespace laptime {
+namespace {
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = kReportGolden + name;
+  if (std::getenv("LAPTIME_UPDATE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << text;
+  std::ifstream file(path, std::ios::binary);
+  ASSERT_TRUE(file) << path;
+  std::stringstream expected;
+  expected << file.rdbuf();
+  EXPECT_EQ(text, expected.str()) << path;
+}
+
+TEST(Golden, Table) { expect_golden("table.txt", table(stored_records(), {})); }
+
+TEST(Golden, TableInAsciiWithoutDetails) {
+  expect_golden("table_ascii.txt", table(stored_records(), {.unicode = false, .details = false}));
+}
+
+TEST(Golden, TableOfANarrowTerminal) {
+  const TableStyle style{.width = 100};
+  expect_golden("table_narrow.txt", table(stored_records(), style));
+}
+
+TEST(Golden, TableThatPrintsAsItGoes) {
+  const std::vector<Record> records = stored_records();
+  std::vector<Record> planned(records.size());
+  for (size_t i = 0; i < records.size(); ++i) {
+    planned[i].name = records[i].name;
+    planned[i].label = records[i].label;
+    planned[i].config = records[i].config;
+  }
+  TableStream stream({}, "default,speedup", planned);
+  std::string text;
+  for (const Record& record : records) text += stream.add(record);
+  expect_golden("table_stream.txt", text);
+}
+
+TEST(Golden, TableWithSpeedup) {
+  expect_golden("table_speedup.txt",
+                table(stored_records(), {.details = false}, "model,pass,dtype,median,speedup,mfu_measured"));
+}
+
+TEST(Golden, TableOf2024) { expect_golden("table_2024.txt", table(stored_records(), {}, "2024")); }
+
+TEST(Golden, Markdown) { expect_golden("markdown.md", markdown(stored_records())); }
+TEST(Golden, MarkdownOf2025d) { expect_golden("markdown_2025d.md", markdown(stored_records(), "2025d")); }
+
+TEST(Golden, Csv) { expect_golden("all.csv", csv(stored_records())); }
+TEST(Golden, CsvOf2024) { expect_golden("2024.csv", csv(stored_records(), "2024")); }
+TEST(Golden, CsvOf2025a) { expect_golden("2025a.csv", csv(stored_records(), "2025a")); }
+TEST(Golden, CsvOf2025c) { expect_golden("2025c.csv", csv(stored_records(), "2025c")); }
+TEST(Golden, CsvOf2025d) { expect_golden("2025d.csv", csv(stored_records(), "2025d")); }
+
+TEST(Golden, Json) { expect_golden("records.json", json(stored_records())); }
+
+}  // namespace
+}  // namespace laptime
