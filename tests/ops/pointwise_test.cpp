@@ -1,0 +1,97 @@
+// Pointwise primitives: kernels against the references.
+#include "ops/pointwise/pointwise.h"
+
+#include <limits>
+
+#include "support/conformance.h"
+
+namespace laptime::test {
+namespace {
+
+const std::vector<Operand> kOne{{.shape = {}}};
+const std::vector<Operand> kTwo{{.shape = {}}, {.shape = {}}};
+
+std::vector<ConformanceCase> unary(const OpCard& op, Values values = Values::kSigned, const Attributes& attributes = {}) {
+  return over_shapes({.op = &op, .attributes = attributes, .inputs = {{.shape = {}, .values = values}}}, pointwise_shapes());
+}
+
+std::vector<ConformanceCase> binary(const OpCard& op) {
+  return over_shapes({.op = &op, .inputs = kTwo}, pointwise_shapes());
+}
+
+// Broadcasting along the last axis, along leading ones, with a number, and of both sides at once; mixed types.
+std::vector<ConformanceCase> broadcasting(const OpCard& op) {
+  const std::vector<std::pair<Shape, Shape>> shapes{
+      {{3, 4, 65}, {3, 4, 1}}, {{3, 4, 65}, {65}}, {{2, 3, 5, 8}, {5, 8}}, {{2, 1100}, {1, 1}}, {{33}, {}}, {{}, {2, 9}},
+      {{4, 1, 7}, {5, 1}},     {{2, 700}, {2, 1}}, {{40, 24}, {40, 1}},
+  };
+  std::vector<ConformanceCase> rows;
+  for (const auto& [a, b] : shapes) {
+    rows.push_back({.op = &op, .inputs = {{.shape = a}, {.shape = b}}});
+    rows.push_back({.op = &op,
+                    .inputs = {{.shape = a}, {.shape = b, .dtype = DType::kFloat32}},
+                    .dtypes = {DType::kBFloat16},
+                    .arrangements = {Arrangement::kContiguous, Arrangement::kMixed}});
+  }
+  return rows;
+}
+
+std::vector<ConformanceCase> where_rows() {
+  std::vector<ConformanceCase> rows;
+  const std::vector<std::pair<Shape, Shape>> shapes{{{6, 6}, {2, 3, 6, 6}}, {{9, 70}, {9, 70}}, {{1, 65}, {4, 65}}, {{700, 9}, {700, 9}}};
+  for (const auto& [mask, x] : shapes) {
+    for (const double otherwise : {0.0, -std::numeric_limits<double>::infinity()}) {
+      rows.push_back({.op = &kWhere,
+                      .attributes = ScalarAttributes{otherwise},
+                      .inputs = {{.shape = mask, .values = Values::kIndices, .dtype = DType::kBool, .bound = 2}, {.shape = x}},
+                      .slack = 0});
+    }
+  }
+  return rows;
+}
+
+std::vector<ConformanceCase> extremes() {
+  std::vector<ConformanceCase> rows;
+  const auto add = [&](const OpCard& op, size_t inputs, const Attributes& attributes = {}) {
+    const Operand operand{.shape = {5, 211}, .values = Values::kExtreme};
+    rows.push_back({.op = &op,
+                    .attributes = attributes,
+                    .inputs = std::vector<Operand>(inputs, operand),
+                    .arrangements = {Arrangement::kContiguous, Arrangement::kStrided}});
+  };
+  for (const OpCard* op : {&kNeg, &kExp, &kLog, &kSqrt, &kRsqrt, &kSquare, &kSigmoid}) add(*op, 1);
+  for (const OpCard* op : {&kAdd, &kSub, &kMul, &kDiv}) add(*op, 2);
+  for (const OpCard* op : {&kAddScalar, &kMulScalar, &kDivScalar}) add(*op, 1, ScalarAttributes{-2.5});
+  for (const double exponent : {0.0, 1.0, 2.0, 3.0, -2.0}) add(kPow, 1, ScalarAttributes{exponent});
+  return rows;
+}
+
+// Enough elements for several blocks of threads.
+std::vector<ConformanceCase> large() {
+  std::vector<ConformanceCase> rows;
+  for (const OpCard* op : {&kExp, &kNeg}) {
+    rows.push_back({.op = op,
+                    .inputs = {{.shape = {3, 25000}}},
+                    .arrangements = {Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kStrided}});
+  }
+  rows.push_back({.op = &kMul,
+                  .inputs = {{.shape = {70, 9, 65}}, {.shape = {70, 1, 1}}},
+                  .arrangements = {Arrangement::kContiguous, Arrangement::kReversed, Arrangement::kMixed}});
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Unary, joined({unary(kNeg), unary(kExp), unary(kLog, Values::kPositive), unary(kSqrt, Values::kPositive),
+                                   unary(kRsqrt, Values::kPositive), unary(kSquare), unary(kSigmoid),
+                                   unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
+                                   unary(kMulScalar, Values::kSigned, ScalarAttributes{-1.3}),
+                                   unary(kDivScalar, Values::kSigned, ScalarAttributes{8.3}),
+                                   unary(kPow, Values::kSigned, ScalarAttributes{2}),
+                                   unary(kPow, Values::kPositive, ScalarAttributes{-3})}));
+LAPTIME_CONFORMANCE(Binary, joined({binary(kAdd), binary(kSub), binary(kMul), binary(kDiv), binary(kSigmoidBackward)}));
+LAPTIME_CONFORMANCE(Broadcasting, joined({broadcasting(kAdd), broadcasting(kSub), broadcasting(kMul), broadcasting(kDiv)}));
+LAPTIME_CONFORMANCE(Where, where_rows());
+LAPTIME_CONFORMANCE(PointwiseExtremes, extremes());
+LAPTIME_CONFORMANCE(PointwiseLarge, large());
+
+}  // namespace
+}  // namespace laptime::test

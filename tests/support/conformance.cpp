@@ -1,0 +1,316 @@
+// Running a kernel beside the reference, and judging the difference.
+#include "support/conformance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <ostream>
+
+#include "backend/cpu/isa.h"
+#include "backend/cpu/team.h"
+#include "ops/kernels_cpu.h"
+
+namespace laptime::test {
+namespace {
+
+constexpr double kFloatUnit = 0x1p-23;
+constexpr int kDraws = 2;  // of perturbed inputs
+
+// The kernels of an op for every instruction set that this machine runs, references left out.
+const std::vector<Kernel>& kernels_of(const OpCard& op) {
+  static const auto kByOp = [] {
+    std::map<const OpCard*, std::vector<Kernel>> by_op;
+    for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
+      for (Kernel& kernel : cpu_kernels(static_cast<cpu::Isa>(isa))) {
+        if (kernel.name != kReferenceName) by_op[kernel.op].push_back(std::move(kernel));
+      }
+    }
+    return by_op;
+  }();
+  static const std::vector<Kernel> kNone;
+  const auto found = kByOp.find(&op);
+  return found == kByOp.end() ? kNone : found->second;
+}
+
+cpu::Team& team_of(int threads) {
+  static std::map<int, std::unique_ptr<cpu::Team>> teams;
+  std::unique_ptr<cpu::Team>& team = teams[threads];
+  if (team == nullptr) team = std::make_unique<cpu::Team>(threads);
+  return *team;
+}
+
+std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors) {
+  std::vector<TensorView> views;
+  for (GuardedTensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
+// Inputs and types of one point, and what the reference makes of them.
+class Point {
+ public:
+  explicit Point(const ConformancePoint& point);
+
+  Signature signature;
+  std::vector<GuardedTensor> inputs;
+  std::vector<std::vector<double>> truth;      // per output, by row-major index
+  std::vector<std::vector<double>> tolerance;  // absolute, before rounding to the output's type
+
+ private:
+  std::vector<std::vector<double>> reference(std::vector<GuardedTensor>& from);
+  void add_sensitivity(size_t input, double slack);
+};
+
+Point::Point(const ConformancePoint& point) {
+  const ConformanceCase& row = point.row;
+  signature = {row.op, row.attributes, {}, {}};
+  for (size_t k = 0; k < row.inputs.size(); ++k) {
+    const Operand& operand = row.inputs[k];
+    const TensorType type{operand.dtype.value_or(point.dtype), arranged(operand.shape, point.arrangement, static_cast<int>(k))};
+    signature.in.push_back(type);
+    inputs.emplace_back(type);
+    inputs.back().fill(operand, static_cast<uint64_t>(1000 * point.number) + k);
+  }
+  signature.out = row.op->infer(row.attributes, signature.in);
+  truth = reference(inputs);
+  for (const auto& values : truth) tolerance.emplace_back(values.size(), 0.0);
+  if (row.slack == 0) return;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (is_floating(signature.in[k].dtype)) add_sensitivity(k, row.slack);
+  }
+  for (size_t k = 0; k < truth.size(); ++k) {
+    if (!is_floating(signature.out[k].dtype)) continue;
+    for (size_t i = 0; i < truth[k].size(); ++i) {
+      const double own = std::isfinite(truth[k][i]) ? row.slack * kFloatUnit * std::abs(truth[k][i]) : 0;
+      tolerance[k][i] += own + static_cast<double>(std::numeric_limits<float>::min());
+    }
+  }
+}
+
+// Outputs in float64, so that nothing is rounded.
+std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& from) {
+  std::vector<GuardedTensor> out;
+  for (size_t k = 0; k < signature.out.size(); ++k) {
+    TensorType type = signature.out[k];
+    if (is_floating(type.dtype)) type.dtype = DType::kFloat64;
+    out.emplace_back(type);
+  }
+  const std::vector<TensorView> in_views = views_of(from);
+  const std::vector<TensorView> out_views = views_of(out);
+  signature.op->reference({signature.attributes, in_views, out_views});
+  std::vector<std::vector<double>> values;
+  for (const TensorView& view : out_views) {
+    values.emplace_back();
+    for (int64_t i = 0; i < view.numel(); ++i) values.back().push_back(view.at(i));
+  }
+  return values;
+}
+
+// Adds how far the outputs move when each element of one input moves by one unit of float32, up or down.
+void Point::add_sensitivity(size_t input, double slack) {
+  std::vector<std::vector<double>> worst = truth;
+  for (auto& values : worst) std::fill(values.begin(), values.end(), 0.0);
+  for (int draw = 0; draw < kDraws; ++draw) {
+    std::vector<GuardedTensor> moved;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      TensorType type = signature.in[k];
+      if (k == input) type.dtype = DType::kFloat64;
+      moved.emplace_back(type);
+      const TensorView from = inputs[k].view();
+      const TensorView to = moved.back().view();
+      for (int64_t i = 0; i < to.numel(); ++i) {
+        const bool up = (hash_combine(static_cast<uint64_t>(draw), static_cast<uint64_t>(to.position(i))) & 1U) != 0;
+        const double step = k == input ? (up ? kFloatUnit : -kFloatUnit) : 0;
+        to.put(i, from.at(i) * (1 + step));
+      }
+    }
+    const std::vector<std::vector<double>> values = reference(moved);
+    for (size_t k = 0; k < values.size(); ++k) {
+      for (size_t i = 0; i < values[k].size(); ++i) {
+        const double change = std::abs(values[k][i] - truth[k][i]);
+        if (std::isfinite(change)) worst[k][i] = std::max(worst[k][i], change);
+      }
+    }
+  }
+  for (size_t k = 0; k < worst.size(); ++k) {
+    for (size_t i = 0; i < worst[k].size(); ++i) tolerance[k][i] += slack * worst[k][i];
+  }
+}
+
+// One launch in memory of its own.
+class Launch {
+ public:
+  Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs);
+  // Empty, or what is wrong.
+  std::string judgement(const Point& point);
+  bool same_bits(const Launch& other) const;
+
+ private:
+  std::string value_error(const Point& point, size_t output);
+
+  std::vector<GuardedTensor> inputs_;
+  std::vector<GuardedTensor> outputs_;
+  std::vector<TensorView> out_;
+  const OpCard& op_;
+};
+
+Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs) : op_(*point.signature.op) {
+  for (size_t k = 0; k < point.inputs.size(); ++k) {
+    inputs_.emplace_back(point.signature.in[k]);
+    inputs_.back().copy_from(point.inputs[k]);
+  }
+  for (const TensorType& type : point.signature.out) outputs_.emplace_back(type);
+  const std::vector<TensorView> in = views_of(inputs_);
+  out_ = views_of(outputs_);
+  for (size_t k = 0; k < out_.size(); ++k) {
+    const int state = op_.updated_input(static_cast<int>(k));
+    if (state >= 0) out_[k] = in[static_cast<size_t>(state)];
+    if (!optional_outputs && op_.optional_outputs.contains(static_cast<int>(k))) out_[k].data = nullptr;
+  }
+  const int64_t bytes = kernel.workspace_bytes(point.signature);
+  GuardedTensor workspace(contiguous_type(DType::kBool, {bytes}));
+  kernel.launch({op_, point.signature.attributes, in, out_, workspace.view().data, team_of(threads)});
+  if (!workspace.guards_intact()) ADD_FAILURE() << "the workspace of " << bytes << " bytes is too small";
+}
+
+std::string Launch::judgement(const Point& point) {
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    if (!inputs_[k].guards_intact()) return fmt::format("writes around input {}", k);
+    bool updated = false;
+    for (size_t i = 0; i < out_.size(); ++i) updated = updated || op_.updated_input(static_cast<int>(i)) == static_cast<int>(k);
+    if (!updated && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes())) return fmt::format("writes input {}", k);
+  }
+  for (size_t k = 0; k < outputs_.size(); ++k) {
+    if (!outputs_[k].guards_intact()) return fmt::format("writes around output {}", k);
+    if (out_[k].data == nullptr) continue;
+    if (std::string error = value_error(point, k); !error.empty()) return error;
+  }
+  return "";
+}
+
+// `value` as the type holds it.
+double rounded(double value, DType dtype) {
+  alignas(8) std::array<std::byte, 8> element{};
+  const TensorView one{element.data(), contiguous_type(dtype, {})};
+  one.store(0, value);
+  return one.load(0);
+}
+
+std::string Launch::value_error(const Point& point, size_t output) {
+  const TensorView& view = out_[output];
+  const DType dtype = view.type.dtype;
+  for (int64_t i = 0; i < view.numel(); ++i) {
+    const double got = view.at(i);
+    const double truth = point.truth[output][static_cast<size_t>(i)];
+    const double tolerance = point.tolerance[output][static_cast<size_t>(i)];
+    if (std::isnan(truth) && std::isnan(got)) continue;
+    const double low = rounded(truth - tolerance, dtype);
+    const double high = rounded(truth + tolerance, dtype);
+    if (got >= low && got <= high) continue;
+    return fmt::format("output {}, element {} is {:.9g}, the reference says {:.9g}, accepted from {:.9g} to {:.9g}", output, i,
+                       got, truth, low, high);
+  }
+  return "";
+}
+
+bool Launch::same_bits(const Launch& other) const {
+  const auto same = [](const GuardedTensor& a, const GuardedTensor& b) { return std::ranges::equal(a.bytes(), b.bytes()); };
+  return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
+}
+
+// Empty, or what is wrong.
+std::string run_kernel(Point& point, const Kernel& kernel) {
+  Launch first(point, kernel, 1, true);
+  if (std::string error = first.judgement(point); !error.empty()) return error;
+  for (const int threads : {1, 2, 3}) {
+    const Launch again(point, kernel, threads, true);
+    if (!again.same_bits(first)) return fmt::format("other bits with {} threads than with 1", threads);
+  }
+  if (point.signature.op->optional_outputs.bits != 0) {
+    Launch without(point, kernel, 2, false);
+    if (std::string error = without.judgement(point); !error.empty()) return "without optional outputs: " + error;
+  }
+  return "";
+}
+
+template <class T>
+bool contains(const std::vector<T>& list, T value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+}  // namespace
+
+const std::vector<Arrangement>& all_arrangements() {
+  static const std::vector<Arrangement> kAll{Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kReversed,
+                                             Arrangement::kStrided,    Arrangement::kPadded,     Arrangement::kBroadcast,
+                                             Arrangement::kMixed};
+  return kAll;
+}
+
+const std::vector<Arrangement>& dense_arrangements() {
+  static const std::vector<Arrangement> kDense{Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kReversed,
+                                               Arrangement::kStrided,    Arrangement::kPadded,     Arrangement::kMixed};
+  return kDense;
+}
+
+void PrintTo(const ConformancePoint& point, std::ostream* stream) {
+  *stream << point.row.op->name << " " << name_of(point.dtype) << " " << name_of(point.arrangement);
+}
+
+std::vector<ConformancePoint> conformance_points(const std::vector<ConformanceCase>& cases) {
+  std::vector<ConformancePoint> points;
+  int number = 0;
+  for (const ConformanceCase& row : cases) {
+    for (const DType dtype : row.dtypes) {
+      for (const Arrangement arrangement : row.arrangements) points.push_back({row, dtype, arrangement, number});
+    }
+    ++number;
+  }
+  return points;
+}
+
+// gelu_float32_padded_3x17_2
+std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& parameter) {
+  const ConformancePoint& point = parameter.param;
+  const Shape shape = point.row.inputs.empty() ? Shape{} : point.row.inputs[0].shape;
+  return fmt::format("{}_{}_{}_{}_{}", point.row.op->name, name_of(point.dtype), name_of(point.arrangement),
+                     shape.empty() ? "number" : fmt::format("{}", fmt::join(shape.begin(), shape.end(), "x")), point.number);
+}
+
+void check_conformance(const ConformancePoint& point) {
+  Point prepared(point);
+  const std::vector<Kernel>& kernels = kernels_of(*point.row.op);
+  ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel beside its reference";
+  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+  for (const Kernel& kernel : kernels) {
+    const std::string refusal = kernel.refusal(prepared.signature);
+    if (!refusal.empty() && contains(point.row.may_refuse, point.arrangement)) continue;
+    const std::string error = refusal.empty() ? run_kernel(prepared, kernel) : "refuses: " + refusal;
+    EXPECT_EQ(error, "") << kernel.name << " of " << prepared.signature.text()
+                         << "\n  again: test_ops --gtest_filter=" << test->test_suite_name() << "." << test->name();
+  }
+}
+
+std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes) {
+  std::vector<ConformanceCase> rows;
+  for (const Shape& shape : shapes) {
+    rows.push_back(row);
+    for (Operand& operand : rows.back().inputs) operand.shape = shape;
+  }
+  return rows;
+}
+
+const std::vector<Shape>& pointwise_shapes() {
+  static const std::vector<Shape> kShapes{{}, {1}, {7, 1}, {3, 5}, {2, 3, 4, 5}, {17, 33}, {2, 1100}, {600, 3, 2}};
+  return kShapes;
+}
+
+std::vector<ConformanceCase> joined(std::initializer_list<std::vector<ConformanceCase>> lists) {
+  std::vector<ConformanceCase> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+}  // namespace laptime::test
