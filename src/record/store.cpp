@@ -1,6 +1,8 @@
 // The store's tables and statements.
 #include "record/store.h"
 
+#include <fmt/format.h>
+
 #include <system_error>
 #include <utility>
 
@@ -50,6 +52,7 @@ constexpr const char* kSchema = R"sql(
   PRAGMA user_version = 1;
 )sql";
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
+static_assert(Store::kSchemaVersion == 1, "kSchema states it too");
 
 // True if the file holds the schema; false if it is empty. Error for another program's database or a newer schema.
 bool has_schema(Database& database) {
@@ -124,6 +127,12 @@ Store Store::open(const fs::path& path, Access access) {
   return Store(std::move(database));
 }
 
+void Store::check_writable() {
+  Transaction transaction(*database_);
+  database_->execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion).c_str());
+  transaction.commit();
+}
+
 void Store::append(const Record& record) {
   Transaction transaction(*database_);
   Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(1, to_text(record)).run();
@@ -195,6 +204,18 @@ std::optional<MeasuredPeak> Store::measured_peak(std::string_view fingerprint, s
   if (!rows.step()) return std::nullopt;
   return MeasuredPeak{std::string(fingerprint), std::string(name), rows.number(0), std::string(rows.text(1)),
                       std::string(rows.text(2))};
+}
+
+std::vector<MeasuredPeak> Store::measured_peaks(std::string_view fingerprint) const {
+  std::vector<MeasuredPeak> peaks;
+  Statement rows(*database_,
+                 "SELECT name, value, unit, created FROM measured_peaks WHERE fingerprint = ?1 ORDER BY name");
+  rows.bind(1, fingerprint);
+  while (rows.step()) {
+    peaks.push_back({std::string(fingerprint), std::string(rows.text(0)), rows.number(1), std::string(rows.text(2)),
+                     std::string(rows.text(3))});
+  }
+  return peaks;
 }
 
 }  // namespace laptime

@@ -55,6 +55,9 @@ class Store {
   Store& operator=(Store&& other) noexcept;
   ~Store();
 
+  // Error unless a record could be written now: writes a byte that is there already.
+  void check_writable();
+
   void append(const Record& record);
 
   // Oldest first.
@@ -69,6 +72,7 @@ class Store {
   std::vector<KernelChoice> kernel_choices(std::string_view fingerprint) const;  // ordered by signature
   void put(const MeasuredPeak& peak);
   std::optional<MeasuredPeak> measured_peak(std::string_view fingerprint, std::string_view name) const;
+  std::vector<MeasuredPeak> measured_peaks(std::string_view fingerprint) const;  // ordered by name
 
  private:
   explicit Store(std::unique_ptr<sqlite::Database> database);

@@ -154,6 +154,23 @@ TEST_F(StoreTest, KeepsMeasuredPeaks) {
   store.put(peak);
   EXPECT_EQ(store.measured_peak("m1", "float32_flops_per_second"), peak);
   EXPECT_FALSE(store.measured_peak("m2", "float32_flops_per_second"));
+  const MeasuredPeak other{"m1", "bytes_per_second", 2.1e10, "bytes/s", "2025-11-21T10:15:00Z"};
+  store.put(other);
+  EXPECT_EQ(store.measured_peaks("m1"), (std::vector<MeasuredPeak>{other, peak}));
+  EXPECT_TRUE(store.measured_peaks("m2").empty());
+}
+
+TEST_F(StoreTest, SaysBeforehandWhetherItCanBeWritten) {
+  Store store = Store::open(path_);
+  store.append(sample_record());
+  store.check_writable();
+  EXPECT_EQ(store.all().size(), 1U);
+  // Without its directory there is no place for a journal.
+  const fs::path moved = directory_.string() + "_moved";
+  fs::rename(directory_, moved);
+  EXPECT_THROW(store.check_writable(), Error);
+  fs::rename(moved, directory_);
+  store.check_writable();
 }
 
 TEST_F(StoreTest, ColumnsFollowFromTheJson) {
