@@ -1,5 +1,4 @@
-// One point of a sweep: the model and everything that decides how its step is run and measured. The table of all
-// options.
+// One point of a sweep, and the table of every option that describes one.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-inline constexpr size_t kMaxSweepFile = 16 * 1024;  // bytes
+inline constexpr size_t kMaxSweepFile = 16'384;  // bytes
 
 // Axes in the order of the file. Error with file and line: no TOML, unknown key (with the nearest), wrong type, a value
 // that its option refuses. `name` stands for the file in messages.

@@ -104,7 +104,7 @@ TEST(ModelConfig, TwoMatricesInTheOlderFeedForwards) {
   ModelConfig three;
   ModelConfig two;
   two.edition = Edition::k2024;
-  const int64_t third = 2 * 4 * 256 * 12 * int64_t{768} * 3072;
+  const int64_t third = int64_t{2} * 4 * 256 * 12 * 768 * 3072;
   EXPECT_EQ(forward_flops(three) - forward_flops(two), third);
 }
 
