@@ -8,8 +8,9 @@ set(LAPTIME_ISAS
   "avx512_bf16 | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mprefer-vector-width=512"
 )
 
-# What lets a compiler vectorise without changing what NaN and infinity do (so no -ffast-math).
-set(LAPTIME_KERNEL_FLAGS -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd)
+# What lets a compiler vectorise without changing what NaN and infinity do (so no -ffast-math). Under a sanitizer -O3
+# would take minutes to compile.
+set(LAPTIME_KERNEL_FLAGS $<IF:$<CONFIG:Sanitize>,-O1,-O3> -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd)
 
 # Compiles each source once per instruction set into `target`.
 #
