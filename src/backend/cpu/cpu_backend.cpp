@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -27,6 +28,12 @@ void grow_heap() {
   auto* const bytes = static_cast<volatile char*>(std::malloc(static_cast<size_t>(kHeap)));
   for (int64_t at = 0; bytes != nullptr && at < kHeap; at += kPage) bytes[at] = 0;
   std::free(const_cast<char*>(bytes));
+}
+
+// Likewise the stack.
+void grow_stack() {
+  std::array<volatile char, 128 << 10> bytes;  // of them one in each page is written
+  for (size_t at = 0; at < bytes.size(); at += kPage) bytes[at] = 0;
 }
 
 // Writes one byte of each page, each thread its own stretches.
@@ -64,6 +71,7 @@ CpuBackend::CpuBackend(std::vector<Kernel> kernels, int threads) : team_(threads
   team_.on_each_lane([](int) {
     use_one_openmp_thread();
     grow_heap();
+    grow_stack();
   });
   for (Kernel& kernel : kernels) kernels_[kernel.op].push_back(std::move(kernel));
 }

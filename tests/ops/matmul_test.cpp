@@ -1,0 +1,303 @@
+// Matrix products: kernels against the reference, exact on whole numbers, the same bits always, no page fault.
+#include "ops/matmul/matmul.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/isa.h"
+#include "base/fields.h"
+#include "ops/kernels_cpu.h"
+#include "support/conformance.h"
+
+namespace laptime::test {
+namespace {
+
+// Sums of K products in any order may be off by more than the formula moves when the factors change.
+constexpr double kSlack = 24;
+
+struct Sizes {
+  int64_t batches = 0;  // 0: no batch axis
+  int64_t m = 0, n = 0, k = 0;
+
+  Shape a() const { return batches == 0 ? Shape{m, k} : Shape{batches, m, k}; }
+  Shape b() const { return batches == 0 ? Shape{k, n} : Shape{batches, k, n}; }
+};
+
+std::vector<ConformanceCase> rows(const OpCard& op) {
+  std::vector<Sizes> sizes{{0, 1, 1, 1},   {0, 5, 3, 7},     {0, 17, 65, 33},  {0, 1, 50, 40},  {0, 40, 50, 1},
+                           {0, 33, 1, 20}, {0, 14, 32, 384}, {0, 15, 33, 385}, {0, 29, 19, 100}};
+  if (&op == &kMatmul)
+    sizes.insert(sizes.end(), {{1, 9, 10, 8}, {3, 9, 11, 17}, {2, 5, 6, 1}, {5, 1, 7, 3}, {2, 20, 35, 40}});
+  std::vector<ConformanceCase> rows;
+  for (const Sizes& of : sizes) {
+    ConformanceCase row{.op = &op, .may_refuse = all_arrangements(), .slack = kSlack};
+    if (&op == &kAddmm) row.inputs.push_back({.shape = {of.n}});
+    row.inputs.push_back({.shape = of.a()});
+    row.inputs.push_back({.shape = of.b()});
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Matmul, rows(kMatmul));
+LAPTIME_CONFORMANCE(Addmm, rows(kAddmm));
+
+// Each kernel of each instruction set once.
+std::vector<Kernel> kernels_of(const OpCard& op) {
+  std::map<std::string, Kernel> by_name;
+  for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
+    for (const Kernel& kernel : cpu_kernels(static_cast<cpu::Isa>(isa))) {
+      if (kernel.op == &op && kernel.name != kReferenceName) by_name.emplace(kernel.name, kernel);
+    }
+  }
+  std::vector<Kernel> kernels;
+  for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
+  return kernels;
+}
+
+// How a factor lies: rows or columns without gaps, tight or cut out of a larger matrix.
+struct Placement {
+  bool a_transposed = false, b_transposed = false, padded = false;
+};
+std::vector<Placement> placements() {
+  std::vector<Placement> all;
+  for (const bool padded : {false, true}) {
+    for (const bool a : {false, true}) {
+      for (const bool b : {false, true}) all.push_back({a, b, padded});
+    }
+  }
+  return all;
+}
+
+Layout placed(Shape shape, bool transposed, bool padded) {
+  if (transposed) std::swap(shape[-1], shape[-2]);
+  const Layout layout = arranged(shape, padded ? Arrangement::kPadded : Arrangement::kContiguous, 0);
+  if (!transposed) return layout;
+  Dims axes;
+  for (int axis = 0; axis < shape.rank(); ++axis) axes.push_back(axis);
+  std::swap(axes[-1], axes[-2]);
+  return permuted(layout, axes);
+}
+
+// Element `i` of input `k`, in row-major order: a whole number from -3 to 3, or any.
+uint64_t bits_of(size_t k, int64_t i) { return hash_combine(k + 1, static_cast<uint64_t>(i)); }
+int32_t whole_number(size_t k, int64_t i) { return static_cast<int32_t>(bits_of(k, i) % 7) - 3; }
+double number(size_t k, int64_t i) { return static_cast<double>(bits_of(k, i) >> 40U) * 0x1p-23 - 1; }
+
+// The product of whole numbers; with a bias as input 0 if `has_bias`.
+std::vector<int32_t> exact_sums(const Sizes& of, bool has_bias) {
+  const size_t first = has_bias ? 1 : 0;
+  std::vector<int32_t> sums;
+  for (int64_t batch = 0; batch < std::max<int64_t>(1, of.batches); ++batch) {
+    std::vector<int32_t> b;
+    for (int64_t i = 0; i < of.k * of.n; ++i) b.push_back(whole_number(first + 1, batch * of.k * of.n + i));
+    for (int64_t i = 0; i < of.m; ++i) {
+      std::vector<int32_t> row;
+      for (int64_t j = 0; j < of.n; ++j) row.push_back(has_bias ? whole_number(0, j) : 0);
+      for (int64_t k = 0; k < of.k; ++k) {
+        const int32_t factor = whole_number(first, (batch * of.m + i) * of.k + k);
+        const int32_t* const line = b.data() + k * of.n;
+        for (size_t j = 0; j < row.size(); ++j) row[j] += factor * line[j];
+      }
+      sums.insert(sums.end(), row.begin(), row.end());
+    }
+  }
+  return sums;
+}
+
+// One product with operands of its own.
+class Product {
+ public:
+  Product(const OpCard& op, DType dtype, const Sizes& sizes, const Placement& at) : signature_{&op, {}, {}, {}} {
+    if (&op == &kAddmm) signature_.in.push_back(contiguous_type(dtype, {sizes.n}));
+    signature_.in.push_back({dtype, placed(sizes.a(), at.a_transposed, at.padded)});
+    signature_.in.push_back({dtype, placed(sizes.b(), at.b_transposed, at.padded)});
+    signature_.out = op.infer({}, signature_.in);
+    for (const TensorType& type : signature_.in) inputs_.emplace_back(type);
+    for (GuardedTensor& input : inputs_) in_.push_back(input.view());
+  }
+
+  void fill(bool whole) {
+    for (size_t k = 0; k < in_.size(); ++k) {
+      for (int64_t i = 0; i < in_[k].numel(); ++i) in_[k].put(i, whole ? whole_number(k, i) : number(k, i));
+    }
+  }
+
+  const Signature& signature() const { return signature_; }
+
+  // The bytes of the result; `error` says what else was written.
+  std::vector<std::byte> run(const Kernel& kernel, cpu::Team& team, std::string& error) {
+    GuardedTensor out(signature_.out[0]);
+    const TensorView out_view = out.view();
+    kernel.launch({*signature_.op, signature_.attributes, in_, {&out_view, 1}, nullptr, team});
+    if (!out.guards_intact()) error = "writes around the result";
+    for (const GuardedTensor& input : inputs_) {
+      if (!input.guards_intact()) error = "writes around an input";
+    }
+    return {out.bytes().begin(), out.bytes().end()};
+  }
+
+  // Sums as the result's type holds them, rounded once.
+  std::vector<std::byte> as_result(const std::vector<int32_t>& sums) const {
+    std::vector<std::byte> bytes(static_cast<size_t>(signature_.out[0].bytes()));
+    const TensorView view{bytes.data(), signature_.out[0]};
+    for (size_t i = 0; i < sums.size(); ++i) view.store(static_cast<int64_t>(i), sums[i]);
+    return bytes;
+  }
+
+ private:
+  Signature signature_;
+  std::vector<GuardedTensor> inputs_;
+  std::vector<TensorView> in_;
+};
+
+// Beyond every kernel's block of rows and columns and chunk of K, with remainders; K = 1, N = 1, M = 1; small ones in a
+// batch.
+const std::vector<Sizes>& block_sizes() {
+  static const std::vector<Sizes> kSizes{{0, 525, 40, 30},   {0, 40, 790, 30}, {0, 30, 35, 1000},
+                                         {0, 345, 530, 390}, {0, 130, 70, 1},  {0, 700, 1, 60},
+                                         {0, 1, 900, 60},    {3, 70, 90, 130}, {2, 1, 1, 1}};
+  return kSizes;
+}
+
+class MatmulKernel : public testing::TestWithParam<Kernel> {};
+std::string kernel_name(const testing::TestParamInfo<Kernel>& parameter) { return parameter.param.name; }
+INSTANTIATE_TEST_SUITE_P(Blocks, MatmulKernel, testing::ValuesIn(kernels_of(kMatmul)), kernel_name);
+class AddmmKernel : public MatmulKernel {};
+INSTANTIATE_TEST_SUITE_P(Blocks, AddmmKernel, testing::ValuesIn(kernels_of(kAddmm)), kernel_name);
+
+void expect_exact(const Kernel& kernel) {
+  cpu::Team team(2);
+  int runs = 0;
+  for (const Sizes& sizes : block_sizes()) {
+    if (sizes.batches > 0 && kernel.op == &kAddmm) continue;
+    const std::vector<int32_t> sums = exact_sums(sizes, kernel.op == &kAddmm);
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      for (const Placement& at : placements()) {
+        Product product(*kernel.op, dtype, sizes, at);
+        if (!kernel.refusal(product.signature()).empty()) continue;
+        product.fill(true);
+        std::string error;
+        const std::vector<std::byte> result = product.run(kernel, team, error);
+        EXPECT_EQ(error, "") << product.signature().text();
+        EXPECT_TRUE(result == product.as_result(sums)) << product.signature().text();
+        ++runs;
+      }
+    }
+  }
+  if (kernel.name == "onednn_bf16" && cpu::detect_isa() < cpu::Isa::kAvx512)
+    GTEST_SKIP() << "oneDNN has no bfloat16 for this machine";
+  // None may refuse rows or columns without gaps in the type it is for.
+  EXPECT_GE(runs, static_cast<int>(placements().size()) * (kernel.op == &kAddmm ? 7 : 9)) << "refused";
+}
+
+TEST_P(MatmulKernel, IsExactOnWholeNumbers) { expect_exact(GetParam()); }
+TEST_P(AddmmKernel, IsExactOnWholeNumbers) { expect_exact(GetParam()); }
+
+TEST_P(MatmulKernel, GivesTheSameBitsForAnyThreadsAndRuns) {
+  const Kernel& kernel = GetParam();
+  std::array<std::unique_ptr<cpu::Team>, 3> teams;
+  for (size_t i = 0; i < teams.size(); ++i) teams[i] = std::make_unique<cpu::Team>(static_cast<int>(i) + 1);
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const Sizes& sizes : {Sizes{0, 345, 530, 390}, Sizes{0, 128, 400, 1100}, Sizes{5, 70, 90, 130}}) {
+      for (const Placement& at :
+           {Placement{false, false, false}, Placement{false, true, false}, Placement{true, false, true}}) {
+        Product product(kMatmul, dtype, sizes, at);
+        if (!kernel.refusal(product.signature()).empty()) continue;
+        product.fill(false);
+        std::string error;
+        const std::vector<std::byte> first = product.run(kernel, *teams[0], error);
+        for (size_t run = 0; run < 20; ++run) {
+          ASSERT_TRUE(product.run(kernel, *teams[run % 3], error) == first)
+              << product.signature().text() << ": run " << run << " on " << run % 3 + 1 << " threads";
+        }
+      }
+    }
+  }
+}
+
+// K is split by K alone: neither the instruction set's tile nor the type's block changes a bit. (Without fused
+// multiply-adds there are other bits.)
+TEST(MatmulTiles, TileShapesGiveTheSameBits) {
+  cpu::Team team(2);
+  std::string error;
+  std::vector<Kernel> tiles;
+  for (const Kernel& kernel : kernels_of(kMatmul)) {
+    if (kernel.name.starts_with("tiles_") && kernel.name != "tiles_plain") tiles.push_back(kernel);
+  }
+  for (const Placement& at : placements()) {
+    Product product(kMatmul, DType::kFloat32, {0, 90, 75, 1000}, at);
+    product.fill(false);
+    for (const Kernel& kernel : tiles) {
+      EXPECT_TRUE(product.run(kernel, team, error) == product.run(tiles[0], team, error)) << kernel.name;
+    }
+  }
+}
+
+TEST(MatmulKernels, SayWhyTheyRefuse) {
+  Signature mixed{
+      &kMatmul, {}, {contiguous_type(DType::kBFloat16, {4, 5}), contiguous_type(DType::kFloat32, {5, 6})}, {}};
+  mixed.out = kMatmul.infer({}, mixed.in);
+  Signature wide = mixed;
+  for (TensorType* type : {&wide.in[0], &wide.in[1], &wide.out[0]}) type->dtype = DType::kFloat64;
+  Signature gaps{
+      &kMatmul,
+      {},
+      {{DType::kFloat32, arranged({4, 5}, Arrangement::kStrided, 0)}, contiguous_type(DType::kFloat32, {5, 6})},
+      {}};
+  gaps.out = kMatmul.infer({}, gaps.in);
+  for (const Kernel& kernel : kernels_of(kMatmul)) {
+    EXPECT_NE(kernel.refusal(mixed).find("operand: all must be"), std::string::npos) << kernel.name;
+    EXPECT_NE(kernel.refusal(wide).find("a float64 operand"), std::string::npos) << kernel.name;
+    EXPECT_EQ(kernel.refusal(gaps).empty(), kernel.name.starts_with("tiles_")) << kernel.name;
+    EXPECT_EQ(kernel.workspace_bytes(gaps), 0);
+  }
+}
+
+int64_t page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
+// A step after warm-up must not meet a fresh page, not in a library's own buffers either.
+TEST(MatmulKernels, FaultNoPagesOnceWarm) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory faults";
+#endif
+  cpu::CpuBackend backend(cpu_kernels(cpu::detect_isa()), 2);
+  const Attributes attributes;
+  for (const Kernel& kernel : backend.kernels(kMatmul)) {
+    if (kernel.name == kReferenceName) continue;
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      for (const Placement& at :
+           {Placement{false, true, false}, Placement{false, false, false}, Placement{true, false, false}}) {
+        const Product product(kMatmul, dtype, {0, 600, 800, 500}, at);
+        if (!kernel.refusal(product.signature()).empty()) continue;
+        std::vector<std::unique_ptr<DeviceMemory>> memory;
+        std::vector<TensorView> views;
+        for (const TensorType& type :
+             {product.signature().in[0], product.signature().in[1], product.signature().out[0]}) {
+          memory.push_back(backend.allocate(type.bytes()));
+          views.push_back({memory.back()->data(), type});
+        }
+        const std::span<const TensorView> all(views);
+        const Launch launch{.kernel = &kernel, .attributes = &attributes, .in = all.first(2), .out = all.last(1)};
+        for (int i = 0; i < 3; ++i) backend.launch(launch);
+        const int64_t before = page_faults();
+        for (int i = 0; i < 10; ++i) backend.launch(launch);
+        EXPECT_EQ(page_faults() - before, 0) << kernel.name << " of " << product.signature().text();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace laptime::test
