@@ -56,6 +56,11 @@ Device make_roofline(const RunConfig& config, const std::string& name) {
 
 std::string device_name(const RunConfig& config) { return config.device == "auto" ? "cpu" : config.device; }
 
+void check_device(const RunConfig& config) {
+  const std::string name = device_name(config);
+  if (is_roofline(name)) roofline::find_device(std::string_view(name).substr(kRooflinePrefix.size()));
+}
+
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
   if (name == "cuda") return "this build has no CUDA backend; use --device cpu or roofline:NAME";

@@ -19,6 +19,9 @@ struct Device {
   std::optional<double> datasheet_flops;       // peak for the dtype, FLOP/s
 };
 
+// Error for a name that no device has, on any machine.
+void check_device(const RunConfig& config);
+
 // Why the device cannot run this configuration; empty when it can.
 std::string unsupported_reason(const RunConfig& config);
 

@@ -1,0 +1,64 @@
+// The way into every command, and out of it.
+#include "cli/commands.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <new>
+
+#include "base/build_id.h"
+#include "base/error.h"
+#include "cli/destination.h"
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+void print(const std::string& text) { write_all(STDOUT_FILENO, text, "standard output"); }
+
+}  // namespace
+
+void print_message(const std::string& message) {
+  const bool is_prefixed = message.rfind("laptime ", 0) == 0 || message.rfind("laptime:", 0) == 0;
+  try {
+    write_all(STDERR_FILENO, (is_prefixed ? "" : "laptime: ") + printable(message) + "\n", "standard error");
+  } catch (const OutputLost&) {
+    return;  // there is nobody to tell
+  }
+}
+
+ExitCode run_command(const HelpCommand& command) {
+  print(command.text);
+  return ExitCode::kOk;
+}
+
+ExitCode run_command(const VersionCommand&) {
+  std::string text = fmt::format("laptime {} ({}{}, {}, {})\n", version(), git_commit(), git_dirty() ? ", modified" : "",
+                                 build_type(), compiler());
+  for (const LibraryVersion& library : library_versions()) text += fmt::format("{} {}\n", library.name, library.version);
+  print(text);
+  return ExitCode::kOk;
+}
+
+ExitCode run_program(const std::vector<std::string>& words) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like any other
+  try {
+    return std::visit(
+        [](const auto& command) -> ExitCode {
+          if constexpr (requires { run_command(command); }) return run_command(command);
+          throw Error::format("laptime {}: this build does not have it", "command");
+        },
+        parse_arguments(words));
+  } catch (const OutputLost& error) {
+    print_message(error.what());
+    return ExitCode::kFailed;
+  } catch (const Error& error) {
+    print_message(error.what());
+    return ExitCode::kBadInput;
+  } catch (const std::bad_alloc&) {
+    print_message("out of memory before anything could run; allow the program more (ulimit -v)");
+    return ExitCode::kFailed;
+  }
+}
+
+}  // namespace laptime

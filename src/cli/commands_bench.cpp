@@ -1,0 +1,139 @@
+// laptime bench: a sweep, its progress, its records.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/cpu/clock.h"
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/record_output.h"
+#include "cli/store_path.h"
+#include "config/parameters.h"
+#include "run/bench.h"
+#include "run/check_inputs.h"
+
+namespace laptime {
+namespace {
+
+// A guess at what a point takes, in any unit: one multiplication per parameter and token, for each step.
+double cost_of(const SweepPoint& point) {
+  if (!point.invalid.empty()) return 0;
+  const RunConfig& config = point.config;
+  double parameters = 0;
+  for (const ParameterSpec& parameter : parameter_list(config.step_model())) {
+    double size = 1;
+    for (const int64_t extent : parameter.shape) size *= static_cast<double>(extent);
+    parameters += size;
+  }
+  const double tokens = static_cast<double>(config.model.batch_size) * static_cast<double>(config.step_context());
+  const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
+  constexpr double kStepsByDefault = 30;
+  const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
+  constexpr double kSetup = 5;  // plan, weights and kernel trials, in steps
+  return parameters * tokens * (forward_only ? 1 : 3) * (steps + kSetup);
+}
+
+std::vector<double> costs_of(const std::vector<SweepPoint>& points) {
+  std::vector<double> costs;
+  for (const SweepPoint& point : points) costs.push_back(cost_of(point));
+  return costs;
+}
+
+// What people see while a sweep runs.
+class Watcher {
+ public:
+  Watcher(const std::vector<SweepPoint>& points, const OutputConfig& config, const std::vector<Record>& planned)
+      : points_(points), output_(config, planned), left_(costs_of(points)) {
+    if (!output_.is_live_table()) table_.emplace(table_style(error_), config.columns, planned);
+  }
+
+  SweepCallbacks callbacks() {
+    SweepCallbacks callbacks;
+    callbacks.begin = [this](size_t index) { show(index, {.stage = "starting"}, Seconds()); };
+    callbacks.progress = [this](size_t index, const PointProgress& progress, Seconds elapsed) {
+      show(index, progress, elapsed);
+    };
+    callbacks.finished = [this](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+      finish(index, record, source, elapsed);
+    };
+    callbacks.output = [this](std::string_view text) {
+      line_.clear();
+      write_error(text);
+    };
+    callbacks.warning = [this](const std::string& message) {
+      line_.clear();
+      print_message(message);
+    };
+    return callbacks;
+  }
+
+  void end() {
+    line_.clear();
+    output_.finish();
+  }
+
+ private:
+  void show(size_t index, const PointProgress& progress, Seconds elapsed) {
+    const double fraction =
+        progress.expected > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.expected) : 0;
+    line_.show(index,
+               progress_text(index, points_.size(), points_[index].name, progress,
+                             left_.estimate(index, fraction, elapsed)),
+               cpu::now());
+  }
+
+  void finish(size_t index, const Record& record, PointSource source, Seconds elapsed) {
+    const bool was_timed = source == PointSource::kMeasured && record.status == Status::kOk;
+    was_timed ? left_.finished(index, elapsed) : left_.skipped(index);
+    line_.clear();
+    if (table_) write_error(table_->add(record));
+    output_.add(record);
+  }
+
+  void write_error(std::string_view text) const {
+    try {
+      write_all(error_.descriptor, text, "standard error");
+    } catch (const OutputLost&) {
+      return;  // nobody watches; the records go their own way
+    }
+  }
+
+  const std::vector<SweepPoint>& points_;
+  Stream error_ = standard_error();
+  RecordOutput output_;
+  std::optional<TableStream> table_;
+  TimeLeft left_;
+  ProgressLine line_{error_};
+};
+
+std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
+  const std::optional<std::filesystem::path> path = store_path(config.store);
+  if (!path && config.store.empty()) {
+    print_message("HOME is not set, so the records are kept nowhere; name a file with --store");
+  }
+  return path;
+}
+
+std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
+  std::vector<Record> records;
+  for (const SweepPoint& point : points) records.push_back(describe_point(point));
+  return records;
+}
+
+}  // namespace
+
+ExitCode run_command(const BenchCommand& command) {
+  const OutputConfig& config = command.sweep.output;
+  std::vector<SweepPoint> points = expand(command.sweep);
+  check_inputs(points);
+  Watcher watcher(points, config, planned_records(points));
+  const SweepOptions options{.store = store_for(config), .resume = config.resume, .name = {}};
+  const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
+  watcher.end();
+  if (outcome.lost > 0) print_message(fmt::format("{} of the records above are not in the store", outcome.lost));
+  if (outcome.interrupted) return ExitCode::kInterrupted;
+  return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+}  // namespace laptime

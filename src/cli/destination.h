@@ -1,0 +1,46 @@
+// Where bytes go: standard output, standard error, or a file that is complete or not there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace laptime {
+
+// Output that could not be written: the reader has gone, or the disk is full. What was measured is not lost by it.
+class OutputLost : public Error {
+ public:
+  using Error::Error;
+};
+
+// Writes all of it now. OutputLost, naming `what`, otherwise.
+void write_all(int descriptor, std::string_view text, std::string_view what);
+
+// A file that is replaced as a whole, by renaming; anything but a regular file (a pipe, a device) is written as it is.
+class WholeFile {
+ public:
+  // Error unless it can be written.
+  explicit WholeFile(std::string path);
+  void write(std::string_view text) const;  // OutputLost
+
+ private:
+  std::string path_;
+};
+
+// A file that grows: what was written stays, whatever happens next. Emptied first.
+class GrowingFile {
+ public:
+  explicit GrowingFile(std::string path);  // Error unless it can be written
+  ~GrowingFile();
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+
+  void append(std::string_view text) const;  // on the disk when it returns. OutputLost
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace laptime

@@ -1,0 +1,86 @@
+// Estimates, words, and the codes that keep a line in its place.
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/destination.h"
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+constexpr std::string_view kErase = "\r\x1b[K";
+constexpr double kSecondsInMinute = 60;
+constexpr double kSecondsInHour = 3600;
+
+void write_softly(int descriptor, std::string_view text) {
+  try {
+    write_all(descriptor, text, "standard error");
+  } catch (const OutputLost&) {
+    return;  // nobody watches; that costs no result
+  }
+}
+
+}  // namespace
+
+void TimeLeft::finished(size_t point, Seconds took) {
+  done_.at(point) = true;
+  known_cost_ += costs_.at(point);
+  known_time_ += took;
+}
+
+void TimeLeft::skipped(size_t point) { done_.at(point) = true; }
+
+std::optional<Seconds> TimeLeft::estimate(size_t point, double fraction, Seconds elapsed) const {
+  const double cost_so_far = known_cost_ + fraction * costs_.at(point);
+  const Seconds time_so_far = known_time_ + elapsed;
+  if (cost_so_far <= 0 || time_so_far.count() <= 0) return std::nullopt;
+  double cost_left = -fraction * costs_.at(point);
+  for (size_t i = 0; i < costs_.size(); ++i) cost_left += done_[i] ? 0 : costs_[i];
+  return time_so_far * (std::max(0.0, cost_left) / cost_so_far);
+}
+
+std::string rough_time(Seconds time) {
+  const double seconds = time.count();
+  if (seconds < 2 * kSecondsInMinute) return fmt::format("{:.0f} s", std::ceil(seconds));
+  if (seconds < 2 * kSecondsInHour) return fmt::format("{:.0f} min", seconds / kSecondsInMinute);
+  return fmt::format("{:.1f} h", seconds / kSecondsInHour);
+}
+
+std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
+                          std::optional<Seconds> left) {
+  std::string text = fmt::format("[{}/{}] {}: ", point + 1, points, name);
+  if (progress.done == 0) {
+    text += progress.stage;
+  } else {
+    text += fmt::format("{}, step {}", progress.stage, progress.done);
+    if (progress.expected > 0) text += fmt::format(" of {}", progress.expected);
+    text += fmt::format(", {} each", format_seconds(progress.step_seconds));
+  }
+  if (left) text += fmt::format(", about {} left", rough_time(*left));
+  return text;
+}
+
+void ProgressLine::show(size_t point, const std::string& text, Seconds now) {
+  const std::string safe = printable(text, /*ascii=*/true);  // a byte is a column: it may be cut anywhere
+  if (stream_.is_terminal) {
+    const size_t room = stream_.width > 1 ? stream_.width - 1 : safe.size();
+    write_softly(stream_.descriptor, std::string(kErase) + safe.substr(0, room));
+    visible_ = true;
+    return;
+  }
+  if (shown_point_ == point && now - shown_ < kPlainInterval) return;
+  shown_point_ = point;
+  shown_ = now;
+  write_softly(stream_.descriptor, safe + "\n");
+}
+
+void ProgressLine::clear() {
+  if (visible_) write_softly(stream_.descriptor, kErase);
+  visible_ = false;
+}
+
+}  // namespace laptime

@@ -1,0 +1,61 @@
+// The line on standard error that says where a sweep is and how long it will take.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/terminal.h"
+#include "run/run_one.h"
+
+namespace laptime {
+
+// How long the rest of a sweep takes, from what the points so far took and what each costs.
+class TimeLeft {
+ public:
+  // `costs`: of each point, in any unit; 0 for one that does not run.
+  explicit TimeLeft(std::vector<double> costs) : costs_(std::move(costs)) {}
+
+  void finished(size_t point, Seconds took);
+  void skipped(size_t point);  // took nothing, and says nothing about the others
+
+  // With a fraction (0 ... 1) of `point` done in `elapsed`. None while there is nothing to judge by.
+  std::optional<Seconds> estimate(size_t point, double fraction, Seconds elapsed) const;
+
+ private:
+  std::vector<double> costs_;
+  std::vector<bool> done_ = std::vector<bool>(costs_.size());
+  double known_cost_ = 0;
+  Seconds known_time_{};
+};
+
+// "[3/20] step/model:small: step 4 of 15, about 2 min left"
+std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
+                          std::optional<Seconds> left);
+
+// "45 s", "12 min", "3.5 h": a guess needs no more digits.
+std::string rough_time(Seconds time);
+
+// On a terminal one line that is written over; elsewhere a plain line now and then.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const Stream& stream) : stream_(stream) {}
+
+  // `now`: any clock of the caller's. A new `point` is always shown off a terminal, news of the same one every
+  // kPlainInterval.
+  void show(size_t point, const std::string& text, Seconds now);
+  void clear();  // before anything else is written to the same terminal
+
+ private:
+  static constexpr Seconds kPlainInterval{10};
+
+  Stream stream_;
+  bool visible_ = false;
+  std::optional<size_t> shown_point_;
+  Seconds shown_{};
+};
+
+}  // namespace laptime

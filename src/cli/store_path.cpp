@@ -1,0 +1,30 @@
+// The base directories of freedesktop.org.
+#include "cli/store_path.h"
+
+#include <cstdlib>
+
+namespace laptime {
+namespace {
+
+// A directory named by the environment; the rule asks for absolute paths and to ignore others.
+std::optional<std::filesystem::path> directory(const char* variable) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr || *value != '/') return std::nullopt;
+  return std::filesystem::path(value);
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> store_path(const std::string& option) {
+  if (option == "none") return std::nullopt;
+  if (!option.empty()) return std::filesystem::path(option);
+  std::optional<std::filesystem::path> data = directory("XDG_DATA_HOME");
+  if (!data) {
+    data = directory("HOME");
+    if (data) *data /= ".local/share";
+  }
+  if (!data) return std::nullopt;
+  return *data / "laptime" / "records.sqlite";
+}
+
+}  // namespace laptime

@@ -1,0 +1,46 @@
+// TERM, the locale, and the size of the window.
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string>
+
+namespace laptime {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// As the C library reads it: the first of these that is set.
+bool locale_is_utf8() {
+  std::string locale;
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (locale.empty()) locale = variable(name);
+  }
+  std::transform(locale.begin(), locale.end(), locale.begin(), [](unsigned char c) { return std::tolower(c); });
+  return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+}
+
+Stream stream_of(int descriptor) {
+  Stream stream{descriptor, isatty(descriptor) == 1, locale_is_utf8(), 0};
+  winsize size{};
+  if (stream.is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0) stream.width = size.ws_col;
+  const std::string kind = variable("TERM");
+  if (kind.empty() || kind == "dumb") stream.is_terminal = false;
+  return stream;
+}
+
+}  // namespace
+
+Stream standard_output() { return stream_of(STDOUT_FILENO); }
+Stream standard_error() { return stream_of(STDERR_FILENO); }
+
+TableStyle table_style(const Stream& stream) { return {.unicode = stream.unicode, .width = stream.width}; }
+
+}  // namespace laptime

@@ -1,0 +1,22 @@
+// What standard output and standard error are, and what they can show.
+#pragma once
+
+#include <cstddef>
+
+#include "report/table.h"
+
+namespace laptime {
+
+struct Stream {
+  int descriptor = 0;
+  bool is_terminal = false;  // one that understands control codes
+  bool unicode = false;      // by the locale of the environment
+  size_t width = 0;          // columns; 0: no limit
+};
+
+Stream standard_output();
+Stream standard_error();
+
+TableStyle table_style(const Stream& stream);
+
+}  // namespace laptime

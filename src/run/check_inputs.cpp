@@ -1,0 +1,71 @@
+// Every distinct input once.
+#include "run/check_inputs.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "backend/roofline/device_table.h"
+#include "base/error.h"
+#include "config/option_table.h"
+#include "data/tokens.h"
+#include "data/weights.h"
+#include "run/make_backend.h"
+
+namespace laptime {
+namespace {
+
+// Runs `check` for the first point with this key; later ones get the same answer.
+class Checks {
+ public:
+  template <class Check>
+  std::string problem(const std::string& key, const Check& check) {
+    const auto [found, is_new] = problems_.try_emplace(key);
+    if (!is_new) return found->second;
+    try {
+      check();
+    } catch (const Error& error) {
+      found->second = error.what();
+    }
+    return found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> problems_;
+};
+
+std::string model_text(const RunConfig& config) {
+  std::string text;
+  const ModelConfig model = config.step_model();
+  ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
+    text += fmt::format(" {}={}", option.key, text_of(option, field));
+  });
+  return text;
+}
+
+std::string problem_of(const RunConfig& config, Checks& checks) {
+  std::string problem = checks.problem("device " + config.device, [&] { check_device(config); });
+  if (problem.empty() && !config.weights.empty()) {
+    problem = checks.problem("weights " + config.weights + model_text(config), [&] { StartingWeights{config}; });
+  }
+  if (problem.empty() && !config.data.empty()) {
+    const std::string key =
+        fmt::format("data {} vocab={} context={}", config.data, config.model.vocab_size, config.step_context());
+    problem = checks.problem(key, [&] { make_token_source(config); });
+  }
+  return problem;
+}
+
+}  // namespace
+
+void check_inputs(std::vector<SweepPoint>& points) {
+  Checks checks;
+  for (SweepPoint& point : points) {
+    if (point.invalid.empty()) point.invalid = problem_of(point.config, checks);
+  }
+  if (std::all_of(points.begin(), points.end(), [](const SweepPoint& point) { return !point.invalid.empty(); })) {
+    throw Error::format("{}{}", points.size() == 1 ? "" : "no point of the sweep can run: ", points.front().invalid);
+  }
+}
+
+}  // namespace laptime
