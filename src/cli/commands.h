@@ -22,6 +22,7 @@ ExitCode run_program(const std::vector<std::string>& words);
 ExitCode run_command(const BenchCommand& command);
 ExitCode run_command(const ShowCommand& command);
 ExitCode run_command(const ListCommand& command);
+ExitCode run_command(const VerifyCommand& command);
 ExitCode run_command(const HelpCommand& command);
 ExitCode run_command(const VersionCommand& command);
 
