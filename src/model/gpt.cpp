@@ -31,8 +31,8 @@ class Gpt {
     ValueId x = embeddings();
     for (int64_t layer = 0; layer < model_.num_layers; ++layer) {
       const auto scope = build_.scope(fmt::format("layers.{}", layer));
-      x = build_.name(add(build_, x, attention(norm("ln1", x))), "residual1");
-      x = build_.name(add(build_, x, feed_forward(norm("ln2", x))), "residual2");
+      x = build_.name(add(build_, x, attention(build_.hold(norm("ln1", x), "y"))), "residual1");
+      x = build_.name(add(build_, x, feed_forward(build_.hold(norm("ln2", x), "y"))), "residual2");
     }
     return head(norm("ln_final", x));
   }
@@ -69,7 +69,7 @@ class Gpt {
     const auto scope = build_.scope(module);
     const ValueId y = model_.edition == Edition::kGpt2 ? layer_norm(build_, x, own("weight"), own("bias"), kNormEps)
                                                        : rms_norm(build_, x, own("weight"), kNormEps);
-    return build_.name(build_.hold(y, "y"), "");
+    return build_.name(y, "");
   }
 
   ValueId linear_module(const std::string& module, ValueId x) {
