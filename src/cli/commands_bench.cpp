@@ -5,6 +5,7 @@
 
 #include "backend/cpu/clock.h"
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/record_output.h"
@@ -12,14 +13,15 @@
 #include "config/parameters.h"
 #include "run/bench.h"
 #include "run/check_inputs.h"
+#include "run/make_backend.h"
 
 namespace laptime {
 namespace {
 
 // A guess at what a point takes, in any unit: one multiplication per parameter and token, for each step.
 double cost_of(const SweepPoint& point) {
-  if (!point.invalid.empty()) return 0;
   const RunConfig& config = point.config;
+  if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
   double parameters = 0;
   for (const ParameterSpec& parameter : parameter_list(config.step_model())) {
     double size = 1;
@@ -68,10 +70,14 @@ class Watcher {
     return callbacks;
   }
 
+  // The forms that are written at the end.
   void end() {
     line_.clear();
     output_.finish();
   }
+
+  void clear_line() { line_.clear(); }
+  size_t finished() const { return finished_; }
 
  private:
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
@@ -86,6 +92,7 @@ class Watcher {
   void finish(size_t index, const Record& record, PointSource source, Seconds elapsed) {
     const bool was_timed = source == PointSource::kMeasured && record.status == Status::kOk;
     was_timed ? left_.finished(index, elapsed) : left_.skipped(index);
+    ++finished_;
     line_.clear();
     if (table_) write_error(table_->add(record));
     output_.add(record);
@@ -105,6 +112,7 @@ class Watcher {
   std::optional<TableStream> table_;
   TimeLeft left_;
   ProgressLine line_{error_};
+  size_t finished_ = 0;
 };
 
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
@@ -121,6 +129,22 @@ std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
   return records;
 }
 
+// Where finished points can be found again.
+std::string kept_in(const SweepOptions& options) {
+  return options.store ? fmt::format("; what has finished is in the store {}", quote(options.store->string())) : "";
+}
+
+SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, Watcher& watcher) {
+  try {
+    const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
+    watcher.end();
+    return outcome;
+  } catch (const OutputLost& error) {
+    watcher.clear_line();
+    throw OutputLost(fmt::format("{}{}", error.what(), kept_in(options)));
+  }
+}
+
 }  // namespace
 
 ExitCode run_command(const BenchCommand& command) {
@@ -128,11 +152,16 @@ ExitCode run_command(const BenchCommand& command) {
   std::vector<SweepPoint> points = expand(command.sweep);
   check_inputs(points);
   Watcher watcher(points, config, planned_records(points));
-  const SweepOptions options{.store = store_for(config), .resume = config.resume, .name = {}};
-  const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
-  watcher.end();
-  if (outcome.lost > 0) print_message(fmt::format("{} of the records above are not in the store", outcome.lost));
-  if (outcome.interrupted) return ExitCode::kInterrupted;
+  const SweepOptions options{store_for(config), config.resume, command.sweep.name};
+  const SweepOutcome outcome = run_watched(points, options, watcher);
+  if (outcome.lost > 0) {
+    print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
+  }
+  if (outcome.interrupted) {
+    print_message(fmt::format("interrupted: {} of {} points have a record{}{}", watcher.finished(), points.size(),
+                              kept_in(options), options.store ? "; --resume goes on from there" : ""));
+    return ExitCode::kInterrupted;
+  }
   return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;
 }
 

@@ -17,6 +17,7 @@ struct Axis {
 };
 
 struct Sweep {
+  std::string name;        // of the file that describes it, "warmup"; empty without one
   std::vector<Axis> axes;  // in the order given: the last one changes fastest
   OutputConfig output;
 };

@@ -180,7 +180,9 @@ Sweep read_sweep_file(const std::filesystem::path& path) {
     throw Error::format("--config: {} {}; give a sweep file in TOML", quote(path.string()), reason);
   }
   text.resize(static_cast<size_t>(file.gcount()));
-  return parse_sweep(text, path.string());
+  Sweep sweep = parse_sweep(text, path.string());
+  sweep.name = path.stem().string();
+  return sweep;
 }
 
 }  // namespace laptime
