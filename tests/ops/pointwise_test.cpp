@@ -80,7 +80,7 @@ std::vector<ConformanceCase> large() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Unary, joined({unary(kNeg), unary(kExp), unary(kLog, Values::kPositive), unary(kSqrt, Values::kPositive),
+LAPTIME_CONFORMANCE(Unary, joined({unary(kNeg, Values::kSigned), unary(kExp), unary(kLog, Values::kPositive), unary(kSqrt, Values::kPositive),
                                    unary(kRsqrt, Values::kPositive), unary(kSquare), unary(kSigmoid),
                                    unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
                                    unary(kMulScalar, Values::kSigned, ScalarAttributes{-1.3}),

@@ -31,8 +31,11 @@ struct ConformanceCase {
   // Layouts for which kernels may refuse (the reference runs then).
   std::vector<Arrangement> may_refuse{};
   // The result may be as far off as the formula itself moves when every input changes by `slack` units in the last place
-  // of float32, plus `slack` such units of the result, then rounded to the output's type. 0: the same bits.
-  double slack = 8;
+  // of float32, plus `slack` such units of the result, then rounded to the output's type. 0: the same bits. Four times
+  // as much for reductions, whose partial sums are rounded too.
+  double slack = 3;
+  // Added to that, for results that come from sums of numbers about 1: so many units of 1.
+  double absolute = 0;
 };
 
 // A case at one type and one layout.

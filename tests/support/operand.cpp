@@ -15,14 +15,14 @@ constexpr size_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xA5};
 constexpr std::byte kNothing{0xFF};  // NaN as a float of any size, -1 as a whole number
 
-double extreme(uint64_t bits) {
+double extreme(uint64_t bits, bool with_largest) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kLargest = std::numeric_limits<float>::max();
-  constexpr std::array kValues{0.0,   -0.0,  kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
-                               80.0,  -80.0, 88.7,      -104.5,     1e-40,
-                               -1e-40, 1.0,  -1.0,      kLargest,   -kLargest,
-                               1e30,  -1e30, 1e-45,     -0.5,       3.0};
-  return kValues[bits % kValues.size()];
+  constexpr std::array kValues{0.0,    -0.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
+                               80.0,   -80.0, 88.7,     -104.5,     1e-40,
+                               -1e-40, 1.0,  -1.0,      1e-45,      -0.5,
+                               3.0,    1e30, -1e30,     kLargest,   -kLargest};
+  return kValues[bits % (kValues.size() - (with_largest ? 0 : 4))];
 }
 
 double value_of(const Operand& operand, uint64_t bits) {
@@ -31,7 +31,8 @@ double value_of(const Operand& operand, uint64_t bits) {
     case Values::kSigned: return 6 * unit - 3;
     case Values::kPositive: return 0.25 + 2.75 * unit;
     case Values::kUnit: return 0.01 + 0.98 * unit;
-    case Values::kExtreme: return (bits & 1U) != 0 ? extreme(bits >> 8U) : 6 * unit - 3;
+    case Values::kExtreme: return (bits & 1U) != 0 ? extreme(bits >> 8U, true) : 6 * unit - 3;
+    case Values::kRare: return (bits & 31U) == 0 ? extreme(bits >> 8U, false) : 6 * unit - 3;
     case Values::kIndices: return std::floor(unit * operand.bound);
     case Values::kConstant: return operand.bound;
   }

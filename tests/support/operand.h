@@ -16,6 +16,7 @@ enum class Values : uint8_t {
   kPositive,  // from 0.25 to 3
   kUnit,      // strictly between 0 and 1
   kExtreme,   // zeros, infinities, NaN, denormals, the largest floats, +-80, among kSigned
+  kRare,      // the same without the largest floats and one in 32 of them
   kIndices,   // whole, in [0, bound)
   kConstant,  // all `bound`
 };

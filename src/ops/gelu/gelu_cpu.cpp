@@ -20,7 +20,9 @@ float slope_erf(float x) {
 }
 float slope_tanh(float x) {
   const float s = sigmoid_f32(kTwiceTanhScale * (x + kTanhCubic * x * x * x));
-  return s + x * (s * (1.0F - s)) * (kTwiceTanhScale * (1.0F + 3.0F * kTanhCubic * x * x));
+  // s (1 - s) is 0 long before the square overflows; their product must be, too.
+  const float square = x * x < 1e30F ? x * x : 1e30F;
+  return s + x * (s * (1.0F - s)) * (kTwiceTanhScale * (1.0F + 3.0F * kTanhCubic * square));
 }
 
 template <float (*formula)(float)>

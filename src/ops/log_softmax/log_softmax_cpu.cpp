@@ -33,7 +33,7 @@ void forward_row(const TensorView& x, int64_t from, const TensorView& y, int64_t
     const float* values = piece(begin, size);
     total += lane_sum(size, [=](int64_t i) { return exp_f32(values[i] - largest); });
   });
-  const float log_total = log_f32(static_cast<float>(total));
+  const auto log_total = static_cast<float>(__builtin_log(total));
   for_pieces(columns, [&](int64_t begin, int64_t size) {
     const float* values = piece(begin, size);
     const bool direct = y.type.dtype == DType::kFloat32;

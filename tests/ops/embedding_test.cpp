@@ -1,0 +1,39 @@
+// Embedding: kernels against the references.
+#include "ops/embedding/embedding.h"
+
+#include "support/conformance.h"
+
+namespace laptime::test {
+namespace {
+
+const std::vector<Arrangement> kGaps{Arrangement::kTransposed, Arrangement::kReversed,  Arrangement::kStrided,
+                                     Arrangement::kPadded,     Arrangement::kBroadcast, Arrangement::kMixed};
+
+std::vector<ConformanceCase> rows() {
+  struct Size {
+    Shape ids;
+    int64_t vocabulary, columns;
+  };
+  std::vector<ConformanceCase> rows;
+  for (const Size& size : std::vector<Size>{{{7}, 5, 3}, {{2, 9}, 11, 40}, {{3, 60}, 300, 65}, {{5, 33}, 7, 1100}}) {
+    const Operand ids{
+        .shape = size.ids, .values = Values::kIndices, .dtype = DType::kInt64, .bound = static_cast<double>(size.vocabulary)};
+    Shape grad = size.ids;
+    grad.push_back(size.columns);
+    rows.push_back({.op = &kEmbedding,
+                    .inputs = {{.shape = {size.vocabulary, size.columns}}, ids},
+                    .may_refuse = kGaps,
+                    .slack = 0});
+    rows.push_back({.op = &kEmbeddingBackward,
+                    .attributes = EmbeddingBackwardAttributes{size.vocabulary},
+                    .inputs = {{.shape = grad}, ids},
+                    .dtypes = {DType::kFloat32},
+                    .may_refuse = kGaps});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Embedding, rows());
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,28 @@
+// Gather and scatter: kernels against the references, bit for bit.
+#include "ops/gather/gather.h"
+
+#include "support/conformance.h"
+
+namespace laptime::test {
+namespace {
+
+std::vector<ConformanceCase> rows() {
+  std::vector<ConformanceCase> rows;
+  for (const Shape& shape : std::vector<Shape>{{1}, {9, 7}, {3, 4, 65}, {1100, 5}, {2, 70001}}) {
+    Shape one = shape;
+    one[-1] = 1;
+    const auto columns = static_cast<double>(shape.back());
+    const Operand x{.shape = shape};
+    const Operand grad{.shape = one};
+    const Operand index{.shape = one, .values = Values::kIndices, .dtype = DType::kInt64, .bound = columns};
+    rows.push_back({.op = &kGather, .inputs = {x, index}, .slack = 0});
+    rows.push_back({.op = &kGatherBackward, .inputs = {grad, x, index}, .slack = 0});
+    rows.push_back({.op = &kScatter, .attributes = ScatterAttributes{shape.back()}, .inputs = {grad, index}, .slack = 0});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Gather, rows());
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,38 @@
+// Layer normalisation: kernels against the references.
+#include "ops/layer_norm/layer_norm.h"
+
+#include "support/conformance.h"
+
+namespace laptime::test {
+namespace {
+
+std::vector<ConformanceCase> rows() {
+  std::vector<ConformanceCase> rows;
+  for (const Shape& shape : std::vector<Shape>{{7}, {5, 40}, {3, 4, 65}, {70, 768}, {2, 1100}, {3, 2051}}) {
+    Shape one = shape;
+    one[-1] = 1;
+    // A row of one value has no variance: what is left of it is rounding alone.
+    const std::vector<Arrangement>& arrangements = shape.rank() == 1 ? dense_arrangements() : all_arrangements();
+    const Operand x{.shape = shape};
+    const Operand mean{.shape = one, .dtype = DType::kFloat32};
+    const Operand rstd{.shape = one, .values = Values::kPositive, .dtype = DType::kFloat32};
+    const Operand weight{.shape = {shape.back()}};
+    const Operand weight32{.shape = {shape.back()}, .dtype = DType::kFloat32};
+    for (const Operand& w : {weight, weight32}) {
+      rows.push_back({.op = &kLayerNorm,
+                      .attributes = LayerNormAttributes{1e-5},
+                      .inputs = {x, w, w},
+                      .arrangements = arrangements});
+      rows.push_back({.op = &kLayerNormBackward,
+                      .attributes = LayerNormAttributes{1e-5},
+                      .inputs = {x, x, mean, rstd, w},
+                      .arrangements = arrangements});
+    }
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(LayerNorm, rows());
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,29 @@
+// Negative log likelihood: kernels against the references.
+#include "ops/nll_loss/nll_loss.h"
+
+#include "support/conformance.h"
+
+namespace laptime::test {
+namespace {
+
+const std::vector<Arrangement> kGaps{Arrangement::kStrided, Arrangement::kPadded, Arrangement::kBroadcast, Arrangement::kMixed};
+
+std::vector<ConformanceCase> rows() {
+  std::vector<ConformanceCase> rows;
+  for (const Shape& shape : std::vector<Shape>{{1, 1}, {7, 5}, {64, 97}, {1200, 10}, {3, 70001}}) {
+    const Operand log_p{.shape = shape};
+    const Operand number{.shape = {}, .values = Values::kPositive};
+    const Operand targets{.shape = {shape[0]},
+                          .values = Values::kIndices,
+                          .dtype = DType::kInt64,
+                          .bound = static_cast<double>(shape.back())};
+    rows.push_back({.op = &kNllLoss, .inputs = {log_p, targets}, .may_refuse = kGaps});
+    rows.push_back({.op = &kNllLossBackward, .inputs = {number, log_p, targets, number}, .may_refuse = kGaps});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(NllLoss, rows());
+
+}  // namespace
+}  // namespace laptime::test

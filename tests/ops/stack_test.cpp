@@ -1,0 +1,26 @@
+// Stack: the kernel against the reference, bit for bit.
+#include "ops/stack/stack.h"
+
+#include "support/conformance.h"
+
+namespace laptime::test {
+namespace {
+
+std::vector<ConformanceCase> rows() {
+  const std::vector<std::pair<Shape, int>> stacks{{{}, 0},           {{5}, 0},           {{5}, 1},     {{3, 4, 32}, 3},  {{3, 4, 32}, 2},
+                                                  {{3, 4, 32}, 0},   {{2, 3, 5, 9}, 4},  {{7, 1}, 2},  {{2, 3, 5, 9}, 1}, {{40, 1050}, 2}};
+  std::vector<ConformanceCase> rows;
+  for (const auto& [shape, axis] : stacks) {
+    rows.push_back({.op = &kStack,
+                    .attributes = StackAttributes{axis},
+                    .inputs = {{.shape = shape}, {.shape = shape}},
+                    .dtypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat64},
+                    .slack = 0});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Stack, rows());
+
+}  // namespace
+}  // namespace laptime::test
