@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PRECOMPILED = re.compile(r" -Winvalid-pch| -include \S*cmake_pch\.hxx")  # gcc's own form
 SOURCE_FOLDERS = ("src/", "tests/", "bench/")
 
 
@@ -60,6 +61,7 @@ def main() -> int:
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = os.path.relpath(entry["file"], ROOT)
         if path.startswith(SOURCE_FOLDERS):
+            entry["command"] = PRECOMPILED.sub("", entry["command"])
             commands[path] = entry  # of several instruction sets the last, which reads the most code
     database = build / "tidy"
     database.mkdir(exist_ok=True)
