@@ -100,7 +100,7 @@ std::vector<Column> default_columns() {
   };
   const auto first_and_last_loss = [](const Row& row, std::string_view) -> Json {
     const Json first = row.value("loss_first");
-    const Json last = row.value("loss_last");
+    Json last = row.value("loss_last");
     if (row.record().loss.values.size() < 2 || first == last) return last;
     return format_value(first, Unit::kNats) + " → " + format_value(last, Unit::kNats);
   };

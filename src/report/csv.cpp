@@ -1,6 +1,8 @@
 // CSV cells, quoted and harmless.
 #include "report/csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -51,7 +53,7 @@ bool is_list_of_objects(const std::string& path, const Json& value) {
 
 void add_leaves(const Json& json, const std::string& path, std::vector<Leaf>& leaves) {
   for (const auto& [key, value] : json.items()) {
-    const std::string inner = path.empty() ? key : path + "." + key;
+    const std::string inner = path.empty() ? key : fmt::format("{}.{}", path, key);
     if (value.is_object()) {
       add_leaves(value, inner, leaves);
     } else if (!is_list_of_objects(inner, value)) {

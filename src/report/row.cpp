@@ -1,6 +1,8 @@
 // Columns of a record, found by name.
 #include "report/row.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -87,7 +89,7 @@ bool is_free(std::string_view column) { return column.starts_with("config.") || 
 
 void add_leaves(const Json& json, const std::string& path, std::vector<std::string>& names) {
   for (const auto& [key, value] : json.items()) {
-    const std::string inner = path + "." + key;
+    const std::string inner = fmt::format("{}.{}", path, key);
     if (value.is_object()) {
       add_leaves(value, inner, names);
     } else {

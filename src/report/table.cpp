@@ -69,6 +69,7 @@ std::string line_text(const TableLine& line, const std::vector<Column>& columns,
 
 std::string header(const std::vector<Column>& columns, bool unicode) {
   TableLine titles;
+  titles.cells.reserve(columns.size());
   std::string rule;
   for (const Column& column : columns) {
     titles.cells.push_back(column.title);
