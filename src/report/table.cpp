@@ -85,6 +85,7 @@ void widen_to_titles(std::vector<Column>& columns, bool unicode) {
 
 std::vector<size_t> widths_of(const std::vector<Column>& columns) {
   std::vector<size_t> widths;
+  widths.reserve(columns.size());
   for (const Column& column : columns) widths.push_back(column.width);
   return widths;
 }
