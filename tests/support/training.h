@@ -1,0 +1,188 @@
+// A training run on this machine's processors, bare of everything that `run` adds: for tests of the model, the passes
+// and the executor.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "config/parameters.h"
+#include "data/init.h"
+#include "exec/executor.h"
+#include "model/gpt.h"
+#include "model/train_step.h"
+#include "ops/kernels_cpu.h"
+#include "ops/registry.h"
+#include "passes/pipeline.h"
+
+namespace laptime::test {
+
+// The model of the tiny golden files.
+inline RunConfig tiny_config(Edition edition, Precision dtype = Precision::kFloat32) {
+  RunConfig config;
+  config.model = {.name = "custom",
+                  .edition = edition,
+                  .d_model = 40,
+                  .d_ff = 104,
+                  .num_layers = 2,
+                  .num_heads = 5,
+                  .vocab_size = 97,
+                  .context_length = 18,
+                  .batch_size = 3};
+  config.model.weight_tie = config.model.bias = edition == Edition::kGpt2;
+  config.dtype = dtype;
+  config.init = WeightInit::kStream;
+  config.seed = 11;
+  return config;
+}
+
+// Sizes that divide by no block of any kernel.
+inline RunConfig odd_config(Precision dtype = Precision::kFloat32) {
+  RunConfig config = tiny_config(Edition::k2025, dtype);
+  config.model.d_model = 100;
+  config.model.d_ff = 261;
+  config.model.vocab_size = 1007;
+  config.model.context_length = 33;
+  config.model.batch_size = 1;
+  return config;
+}
+
+inline PipelineOptions eager_options(const RunConfig& config) {
+  return {kept_by_eager(config.model.edition), autocast_dtype(config.dtype), config.pass == Pass::kForward};
+}
+
+// Only the references, which run in any type; one thread.
+inline std::vector<Kernel> reference_kernels() {
+  std::vector<Kernel> kernels;
+  for (const OpCard* op : all_ops()) {
+    if (op->reference != nullptr) kernels.push_back(reference_kernel(*op));
+  }
+  return kernels;
+}
+
+// The first kernel of the backend that runs a node.
+inline ChooseKernel first_kernel(const Backend& backend) {
+  return [&backend](const Signature& signature) -> const Kernel* {
+    for (const Kernel& kernel : backend.kernels(*signature.op)) {
+      if (kernel.refusal(signature).empty()) return &kernel;
+    }
+    return nullptr;
+  };
+}
+
+struct TrainingOptions {
+  int threads = 1;
+  bool references = false;              // run nothing but the references
+  DType real = DType::kFloat32;         // of parameters; float64 needs references
+  std::vector<std::string> shown = {};  // named values of the graph that are outputs too
+};
+
+// Weights from the streams, tokens and targets too until `set_batch`; logits and gradients are kept.
+class Training {
+ public:
+  explicit Training(const RunConfig& config, const TrainingOptions& options = {})
+      : config_(config),
+        real_(options.real),
+        backend_(kernels(options), options.threads),
+        executor_(plan(options), backend_) {
+    for (const ParameterSpec& parameter : parameter_list(config_.step_model())) {
+      int64_t numel = 1;
+      for (const int64_t size : parameter.shape) numel *= size;
+      std::vector<float> values(static_cast<size_t>(numel));
+      fill_parameter(parameter, WeightInit::kStream, config_.seed, 0, values);
+      set_source(parameter.name, {values.begin(), values.end()});
+      for (const char* prefix : {source::kFirstMoment, source::kSecondMoment, source::kGradient}) {
+        const std::span<std::byte> state = executor_.source_bytes(prefix + parameter.name);
+        if (!state.empty()) std::memset(state.data(), 0, state.size());
+      }
+    }
+    const ModelConfig model = config_.step_model();
+    tokens_.resize(static_cast<size_t>(model.batch_size * model.context_length));
+    targets_.resize(tokens_.size());
+    fill_integers(Stream(static_cast<uint64_t>(config_.seed), "tokens"), 0, tokens_, model.vocab_size);
+    fill_integers(Stream(static_cast<uint64_t>(config_.seed), "targets"), 0, targets_, model.vocab_size);
+    set_batch(tokens_, targets_);
+  }
+
+  const std::vector<int64_t>& tokens() const { return tokens_; }
+  const std::vector<int64_t>& targets() const { return targets_; }
+  void set_batch(const std::vector<int64_t>& tokens, const std::vector<int64_t>& targets) {
+    tokens_ = tokens;
+    targets_ = targets;
+    executor_.write(source::kTokens, tokens_.data(), static_cast<int64_t>(tokens_.size() * sizeof(int64_t)));
+    executor_.write(source::kTargets, targets_.data(), static_cast<int64_t>(targets_.size() * sizeof(int64_t)));
+  }
+
+  // All elements of a floating source.
+  void set_source(const std::string& name, const std::vector<double>& values) {
+    const std::span<std::byte> bytes = executor_.source_bytes(name);
+    const TensorView view{bytes.data(), contiguous_type(real_, {static_cast<int64_t>(values.size())})};
+    LAPTIME_CHECK(static_cast<int64_t>(bytes.size()) == view.type.bytes(), "{}", name);
+    for (size_t i = 0; i < values.size(); ++i) view.store(static_cast<int64_t>(i), values[i]);
+  }
+  std::vector<double> source(const std::string& name) { return numbers(executor_.read_source(name), real_); }
+
+  void step() {
+    ++step_;
+    executor_.write(source::kStep, &step_, sizeof(step_));
+    if (!executor_.source_bytes(source::kLr).empty()) set_source(source::kLr, {config_.lr});
+    executor_.run();
+  }
+
+  Executor& executor() { return executor_; }
+  std::vector<std::byte> bytes(const std::string& output) const { return executor_.read_output(output); }
+  std::vector<double> output(const std::string& name) const {
+    const Operand* operand = executor_.plan().find_output(name);
+    LAPTIME_CHECK(operand != nullptr, "no output {}", name);
+    return numbers(bytes(name), operand->type.dtype);
+  }
+  double loss() const { return output(output::kLoss).at(0); }
+
+  // Loss, logits, gradients and weights, bit by bit.
+  std::vector<std::byte> everything() const {
+    std::vector<std::byte> all;
+    const auto append = [&](const std::vector<std::byte>& more) { all.insert(all.end(), more.begin(), more.end()); };
+    for (const PlanOutput& output : executor_.plan().outputs) append(bytes(output.name));
+    for (const ParameterSpec& parameter : parameter_list(config_.step_model()))
+      append(executor_.read_source(parameter.name));
+    return all;
+  }
+
+ private:
+  static std::vector<Kernel> kernels(const TrainingOptions& options) {
+    return options.references ? reference_kernels() : cpu_kernels(cpu::detect_isa());
+  }
+
+  Plan plan(const TrainingOptions& options) const {
+    Graph graph =
+        run_passes(build_train_step(config_, {.logits = true, .gradients = config_.pass != Pass::kInference}, real_),
+                   eager_options(config_));
+    for (const std::string& name : options.shown) {
+      for (size_t i = 0; i < graph.values.size(); ++i) {
+        if (graph.values[i].annotations.name == name) graph.outputs.push_back({name, {static_cast<int32_t>(i)}});
+      }
+    }
+    return make_plan(graph, first_kernel(backend_));
+  }
+
+  static std::vector<double> numbers(std::vector<std::byte> bytes, DType dtype) {
+    const auto count = static_cast<int64_t>(bytes.size()) / size_of(dtype);
+    const TensorView view{bytes.data(), contiguous_type(dtype, {count})};
+    std::vector<double> values(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = view.load(i);
+    return values;
+  }
+
+  RunConfig config_;
+  DType real_;
+  cpu::CpuBackend backend_;
+  Executor executor_;
+  std::vector<int64_t> tokens_;
+  std::vector<int64_t> targets_;
+  int64_t step_ = 0;
+};
+
+}  // namespace laptime::test
