@@ -2,6 +2,7 @@
 #include "ops/copy/copy.h"
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -88,6 +89,16 @@ LAPTIME_CONFORMANCE(Assign, assign_rows());
 LAPTIME_CONFORMANCE(Cast, cast_rows());
 LAPTIME_CONFORMANCE(Fill, fill_rows());
 LAPTIME_CONFORMANCE(SliceBackward, slice_backward_rows());
+
+TEST(Copy, Gradients) {
+  const Operand x{.shape = {3, 4}};
+  expect_gradient({.op = &kReshape, .attributes = ReshapeAttributes{{2, 6}}, .inputs = {x}});
+  expect_gradient({.op = &kPermute, .attributes = PermuteAttributes{{1, 0}}, .inputs = {x}});
+  expect_gradient({.op = &kExpand, .attributes = ReshapeAttributes{{2, 3, 4}}, .inputs = {x}});
+  expect_gradient({.op = &kSlice, .attributes = SliceAttributes{1, 1, 2, 2}, .inputs = {x}});
+  expect_gradient({.op = &kContiguous, .inputs = {x}});
+  expect_gradient({.op = &kCast, .attributes = CastAttributes{DType::kFloat64}, .inputs = {x}});
+}
 
 }  // namespace
 }  // namespace laptime::test

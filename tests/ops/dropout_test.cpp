@@ -2,6 +2,7 @@
 #include "ops/dropout/dropout.h"
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -42,6 +43,11 @@ TEST(Dropout, ZeroesTheStatedShare) {
     for (int64_t i = 0; i < type.numel(); ++i) zeros += out[1].at(i) == 0 ? 1 : 0;
     EXPECT_NEAR(static_cast<double>(zeros) / static_cast<double>(type.numel()), p, 0.005);
   }
+}
+
+TEST(Dropout, Gradient) {
+  const Operand step{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = 3};
+  expect_gradient({.op = &kDropout, .attributes = DropoutAttributes{0.4, 1, 2}, .inputs = {{.shape = {5, 8}}, step}});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "ops/embedding/embedding.h"
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -34,6 +35,11 @@ std::vector<ConformanceCase> rows() {
 }
 
 LAPTIME_CONFORMANCE(Embedding, rows());
+
+TEST(Embedding, Gradient) {
+  const Operand ids{.shape = {3, 4}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};
+  expect_gradient({.op = &kEmbedding, .inputs = {{.shape = {5, 6}}, ids}});
+}
 
 }  // namespace
 }  // namespace laptime::test

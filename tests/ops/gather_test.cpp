@@ -2,6 +2,7 @@
 #include "ops/gather/gather.h"
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -23,6 +24,11 @@ std::vector<ConformanceCase> rows() {
 }
 
 LAPTIME_CONFORMANCE(Gather, rows());
+
+TEST(Gather, Gradient) {
+  const Operand index{.shape = {3, 4, 1}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};
+  expect_gradient({.op = &kGather, .inputs = {{.shape = {3, 4, 5}}, index}});
+}
 
 }  // namespace
 }  // namespace laptime::test

@@ -2,6 +2,7 @@
 #include "ops/gelu/gelu.h"
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -21,6 +22,12 @@ std::vector<ConformanceCase> rows(bool tanh) {
 
 LAPTIME_CONFORMANCE(GeluErf, rows(false));
 LAPTIME_CONFORMANCE(GeluTanh, rows(true));
+
+TEST(Gelu, Gradient) {
+  for (const bool tanh : {false, true}) {
+    expect_gradient({.op = &kGelu, .attributes = GeluAttributes{tanh}, .inputs = {{.shape = {4, 9}}}});
+  }
+}
 
 }  // namespace
 }  // namespace laptime::test

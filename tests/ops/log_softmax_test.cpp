@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -23,6 +24,8 @@ std::vector<ConformanceCase> rows() {
 }
 
 LAPTIME_CONFORMANCE(LogSoftmax, rows());
+
+TEST(LogSoftmax, Gradient) { expect_gradient({.op = &kLogSoftmax, .inputs = {{.shape = {4, 9}}}}); }
 
 }  // namespace
 }  // namespace laptime::test

@@ -2,6 +2,7 @@
 #include "ops/nll_loss/nll_loss.h"
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -24,6 +25,11 @@ std::vector<ConformanceCase> rows() {
 }
 
 LAPTIME_CONFORMANCE(NllLoss, rows());
+
+TEST(NllLoss, Gradient) {
+  const Operand targets{.shape = {6}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};
+  expect_gradient({.op = &kNllLoss, .inputs = {{.shape = {6, 5}}, targets}});
+}
 
 }  // namespace
 }  // namespace laptime::test

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -92,6 +93,33 @@ LAPTIME_CONFORMANCE(Broadcasting, joined({broadcasting(kAdd), broadcasting(kSub)
 LAPTIME_CONFORMANCE(Where, where_rows());
 LAPTIME_CONFORMANCE(PointwiseExtremes, extremes());
 LAPTIME_CONFORMANCE(PointwiseLarge, large());
+
+TEST(Pointwise, GradientsOfOneTensor) {
+  for (const OpCard* op : {&kNeg, &kExp, &kSquare, &kSigmoid}) expect_gradient({.op = op, .inputs = {{.shape = {3, 4}}}});
+  for (const OpCard* op : {&kLog, &kSqrt, &kRsqrt}) {
+    expect_gradient({.op = op, .inputs = {{.shape = {3, 4}, .values = Values::kPositive}}});
+  }
+  for (const OpCard* op : {&kAddScalar, &kMulScalar, &kDivScalar}) {
+    expect_gradient({.op = op, .attributes = ScalarAttributes{-2.5}, .inputs = {{.shape = {3, 4}}}});
+  }
+  for (const double exponent : {1.0, 2.0, 3.0, 5.0}) {
+    expect_gradient({.op = &kPow, .attributes = ScalarAttributes{exponent}, .inputs = {{.shape = {3, 4}}}});
+  }
+}
+
+TEST(Pointwise, GradientsOfTwoTensors) {
+  const std::vector<std::pair<Shape, Shape>> shapes{{{3, 4}, {3, 4}}, {{2, 3, 4}, {3, 1}}, {{4}, {2, 3, 1}}, {{2, 3}, {}}};
+  for (const auto& [a, b] : shapes) {
+    for (const OpCard* op : {&kAdd, &kSub, &kMul, &kDiv}) {
+      expect_gradient({.op = op, .inputs = {{.shape = a}, {.shape = b, .values = Values::kPositive}}});
+    }
+  }
+}
+
+TEST(Pointwise, GradientOfWhere) {
+  const Operand mask{.shape = {3, 4}, .values = Values::kIndices, .dtype = DType::kBool, .bound = 2};
+  expect_gradient({.op = &kWhere, .attributes = ScalarAttributes{-7}, .inputs = {mask, {.shape = {2, 3, 4}}}});
+}
 
 }  // namespace
 }  // namespace laptime::test

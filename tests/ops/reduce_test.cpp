@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -52,6 +53,15 @@ std::vector<ConformanceCase> maxima() {
 LAPTIME_CONFORMANCE(Sum, sums(kSum));
 LAPTIME_CONFORMANCE(Mean, sums(kMean));
 LAPTIME_CONFORMANCE(Max, maxima());
+
+TEST(Reduce, Gradients) {
+  for (const OpCard* op : {&kSum, &kMean}) {
+    for (const Dims& axes : std::vector<Dims>{{0}, {2}, {0, 1}, {0, 1, 2}}) {
+      expect_gradient({.op = op, .attributes = AxesAttributes{axes}, .inputs = {{.shape = {2, 3, 4}}}});
+    }
+  }
+  expect_gradient({.op = &kMax, .inputs = {{.shape = {5, 7}}}});
+}
 
 }  // namespace
 }  // namespace laptime::test

@@ -2,6 +2,7 @@
 #include "ops/stack/stack.h"
 
 #include "support/conformance.h"
+#include "support/gradient_check.h"
 
 namespace laptime::test {
 namespace {
@@ -21,6 +22,12 @@ std::vector<ConformanceCase> rows() {
 }
 
 LAPTIME_CONFORMANCE(Stack, rows());
+
+TEST(Stack, Gradient) {
+  for (const int axis : {0, 1, 2}) {
+    expect_gradient({.op = &kStack, .attributes = StackAttributes{axis}, .inputs = {{.shape = {3, 4}}, {.shape = {3, 4}}}});
+  }
+}
 
 }  // namespace
 }  // namespace laptime::test

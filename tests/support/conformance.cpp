@@ -294,6 +294,11 @@ void check_conformance(const ConformancePoint& point) {
   }
 }
 
+std::string conformance_error(const ConformancePoint& point, const Kernel& kernel) {
+  Point prepared(point);
+  return run_kernel(prepared, kernel);
+}
+
 std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes) {
   std::vector<ConformanceCase> rows;
   for (const Shape& shape : shapes) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/op.h"
+#include "backend/kernel.h"
 #include "support/operand.h"
 
 namespace laptime::test {
@@ -52,6 +52,8 @@ class Conformance : public testing::TestWithParam<ConformancePoint> {};
 std::vector<ConformancePoint> conformance_points(const std::vector<ConformanceCase>& cases);
 std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& parameter);
 void check_conformance(const ConformancePoint& point);
+// What is wrong with one kernel at one point; empty when nothing is.
+std::string conformance_error(const ConformancePoint& point, const Kernel& kernel);
 
 // Rows of one op over several shapes, all inputs of that shape.
 std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes);

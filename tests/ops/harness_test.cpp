@@ -1,0 +1,84 @@
+// The harnesses themselves: wrong kernels and wrong gradients must be seen.
+#include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
+
+#include "backend/cpu/team.h"
+#include "ops/pointwise/pointwise.h"
+#include "support/conformance.h"
+#include "support/gradient_check.h"
+
+namespace laptime::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kSize = 21;
+
+float* data(const TensorView& view) { return view.as<float>(); }
+void negate(const KernelCall& call, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) data(call.out[0])[i] = -data(call.in[0])[i];
+}
+
+std::string error_of(void (*launch)(const KernelCall&), double slack = 0) {
+  const ConformanceCase row{.op = &kNeg, .inputs = {{.shape = {kSize}}}, .slack = slack};
+  const Kernel kernel{.op = &kNeg, .name = "test", .supports = nullptr, .workspace = nullptr, .launch = launch};
+  return conformance_error({row, DType::kFloat32, Arrangement::kContiguous, 0}, kernel);
+}
+
+TEST(ConformanceHarness, AcceptsARightKernel) {
+  EXPECT_EQ(error_of([](const KernelCall& call) { negate(call, 0, kSize); }), "");
+}
+
+TEST(ConformanceHarness, SeesAWrongValue) {
+  const auto wrong = [](const KernelCall& call) {
+    negate(call, 0, kSize);
+    data(call.out[0])[20] *= 1 + 0x1p-22F;
+  };
+  EXPECT_THAT(error_of(wrong), HasSubstr("element 20"));
+  EXPECT_EQ(error_of(wrong, 2), "");  // within two units of the input and two of the result
+}
+
+TEST(ConformanceHarness, SeesAnElementThatIsNotWritten) {
+  EXPECT_THAT(error_of([](const KernelCall& call) { negate(call, 1, kSize); }), HasSubstr("element 0 is"));
+}
+
+TEST(ConformanceHarness, SeesWritesOutsideTheOutput) {
+  const auto beyond = [](const KernelCall& call) {
+    negate(call, 0, kSize);
+    data(call.out[0])[kSize] = 0;
+  };
+  const auto before = [](const KernelCall& call) {
+    negate(call, 0, kSize);
+    data(call.out[0])[-1] = 0;
+  };
+  EXPECT_THAT(error_of(beyond), HasSubstr("writes around output 0"));
+  EXPECT_THAT(error_of(before), HasSubstr("writes around output 0"));
+}
+
+TEST(ConformanceHarness, SeesWritesToAnInput) {
+  const auto writes = [](const KernelCall& call) {
+    negate(call, 0, kSize);
+    data(call.in[0])[3] = 0;
+  };
+  EXPECT_THAT(error_of(writes), HasSubstr("writes input 0"));
+}
+
+TEST(ConformanceHarness, SeesBitsThatDependOnTheThreads) {
+  const auto depends = [](const KernelCall& call) {
+    negate(call, 0, kSize);
+    if (cpu::team_of(call).size() == 3) data(call.out[0])[5] *= 1 + 0x1p-22F;
+  };
+  EXPECT_THAT(error_of(depends, 3), HasSubstr("other bits with 3 threads"));
+}
+
+TEST(GradientHarness, SeesAWrongGradient) {
+  static const OpCard kWrong = [] {
+    OpCard card = kSquare;
+    card.gradient = [](GradientContext& c) { c.grad_in[0] = mul(c.build, c.grad_out[0], c.in[0]); };  // half of it
+    return card;
+  }();
+  EXPECT_NONFATAL_FAILURE(expect_gradient({.op = &kWrong, .inputs = {{.shape = {1}}}}), "gradient of input 0");
+}
+
+}  // namespace
+}  // namespace laptime::test
