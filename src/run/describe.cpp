@@ -1,10 +1,10 @@
 // Identity of point, machine and program.
 #include "run/describe.h"
 
+#include <array>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "backend/cpu/clock.h"
 #include "base/build_id.h"
@@ -22,9 +22,13 @@ std::string machine_fingerprint() {
 Binary this_binary() {
   static const std::string kId = [] {
     std::ifstream file("/proc/self/exe", std::ios::binary);
-    std::ostringstream bytes;
-    bytes << file.rdbuf();
-    return fmt::format("{:016x}", fnv1a64(bytes.str()));
+    std::array<char, 1 << 16> bytes{};  // a piece at a time: memory may be short
+    uint64_t id = 0;
+    while (file) {
+      file.read(bytes.data(), bytes.size());
+      id = splitmix64(id ^ fnv1a64({bytes.data(), static_cast<size_t>(file.gcount())}));
+    }
+    return fmt::format("{:016x}", id);
   }();
   return {std::string(version()), std::string(git_commit()) + (git_dirty() ? "+dirty" : ""), std::string(build_type()), kId};
 }
@@ -44,6 +48,9 @@ Record describe_point(const SweepPoint& point) {
 void describe_device(const Device& device, Record& record) {
   Machine machine = describe_machine(cpu::now);
   if (!device.isa.empty()) machine.isa_used = device.isa;
+  const cpu::ClockQuality clock = cpu::measure_clock();
+  machine.timer_resolution = clock.resolution.count();
+  machine.timer_overhead = clock.overhead.count();
   record.machine = to_json_object(machine);
   record.math_mode = device.math_mode;
   Json config = record.config.json();

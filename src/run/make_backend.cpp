@@ -34,6 +34,7 @@ Device make_cpu(const RunConfig& config) {
   device.threads = config.threads ? static_cast<int>(*config.threads) : cpu::default_threads();
   device.isa = cpu::name_of(isa);
   device.name = "cpu";
+  device.autocast = is_mixed(config.dtype);
   device.math_mode = math_mode_of(config.dtype);
   device.backend = std::make_unique<cpu::CpuBackend>(cpu_kernels(isa), device.threads);
   return device;

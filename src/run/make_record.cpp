@@ -119,6 +119,13 @@ void fill_verdict(const Device& device, const Sampling& sampling, const Observed
   record.verdict.reasons = judgement.reasons;
 }
 
+// What disturbed the samples. A page fault among them is a defect of ours.
+void fill_disturbance(const Sampling& sampling, const Observed& observed, Record& record) {
+  const auto first = static_cast<size_t>(sampling.warmup);
+  if (first >= observed.states.size()) return;
+  record.machine.json()["during"] = to_json_object(grown(observed, first, observed.states.size())).json();
+}
+
 void fill_kernels(const Plan& plan, Record& record) {
   std::set<std::pair<std::string, std::string>> seen;
   for (const PlanStep& step : plan.steps) {
@@ -138,6 +145,7 @@ void fill_record(const RunConfig& config, const Device& device, const Plan& plan
   const TimeStats& main = record.time.at(main_key(config.pass));
   fill_transient(sampling, observed, main.median, measured_page_fault(known, learned), record);
   fill_verdict(device, sampling, observed, main, record);
+  fill_disturbance(sampling, observed, record);
   fill_kernels(plan, record);
   record.stopping = {std::string(name_of(sampling.reason)), rule.describe(sampling.reason), sampling.warmup, sampling.sample_count(),
                      sampling.steps_per_sample};

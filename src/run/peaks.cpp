@@ -16,7 +16,16 @@ namespace {
 
 constexpr const char* kPageFault = "page_fault_seconds";
 
-std::string flops_peak_name(const Device& device) { return fmt::format("float32_flops_per_second/threads:{}", device.threads); }
+std::string flops_peak_name(const Device& device) {
+  return fmt::format("{}_flops_per_second/threads:{}", device.autocast ? "bfloat16" : "float32", device.threads);
+}
+
+// For bfloat16 operands the faster of two paths: the dot-product instruction, or widening to float32.
+double measure_flops_peak(const Device& device, cpu::Team& team) {
+  const cpu::Isa isa = cpu::detect_isa();
+  const double float32 = cpu::measure_float32_peak(team, isa).all_threads;
+  return device.autocast ? std::max(float32, cpu::measure_bfloat16_peak(team, isa).all_threads) : float32;
+}
 
 std::optional<double> find(const std::vector<MeasuredPeak>& peaks, const std::string& name) {
   const auto found = std::find_if(peaks.begin(), peaks.end(), [&](const MeasuredPeak& peak) { return peak.name == name; });
@@ -37,7 +46,7 @@ void learn_peaks(const Device& device, const Record& record, const MachineKnowle
   const auto learn = [&](const std::string& name, const char* unit, const std::function<double()>& measure) {
     if (!find(known, learned, name)) learned.peaks.push_back({record.fingerprint, name, measure(), unit, record.created});
   };
-  learn(flops_peak_name(device), "FLOP/s", [&] { return cpu::measure_float32_peak(cpu->team(), cpu::detect_isa()).all_threads; });
+  learn(flops_peak_name(device), "FLOP/s", [&] { return measure_flops_peak(device, cpu->team()); });
   learn(kPageFault, "s", [] { return cpu::measure_page_fault().count(); });
 }
 

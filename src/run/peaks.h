@@ -12,7 +12,7 @@ namespace laptime {
 // record's fingerprint and date.
 void learn_peaks(const Device& device, const Record& record, const MachineKnowledge& known, MachineKnowledge& learned);
 
-// float32 FMA peak of the device's threads, FLOP/s; none for a device that computes nothing.
+// Peak of the device's threads for the arithmetic that runs, FLOP/s; none for a device that computes nothing.
 std::optional<double> measured_flops_peak(const Device& device, const MachineKnowledge& known, const MachineKnowledge& learned);
 
 // Seconds for the first touch of a page; 0 where it was not measured.
