@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/units.h"
-#include "record/available_memory.h"
 #include "run/process_memory.h"
 
 namespace laptime {
@@ -37,11 +36,14 @@ std::string memory_arithmetic(const Plan& plan) {
   return fmt::format("{} = {}", format_bytes(plan.predicted_peak_bytes()), fmt::join(terms, " + "));
 }
 
+AvailableMemory memory_left(const Device& device) {
+  return device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name} : available_memory();
+}
+
 void check_memory(const Plan& plan, const Device& device, Record& record) {
   record.memory.predicted_peak_bytes = plan.predicted_peak_bytes();
   for (const auto& [name, bytes] : parts(plan)) record.memory.parts[name] = bytes;
-  AvailableMemory available{device.memory_bytes.value_or(0), device.name};
-  if (!device.memory_bytes) available = available_memory();
+  const AvailableMemory available = memory_left(device);
   const auto usable = static_cast<int64_t>(kUsable * static_cast<double>(available.bytes));
   if (plan.predicted_peak_bytes() <= usable) return;
   throw OutOfMemory(plan.predicted_peak_bytes(), available.bytes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/plan.h"
+#include "record/available_memory.h"
 #include "record/record.h"
 #include "run/make_backend.h"
 
@@ -10,6 +11,9 @@ namespace laptime {
 // Fills the predicted bytes; throws OutOfMemory, saying "predicted: ..." with every part, where they do not fit into
 // 95 % of what the device, or for a CPU the machine and its limits, has left.
 void check_memory(const Plan& plan, const Device& device, Record& record);
+
+// What the device has, or for a CPU what the machine and its limits have left.
+AvailableMemory memory_left(const Device& device);
 
 // "1.92 GiB = parameters 490.7 MiB + ...", by role, the largest first.
 std::string memory_arithmetic(const Plan& plan);
