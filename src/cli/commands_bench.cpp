@@ -141,7 +141,7 @@ SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptio
     return outcome;
   } catch (const OutputLost& error) {
     watcher.clear_line();
-    throw OutputLost(fmt::format("{}{}", error.what(), kept_in(options)));
+    throw OutputLost(fmt::format("{}; the sweep ends here{}", error.what(), kept_in(options)));
   }
 }
 

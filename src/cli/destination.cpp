@@ -22,14 +22,13 @@ bool is_special(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-[[noreturn]] void cannot_write(const std::string& path) {
-  throw Error::format("--output-file {}: cannot be written ({}); name a file in a directory you may write",
-                      quote(path), std::strerror(errno));
-}
-
-int open_file(const std::string& path, int flags) {
+// Error names the file that was asked for, which may be another one.
+int open_file(const std::string& path, int flags, const std::string& asked_for) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, kFileMode);
-  if (descriptor < 0) cannot_write(path);
+  if (descriptor < 0) {
+    throw Error::format("--output-file {}: cannot be written ({}); name a file in a directory you may write",
+                        quote(asked_for), std::strerror(errno));
+  }
   return descriptor;
 }
 
@@ -45,7 +44,6 @@ class Descriptor {
   int number_;
 };
 
-// The file a symbolic link leads to: the link stays.
 std::string followed(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
@@ -65,27 +63,27 @@ void write_all(int descriptor, std::string_view text, std::string_view what) {
   }
 }
 
-WholeFile::WholeFile(std::string path) : path_(followed(path)) {
-  if (is_special(path_)) {
-    const Descriptor file(open_file(path_, 0));
+WholeFile::WholeFile(std::string path) : path_(std::move(path)), target_(followed(path_)) {
+  if (is_special(target_)) {
+    const Descriptor file(open_file(target_, 0, path_));
     return;
   }
-  const std::string part = beside(path_);
-  const Descriptor file(open_file(part, O_CREAT | O_TRUNC));
+  const std::string part = beside(target_);
+  const Descriptor file(open_file(part, O_CREAT | O_TRUNC, path_));
   unlink(part.c_str());
 }
 
 void WholeFile::write(std::string_view text) const {
   const std::string what = fmt::format("--output-file {}", quote(path_));
-  if (is_special(path_)) {
-    const Descriptor file(open_file(path_, 0));
+  if (is_special(target_)) {
+    const Descriptor file(open_file(target_, 0, path_));
     return write_all(file, text, what);
   }
-  const std::string part = beside(path_);
+  const std::string part = beside(target_);
   try {
-    const Descriptor file(open_file(part, O_CREAT | O_TRUNC));
+    const Descriptor file(open_file(part, O_CREAT | O_TRUNC, path_));
     write_all(file, text, what);
-    if (fsync(file) != 0 || rename(part.c_str(), path_.c_str()) != 0) {
+    if (fsync(file) != 0 || rename(part.c_str(), target_.c_str()) != 0) {
       throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno)));
     }
   } catch (const Error& error) {
@@ -95,7 +93,7 @@ void WholeFile::write(std::string_view text) const {
 }
 
 GrowingFile::GrowingFile(std::string path)
-    : path_(std::move(path)), descriptor_(open_file(path_, is_special(path_) ? 0 : O_CREAT | O_TRUNC | O_APPEND)) {}
+    : path_(std::move(path)), descriptor_(open_file(path_, is_special(path_) ? 0 : O_CREAT | O_TRUNC | O_APPEND, path_)) {}
 
 GrowingFile::~GrowingFile() { close(descriptor_); }
 

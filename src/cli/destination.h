@@ -26,6 +26,7 @@ class WholeFile {
 
  private:
   std::string path_;
+  std::string target_;  // where links lead: they stay
 };
 
 // A file that grows: what was written stays, whatever happens next. Emptied first.

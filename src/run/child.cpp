@@ -85,6 +85,13 @@ PointHooks hooks_to(int descriptor) {
   return hooks;
 }
 
+// A thread whose stack finds no room is reported like one too many.
+bool is_want_of_memory(const std::system_error& error) {
+  constexpr int64_t kStack = int64_t{16} << 20U;  // of a thread, with what comes with it
+  if (error.code() == std::errc::not_enough_memory) return true;
+  return error.code() == std::errc::resource_unavailable_try_again && available_memory().bytes < kStack;
+}
+
 [[noreturn]] void live_as_child(const PointBody& body, int messages, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
@@ -96,8 +103,8 @@ PointHooks hooks_to(int descriptor) {
     code = 0;
   } catch (const std::bad_alloc&) {
     code = kMemoryRefused;
-  } catch (const std::system_error& error) {  // a thread that cannot be started
-    code = error.code() == std::errc::not_enough_memory ? kMemoryRefused : 1;
+  } catch (const std::system_error& error) {
+    code = is_want_of_memory(error) ? kMemoryRefused : 1;
     fmt::print(stderr, "{}\n", error.what());
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -1,0 +1,134 @@
+"""Wrong input: exit code 2, one message that names what is wrong, and nothing on standard output."""
+
+import struct
+import unittest
+
+from program import PREDICTED, TINY, ProgramTest
+
+# words of the command line -> what the message must contain
+WRONG = {
+    "no command": (["nonsense"], ["'nonsense'"]),
+    "a command misspelt": (["bensh"], ["'bensh'", "'bench'"]),
+    "an option before the command": (["--model", "small"], ["'--model'"]),
+    "an unknown option": (["bench", "--modle", "small"], ["'--modle'", "--model"]),
+    "an unknown short option": (["bench", "-x"], ["'-x'"]),
+    "an option without value": (["bench", "--model"], ["--model"]),
+    "an option with an empty value": (["bench", "--model="], ["--model"]),
+    "an option twice": (["bench", "--batch", "1", "--batch", "2"], ["--batch", "2 times"]),
+    "a word without option": (["bench", "small"], ["'small'"]),
+    "an unknown model": (["bench", "--model", "smal"], ["'smal'", "'small'"]),
+    "an unknown edition": (["bench", "--edition", "2023"], ["'2023'"]),
+    "an unknown type": (["bench", "--dtype", "float3"], ["'float3'", "'float32'"]),
+    "an unknown pass": (["bench", "--pass", "backwards"], ["'backwards'", "'backward'"]),
+    "a mode that does not exist": (["bench", "--mode", "graph"], ["'graph'"]),
+    "an unknown optimizer": (["bench", "--optimizer", "sgd"], ["'sgd'"]),
+    "an unknown device": (["bench", "--device", "tpu"], ["'tpu'"]),
+    "an unknown predicted device": (["bench", "--device", "roofline:h1000"], ["h1000", "h100"]),
+    "a number that is none": (["bench", "--batch", "four"], ["--batch", "'four'"]),
+    "a number with a tail": (["bench", "--batch", "4x"], ["--batch", "'4x'"]),
+    "a fraction where a count is needed": (["bench", "--steps", "1.5"], ["--steps", "'1.5'"]),
+    "a number below its range": (["bench", "--batch", "0"], ["--batch", "'0'"]),
+    "a negative number": (["bench", "--batch", "-1"], ["--batch", "'-1'"]),
+    "a number above its range": (["bench", "--threads", "5000"], ["--threads", "'5000'"]),
+    "a number beyond 64 bits": (["bench", "--batch", "99999999999999999999"], ["--batch", "99999999999999999999"]),
+    "infinity": (["bench", "--lr", "inf"], ["--lr", "'inf'"]),
+    "no number": (["bench", "--lr", "nan"], ["--lr", "'nan'"]),
+    "no steps": (["bench", "--steps", "0"], ["--steps", "'0'"]),
+    "an empty element of a list": (["bench", "--batch", "1,,2"], ["--batch", "''"]),
+    "a value listed twice": (["bench", "--batch", "1,2,1"], ["--batch", "'1'", "twice"]),
+    "a list where none is taken": (["bench", "--timeout", "1,2"], ["--timeout", "1,2"]),
+    "a product of too many points": (
+        ["bench", "--seed", ",".join(map(str, range(1, 200))), "--batch", ",".join(map(str, range(1, 200)))],
+        ["10000 points"]),
+    "heads that do not divide": (["bench", "--d-model", "32", "--num-heads", "5"], ["32", "5"]),
+    "heads that divide at no point": (["bench", "--d-model", "32", "--num-heads", "5,6,7"], ["no point", "5"]),
+    "sizes whose product overflows": (
+        ["bench", "--d-model", "2147483646", "--num-heads", "1", "--num-layers", "100000", "--vocab", "2147483647"],
+        ["2147483646"]),
+    "weights that are not there": (["bench", *PREDICTED, "--weights", "none.safetensors"], ["none.safetensors"]),
+    "data that is not there": (["bench", *PREDICTED, "--data", "none.txt"], ["none.txt"]),
+    "data that is a folder": (["bench", *PREDICTED, "--data", "."], ["'.'"]),
+    "a sweep that is not there": (["bench", "--config", "none.toml"], ["none.toml"]),
+    "resuming from nowhere": (["bench", *PREDICTED, "--store", "none", "--resume"], ["--resume", "--store"]),
+    "an unknown form of output": (["bench", "--output", "xml"], ["'xml'"]),
+    "an unknown column": (["bench", *PREDICTED, "--columns", "name,mediam"], ["'mediam'", "'median'"]),
+    "an order by no column": (["bench", *PREDICTED, "--sort", "sped"], ["'sped'"]),
+    "an order in no direction": (["bench", *PREDICTED, "--sort", "median:up"], ["up"]),
+    "a label of no option": (["bench", *PREDICTED, "--label", "{modell}"], ["modell"]),
+    "a file in a folder that is not there": (["bench", *PREDICTED, "--output-file", "no/such/file"], ["no/such/file"]),
+    "a file that is a folder": (["bench", *PREDICTED, "--output-file", "."], ["'.'"]),
+    "a store that is a folder": (["bench", *PREDICTED, "--store", "."], ["'.'"]),
+    "a store that is not there": (["show", "--store", "none.sqlite"], ["none.sqlite"]),
+    "a filter that breaks off": (["show", "--store", "good.sqlite", "model ="], ["model"]),
+    "a filter by no column": (["show", "--store", "good.sqlite", "medain > 1"], ["'medain'", "'median'"]),
+    "a list of nothing": (["list"], ["models"]),
+    "a list of something else": (["list", "planets"], ["'planets'"]),
+    "nothing to verify": (["verify"], ["FILE"]),
+    "verifying a file that is not there": (["verify", "none.safetensors"], ["none.safetensors"]),
+    "help on no command": (["help", "bensh"], ["'bensh'"]),
+    "control bytes in a word": (["bench", "--model", "\x1b[31mred"], ["\\x1b"]),
+}
+
+
+class WrongInput(ProgramTest):
+    def refuse(self, words, parts):
+        done = self.laptime(*words)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertTrue(done.stderr.startswith("laptime"), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertNotIn("\x1b", done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+
+    def test_every_wrong_word_is_named(self):
+        self.assert_ok(self.laptime("bench", *PREDICTED, "--steps", "1", "--store", "good.sqlite"))
+        for what, (words, parts) in WRONG.items():
+            with self.subTest(what):
+                self.refuse(words, parts)
+
+    def file(self, name: str, content: bytes) -> str:
+        (self.folder / name).write_bytes(content)
+        return name
+
+    def test_files_that_are_not_what_they_should_be(self):
+        huge = 1 << 62
+        header = b'{"w":{"dtype":"F32","shape":[9000000000000000000,9],"data_offsets":[0,4]}}'
+        files = {
+            "odd.bin": (["bench", *PREDICTED, "--data"], b"123"),
+            "short.bin": (["bench", *PREDICTED, "--data"], b"12"),
+            "beyond.bin": (["bench", *PREDICTED, "--data"], struct.pack("<H", 64) * 100),
+            "beyond.txt": (["bench", *PREDICTED, "--data"], b"z" * 100),
+            "empty.txt": (["bench", *PREDICTED, "--data"], b""),
+            "empty.safetensors": (["bench", *PREDICTED, "--weights"], b""),
+            "long_header.safetensors": (["bench", *PREDICTED, "--weights"], struct.pack("<Q", huge) + b"{}"),
+            "no_json.safetensors": (["bench", *PREDICTED, "--weights"], struct.pack("<Q", 4) + b"{{{{"),
+            "overflow.safetensors": (["bench", *PREDICTED, "--weights"],
+                                     struct.pack("<Q", len(header)) + header + b"abcd"),
+            "other.safetensors": (["bench", *PREDICTED, "--weights"], struct.pack("<Q", 2) + b"{}"),
+            "golden.safetensors": (["verify"], struct.pack("<Q", 2) + b"{}"),
+            "key.toml": (["bench", *PREDICTED, "--config"], b'modle = "small"\n'),
+            "type.toml": (["bench", *PREDICTED, "--config"], b"batch = [[1]]\n"),
+            "broken.toml": (["bench", *PREDICTED, "--config"], b"batch = [1\n"),
+            "binary.toml": (["bench", *PREDICTED, "--config"], bytes(range(256))),
+            "store.sqlite": (["bench", *PREDICTED, "--store"], b"not a database" * 1000),
+            "stored.sqlite": (["show", "--store"], b"not a database" * 1000),
+        }
+        for name, (words, content) in files.items():
+            with self.subTest(name):
+                self.refuse([*words, self.file(name, content)], [name])
+
+    def test_a_sweep_with_some_points_that_can_run_has_rows_for_the_others(self):
+        words = ["--d-model", "32", "--num-heads", "2,5", "--device", "roofline:h100", "--steps", "1"]
+        done = self.bench(*words, "--columns", "name,status")
+        self.assert_ok(done)
+        self.assertIn("unsupported", done.stdout)
+
+    def test_what_the_device_does_not_have_is_a_row(self):
+        done = self.bench(*TINY, "--dtype", "float32,tf32", "--steps", "1", "--columns", "name,status")
+        self.assert_ok(done)
+        self.assertEqual([record["status"] for record in self.stored()], ["ok", "unsupported"])
+
+
+if __name__ == "__main__":
+    unittest.main()

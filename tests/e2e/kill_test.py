@@ -1,0 +1,177 @@
+"""Nothing is lost: sweeps killed at any moment, resumed, interrupted, and run two at a time."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from program import ONE_STEP, TINY, ProgramTest
+
+POINTS = 20
+SEEDS = ",".join(str(seed) for seed in range(1, POINTS + 1))
+SWEEP = [*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP, "--seed", SEEDS]
+KILLS = 50
+
+
+def names(records) -> list[str]:
+    return [record["name"] for record in records]
+
+
+def read_lines(text: str) -> list[dict]:
+    """The records of whole lines; the last line may have been cut."""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def processes_with(word: str) -> list[str]:
+    """Command lines of living processes that contain a word."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            line = (folder / "cmdline").read_text() if folder.name.isdigit() else ""
+        except OSError:
+            continue
+        if word in line and (folder / "stat").exists():
+            found.append(line)
+    return found
+
+
+class Kill(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        # What the machine learns once is not part of the sweep's time.
+        self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP, "--seed", "1000"))
+
+    def test_a_killed_sweep_loses_no_finished_point_and_can_be_resumed(self):
+        start = time.monotonic()
+        whole = self.laptime("bench", *SWEEP, "--store", "whole.sqlite", "--output", "jsonl")
+        self.assert_ok(whole)
+        duration = time.monotonic() - start
+        expected = names(read_lines(whole.stdout))
+        self.assertEqual(len(expected), POINTS)
+
+        generator = random.Random(1)
+        store = self.store
+        printed: set[str] = set()
+        unfinished = 0
+        for kill in range(KILLS):
+            output = self.folder / f"output{kill}.jsonl"
+            words = ["bench", "--store", store, *SWEEP, "--resume", "--output", "jsonl", "--output-file", output]
+            sweep = self.start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(generator.uniform(0, duration))
+            sweep.kill()
+            sweep.wait()
+            new = names(read_lines(output.read_text())) if output.exists() else []
+            unfinished += len(new) < POINTS
+            printed.update(new)
+            stored = names(self.stored(store))
+            self.assertLessEqual(printed, set(stored), f"kill {kill}")
+            if printed == set(expected):  # a fresh sweep to kill
+                store = self.folder / f"records{kill}.sqlite"
+                self.assert_ok(self.laptime("bench", *SWEEP[:-1], "1000", "--store", store))
+                printed = set()
+        self.assertGreater(unfinished, KILLS / 4)  # the kills did strike
+
+        done = self.laptime("bench", "--store", store, *SWEEP, "--resume", "--output", "json")
+        self.assert_ok(done)
+        self.assertEqual(names(json.loads(done.stdout)), expected)
+        stored = names(r for r in self.stored(store) if r["config"]["seed"] <= POINTS)
+        self.assertEqual(sorted(stored), sorted(set(stored)), "a finished point was measured again")
+        self.assertEqual(sorted(stored), sorted(expected))
+
+    def test_no_process_outlives_a_killed_sweep(self):
+        mark = f"1e-{random.randrange(100, 299)}"
+        sweep = self.start("bench", *TINY, "--device", "cpu", "--steps", "1000000", "--weight-decay", mark,
+                           "--store", "none", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while len(processes_with(mark)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(len(processes_with(mark)), 2)
+        sweep.kill()
+        sweep.wait()
+        while processes_with(mark) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(processes_with(mark), [])
+
+    def test_two_sweeps_at_once_share_a_store(self):
+        halves = [",".join(str(seed) for seed in range(first, first + 10)) for first in (1, 11)]
+        words = ["bench", "--store", self.store, *SWEEP[:-1]]
+        sweeps = [self.start(*words, half, "--output", "jsonl") for half in halves]
+        printed = []
+        for sweep in sweeps:
+            output, errors = sweep.communicate(timeout=120)
+            self.assertEqual(sweep.returncode, 0, errors)
+            printed += names(read_lines(output))
+        stored = names(r for r in self.stored() if r["config"]["seed"] <= POINTS)
+        self.assertEqual(sorted(stored), sorted(printed))
+        self.assertEqual(len(stored), POINTS)
+
+
+class Interrupt(ProgramTest):
+    def long_sweep(self, **options) -> subprocess.Popen:
+        """The first two points end at once, the third one would take very long."""
+        return self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
+                          "--steps", "1,2,1000000,3", "--output", "jsonl", **options)
+
+    def wait_for_third_point(self, sweep: subprocess.Popen) -> list[dict]:
+        lines = [sweep.stdout.readline() for _ in range(2)]
+        time.sleep(0.5)
+        return [json.loads(line) for line in lines]
+
+    def stop_with(self, number: signal.Signals):
+        sweep = self.long_sweep()
+        finished = self.wait_for_third_point(sweep)
+        sweep.send_signal(number)
+        output, errors = sweep.communicate(timeout=30)
+        self.assertEqual(sweep.returncode, 130, errors)
+        records = finished + read_lines(output)
+        self.assertEqual([record["status"] for record in records], ["ok", "ok", "interrupted"])
+        self.assertEqual(names(self.stored()), names(records))
+        self.assertIn("interrupted: 3 of 4", errors)
+        self.assertNotIn("time", [key for key in records[2]["time"]])
+
+    def test_control_c(self):
+        self.stop_with(signal.SIGINT)
+
+    def test_terminate(self):
+        self.stop_with(signal.SIGTERM)
+
+    def test_control_c_reaches_every_process_of_a_terminal(self):
+        sweep = self.long_sweep(start_new_session=True)
+        self.wait_for_third_point(sweep)
+        os.killpg(sweep.pid, signal.SIGINT)
+        output, errors = sweep.communicate(timeout=30)
+        self.assertEqual(sweep.returncode, 130, errors)
+        self.assertEqual([record["status"] for record in read_lines(output)], ["interrupted"])
+
+    def test_resume_goes_on_after_an_interruption(self):
+        sweep = self.long_sweep()
+        self.wait_for_third_point(sweep)
+        sweep.send_signal(signal.SIGINT)
+        sweep.communicate(timeout=30)
+        done = self.bench(*TINY, "--device", "cpu", "--threads", "1", "--warmup", "0", "--steps", "1,2,3", "--resume",
+                          "--output", "json")
+        self.assert_ok(done)
+        self.assertEqual(len(json.loads(done.stdout)), 3)
+        self.assertEqual(len(self.stored()), 4)  # two, the interrupted one, and one more
+
+    def test_the_other_forms_are_written_with_what_is_finished(self):
+        output = self.folder / "records.csv"
+        sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
+                           "--steps", "1,1000000", "--output", "csv", "--output-file", output, "--columns", "status")
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and (not self.store.exists() or not self.stored()):
+            time.sleep(0.05)
+        time.sleep(0.3)
+        self.assertFalse(output.exists())
+        sweep.send_signal(signal.SIGINT)
+        sweep.communicate(timeout=30)
+        self.assertEqual(sweep.returncode, 130)
+        self.assertEqual(output.read_text().split(), ["status", "ok", "interrupted"])
+
+
+if __name__ == "__main__":
+    unittest.main()

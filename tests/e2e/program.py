@@ -1,0 +1,47 @@
+"""Running the built program from tests: a folder and a home directory of its own for each test."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BINARY = os.environ["LAPTIME_BINARY"]
+
+# The smallest useful model: a point takes milliseconds.
+TINY = "--d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 64 --context 16 --batch 1".split()
+# The same on a virtual clock: every figure is exact.
+PREDICTED = [*TINY, "--device", "roofline:h100"]
+ONE_STEP = "--warmup 0 --steps 1".split()
+
+
+class ProgramTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.store = self.folder / "records.sqlite"
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C"}
+
+    def laptime(self, *words, **options) -> subprocess.CompletedProcess:
+        """Runs the program to its end. Text of both streams is in the result."""
+        return subprocess.run([BINARY, *map(str, words)], env=self.environment, cwd=self.folder, text=True, check=False,
+                              timeout=120, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+
+    def start(self, *words, **options) -> subprocess.Popen:
+        return subprocess.Popen([BINARY, *map(str, words)], env=self.environment, cwd=self.folder, text=True,
+                                **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+
+    def bench(self, *words, **options) -> subprocess.CompletedProcess:
+        return self.laptime("bench", "--store", self.store, *words, **options)
+
+    def stored(self, store=None) -> list[dict]:
+        done = self.laptime("show", "--store", store or self.store, "--output", "json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def assert_ok(self, done: subprocess.CompletedProcess):
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
