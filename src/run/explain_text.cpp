@@ -178,12 +178,13 @@ Json json_of(const T& field) {
 std::string print(const Explanation& explanation) {
   std::string text = explanation.name + "\n";
   if (!explanation.model.empty()) text += explanation.model + "\n";
-  if (!explanation.machine.empty()) text += "on " + explanation.machine + "\n";
-  if (!explanation.refused.empty()) text += "DOES NOT RUN: " + explanation.refused + "\n";
+  if (!explanation.machine.empty()) text += fmt::format("on {}\n", explanation.machine);
+  if (!explanation.refused.empty()) text += fmt::format("DOES NOT RUN: {}\n", explanation.refused);
   if (explanation.model.empty()) return text;
-  for (const auto& part : {parameters_text, passes_text, work_text, constants_text}) text += "\n" + part(explanation);
-  if (!explanation.kernels.empty()) text += "\n" + kernels_text(explanation);
-  if (explanation.memory) text += "\n" + memory_text(*explanation.memory);
+  for (const auto& part : {parameters_text, passes_text, work_text, constants_text})
+    text += fmt::format("\n{}", part(explanation));
+  if (!explanation.kernels.empty()) text += fmt::format("\n{}", kernels_text(explanation));
+  if (explanation.memory) text += fmt::format("\n{}", memory_text(*explanation.memory));
   return text;
 }
 
