@@ -1,15 +1,20 @@
-# Kernel benchmarks: bench/*_bench.cpp -> bench_<name>, built only when asked for (`cmake --build --target benchmarks`).
+# Kernel benchmarks: bench/*_bench.cpp -> bench_<name>, with what they share in the other sources; built only when asked
+# for (`cmake --build --target benchmarks`).
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*_bench.cpp)
 if(NOT bench_sources)
   return()
 endif()
 
 find_package(benchmark REQUIRED)
+file(GLOB bench_support CONFIGURE_DEPENDS bench/*.cpp)
+list(FILTER bench_support EXCLUDE REGEX "_bench\\.cpp$")
+add_library(laptime_bench_support OBJECT EXCLUDE_FROM_ALL ${bench_support})
+target_link_libraries(laptime_bench_support PUBLIC laptime_kernels benchmark::benchmark)
 add_custom_target(benchmarks)
 foreach(source IN LISTS bench_sources)
   cmake_path(GET source STEM stem)
   string(REGEX REPLACE "_bench$" "" name ${stem})
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
-  target_link_libraries(bench_${name} PRIVATE laptime_kernels benchmark::benchmark benchmark::benchmark_main)
+  target_link_libraries(bench_${name} PRIVATE laptime_bench_support)
   add_dependencies(benchmarks bench_${name})
 endforeach()

@@ -50,7 +50,7 @@ ComputePeak measure(Team& team, double (*loop)(int64_t, float*)) {
   if (loop == nullptr) return {};
   ComputePeak peak;
   peak.one_core = best_rate(team, 1, loop);
-  peak.all_threads = team.size() == 1 ? peak.one_core : best_rate(team, team.size(), loop);
+  peak.all_threads = team.size() == 1 ? peak.one_core : std::max(peak.one_core, best_rate(team, team.size(), loop));
   return peak;
 }
 

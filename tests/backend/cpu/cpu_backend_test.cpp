@@ -83,6 +83,9 @@ int64_t page_faults() {
 }
 
 TEST(CpuBackend, MemoryIsTouched) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory faults";
+#endif
   CpuBackend backend({}, 2);
   for (const int64_t bytes : {40 * kMegabyte, kMegabyte, int64_t{5000}}) {
     const auto memory = backend.allocate(bytes);
