@@ -1,0 +1,36 @@
+// Attributes: what they print, when they are equal, and that they are not taken for another op's.
+#include "graph/attributes.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/structural_ops.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace laptime {
+namespace {
+
+TEST(Attributes, PrintTheirFields) {
+  EXPECT_EQ(Attributes().text(), "");
+  EXPECT_EQ(Attributes(SliceAttributes{1, 2, 3, 4}).text(), "axis=1 begin=2 size=3 step=4");
+  EXPECT_EQ(Attributes(ReshapeAttributes{{2, 3}}).text(), "shape=[2, 3]");
+}
+
+TEST(Attributes, AreEqualWhenTypeAndFieldsAre) {
+  const Attributes two(ScalarAttributes{2});
+  EXPECT_TRUE(two == Attributes(ScalarAttributes{2}));
+  EXPECT_EQ(two.hash(), Attributes(ScalarAttributes{2}).hash());
+  EXPECT_FALSE(two == Attributes(ScalarAttributes{2.0000000000000004}));  // the next double
+  EXPECT_FALSE(two == Attributes());
+  EXPECT_FALSE(Attributes(ReshapeAttributes{{2, 3}}) == Attributes(PermuteAttributes{{2, 3}}));
+  EXPECT_TRUE(Attributes() == Attributes());
+}
+
+TEST(AttributesDeath, AnotherTypeAborts) {
+  const Attributes two(ScalarAttributes{2});
+  EXPECT_EQ(two.as<ScalarAttributes>().value, 2);
+  EXPECT_DEATH(two.as<SliceAttributes>(), "attributes of another type: value=2");
+  EXPECT_DEATH(Attributes().as<SliceAttributes>(), "attributes of another type");
+}
+
+}  // namespace
+}  // namespace laptime
