@@ -28,8 +28,8 @@ struct Launch {
   std::span<const TensorView> in;
   std::span<const TensorView> out;
   std::byte* workspace = nullptr;
-  double flops = 0;    // model FLOPs
-  int64_t bytes = 0;   // that must move
+  double flops = 0;   // model FLOPs
+  int64_t bytes = 0;  // that must move
 };
 
 class Backend {

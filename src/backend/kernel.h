@@ -39,7 +39,9 @@ struct Kernel {
   int64_t (*workspace)(const Signature&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
 
-  std::string refusal(const Signature& signature) const { return supports == nullptr ? std::string() : supports(signature); }
+  std::string refusal(const Signature& signature) const {
+    return supports == nullptr ? std::string() : supports(signature);
+  }
   int64_t workspace_bytes(const Signature& signature) const { return workspace == nullptr ? 0 : workspace(signature); }
 };
 

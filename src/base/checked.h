@@ -11,7 +11,8 @@ namespace laptime {
 class Size {
  public:
   constexpr Size() = default;
-  constexpr Size(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor): sizes mix with plain integers
+  constexpr Size(int64_t value)
+      : value_(value) {}  // NOLINT(google-explicit-constructor): sizes mix with plain integers
 
   constexpr int64_t value() const { return value_; }
   explicit constexpr operator int64_t() const { return value_; }
@@ -37,13 +38,16 @@ class Size {
 
  private:
   [[noreturn]] static void overflow(int64_t a, char sign, int64_t b) {
-    throw Error::format("size too large: {} {} {} does not fit in 63 bits; use a smaller model, batch or context", a, sign, b);
+    throw Error::format("size too large: {} {} {} does not fit in 63 bits; use a smaller model, batch or context", a,
+                        sign, b);
   }
 
   int64_t value_ = 0;
 };
 
 // Rounds up to a multiple of `alignment`.
-inline int64_t align_up(int64_t value, int64_t alignment) { return ((Size(value) + (alignment - 1)).value() / alignment) * alignment; }
+inline int64_t align_up(int64_t value, int64_t alignment) {
+  return ((Size(value) + (alignment - 1)).value() / alignment) * alignment;
+}
 
 }  // namespace laptime

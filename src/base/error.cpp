@@ -9,8 +9,8 @@
 namespace laptime {
 
 OutOfMemory::OutOfMemory(int64_t bytes_requested, int64_t bytes_available)
-    : Error(fmt::format("out of memory: {} asked for, {} available; use a smaller model, batch or context", format_bytes(bytes_requested),
-                        format_bytes(bytes_available))),
+    : Error(fmt::format("out of memory: {} asked for, {} available; use a smaller model, batch or context",
+                        format_bytes(bytes_requested), format_bytes(bytes_available))),
       bytes_requested_(bytes_requested),
       bytes_available_(bytes_available) {}
 
@@ -18,8 +18,10 @@ OutOfMemory::OutOfMemory(int64_t bytes_requested, int64_t bytes_available, const
     : Error(message), bytes_requested_(bytes_requested), bytes_available_(bytes_available) {}
 
 void abort_with(const char* file, int line, const char* condition, const std::string& values) {
-  fmt::print(stderr, "laptime: internal check failed at {}:{}: {} ({})\nThis is a defect of laptime, not of your input: please report it.\n", file,
-             line, condition, values);
+  fmt::print(stderr,
+             "laptime: internal check failed at {}:{}: {} ({})\nThis is a defect of laptime, not of your input: please "
+             "report it.\n",
+             file, line, condition, values);
   std::fflush(stderr);
   std::abort();
 }

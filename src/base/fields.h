@@ -2,7 +2,8 @@
 //
 //   struct Scale {
 //     double factor = 1;
-//     template <class Self, class Visit> static void visit_fields(Self& self, Visit&& visit) { visit("factor", self.factor); }
+//     template <class Self, class Visit> static void visit_fields(Self& self, Visit&& visit) { visit("factor",
+//     self.factor); }
 //   };
 //   print_fields(Scale{2})  ->  "factor=2"
 #pragma once
@@ -44,8 +45,12 @@ uint64_t hash_fields(const T& value) {
   uint64_t hash = 0;
   T::visit_fields(value, [&](const char*, const auto& field) {
     using Field = std::decay_t<decltype(field)>;
-    if constexpr (requires { field.size(); field.begin(); }) {
-      for (const auto& element : field) hash = hash_combine(hash, std::hash<std::decay_t<decltype(element)>>{}(element));
+    if constexpr (requires {
+                    field.size();
+                    field.begin();
+                  }) {
+      for (const auto& element : field)
+        hash = hash_combine(hash, std::hash<std::decay_t<decltype(element)>>{}(element));
       hash = hash_combine(hash, field.size());
     } else {
       hash = hash_combine(hash, std::hash<Field>{}(field));

@@ -26,7 +26,8 @@ std::string scaled(double value, double base, const std::array<const char*, N>& 
     value /= base;
     ++index;
   }
-  return index == 0 ? fmt::format("{:.0f} {}", value, names[0]) : fmt::format("{} {}", significant(value), names[index]);
+  return index == 0 ? fmt::format("{:.0f} {}", value, names[0])
+                    : fmt::format("{} {}", significant(value), names[index]);
 }
 
 }  // namespace

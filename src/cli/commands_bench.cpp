@@ -83,10 +83,10 @@ class Watcher {
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
     const double fraction =
         progress.expected > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.expected) : 0;
-    line_.show(index,
-               progress_text(index, points_.size(), points_[index].name, progress,
-                             left_.estimate(index, fraction, elapsed)),
-               cpu::now());
+    line_.show(
+        index,
+        progress_text(index, points_.size(), points_[index].name, progress, left_.estimate(index, fraction, elapsed)),
+        cpu::now());
   }
 
   void finish(size_t index, const Record& record, PointSource source, Seconds elapsed) {

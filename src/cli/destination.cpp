@@ -93,7 +93,8 @@ void WholeFile::write(std::string_view text) const {
 }
 
 GrowingFile::GrowingFile(std::string path)
-    : path_(std::move(path)), descriptor_(open_file(path_, is_special(path_) ? 0 : O_CREAT | O_TRUNC | O_APPEND, path_)) {}
+    : path_(std::move(path)),
+      descriptor_(open_file(path_, is_special(path_) ? 0 : O_CREAT | O_TRUNC | O_APPEND, path_)) {}
 
 GrowingFile::~GrowingFile() { close(descriptor_); }
 

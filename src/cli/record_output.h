@@ -15,12 +15,12 @@
 
 namespace laptime {
 
-// The table, and the records as JSON lines, grow with every record; the other forms, and whatever is sorted, are written
-// at the end.
+// The table, and the records as JSON lines, grow with every record; the other forms, and whatever is sorted, are
+// written at the end.
 class RecordOutput {
  public:
-  // Error for a file that cannot be written, an unknown column, or an order that the form cannot have. `planned` are the
-  // records to come, as far as they are known.
+  // Error for a file that cannot be written, an unknown column, or an order that the form cannot have. `planned` are
+  // the records to come, as far as they are known.
   RecordOutput(const OutputConfig& config, std::span<const Record> planned);
 
   // Whether standard output shows each record as it comes, for people.

@@ -10,7 +10,8 @@ Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backen
   resident_ = backend_.allocate(plan_.resident_bytes);
   arena_ = backend_.allocate(plan_.arena_bytes);
   // All bits set is NaN in every floating type: a value read before it is made shows in the loss.
-  if (backend_.computes() && plan_.arena_bytes > 0) std::memset(arena_->data(), 0xFF, static_cast<size_t>(plan_.arena_bytes));
+  if (backend_.computes() && plan_.arena_bytes > 0)
+    std::memset(arena_->data(), 0xFF, static_cast<size_t>(plan_.arena_bytes));
   for (const PlanStep& step : plan_.setup) backend_.launch(bind(step).launch);
   backend_.synchronize();
   bound_.reserve(plan_.steps.size());
@@ -29,8 +30,9 @@ Executor::BoundStep Executor::bind(const PlanStep& step) const {
   for (const Operand& operand : step.in) bound.operands.push_back(view_of(operand));
   for (const Operand& operand : step.out) bound.operands.push_back(view_of(operand));
   const std::span<const TensorView> operands(bound.operands);  // its bytes stay where they are when `bound` moves
-  bound.launch = {step.kernel,  &step.attributes, operands.first(step.in.size()), operands.subspan(step.in.size()),
-                  nullptr,      step.flops,       step.bytes};
+  bound.launch = {
+      step.kernel, &step.attributes, operands.first(step.in.size()), operands.subspan(step.in.size()), nullptr,
+      step.flops,  step.bytes};
   if (step.workspace >= 0) bound.launch.workspace = view_of({step.workspace, {}}).data;
   return bound;
 }

@@ -20,9 +20,9 @@ struct StepHooks {
 
 // All steps in order: the warm-up, then the samples.
 struct Sampling {
-  std::vector<Timeline> steps;     // every single step that ran
-  int64_t warmup = 0;              // how many of `steps` are warm-up
-  int64_t steps_per_sample = 1;    // more than one where a single step is too short to time (default rule only)
+  std::vector<Timeline> steps;   // every single step that ran
+  int64_t warmup = 0;            // how many of `steps` are warm-up
+  int64_t steps_per_sample = 1;  // more than one where a single step is too short to time (default rule only)
   StopReason reason = StopReason::kFixed;
   SteadyState steady_state;
   bool interrupted = false;

@@ -20,7 +20,8 @@ void fill_random(const TensorView& view, uint64_t stream) {
   constexpr int64_t kPeriod = 4096;
   std::vector<double> values;
   for (int64_t i = 0; i < kPeriod; ++i) {
-    values.push_back(floating ? static_cast<double>(splitmix64(stream + static_cast<uint64_t>(i)) >> 40U) * 0x1p-23 - 1 : 0);
+    values.push_back(floating ? static_cast<double>(splitmix64(stream + static_cast<uint64_t>(i)) >> 40U) * 0x1p-23 - 1
+                              : 0);
   }
   for (int64_t i = 0; i < elements; ++i) flat.store(i, values[static_cast<size_t>(i % kPeriod)]);
 }
@@ -45,7 +46,13 @@ Seconds time_kernel(Backend& backend, const Kernel& kernel, const Signature& sig
     fill_random(operands[i], i + 1);
   }
   const std::span<const TensorView> all(operands);
-  const Launch launch{&kernel, &signature.attributes, all.first(signature.in.size()), all.subspan(signature.in.size()), memory->data() + offset, flops_of(signature), bytes_of(signature)};
+  const Launch launch{&kernel,
+                      &signature.attributes,
+                      all.first(signature.in.size()),
+                      all.subspan(signature.in.size()),
+                      memory->data() + offset,
+                      flops_of(signature),
+                      bytes_of(signature)};
   backend.launch(launch);
   backend.synchronize();
   Seconds best{1e30};

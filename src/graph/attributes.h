@@ -1,4 +1,5 @@
-// Attributes: the parameters of an op (an axis, a scale, a shape) as a plain struct, held by value without its type showing.
+// Attributes: the parameters of an op (an axis, a scale, a shape) as a plain struct, held by value without its type
+// showing.
 #pragma once
 
 #include <array>
@@ -20,8 +21,8 @@ class Attributes {
   Attributes() = default;
 
   template <class T>
-    requires(!std::is_same_v<std::decay_t<T>, Attributes>)
-  Attributes(const T& value) : type_(&kTypeOf<T>) {  // NOLINT(google-explicit-constructor): a struct stands for its attributes
+  requires(!std::is_same_v<std::decay_t<T>, Attributes>) Attributes(const T& value)
+      : type_(&kTypeOf<T>) {  // NOLINT(google-explicit-constructor): a struct stands for its attributes
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kCapacity);
     std::memcpy(bytes_.data(), &value, sizeof(T));
   }
@@ -34,7 +35,9 @@ class Attributes {
 
   std::string text() const { return type_ == nullptr ? "" : type_->print(bytes_.data()); }
   uint64_t hash() const { return type_ == nullptr ? 0 : type_->hash(bytes_.data()); }
-  friend bool operator==(const Attributes& a, const Attributes& b) { return a.type_ == b.type_ && a.text() == b.text(); }
+  friend bool operator==(const Attributes& a, const Attributes& b) {
+    return a.type_ == b.type_ && a.text() == b.text();
+  }
 
  private:
   static constexpr size_t kCapacity = 96;

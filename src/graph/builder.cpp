@@ -86,16 +86,20 @@ ValueId Builder::hold(ValueId value, const std::string& variable) {
   return value;
 }
 
-void Builder::annotate(ValueId value, const ValueAnnotations& annotations) { graph_.value(value).annotations.merge(annotations); }
+void Builder::annotate(ValueId value, const ValueAnnotations& annotations) {
+  graph_.value(value).annotations.merge(annotations);
+}
 
-Builder::Scoped::Scoped(Builder& builder, const std::string& part) : builder_(builder), length_(builder.current.scope.size()) {
+Builder::Scoped::Scoped(Builder& builder, const std::string& part)
+    : builder_(builder), length_(builder.current.scope.size()) {
   if (!builder_.current.scope.empty()) builder_.current.scope += '.';
   builder_.current.scope += part;
 }
 
 Builder::Scoped::~Scoped() { builder_.current.scope.resize(length_); }
 
-Builder::Framed::Framed(Builder& builder, const std::string& function) : builder_(builder), outer_(builder.current.frame) {
+Builder::Framed::Framed(Builder& builder, const std::string& function)
+    : builder_(builder), outer_(builder.current.frame) {
   builder_.current.frame = function + "@" + builder_.current.scope;  // one call, not all calls
 }
 

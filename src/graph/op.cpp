@@ -28,7 +28,8 @@ std::string Signature::text() const {
     text += in[i].text();
   }
   text += ')';
-  if (const std::string attributes_text = attributes.text(); !attributes_text.empty()) text += fmt::format(" {{{}}}", attributes_text);
+  if (const std::string attributes_text = attributes.text(); !attributes_text.empty())
+    text += fmt::format(" {{{}}}", attributes_text);
   return text;
 }
 
@@ -40,11 +41,14 @@ Signature signature_of(const Graph& graph, const Node& node) {
 }
 
 int OpCard::updated_input(int output) const {
-  const auto found = std::find_if(updates.begin(), updates.end(), [&](const Update& update) { return update.output == output; });
+  const auto found =
+      std::find_if(updates.begin(), updates.end(), [&](const Update& update) { return update.output == output; });
   return found == updates.end() ? -1 : found->input;
 }
 
-double flops_of(const Signature& signature) { return signature.op->flops == nullptr ? 0 : signature.op->flops(signature); }
+double flops_of(const Signature& signature) {
+  return signature.op->flops == nullptr ? 0 : signature.op->flops(signature);
+}
 
 int64_t bytes_of(const Signature& signature) {
   if (signature.op->kind == OpKind::kView) return 0;

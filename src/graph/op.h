@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
-#include <span>
 #include <vector>
 
 #include "graph/attributes.h"

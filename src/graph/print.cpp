@@ -29,12 +29,14 @@ std::string print(const Graph& graph) {
     for (const ValueId id : node.outputs) outputs.push_back(value_text(graph, id));
     for (const ValueId id : node.inputs) inputs.push_back(fmt::format("%{}", id.index));
     text += fmt::format("{} = {}({})", fmt::join(outputs, ", "), node.op->name, fmt::join(inputs, ", "));
-    if (const std::string attributes = node.attributes.text(); !attributes.empty()) text += fmt::format(" {{{}}}", attributes);
+    if (const std::string attributes = node.attributes.text(); !attributes.empty())
+      text += fmt::format(" {{{}}}", attributes);
     text += fmt::format("  # {}", name_of(node.annotations.phase));
     if (!node.annotations.scope.empty()) text += fmt::format(" {}", node.annotations.scope);
     text += '\n';
   }
-  for (const GraphOutput& output : graph.outputs) text += fmt::format("output {} = %{}\n", output.name, output.value.index);
+  for (const GraphOutput& output : graph.outputs)
+    text += fmt::format("output {} = %{}\n", output.name, output.value.index);
   return text;
 }
 

@@ -101,8 +101,10 @@ const OpCard kAssign = {.name = "assign",
                         .bytes = [](const Signature& s) { return (Size(s.in[1].bytes()) + s.out[0].bytes()).value(); },
                         .reference = reference_assign,
                         .updates = {{0, 0}}};
-const OpCard kSliceBackward = {
-    .name = "slice_backward", .kind = OpKind::kCopy, .infer = infer_slice_backward, .reference = reference_slice_backward};
+const OpCard kSliceBackward = {.name = "slice_backward",
+                               .kind = OpKind::kCopy,
+                               .infer = infer_slice_backward,
+                               .reference = reference_slice_backward};
 const OpCard kGradients = {.name = "gradients", .kind = OpKind::kSymbolic, .infer = infer_gradients};
 
 std::span<const OpCard* const> structural_cards() {
@@ -111,8 +113,12 @@ std::span<const OpCard* const> structural_cards() {
   return kCards;
 }
 
-ValueId reshape(Builder& build, ValueId x, const Shape& shape) { return build.emit_one(kReshape, ReshapeAttributes{shape}, {x}); }
-ValueId permute(Builder& build, ValueId x, const Dims& axes) { return build.emit_one(kPermute, PermuteAttributes{axes}, {x}); }
+ValueId reshape(Builder& build, ValueId x, const Shape& shape) {
+  return build.emit_one(kReshape, ReshapeAttributes{shape}, {x});
+}
+ValueId permute(Builder& build, ValueId x, const Dims& axes) {
+  return build.emit_one(kPermute, PermuteAttributes{axes}, {x});
+}
 
 ValueId transpose(Builder& build, ValueId x, int axis_a, int axis_b) {
   Dims axes;
@@ -121,7 +127,9 @@ ValueId transpose(Builder& build, ValueId x, int axis_a, int axis_b) {
   return permute(build, x, axes);
 }
 
-ValueId expand(Builder& build, ValueId x, const Shape& shape) { return build.emit_one(kExpand, ReshapeAttributes{shape}, {x}); }
+ValueId expand(Builder& build, ValueId x, const Shape& shape) {
+  return build.emit_one(kExpand, ReshapeAttributes{shape}, {x});
+}
 
 ValueId slice(Builder& build, ValueId x, int axis, int64_t begin, int64_t size, int64_t step) {
   const int at = axis < 0 ? axis + build.shape(x).rank() : axis;

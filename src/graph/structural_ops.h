@@ -76,10 +76,10 @@ ValueId permute(Builder& build, ValueId x, const Dims& axes);
 ValueId transpose(Builder& build, ValueId x, int axis_a, int axis_b);  // negative axes count from the end
 ValueId expand(Builder& build, ValueId x, const Shape& shape);
 ValueId slice(Builder& build, ValueId x, int axis, int64_t begin, int64_t size, int64_t step = 1);
-ValueId contiguous(Builder& build, ValueId x);              // x itself where it already is
-ValueId cast(Builder& build, ValueId x, DType dtype);       // x itself where it already is
+ValueId contiguous(Builder& build, ValueId x);                                // x itself where it already is
+ValueId cast(Builder& build, ValueId x, DType dtype);                         // x itself where it already is
 ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // a fresh value each time, in the step
-ValueId assign(Builder& build, ValueId state, ValueId value);                  // the state's next value
+ValueId assign(Builder& build, ValueId state, ValueId value);                 // the state's next value
 std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters);
 
 }  // namespace laptime

@@ -15,10 +15,12 @@ void verify_types(const Graph& graph, const Node& node, const std::string& after
     return;
   }
   const std::vector<TensorType> expected = node.op->infer(node.attributes, in);
-  LAPTIME_CHECK(expected.size() == node.outputs.size(), "after {}: {} has {} outputs", after, node.op->name, node.outputs.size());
+  LAPTIME_CHECK(expected.size() == node.outputs.size(), "after {}: {} has {} outputs", after, node.op->name,
+                node.outputs.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     const TensorType& actual = graph.value(node.outputs[i]).type;
-    LAPTIME_CHECK(expected[i] == actual, "after {}: {} gives {}, recorded {}", after, node.op->name, expected[i].text(), actual.text());
+    LAPTIME_CHECK(expected[i] == actual, "after {}: {} gives {}, recorded {}", after, node.op->name, expected[i].text(),
+                  actual.text());
   }
 }
 
@@ -35,8 +37,8 @@ void verify(const Graph& graph, const std::string& after) {
       const auto at = static_cast<size_t>(id.index);
       LAPTIME_CHECK(made[at], "after {}: {} reads %{} before it is made", after, node.op->name, id.index);
       const auto storage = static_cast<size_t>(graph.value(id).storage.index);
-      LAPTIME_CHECK(generation[at] == current[storage], "after {}: {} reads '{}' after its update", after, node.op->name,
-                    graph.value(id).annotations.name);
+      LAPTIME_CHECK(generation[at] == current[storage], "after {}: {} reads '{}' after its update", after,
+                    node.op->name, graph.value(id).annotations.name);
     }
     verify_types(graph, node, after);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -49,7 +51,8 @@ void verify(const Graph& graph, const std::string& after) {
     }
   }
   for (const GraphOutput& output : graph.outputs) {
-    LAPTIME_CHECK(output.value.valid() && made[static_cast<size_t>(output.value.index)], "after {}: output {}", after, output.name);
+    LAPTIME_CHECK(output.value.valid() && made[static_cast<size_t>(output.value.index)], "after {}: output {}", after,
+                  output.name);
   }
 }
 

@@ -148,7 +148,8 @@ ValueId build_gpt(Builder& build, const ModelConfig& model, const GptInputs& inp
 ValueId build_loss(Builder& build, const ModelConfig& model, ValueId logits, ValueId targets) {
   build.current.frame = "loss";
   const auto scope = build.scope("loss");
-  const CrossEntropyForm form = is_modern(model.edition) ? CrossEntropyForm::kWrittenOut : CrossEntropyForm::kLogSoftmax;
+  const CrossEntropyForm form =
+      is_modern(model.edition) ? CrossEntropyForm::kWrittenOut : CrossEntropyForm::kLogSoftmax;
   return build.name(cross_entropy(build, logits, targets, form), "");
 }
 

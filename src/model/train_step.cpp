@@ -29,13 +29,14 @@ struct Parameter {
 void accumulate(Builder& build, const std::vector<Parameter>& parameters, std::vector<ValueId>& grads) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     const auto scope = build.scope(parameters[i].name);
-    const ValueId kept = build.source(source::kGradient + parameters[i].name, build.type(parameters[i].value), Role::kGradient);
+    const ValueId kept =
+        build.source(source::kGradient + parameters[i].name, build.type(parameters[i].value), Role::kGradient);
     grads[i] = assign(build, kept, add(build, kept, grads[i]));
   }
 }
 
-void update(Builder& build, const RunConfig& config, const std::vector<Parameter>& parameters, std::vector<ValueId> grads,
-            ValueId step) {
+void update(Builder& build, const RunConfig& config, const std::vector<Parameter>& parameters,
+            std::vector<ValueId> grads, ValueId step) {
   build.current = {Phase::kOptimizer, {}, {}, false};
   if (config.clip_norm) {
     const auto scope = build.scope("clip_grad_norm");
@@ -45,7 +46,8 @@ void update(Builder& build, const RunConfig& config, const std::vector<Parameter
   }
   const DType real = build.dtype(parameters.front().value);
   const ValueId lr = build.source(source::kLr, contiguous_type(real, {}), Role::kInput);
-  const AdamWAttributes attributes{rule_of(config.optimizer), config.beta1, config.beta2, config.eps, config.weight_decay};
+  const AdamWAttributes attributes{rule_of(config.optimizer), config.beta1, config.beta2, config.eps,
+                                   config.weight_decay};
   for (size_t i = 0; i < parameters.size(); ++i) {
     const auto& [name, value] = parameters[i];
     const auto scope = build.scope(name);
@@ -64,7 +66,8 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
   std::vector<Parameter> parameters;
   GptInputs inputs;
   for (const ParameterSpec& spec : parameter_list(model)) {
-    const ValueId value = build.source(spec.name, contiguous_type(real, Shape(std::span(spec.shape))), Role::kParameter);
+    const ValueId value =
+        build.source(spec.name, contiguous_type(real, Shape(std::span(spec.shape))), Role::kParameter);
     parameters.push_back({spec.name, value});
     inputs.parameters[spec.name] = value;
   }

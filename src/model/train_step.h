@@ -22,10 +22,10 @@ inline constexpr const char* kGradient = "grad/";
 
 // Names of the step's outputs.
 namespace output {
-inline constexpr const char* kLoss = "loss";          // []
-inline constexpr const char* kLogits = "logits";      // (B, T, V); only where asked for
-inline constexpr const char* kGradNorm = "grad_norm"; // [], before clipping; only with clip_norm
-inline constexpr const char* kGradient = "grad/";     // + parameter, before clipping; kept by passes that end in backward
+inline constexpr const char* kLoss = "loss";           // []
+inline constexpr const char* kLogits = "logits";       // (B, T, V); only where asked for
+inline constexpr const char* kGradNorm = "grad_norm";  // [], before clipping; only with clip_norm
+inline constexpr const char* kGradient = "grad/";  // + parameter, before clipping; kept by passes that end in backward
 }  // namespace output
 
 struct StepOutputs {
@@ -33,8 +33,8 @@ struct StepOutputs {
   bool gradients = false;  // keep every gradient until the step ends, also in `step`
 };
 
-// The graph of config.pass before any pass has run; `forward` still holds its gradients (passes/saved.h takes them off).
-// `real` is the type of parameters: float32, or float64 for a reference run.
+// The graph of config.pass before any pass has run; `forward` still holds its gradients (passes/saved.h takes them
+// off). `real` is the type of parameters: float32, or float64 for a reference run.
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep = {}, DType real = DType::kFloat32);
 
 }  // namespace laptime

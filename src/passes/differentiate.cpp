@@ -41,10 +41,10 @@ class Differentiator {
 
  private:
   struct ValueState {
-    bool depends = false;    // on a parameter
+    bool depends = false;  // on a parameter
     bool parameter = false;
-    int pending = 0;         // gradients still to arrive
-    ValueId grad;            // what has arrived
+    int pending = 0;  // gradients still to arrive
+    ValueId grad;     // what has arrived
   };
   ValueState& at(ValueId value) { return values_[static_cast<size_t>(value.index)]; }
 
@@ -60,7 +60,8 @@ class Differentiator {
     reaches[static_cast<size_t>(loss.index)] = true;
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
       bool on_path = false;
-      for (const ValueId output : node->outputs) on_path |= reaches[static_cast<size_t>(output.index)] && at(output).depends;
+      for (const ValueId output : node->outputs)
+        on_path |= reaches[static_cast<size_t>(output.index)] && at(output).depends;
       if (!on_path) continue;
       for (const ValueId input : node->inputs) {
         if (!at(input).depends) continue;

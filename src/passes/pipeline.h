@@ -11,9 +11,9 @@
 namespace laptime {
 
 struct PipelineOptions {
-  std::vector<std::string> keep;   // composites that stay whole
-  std::optional<DType> lower;      // autocast's lower type
-  bool forward_only = false;       // stop where backward would begin
+  std::vector<std::string> keep;  // composites that stay whole
+  std::optional<DType> lower;     // autocast's lower type
+  bool forward_only = false;      // stop where backward would begin
 };
 
 // Called after each pass with its name and what it made.

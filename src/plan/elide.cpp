@@ -9,7 +9,8 @@ namespace laptime {
 namespace {
 
 bool reads(const Graph& graph, const Node& node, StorageId storage) {
-  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return graph.value(input).storage == storage; });
+  return std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId input) { return graph.value(input).storage == storage; });
 }
 
 // A node whose outputs are all new and which reads its operands place by place.
@@ -34,11 +35,13 @@ Elision elide_assignments(const Graph& graph) {
     if (!assigns) continue;
     const Value& state = graph.value(node.inputs[0]);
     const Value& value = graph.value(node.inputs[1]);
-    if (!value.producer.valid() || graph.storage_roots[static_cast<size_t>(value.storage.index)] != node.inputs[1]) continue;
+    if (!value.producer.valid() || graph.storage_roots[static_cast<size_t>(value.storage.index)] != node.inputs[1])
+      continue;
     const auto made_at = static_cast<size_t>(value.producer.index);
     if (!overwrites_safely(graph, graph.nodes[made_at], state, value)) continue;
     bool free_between = true;
-    for (size_t k = made_at + 1; k < i; ++k) free_between = free_between && !reads(graph, graph.nodes[k], state.storage);
+    for (size_t k = made_at + 1; k < i; ++k)
+      free_between = free_between && !reads(graph, graph.nodes[k], state.storage);
     if (!free_between) continue;
     elision.dropped[i] = true;
     elision.storage[static_cast<size_t>(value.storage.index)] = state.storage;

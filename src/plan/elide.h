@@ -8,8 +8,8 @@
 namespace laptime {
 
 struct Elision {
-  std::vector<bool> dropped;        // node -> an assign that needs no copy
-  std::vector<StorageId> storage;   // storage -> the storage whose bytes it uses; itself unless elided
+  std::vector<bool> dropped;       // node -> an assign that needs no copy
+  std::vector<StorageId> storage;  // storage -> the storage whose bytes it uses; itself unless elided
 };
 
 // assign(state, value) is dropped when `value` is made by a pointwise node in the state's layout, and between that node

@@ -36,7 +36,8 @@ MemoryPlan place(std::span<const Interval> intervals) {
 
   std::vector<size_t> order(intervals.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
 
   // Placed intervals by offset; a new one walks upwards past those alive at the same time.
   std::vector<size_t> placed;

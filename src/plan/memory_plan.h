@@ -19,8 +19,8 @@ struct Interval {
 struct MemoryPlan {
   std::vector<int64_t> offsets;  // one for each interval, aligned
   int64_t arena_bytes = 0;
-  int64_t live_peak_bytes = 0;   // most bytes alive at one action
-  int peak_at = 0;               // the first action where they are
+  int64_t live_peak_bytes = 0;  // most bytes alive at one action
+  int peak_at = 0;              // the first action where they are
 };
 
 // Greedy by size: the largest interval first, each at the lowest offset where it meets no other one alive at the same

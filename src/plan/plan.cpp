@@ -16,7 +16,10 @@ constexpr int kNever = -1;
 class Planner {
  public:
   Planner(const Graph& graph, const ChooseKernel& choose)
-      : graph_(graph), choose_(choose), elided_(elide_assignments(graph)), buffer_of_(graph.storage_roots.size(), kNever) {}
+      : graph_(graph),
+        choose_(choose),
+        elided_(elide_assignments(graph)),
+        buffer_of_(graph.storage_roots.size(), kNever) {}
 
   Plan run() {
     make_resident_buffers();
@@ -49,7 +52,9 @@ class Planner {
     int last = kNever;
   };
 
-  StorageId storage_of(ValueId value) const { return elided_.storage[static_cast<size_t>(graph_.value(value).storage.index)]; }
+  StorageId storage_of(ValueId value) const {
+    return elided_.storage[static_cast<size_t>(graph_.value(value).storage.index)];
+  }
 
   static Lifetime lifetime_of(Role role) {
     if (role == Role::kInput) return Lifetime::kInput;
@@ -78,7 +83,8 @@ class Planner {
       const Value& root = graph_.root(storage_of(value));
       const Node& maker = graph_.node(root.producer);
       const Lifetime lifetime = maker.op->kind == OpKind::kConstant ? Lifetime::kConstant : Lifetime::kStep;
-      buffer = add_buffer({root.type.bytes(), lifetime, root.role, 0, root.annotations.name, maker.op->name, maker.annotations.scope});
+      buffer = add_buffer(
+          {root.type.bytes(), lifetime, root.role, 0, root.annotations.name, maker.op->name, maker.annotations.scope});
     }
     return {buffer, graph_.value(value).type};
   }
@@ -90,7 +96,8 @@ class Planner {
         if (node.op->kind == OpKind::kView) continue;
         for (const ValueId input : node.inputs) readers_[static_cast<size_t>(graph_.value(input).storage.index)] = true;
       }
-      for (const GraphOutput& output : graph_.outputs) readers_[static_cast<size_t>(graph_.value(output.value).storage.index)] = true;
+      for (const GraphOutput& output : graph_.outputs)
+        readers_[static_cast<size_t>(graph_.value(output.value).storage.index)] = true;
     }
     return readers_[static_cast<size_t>(graph_.value(value).storage.index)];
   }
@@ -107,8 +114,13 @@ class Planner {
       step.out.push_back(absent ? Operand{kNever, graph_.value(node.outputs[i]).type} : operand_of(node.outputs[i]));
     }
     if (const int64_t bytes = step.kernel->workspace_bytes(signature); bytes > 0) {
-      step.workspace = add_buffer({bytes, node.annotations.phase == Phase::kSetup ? Lifetime::kConstant : Lifetime::kStep,
-                                   Role::kWorkspace, 0, {}, node.op->name, node.annotations.scope});
+      step.workspace = add_buffer({bytes,
+                                   node.annotations.phase == Phase::kSetup ? Lifetime::kConstant : Lifetime::kStep,
+                                   Role::kWorkspace,
+                                   0,
+                                   {},
+                                   node.op->name,
+                                   node.annotations.scope});
     }
     step.phase = node.annotations.phase;
     step.scope = node.annotations.scope;
@@ -180,14 +192,17 @@ class Planner {
       }
     }
     const MemoryPlan memory = place(intervals);
-    for (size_t i = 0; i < members.size(); ++i) plan_.buffers[static_cast<size_t>(members[i])].offset = memory.offsets[i];
+    for (size_t i = 0; i < members.size(); ++i)
+      plan_.buffers[static_cast<size_t>(members[i])].offset = memory.offsets[i];
     plan_.arena_bytes = memory.arena_bytes;
     plan_.live_peak_bytes = memory.live_peak_bytes;
     plan_.peak_step = memory.peak_at;
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& buffer = plan_.buffers[i];
-      const bool alive = lives_[i].first <= memory.peak_at && memory.peak_at <= lives_[i].last && lives_[i].first != kNever;
-      if (buffer.lifetime != Lifetime::kStep || alive) plan_.peak_bytes_by_role[static_cast<size_t>(buffer.role)] += buffer.bytes;
+      const bool alive =
+          lives_[i].first <= memory.peak_at && memory.peak_at <= lives_[i].last && lives_[i].first != kNever;
+      if (buffer.lifetime != Lifetime::kStep || alive)
+        plan_.peak_bytes_by_role[static_cast<size_t>(buffer.role)] += buffer.bytes;
     }
   }
 
@@ -210,10 +225,10 @@ class Planner {
   const Graph& graph_;
   const ChooseKernel& choose_;
   const Elision elided_;
-  std::vector<int> buffer_of_;     // storage -> buffer
-  std::vector<Life> lives_;        // buffer -> steps
-  std::map<int, int> node_step_;   // node -> step
-  std::vector<bool> readers_;      // storage -> read by a node or an output
+  std::vector<int> buffer_of_;    // storage -> buffer
+  std::vector<Life> lives_;       // buffer -> steps
+  std::map<int, int> node_step_;  // node -> step
+  std::vector<bool> readers_;     // storage -> read by a node or an output
   int now_ = 0;
   Plan plan_;
 };
@@ -239,13 +254,15 @@ Signature PlanStep::signature() const {
 
 int Plan::find_source(const std::string& name) const {
   for (size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i].name == name && buffers[i].op.empty() && buffers[i].lifetime != Lifetime::kStep) return static_cast<int>(i);
+    if (buffers[i].name == name && buffers[i].op.empty() && buffers[i].lifetime != Lifetime::kStep)
+      return static_cast<int>(i);
   }
   return kNever;
 }
 
 const Operand* Plan::find_output(const std::string& name) const {
-  const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const PlanOutput& output) { return output.name == name; });
+  const auto found =
+      std::find_if(outputs.begin(), outputs.end(), [&](const PlanOutput& output) { return output.name == name; });
   return found == outputs.end() ? nullptr : &found->operand;
 }
 

@@ -20,9 +20,9 @@ struct Buffer {
   int64_t bytes = 0;
   Lifetime lifetime = Lifetime::kStep;
   Role role = Role::kActivation;
-  int64_t offset = 0;       // within the arena (kStep) or the resident block (others)
-  std::string name;         // of a source
-  std::string op, scope;    // of the node that makes it
+  int64_t offset = 0;     // within the arena (kStep) or the resident block (others)
+  std::string name;       // of a source
+  std::string op, scope;  // of the node that makes it
 };
 
 struct Operand {
@@ -37,8 +37,8 @@ struct PlanStep {
   int workspace = -1;  // buffer
   Phase phase = Phase::kForward;
   std::string scope;
-  double flops = 0;      // model FLOPs
-  int64_t bytes = 0;     // that must move
+  double flops = 0;   // model FLOPs
+  int64_t bytes = 0;  // that must move
   bool recomputed = false;
 
   Signature signature() const;
@@ -57,7 +57,7 @@ struct PlanOutput {
 
 struct Plan {
   std::vector<Buffer> buffers;
-  std::vector<PlanStep> setup;   // constants; run once
+  std::vector<PlanStep> setup;  // constants; run once
   std::vector<PlanStep> steps;
   std::vector<Action> actions;
   std::vector<PlanOutput> outputs;

@@ -106,7 +106,8 @@ class SweepRun {
 
 SweepOutcome run_sweep(std::span<const SweepPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks) {
-  if (options.resume && !options.store) throw Error("--resume: there is no store to resume from; name one with --store");
+  if (options.resume && !options.store)
+    throw Error("--resume: there is no store to resume from; name one with --store");
   return SweepRun(points, options, callbacks).run();
 }
 

@@ -294,10 +294,10 @@ PointResult classify(const Life& life, Seconds timeout, const KernelKills& kills
     }
     if (signal == SIGKILL) return ended(life, Status::kFailed, fmt::format("killed by another process {}", where));
     const char* const name = sigabbrev_np(signal);
-    return ended(life, Status::kFailed,
-                 fmt::format("ended by SIG{} ({}) {}{}", name == nullptr ? std::to_string(signal) : name,
-                             sigdescr_np(signal) == nullptr ? "signal" : sigdescr_np(signal), where,
-                             first_line(life.output)));
+    return ended(
+        life, Status::kFailed,
+        fmt::format("ended by SIG{} ({}) {}{}", name == nullptr ? std::to_string(signal) : name,
+                    sigdescr_np(signal) == nullptr ? "signal" : sigdescr_np(signal), where, first_line(life.output)));
   }
   const int code = WEXITSTATUS(life.wait_status);
   if (code == kMemoryRefused) {

@@ -1,4 +1,5 @@
-// {"progress": [stage, done, expected, step_seconds]}, {"planned": {...}} and {"record": {...}, "kernel_choices": [...], "peaks": [...]}.
+// {"progress": [stage, done, expected, step_seconds]}, {"planned": {...}} and {"record": {...}, "kernel_choices":
+// [...], "peaks": [...]}.
 #include "run/child_messages.h"
 
 #include <nlohmann/json.hpp>
@@ -18,9 +19,7 @@ constexpr const char* kPeaks = "peaks";
 Json json_of(const KernelChoice& choice) {
   return {choice.fingerprint, choice.signature, choice.kernel, choice.seconds, choice.created};
 }
-Json json_of(const MeasuredPeak& peak) {
-  return {peak.fingerprint, peak.name, peak.value, peak.unit, peak.created};
-}
+Json json_of(const MeasuredPeak& peak) { return {peak.fingerprint, peak.name, peak.value, peak.unit, peak.created}; }
 
 template <class Item>
 Json array_of(const std::vector<Item>& items) {

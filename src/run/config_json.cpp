@@ -22,7 +22,9 @@ Json json_of(const Option& option, const T& field) {
 
 JsonObject config_json(const RunConfig& config) {
   Json object = Json::object();
-  RunConfig::visit_fields(config, [&](const Option& option, const auto& field) { object[std::string(option.key)] = json_of(option, field); });
+  RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
+    object[std::string(option.key)] = json_of(option, field);
+  });
   return {std::move(object)};
 }
 

@@ -30,7 +30,8 @@ Binary this_binary() {
     }
     return fmt::format("{:016x}", id);
   }();
-  return {std::string(version()), std::string(git_commit()) + (git_dirty() ? "+dirty" : ""), std::string(build_type()), kId};
+  return {std::string(version()), std::string(git_commit()) + (git_dirty() ? "+dirty" : ""), std::string(build_type()),
+          kId};
 }
 
 Record describe_point(const SweepPoint& point) {

@@ -47,9 +47,11 @@ void fill_weights(Executor& executor, const RunConfig& config, const StartingWei
     if (bytes.empty()) continue;  // a device that computes nothing
     const std::span<float> values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
     for (size_t begin = 0; begin < values.size(); begin += kBlock) {
-      blocks.push_back({&parameter, static_cast<int64_t>(begin), values.subspan(begin, std::min<size_t>(kBlock, values.size() - begin))});
+      blocks.push_back({&parameter, static_cast<int64_t>(begin),
+                        values.subspan(begin, std::min<size_t>(kBlock, values.size() - begin))});
     }
-    for (const char* prefix : {source::kFirstMoment, source::kSecondMoment, source::kGradient}) zero(executor, prefix + parameter.name);
+    for (const char* prefix : {source::kFirstMoment, source::kSecondMoment, source::kGradient})
+      zero(executor, prefix + parameter.name);
   }
   for_each_index(static_cast<int64_t>(blocks.size()), threads, [&](int64_t i) {
     const Block& block = blocks[static_cast<size_t>(i)];

@@ -28,7 +28,8 @@ std::vector<DeviceText> list_devices() {
 std::vector<KernelText> list_kernels() {
   std::vector<KernelText> texts;
   for (const Kernel& kernel : cpu_kernels(cpu::detect_isa())) {
-    auto found = std::find_if(texts.begin(), texts.end(), [&](const KernelText& text) { return text.op == kernel.op->name; });
+    auto found =
+        std::find_if(texts.begin(), texts.end(), [&](const KernelText& text) { return text.op == kernel.op->name; });
     if (found == texts.end()) found = texts.insert(texts.end(), {kernel.op->name, "cpu", {}});
     found->kernels.push_back(kernel.name);
   }

@@ -47,7 +47,9 @@ Device make_roofline(const RunConfig& config, const std::string& name) {
   device.math_mode = math_mode_of(config.dtype) + ", predicted";
   device.memory_bytes = described.memory;
   const std::optional<DType> lower = autocast_dtype(config.dtype);
-  device.datasheet_flops = config.dtype == Precision::kTf32 && described.tf32 > 0 ? described.tf32 : described.peak(lower.value_or(DType::kFloat32));
+  device.datasheet_flops = config.dtype == Precision::kTf32 && described.tf32 > 0
+                               ? described.tf32
+                               : described.peak(lower.value_or(DType::kFloat32));
   const std::vector<const OpCard*> ops = all_ops();
   device.backend = std::make_unique<roofline::RooflineBackend>(described, ops, config.dtype == Precision::kTf32);
   return device;
@@ -66,8 +68,10 @@ std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
   if (name == "cuda") return "this build has no CUDA backend; use --device cpu or roofline:NAME";
   if (is_roofline(name)) return {};
-  if (config.dtype == Precision::kTf32) return "tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --dtype float32 or bfloat16";
-  if (config.dtype == Precision::kFloat16) return "the CPU backend has no float16 kernels: use --dtype bfloat16, or mixed";
+  if (config.dtype == Precision::kTf32)
+    return "tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --dtype float32 or bfloat16";
+  if (config.dtype == Precision::kFloat16)
+    return "the CPU backend has no float16 kernels: use --dtype bfloat16, or mixed";
   return {};
 }
 

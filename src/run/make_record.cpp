@@ -36,11 +36,13 @@ std::vector<double> per_sample(const Sampling& sampling, const std::function<Sec
 
 void fill_times(const RunConfig& config, const Plan& plan, const Sampling& sampling, Record& record) {
   double named = 0;
-  const TimeStats whole = make_time_stats(per_sample(sampling, [](const Timeline& timeline) { return timeline.total(); }));
+  const TimeStats whole =
+      make_time_stats(per_sample(sampling, [](const Timeline& timeline) { return timeline.total(); }));
   for (int phase = static_cast<int>(Phase::kForward); phase < kPhaseCount; ++phase) {
     if (!plan.has(static_cast<Phase>(phase))) continue;
     const std::string key = phase_key(static_cast<Phase>(phase), config.pass);
-    record.time[key] = make_time_stats(per_sample(sampling, [&](const Timeline& timeline) { return timeline.total(phase); }));
+    record.time[key] =
+        make_time_stats(per_sample(sampling, [&](const Timeline& timeline) { return timeline.total(phase); }));
     record.phases.push_back({key, record.time[key].mean, record.time[key].mean / whole.mean});
     named += record.time[key].mean;
   }
@@ -67,15 +69,18 @@ void fill_rates(const RunConfig& config, const Device& device, const Plan& plan,
   const ModelConfig model = config.step_model();
   const double median = record.time.at(main_key(config.pass)).median;
   record.flops.forward = static_cast<double>(forward_flops(model));
-  if (config.pass != Pass::kForward && config.pass != Pass::kInference) record.flops.backward = 2 * *record.flops.forward;
+  if (config.pass != Pass::kForward && config.pass != Pass::kInference)
+    record.flops.backward = 2 * *record.flops.forward;
   if (plan.has(Phase::kOptimizer)) record.flops.optimizer = plan.flops(Phase::kOptimizer);
   if (median <= 0) return;
   record.tokens_per_second = static_cast<double>(model.batch_size * model.context_length) / median;
   record.flops.model_flops_per_second = flops_of_pass(record, config.pass) / median;
   record.flops.peak_measured = measured_flops_peak(device, known, learned);
   record.flops.peak_datasheet = device.datasheet_flops;
-  if (record.flops.peak_measured) record.flops.mfu_measured = *record.flops.model_flops_per_second / *record.flops.peak_measured;
-  if (record.flops.peak_datasheet) record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
+  if (record.flops.peak_measured)
+    record.flops.mfu_measured = *record.flops.model_flops_per_second / *record.flops.peak_measured;
+  if (record.flops.peak_datasheet)
+    record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }
 
 // Counters grown over steps [begin, end).
@@ -84,7 +89,8 @@ MachineState grown(const Observed& observed, size_t begin, size_t end) {
 }
 
 // The excess of the first steps over steady ones: page faults at what one costs here, no packing, the rest.
-void fill_transient(const Sampling& sampling, const Observed& observed, double median, double page_fault, Record& record) {
+void fill_transient(const Sampling& sampling, const Observed& observed, double median, double page_fault,
+                    Record& record) {
   std::vector<double> steps;
   for (const Timeline& timeline : sampling.steps) steps.push_back(timeline.total().count());
   record.transient.warmup.assign(steps.begin(), steps.begin() + sampling.warmup);
@@ -101,19 +107,26 @@ void fill_transient(const Sampling& sampling, const Observed& observed, double m
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
-void fill_verdict(const Device& device, const Sampling& sampling, const Observed& observed, const TimeStats& main, Record& record) {
+void fill_verdict(const Device& device, const Sampling& sampling, const Observed& observed, const TimeStats& main,
+                  Record& record) {
   std::vector<double> stolen;
   std::vector<double> throttled;
   double shortest = main.min * static_cast<double>(sampling.steps_per_sample);
   const auto batch = static_cast<size_t>(sampling.steps_per_sample);
-  for (size_t i = static_cast<size_t>(sampling.warmup); device.threads > 0 && i + batch <= observed.states.size(); i += batch) {
+  for (size_t i = static_cast<size_t>(sampling.warmup); device.threads > 0 && i + batch <= observed.states.size();
+       i += batch) {
     const MachineState change = grown(observed, i, i + batch);
     const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
     if (const auto fraction = stolen_fraction(change, wall, device.threads)) stolen.push_back(*fraction);
     if (const auto fraction = throttled_fraction(change, wall, device.threads)) throttled.push_back(*fraction);
   }
-  Observations seen{summarize(main.samples), main.samples, stolen, throttled, sampling.steady_state,
-                    static_cast<int64_t>(sampling.steps.size()), Seconds{shortest}};
+  Observations seen{summarize(main.samples),
+                    main.samples,
+                    stolen,
+                    throttled,
+                    sampling.steady_state,
+                    static_cast<int64_t>(sampling.steps.size()),
+                    Seconds{shortest}};
   const Judgement judgement = judge(seen);
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
@@ -147,8 +160,8 @@ void fill_record(const RunConfig& config, const Device& device, const Plan& plan
   fill_verdict(device, sampling, observed, main, record);
   fill_disturbance(sampling, observed, record);
   fill_kernels(plan, record);
-  record.stopping = {std::string(name_of(sampling.reason)), rule.describe(sampling.reason), sampling.warmup, sampling.sample_count(),
-                     sampling.steps_per_sample};
+  record.stopping = {std::string(name_of(sampling.reason)), rule.describe(sampling.reason), sampling.warmup,
+                     sampling.sample_count(), sampling.steps_per_sample};
   // What was left to the rule is stated as it turned out.
   record.config.json()["warmup"] = sampling.warmup;
   record.config.json()["steps"] = sampling.sample_count();

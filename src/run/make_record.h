@@ -19,7 +19,8 @@ struct Observed {
   std::vector<MachineState> states;  // after each step
 };
 
-// Fills times, phases, rates, verdict, stopping, transient and kernels. record.loss, setup and memory are there already.
+// Fills times, phases, rates, verdict, stopping, transient and kernels. record.loss, setup and memory are there
+// already.
 void fill_record(const RunConfig& config, const Device& device, const Plan& plan, const Sampling& sampling,
                  const StoppingRule& rule, const Observed& observed, const MachineKnowledge& known,
                  const MachineKnowledge& learned, Record& record);

@@ -47,7 +47,8 @@ void check_memory(const Plan& plan, const Device& device, Record& record) {
   const auto usable = static_cast<int64_t>(kUsable * static_cast<double>(available.bytes));
   if (plan.predicted_peak_bytes() <= usable) return;
   throw OutOfMemory(plan.predicted_peak_bytes(), available.bytes,
-                    fmt::format("predicted: {}; 95 % of {} ({}) are usable", memory_arithmetic(plan), format_bytes(available.bytes), available.bound_by));
+                    fmt::format("predicted: {}; 95 % of {} ({}) are usable", memory_arithmetic(plan),
+                                format_bytes(available.bytes), available.bound_by));
 }
 
 void fill_memory(const Plan& plan, const Backend& backend, Record& record) {

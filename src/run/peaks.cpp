@@ -28,7 +28,8 @@ double measure_flops_peak(const Device& device, cpu::Team& team) {
 }
 
 std::optional<double> find(const std::vector<MeasuredPeak>& peaks, const std::string& name) {
-  const auto found = std::find_if(peaks.begin(), peaks.end(), [&](const MeasuredPeak& peak) { return peak.name == name; });
+  const auto found =
+      std::find_if(peaks.begin(), peaks.end(), [&](const MeasuredPeak& peak) { return peak.name == name; });
   if (found == peaks.end()) return std::nullopt;
   return found->value;
 }
@@ -44,13 +45,15 @@ void learn_peaks(const Device& device, const Record& record, const MachineKnowle
   auto* const cpu = dynamic_cast<cpu::CpuBackend*>(device.backend.get());
   if (cpu == nullptr) return;
   const auto learn = [&](const std::string& name, const char* unit, const std::function<double()>& measure) {
-    if (!find(known, learned, name)) learned.peaks.push_back({record.fingerprint, name, measure(), unit, record.created});
+    if (!find(known, learned, name))
+      learned.peaks.push_back({record.fingerprint, name, measure(), unit, record.created});
   };
   learn(flops_peak_name(device), "FLOP/s", [&] { return measure_flops_peak(device, cpu->team()); });
   learn(kPageFault, "s", [] { return cpu::measure_page_fault().count(); });
 }
 
-std::optional<double> measured_flops_peak(const Device& device, const MachineKnowledge& known, const MachineKnowledge& learned) {
+std::optional<double> measured_flops_peak(const Device& device, const MachineKnowledge& known,
+                                          const MachineKnowledge& learned) {
   return find(known, learned, flops_peak_name(device));
 }
 

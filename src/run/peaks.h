@@ -13,7 +13,8 @@ namespace laptime {
 void learn_peaks(const Device& device, const Record& record, const MachineKnowledge& known, MachineKnowledge& learned);
 
 // Peak of the device's threads for the arithmetic that runs, FLOP/s; none for a device that computes nothing.
-std::optional<double> measured_flops_peak(const Device& device, const MachineKnowledge& known, const MachineKnowledge& learned);
+std::optional<double> measured_flops_peak(const Device& device, const MachineKnowledge& known,
+                                          const MachineKnowledge& learned);
 
 // Seconds for the first touch of a page; 0 where it was not measured.
 double measured_page_fault(const MachineKnowledge& known, const MachineKnowledge& learned);

@@ -69,7 +69,8 @@ class Point {
   }
 
   void measure() {
-    if (const std::string reason = unsupported_reason(config_); !reason.empty()) return fail(Status::kUnsupported, reason);
+    if (const std::string reason = unsupported_reason(config_); !reason.empty())
+      return fail(Status::kUnsupported, reason);
     device_ = make_device(config_);
     describe_device(device_, record());
     const Seconds start = lap_ = device_.backend->now();
@@ -140,7 +141,8 @@ class Point {
     if (sampling.interrupted) {
       return fail(Status::kInterrupted, fmt::format("stopped by a signal after {} steps", sampling.steps.size()));
     }
-    fill_record(config_, device_, executor.plan(), sampling, request().rule, observed, known_, result_.learned, record());
+    fill_record(config_, device_, executor.plan(), sampling, request().rule, observed, known_, result_.learned,
+                record());
   }
 
   SamplingRequest request() const {
@@ -155,7 +157,8 @@ class Point {
     if (const auto site = executor.find_nan()) {
       record().op = site->op;
       record().scope = site->scope;
-      record().reason += fmt::format("; the first NaN is made by {} in {}", site->op, site->scope.empty() ? "the step" : site->scope);
+      record().reason +=
+          fmt::format("; the first NaN is made by {} in {}", site->op, site->scope.empty() ? "the step" : site->scope);
     }
   }
 

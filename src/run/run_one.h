@@ -20,16 +20,16 @@ struct MachineKnowledge {
 
 // Where a point is, for the line of progress.
 struct PointProgress {
-  std::string stage;       // "plan", "weights", "kernel trial", "warm-up", "steps"
-  int64_t done = 0;        // steps so far, warm-up included
-  int64_t expected = 0;    // all steps; 0: not known
-  double step_seconds = 0; // of the last one
+  std::string stage;        // "plan", "weights", "kernel trial", "warm-up", "steps"
+  int64_t done = 0;         // steps so far, warm-up included
+  int64_t expected = 0;     // all steps; 0: not known
+  double step_seconds = 0;  // of the last one
 };
 
 struct PointHooks {
   std::function<void(const PointProgress&)> progress;
   std::function<void(const Record&)> planned;  // what is known before any memory is taken
-  std::function<bool()> interrupted;  // asked between steps; true: the point ends as `interrupted`
+  std::function<bool()> interrupted;           // asked between steps; true: the point ends as `interrupted`
 };
 
 struct PointResult {

@@ -43,7 +43,8 @@ struct BFloat16 {
   explicit constexpr BFloat16(float value) {
     const auto wide = std::bit_cast<uint32_t>(value);
     const bool nan = (wide & 0x7FFFFFFFU) > 0x7F800000U;
-    bits = nan ? static_cast<uint16_t>((wide >> 16U) | 0x40U) : static_cast<uint16_t>((wide + 0x7FFFU + ((wide >> 16U) & 1U)) >> 16U);
+    bits = nan ? static_cast<uint16_t>((wide >> 16U) | 0x40U)
+               : static_cast<uint16_t>((wide + 0x7FFFU + ((wide >> 16U) & 1U)) >> 16U);
   }
   explicit constexpr operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U); }
 };

@@ -51,8 +51,8 @@ Layout expanded(const Layout& in, const Shape& shape) {
 }
 
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step) {
-  LAPTIME_CHECK(begin >= 0 && size > 0 && step > 0 && begin + (size - 1) * step < in.shape[axis], "{}+{}*{} of {}", begin, size, step,
-                in.shape[axis]);
+  LAPTIME_CHECK(begin >= 0 && size > 0 && step > 0 && begin + (size - 1) * step < in.shape[axis], "{}+{}*{} of {}",
+                begin, size, step, in.shape[axis]);
   Layout out = in;
   out.offset += begin * in.strides[axis];
   out.shape[axis] = size;
@@ -91,7 +91,8 @@ Layout dense_like(const Layout& in) {
   std::array<int, kMaxRank> order{};
   for (int i = 0; i < in.rank(); ++i) order[static_cast<size_t>(i)] = in.rank() - 1 - i;
   const auto before = [&](int a, int b) {
-    return in.strides[a] != 0 && in.strides[b] != 0 && in.shape[a] != 1 && in.shape[b] != 1 && in.strides[a] < in.strides[b];
+    return in.strides[a] != 0 && in.strides[b] != 0 && in.shape[a] != 1 && in.shape[b] != 1 &&
+           in.strides[a] < in.strides[b];
   };
   for (int i = 1; i < in.rank(); ++i) {  // insertion sort: the comparison is not a strict weak order across ties
     for (int k = i; k > 0 && before(order[static_cast<size_t>(k)], order[static_cast<size_t>(k - 1)]); --k) {

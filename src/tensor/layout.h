@@ -10,7 +10,8 @@
 
 namespace laptime {
 
-// Element (i0, i1, ...) of a tensor stands at offset + sum(i_k * stride_k), counted in elements from the storage's start.
+// Element (i0, i1, ...) of a tensor stands at offset + sum(i_k * stride_k), counted in elements from the storage's
+// start.
 struct Layout {
   Shape shape;
   Dims strides;
@@ -28,8 +29,8 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-Layout permuted(const Layout& in, const Dims& axes);                              // axis k of the result is axes[k]
-Layout expanded(const Layout& in, const Shape& shape);                            // broadcast to `shape`, stride 0
+Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axes[k]
+Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape`, stride 0
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
 // The same elements in the same order under another shape, or nothing where that needs a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);

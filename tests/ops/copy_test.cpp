@@ -15,9 +15,9 @@ std::vector<ConformanceCase> contiguous_rows() {
 }
 
 std::vector<ConformanceCase> assign_rows() {
-  std::vector<ConformanceCase> rows =
-      over_shapes({.op = &kAssign, .inputs = {{.shape = {}}, {.shape = {}}}, .arrangements = dense_arrangements(), .slack = 0},
-                  {{}, {33, 65}, {2, 5, 7}});
+  std::vector<ConformanceCase> rows = over_shapes(
+      {.op = &kAssign, .inputs = {{.shape = {}}, {.shape = {}}}, .arrangements = dense_arrangements(), .slack = 0},
+      {{}, {33, 65}, {2, 5, 7}});
   const std::vector<ConformanceCase> converted =
       over_shapes({.op = &kAssign,
                    .inputs = {{.shape = {}}, {.shape = {}, .dtype = DType::kFloat32}},
@@ -68,8 +68,9 @@ std::vector<ConformanceCase> slice_backward_rows() {
     int64_t begin, size, step;
   };
   const std::vector<Window> windows{
-      {{3, 4, 64}, 2, 0, 32, 2}, {{3, 4, 64}, 2, 1, 32, 2}, {{5, 2}, 1, 1, 1, 2},     {{2, 9}, 1, 1, 4, 2}, {{2, 3000}, 1, 0, 1500, 2},
-      {{12, 5}, 0, 3, 6, 1},     {{4, 33, 7}, 1, 2, 10, 3}, {{600, 40}, 1, 8, 17, 1}, {{9}, 0, 2, 3, 1},
+      {{3, 4, 64}, 2, 0, 32, 2}, {{3, 4, 64}, 2, 1, 32, 2},  {{5, 2}, 1, 1, 1, 2},
+      {{2, 9}, 1, 1, 4, 2},      {{2, 3000}, 1, 0, 1500, 2}, {{12, 5}, 0, 3, 6, 1},
+      {{4, 33, 7}, 1, 2, 10, 3}, {{600, 40}, 1, 8, 17, 1},   {{9}, 0, 2, 3, 1},
   };
   std::vector<ConformanceCase> rows;
   for (const Window& window : windows) {

@@ -17,8 +17,10 @@ std::vector<ConformanceCase> rows() {
   };
   std::vector<ConformanceCase> rows;
   for (const Size& size : std::vector<Size>{{{7}, 5, 3}, {{2, 9}, 11, 40}, {{3, 60}, 300, 65}, {{5, 33}, 7, 1100}}) {
-    const Operand ids{
-        .shape = size.ids, .values = Values::kIndices, .dtype = DType::kInt64, .bound = static_cast<double>(size.vocabulary)};
+    const Operand ids{.shape = size.ids,
+                      .values = Values::kIndices,
+                      .dtype = DType::kInt64,
+                      .bound = static_cast<double>(size.vocabulary)};
     Shape grad = size.ids;
     grad.push_back(size.columns);
     rows.push_back({.op = &kEmbedding,

@@ -18,7 +18,8 @@ std::vector<ConformanceCase> rows() {
     const Operand index{.shape = one, .values = Values::kIndices, .dtype = DType::kInt64, .bound = columns};
     rows.push_back({.op = &kGather, .inputs = {x, index}, .slack = 0});
     rows.push_back({.op = &kGatherBackward, .inputs = {grad, x, index}, .slack = 0});
-    rows.push_back({.op = &kScatter, .attributes = ScatterAttributes{shape.back()}, .inputs = {grad, index}, .slack = 0});
+    rows.push_back(
+        {.op = &kScatter, .attributes = ScatterAttributes{shape.back()}, .inputs = {grad, index}, .slack = 0});
   }
   return rows;
 }

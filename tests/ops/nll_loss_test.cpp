@@ -7,7 +7,8 @@
 namespace laptime::test {
 namespace {
 
-const std::vector<Arrangement> kGaps{Arrangement::kStrided, Arrangement::kPadded, Arrangement::kBroadcast, Arrangement::kMixed};
+const std::vector<Arrangement> kGaps{Arrangement::kStrided, Arrangement::kPadded, Arrangement::kBroadcast,
+                                     Arrangement::kMixed};
 
 std::vector<ConformanceCase> rows() {
   std::vector<ConformanceCase> rows;

@@ -12,8 +12,10 @@ namespace {
 const std::vector<Operand> kOne{{.shape = {}}};
 const std::vector<Operand> kTwo{{.shape = {}}, {.shape = {}}};
 
-std::vector<ConformanceCase> unary(const OpCard& op, Values values = Values::kSigned, const Attributes& attributes = {}) {
-  return over_shapes({.op = &op, .attributes = attributes, .inputs = {{.shape = {}, .values = values}}}, pointwise_shapes());
+std::vector<ConformanceCase> unary(const OpCard& op, Values values = Values::kSigned,
+                                   const Attributes& attributes = {}) {
+  return over_shapes({.op = &op, .attributes = attributes, .inputs = {{.shape = {}, .values = values}}},
+                     pointwise_shapes());
 }
 
 std::vector<ConformanceCase> binary(const OpCard& op) {
@@ -23,7 +25,8 @@ std::vector<ConformanceCase> binary(const OpCard& op) {
 // Broadcasting along the last axis, along leading ones, with a number, and of both sides at once; mixed types.
 std::vector<ConformanceCase> broadcasting(const OpCard& op) {
   const std::vector<std::pair<Shape, Shape>> shapes{
-      {{3, 4, 65}, {3, 4, 1}}, {{3, 4, 65}, {65}}, {{2, 3, 5, 8}, {5, 8}}, {{2, 1100}, {1, 1}}, {{33}, {}}, {{}, {2, 9}},
+      {{3, 4, 65}, {3, 4, 1}}, {{3, 4, 65}, {65}}, {{2, 3, 5, 8}, {5, 8}},
+      {{2, 1100}, {1, 1}},     {{33}, {}},         {{}, {2, 9}},
       {{4, 1, 7}, {5, 1}},     {{2, 700}, {2, 1}}, {{40, 24}, {40, 1}},
   };
   std::vector<ConformanceCase> rows;
@@ -39,13 +42,15 @@ std::vector<ConformanceCase> broadcasting(const OpCard& op) {
 
 std::vector<ConformanceCase> where_rows() {
   std::vector<ConformanceCase> rows;
-  const std::vector<std::pair<Shape, Shape>> shapes{{{6, 6}, {2, 3, 6, 6}}, {{9, 70}, {9, 70}}, {{1, 65}, {4, 65}}, {{700, 9}, {700, 9}}};
+  const std::vector<std::pair<Shape, Shape>> shapes{
+      {{6, 6}, {2, 3, 6, 6}}, {{9, 70}, {9, 70}}, {{1, 65}, {4, 65}}, {{700, 9}, {700, 9}}};
   for (const auto& [mask, x] : shapes) {
     for (const double otherwise : {0.0, -std::numeric_limits<double>::infinity()}) {
-      rows.push_back({.op = &kWhere,
-                      .attributes = ScalarAttributes{otherwise},
-                      .inputs = {{.shape = mask, .values = Values::kIndices, .dtype = DType::kBool, .bound = 2}, {.shape = x}},
-                      .slack = 0});
+      rows.push_back(
+          {.op = &kWhere,
+           .attributes = ScalarAttributes{otherwise},
+           .inputs = {{.shape = mask, .values = Values::kIndices, .dtype = DType::kBool, .bound = 2}, {.shape = x}},
+           .slack = 0});
     }
   }
   return rows;
@@ -81,21 +86,23 @@ std::vector<ConformanceCase> large() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Unary, joined({unary(kNeg, Values::kSigned), unary(kExp), unary(kLog, Values::kPositive), unary(kSqrt, Values::kPositive),
-                                   unary(kRsqrt, Values::kPositive), unary(kSquare), unary(kSigmoid),
-                                   unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
+LAPTIME_CONFORMANCE(Unary, joined({unary(kNeg, Values::kSigned), unary(kExp), unary(kLog, Values::kPositive),
+                                   unary(kSqrt, Values::kPositive), unary(kRsqrt, Values::kPositive), unary(kSquare),
+                                   unary(kSigmoid), unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
                                    unary(kMulScalar, Values::kSigned, ScalarAttributes{-1.3}),
                                    unary(kDivScalar, Values::kSigned, ScalarAttributes{8.3}),
                                    unary(kPow, Values::kSigned, ScalarAttributes{2}),
                                    unary(kPow, Values::kPositive, ScalarAttributes{-3})}));
 LAPTIME_CONFORMANCE(Binary, joined({binary(kAdd), binary(kSub), binary(kMul), binary(kDiv), binary(kSigmoidBackward)}));
-LAPTIME_CONFORMANCE(Broadcasting, joined({broadcasting(kAdd), broadcasting(kSub), broadcasting(kMul), broadcasting(kDiv)}));
+LAPTIME_CONFORMANCE(Broadcasting,
+                    joined({broadcasting(kAdd), broadcasting(kSub), broadcasting(kMul), broadcasting(kDiv)}));
 LAPTIME_CONFORMANCE(Where, where_rows());
 LAPTIME_CONFORMANCE(PointwiseExtremes, extremes());
 LAPTIME_CONFORMANCE(PointwiseLarge, large());
 
 TEST(Pointwise, GradientsOfOneTensor) {
-  for (const OpCard* op : {&kNeg, &kExp, &kSquare, &kSigmoid}) expect_gradient({.op = op, .inputs = {{.shape = {3, 4}}}});
+  for (const OpCard* op : {&kNeg, &kExp, &kSquare, &kSigmoid})
+    expect_gradient({.op = op, .inputs = {{.shape = {3, 4}}}});
   for (const OpCard* op : {&kLog, &kSqrt, &kRsqrt}) {
     expect_gradient({.op = op, .inputs = {{.shape = {3, 4}, .values = Values::kPositive}}});
   }
@@ -108,7 +115,8 @@ TEST(Pointwise, GradientsOfOneTensor) {
 }
 
 TEST(Pointwise, GradientsOfTwoTensors) {
-  const std::vector<std::pair<Shape, Shape>> shapes{{{3, 4}, {3, 4}}, {{2, 3, 4}, {3, 1}}, {{4}, {2, 3, 1}}, {{2, 3}, {}}};
+  const std::vector<std::pair<Shape, Shape>> shapes{
+      {{3, 4}, {3, 4}}, {{2, 3, 4}, {3, 1}}, {{4}, {2, 3, 1}}, {{2, 3}, {}}};
   for (const auto& [a, b] : shapes) {
     for (const OpCard* op : {&kAdd, &kSub, &kMul, &kDiv}) {
       expect_gradient({.op = op, .inputs = {{.shape = a}, {.shape = b, .values = Values::kPositive}}});

@@ -11,10 +11,10 @@ namespace {
 
 std::vector<ConformanceCase> sums(const OpCard& op) {
   const std::vector<std::pair<Shape, Dims>> reductions{
-      {{5, 7}, {1}},         {{5, 7}, {0}},          {{5, 7}, {0, 1}},      {{3, 4, 65}, {2}},        {{3, 4, 65}, {0, 1}},
-      {{3, 4, 65}, {1}},     {{3, 4, 65}, {0, 2}},   {{2, 1100}, {1}},      {{300, 5}, {0}},          {{300, 5}, {1}},
-      {{2, 3, 4, 5}, {1, 3}}, {{2, 3, 4, 5}, {0, 2}}, {{1}, {0}},            {{1, 9}, {0}},            {{8, 1}, {1}},
-      {{130, 1050}, {0}},    {{4, 3, 600}, {0}},     {{6, 3000}, {0, 1}},
+      {{5, 7}, {1}},          {{5, 7}, {0}},          {{5, 7}, {0, 1}},    {{3, 4, 65}, {2}}, {{3, 4, 65}, {0, 1}},
+      {{3, 4, 65}, {1}},      {{3, 4, 65}, {0, 2}},   {{2, 1100}, {1}},    {{300, 5}, {0}},   {{300, 5}, {1}},
+      {{2, 3, 4, 5}, {1, 3}}, {{2, 3, 4, 5}, {0, 2}}, {{1}, {0}},          {{1, 9}, {0}},     {{8, 1}, {1}},
+      {{130, 1050}, {0}},     {{4, 3, 600}, {0}},     {{6, 3000}, {0, 1}},
   };
   std::vector<ConformanceCase> rows;
   for (const auto& [shape, axes] : reductions) {
@@ -41,10 +41,11 @@ std::vector<ConformanceCase> maxima() {
     rows.push_back({.op = &kMax, .inputs = {{.shape = shape}}, .slack = 0});
     // Few different values: the first of equal ones counts.
     rows.push_back({.op = &kMax, .inputs = {{.shape = shape, .values = Values::kIndices, .bound = 3}}, .slack = 0});
-    rows.push_back({.op = &kMax,
-                    .inputs = {{.shape = shape, .values = Values::kConstant, .bound = -std::numeric_limits<double>::infinity()}},
-                    .arrangements = {Arrangement::kContiguous},
-                    .slack = 0});
+    rows.push_back(
+        {.op = &kMax,
+         .inputs = {{.shape = shape, .values = Values::kConstant, .bound = -std::numeric_limits<double>::infinity()}},
+         .arrangements = {Arrangement::kContiguous},
+         .slack = 0});
     rows.push_back({.op = &kMax, .inputs = {{.shape = shape, .values = Values::kExtreme}}, .slack = 0});
   }
   return rows;

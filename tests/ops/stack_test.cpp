@@ -8,8 +8,9 @@ namespace laptime::test {
 namespace {
 
 std::vector<ConformanceCase> rows() {
-  const std::vector<std::pair<Shape, int>> stacks{{{}, 0},           {{5}, 0},           {{5}, 1},     {{3, 4, 32}, 3},  {{3, 4, 32}, 2},
-                                                  {{3, 4, 32}, 0},   {{2, 3, 5, 9}, 4},  {{7, 1}, 2},  {{2, 3, 5, 9}, 1}, {{40, 1050}, 2}};
+  const std::vector<std::pair<Shape, int>> stacks{
+      {{}, 0},         {{5}, 0},          {{5}, 1},    {{3, 4, 32}, 3},   {{3, 4, 32}, 2},
+      {{3, 4, 32}, 0}, {{2, 3, 5, 9}, 4}, {{7, 1}, 2}, {{2, 3, 5, 9}, 1}, {{40, 1050}, 2}};
   std::vector<ConformanceCase> rows;
   for (const auto& [shape, axis] : stacks) {
     rows.push_back({.op = &kStack,
@@ -25,7 +26,8 @@ LAPTIME_CONFORMANCE(Stack, rows());
 
 TEST(Stack, Gradient) {
   for (const int axis : {0, 1, 2}) {
-    expect_gradient({.op = &kStack, .attributes = StackAttributes{axis}, .inputs = {{.shape = {3, 4}}, {.shape = {3, 4}}}});
+    expect_gradient(
+        {.op = &kStack, .attributes = StackAttributes{axis}, .inputs = {{.shape = {3, 4}}, {.shape = {3, 4}}}});
   }
 }
 

@@ -35,9 +35,9 @@ class Bench : public testing::Test {
 std::vector<SweepPoint> points_of(const std::vector<std::string>& contexts,
                                   const std::vector<std::pair<std::string, std::string>>& more = {}) {
   Sweep sweep;
-  std::vector<std::pair<std::string, std::string>> options{{"d-model", "32"}, {"d-ff", "64"},    {"num-layers", "1"},
-                                                           {"num-heads", "2"}, {"vocab", "64"},  {"batch", "1"},
-                                                           {"warmup", "1"},    {"steps", "2"},   {"device", "roofline:h100"}};
+  std::vector<std::pair<std::string, std::string>> options{
+      {"d-model", "32"}, {"d-ff", "64"},  {"num-layers", "1"}, {"num-heads", "2"},         {"vocab", "64"},
+      {"batch", "1"},    {"warmup", "1"}, {"steps", "2"},      {"device", "roofline:h100"}};
   options.insert(options.end(), more.begin(), more.end());
   for (const auto& [flag, value] : options) set_option(sweep, flag, "--" + flag, {value});
   set_option(sweep, "context", "--context", contexts);
@@ -138,9 +138,7 @@ TEST_F(Bench, ResumeMeasuresAgainWhatDidNotFinish) {
   EXPECT_THAT(second.sources, ElementsAre(PointSource::kMeasured));
 }
 
-TEST_F(Bench, ResumeNeedsAStore) {
-  EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error);
-}
+TEST_F(Bench, ResumeNeedsAStore) { EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error); }
 
 TEST_F(Bench, AStoreThatCannotBeWrittenIsNoticedBeforeAnythingRuns) {
   std::ofstream(folder_ / "file") << "not a directory";
@@ -202,8 +200,8 @@ TEST_F(Bench, ASignalEndsTheSweepWithWhatIsFinished) {
 
 TEST_F(Bench, PointsThatFailSoTheSweepDoes) {
   Seen seen;
-  const SweepOutcome outcome =
-      run_sweep(points_of({"8"}, {{"device", "cpu"}, {"timeout", "0.001"}, {"threads", "1"}}), {std::nullopt, false, ""}, seen.callbacks());
+  const SweepOutcome outcome = run_sweep(points_of({"8"}, {{"device", "cpu"}, {"timeout", "0.001"}, {"threads", "1"}}),
+                                         {std::nullopt, false, ""}, seen.callbacks());
   EXPECT_TRUE(outcome.failed);
   EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kTimeout));
 }

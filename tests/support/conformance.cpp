@@ -66,7 +66,8 @@ Point::Point(const ConformancePoint& point) {
   signature = {row.op, row.attributes, {}, {}};
   for (size_t k = 0; k < row.inputs.size(); ++k) {
     const Operand& operand = row.inputs[k];
-    const TensorType type{operand.dtype.value_or(point.dtype), arranged(operand.shape, point.arrangement, static_cast<int>(k))};
+    const TensorType type{operand.dtype.value_or(point.dtype),
+                          arranged(operand.shape, point.arrangement, static_cast<int>(k))};
     signature.in.push_back(type);
     inputs.emplace_back(type);
     inputs.back().fill(operand, static_cast<uint64_t>(1000 * point.number) + k);
@@ -180,8 +181,10 @@ std::string Launch::judgement(const Point& point) {
   for (size_t k = 0; k < inputs_.size(); ++k) {
     if (!inputs_[k].guards_intact()) return fmt::format("writes around input {}", k);
     bool updated = false;
-    for (size_t i = 0; i < out_.size(); ++i) updated = updated || op_.updated_input(static_cast<int>(i)) == static_cast<int>(k);
-    if (!updated && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes())) return fmt::format("writes input {}", k);
+    for (size_t i = 0; i < out_.size(); ++i)
+      updated = updated || op_.updated_input(static_cast<int>(i)) == static_cast<int>(k);
+    if (!updated && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes()))
+      return fmt::format("writes input {}", k);
   }
   for (size_t k = 0; k < outputs_.size(); ++k) {
     if (!outputs_[k].guards_intact()) return fmt::format("writes around output {}", k);
@@ -210,14 +213,16 @@ std::string Launch::value_error(const Point& point, size_t output) {
     const double low = rounded(truth - tolerance, dtype);
     const double high = rounded(truth + tolerance, dtype);
     if (got >= low && got <= high) continue;
-    return fmt::format("output {}, element {} is {:.9g}, the reference says {:.9g}, accepted from {:.9g} to {:.9g}", output, i,
-                       got, truth, low, high);
+    return fmt::format("output {}, element {} is {:.9g}, the reference says {:.9g}, accepted from {:.9g} to {:.9g}",
+                       output, i, got, truth, low, high);
   }
   return "";
 }
 
 bool Launch::same_bits(const Launch& other) const {
-  const auto same = [](const GuardedTensor& a, const GuardedTensor& b) { return std::ranges::equal(a.bytes(), b.bytes()); };
+  const auto same = [](const GuardedTensor& a, const GuardedTensor& b) {
+    return std::ranges::equal(a.bytes(), b.bytes());
+  };
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
@@ -244,15 +249,16 @@ bool contains(const std::vector<T>& list, T value) {
 }  // namespace
 
 const std::vector<Arrangement>& all_arrangements() {
-  static const std::vector<Arrangement> kAll{Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kReversed,
-                                             Arrangement::kStrided,    Arrangement::kPadded,     Arrangement::kBroadcast,
-                                             Arrangement::kMixed};
+  static const std::vector<Arrangement> kAll{
+      Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kReversed, Arrangement::kStrided,
+      Arrangement::kPadded,     Arrangement::kBroadcast,  Arrangement::kMixed};
   return kAll;
 }
 
 const std::vector<Arrangement>& dense_arrangements() {
-  static const std::vector<Arrangement> kDense{Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kReversed,
-                                               Arrangement::kStrided,    Arrangement::kPadded,     Arrangement::kMixed};
+  static const std::vector<Arrangement> kDense{Arrangement::kContiguous, Arrangement::kTransposed,
+                                               Arrangement::kReversed,   Arrangement::kStrided,
+                                               Arrangement::kPadded,     Arrangement::kMixed};
   return kDense;
 }
 
@@ -277,7 +283,8 @@ std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& par
   const ConformancePoint& point = parameter.param;
   const Shape shape = point.row.inputs.empty() ? Shape{} : point.row.inputs[0].shape;
   return fmt::format("{}_{}_{}_{}_{}", point.row.op->name, name_of(point.dtype), name_of(point.arrangement),
-                     shape.empty() ? "number" : fmt::format("{}", fmt::join(shape.begin(), shape.end(), "x")), point.number);
+                     shape.empty() ? "number" : fmt::format("{}", fmt::join(shape.begin(), shape.end(), "x")),
+                     point.number);
 }
 
 void check_conformance(const ConformancePoint& point) {

@@ -30,9 +30,9 @@ struct ConformanceCase {
   std::vector<Arrangement> arrangements = all_arrangements();
   // Layouts for which kernels may refuse (the reference runs then).
   std::vector<Arrangement> may_refuse{};
-  // The result may be as far off as the formula itself moves when every input changes by `slack` units in the last place
-  // of float32, plus `slack` such units of the result, then rounded to the output's type. 0: the same bits. Four times
-  // as much for reductions, whose partial sums are rounded too.
+  // The result may be as far off as the formula itself moves when every input changes by `slack` units in the last
+  // place of float32, plus `slack` such units of the result, then rounded to the output's type. 0: the same bits. Four
+  // times as much for reductions, whose partial sums are rounded too.
   double slack = 3;
   // Added to that, for results that come from sums of numbers about 1: so many units of 1.
   double absolute = 0;
@@ -45,7 +45,8 @@ struct ConformancePoint {
   Arrangement arrangement;
   int number;  // of the row
 };
-void PrintTo(const ConformancePoint& point, std::ostream* stream);  // NOLINT(readability-identifier-naming): GoogleTest's
+void PrintTo(const ConformancePoint& point,
+             std::ostream* stream);  // NOLINT(readability-identifier-naming): GoogleTest's
 
 class Conformance : public testing::TestWithParam<ConformancePoint> {};
 
@@ -64,6 +65,6 @@ std::vector<ConformanceCase> joined(std::initializer_list<std::vector<Conformanc
 }  // namespace laptime::test
 
 // The test itself is TEST_P(Conformance, MatchesReference) in tests/ops/conformance_test.cpp.
-#define LAPTIME_CONFORMANCE(family, ...)                                                                            \
+#define LAPTIME_CONFORMANCE(family, ...)                                                                           \
   INSTANTIATE_TEST_SUITE_P(family, Conformance, testing::ValuesIn(laptime::test::conformance_points(__VA_ARGS__)), \
                            laptime::test::conformance_name)

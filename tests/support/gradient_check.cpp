@@ -46,7 +46,8 @@ Forward forward_of(const GradientCase& test) {
 
 // Weights of an output's elements in the loss.
 std::vector<double> weights_of(const Graph& graph, ValueId output) {
-  return random_values({.shape = graph.value(output).type.shape()}, DType::kFloat64, 7 + static_cast<uint64_t>(output.index));
+  return random_values({.shape = graph.value(output).type.shape()}, DType::kFloat64,
+                       7 + static_cast<uint64_t>(output.index));
 }
 
 double loss(const GradientCase& test, const Forward& forward, const std::vector<std::vector<double>>& inputs) {
@@ -68,7 +69,8 @@ double loss(const GradientCase& test, const Forward& forward, const std::vector<
 std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::vector<double>& values) {
   std::vector<double> sums(static_cast<size_t>(shape.product()), 0.0);
   const TensorView target{nullptr, {DType::kFloat64, expanded(Layout::contiguous(shape), from)}};
-  for (size_t i = 0; i < values.size(); ++i) sums[static_cast<size_t>(target.position(static_cast<int64_t>(i)))] += values[i];
+  for (size_t i = 0; i < values.size(); ++i)
+    sums[static_cast<size_t>(target.position(static_cast<int64_t>(i)))] += values[i];
   return sums;
 }
 
@@ -79,8 +81,8 @@ std::vector<std::vector<double>> built_gradients(const GradientCase& test) {
   std::vector<ValueId> grad_out(forward.out.size());
   for (const int output : test.outputs) {
     const auto k = static_cast<size_t>(output);
-    grad_out[k] = build.source(fmt::format("grad {}", output), contiguous_type(DType::kFloat64, build.shape(forward.out[k])),
-                               Role::kActivation);
+    grad_out[k] = build.source(fmt::format("grad {}", output),
+                               contiguous_type(DType::kFloat64, build.shape(forward.out[k])), Role::kActivation);
   }
   GradientContext context{build, test.attributes, forward.in, forward.out, grad_out, {}, {}};
   for (const ValueId id : forward.in) context.wanted.push_back(build.dtype(id) == DType::kFloat64);

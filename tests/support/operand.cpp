@@ -18,10 +18,10 @@ constexpr std::byte kNothing{0xFF};  // NaN as a float of any size, -1 as a whol
 double extreme(uint64_t bits, bool with_largest) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kLargest = std::numeric_limits<float>::max();
-  constexpr std::array kValues{0.0,    -0.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
-                               80.0,   -80.0, 88.7,     -104.5,     1e-40,
-                               -1e-40, 1.0,  -1.0,      1e-45,      -0.5,
-                               3.0,    1e30, -1e30,     kLargest,   -kLargest};
+  constexpr std::array kValues{0.0,    -0.0,  kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
+                               80.0,   -80.0, 88.7,      -104.5,     1e-40,
+                               -1e-40, 1.0,   -1.0,      1e-45,      -0.5,
+                               3.0,    1e30,  -1e30,     kLargest,   -kLargest};
   return kValues[bits % (kValues.size() - (with_largest ? 0 : 4))];
 }
 
@@ -81,9 +81,7 @@ Layout arranged(const Shape& shape, Arrangement arrangement, int operand) {
     case Arrangement::kPadded:
       wider[-1] = shape.back() + 3;
       return sliced(Layout::contiguous(wider), rank - 1, 2, shape.back(), 1);
-    case Arrangement::kBroadcast:
-      wider[operand % rank] = 1;
-      return expanded(Layout::contiguous(wider), shape);
+    case Arrangement::kBroadcast: wider[operand % rank] = 1; return expanded(Layout::contiguous(wider), shape);
     case Arrangement::kMixed: return arranged(shape, static_cast<Arrangement>((operand + 1) % 5), operand);
   }
   return {};

@@ -67,8 +67,8 @@ int transposed_axis(const LoopNest& nest) {
 
 template <class Word>
 void transpose(Team& team, const LoopNest& nest, int axis, const TensorView& from, const TensorView& to) {
-  constexpr int64_t kAcross = 64;   // innermost axis of the result
-  constexpr int64_t kAlong = 256;   // innermost axis of the source
+  constexpr int64_t kAcross = 64;  // innermost axis of the result
+  constexpr int64_t kAlong = 256;  // innermost axis of the source
   const auto along = static_cast<size_t>(axis);
   const auto across = static_cast<size_t>(nest.rank - 1);
   const int64_t across_blocks = (nest.size[across] + kAcross - 1) / kAcross;

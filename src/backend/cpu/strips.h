@@ -13,11 +13,11 @@ constexpr int64_t kBlockSize = 32 * 1024;  // elements that a thread takes at a 
 
 // How a nest is cut into strips: by its shape alone, never by the number of threads.
 struct StripCut {
-  int cut_axis = 0;        // the innermost axis, or the one above it
-  int64_t length = 0;      // of the cut axis in one strip, the last one of an axis apart
-  int64_t per_axis = 0;    // strips along the cut axis
-  int64_t count = 0;       // strips in all
-  int64_t per_block = 0;   // strips that a thread takes at a time
+  int cut_axis = 0;       // the innermost axis, or the one above it
+  int64_t length = 0;     // of the cut axis in one strip, the last one of an axis apart
+  int64_t per_axis = 0;   // strips along the cut axis
+  int64_t count = 0;      // strips in all
+  int64_t per_block = 0;  // strips that a thread takes at a time
 };
 StripCut cut_strips(const cpu::LoopNest& nest);
 
@@ -53,8 +53,8 @@ void for_strips(cpu::Team& team, const cpu::LoopNest& nest, const Body& body) {
   });
 }
 
-// float32 elements from and to a line of a tensor: `size` elements from `position` on, `stride` apart. The tensor may be
-// float32, bfloat16, float16 or (reading) bool; results round to nearest even.
+// float32 elements from and to a line of a tensor: `size` elements from `position` on, `stride` apart. The tensor may
+// be float32, bfloat16, float16 or (reading) bool; results round to nearest even.
 void load_line(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to);
 void store_line(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride);
 
@@ -65,7 +65,8 @@ inline const float* line(const TensorView& from, int64_t position, int64_t strid
   return buffer;
 }
 
-// The rows of tensors of shape [..., C] (C may differ between them), all leading axes as one; cut into blocks for threads.
+// The rows of tensors of shape [..., C] (C may differ between them), all leading axes as one; cut into blocks for
+// threads.
 class Rows {
  public:
   explicit Rows(std::initializer_list<const TensorView*> tensors);
@@ -110,8 +111,6 @@ void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<cons
 std::string strips_refusal(std::span<const TensorType> out, std::span<const TensorType> in);
 
 // For a kernel of a pointwise op without device scalars among its inputs.
-inline std::string pointwise_refusal(const Signature& signature) {
-  return strips_refusal(signature.out, signature.in);
-}
+inline std::string pointwise_refusal(const Signature& signature) { return strips_refusal(signature.out, signature.in); }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -24,7 +24,9 @@ struct Device {
   const char* source;
 
   // Of a contraction whose operands have this type, and of all other arithmetic.
-  double peak(DType dtype) const { return (dtype == DType::kBFloat16 || dtype == DType::kFloat16) && bfloat16 > 0 ? bfloat16 : float32; }
+  double peak(DType dtype) const {
+    return (dtype == DType::kBFloat16 || dtype == DType::kFloat16) && bfloat16 > 0 ? bfloat16 : float32;
+  }
 };
 
 std::span<const Device> devices();

@@ -20,7 +20,8 @@ class RooflineBackend::Paper : public DeviceMemory {
   Books& books_;
 };
 
-RooflineBackend::RooflineBackend(const Device& device, std::span<const OpCard* const> ops, bool tf32) : device_(device), tf32_(tf32) {
+RooflineBackend::RooflineBackend(const Device& device, std::span<const OpCard* const> ops, bool tf32)
+    : device_(device), tf32_(tf32) {
   for (const OpCard* op : ops) kernels_[op] = {.op = op, .name = "roofline"};
 }
 

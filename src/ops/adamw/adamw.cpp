@@ -98,7 +98,8 @@ std::span<const OpCard* const> adamw_cards() {
   return kCards;
 }
 
-AdamState adamw(Builder& build, const AdamState& state, ValueId grad, ValueId step, ValueId lr, const AdamWAttributes& attributes) {
+AdamState adamw(Builder& build, const AdamState& state, ValueId grad, ValueId step, ValueId lr,
+                const AdamWAttributes& attributes) {
   const ValueId inputs[] = {state.w, grad, state.m, state.v, step, lr};
   const std::vector<ValueId> next = build.emit(kAdamW, attributes, inputs);
   return {next[0], next[1], next[2]};

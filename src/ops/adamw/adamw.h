@@ -34,7 +34,8 @@ struct AdamState {
   ValueId w, m, v;
 };
 // The next values of a parameter and its state.
-AdamState adamw(Builder& build, const AdamState& state, ValueId grad, ValueId step, ValueId lr, const AdamWAttributes& attributes);
+AdamState adamw(Builder& build, const AdamState& state, ValueId grad, ValueId step, ValueId lr,
+                const AdamWAttributes& attributes);
 
 std::span<const OpCard* const> adamw_cards();
 

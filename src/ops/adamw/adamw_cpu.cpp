@@ -22,14 +22,10 @@ Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
   const double correction2 = std::sqrt(1 - std::pow(a.beta2, t));
   const bool torch = a.rule == AdamRule::kTorch;
   const double size = torch ? lr / correction1 : lr * correction2 / correction1;
-  return {static_cast<float>(a.beta1),
-          static_cast<float>(1 - a.beta1),
-          static_cast<float>(a.beta2),
-          static_cast<float>(1 - a.beta2),
-          static_cast<float>(size),
-          torch ? static_cast<float>(1 / correction2) : 1.0F,
-          static_cast<float>(a.eps),
-          static_cast<float>(lr * a.weight_decay)};
+  return {static_cast<float>(a.beta1), static_cast<float>(1 - a.beta1),
+          static_cast<float>(a.beta2), static_cast<float>(1 - a.beta2),
+          static_cast<float>(size),    torch ? static_cast<float>(1 / correction2) : 1.0F,
+          static_cast<float>(a.eps),   static_cast<float>(lr * a.weight_decay)};
 }
 
 template <bool decay_first>
@@ -67,7 +63,8 @@ void strip(const Strip& strip) {
 
 void launch(const KernelCall& call) {
   const auto& attributes = call.attributes.as<AdamWAttributes>();
-  const Step step = step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
+  const Step step =
+      step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
   run_strips(cpu::team_of(call), call.out, call.in.first(4),
              attributes.rule == AdamRule::k2025 ? strip<false> : strip<true>, &step);
 }

@@ -58,8 +58,8 @@ bool is_narrow(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
 }
 
-void convert_line(const TensorView& from, int64_t in, int64_t in_stride, int64_t size, const TensorView& to, int64_t out,
-                  int64_t out_stride) {
+void convert_line(const TensorView& from, int64_t in, int64_t in_stride, int64_t size, const TensorView& to,
+                  int64_t out, int64_t out_stride) {
   if (!is_narrow(to.type.dtype) || !(is_narrow(from.type.dtype) || from.type.dtype == DType::kBool)) {
     std::array<double, kStripSize> wide;
     load_wide_line(from, in, in_stride, size, wide.data());
@@ -131,8 +131,8 @@ void launch_slice_backward(const KernelCall& call) {
   const int64_t size = grad.shape()[at.axis];
   TensorView window = out;
   window.type.layout = sliced(out.type.layout, at.axis, at.begin, size, at.step);
-  const bool every_other = at.axis == out.shape().rank() - 1 && at.step == 2 && size > 1 &&
-                           2 * size == out.shape().back();
+  const bool every_other =
+      at.axis == out.shape().rank() - 1 && at.step == 2 && size > 1 && 2 * size == out.shape().back();
   if (every_other && size_of(grad.type.dtype) == 4) return comb<uint32_t>(team, grad, window, at.begin);
   if (every_other && size_of(grad.type.dtype) == 2) return comb<uint16_t>(team, grad, window, at.begin);
   fill_elements(team, out, 0);
@@ -147,8 +147,10 @@ Kernel kernel(const OpCard& op, const char* name, void (*launch)(const KernelCal
 
 std::vector<Kernel> copy_kernels() {
   return {
-      kernel(kContiguous, "move", launch_copy),  kernel(kCast, "convert", launch_copy),
-      kernel(kAssign, "move", launch_assign),    kernel(kFill, "fill", launch_fill),
+      kernel(kContiguous, "move", launch_copy),
+      kernel(kCast, "convert", launch_copy),
+      kernel(kAssign, "move", launch_assign),
+      kernel(kFill, "fill", launch_fill),
       kernel(kSliceBackward, "window", launch_slice_backward),
   };
 }

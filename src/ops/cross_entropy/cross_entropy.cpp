@@ -49,7 +49,9 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
 
 }  // namespace
 
-const char* name_of(CrossEntropyForm form) { return form == CrossEntropyForm::kWrittenOut ? "written_out" : "log_softmax"; }
+const char* name_of(CrossEntropyForm form) {
+  return form == CrossEntropyForm::kWrittenOut ? "written_out" : "log_softmax";
+}
 
 const OpCard kCrossEntropy = {.name = "cross_entropy",
                               .kind = OpKind::kReduction,

@@ -26,7 +26,8 @@ void reference(const OpCall& call) {
 
 void reference_backward(const OpCall& call) {
   const double scale = kept_scale(call.attributes.as<DropoutAttributes>().p);
-  for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, call.in[1].at(i) != 0 ? call.in[0].at(i) * scale : 0);
+  for (int64_t i = 0; i < call.out[0].numel(); ++i)
+    call.out[0].put(i, call.in[1].at(i) != 0 ? call.in[0].at(i) * scale : 0);
 }
 
 void gradient(GradientContext& c) {

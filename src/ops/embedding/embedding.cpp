@@ -29,7 +29,8 @@ void reference_backward(const OpCall& call) {
   std::vector<double> sums(static_cast<size_t>(call.out[0].numel()), 0.0);
   for (int64_t row = 0; row < call.in[1].numel(); ++row) {
     const auto id = static_cast<int64_t>(call.in[1].at(row));
-    for (int64_t i = 0; i < columns; ++i) sums[static_cast<size_t>(id * columns + i)] += call.in[0].at(row * columns + i);
+    for (int64_t i = 0; i < columns; ++i)
+      sums[static_cast<size_t>(id * columns + i)] += call.in[0].at(row * columns + i);
   }
   for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, sums[static_cast<size_t>(i)]);
 }
@@ -59,7 +60,8 @@ const OpCard kEmbeddingBackward = {.name = "embedding_backward",
                                    .infer = infer_backward,
                                    .flops = [](const Signature& s) { return static_cast<double>(s.in[0].numel()); },
                                    .reference = reference_backward};
-const OpCard kArange = {.name = "arange", .kind = OpKind::kConstant, .infer = infer_arange, .reference = reference_arange};
+const OpCard kArange = {
+    .name = "arange", .kind = OpKind::kConstant, .infer = infer_arange, .reference = reference_arange};
 
 std::span<const OpCard* const> embedding_cards() {
   static constexpr const OpCard* kCards[] = {&kEmbedding, &kEmbeddingBackward, &kArange};

@@ -21,7 +21,8 @@ void launch_forward(const KernelCall& call) {
   std::byte* to = call.out[0].data + static_cast<size_t>(call.out[0].type.layout.offset) * element;
   cpu::team_of(call).parallel_blocks(call.in[1].numel(), Rows::per_block(columns), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      std::memcpy(to + static_cast<size_t>(row) * row_bytes, from + static_cast<size_t>(ids[row]) * from_bytes, row_bytes);
+      std::memcpy(to + static_cast<size_t>(row) * row_bytes, from + static_cast<size_t>(ids[row]) * from_bytes,
+                  row_bytes);
     }
   });
 }
@@ -69,7 +70,11 @@ std::string backward_refusal(const Signature& signature) {
 
 std::vector<Kernel> embedding_kernels() {
   return {
-      {.op = &kEmbedding, .name = isa_name("rows"), .supports = forward_refusal, .workspace = nullptr, .launch = launch_forward},
+      {.op = &kEmbedding,
+       .name = isa_name("rows"),
+       .supports = forward_refusal,
+       .workspace = nullptr,
+       .launch = launch_forward},
       {.op = &kEmbeddingBackward,
        .name = isa_name("ranges"),
        .supports = backward_refusal,

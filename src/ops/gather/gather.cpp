@@ -26,14 +26,17 @@ void reference_gather(const OpCall& call) {
 void place(const TensorView& grad, const TensorView& index, const TensorView& out) {
   const int64_t columns = out.shape().back();
   for (int64_t i = 0; i < out.numel(); ++i) out.put(i, 0);
-  for (int64_t row = 0; row < grad.numel(); ++row) out.put(row * columns + static_cast<int64_t>(index.at(row)), grad.at(row));
+  for (int64_t row = 0; row < grad.numel(); ++row)
+    out.put(row * columns + static_cast<int64_t>(index.at(row)), grad.at(row));
 }
 void reference_gather_backward(const OpCall& call) { place(call.in[0], call.in[2], call.out[0]); }
 void reference_scatter(const OpCall& call) { place(call.in[0], call.in[1], call.out[0]); }
 
 // Only one element of each row is read.
 int64_t gather_bytes(const Signature& s) { return (Size(s.out[0].bytes()) * 2 + s.in[1].bytes()).value(); }
-int64_t gather_backward_bytes(const Signature& s) { return (Size(s.in[0].bytes()) + s.in[2].bytes() + s.out[0].bytes()).value(); }
+int64_t gather_backward_bytes(const Signature& s) {
+  return (Size(s.in[0].bytes()) + s.in[2].bytes() + s.out[0].bytes()).value();
+}
 
 void gradient_gather(GradientContext& c) {
   c.grad_in[0] = c.build.emit_one(kGatherBackward, {}, {c.grad_out[0], c.in[0], c.in[1]});
@@ -52,7 +55,8 @@ const OpCard kGatherBackward = {.name = "gather_backward",
                                 .infer = infer_gather_backward,
                                 .bytes = gather_backward_bytes,
                                 .reference = reference_gather_backward};
-const OpCard kScatter = {.name = "scatter", .kind = OpKind::kCopy, .infer = infer_scatter, .reference = reference_scatter};
+const OpCard kScatter = {
+    .name = "scatter", .kind = OpKind::kCopy, .infer = infer_scatter, .reference = reference_scatter};
 
 std::span<const OpCard* const> gather_cards() {
   static constexpr const OpCard* kCards[] = {&kGather, &kGatherBackward, &kScatter};

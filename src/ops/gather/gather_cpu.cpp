@@ -23,7 +23,8 @@ void launch_gather(const KernelCall& call) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t from = rows.position(0, row) + index_at(index, rows.position(1, row)) * stride;
       const int64_t to = rows.position(2, row);
-      std::memcpy(call.out[0].data + static_cast<size_t>(to) * element, x.data + static_cast<size_t>(from) * element, element);
+      std::memcpy(call.out[0].data + static_cast<size_t>(to) * element, x.data + static_cast<size_t>(from) * element,
+                  element);
     }
   });
 }
@@ -54,7 +55,9 @@ std::string types_refusal(const TensorType& from, const TensorType& to) {
 }
 
 std::string gather_refusal(const Signature& s) { return index_refusal(s.in[1]) + types_refusal(s.in[0], s.out[0]); }
-std::string gather_backward_refusal(const Signature& s) { return index_refusal(s.in[2]) + types_refusal(s.in[0], s.out[0]); }
+std::string gather_backward_refusal(const Signature& s) {
+  return index_refusal(s.in[2]) + types_refusal(s.in[0], s.out[0]);
+}
 std::string scatter_refusal(const Signature& s) { return index_refusal(s.in[1]) + types_refusal(s.in[0], s.out[0]); }
 
 Kernel kernel(const OpCard& op, std::string (*supports)(const Signature&), void (*launch)(const KernelCall&)) {

@@ -35,10 +35,13 @@ void reference(const OpCall& call) {
 
 void reference_backward(const OpCall& call) {
   const bool tanh = call.attributes.as<GeluAttributes>().tanh;
-  for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, call.in[0].at(i) * slope(call.in[1].at(i), tanh));
+  for (int64_t i = 0; i < call.out[0].numel(); ++i)
+    call.out[0].put(i, call.in[0].at(i) * slope(call.in[1].at(i), tanh));
 }
 
-void gradient(GradientContext& c) { c.grad_in[0] = c.build.emit_one(kGeluBackward, c.attributes, {c.grad_out[0], c.in[0]}); }
+void gradient(GradientContext& c) {
+  c.grad_in[0] = c.build.emit_one(kGeluBackward, c.attributes, {c.grad_out[0], c.in[0]});
+}
 
 }  // namespace
 

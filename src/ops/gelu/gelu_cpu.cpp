@@ -44,12 +44,14 @@ void backward_strip(const Strip& strip) {
 
 void launch_forward(const KernelCall& call) {
   const bool tanh = call.attributes.as<GeluAttributes>().tanh;
-  run_strips(cpu::team_of(call), call.out, call.in, tanh ? forward_strip<value_tanh> : forward_strip<value_erf>, nullptr);
+  run_strips(cpu::team_of(call), call.out, call.in, tanh ? forward_strip<value_tanh> : forward_strip<value_erf>,
+             nullptr);
 }
 
 void launch_backward(const KernelCall& call) {
   const bool tanh = call.attributes.as<GeluAttributes>().tanh;
-  run_strips(cpu::team_of(call), call.out, call.in, tanh ? backward_strip<slope_tanh> : backward_strip<slope_erf>, nullptr);
+  run_strips(cpu::team_of(call), call.out, call.in, tanh ? backward_strip<slope_tanh> : backward_strip<slope_erf>,
+             nullptr);
 }
 
 Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {

@@ -95,11 +95,12 @@ const OpCard kLayerNorm = {.name = "layer_norm",
                            .reference = reference,
                            .decompose = decompose,
                            .optional_outputs = {1, 2}};
-const OpCard kLayerNormBackward = {.name = "layer_norm_backward",
-                                   .kind = OpKind::kReduction,
-                                   .infer = infer_backward,
-                                   .flops = [](const Signature& s) { return 14.0 * static_cast<double>(s.in[0].numel()); },
-                                   .reference = reference_backward};
+const OpCard kLayerNormBackward = {
+    .name = "layer_norm_backward",
+    .kind = OpKind::kReduction,
+    .infer = infer_backward,
+    .flops = [](const Signature& s) { return 14.0 * static_cast<double>(s.in[0].numel()); },
+    .reference = reference_backward};
 
 std::span<const OpCard* const> layer_norm_cards() {
   static constexpr const OpCard* kCards[] = {&kLayerNorm, &kLayerNormBackward};

@@ -1,4 +1,5 @@
-// Kernels of layer normalisation: rows forward; backward rows in parts, each with its own sums of the weights' gradients.
+// Kernels of layer normalisation: rows forward; backward rows in parts, each with its own sums of the weights'
+// gradients.
 #include "ops/layer_norm/layer_norm.h"
 
 #include "backend/cpu/lanes.h"
@@ -138,8 +139,8 @@ void backward_row(const Backward& b, const Line& grad, const Line& x, int64_t to
 }
 
 // The sums of all parts, in their order.
-void add_parts(const float* partial, int64_t parts, int64_t part_size, int64_t begin, int64_t size, const TensorView& to,
-               int64_t position) {
+void add_parts(const float* partial, int64_t parts, int64_t part_size, int64_t begin, int64_t size,
+               const TensorView& to, int64_t position) {
   alignas(64) std::array<double, kStripSize> sums;
   for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] = 0;
   for (int64_t part = 0; part < parts; ++part) {
@@ -171,8 +172,9 @@ void launch_backward(const KernelCall& call) {
     const int64_t last = first + kRowsOfPart < rows.count() ? first + kRowsOfPart : rows.count();
     for (int64_t row = first; row < last; ++row) {
       const Statistics s{number(2, rows.position(2, row)), number(3, rows.position(3, row))};
-      backward_row(backward, row_line(backward.grad, rows.position(0, row)), row_line(backward.x, rows.position(1, row)),
-                   rows.position(4, row), s, grad_weight, grad_weight + columns);
+      backward_row(backward, row_line(backward.grad, rows.position(0, row)),
+                   row_line(backward.x, rows.position(1, row)), rows.position(4, row), s, grad_weight,
+                   grad_weight + columns);
     }
   });
   team.parallel_blocks(columns, kStripSize, [&](int64_t begin, int64_t end) {
@@ -186,13 +188,15 @@ void launch_backward(const KernelCall& call) {
 
 int64_t backward_workspace(const Signature& signature) {
   const int64_t columns = signature.in[1].shape().back();
-  return (Size(parts_of(signature.in[1].numel() / columns)) * 2 * columns * static_cast<int64_t>(sizeof(float))).value();
+  return (Size(parts_of(signature.in[1].numel() / columns)) * 2 * columns * static_cast<int64_t>(sizeof(float)))
+      .value();
 }
 
 std::string forward_refusal(const Signature& signature) { return pointwise_refusal(signature); }
 
 std::string backward_refusal(const Signature& signature) {
-  if (signature.in[2].dtype != DType::kFloat32 || signature.in[3].dtype != DType::kFloat32) return "statistics are not float32";
+  if (signature.in[2].dtype != DType::kFloat32 || signature.in[3].dtype != DType::kFloat32)
+    return "statistics are not float32";
   return pointwise_refusal(signature);
 }
 
@@ -200,7 +204,11 @@ std::string backward_refusal(const Signature& signature) {
 
 std::vector<Kernel> layer_norm_kernels() {
   return {
-      {.op = &kLayerNorm, .name = isa_name("rows"), .supports = forward_refusal, .workspace = nullptr, .launch = launch_forward},
+      {.op = &kLayerNorm,
+       .name = isa_name("rows"),
+       .supports = forward_refusal,
+       .workspace = nullptr,
+       .launch = launch_forward},
       {.op = &kLayerNormBackward,
        .name = isa_name("parts"),
        .supports = backward_refusal,

@@ -19,7 +19,8 @@ void reference(const OpCall& call) {
   const int64_t outer = call.in[1].shape()[0];
   for (int64_t i = 0; i < call.out[0].numel(); ++i) {
     double total = call.in.size() > 2 ? call.in[2].at(i % outer) : 0;
-    for (int64_t k = 0; k < inner; ++k) total += call.in[0].at(i / outer * inner + k) * call.in[1].at(i % outer * inner + k);
+    for (int64_t k = 0; k < inner; ++k)
+      total += call.in[0].at(i / outer * inner + k) * call.in[1].at(i % outer * inner + k);
     call.out[0].put(i, total);
   }
 }
@@ -49,7 +50,11 @@ const char* name_of(LinearForm form) { return form == LinearForm::kEinsum ? "ein
 const OpCard kLinear = {.name = "linear",
                         .kind = OpKind::kContraction,
                         .infer = infer,
-                        .flops = [](const Signature& s) { return 2.0 * static_cast<double>(s.out[0].numel()) * static_cast<double>(s.in[1].shape()[1]); },
+                        .flops =
+                            [](const Signature& s) {
+                              return 2.0 * static_cast<double>(s.out[0].numel()) *
+                                     static_cast<double>(s.in[1].shape()[1]);
+                            },
                         .autocast = Autocast::kLower,
                         .reference = reference,
                         .decompose = decompose};

@@ -19,7 +19,8 @@ void reference(const OpCall& call) {
     for (int64_t i = 1; i < columns; ++i) largest = std::max(largest, x.at(row * columns + i));
     double total = 0;
     for (int64_t i = 0; i < columns; ++i) total += std::exp(x.at(row * columns + i) - largest);
-    for (int64_t i = 0; i < columns; ++i) call.out[0].put(row * columns + i, x.at(row * columns + i) - largest - std::log(total));
+    for (int64_t i = 0; i < columns; ++i)
+      call.out[0].put(row * columns + i, x.at(row * columns + i) - largest - std::log(total));
   }
 }
 
@@ -36,7 +37,9 @@ void reference_backward(const OpCall& call) {
   }
 }
 
-void gradient(GradientContext& c) { c.grad_in[0] = c.build.emit_one(kLogSoftmaxBackward, {}, {c.grad_out[0], c.out[0]}); }
+void gradient(GradientContext& c) {
+  c.grad_in[0] = c.build.emit_one(kLogSoftmaxBackward, {}, {c.grad_out[0], c.out[0]});
+}
 
 double five_flops(const Signature& s) { return 5.0 * static_cast<double>(s.out[0].numel()); }
 

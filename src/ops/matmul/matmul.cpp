@@ -7,7 +7,8 @@ namespace laptime {
 namespace {
 
 Shape product_shape(const Shape& a, const Shape& b) {
-  LAPTIME_CHECK(a.rank() == b.rank() && (a.rank() == 2 || a.rank() == 3) && a[-1] == b[-2], "{} by {}", a.text(), b.text());
+  LAPTIME_CHECK(a.rank() == b.rank() && (a.rank() == 2 || a.rank() == 3) && a[-1] == b[-2], "{} by {}", a.text(),
+                b.text());
   if (a.rank() == 2) return {a[0], b[1]};
   LAPTIME_CHECK(a[0] == b[0], "{} by {}", a.text(), b.text());
   return {a[0], a[1], b[2]};
@@ -23,8 +24,12 @@ std::vector<TensorType> infer_addmm(const Attributes&, std::span<const TensorTyp
   return {contiguous_type(promote(in[1].dtype, in[2].dtype), shape)};
 }
 
-double matmul_flops(const Signature& s) { return 2.0 * static_cast<double>(s.out[0].numel()) * static_cast<double>(s.in[0].shape().back()); }
-double addmm_flops(const Signature& s) { return 2.0 * static_cast<double>(s.out[0].numel()) * static_cast<double>(s.in[1].shape().back()); }
+double matmul_flops(const Signature& s) {
+  return 2.0 * static_cast<double>(s.out[0].numel()) * static_cast<double>(s.in[0].shape().back());
+}
+double addmm_flops(const Signature& s) {
+  return 2.0 * static_cast<double>(s.out[0].numel()) * static_cast<double>(s.in[1].shape().back());
+}
 
 void product_reference(const TensorView& a, const TensorView& b, const TensorView* bias, const TensorView& out) {
   const int64_t m = a.shape()[-2];
@@ -45,25 +50,33 @@ void product_reference(const TensorView& a, const TensorView& b, const TensorVie
 void reference_matmul(const OpCall& call) { product_reference(call.in[0], call.in[1], nullptr, call.out[0]); }
 void reference_addmm(const OpCall& call) { product_reference(call.in[1], call.in[2], &call.in[0], call.out[0]); }
 
-bool column_major(const TensorType& type) { return type.layout.strides[-2] == 1 && type.layout.strides[-1] >= type.shape()[-2] && type.shape()[-1] > 1; }
+bool column_major(const TensorType& type) {
+  return type.layout.strides[-2] == 1 && type.layout.strides[-1] >= type.shape()[-2] && type.shape()[-1] > 1;
+}
 
 ValueId transposed(Builder& build, ValueId x) { return transpose(build, x, -2, -1); }
 
 // The gradient of a factor of a plain product keeps that factor's memory order, so that a weight's gradient needs no
 // copy; of a batched one it does not, as in torch.mm and torch.bmm.
 ValueId grad_left(Builder& build, ValueId grad, ValueId a, ValueId b) {
-  if (build.shape(a).rank() == 2 && column_major(build.type(a))) return transposed(build, matmul(build, b, transposed(build, grad)));
+  if (build.shape(a).rank() == 2 && column_major(build.type(a)))
+    return transposed(build, matmul(build, b, transposed(build, grad)));
   return matmul(build, grad, transposed(build, b));
 }
 ValueId grad_right(Builder& build, ValueId grad, ValueId a, ValueId b) {
-  if (build.shape(b).rank() == 2 && column_major(build.type(b))) return transposed(build, matmul(build, transposed(build, grad), a));
+  if (build.shape(b).rank() == 2 && column_major(build.type(b)))
+    return transposed(build, matmul(build, transposed(build, grad), a));
   return matmul(build, transposed(build, a), grad);
 }
 
 void gradient_matmul(GradientContext& c) {
   const bool plain = c.build.shape(c.in[0]).rank() == 2;
-  const auto left = [&] { if (c.wanted[0]) c.grad_in[0] = grad_left(c.build, c.grad_out[0], c.in[0], c.in[1]); };
-  const auto right = [&] { if (c.wanted[1]) c.grad_in[1] = grad_right(c.build, c.grad_out[0], c.in[0], c.in[1]); };
+  const auto left = [&] {
+    if (c.wanted[0]) c.grad_in[0] = grad_left(c.build, c.grad_out[0], c.in[0], c.in[1]);
+  };
+  const auto right = [&] {
+    if (c.wanted[1]) c.grad_in[1] = grad_right(c.build, c.grad_out[0], c.in[0], c.in[1]);
+  };
   plain ? (left(), right()) : (right(), left());
 }
 

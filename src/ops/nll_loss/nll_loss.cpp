@@ -15,7 +15,8 @@ void reference(const OpCall& call) {
   const int64_t columns = call.in[0].shape().back();
   const int64_t rows = call.in[1].numel();
   double total = 0;
-  for (int64_t row = 0; row < rows; ++row) total -= call.in[0].at(row * columns + static_cast<int64_t>(call.in[1].at(row)));
+  for (int64_t row = 0; row < rows; ++row)
+    total -= call.in[0].at(row * columns + static_cast<int64_t>(call.in[1].at(row)));
   call.out[0].put(0, total / static_cast<double>(rows));
   call.out[1].put(0, static_cast<double>(rows));
 }
@@ -34,7 +35,9 @@ void gradient(GradientContext& c) {
 }
 
 // Only one element of each row is read.
-int64_t forward_bytes(const Signature& s) { return (Size(s.in[1].numel()) * size_of(s.in[0].dtype) + s.in[1].bytes()).value(); }
+int64_t forward_bytes(const Signature& s) {
+  return (Size(s.in[1].numel()) * size_of(s.in[0].dtype) + s.in[1].bytes()).value();
+}
 int64_t backward_bytes(const Signature& s) { return (Size(s.out[0].bytes()) + s.in[2].bytes()).value(); }
 
 }  // namespace
@@ -58,6 +61,8 @@ std::span<const OpCard* const> nll_loss_cards() {
   return kCards;
 }
 
-ValueId nll_loss(Builder& build, ValueId log_p, ValueId targets) { return build.emit_one(kNllLoss, {}, {log_p, targets}); }
+ValueId nll_loss(Builder& build, ValueId log_p, ValueId targets) {
+  return build.emit_one(kNllLoss, {}, {log_p, targets});
+}
 
 }  // namespace laptime

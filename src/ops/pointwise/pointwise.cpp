@@ -82,7 +82,8 @@ void gradient_mul_scalar(GradientContext& c) {
 void gradient_div_scalar(GradientContext& c) {
   c.grad_in[0] = div_scalar(c.build, c.grad_out[0], c.attributes.as<ScalarAttributes>().value);
 }
-void gradient_pow(GradientContext& c) {  // grad * (n * x^(n-1)), the power taken even where it is 1, as a framework does
+void gradient_pow(
+    GradientContext& c) {  // grad * (n * x^(n-1)), the power taken even where it is 1, as a framework does
   const double exponent = c.attributes.as<ScalarAttributes>().value;
   const ValueId power = pow(c.build, c.in[0], static_cast<int>(exponent) - 1);
   c.grad_in[0] = mul(c.build, c.grad_out[0], mul_scalar(c.build, power, exponent));
@@ -95,8 +96,12 @@ void gradient_rsqrt(GradientContext& c) {  // -1/2 grad y^3
   const ValueId cube = pow(c.build, c.out[0], 3);
   c.grad_in[0] = mul(c.build, mul_scalar(c.build, c.grad_out[0], -0.5), cube);
 }
-void gradient_square(GradientContext& c) { c.grad_in[0] = mul(c.build, c.grad_out[0], mul_scalar(c.build, c.in[0], 2)); }
-void gradient_sigmoid(GradientContext& c) { c.grad_in[0] = c.build.emit_one(kSigmoidBackward, {}, {c.grad_out[0], c.out[0]}); }
+void gradient_square(GradientContext& c) {
+  c.grad_in[0] = mul(c.build, c.grad_out[0], mul_scalar(c.build, c.in[0], 2));
+}
+void gradient_sigmoid(GradientContext& c) {
+  c.grad_in[0] = c.build.emit_one(kSigmoidBackward, {}, {c.grad_out[0], c.out[0]});
+}
 void gradient_where(GradientContext& c) { c.grad_in[1] = where(c.build, c.in[0], c.grad_out[0], 0); }
 
 }  // namespace
@@ -180,16 +185,18 @@ const OpCard kSigmoid = {.name = "sigmoid",
                          .gradient = gradient_sigmoid,
                          .flops = one_flop,
                          .reference = reference_unary<[](double x) { return 1 / (1 + std::exp(-x)); }>};
-const OpCard kSigmoidBackward = {.name = "sigmoid_backward",
-                                 .infer = infer_binary,
-                                 .flops = one_flop,
-                                 .reference = reference_binary<[](double grad, double y) { return grad * y * (1 - y); }>};
+const OpCard kSigmoidBackward = {
+    .name = "sigmoid_backward",
+    .infer = infer_binary,
+    .flops = one_flop,
+    .reference = reference_binary<[](double grad, double y) { return grad * y * (1 - y); }>};
 const OpCard kWhere = {
     .name = "where", .infer = infer_where, .gradient = gradient_where, .flops = one_flop, .reference = reference_where};
 
 std::span<const OpCard* const> pointwise_cards() {
-  static constexpr const OpCard* kCards[] = {&kAdd, &kSub, &kMul, &kDiv,   &kAddScalar, &kMulScalar, &kDivScalar,       &kPow,  &kNeg,
-                                             &kExp, &kLog, &kSqrt, &kRsqrt, &kSquare,    &kSigmoid,   &kSigmoidBackward, &kWhere};
+  static constexpr const OpCard* kCards[] = {
+      &kAdd, &kSub, &kMul,  &kDiv,   &kAddScalar, &kMulScalar, &kDivScalar,       &kPow,  &kNeg,
+      &kExp, &kLog, &kSqrt, &kRsqrt, &kSquare,    &kSigmoid,   &kSigmoidBackward, &kWhere};
   return kCards;
 }
 
@@ -197,9 +204,15 @@ ValueId add(Builder& build, ValueId a, ValueId b) { return build.emit_one(kAdd, 
 ValueId sub(Builder& build, ValueId a, ValueId b) { return build.emit_one(kSub, {}, {a, b}); }
 ValueId mul(Builder& build, ValueId a, ValueId b) { return build.emit_one(kMul, {}, {a, b}); }
 ValueId div(Builder& build, ValueId a, ValueId b) { return build.emit_one(kDiv, {}, {a, b}); }
-ValueId add_scalar(Builder& build, ValueId x, double value) { return build.emit_one(kAddScalar, ScalarAttributes{value}, {x}); }
-ValueId mul_scalar(Builder& build, ValueId x, double value) { return build.emit_one(kMulScalar, ScalarAttributes{value}, {x}); }
-ValueId div_scalar(Builder& build, ValueId x, double value) { return build.emit_one(kDivScalar, ScalarAttributes{value}, {x}); }
+ValueId add_scalar(Builder& build, ValueId x, double value) {
+  return build.emit_one(kAddScalar, ScalarAttributes{value}, {x});
+}
+ValueId mul_scalar(Builder& build, ValueId x, double value) {
+  return build.emit_one(kMulScalar, ScalarAttributes{value}, {x});
+}
+ValueId div_scalar(Builder& build, ValueId x, double value) {
+  return build.emit_one(kDivScalar, ScalarAttributes{value}, {x});
+}
 ValueId pow(Builder& build, ValueId x, int exponent) {
   return build.emit_one(kPow, ScalarAttributes{static_cast<double>(exponent)}, {x});
 }

@@ -68,7 +68,9 @@ void gradient_mean(GradientContext& c) {
   c.grad_in[0] = div_scalar(c.build, expand(c.build, c.grad_out[0], c.build.shape(c.in[0])), count);
 }
 
-void gradient_max(GradientContext& c) { c.grad_in[0] = scatter(c.build, c.grad_out[0], c.out[1], c.build.shape(c.in[0]).back()); }
+void gradient_max(GradientContext& c) {
+  c.grad_in[0] = scatter(c.build, c.grad_out[0], c.out[1], c.build.shape(c.in[0]).back());
+}
 
 Dims all_axes(const Shape& shape) {
   Dims axes;

@@ -24,8 +24,10 @@ void reference(const OpCall& call) {
   for (int64_t row = 0; row < x.numel() / columns; ++row) {
     double squares = 0;
     for (int64_t i = 0; i < columns; ++i) squares += x.at(row * columns + i) * x.at(row * columns + i);
-    const double rstd = 1 / std::sqrt(squares / static_cast<double>(columns) + call.attributes.as<RmsNormAttributes>().eps);
-    for (int64_t i = 0; i < columns; ++i) call.out[0].put(row * columns + i, call.in[1].at(i) * (x.at(row * columns + i) * rstd));
+    const double rstd =
+        1 / std::sqrt(squares / static_cast<double>(columns) + call.attributes.as<RmsNormAttributes>().eps);
+    for (int64_t i = 0; i < columns; ++i)
+      call.out[0].put(row * columns + i, call.in[1].at(i) * (x.at(row * columns + i) * rstd));
     if (call.out[1].data != nullptr) call.out[1].put(row, rstd);
   }
 }

@@ -20,7 +20,8 @@ std::vector<TensorType> infer_table(const Attributes& attributes, std::span<cons
 template <class Real>
 void fill_table(const RopeTableAttributes& a, std::span<const TensorView> out) {
   for (int64_t i = 0; i < a.d_head / 2; ++i) {
-    const Real frequency = std::pow(static_cast<Real>(a.theta), -(static_cast<Real>(2 * i) / static_cast<Real>(a.d_head)));
+    const Real frequency =
+        std::pow(static_cast<Real>(a.theta), -(static_cast<Real>(2 * i) / static_cast<Real>(a.d_head)));
     for (int64_t t = 0; t < a.context_length; ++t) {
       const Real angle = static_cast<Real>(t) * frequency;
       out[0].put(t * (a.d_head / 2) + i, std::cos(angle));
@@ -83,7 +84,8 @@ std::span<const OpCard* const> rope_cards() {
 }
 
 RopeTable rope_table(Builder& build, int64_t context_length, int64_t d_head, double theta, DType dtype) {
-  const std::vector<ValueId> table = build.emit(kRopeTable, RopeTableAttributes{context_length, d_head, theta, dtype}, {});
+  const std::vector<ValueId> table =
+      build.emit(kRopeTable, RopeTableAttributes{context_length, d_head, theta, dtype}, {});
   return {table[0], table[1]};
 }
 

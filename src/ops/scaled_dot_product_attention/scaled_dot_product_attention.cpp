@@ -54,7 +54,8 @@ void reference(const OpCall& call) {
     for (double& weight : weights) total += weight = std::exp(weight - largest);
     for (int64_t i = 0; i < width; ++i) {
       double value = 0;
-      for (int64_t key = 0; key < positions; ++key) value += weights[static_cast<size_t>(key)] / total * v.at((head + key) * width + i);
+      for (int64_t key = 0; key < positions; ++key)
+        value += weights[static_cast<size_t>(key)] / total * v.at((head + key) * width + i);
       call.out[0].put(row * width + i, value);
     }
     if (call.out[1].data != nullptr) call.out[1].put(row, largest + std::log(total));

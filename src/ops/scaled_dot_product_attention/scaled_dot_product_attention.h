@@ -28,7 +28,8 @@ struct AttentionAttributes {
 };
 
 // `step` may be invalid where dropout_p is 0.
-ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step, const AttentionAttributes& attributes);
+ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
+                                     const AttentionAttributes& attributes);
 
 std::span<const OpCard* const> scaled_dot_product_attention_cards();
 

@@ -39,7 +39,8 @@ void gradient(GradientContext& c) {
 
 }  // namespace
 
-const OpCard kStack = {.name = "stack", .kind = OpKind::kCopy, .infer = infer, .gradient = gradient, .reference = reference};
+const OpCard kStack = {
+    .name = "stack", .kind = OpKind::kCopy, .infer = infer, .gradient = gradient, .reference = reference};
 
 std::span<const OpCard* const> stack_cards() {
   static constexpr const OpCard* kCards[] = {&kStack};
