@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "run/child.h"
 #include "run/describe.h"
+#include "run/same_loss.h"
 #include "run/stop_signals.h"
 #include "run/sweep_store.h"
 
@@ -78,6 +79,7 @@ class SweepRun {
         signals_, child);
     result.record.sweep = described.sweep;
     result.record.run = described.run;
+    if (const std::optional<Record> earlier = store_.finished(described)) require_same_loss(*earlier, result.record);
     return result;
   }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/build_id.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "record/time_stats.h"
@@ -130,6 +131,11 @@ void fill_verdict(const Device& device, const Sampling& sampling, const Observed
   const Judgement judgement = judge(seen);
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
+  const bool for_speed = build_type() == "Release" && sanitizer().empty();
+  if (device.threads == 0 || for_speed) return;
+  record.verdict.rating = name_of(Stability::kUnstable);
+  record.verdict.reasons.insert(record.verdict.reasons.begin(),
+                                fmt::format("a {} build was measured: no figure of it means anything", build_type()));
 }
 
 // What disturbed the samples. A page fault among them is a defect of ours.
