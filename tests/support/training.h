@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,9 +76,10 @@ inline ChooseKernel first_kernel(const Backend& backend) {
 
 struct TrainingOptions {
   int threads = 1;
-  bool references = false;              // run nothing but the references
-  DType real = DType::kFloat32;         // of parameters; float64 needs references
-  std::vector<std::string> shown = {};  // named values of the graph that are outputs too
+  bool references = false;                            // run nothing but the references
+  DType real = DType::kFloat32;                       // of parameters; float64 needs references
+  std::optional<std::vector<std::string>> keep = {};  // composites that stay whole; none: those of eager mode
+  std::vector<std::string> shown = {};                // named values of the graph that are outputs too
 };
 
 // Weights from the streams, tokens and targets too until `set_batch`; logits and gradients are kept.
@@ -157,9 +159,10 @@ class Training {
   }
 
   Plan plan(const TrainingOptions& options) const {
-    Graph graph =
-        run_passes(build_train_step(config_, {.logits = true, .gradients = config_.pass != Pass::kInference}, real_),
-                   eager_options(config_));
+    PipelineOptions passes = eager_options(config_);
+    if (options.keep) passes.keep = *options.keep;
+    const StepOutputs outputs{.logits = true, .gradients = config_.pass != Pass::kInference};
+    Graph graph = run_passes(build_train_step(config_, outputs, real_), passes);
     for (const std::string& name : options.shown) {
       for (size_t i = 0; i < graph.values.size(); ++i) {
         if (graph.values[i].annotations.name == name) graph.outputs.push_back({name, {static_cast<int32_t>(i)}});

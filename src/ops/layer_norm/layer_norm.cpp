@@ -37,8 +37,8 @@ void reference(const OpCall& call) {
     for (int64_t i = 0; i < columns; ++i) {
       call.out[0].put(row * columns + i, (x.at(row * columns + i) - mean) * rstd * call.in[1].at(i) + call.in[2].at(i));
     }
-    call.out[1].put(row, mean);
-    call.out[2].put(row, rstd);
+    if (call.out[1].data != nullptr) call.out[1].put(row, mean);
+    if (call.out[2].data != nullptr) call.out[2].put(row, rstd);
   }
 }
 

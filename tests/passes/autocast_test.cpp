@@ -1,0 +1,102 @@
+// autocast: which values are cast, how often, and where the copies live.
+#include "passes/autocast.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/structural_ops.h"
+#include "ops/matmul/matmul.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/reduce/reduce.h"
+#include "ops/softmax/softmax.h"
+
+namespace laptime {
+namespace {
+
+TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
+
+struct Model {
+  Builder build;
+  ValueId w = build.source("w", floats({4, 4}), Role::kParameter);
+  ValueId x = build.source("x", floats({4, 4}), Role::kActivation);
+
+  Graph cast_to_bfloat16() {
+    Graph graph = autocast(build.finish(), DType::kBFloat16);
+    verify(graph, "autocast");
+    return graph;
+  }
+};
+
+int64_t count(const Graph& graph, const OpCard& op) {
+  return std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == &op; });
+}
+
+DType dtype_of(const Graph& graph, const std::string& output) {
+  return graph.value(graph.find_output(output)).type.dtype;
+}
+
+TEST(Autocast, AParameterIsCopiedOnceAndItsViewsAreMadeAgain) {
+  Model model;
+  const ValueId turned = transpose(model.build, model.w, 0, 1);
+  const ValueId once = matmul(model.build, model.w, turned);
+  model.build.output("y", matmul(model.build, once, turned));
+  const Graph graph = model.cast_to_bfloat16();
+  EXPECT_EQ(count(graph, kCast), 1);
+  EXPECT_EQ(dtype_of(graph, "y"), DType::kBFloat16);
+  const Node& cast = graph.nodes[1];
+  ASSERT_EQ(cast.op, &kCast);
+  EXPECT_EQ(cast.inputs[0], graph.find_source("w"));  // the root of the chain of views
+  EXPECT_EQ(graph.value(cast.outputs[0]).role, Role::kAutocastCopy);
+  EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // by the cache, until forward ends
+}
+
+TEST(Autocast, AnActivationIsCastForEachUse) {
+  Model model;
+  const ValueId h = exp(model.build, model.x);
+  model.build.output("a", matmul(model.build, h, model.w));
+  model.build.output("b", matmul(model.build, h, model.w));
+  const Graph graph = model.cast_to_bfloat16();
+  EXPECT_EQ(count(graph, kCast), 3);  // h twice, w once
+  EXPECT_EQ(dtype_of(graph, "a"), DType::kBFloat16);
+}
+
+TEST(Autocast, PoliciesOfTheCardsDecide) {
+  Model model;
+  const ValueId product = matmul(model.build, model.x, model.w);  // lower
+  model.build.output("product", product);
+  model.build.output("twice", mul_scalar(model.build, product, 2));     // keeps its input's type
+  model.build.output("mixed", add(model.build, product, model.x));      // promotes
+  model.build.output("exp", exp(model.build, product));                 // float32
+  model.build.output("softmax", softmax(model.build, product));         // float32
+  model.build.output("sum", sum_all(model.build, product));             // float32
+  const std::vector<ValueId> largest = max_last(model.build, product);  // keeps
+  model.build.output("max", largest[0]);
+  model.build.output("place", largest[1]);
+  const Graph graph = model.cast_to_bfloat16();
+  EXPECT_EQ(dtype_of(graph, "product"), DType::kBFloat16);
+  EXPECT_EQ(dtype_of(graph, "twice"), DType::kBFloat16);
+  EXPECT_EQ(dtype_of(graph, "mixed"), DType::kFloat32);
+  EXPECT_EQ(dtype_of(graph, "exp"), DType::kFloat32);
+  EXPECT_EQ(dtype_of(graph, "softmax"), DType::kFloat32);
+  EXPECT_EQ(dtype_of(graph, "sum"), DType::kFloat32);
+  EXPECT_EQ(dtype_of(graph, "max"), DType::kBFloat16);
+  EXPECT_EQ(dtype_of(graph, "place"), DType::kInt64);
+}
+
+TEST(Autocast, OnlyForwardIsCast) {
+  Model model;
+  model.build.current.phase = Phase::kOptimizer;
+  model.build.output("y", matmul(model.build, model.x, model.w));
+  const Graph graph = model.cast_to_bfloat16();
+  EXPECT_EQ(count(graph, kCast), 0);
+  EXPECT_EQ(dtype_of(graph, "y"), DType::kFloat32);
+}
+
+TEST(Autocast, ToFloat16Too) {
+  Model model;
+  model.build.output("y", matmul(model.build, model.x, model.w));
+  const Graph graph = autocast(model.build.finish(), DType::kFloat16);
+  EXPECT_EQ(dtype_of(graph, "y"), DType::kFloat16);
+}
+
+}  // namespace
+}  // namespace laptime

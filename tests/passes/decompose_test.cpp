@@ -1,0 +1,99 @@
+// decompose: the same loss from whole composites and from what they are lowered to.
+#include "passes/decompose.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/training.h"
+
+namespace laptime::test {
+namespace {
+
+constexpr Edition kEditions[] = {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2};
+
+std::set<std::string> composites_of(const Graph& graph) {
+  std::set<std::string> names;
+  for (const Node& node : graph.nodes) {
+    if (node.op->decompose != nullptr) names.insert(node.op->name);
+  }
+  return names;
+}
+
+RunConfig inference(Edition edition) {
+  RunConfig config = tiny_config(edition);
+  config.pass = Pass::kInference;
+  return config;
+}
+
+double loss_keeping(const RunConfig& config, const std::vector<std::string>& keep) {
+  Training training(config, {.references = true, .real = DType::kFloat64, .keep = keep});
+  training.step();
+  return training.loss();
+}
+
+TEST(Decompose, KeepsTheLossForEveryComposite) {
+  for (const Edition edition : kEditions) {
+    const RunConfig config = inference(edition);
+    const double lowered = loss_keeping(config, {});
+    const std::set<std::string> composites = composites_of(build_train_step(config, {}, DType::kFloat64));
+    EXPECT_GE(composites.size(), 2U);
+    for (const std::string& composite : composites) {
+      EXPECT_NEAR(loss_keeping(config, {composite}) / lowered, 1, 1e-13) << composite;
+    }
+    EXPECT_NEAR(loss_keeping(config, {composites.begin(), composites.end()}) / lowered, 1, 1e-13);
+  }
+}
+
+TEST(Decompose, KeepsTheWeightsOfAWholeAdamW) {
+  for (const Optimizer optimizer : {Optimizer::k2025, Optimizer::k2026, Optimizer::kTorch}) {
+    RunConfig config = tiny_config(Edition::k2024);
+    config.optimizer = optimizer;
+    Training lowered(config, {.references = true, .real = DType::kFloat64});
+    Training whole(config, {.references = true, .real = DType::kFloat64, .keep = std::vector<std::string>{"adamw"}});
+    for (int step = 0; step < 2; ++step) {
+      lowered.step();
+      whole.step();
+    }
+    for (const ParameterSpec& parameter : parameter_list(config.model)) {
+      const std::vector<double> expected = lowered.source(parameter.name);
+      const std::vector<double> actual = whole.source(parameter.name);
+      for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-15) << parameter.name;
+    }
+  }
+}
+
+TEST(Decompose, LeavesNothingThatCanBeLoweredButWhatIsKept) {
+  for (const Edition edition : kEditions) {
+    const Graph model = build_train_step(tiny_config(edition));
+    const Graph lowered = decompose(model, {});
+    verify(lowered, "decompose");
+    for (const std::string& left : composites_of(lowered)) {
+      // Its own form may be one kernel of the framework too; then lowering again changes nothing.
+      EXPECT_EQ(decompose(lowered, {}).nodes.size(), lowered.nodes.size()) << left;
+    }
+    EXPECT_TRUE(composites_of(decompose(model, {"rms_norm", "layer_norm"}))
+                    .contains(edition == Edition::kGpt2 ? "layer_norm" : "rms_norm"));
+  }
+}
+
+TEST(Decompose, KeepsPhasesScopesAndNames) {
+  const Graph model = build_train_step(tiny_config(Edition::k2025));
+  const Graph lowered = decompose(model, {});
+  std::set<std::string> scopes;
+  std::set<std::string> names;
+  std::set<Phase> phases;
+  for (const Node& node : lowered.nodes) {
+    scopes.insert(node.annotations.scope);
+    phases.insert(node.annotations.phase);
+  }
+  for (const Value& value : lowered.values) names.insert(value.annotations.name);
+  for (const Node& node : model.nodes) EXPECT_TRUE(phases.contains(node.annotations.phase));
+  for (const Value& value : model.values) EXPECT_TRUE(names.contains(value.annotations.name)) << value.annotations.name;
+  EXPECT_TRUE(scopes.contains("layers.1.attn.weights"));
+  EXPECT_TRUE(scopes.contains("layers.0.ln1"));
+  EXPECT_EQ(lowered.outputs.size(), model.outputs.size());
+}
+
+}  // namespace
+}  // namespace laptime::test
