@@ -51,8 +51,10 @@ void verify(const Graph& graph, const std::string& after) {
     }
   }
   for (const GraphOutput& output : graph.outputs) {
-    LAPTIME_CHECK(output.value.valid() && made[static_cast<size_t>(output.value.index)], "after {}: output {}", after,
-                  output.name);
+    const auto at = static_cast<size_t>(output.value.index);
+    LAPTIME_CHECK(output.value.valid() && made[at], "after {}: output {}", after, output.name);
+    const auto storage = static_cast<size_t>(graph.value(output.value).storage.index);
+    LAPTIME_CHECK(generation[at] == current[storage], "after {}: output {} has been updated", after, output.name);
   }
 }
 

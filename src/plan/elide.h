@@ -12,8 +12,9 @@ struct Elision {
   std::vector<StorageId> storage;  // storage -> the storage whose bytes it uses; itself unless elided
 };
 
-// assign(state, value) is dropped when `value` is made by a pointwise node in the state's layout, and between that node
-// and the assignment nobody reads the state: each element is then read before it is overwritten.
+// assign(state, value) is dropped when `value` is made by a pointwise node in the state's layout, between that node and
+// the assignment nobody reads the state (each element is then read before it is overwritten), and nobody reads `value`
+// once the state has changed again.
 Elision elide_assignments(const Graph& graph);
 
 }  // namespace laptime

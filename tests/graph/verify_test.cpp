@@ -104,6 +104,13 @@ TEST(VerifyDeath, AnOutputThatIsNotMade) {
   EXPECT_DEATH(verify(wrong, "my_pass"), "output z");
 }
 
+TEST(VerifyDeath, AnOutputThatIsUpdatedBeforeTheStepEnds) {
+  Updated graph;
+  graph.build.output("y", graph.w);
+  const Graph wrong = graph.build.finish();
+  EXPECT_DEATH(verify(wrong, "my_pass"), "output y has been updated");
+}
+
 TEST(VerifyDeath, AMissingOutput) {
   Graph wrong = one_node();
   wrong.nodes[0].outputs.clear();

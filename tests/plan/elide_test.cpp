@@ -1,0 +1,142 @@
+// Which assignments need no copy, and that those that do keep theirs.
+#include "plan/elide.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "graph/structural_ops.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/reduce/reduce.h"
+
+namespace laptime {
+namespace {
+
+TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
+
+struct Step {
+  Builder build;
+  ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
+  ValueId other = build.source("other", floats({2, 3}), Role::kParameter);
+
+  // Whether each assign, in order, is dropped.
+  std::vector<bool> dropped() {
+    const Graph graph = build.finish();
+    verify(graph, "test");
+    const Elision elision = elide_assignments(graph);
+    std::vector<bool> assigns;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (graph.nodes[i].op == &kAssign) assigns.push_back(elision.dropped[i]);
+      EXPECT_TRUE(!elision.dropped[i] || graph.nodes[i].op == &kAssign);
+    }
+    return assigns;
+  }
+};
+
+TEST(Elide, AnUpdatePlaceByPlaceNeedsNoCopy) {
+  Step step;
+  assign(step.build, step.w, add(step.build, step.w, mul_scalar(step.build, step.other, 2)));
+  EXPECT_EQ(step.dropped(), std::vector<bool>{true});
+}
+
+TEST(Elide, UpdatesInARowNeedNone) {
+  Step step;
+  const ValueId once = assign(step.build, step.w, mul_scalar(step.build, step.w, 2));
+  assign(step.build, once, add(step.build, once, step.other));
+  EXPECT_EQ(step.dropped(), (std::vector<bool>{true, true}));
+}
+
+TEST(Elide, AStateReadInBetweenKeepsTheCopy) {
+  Step step;
+  const ValueId next = mul_scalar(step.build, step.w, 2);
+  step.build.output("y", exp(step.build, step.w));
+  assign(step.build, step.w, next);
+  EXPECT_EQ(step.dropped(), std::vector<bool>{false});
+}
+
+TEST(Elide, AViewOfTheStateReadInBetweenKeepsTheCopy) {
+  Step step;
+  const ValueId turned = transpose(step.build, step.w, 0, 1);
+  const ValueId next = mul_scalar(step.build, step.w, 2);
+  step.build.output("y", exp(step.build, turned));
+  assign(step.build, step.w, next);
+  EXPECT_EQ(step.dropped(), std::vector<bool>{false});
+}
+
+TEST(Elide, AnotherOrderOfPlacesKeepsTheCopy) {
+  Step step;
+  const ValueId square_w = step.build.source("square", floats({3, 3}), Role::kParameter);
+  assign(step.build, square_w, add(step.build, square_w, transpose(step.build, square_w, 0, 1)));
+  EXPECT_EQ(step.dropped(), std::vector<bool>{false});
+}
+
+TEST(Elide, ABroadcastOfTheStateKeepsTheCopy) {
+  Step step;
+  const ValueId row = slice(step.build, step.w, 0, 0, 1);
+  assign(step.build, step.w, add(step.build, step.other, row));
+  EXPECT_EQ(step.dropped(), std::vector<bool>{false});
+}
+
+TEST(Elide, AnotherLayoutOfTheValueKeepsTheCopy) {
+  Step step;
+  const ValueId wide = step.build.source("wide", floats({3, 2}), Role::kInput);
+  assign(step.build, step.w, exp(step.build, transpose(step.build, wide, 0, 1)));
+  EXPECT_EQ(step.dropped(), std::vector<bool>{false});
+}
+
+TEST(Elide, WhatIsNotPointwiseKeepsTheCopy) {
+  Step step;
+  const ValueId vector = step.build.source("vector", floats({1, 3}), Role::kParameter);
+  assign(step.build, vector, sum(step.build, step.other, {0}));
+  const ValueId same = step.build.source("same", floats({2, 3}), Role::kInput);
+  assign(step.build, step.w, same);  // made before the step
+  assign(step.build, step.other,
+         reshape(step.build, exp(step.build, reshape(step.build, step.other, {6})), {2, 3}));  // a view
+  EXPECT_EQ(step.dropped(), (std::vector<bool>{false, false, false}));
+}
+
+TEST(Elide, AValueGoesIntoOneStateOnly) {
+  Step step;
+  const ValueId value = exp(step.build, step.build.source("x", floats({2, 3}), Role::kInput));
+  assign(step.build, step.w, value);
+  assign(step.build, step.other, value);
+  EXPECT_EQ(step.dropped(), (std::vector<bool>{true, false}));
+}
+
+// The value of the first assignment stands in the state's bytes; reading it later is reading the state.
+TEST(Elide, AnElidedValueReadInBetweenKeepsTheNextCopy) {
+  Step step;
+  const ValueId first = mul_scalar(step.build, step.w, 2);
+  const ValueId once = assign(step.build, step.w, first);
+  const ValueId second = add_scalar(step.build, once, 1);
+  step.build.output("y", exp(step.build, first));
+  assign(step.build, once, second);
+  EXPECT_EQ(step.dropped(), (std::vector<bool>{true, false}));
+}
+
+// An output stands until the step ends, so its bytes must not be those of a state that changes again.
+TEST(Elide, AnElidedValueThatIsAnOutputKeepsTheNextCopy) {
+  Step step;
+  const ValueId first = mul_scalar(step.build, step.w, 2);
+  const ValueId once = assign(step.build, step.w, first);
+  step.build.output("y", first);
+  assign(step.build, once, add_scalar(step.build, once, 1));
+  const std::vector<bool> dropped = step.dropped();
+  EXPECT_FALSE(dropped[0]);
+  EXPECT_TRUE(dropped[1]);
+}
+
+// Read after the second assignment, the first value must still be what it was.
+TEST(Elide, AValueReadAfterALaterUpdateKeepsItsCopy) {
+  Step step;
+  const ValueId first = mul_scalar(step.build, step.w, 2);
+  const ValueId once = assign(step.build, step.w, first);
+  assign(step.build, once, add_scalar(step.build, once, 1));
+  step.build.output("y", exp(step.build, first));
+  const std::vector<bool> dropped = step.dropped();
+  EXPECT_FALSE(dropped[0]);
+  EXPECT_TRUE(dropped[1]);
+}
+
+}  // namespace
+}  // namespace laptime
