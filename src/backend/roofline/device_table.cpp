@@ -24,7 +24,7 @@ constexpr Device kDevices[] = {
     {"h200", "NVIDIA H200 SXM 141 GB", 67 * kTera, 494.7 * kTera, 989.4 * kTera, 4.8 * kTera, 141'000'000'000,
      kEagerLaunch, "NVIDIA H200 data sheet"},
     {"b200", "NVIDIA B200 180 GB", 75 * kTera, 1125 * kTera, 2250 * kTera, 7.7 * kTera, 180'000'000'000, kEagerLaunch,
-     "NVIDIA DGX B200 data sheet"},
+     "NVIDIA HGX B200 data sheet"},
     {"l4", "NVIDIA L4 24 GB", 30.3 * kTera, 60 * kTera, 121 * kTera, 0.3 * kTera, 24 * kGiB, kEagerLaunch,
      "NVIDIA L4 data sheet"},
     {"l40s", "NVIDIA L40S 48 GB", 91.6 * kTera, 183 * kTera, 362 * kTera, 0.864 * kTera, 48 * kGiB, kEagerLaunch,
