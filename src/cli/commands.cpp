@@ -33,22 +33,19 @@ ExitCode run_command(const HelpCommand& command) {
 }
 
 ExitCode run_command(const VersionCommand&) {
-  std::string text = fmt::format("laptime {} ({}{}, {}, {})\n", version(), git_commit(), git_dirty() ? ", modified" : "",
-                                 build_type(), compiler());
-  for (const LibraryVersion& library : library_versions()) text += fmt::format("{} {}\n", library.name, library.version);
+  std::string text = fmt::format("laptime {} ({}{}, {}, {})\n", version(), git_commit(),
+                                 git_dirty() ? ", modified" : "", build_type(), compiler());
+  for (const LibraryVersion& library : library_versions())
+    text += fmt::format("{} {}\n", library.name, library.version);
   print(text);
   return ExitCode::kOk;
 }
 
 ExitCode run_program(const std::vector<std::string>& words) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like any other
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like any other,
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow (ulimit -f)
   try {
-    return std::visit(
-        [](const auto& command) -> ExitCode {
-          if constexpr (requires { run_command(command); }) return run_command(command);
-          throw Error::format("laptime {}: this build does not have it", "command");
-        },
-        parse_arguments(words));
+    return std::visit([](const auto& command) { return run_command(command); }, parse_arguments(words));
   } catch (const OutputLost& error) {
     print_message(error.what());
     return ExitCode::kFailed;

@@ -9,9 +9,9 @@
 namespace laptime {
 
 enum class ExitCode : int {
-  kOk = 0,           // every point ok, out of memory or unsupported
-  kFailed = 1,       // a point failed or timed out, a mismatch, a store or an output lost midway
-  kBadInput = 2,     // nothing has run
+  kOk = 0,        // every point ok, out of memory or unsupported
+  kFailed = 1,    // a point failed or timed out, a mismatch, a store or an output lost midway
+  kBadInput = 2,  // nothing has run
   kInterrupted = 130
 };
 
@@ -20,6 +20,7 @@ ExitCode run_program(const std::vector<std::string>& words);
 
 // Each throws Error for bad input and OutputLost.
 ExitCode run_command(const BenchCommand& command);
+ExitCode run_command(const ExplainCommand& command);
 ExitCode run_command(const ShowCommand& command);
 ExitCode run_command(const ListCommand& command);
 ExitCode run_command(const VerifyCommand& command);

@@ -90,7 +90,9 @@ class SweepRun {
   }
 
   void report(size_t index, const Record& record, PointSource source, Seconds start) {
-    outcome_.failed = outcome_.failed || record.status == Status::kFailed || record.status == Status::kTimeout;
+    const bool is_settled =
+        record.status == Status::kOk || record.status == Status::kOutOfMemory || record.status == Status::kUnsupported;
+    outcome_.failed = outcome_.failed || !is_settled;
     if (callbacks_.finished) callbacks_.finished(index, record, source, cpu::now() - start);
   }
 

@@ -36,7 +36,7 @@ struct SweepCallbacks {
 
 struct SweepOutcome {
   bool interrupted = false;  // by Ctrl-C or SIGTERM; the points after it have no record
-  bool failed = false;       // a point failed or timed out
+  bool failed = false;       // a point failed, timed out or was interrupted
   size_t lost = 0;           // records that the store has not taken
 };
 

@@ -1,0 +1,71 @@
+// laptime explain: what bench would run.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/destination.h"
+#include "cli/store_path.h"
+#include "run/check_inputs.h"
+#include "run/describe.h"
+#include "run/explain.h"
+
+namespace laptime {
+namespace {
+
+// What bench has learned of this machine so far, if there is a store.
+std::vector<KernelChoice> stored_choices(const std::string& option) {
+  const std::optional<std::filesystem::path> path = store_path(option);
+  std::error_code error;
+  if (!path || !std::filesystem::exists(*path, error)) return {};
+  return Store::open(*path, Store::Access::kRead).kernel_choices(machine_fingerprint());
+}
+
+std::string text_of(const SweepPoint& point, const std::vector<KernelChoice>& known, Dump dump) {
+  switch (dump) {
+    case Dump::kNone: return print(explain(point, known));
+    case Dump::kGraph: return dump_graph(point);
+    case Dump::kPlan: return dump_plan(point, known);
+  }
+  return {};
+}
+
+std::string texts(const std::vector<SweepPoint>& points, const std::vector<KernelChoice>& known, Dump dump) {
+  std::string text;
+  for (const SweepPoint& point : points) text += (text.empty() ? "" : "\n") + text_of(point, known, dump);
+  return text;
+}
+
+std::string objects(const std::vector<SweepPoint>& points, const std::vector<KernelChoice>& known, bool one_array) {
+  std::string text = one_array ? "[\n" : "";
+  for (const SweepPoint& point : points) {
+    const bool is_last = &point == &points.back();
+    text += to_json(explain(point, known)).json().dump(-1, ' ', true, Json::error_handler_t::replace);
+    text += one_array && !is_last ? ",\n" : "\n";
+  }
+  return text + (one_array ? "]\n" : "");
+}
+
+}  // namespace
+
+ExitCode run_command(const ExplainCommand& command) {
+  const OutputConfig& config = command.sweep.output;
+  const bool as_json = config.output == OutputFormat::kJson || config.output == OutputFormat::kJsonl;
+  if (config.output != OutputFormat::kTable && (!as_json || command.dump != Dump::kNone)) {
+    throw Error::format("laptime explain: --output {} is not for explanations; use {}", name_of(config.output),
+                        command.dump == Dump::kNone ? "table, json or jsonl" : "table");
+  }
+  std::vector<SweepPoint> points = expand(command.sweep);
+  check_inputs(points);
+  std::optional<WholeFile> file;
+  if (!config.output_file.empty()) file.emplace(config.output_file);
+  const std::vector<KernelChoice> known = stored_choices(config.store);
+  const std::string text =
+      as_json ? objects(points, known, config.output == OutputFormat::kJson) : texts(points, known, command.dump);
+  file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");
+  return ExitCode::kOk;
+}
+
+}  // namespace laptime

@@ -1,0 +1,47 @@
+"""laptime verify: a stored file passes, one with a changed number does not."""
+
+import json
+import os
+import struct
+import unittest
+from pathlib import Path
+
+from program import ProgramTest
+
+GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"]) / "tiny_2025.safetensors"
+
+
+def changed(content: bytes, tensor: str, factor: float) -> bytes:
+    """The file with the largest element of one float64 tensor multiplied."""
+    header_bytes = struct.unpack("<Q", content[:8])[0]
+    stated = json.loads(content[8 : 8 + header_bytes])[tensor]
+    begin, end = (8 + header_bytes + offset for offset in stated["data_offsets"])
+    assert stated["dtype"] == "F64"
+    values = list(struct.unpack(f"<{(end - begin) // 8}d", content[begin:end]))
+    largest = max(range(len(values)), key=lambda i: abs(values[i]))
+    values[largest] *= factor
+    return content[:begin] + struct.pack(f"<{len(values)}d", *values) + content[end:]
+
+
+class Verify(ProgramTest):
+    def test_a_stored_file_passes(self):
+        done = self.laptime("verify", GOLDEN)
+        self.assert_ok(done)
+        self.assertIn("passed", done.stdout)
+
+    def test_a_changed_number_fails(self):
+        file = self.folder / "changed.safetensors"
+        for tensor in ("logits", "grad/layers.0.attn.q_proj.weight"):
+            with self.subTest(tensor):
+                file.write_bytes(changed(GOLDEN.read_bytes(), tensor, 1.01))
+                done = self.laptime("verify", GOLDEN, file)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn("FAIL", done.stdout)
+
+    def test_every_file_is_read_before_any_is_verified(self):
+        done = self.laptime("verify", GOLDEN, "none.safetensors")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
