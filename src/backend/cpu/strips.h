@@ -8,8 +8,8 @@
 namespace laptime::LAPTIME_ISA {
 
 // A strip is a piece of the innermost axis, or several whole rows of it where they are short.
-constexpr int64_t kStripSize = 1024;       // most elements of one: a kernel's buffers of it stay in the L1 cache
-constexpr int64_t kBlockSize = 32 * 1024;  // elements that a thread takes at a time
+constexpr int64_t kStripSize = 1024;  // most elements of one: a kernel's buffers of it stay in the L1 cache
+constexpr int64_t kBlockSize = int64_t{32} * 1024;  // elements that a thread takes at a time
 
 // How a nest is cut into strips: by its shape alone, never by the number of threads.
 struct StripCut {

@@ -44,7 +44,11 @@ void reference(const OpCall& call) {
 
 // grad x = rstd (g - mean(g) - xhat mean(g xhat)) with g = grad * weight and xhat = (x - mean) rstd
 void reference_backward(const OpCall& call) {
-  const auto& [grad, x, mean, rstd, weight] = std::tie(call.in[0], call.in[1], call.in[2], call.in[3], call.in[4]);
+  const TensorView& grad = call.in[0];
+  const TensorView& x = call.in[1];
+  const TensorView& mean = call.in[2];
+  const TensorView& rstd = call.in[3];
+  const TensorView& weight = call.in[4];
   const int64_t columns = x.shape().back();
   std::vector<double> grad_weight(static_cast<size_t>(columns), 0.0);
   std::vector<double> grad_bias(static_cast<size_t>(columns), 0.0);
