@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from program import ONE_STEP, TINY, ProgramTest
+from program import ONE_STEP, TINY, ProgramTest, busy_child
 
 POINTS = 20
 SEEDS = ",".join(str(seed) for seed in range(1, POINTS + 1))
@@ -61,7 +61,7 @@ class Kill(ProgramTest):
             output = self.folder / f"output{kill}.jsonl"
             words = ["bench", "--store", store, *SWEEP, "--resume", "--output", "jsonl", "--output-file", output]
             sweep = self.start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(generator.uniform(0, duration))
+            time.sleep(generator.uniform(0, 0.7 * duration))
             sweep.kill()
             sweep.wait()
             new = names(read_lines(output.read_text())) if output.exists() else []
@@ -118,7 +118,7 @@ class Interrupt(ProgramTest):
 
     def wait_for_third_point(self, sweep: subprocess.Popen) -> list[dict]:
         lines = [sweep.stdout.readline() for _ in range(2)]
-        time.sleep(0.5)
+        busy_child(sweep)
         return [json.loads(line) for line in lines]
 
     def stop_with(self, number: signal.Signals):
@@ -162,10 +162,7 @@ class Interrupt(ProgramTest):
         output = self.folder / "records.csv"
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                            "--steps", "1,1000000", "--output", "csv", "--output-file", output, "--columns", "status")
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline and (not self.store.exists() or not self.stored()):
-            time.sleep(0.05)
-        time.sleep(0.3)
+        busy_child(sweep)
         self.assertFalse(output.exists())
         sweep.send_signal(signal.SIGINT)
         sweep.communicate(timeout=30)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -15,6 +16,28 @@ TINY = [*MODEL, "--context", "16"]
 # The same on a virtual clock: every figure is exact.
 PREDICTED = [*TINY, "--device", "roofline:h100"]
 ONE_STEP = "--warmup 0 --steps 1".split()
+
+
+def children(process: subprocess.Popen) -> list[int]:
+    try:
+        return [int(number) for number in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 60) -> int:
+    """The process of a point, once it has worked for so long that its steps have begun."""
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        for child in children(process):
+            try:
+                fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[11]) + int(fields[12]) > seconds * os.sysconf("SC_CLK_TCK"):
+                return child
+        time.sleep(0.02)
+    raise AssertionError("no point is at work")
 
 
 class ProgramTest(unittest.TestCase):

@@ -1,0 +1,114 @@
+// The line of progress: its estimate, its words, and what it writes where.
+#include "cli/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(TimeLeft, FollowsTheCostOfThePoints) {
+  TimeLeft left({1, 1, 10});
+  EXPECT_EQ(left.estimate(0, 0, Seconds(0)), std::nullopt);
+  left.finished(0, Seconds(2));
+  ASSERT_TRUE(left.estimate(1, 0, Seconds(0)));
+  EXPECT_DOUBLE_EQ(left.estimate(1, 0, Seconds(0))->count(), 22);
+  EXPECT_DOUBLE_EQ(left.estimate(1, 0.5, Seconds(1))->count(), 21);
+  left.finished(1, Seconds(4));
+  EXPECT_DOUBLE_EQ(left.estimate(2, 0, Seconds(0))->count(), 30);
+}
+
+TEST(TimeLeft, KnowsTheFirstPointByItsOwnSteps) {
+  const TimeLeft left({4, 4});
+  EXPECT_EQ(left.estimate(0, 0, Seconds(3)), std::nullopt);
+  EXPECT_DOUBLE_EQ(left.estimate(0, 0.25, Seconds(1))->count(), 7);
+}
+
+TEST(TimeLeft, PointsThatDoNotRunTakeNoTime) {
+  TimeLeft left({1, 1000, 1});
+  left.finished(0, Seconds(5));
+  left.skipped(1);
+  EXPECT_DOUBLE_EQ(left.estimate(2, 0, Seconds(0))->count(), 5);
+}
+
+TEST(TimeLeft, IsNeverNegative) {
+  TimeLeft left({1});
+  EXPECT_DOUBLE_EQ(left.estimate(0, 1, Seconds(9))->count(), 0);
+}
+
+TEST(ProgressText, NamesPointStageStepAndTimeLeft) {
+  EXPECT_EQ(progress_text(2, 20, "step/model:small", {.stage = "weights"}, std::nullopt),
+            "[3/20] step/model:small: weights");
+  EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 15, 0.5}, Seconds(90)),
+            "[1/1] a: steps, step 4 of 15, 500.0 ms each, about 90 s left");
+  EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 0, 0.5}, std::nullopt), "[1/1] a: steps, step 4, 500.0 ms each");
+}
+
+TEST(ProgressText, TimesAreRough) {
+  EXPECT_EQ(rough_time(Seconds(0.2)), "1 s");
+  EXPECT_EQ(rough_time(Seconds(600)), "10 min");
+  EXPECT_EQ(rough_time(Seconds(3 * 3600 + 1800)), "3.5 h");
+}
+
+// What a line writes to a pipe that stands for a stream.
+class Written {
+ public:
+  Written() {
+    if (pipe(ends_.data()) != 0) throw std::runtime_error("no pipe");
+  }
+  ~Written() {
+    close(ends_[0]);
+    if (ends_[1] >= 0) close(ends_[1]);
+  }
+  int descriptor() const { return ends_[1]; }
+  std::string text() {
+    close(ends_[1]);
+    ends_[1] = -1;
+    std::string text;
+    std::array<char, 4096> buffer{};
+    for (ssize_t count = 0; (count = read(ends_[0], buffer.data(), buffer.size())) > 0;) {
+      text.append(buffer.data(), static_cast<size_t>(count));
+    }
+    return text;
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+TEST(ProgressLine, OffATerminalSpeaksOfEachPointAndThenNowAndThen) {
+  Written written;
+  ProgressLine line({written.descriptor(), false, false, 0});
+  line.show(0, "first", Seconds(0));
+  line.show(0, "too soon", Seconds(5));
+  line.show(0, "later", Seconds(11));
+  line.show(1, "second", Seconds(12));
+  line.clear();
+  EXPECT_EQ(written.text(), "first\nlater\nsecond\n");
+}
+
+TEST(ProgressLine, OnATerminalWritesOverItselfAndFits) {
+  Written written;
+  ProgressLine line({written.descriptor(), true, true, 10});
+  line.clear();
+  line.show(0, "0123456789abcdef", Seconds(0));
+  line.show(0, "next", Seconds(0));
+  line.clear();
+  line.clear();
+  EXPECT_EQ(written.text(), "\r\x1b[K012345678\r\x1b[Knext\r\x1b[K");
+}
+
+TEST(ProgressLine, ControlBytesOfNamesStayVisible) {
+  Written written;
+  ProgressLine line({written.descriptor(), true, true, 0});
+  line.show(0, "a\x1b[2Jb\n", Seconds(0));
+  EXPECT_THAT(written.text(), HasSubstr("a\\x1b[2Jb\\n"));
+}
+
+}  // namespace
+}  // namespace laptime
