@@ -153,7 +153,7 @@ ValueId assign(Builder& build, ValueId state, ValueId value) { return build.emit
 std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters) {
   std::vector<ValueId> inputs{loss};
   inputs.insert(inputs.end(), parameters.begin(), parameters.end());
-  const std::vector<ValueId> values = build.emit(kGradients, {}, inputs);
+  std::vector<ValueId> values = build.emit(kGradients, {}, inputs);
   for (const ValueId value : values) build.mark_role(value, Role::kGradient);
   return values;
 }
