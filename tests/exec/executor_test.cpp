@@ -1,0 +1,273 @@
+// Running plans: values in and out, states that stay, poison that shows, NaN that is found, phases on the device's
+// clock.
+#include "exec/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "exec/small_step.h"
+#include "graph/structural_ops.h"
+#include "model/gpt.h"
+#include "model/train_step.h"
+#include "ops/matmul/matmul.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/reduce/reduce.h"
+#include "ops/rope/rope.h"
+#include "passes/pipeline.h"
+
+namespace laptime::test {
+namespace {
+
+class ExecutorOnCpu : public testing::Test {
+ protected:
+  Executor executor(Builder& build) {
+    const Graph graph = build.finish();
+    verify(graph, "test");
+    return Executor(make_plan(graph, first_kernel(backend_)), backend_);
+  }
+
+  cpu::CpuBackend backend_{all_cpu_kernels(), 1};
+};
+
+TEST_F(ExecutorOnCpu, ComputesAndReadsInRowMajorOrder) {
+  Builder build;
+  const ValueId x = build.source("x", floats({2, 3}), Role::kInput);
+  const ValueId turned = exp(build, transpose(build, x, 0, 1));  // column-major in memory
+  build.output("turned", turned);
+  build.output("view", slice(build, turned, 0, 1, 2));
+  build.output("narrow", cast(build, x, DType::kBFloat16));
+  build.output("place", max_last(build, x)[1]);
+  Executor step = executor(build);
+  write(step, "x", {0, 1, 2, 3, 5, 4});
+  step.run();
+  const std::vector<float> expected{0, 3, 1, 5, 2, 4};
+  const std::vector<float> actual = floats_of(step.read_output("turned"));
+  ASSERT_EQ(actual.size(), 6U);
+  for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(actual[i] / std::exp(expected[i]), 1, 1e-6);
+  EXPECT_EQ(floats_of(step.read_output("view")), std::vector<float>(actual.begin() + 2, actual.end()));
+  const std::vector<std::byte> narrow = step.read_output("narrow");
+  ASSERT_EQ(narrow.size(), 12U);
+  uint16_t bits = 0;
+  std::memcpy(&bits, narrow.data() + 2, 2);
+  EXPECT_EQ(bits, BFloat16(1.0F).bits);
+  int64_t places[2];
+  ASSERT_EQ(step.read_output("place").size(), sizeof(places));
+  std::memcpy(places, step.read_output("place").data(), sizeof(places));
+  EXPECT_EQ(places[0], 2);
+  EXPECT_EQ(places[1], 1);
+  EXPECT_EQ(floats_of(step.read_source("x"))[4], 5);
+}
+
+TEST_F(ExecutorOnCpu, KnowsItsSourcesAndOutputsByName) {
+  Builder build;
+  build.output("y", neg(build, build.source("x", floats({4}), Role::kInput)));
+  Executor step = executor(build);
+  const float values[5] = {};
+  EXPECT_FALSE(step.write("z", values, sizeof(float) * 4));
+  EXPECT_TRUE(step.read_source("z").empty());
+  EXPECT_TRUE(step.read_output("z").empty());
+  EXPECT_TRUE(step.source_bytes("y").empty());
+  EXPECT_EQ(step.source_bytes("x").size(), 16U);
+  EXPECT_TRUE(step.write("x", values, sizeof(float) * 4));
+  EXPECT_DEATH(step.write("x", values, sizeof(values)), "x takes 16 bytes, not 20");
+}
+
+TEST_F(ExecutorOnCpu, AStateKeepsItsValueBetweenSteps) {
+  Builder build;
+  const ValueId w = build.source("w", floats({3}), Role::kParameter);
+  build.output("next", assign(build, w, mul_scalar(build, w, 2)));
+  Executor step = executor(build);
+  write(step, "w", {1, -2, 0.5F});
+  for (int i = 0; i < 3; ++i) step.run();
+  EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{8, -16, 4}));
+  EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{8, -16, 4}));
+}
+
+TEST_F(ExecutorOnCpu, ConstantsAreThereBeforeTheFirstStep) {
+  Builder build;
+  const ValueId x = build.source("x", floats({5, 1}), Role::kInput);
+  build.output("y", mul(build, x, rope_table(build, 5, 2, 10'000, DType::kFloat32).cos));
+  Executor step = executor(build);
+  write(step, "x", {1, 1, 1, 1, 1});
+  step.run();
+  const std::vector<float> cosines = floats_of(step.read_output("y"));
+  for (int t = 0; t < 5; ++t) EXPECT_NEAR(cosines[static_cast<size_t>(t)], std::cos(t), 1e-6);
+}
+
+TEST_F(ExecutorOnCpu, AStepThatIsSkippedShowsAsNan) {
+  Builder build;
+  const ValueId x = build.source("x", floats({100}), Role::kInput);
+  const auto scope = build.scope("layers.0");
+  const ValueId a = exp(build, x);
+  const ValueId b = build.current.scope.empty() ? a : square(build, a);
+  build.output("loss", sum_all(build, b));
+  const Graph graph = build.finish();
+  Plan whole = make_plan(graph, first_kernel(backend_));
+  Plan broken = whole;
+  broken.steps.erase(broken.steps.begin());  // square reads what nobody has made
+
+  Executor good(whole, backend_);
+  write(good, "x", std::vector<float>(100, 0));
+  good.run();
+  EXPECT_EQ(floats_of(good.read_output("loss"))[0], 100);
+  EXPECT_FALSE(good.find_nan().has_value());
+
+  Executor bad(broken, backend_);
+  write(bad, "x", std::vector<float>(100, 0));
+  bad.run();
+  EXPECT_TRUE(std::isnan(floats_of(bad.read_output("loss"))[0]));
+  const auto site = bad.find_nan();
+  ASSERT_TRUE(site.has_value());
+  EXPECT_EQ(site->op, "square");
+  EXPECT_EQ(site->scope, "layers.0");
+}
+
+// A NaN in a weight is reported where it is first read, not where it is noticed.
+TEST_F(ExecutorOnCpu, FindsTheFirstNanOfAModel) {
+  RunConfig config;
+  config.model = {.name = "custom",
+                  .edition = Edition::k2025,
+                  .d_model = 16,
+                  .d_ff = 32,
+                  .num_layers = 3,
+                  .num_heads = 2,
+                  .vocab_size = 13,
+                  .context_length = 6,
+                  .batch_size = 2};
+  for (const auto& [poisoned, op, scope] :
+       {std::tuple{"layers.1.ffn.w1.weight", "matmul", "layers.1.ffn.w1"},
+        std::tuple{"layers.2.ln1.weight", "mul", "layers.2.ln1"}, std::tuple{"lm_head.weight", "matmul", "lm_head"},
+        std::tuple{"m/ln_final.weight", "mul_scalar", "ln_final.weight"}}) {
+    Executor step(make_plan(run_passes(build_train_step(config), {}), first_kernel(backend_)), backend_);
+    for (const Buffer& buffer : step.plan().buffers) {
+      if (buffer.name.empty() || (buffer.role != Role::kParameter && buffer.role != Role::kOptimizerState)) continue;
+      std::vector<float> values(static_cast<size_t>(buffer.bytes) / sizeof(float));
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] = buffer.role == Role::kParameter ? 0.1F * std::sin(static_cast<float>(i)) : 0;
+      write(step, buffer.name, values);
+    }
+    const std::vector<int64_t> ids(12, 3);
+    step.write(source::kTokens, ids.data(), 12 * sizeof(int64_t));
+    step.write(source::kTargets, ids.data(), 12 * sizeof(int64_t));
+    const int64_t number = 1;
+    step.write(source::kStep, &number, sizeof(number));
+    write(step, source::kLr, {0});
+    ASSERT_FALSE(step.find_nan().has_value()) << poisoned;
+    std::vector<float> values = floats_of(step.read_source(poisoned));
+    values[values.size() / 2] = std::nanf("");
+    write(step, poisoned, values);
+    const auto site = step.find_nan();
+    ASSERT_TRUE(site.has_value()) << poisoned;
+    EXPECT_EQ(site->op, op);
+    EXPECT_EQ(site->scope, scope);
+  }
+}
+
+TEST_F(ExecutorOnCpu, HoldsWhatThePlanPredicts) {
+  Builder build;
+  const ValueId x = build.source("x", floats({500, 500}), Role::kInput);
+  build.output("y", sum_all(build, matmul(build, x, exp(build, x))));
+  const Graph graph = build.finish();
+  {
+    const Executor step(make_plan(graph, first_kernel(backend_)), backend_);
+    const int64_t predicted = step.plan().predicted_peak_bytes();
+    EXPECT_GE(backend_.held_bytes(), predicted);
+    EXPECT_LT(backend_.held_bytes(), predicted + 2 * 4096);
+  }
+  EXPECT_EQ(backend_.held_bytes(), 0);
+}
+
+TEST_F(ExecutorOnCpu, PhasesFillTheStep) {
+  Builder build;
+  ValueId x = build.source("x", floats({64, 64}), Role::kInput);
+  for (const Phase phase : {Phase::kForward, Phase::kBackward, Phase::kOptimizer}) {
+    build.current.phase = phase;
+    x = matmul(build, x, x);
+  }
+  build.output("y", x);
+  Executor step = executor(build);
+  const Timeline timeline = step.run();
+  ASSERT_EQ(timeline.events.size(), 3U);
+  Seconds last = timeline.begin;
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(timeline.events[i].what, static_cast<int>(Phase::kForward) + static_cast<int>(i));
+    EXPECT_EQ(timeline.events[i].begin, last);  // nothing between phases
+    EXPECT_GT(timeline.events[i].end, timeline.events[i].begin);
+    last = timeline.events[i].end;
+  }
+  EXPECT_GE(timeline.end, last);
+  EXPECT_EQ(timeline.total(), timeline.end - timeline.begin);
+}
+
+class ExecutorOnPaper : public testing::Test {
+ protected:
+  Plan plan(Builder& build) { return make_plan(build.finish(), first_kernel(backend_)); }
+
+  std::vector<const OpCard*> ops_ = all_ops();
+  roofline::RooflineBackend backend_{kPaper, ops_, false};
+};
+
+TEST_F(ExecutorOnPaper, TimeIsFlopsOrBytesAndTheLaunch) {
+  Builder build;
+  const ValueId a = build.source("a", floats({100, 200}), Role::kParameter);
+  const ValueId b = build.source("b", floats({200, 100}), Role::kParameter);
+  const ValueId y = matmul(build, a, b);  // 4 MFLOP, 200 kB
+  build.current.phase = Phase::kBackward;
+  build.output("z", exp(build, y));  // 10 kFLOP, 80 kB
+  Executor step(plan(build), backend_);
+  const Timeline timeline = step.run();
+  ASSERT_EQ(timeline.events.size(), 2U);
+  const double product = std::max(4e6 / 1e12, (2 * 100 * 200 + 100 * 100) * 4 / 1e9) + 1e-3;
+  const double pointwise = 2 * 100 * 100 * 4 / 1e9 + 1e-3;
+  EXPECT_DOUBLE_EQ(timeline.total(static_cast<int>(Phase::kForward)).count(), product);
+  EXPECT_NEAR(timeline.total(static_cast<int>(Phase::kBackward)).count(), pointwise, 1e-12);
+  EXPECT_NEAR(timeline.total().count(), product + pointwise, 1e-12);
+  EXPECT_EQ(step.run().begin, timeline.end);  // the clock stands still between steps
+}
+
+TEST_F(ExecutorOnPaper, HasNoValues) {
+  Builder build;
+  build.output("y", exp(build, build.source("x", floats({10}), Role::kInput)));
+  Executor step(plan(build), backend_);
+  const std::vector<float> values(10);
+  EXPECT_FALSE(step.write("x", values.data(), 40));
+  step.run();
+  EXPECT_TRUE(step.read_output("y").empty());
+  EXPECT_TRUE(step.read_source("x").empty());
+  EXPECT_FALSE(step.find_nan().has_value());
+}
+
+TEST_F(ExecutorOnPaper, RefusesWhatDoesNotFitAndGivesBackWhatWasTaken) {
+  const auto plan_of = [&](int64_t elements) {
+    Builder build;
+    build.output("y", exp(build, build.source("x", floats({elements}), Role::kInput)));
+    return plan(build);
+  };
+  const Plan large = plan_of(150'000);  // 600 kB resident, 600 kB in the arena; there is 1 MiB
+  try {
+    const Executor step(large, backend_);
+    FAIL() << "no OutOfMemory";
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.bytes_requested(), large.arena_bytes);
+    EXPECT_EQ(error.bytes_available(), (1 << 20) - large.resident_bytes);
+  }
+  const Plan small = plan_of(120'000);
+  for (int i = 0; i < 3; ++i) Executor(small, backend_).run();
+  EXPECT_EQ(backend_.peak_held_bytes(), small.predicted_peak_bytes());
+}
+
+TEST_F(ExecutorOnPaper, LowerPrecisionRunsOnTheFastUnits) {
+  const auto time_of = [&](DType dtype) {
+    Builder build;
+    const ValueId a = build.source("a", contiguous_type(dtype, {200, 200}), Role::kParameter);
+    build.output("y", matmul(build, a, a));
+    Executor step(plan(build), backend_);
+    return step.run().total().count() - 1e-3;
+  };
+  EXPECT_NEAR(time_of(DType::kFloat32), 2 * 200.0 * 200 * 4 / 1e9 + 200.0 * 200 * 4 / 1e9, 1e-9);  // bound by bytes
+  EXPECT_NEAR(time_of(DType::kBFloat16), time_of(DType::kFloat32) / 2, 1e-9);
+}
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,106 @@
+// The sampling loop on a clock that stands still between kernels: how many steps, in which order, and when it ends.
+#include "exec/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include "exec/small_step.h"
+#include "exec/trial.h"
+#include "ops/matmul/matmul.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace laptime::test {
+namespace {
+
+// A step of `launches` launches of 1 ms each, and next to no bytes.
+class SamplerOnPaper : public testing::Test {
+ protected:
+  std::unique_ptr<Executor> step_of(int launches) {
+    Builder build;
+    ValueId x = build.source("x", floats({1}), Role::kInput);
+    for (int i = 0; i < launches; ++i) x = neg(build, x);
+    build.output("y", x);
+    return std::make_unique<Executor>(make_plan(build.finish(), first_kernel(backend_)), backend_);
+  }
+
+  std::vector<const OpCard*> ops_ = all_ops();
+  roofline::RooflineBackend backend_{kPaper, ops_, false};
+};
+
+TEST_F(SamplerOnPaper, TakesExactlyWhatWasAskedFor) {
+  const auto step = step_of(1);
+  std::vector<std::string> order;
+  StepHooks hooks;
+  hooks.before = [&](int64_t number) { order.push_back("before " + std::to_string(number)); };
+  hooks.after = [&](int64_t number, const Timeline& timeline) {
+    order.push_back("after " + std::to_string(number));
+    EXPECT_NEAR(timeline.total().count(), 1e-3, 1e-7);
+  };
+  const Sampling sampling = sample(*step, {StoppingRule::fixed(2, 3), true}, hooks);
+  EXPECT_EQ(sampling.steps.size(), 5U);
+  EXPECT_EQ(sampling.warmup, 2);
+  EXPECT_EQ(sampling.steps_per_sample, 1);  // however short
+  EXPECT_EQ(sampling.sample_count(), 3);
+  EXPECT_EQ(sampling.reason, StopReason::kFixed);
+  EXPECT_FALSE(sampling.interrupted);
+  ASSERT_EQ(order.size(), 10U);
+  EXPECT_EQ(order[0], "before 0");
+  EXPECT_EQ(order[1], "after 0");
+  EXPECT_EQ(order[9], "after 4");
+}
+
+TEST_F(SamplerOnPaper, NoWarmupIsNoWarmup) {
+  const Sampling sampling = sample(*step_of(1), {StoppingRule::fixed(0, 1), true}, {});
+  EXPECT_EQ(sampling.steps.size(), 1U);
+  EXPECT_EQ(sampling.warmup, 0);
+  EXPECT_EQ(sampling.sample_count(), 1);
+}
+
+TEST_F(SamplerOnPaper, AShortStepIsTimedInBatches) {
+  const Sampling sampling = sample(*step_of(1), {StoppingRule(), false}, {});
+  EXPECT_EQ(sampling.steps_per_sample, 5);  // of 1 ms, for samples of 5 ms
+  EXPECT_EQ(sampling.reason, StopReason::kInterval);
+  EXPECT_EQ(sampling.sample_count(), 10);
+  EXPECT_EQ(static_cast<int64_t>(sampling.steps.size()), sampling.warmup + 50);
+  EXPECT_EQ((sampling.warmup - 2) % 5, 0);  // two single steps tell how long one takes
+}
+
+TEST_F(SamplerOnPaper, ALongStepIsASample) {
+  const Sampling sampling = sample(*step_of(8), {StoppingRule(), false}, {});
+  EXPECT_EQ(sampling.steps_per_sample, 1);
+  EXPECT_EQ(sampling.warmup, 5);
+  EXPECT_EQ(sampling.sample_count(), 10);
+  EXPECT_EQ(sampling.reason, StopReason::kInterval);
+}
+
+TEST_F(SamplerOnPaper, AnInterruptEndsItBetweenSteps) {
+  int64_t taken = 0;
+  StepHooks hooks;
+  hooks.after = [&](int64_t, const Timeline&) { ++taken; };
+  hooks.interrupted = [&] { return taken == 3; };
+  const Sampling sampling = sample(*step_of(8), {StoppingRule::fixed(1, 10), true}, hooks);
+  EXPECT_TRUE(sampling.interrupted);
+  EXPECT_EQ(sampling.steps.size(), 3U);
+}
+
+TEST(Trial, TimesAKernelOnOperandsOfItsSignature) {
+  cpu::CpuBackend backend(all_cpu_kernels(), 1);
+  Builder build;
+  const ValueId a = build.source("a", floats({96, 64}), Role::kParameter);
+  build.output("y", matmul(build, a, build.source("b", floats({64, 80}), Role::kParameter)));
+  const Graph graph = build.finish();
+  const Signature signature = signature_of(graph, graph.nodes[0]);
+  double fastest = 1e9;
+  double reference = 0;
+  for (const Kernel& kernel : backend.kernels(kMatmul)) {
+    if (!kernel.refusal(signature).empty()) continue;
+    const double seconds = time_kernel(backend, kernel, signature).count();
+    EXPECT_GT(seconds, 0) << kernel.name;
+    EXPECT_LT(seconds, 10) << kernel.name;
+    (kernel.name == kReferenceName ? reference : fastest) = seconds;
+  }
+  EXPECT_LT(fastest, reference);
+  EXPECT_EQ(backend.held_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,44 @@
+// A step small enough to follow by hand, and the backends to run it on.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/roofline/roofline_backend.h"
+#include "exec/executor.h"
+#include "graph/builder.h"
+#include "ops/kernels_cpu.h"
+#include "ops/registry.h"
+
+namespace laptime::test {
+
+inline TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
+
+inline ChooseKernel first_kernel(const Backend& backend) {
+  return [&backend](const Signature& signature) -> const Kernel* {
+    for (const Kernel& kernel : backend.kernels(*signature.op)) {
+      if (kernel.refusal(signature).empty()) return &kernel;
+    }
+    return nullptr;
+  };
+}
+
+inline std::vector<Kernel> all_cpu_kernels() { return cpu_kernels(cpu::detect_isa()); }
+
+// 1 TFLOP/s, 1 GB/s, 1 MiB of memory, 1 ms for each launch.
+inline constexpr roofline::Device kPaper{"paper", "a machine of this test", 1e12, 0, 4e12, 1e9, 1 << 20, 1e-3,
+                                         "nobody"};
+
+inline std::vector<float> floats_of(const std::vector<std::byte>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+inline void write(Executor& executor, const std::string& source, const std::vector<float>& values) {
+  executor.write(source, values.data(), static_cast<int64_t>(values.size() * sizeof(float)));
+}
+
+}  // namespace laptime::test
