@@ -85,6 +85,7 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
 
   build.current = {Phase::kBackward, {}, {}, false};
   std::vector<ValueId> values;
+  values.reserve(parameters.size());
   for (const Parameter& parameter : parameters) values.push_back(parameter.value);
   std::vector<ValueId> grads = gradients(build, loss, values);
   if (config.accumulate) accumulate(build, parameters, grads);

@@ -9,18 +9,18 @@
 
 namespace laptime {
 
-Graph run_passes(Graph graph, const PipelineOptions& options, const PassObserver& observer) {
-  const auto apply = [&](const char* name, Graph next) {
-    graph = std::move(next);
+Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer) {
+  const auto checked = [&](const char* name, Graph graph) {
     verify(graph, name);
     if (observer) observer(name, graph);
+    return graph;
   };
-  apply("model", std::move(graph));
-  apply("decompose", decompose(graph, options.keep));
-  if (options.lower) apply("autocast", autocast(graph, *options.lower));
-  apply("differentiate", differentiate(graph));
-  apply("dead_code", dead_code(graph));
-  if (options.forward_only) apply("cut_forward", cut_forward(graph));
+  Graph graph = checked("model", model);
+  graph = checked("decompose", decompose(graph, options.keep));
+  if (options.lower) graph = checked("autocast", autocast(graph, *options.lower));
+  graph = checked("differentiate", differentiate(graph));
+  graph = checked("dead_code", dead_code(graph));
+  if (options.forward_only) graph = checked("cut_forward", cut_forward(graph));
   return graph;
 }
 

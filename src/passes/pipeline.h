@@ -20,6 +20,6 @@ struct PipelineOptions {
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
 // decompose -> autocast -> differentiate -> dead code -> cut
-Graph run_passes(Graph graph, const PipelineOptions& options, const PassObserver& observer = {});
+Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime
