@@ -17,7 +17,9 @@ template <class Term>
     for (int64_t i = 0; i < kLanes; ++i) lanes[i] += term(begin + i);
   }
   for (int64_t i = 0; i < size - begin; ++i) lanes[i] += term(begin + i);
+#pragma GCC unroll 6
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+#pragma omp simd
     for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   }
   return lanes[0];
@@ -33,10 +35,27 @@ inline float lane_max(const float* x, int64_t size) {
     for (int64_t i = 0; i < kLanes; ++i) lanes[i] = x[begin + i] > lanes[i] ? x[begin + i] : lanes[i];
   }
   for (int64_t i = 0; i < size - begin; ++i) lanes[i] = x[begin + i] > lanes[i] ? x[begin + i] : lanes[i];
+#pragma GCC unroll 6
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+#pragma omp simd
     for (int64_t i = 0; i < half; ++i) lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
   }
   return lanes[0];
+}
+
+// The first place of the largest element of x, or of the first NaN. `size` is at least 1 and below 2^31.
+inline int32_t lane_argmax(const float* x, int64_t size) {
+  const float largest = lane_max(x, size);
+  int32_t at = INT32_MAX;
+  int32_t nan = INT32_MAX;
+#pragma omp simd reduction(min : at, nan)
+  for (int32_t i = 0; i < static_cast<int32_t>(size); ++i) {
+    const int32_t largest_at = x[i] == largest ? i : INT32_MAX;
+    const int32_t nan_at = x[i] != x[i] ? i : INT32_MAX;
+    at = largest_at < at ? largest_at : at;
+    nan = nan_at < nan ? nan_at : nan;
+  }
+  return nan != INT32_MAX ? nan : at;
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -19,6 +19,9 @@ void transpose_tile(const Word* from, int64_t from_stride, Word* to, int64_t to_
   using Vector __attribute__((vector_size(kTile * sizeof(Word)))) = Word;
   Vector rows[kTile];
   for (int i = 0; i < kTile; ++i) std::memcpy(&rows[i], from + i * from_stride, sizeof(Vector));
+#ifdef PF
+  for (int i = 0; i < kTile; ++i) __builtin_prefetch(from + i * from_stride + PF);
+#endif
   for (int round = 0; round < 3; ++round) {
     Vector next[kTile];
     for (int i = 0; i < kTile / 2; ++i) {

@@ -90,22 +90,29 @@ class Rows {
   int64_t count_ = 1;
 };
 
-// What a strip function sees: its outputs, then its inputs, each as `size` elements without gaps; tensors of bool as
-// bytes, all others as float32. An input may stand where an output does, element by element.
+// What a strip function sees: its outputs, then its inputs, each as `size` = rows * columns elements without gaps;
+// tensors of bool as bytes, all others as float32. An input may stand where an output does, element by element.
 struct Strip {
   int64_t size = 0;
+  int64_t columns = 0;
   const void* parameters = nullptr;
+  int repeated = -1;  // the operand that holds only one element for each row, if any
   std::array<std::byte*, cpu::kMaxOperands> operands{};
 
   float* floats(int operand) const { return reinterpret_cast<float*>(operands[static_cast<size_t>(operand)]); }
   uint8_t* bytes(int operand) const { return reinterpret_cast<uint8_t*>(operands[static_cast<size_t>(operand)]); }
 };
 using StripFunction = void (*)(const Strip&);
+struct StripProgram {
+  StripFunction function = nullptr;
+  const void* parameters = nullptr;
+  bool takes_repeated = false;  // the function looks at `repeated`
+};
 
 // Runs the function over all elements of the outputs, to whose shape the inputs are broadcast. Outputs have one shape;
 // an output without data is computed and dropped.
 void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
-                StripFunction function, const void* parameters);
+                const StripProgram& program);
 
 // Empty where run_strips can read and write all operands, else the reason.
 std::string strips_refusal(std::span<const TensorType> out, std::span<const TensorType> in);

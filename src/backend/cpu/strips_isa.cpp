@@ -8,6 +8,9 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
+// Rows shorter than this are filled with their one element: loops over them would be short.
+constexpr int64_t kLeastRepeated = 64;
+
 // A block of `rows` lines between a tensor and a buffer without gaps.
 struct Patch {
   int64_t position = 0;
@@ -70,13 +73,14 @@ void store(const float* from, const TensorView& to, const Patch& patch) {
 // One operand of run_strips on its way through a block of strips.
 class Lane {
  public:
-  void prepare(const TensorView& view, const cpu::LoopNest& nest, int operand) {
+  void prepare(const TensorView& view, const cpu::LoopNest& nest, int operand, bool repeated) {
     view_ = &view;
     operand_ = operand;
     is_bytes_ = view.type.dtype == DType::kBool;
     element_ = size_of(view.type.dtype);
     column_stride_ = nest.column_stride(operand);
     row_stride_ = nest.row_stride(operand);
+    repeated_ = repeated;
     constant_ = -1;
   }
 
@@ -93,7 +97,9 @@ class Lane {
     // A number keeps its strip.
     const bool is_constant = column_stride_ == 0 && row_stride_ == 0;
     Patch patch = patch_of(walk);
-    if (is_constant) {
+    if (repeated_) {
+      patch.columns = 1;
+    } else if (is_constant) {
       if (constant_ == patch.position) return;
       constant_ = patch.position;
       patch.rows = 1;
@@ -125,6 +131,7 @@ class Lane {
   bool is_bytes_ = false;
   int64_t element_ = 0;
   int64_t column_stride_ = 0, row_stride_ = 0;
+  bool repeated_ = false;  // one element for each row is enough
   int64_t constant_ = -1;  // the position that the buffer repeats
   alignas(64) std::array<std::byte, kStripSize * sizeof(float)> buffer_;
 };
@@ -220,7 +227,7 @@ int64_t Rows::far_position(size_t tensor, int64_t row) const {
 }
 
 void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
-                StripFunction function, const void* parameters) {
+                const StripProgram& program) {
   std::array<const TensorView*, cpu::kMaxOperands> views{};
   std::array<const Layout*, cpu::kMaxOperands> layouts{};
   size_t count = 0;
@@ -229,20 +236,28 @@ void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<cons
   for (size_t k = 0; k < count; ++k) layouts[k] = &views[k]->type.layout;
   const cpu::LoopNest nest = cpu::memory_order_nest(out[0].shape(), {layouts.data(), count});
   const StripCut cut = cut_strips(nest);
+  int repeated = -1;
+  if (program.takes_repeated && nest.columns() >= kLeastRepeated) {
+    for (size_t k = out.size(); k < count; ++k) {
+      if (nest.column_stride(static_cast<int>(k)) == 0) repeated = static_cast<int>(k);
+    }
+  }
 
   team.parallel_blocks(cut.count, cut.per_block, [&](int64_t begin, int64_t end) {
     std::array<Lane, cpu::kMaxOperands> lanes;
-    for (size_t k = 0; k < count; ++k) lanes[k].prepare(*views[k], nest, static_cast<int>(k));
+    for (size_t k = 0; k < count; ++k) {
+      lanes[k].prepare(*views[k], nest, static_cast<int>(k), static_cast<int>(k) == repeated);
+    }
     StripWalk walk(nest, cut, begin);
     for (int64_t index = begin; index < end; ++index, walk.next()) {
-      Strip strip{walk.rows() * walk.columns(), parameters, {}};
+      Strip strip{walk.rows() * walk.columns(), walk.columns(), program.parameters, repeated, {}};
       for (size_t k = 0; k < count; ++k) {
         strip.operands[k] = lanes[k].in_place(walk);
         if (strip.operands[k] != nullptr) continue;
         strip.operands[k] = lanes[k].buffer();
         if (k >= out.size()) lanes[k].fill(walk);
       }
-      function(strip);
+      program.function(strip);
       for (size_t k = 0; k < out.size(); ++k) {
         if (strip.operands[k] == lanes[k].buffer()) lanes[k].empty(walk);
       }

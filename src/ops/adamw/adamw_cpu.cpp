@@ -66,7 +66,7 @@ void launch(const KernelCall& call) {
   const Step step =
       step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
   run_strips(cpu::team_of(call), call.out, call.in.first(4),
-             attributes.rule == AdamRule::k2025 ? strip<false> : strip<true>, &step);
+             {.function = attributes.rule == AdamRule::k2025 ? strip<false> : strip<true>, .parameters = &step});
 }
 
 std::string refusal(const Signature& signature) {

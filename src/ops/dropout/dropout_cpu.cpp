@@ -11,20 +11,25 @@ namespace {
 float kept_scale(double p) { return p >= 1 ? 0.0F : static_cast<float>(1 / (1 - p)); }
 
 // Kept where the top 24 bits of the generator are at least this: u 2^-24 >= p for a whole u.
-uint64_t least_kept(double p) { return static_cast<uint64_t>(std::ceil(p * 0x1p24)); }
+uint32_t least_kept(double p) { return static_cast<uint32_t>(std::ceil(p * 0x1p24)); }
 
-void mask_line(uint64_t key, int64_t first, int64_t size, uint64_t least, uint8_t* mask) {
+void mask_line(uint64_t key, int64_t first, int64_t size, uint32_t least, uint8_t* mask) {
+  std::array<uint32_t, kStripSize> top;
+  const uint64_t start = key + static_cast<uint64_t>(first);
 #pragma omp simd
   for (int64_t i = 0; i < size; ++i) {
-    mask[i] = static_cast<uint8_t>((splitmix64(key + static_cast<uint64_t>(first + i)) >> 40U) >= least ? 1 : 0);
+    top[static_cast<size_t>(i)] = static_cast<uint32_t>(splitmix64(start + static_cast<uint64_t>(i)) >> 40U);
   }
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) mask[i] = static_cast<uint8_t>(top[static_cast<size_t>(i)] >= least ? 1 : 0);
 }
 
 struct Forward {
   const TensorView& x;
   const TensorView& y;
   uint8_t* mask;  // null where nobody reads it
-  uint64_t key, least;
+  uint64_t key;
+  uint32_t least;
   float scale;
 };
 
@@ -38,8 +43,12 @@ void forward_strip(const Forward& f, int64_t begin, int64_t size) {
   float* to = direct ? f.y.as<float>() + begin : result.data();
   uint8_t* mask = f.mask == nullptr ? own_mask.data() : f.mask + begin;
   mask_line(f.key, begin, size, f.least, mask);
+  const float scale = f.scale;
 #pragma omp simd
-  for (int64_t i = 0; i < size; ++i) to[i] = mask[i] != 0 ? from[i] * f.scale : 0.0F;
+  for (int64_t i = 0; i < size; ++i) {
+    const float scaled = from[i] * scale;  // read and multiplied either way: a select, not a branch
+    to[i] = mask[i] != 0 ? scaled : 0.0F;
+  }
   if (!direct) store_line(result.data(), size, f.y, f.y.type.layout.offset + begin, 1);
 }
 
@@ -71,12 +80,15 @@ void backward_strip(const Strip& strip) {
   const float* grad = strip.floats(1);
   const uint8_t* mask = strip.bytes(2);
 #pragma omp simd
-  for (int64_t i = 0; i < strip.size; ++i) grad_x[i] = mask[i] != 0 ? grad[i] * scale : 0.0F;
+  for (int64_t i = 0; i < strip.size; ++i) {
+    const float scaled = grad[i] * scale;
+    grad_x[i] = mask[i] != 0 ? scaled : 0.0F;
+  }
 }
 
 void launch_backward(const KernelCall& call) {
   const float scale = kept_scale(call.attributes.as<DropoutAttributes>().p);
-  run_strips(cpu::team_of(call), call.out, call.in, backward_strip, &scale);
+  run_strips(cpu::team_of(call), call.out, call.in, {.function = backward_strip, .parameters = &scale});
 }
 
 std::string backward_refusal(const Signature& signature) {
@@ -88,7 +100,11 @@ std::string backward_refusal(const Signature& signature) {
 
 std::vector<Kernel> dropout_kernels() {
   return {
-      {.op = &kDropout, .name = isa_name("counter"), .supports = forward_refusal, .workspace = nullptr, .launch = launch_forward},
+      {.op = &kDropout,
+       .name = isa_name("counter"),
+       .supports = forward_refusal,
+       .workspace = nullptr,
+       .launch = launch_forward},
       {.op = &kDropoutBackward,
        .name = isa_name("strips"),
        .supports = backward_refusal,

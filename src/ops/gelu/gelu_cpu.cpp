@@ -12,14 +12,16 @@ constexpr float kTanhCubic = 0.044715F;
 constexpr float kDensityScale = 0.398942280F;  // 1 / sqrt(2 pi)
 
 float value_erf(float x) { return x * normal_f32(x).below; }
-float value_tanh(float x) { return x * sigmoid_f32(kTwiceTanhScale * (x + kTanhCubic * x * x * x)); }
+// -2 u of the tanh form.
+float tanh_exponent(float x) { return x * (-kTwiceTanhScale - kTwiceTanhScale * kTanhCubic * (x * x)); }
+float value_tanh(float x) { return x / (1.0F + exp_f32(tanh_exponent(x))); }
 
 float slope_erf(float x) {
   const Normal normal = normal_f32(x);
   return normal.below + x * (normal.density * kDensityScale);
 }
 float slope_tanh(float x) {
-  const float s = sigmoid_f32(kTwiceTanhScale * (x + kTanhCubic * x * x * x));
+  const float s = 1.0F / (1.0F + exp_f32(tanh_exponent(x)));
   // s (1 - s) is 0 long before the square overflows; their product must be, too.
   const float square = x * x < 1e30F ? x * x : 1e30F;
   return s + x * (s * (1.0F - s)) * (kTwiceTanhScale * (1.0F + 3.0F * kTanhCubic * square));
@@ -44,14 +46,14 @@ void backward_strip(const Strip& strip) {
 
 void launch_forward(const KernelCall& call) {
   const bool tanh = call.attributes.as<GeluAttributes>().tanh;
-  run_strips(cpu::team_of(call), call.out, call.in, tanh ? forward_strip<value_tanh> : forward_strip<value_erf>,
-             nullptr);
+  run_strips(cpu::team_of(call), call.out, call.in,
+             {.function = tanh ? forward_strip<value_tanh> : forward_strip<value_erf>});
 }
 
 void launch_backward(const KernelCall& call) {
   const bool tanh = call.attributes.as<GeluAttributes>().tanh;
-  run_strips(cpu::team_of(call), call.out, call.in, tanh ? backward_strip<slope_tanh> : backward_strip<slope_erf>,
-             nullptr);
+  run_strips(cpu::team_of(call), call.out, call.in,
+             {.function = tanh ? backward_strip<slope_tanh> : backward_strip<slope_erf>});
 }
 
 Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {

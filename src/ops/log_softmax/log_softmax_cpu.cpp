@@ -1,4 +1,4 @@
-// Kernels of log_softmax: three passes over a row, in the cache after the first.
+// Kernels of log_softmax: two passes over a row, the second in the cache.
 #include "ops/log_softmax/log_softmax.h"
 
 #include "backend/cpu/lanes.h"
@@ -22,16 +22,21 @@ void forward_row(const TensorView& x, int64_t from, const TensorView& y, int64_t
   alignas(64) Buffer buffer;
   alignas(64) Buffer result;
   const int64_t stride = x.strides().back();
-  const auto piece = [&](int64_t begin, int64_t size) { return line(x, from + begin * stride, stride, size, buffer.data()); };
+  const auto piece = [&](int64_t begin, int64_t size) {
+    return line(x, from + begin * stride, stride, size, buffer.data());
+  };
   float largest = -__builtin_inff();
-  for_pieces(columns, [&](int64_t begin, int64_t size) {
-    const float value = lane_max(piece(begin, size), size);
-    largest = value > largest ? value : largest;
-  });
-  double total = 0;
+  double total = 0;  // of exp(x - largest), for the largest so far
   for_pieces(columns, [&](int64_t begin, int64_t size) {
     const float* values = piece(begin, size);
-    total += lane_sum(size, [=](int64_t i) { return exp_f32(values[i] - largest); });
+    const float value = lane_max(values, size);
+    if (value > largest) {
+      total *= static_cast<double>(exp_f32(largest - value));
+      largest = value;
+    }
+    // Nothing above -inf yet: add zeros (or NaN), not exp(-inf + inf).
+    const float shift = largest == -__builtin_inff() ? 0.0F : largest;
+    total += static_cast<double>(lane_sum(size, [=](int64_t i) { return exp_f32(values[i] - shift); }));
   });
   const auto log_total = static_cast<float>(__builtin_log(total));
   for_pieces(columns, [&](int64_t begin, int64_t size) {
@@ -50,7 +55,8 @@ void launch_forward(const KernelCall& call) {
   const int64_t columns = x.shape().back();
   const Rows rows({&x, &y});
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) forward_row(x, rows.position(0, row), y, rows.position(1, row), columns);
+    for (int64_t row = begin; row < end; ++row)
+      forward_row(x, rows.position(0, row), y, rows.position(1, row), columns);
   });
 }
 

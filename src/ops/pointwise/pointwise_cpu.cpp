@@ -25,8 +25,25 @@ void binary_strip(const Strip& strip) {
   float* y = strip.floats(0);
   const float* a = strip.floats(1);
   const float* b = strip.floats(2);
+  if (strip.repeated < 0) {
 #pragma omp simd
-  for (int64_t i = 0; i < strip.size; ++i) y[i] = formula(a[i], b[i]);
+    for (int64_t i = 0; i < strip.size; ++i) y[i] = formula(a[i], b[i]);
+    return;
+  }
+  for (int64_t begin = 0; begin < strip.size; begin += strip.columns) {
+    float* row = y + begin;
+    if (strip.repeated == 2) {
+      const float value = *b++;
+      const float* from = a + begin;
+#pragma omp simd
+      for (int64_t i = 0; i < strip.columns; ++i) row[i] = formula(from[i], value);
+    } else {
+      const float value = *a++;
+      const float* from = b + begin;
+#pragma omp simd
+      for (int64_t i = 0; i < strip.columns; ++i) row[i] = formula(value, from[i]);
+    }
+  }
 }
 
 template <Binary formula>
@@ -52,8 +69,8 @@ void pow_strip(const Strip& strip) {
       square[i] = i < size ? x[begin + i] : 1.0F;
       result[i] = 1.0F;
     }
-    for (unsigned left = exponent < 0 ? 0U - static_cast<unsigned>(exponent) : static_cast<unsigned>(exponent); left != 0;
-         left >>= 1U) {
+    for (unsigned left = exponent < 0 ? 0U - static_cast<unsigned>(exponent) : static_cast<unsigned>(exponent);
+         left != 0; left >>= 1U) {
       if ((left & 1U) != 0) {
         for (int64_t i = 0; i < kGroup; ++i) result[i] *= square[i];
       }
@@ -69,18 +86,36 @@ void where_strip(const Strip& strip) {
   const uint8_t* mask = strip.bytes(1);
   const float* x = strip.floats(2);
 #pragma omp simd
-  for (int64_t i = 0; i < strip.size; ++i) y[i] = mask[i] != 0 ? x[i] : otherwise;
+  for (int64_t i = 0; i < strip.size; ++i) {
+    const float value = x[i];  // read either way: a select, not a branch
+    y[i] = mask[i] != 0 ? value : otherwise;
+  }
 }
 
 template <StripFunction function>
 void launch(const KernelCall& call) {
-  run_strips(cpu::team_of(call), call.out, call.in, function, nullptr);
+  run_strips(cpu::team_of(call), call.out, call.in, {.function = function});
+}
+
+template <Binary formula>
+void launch_binary(const KernelCall& call) {
+  run_strips(cpu::team_of(call), call.out, call.in, {.function = binary_strip<formula>, .takes_repeated = true});
 }
 
 template <StripFunction function>
 void launch_with_value(const KernelCall& call) {
   const auto value = static_cast<float>(call.attributes.as<ScalarAttributes>().value);
-  run_strips(cpu::team_of(call), call.out, call.in, function, &value);
+  run_strips(cpu::team_of(call), call.out, call.in, {.function = function, .parameters = &value});
+}
+
+float square(float x) { return x * x; }
+float cube(float x) { return x * x * x; }
+
+void launch_pow(const KernelCall& call) {
+  const double exponent = call.attributes.as<ScalarAttributes>().value;
+  if (exponent == 2) return launch<unary_strip<square>>(call);
+  if (exponent == 3) return launch<unary_strip<cube>>(call);
+  launch_with_value<pow_strip>(call);
 }
 
 std::string pow_refusal(const Signature& signature) {
@@ -99,7 +134,6 @@ float sub(float a, float b) { return a - b; }
 float mul(float a, float b) { return a * b; }
 float div(float a, float b) { return a / b; }
 float neg(float x) { return -x; }
-float square(float x) { return x * x; }
 float root(float x) { return __builtin_sqrtf(x); }
 float inverse_root(float x) { return 1.0F / __builtin_sqrtf(x); }
 float sigmoid_slope(float grad, float y) { return grad * y * (1.0F - y); }
@@ -113,14 +147,14 @@ Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&),
 
 std::vector<Kernel> pointwise_kernels() {
   return {
-      kernel(kAdd, launch<binary_strip<add>>),
-      kernel(kSub, launch<binary_strip<sub>>),
-      kernel(kMul, launch<binary_strip<mul>>),
-      kernel(kDiv, launch<binary_strip<div>>),
+      kernel(kAdd, launch_binary<add>),
+      kernel(kSub, launch_binary<sub>),
+      kernel(kMul, launch_binary<mul>),
+      kernel(kDiv, launch_binary<div>),
       kernel(kAddScalar, launch_with_value<scalar_strip<add>>),
       kernel(kMulScalar, launch_with_value<scalar_strip<mul>>),
       kernel(kDivScalar, launch_with_value<scalar_strip<div>>),
-      kernel(kPow, launch_with_value<pow_strip>, pow_refusal),
+      kernel(kPow, launch_pow, pow_refusal),
       kernel(kNeg, launch<unary_strip<neg>>),
       kernel(kExp, launch<unary_strip<exp_f32>>),
       kernel(kLog, launch<unary_strip<log_f32>>),
@@ -128,7 +162,7 @@ std::vector<Kernel> pointwise_kernels() {
       kernel(kRsqrt, launch<unary_strip<inverse_root>>),
       kernel(kSquare, launch<unary_strip<square>>),
       kernel(kSigmoid, launch<unary_strip<sigmoid_f32>>),
-      kernel(kSigmoidBackward, launch<binary_strip<sigmoid_slope>>),
+      kernel(kSigmoidBackward, launch_binary<sigmoid_slope>),
       kernel(kWhere, launch_with_value<where_strip>, where_refusal),
   };
 }

@@ -11,12 +11,13 @@ namespace {
 using cpu::LoopNest;
 using cpu::Team;
 
-constexpr int64_t kPart = 32 * 1024;  // elements that one part adds up, where lines are reduced
-constexpr int64_t kRowsOfPart = 64;   // rows that one part adds up, where whole rows are added
+constexpr int64_t kPart = int64_t{32} * 1024;  // elements that one part adds up, where lines are reduced
+constexpr int64_t kRowsOfPart = 64;            // rows that one part adds up, where whole rows are added
+constexpr int64_t kRowPiece = 4096;  // columns of such a row: a page or more at a time, sums stay in the L1 cache
 
 // The input's axes in the order they have in memory, each either kept (the output has a stride) or reduced.
 struct Reduction {
-  LoopNest nest;  // operand 0: input, 1: output
+  LoopNest nest;               // operand 0: input, 1: output
   bool along_columns = false;  // the innermost axis is reduced
   int64_t kept = 1;            // outputs; without the innermost axis where that is kept
   int64_t reduced = 1;         // indices of the reduced axes, the innermost one apart
@@ -34,7 +35,8 @@ Reduction plan(const TensorType& in, const TensorType& out) {
   plan.nest = cpu::memory_order_nest(in.shape(), layouts);
   const auto inner = static_cast<size_t>(plan.nest.rank - 1);
   plan.along_columns = plan.is_reduced(inner) && plan.nest.columns() > 1;
-  for (size_t axis = 0; axis < inner; ++axis) (plan.is_reduced(axis) ? plan.reduced : plan.kept) *= plan.nest.size[axis];
+  for (size_t axis = 0; axis < inner; ++axis)
+    (plan.is_reduced(axis) ? plan.reduced : plan.kept) *= plan.nest.size[axis];
   const int64_t columns = plan.nest.columns();
   if (plan.along_columns) {
     plan.pieces = columns <= kPart ? 1 : (columns + kPart - 1) / kPart;
@@ -43,7 +45,7 @@ Reduction plan(const TensorType& in, const TensorType& out) {
     plan.units_of_part = kPart / unit;
     plan.parts = (units + plan.units_of_part - 1) / plan.units_of_part;
   } else {
-    plan.pieces = (columns + kStripSize - 1) / kStripSize;
+    plan.pieces = (columns + kRowPiece - 1) / kRowPiece;
     plan.units_of_part = kRowsOfPart;
     plan.parts = (plan.reduced + kRowsOfPart - 1) / kRowsOfPart;
   }
@@ -128,11 +130,15 @@ void add_rows(const Reduction& plan, const TensorView& in, int64_t start, int64_
   const int64_t begin = part * plan.units_of_part;
   const int64_t end = begin + plan.units_of_part < plan.reduced ? begin + plan.units_of_part : plan.reduced;
   for (int64_t i = 0; i < size; ++i) sums[i] = 0;
+  const int64_t stride = plan.nest.column_stride(0);
   for (int64_t row = begin; row < end; ++row) {
     const int64_t position = start + offset_of(plan, 0, true, row);
-    const float* from = line(in, position, plan.nest.column_stride(0), size, buffer.data());
+    for (int64_t at = 0; at < size; at += kStripSize) {
+      const int64_t length = size - at < kStripSize ? size - at : kStripSize;
+      const float* from = line(in, position + at * stride, stride, length, buffer.data());
 #pragma omp simd
-    for (int64_t i = 0; i < size; ++i) sums[i] += from[i];
+      for (int64_t i = 0; i < length; ++i) sums[at + i] += from[i];
+    }
   }
 }
 
@@ -148,30 +154,30 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
     const int64_t kept = row / plan.parts;
     const int64_t start = plan.nest.offset[0] + offset_of(plan, 0, false, kept) + from * plan.nest.column_stride(0);
     if (plan.parts > 1) return add_rows(plan, in, start, row % plan.parts, size, partial + row * columns + from);
-    alignas(64) std::array<float, kStripSize> sums;
+    alignas(64) std::array<float, kRowPiece> sums;
     add_rows(plan, in, start, 0, size, sums.data());
     for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] *= static_cast<float>(scale);
-    store_line(sums.data(), size, out,
-               plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride, out_stride);
+    store_line(sums.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
+               out_stride);
   });
   if (plan.parts == 1) return;
   team.parallel_for(plan.kept * plan.pieces, [&](int64_t index) {
     const int64_t from = index % plan.pieces * plan.piece_size();
     const int64_t size = columns - from < plan.piece_size() ? columns - from : plan.piece_size();
     const int64_t kept = index / plan.pieces;
-    alignas(64) std::array<double, kStripSize> sums;
+    alignas(64) std::array<double, kRowPiece> sums;
     for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] = 0;
     for (int64_t part = 0; part < plan.parts; ++part) {
       const float* add = partial + (kept * plan.parts + part) * columns + from;
 #pragma omp simd
       for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] += static_cast<double>(add[i]);
     }
-    alignas(64) std::array<float, kStripSize> rounded;
+    alignas(64) std::array<float, kRowPiece> rounded;
     for (int64_t i = 0; i < size; ++i) {
       rounded[static_cast<size_t>(i)] = static_cast<float>(sums[static_cast<size_t>(i)] * scale);
     }
-    store_line(rounded.data(), size, out,
-               plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride, out_stride);
+    store_line(rounded.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
+               out_stride);
   });
 }
 
@@ -206,40 +212,15 @@ struct Largest {
   int64_t index = -1;  // the first place of the value
 };
 
-// Whether any of the elements equals `value`, or is NaN.
-bool contains_or_nan(const float* x, int64_t size, float value) {
-  int found = 0;
-#pragma omp simd reduction(| : found)
-  for (int64_t i = 0; i < size; ++i) found |= static_cast<int>(x[i] == value) | static_cast<int>(x[i] != x[i]);
-  return found != 0;
-}
-
-// The first element that equals `value` or is NaN; there is one.
-int64_t first_of(const float* x, int64_t size, float value) {
-  int64_t begin = 0;
-  while (begin + kLanes <= size && !contains_or_nan(x + begin, kLanes, value)) begin += kLanes;
-  while (x[begin] != value && x[begin] == x[begin]) ++begin;
-  return begin;
-}
-
-bool contains_nan(const float* x, int64_t size) {
-  int found = 0;
-#pragma omp simd reduction(| : found)
-  for (int64_t i = 0; i < size; ++i) found |= static_cast<int>(x[i] != x[i]);
-  return found != 0;
-}
-
 Largest largest_of(const TensorView& x, int64_t position, int64_t stride, int64_t columns) {
   alignas(64) std::array<float, kStripSize> buffer;
   Largest best;
   for (int64_t begin = 0; begin < columns; begin += kStripSize) {
     const int64_t size = columns - begin < kStripSize ? columns - begin : kStripSize;
     const float* from = line(x, position + begin * stride, stride, size, buffer.data());
-    const bool nan = contains_nan(from, size);
-    const float value = nan ? __builtin_nanf("") : lane_max(from, size);
-    if (!nan && best.index >= 0 && !(value > best.value)) continue;
-    const int64_t at = first_of(from, size, value);
-    best = {from[at], begin + at};
+    const int32_t at = lane_argmax(from, size);
+    const bool nan = from[at] != from[at];
+    if (best.index < 0 || from[at] > best.value || nan) best = {from[at], begin + at};
     if (nan) break;
   }
   return best;
@@ -260,9 +241,7 @@ void launch_max(const KernelCall& call) {
   });
 }
 
-std::string refusal(const Signature& signature) {
-  return strips_refusal({&signature.out[0], 1}, signature.in);
-}
+std::string refusal(const Signature& signature) { return strips_refusal({&signature.out[0], 1}, signature.in); }
 
 }  // namespace
 
