@@ -2,6 +2,7 @@
 #include "backend/cpu/moves.h"
 
 #include <cstring>
+#include <utility>
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -11,49 +12,54 @@ using cpu::Team;
 
 // ---- transposes
 
+// Elements on a side: with the longest vectors a row of 4-byte elements is a cache line.
+#ifdef __AVX512BW__
+constexpr int kTile = 16;
+constexpr int kRounds = 4;
+#else
 constexpr int kTile = 8;
+constexpr int kRounds = 3;
+#endif
 
-// 8 x 8 elements: three rounds of interleaving rows that stand half the tile apart.
+// Elements of a and b in turn, from the first half of each (half 0) or from the second (half 1).
+template <int half, class Vector, int... index>
+void interleave(const Vector& a, const Vector& b, Vector& to, std::integer_sequence<int, index...> /*of `to`*/) {
+  to = __builtin_shufflevector(a, b, (half * kTile / 2 + index / 2 + (index % 2) * kTile)...);
+}
+
+// Each round interleaves rows that stand half the tile apart; after log2(kTile) of them rows are columns.
 template <class Word>
 void transpose_tile(const Word* from, int64_t from_stride, Word* to, int64_t to_stride) {
   using Vector __attribute__((vector_size(kTile * sizeof(Word)))) = Word;
+  constexpr auto kIndices = std::make_integer_sequence<int, kTile>();
   Vector rows[kTile];
   for (int i = 0; i < kTile; ++i) std::memcpy(&rows[i], from + i * from_stride, sizeof(Vector));
-#ifdef PF
-  for (int i = 0; i < kTile; ++i) __builtin_prefetch(from + i * from_stride + PF);
-#endif
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     Vector next[kTile];
     for (int i = 0; i < kTile / 2; ++i) {
-      next[2 * i] = __builtin_shufflevector(rows[i], rows[i + kTile / 2], 0, 8, 1, 9, 2, 10, 3, 11);
-      next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + kTile / 2], 4, 12, 5, 13, 6, 14, 7, 15);
+      interleave<0>(rows[i], rows[i + kTile / 2], next[2 * i], kIndices);
+      interleave<1>(rows[i], rows[i + kTile / 2], next[2 * i + 1], kIndices);
     }
     for (int i = 0; i < kTile; ++i) rows[i] = next[i];
   }
   for (int i = 0; i < kTile; ++i) std::memcpy(to + i * to_stride, &rows[i], sizeof(Vector));
 }
 
-// to[b][a] = from[a][b] for a block small enough for the L1 cache; the other stride of each is 1.
+// to[b][a] = from[a][b]; the other stride of each is 1.
 template <class Word>
 void transpose_block(const Word* from, int64_t from_stride, Word* to, int64_t to_stride, int64_t a_size,
                      int64_t b_size) {
-  for (int64_t b = 0; b < b_size; b += 2 * kTile) {
-    for (int64_t a = 0; a < a_size; a += 2 * kTile) {
-      // Whole cache lines of 4-byte elements on both sides before the next ones.
-      for (int64_t tile = 0; tile < 4; ++tile) {
-        const int64_t tile_a = a + tile % 2 * kTile;
-        const int64_t tile_b = b + tile / 2 * kTile;
-        const Word* tile_from = from + tile_a * from_stride + tile_b;
-        Word* tile_to = to + tile_b * to_stride + tile_a;
-        if (tile_a + kTile <= a_size && tile_b + kTile <= b_size) {
-          transpose_tile(tile_from, from_stride, tile_to, to_stride);
-          continue;
-        }
-        for (int64_t i = 0; i < kTile && tile_a + i < a_size; ++i) {
-          for (int64_t j = 0; j < kTile && tile_b + j < b_size; ++j) {
-            tile_to[j * to_stride + i] = tile_from[i * from_stride + j];
-          }
-        }
+  for (int64_t a = 0; a < a_size; a += kTile) {
+    for (int64_t b = 0; b < b_size; b += kTile) {
+      const Word* tile_from = from + a * from_stride + b;
+      Word* tile_to = to + b * to_stride + a;
+      if (a + kTile <= a_size && b + kTile <= b_size) {
+        transpose_tile(tile_from, from_stride, tile_to, to_stride);
+        continue;
+      }
+      for (int64_t i = 0; i < kTile && a + i < a_size; ++i) {
+        for (int64_t j = 0; j < kTile && b + j < b_size; ++j)
+          tile_to[j * to_stride + i] = tile_from[i * from_stride + j];
       }
     }
   }
