@@ -1,6 +1,7 @@
 // The way into every command, and out of it.
 #include "cli/commands.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -13,6 +14,13 @@
 
 namespace laptime {
 namespace {
+
+// A closed stream must not be the number of a file that is opened later: it stays one that refuses every byte.
+void hold_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;
+  }
+}
 
 void print(const std::string& text) { write_all(STDOUT_FILENO, text, "standard output"); }
 
@@ -42,6 +50,7 @@ ExitCode run_command(const VersionCommand&) {
 }
 
 ExitCode run_program(const std::vector<std::string>& words) {
+  hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like any other,
   std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow (ulimit -f)
   try {

@@ -11,6 +11,7 @@
 #include "cli/record_output.h"
 #include "cli/store_path.h"
 #include "config/parameters.h"
+#include "record/available_memory.h"
 #include "run/bench.h"
 #include "run/check_inputs.h"
 #include "run/make_backend.h"
@@ -30,6 +31,11 @@ double cost_of(const SweepPoint& point) {
   }
   const double tokens = static_cast<double>(config.model.batch_size) * static_cast<double>(config.step_context());
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
+  constexpr double kPredicted = 1e6;  // a step that is not computed costs the same for any model
+  if (device_name(config) != "cpu") return kPredicted;
+  // What cannot fit ends at once: weights, gradients, and two moments of the optimizer.
+  const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
+  if (parameters * copies * sizeof(float) > static_cast<double>(available_memory().bytes)) return 0;
   constexpr double kStepsByDefault = 30;
   const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
   constexpr double kSetup = 5;  // plan, weights and kernel trials, in steps

@@ -93,17 +93,17 @@ void WholeFile::write(std::string_view text) const {
 }
 
 GrowingFile::GrowingFile(std::string path)
-    : path_(std::move(path)),
-      descriptor_(open_file(path_, is_special(path_) ? 0 : O_CREAT | O_TRUNC | O_APPEND, path_)) {}
+    : path_(std::move(path)), descriptor_(open_file(path_, is_special(path_) ? 0 : O_CREAT | O_APPEND, path_)) {}
 
 GrowingFile::~GrowingFile() { close(descriptor_); }
 
-void GrowingFile::append(std::string_view text) const {
+void GrowingFile::append(std::string_view text) {
   const std::string what = fmt::format("--output-file {}", quote(path_));
+  const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
+  if (!begun_ && !is_special(path_) && ftruncate(descriptor_, 0) != 0) fail();
+  begun_ = true;
   write_all(descriptor_, text, what);
-  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) {  // pipes and devices have no disk
-    throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno)));
-  }
+  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail();  // pipes and devices have no disk
 }
 
 }  // namespace laptime

@@ -29,19 +29,20 @@ class WholeFile {
   std::string target_;  // where links lead: they stay
 };
 
-// A file that grows: what was written stays, whatever happens next. Emptied first.
+// A file that grows: what was written stays, whatever happens next.
 class GrowingFile {
  public:
-  explicit GrowingFile(std::string path);  // Error unless it can be written
+  explicit GrowingFile(std::string path);  // Error unless it can be written. An old one is emptied by the first text
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
-  void append(std::string_view text) const;  // on the disk when it returns. OutputLost
+  void append(std::string_view text);  // on the disk when it returns. OutputLost
 
  private:
   std::string path_;
   int descriptor_ = -1;
+  bool begun_ = false;
 };
 
 }  // namespace laptime

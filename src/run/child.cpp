@@ -31,6 +31,7 @@ namespace {
 
 constexpr int kMemoryRefused = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kProgressInterval{0.1};
+constexpr Seconds kGrace{2};  // for a child that has said its last word to be gone
 constexpr size_t kKeptOutput = size_t{16} << 10U;
 
 class Pipe {
@@ -124,7 +125,8 @@ struct Life {
   std::string output;  // the end of what it printed
   int wait_status = 0;
   bool timed_out = false;
-  int stops = 0;  // signals while it ran
+  bool fell_silent = false;  // alive, but with its pipes closed
+  int stops = 0;             // signals while it ran
 };
 
 class Listener {
@@ -148,7 +150,7 @@ class Listener {
       if (output_ >= 0) read_output();
       obey(signals_.count() - stops_before);
     }
-    while (waitpid(child_, &life_.wait_status, 0) < 0 && errno == EINTR) {}
+    reap();
   }
 
  private:
@@ -225,6 +227,17 @@ class Listener {
     }
   }
 
+  void reap() {
+    const Seconds deadline = cpu::now() + kGrace;
+    while (waitpid(child_, &life_.wait_status, WNOHANG) == 0) {
+      if (cpu::now() > deadline) {
+        life_.fell_silent = true;
+        kill_child();
+      }
+      poll(nullptr, 0, 1);
+    }
+  }
+
   void kill_child() {
     if (!killed_) kill(child_, SIGKILL);
     killed_ = true;
@@ -284,6 +297,7 @@ PointResult classify(const Life& life, Seconds timeout, const KernelKills& kills
   if (!life.garbage.empty()) {
     return ended(life, Status::kFailed, fmt::format("its process wrote no message but {}", life.garbage));
   }
+  if (life.fell_silent) return ended(life, Status::kFailed, fmt::format("closed its pipe without a result {}", where));
   if (WIFSIGNALED(life.wait_status)) {
     const int signal = WTERMSIG(life.wait_status);
     if (signal == SIGKILL && kills.may_have_risen()) {

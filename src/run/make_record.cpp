@@ -90,12 +90,12 @@ MachineState grown(const Observed& observed, size_t begin, size_t end) {
 }
 
 // The excess of the first steps over steady ones: page faults at what one costs here, no packing, the rest.
-void fill_transient(const Sampling& sampling, const Observed& observed, double median, double page_fault,
-                    Record& record) {
+void fill_transient(const Sampling& sampling, const Observed& observed, double page_fault, Record& record) {
   std::vector<double> steps;
   for (const Timeline& timeline : sampling.steps) steps.push_back(timeline.total().count());
   record.transient.warmup.assign(steps.begin(), steps.begin() + sampling.warmup);
-  const SlowStart start = find_slow_start(steps, median);
+  const auto whole = [](const Timeline& timeline) { return timeline.total(); };
+  const SlowStart start = find_slow_start(steps, make_time_stats(per_sample(sampling, whole)).median);
   record.transient.steps = start.steps;
   record.transient.excess = start.excess;
   double faults = 0;
@@ -162,7 +162,7 @@ void fill_record(const RunConfig& config, const Device& device, const Plan& plan
   fill_times(config, plan, sampling, record);
   fill_rates(config, device, plan, known, learned, record);
   const TimeStats& main = record.time.at(main_key(config.pass));
-  fill_transient(sampling, observed, main.median, measured_page_fault(known, learned), record);
+  fill_transient(sampling, observed, measured_page_fault(known, learned), record);
   fill_verdict(device, sampling, observed, main, record);
   fill_disturbance(sampling, observed, record);
   fill_kernels(plan, record);

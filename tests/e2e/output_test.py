@@ -8,7 +8,7 @@ import resource
 import subprocess
 import unittest
 
-from program import MODEL, PREDICTED, ProgramTest
+from program import BINARY, MODEL, PREDICTED, ProgramTest
 
 TWO_POINTS = [*MODEL, *"--context 8,16 --device roofline:h100 --warmup 0 --steps 2".split()]
 
@@ -111,6 +111,16 @@ class Files(ProgramTest):
         self.assert_ok(done)
         self.assertEqual(len(done.stdout.splitlines()), 2)
 
+    def test_wrong_input_leaves_the_old_file_alone(self):
+        for form in ("json", "jsonl"):
+            output = self.folder / "records"
+            output.write_text("old")
+            done = self.laptime("bench", *TWO_POINTS, "--store", ".", "--output", form, "--output-file", output)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(output.read_text(), "old")
+            self.assert_ok(self.bench(*TWO_POINTS, "--output", form, "--output-file", output))
+            self.assertTrue(output.read_text().startswith(("[", "{")))
+
     def test_the_table_as_a_file(self):
         self.assert_ok(self.bench(*TWO_POINTS, "--output-file", "table.txt"))
         self.assertIn("ctx:16", (self.folder / "table.txt").read_text())
@@ -145,6 +155,14 @@ class Trouble(ProgramTest):
         os.close(writing)
         self.assertEqual(done.returncode, 0)
         self.assertEqual(len(json.loads(done.stdout)), 2)
+
+    def test_closed_streams(self):
+        for closed, code in ((">&-", 1), ("2>&-", 0), ("<&-", 0), (">&- 2>&- <&-", 1)):
+            words = " ".join([BINARY, "bench", *TWO_POINTS, "--store", str(self.store)])
+            done = subprocess.run(f"{words} {closed}", shell=True, env=self.environment, check=False,
+                                  capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, code, closed)
+        self.assertEqual({record["status"] for record in self.stored()}, {"ok"})
 
     def test_a_full_disk_under_the_output(self):
         for words in (["--output", "json"], ["--output", "jsonl"], []):

@@ -209,6 +209,16 @@ TEST(Child, AResultCutShortIsAFailure) {
   EXPECT_EQ(record.status, Status::kFailed);
 }
 
+TEST(Child, SlowAChildThatStopsSpeakingIsEnded) {
+  const Record record = record_of([](const PointHooks&) {
+    for (int descriptor = 1; descriptor < 64; ++descriptor) close(descriptor);
+    std::this_thread::sleep_for(1h);
+    return finished();
+  });
+  EXPECT_EQ(record.status, Status::kFailed);
+  EXPECT_THAT(record.reason, HasSubstr("closed its pipe"));
+}
+
 TEST(Child, TimeIsLimited) {
   const auto start = std::chrono::steady_clock::now();
   const Record record = record_of(
