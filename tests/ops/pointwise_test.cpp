@@ -91,7 +91,9 @@ LAPTIME_CONFORMANCE(Unary, joined({unary(kNeg, Values::kSigned), unary(kExp), un
                                    unary(kSigmoid), unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
                                    unary(kMulScalar, Values::kSigned, ScalarAttributes{-1.3}),
                                    unary(kDivScalar, Values::kSigned, ScalarAttributes{8.3}),
+                                   unary(kPow, Values::kSigned, ScalarAttributes{1}),
                                    unary(kPow, Values::kSigned, ScalarAttributes{2}),
+                                   unary(kPow, Values::kSigned, ScalarAttributes{3}),
                                    unary(kPow, Values::kPositive, ScalarAttributes{-3})}));
 LAPTIME_CONFORMANCE(Binary, joined({binary(kAdd), binary(kSub), binary(kMul), binary(kDiv), binary(kSigmoidBackward)}));
 LAPTIME_CONFORMANCE(Broadcasting,

@@ -17,6 +17,7 @@ std::vector<ConformanceCase> sums(const OpCard& op) {
       {{130, 1050}, {0}},     {{4, 3, 600}, {0}},     {{6, 3000}, {0, 1}},
   };
   std::vector<ConformanceCase> rows;
+  rows.reserve(reductions.size() + 3);
   for (const auto& [shape, axes] : reductions) {
     rows.push_back({.op = &op, .attributes = AxesAttributes{axes}, .inputs = {{.shape = shape}}});
   }

@@ -12,6 +12,7 @@ std::vector<ConformanceCase> rows() {
       {{}, 0},         {{5}, 0},          {{5}, 1},    {{3, 4, 32}, 3},   {{3, 4, 32}, 2},
       {{3, 4, 32}, 0}, {{2, 3, 5, 9}, 4}, {{7, 1}, 2}, {{2, 3, 5, 9}, 1}, {{40, 1050}, 2}};
   std::vector<ConformanceCase> rows;
+  rows.reserve(stacks.size());
   for (const auto& [shape, axis] : stacks) {
     rows.push_back({.op = &kStack,
                     .attributes = StackAttributes{axis},

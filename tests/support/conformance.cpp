@@ -42,6 +42,7 @@ cpu::Team& team_of(int threads) {
 
 std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors) {
   std::vector<TensorView> views;
+  views.reserve(tensors.size());
   for (GuardedTensor& tensor : tensors) views.push_back(tensor.view());
   return views;
 }
@@ -262,6 +263,7 @@ const std::vector<Arrangement>& dense_arrangements() {
   return kDense;
 }
 
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const ConformancePoint& point, std::ostream* stream) {
   *stream << point.row.op->name << " " << name_of(point.dtype) << " " << name_of(point.arrangement);
 }

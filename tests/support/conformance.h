@@ -45,8 +45,8 @@ struct ConformancePoint {
   Arrangement arrangement;
   int number;  // of the row
 };
-void PrintTo(const ConformancePoint& point,
-             std::ostream* stream);  // NOLINT(readability-identifier-naming): GoogleTest's
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
+void PrintTo(const ConformancePoint& point, std::ostream* stream);
 
 class Conformance : public testing::TestWithParam<ConformancePoint> {};
 
