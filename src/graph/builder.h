@@ -26,8 +26,9 @@ class Builder {
   // For ops with one output.
   ValueId emit_one(const OpCard& op, const Attributes& attributes, std::initializer_list<ValueId> inputs);
 
-  const TensorType& type(ValueId id) const { return graph_.value(id).type; }
-  const Shape& shape(ValueId id) const { return graph_.value(id).type.layout.shape; }
+  // By value: emitting moves the values.
+  TensorType type(ValueId id) const { return graph_.value(id).type; }
+  Shape shape(ValueId id) const { return graph_.value(id).type.layout.shape; }
   DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
   const Graph& graph() const { return graph_; }
 
