@@ -63,8 +63,8 @@ TEST(Peak, IsThatOfAProcessor) {
     const ComputePeak float32 = measure_float32_peak(team, static_cast<Isa>(isa));
     EXPECT_GT(float32.one_core, 1e8) << isa;
     EXPECT_LT(float32.one_core, 1e12) << isa;
-    EXPECT_GT(float32.all_threads, 0.3 * float32.one_core) << isa;
-    EXPECT_LT(float32.all_threads, 2.5 * float32.one_core) << isa;
+    EXPECT_GT(float32.all_threads, 1e8) << isa;
+    EXPECT_LT(float32.all_threads, 2e12) << isa;
     const ComputePeak bfloat16 = measure_bfloat16_peak(team, static_cast<Isa>(isa));
     EXPECT_EQ(bfloat16.one_core > 0, static_cast<Isa>(isa) == Isa::kAvx512Bf16);
     EXPECT_EQ(bfloat16.all_threads > 0, static_cast<Isa>(isa) == Isa::kAvx512Bf16);
