@@ -94,9 +94,15 @@ struct OpCard {
   void (*reference)(const OpCall&) = nullptr;
   // The same work in simpler ops, as a framework runs it eagerly; null: a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
+  // Attributes of the same op that also rounds floating input `input` (or output `output`) to type `to`, so that the
+  // cast beside it can go; nothing where it cannot. Null: never.
+  std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
+  std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
   // Outputs that may be null when nobody reads them; others get scratch.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
+  // A permission: output `output` may be written over input `input` where that dies here and the types agree.
+  std::vector<Update> may_overwrite{};
 
   // The input whose state `output` updates, or -1.
   int updated_input(int output) const;
