@@ -26,7 +26,7 @@ class Machine {
   std::string text() const;
 
  private:
-  cpu::Isa isa_ = cpu::detect_isa();
+  cpu::Isa isa_ = cpu::widest_isa();
   int threads_;
   cpu::CpuBackend backend_;
   double float32_ = 0, bfloat16_ = 0, bandwidth_ = 0;

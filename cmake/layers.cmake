@@ -4,7 +4,7 @@
 #   layer | what it names
 # A layer may include what it names and whatever those may include. `only` stops that: the layer may include just what
 # it names, though it links the rest. `cards` is src/ops without the kernels, `kernels` the *_cpu.cpp files of an op,
-# each seeing its own op alone, and the table in src/ops/kernels_cpu.cpp that lists them all.
+# each seeing its own op alone, and the tables in src/ops/kernels_{isa,cpu}.cpp that list them all.
 set(LAPTIME_LAYERS
   "base             |"
   "tensor           | base"
@@ -54,10 +54,10 @@ function(laptime_sources_of layer out out_isa)
   set(isa "")
   if(layer STREQUAL "cards")
     file(GLOB sources CONFIGURE_DEPENDS ${root}/ops/*.cpp ${root}/ops/*/*.cpp)
-    list(FILTER sources EXCLUDE REGEX "_cpu\\.cpp$")
+    list(FILTER sources EXCLUDE REGEX "_(cpu|isa)\\.cpp$")
   elseif(layer STREQUAL "kernels")
     file(GLOB sources CONFIGURE_DEPENDS ${root}/ops/*_cpu.cpp)
-    file(GLOB isa CONFIGURE_DEPENDS ${root}/ops/*/*_cpu.cpp)
+    file(GLOB isa CONFIGURE_DEPENDS ${root}/ops/*_isa.cpp ${root}/ops/*/*_cpu.cpp)
   elseif(layer STREQUAL "main")
     set(sources "")
   else()

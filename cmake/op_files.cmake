@@ -1,12 +1,26 @@
 # Kernel sources, by suffix: which flags compile them, once per instruction set.
 
-# isa | flags. The first column is also LAPTIME_ISA, the namespace of that copy.
+# isa | flags. The first column is also LAPTIME_ISA, the namespace of that copy; in order of width.
 set(LAPTIME_ISAS
   "plain       | -march=x86-64"
   "avx2        | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2"
   "avx512      | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512"
   "avx512_bf16 | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mprefer-vector-width=512"
 )
+
+# The copies that are built: all, or a list of theirs; never without plain. Sources expand it from generated/isas.inc.
+set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for, e.g. plain;avx2 (default: all)")
+set(isas_inc "// LAPTIME_ISA_ROW(instruction set) for each that kernels are compiled for, in order of width.\n")
+set(LAPTIME_BUILT_ISAS "")
+foreach(row IN LISTS LAPTIME_ISAS)
+  string(REGEX MATCH "^[a-z0-9_]+" isa "${row}")
+  if(NOT LAPTIME_ONLY_ISAS OR isa STREQUAL "plain" OR isa IN_LIST LAPTIME_ONLY_ISAS)
+    list(APPEND LAPTIME_BUILT_ISAS "${row}")
+    string(APPEND isas_inc "LAPTIME_ISA_ROW(${isa})\n")
+  endif()
+endforeach()
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/isas.inc CONTENT "${isas_inc}" @ONLY)
+include_directories(${CMAKE_BINARY_DIR}/generated)
 
 # What lets a compiler vectorise without changing what NaN and infinity do (so no -ffast-math). Under a sanitizer -O3
 # would take minutes to compile.
@@ -21,7 +35,7 @@ function(laptime_add_isa_sources target)
   if(NOT ARGN)
     return()
   endif()
-  foreach(row IN LISTS LAPTIME_ISAS)
+  foreach(row IN LISTS LAPTIME_BUILT_ISAS)
     string(REGEX MATCH "^([a-z0-9_]+) *\\|(.*)$" matched "${row}")
     set(isa ${CMAKE_MATCH_1})
     separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_2}")

@@ -41,7 +41,7 @@ def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
     if path == "main.cpp":
         return "main"
     if path.startswith("ops/"):
-        return "kernels" if re.search(r"_(cpu|cuda)\.(h|cpp|cu|cuh)$", path) else "cards"
+        return "kernels" if re.search(r"_(cpu|cuda|isa)\.(h|cpp|cu|cuh)$", path) else "cards"
     folder = path.rpartition("/")[0]
     while folder and folder not in layers:
         folder = folder.rpartition("/")[0]

@@ -32,7 +32,7 @@ struct ExplainCommand {
 
 struct VerifyCommand {
   std::vector<std::string> files;
-  RunConfig machine;  // only the options of the group kMachine are the user's
+  RunConfig machine;  // only the options of the engine (Option::of_engine) are the user's
 };
 
 struct ShowCommand {

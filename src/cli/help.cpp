@@ -90,7 +90,8 @@ std::vector<CommandText> command_texts() {
   append_rows<ExplainOptions>(explain);
   for (OptionRow& row : sweep_rows()) explain.push_back(std::move(row));
   std::vector<OptionRow> verify;
-  append_rows<RunConfig>(verify, kMachine);
+  append_rows<RunConfig>(verify);
+  std::erase_if(verify, [](const OptionRow& row) { return !row.option.of_engine; });
   std::vector<OptionRow> show;
   append_rows<OutputConfig>(show, kOutput);
   return {

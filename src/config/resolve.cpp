@@ -60,6 +60,7 @@ class Filling {
     fill(config_.optimizer, defaults.optimizer);
     if (config_.steps) fill(config_.warmup, defaults.warmup);
     if (config_.warmup) fill(config_.steps, defaults.steps);
+    fill(config_.recompute, std::string(config_.memory_limit ? "auto" : "none"));
     fill(config_.batches, config_.data.empty() ? Batches::kFixed : Batches::kFresh);
     fill_dimensions(preset);
     try {

@@ -34,9 +34,12 @@ constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_h
   return precision == Precision::kBFloat16 || device_has_bfloat16 ? DType::kBFloat16 : DType::kFloat16;
 }
 
-// How a framework would run the step; eager: composites lowered to the primitives that it runs one by one.
-enum class Mode : uint8_t { kEager };
-constexpr auto choices_of(Mode) { return std::array{Choice<Mode>{Mode::kEager, "eager"}}; }
+// How a framework would run the step. eager: composites lowered to the primitives that it runs one by one; compile:
+// composites whole, fused, what is cheap made again in backward.
+enum class Mode : uint8_t { kEager, kCompile };
+constexpr auto choices_of(Mode) {
+  return std::array{Choice<Mode>{Mode::kEager, "eager"}, Choice<Mode>{Mode::kCompile, "compile"}};
+}
 
 // What a sample is: forward = model and loss with everything saved that backward needs; inference saves nothing;
 // step = zero gradients, forward, backward, optimizer.
@@ -81,8 +84,15 @@ constexpr auto choices_of(Batches) {
 // auto, cpu, cuda or roofline:NAME; Error for any other word. Whether the machine has it is not asked here.
 std::string canonical_device_name(std::string_view where, std::string_view word);
 
-// The group of options that name where a run happens; `verify` takes these alone.
-inline constexpr std::string_view kMachine = "Machine";
+// The canonical word of --recompute: none, block, every=K or auto; Error for any other.
+std::string canonical_recompute(std::string_view where, std::string_view word);
+// Layers of one region of --recompute every=K; 1 for block, 0 for none and auto.
+int64_t recompute_group(std::string_view word);
+
+// A text that parse_bytes reads, unchanged.
+std::string canonical_bytes(std::string_view where, std::string_view text);
+// The bytes that "8GiB", "512MiB", "1.5GB" or "1000000" mean; Error for any other text.
+int64_t parse_bytes(std::string_view where, std::string_view text);
 
 struct RunConfig {
   ModelConfig model;
@@ -100,8 +110,13 @@ struct RunConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  std::optional<double> clip_norm;  // largest global norm of the gradients
-  bool accumulate = false;          // gradients are kept and added to, not released, between steps
+  std::optional<double> clip_norm;   // largest global norm of the gradients
+  bool accumulate = false;           // gradients are kept and added to, not released, between steps
+  std::optional<std::string> keep;   // composites that compile mode keeps whole, "a+b"; none: all
+  std::optional<std::string> lower;  // composites that compile mode lowers
+  std::string recompute = "none";
+  std::optional<std::string> memory_limit;  // bytes as written
+  bool optimizer_in_backward = false;
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
   std::string weights;  // safetensors file; empty: `init`
@@ -121,6 +136,8 @@ struct RunConfig {
   static void visit_fields(Self& self, Visit&& visit) {
     ModelConfig::visit_fields(self.model, visit);
     constexpr std::string_view kRun = "Run";
+    constexpr std::string_view kMachine = "Machine";
+    constexpr std::string_view kEngine = "Engine";
     constexpr std::string_view kOptimizer = "Optimizer";
     constexpr std::string_view kInput = "Weights and data";
     constexpr double kMaxCount = 1e9;
@@ -129,15 +146,34 @@ struct RunConfig {
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
                  .help = "arithmetic; mixed: bfloat16 where the device has it, else float16",
                  .in_name = InName::kAlways}, self.dtype);
-    visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kRun,
-                 .help = "eager: one primitive at a time, as a framework does", .in_name = InName::kAlways}, self.mode);
+    visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kEngine,
+                 .help = "eager: one primitive at a time, as a framework does; compile: composites whole and fused",
+                 .in_name = InName::kAlways, .of_engine = true}, self.mode);
+    visit(Option{.flag = "keep", .key = "keep", .tag = "keep", .group = kEngine,
+                 .help = "compile mode lowers every composite but these; a set is joined with +", .empty = "all",
+                 .of_engine = true, .value = "NAME+NAME"}, self.keep);
+    visit(Option{.flag = "lower", .key = "lower", .tag = "lower", .group = kEngine,
+                 .help = "compile mode lowers these composites to primitives; a set is joined with +",
+                 .empty = "none", .of_engine = true, .value = "NAME+NAME"}, self.lower);
+    visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
+                 .help = "what backward makes again: none, block (each layer), every=K layers, or auto (the least that "
+                         "fits)",
+                 .otherwise = "none; auto where --memory-limit is given", .of_engine = true, .value = "WORD",
+                 .canonical = canonical_recompute}, self.recompute);
+    visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
+                 .help = "most bytes that the step may hold, e.g. 8GiB", .empty = "none", .value = "BYTES",
+                 .canonical = canonical_bytes}, self.memory_limit);
+    visit(Option{.flag = "optimizer-in-backward", .key = "optimizer_in_backward", .tag = "in_backward",
+                 .group = kEngine,
+                 .help = "update each parameter once its gradient is complete: no gradient is kept", .of_engine = true},
+          self.optimizer_in_backward);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
                  .help = "what one sample is", .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
                  .help = "auto, cpu, cuda or roofline:NAME (laptime list devices)",
-                 .canonical = canonical_device_name}, self.device);
+                 .of_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
-                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096}, self.threads);
+                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096, .of_engine = true}, self.threads);
     visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",
                  .help = "steps before the first sample",
                  .otherwise = "auto: until steady; 5 (2024: 1) where steps is given", .max = kMaxCount}, self.warmup);

@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// In order of preference for each op. `isa` must be one that this machine runs (detect_isa() or below).
+// In order of preference for each op. `isa` must be one of cpu::runnable_isas().
 std::vector<Kernel> cpu_kernels(cpu::Isa isa);
 
 }  // namespace laptime

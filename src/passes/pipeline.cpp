@@ -5,9 +5,20 @@
 #include "passes/dead_code.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
+#include "passes/fold_casts.h"
+#include "passes/optimizer_in_backward.h"
 #include "passes/saved.h"
 
 namespace laptime {
+namespace {
+
+// A compiled step has no variables: a value dies at its last use.
+Graph release_variables(Graph graph) {
+  for (Value& value : graph.values) value.annotations.held_by.clear();
+  return graph;
+}
+
+}  // namespace
 
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer) {
   const auto checked = [&](const char* name, Graph graph) {
@@ -20,6 +31,12 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   if (options.lower) graph = checked("autocast", autocast(graph, *options.lower));
   graph = checked("differentiate", differentiate(graph));
   graph = checked("dead_code", dead_code(graph));
+  const bool recomputes = options.recompute.local || options.recompute.group > 0;
+  if (options.compile) graph = release_variables(std::move(graph));
+  if (recomputes) graph = checked("recompute", recompute(graph, options.recompute));
+  if (options.compile) graph = checked("fold_casts", fold_casts(graph));
+  if (options.compile || recomputes) graph = checked("dead_code", dead_code(graph));
+  if (options.optimizer_in_backward) graph = checked("optimizer_in_backward", optimizer_in_backward(graph));
   if (options.forward_only) graph = checked("cut_forward", cut_forward(graph));
   return graph;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "passes/recompute.h"
 
 namespace laptime {
 
@@ -14,12 +15,17 @@ struct PipelineOptions {
   std::vector<std::string> keep;  // composites that stay whole
   std::optional<DType> lower;     // autocast's lower type
   bool forward_only = false;      // stop where backward would begin
+  bool compile = false;           // no variable of a program holds a value; casts fold into the ops beside them
+  RecomputeRule recompute;
+  bool optimizer_in_backward = false;
 };
 
 // Called after each pass with its name and what it made.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-// decompose -> autocast -> differentiate -> dead code -> cut
+// decompose -> autocast -> differentiate -> dead code -> [recompute -> fold casts -> dead code -> optimizer in
+// backward]
+// -> cut; those in brackets where the options ask for them.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Which assignments need no copy.
+// Which assignments need no copy, and which results take the place of an operand.
 #include "plan/elide.h"
 
 #include <algorithm>
@@ -17,8 +17,12 @@ class Elider {
       : graph_(graph),
         updates_(graph.storage_roots.size()),
         last_read_(graph.storage_roots.size(), 0),
-        is_output_(graph.storage_roots.size(), false) {
+        is_output_(graph.storage_roots.size(), false),
+        is_held_(graph.storage_roots.size(), false) {
     for (size_t i = 0; i < graph.storage_roots.size(); ++i) elision_.storage.push_back({static_cast<int32_t>(i)});
+    for (const Value& value : graph.values) {
+      if (!value.annotations.held_by.empty()) is_held_[static_cast<size_t>(value.storage.index)] = true;
+    }
     elision_.dropped.resize(graph.nodes.size(), false);
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
@@ -33,6 +37,7 @@ class Elider {
   Elision run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
+      for (const Update& permission : node.op->may_overwrite) overwrite(node, i, permission);
       const bool assigns = node.op->kind == OpKind::kCopy && !node.op->updates.empty() && node.inputs.size() == 2;
       if (!assigns || !needs_no_copy(node, i)) continue;
       elision_.dropped[i] = true;
@@ -45,6 +50,25 @@ class Elider {
   size_t storage(ValueId value) const { return static_cast<size_t>(graph_.value(value).storage.index); }
   // Whose bytes a value stands in, as decided so far.
   StorageId bytes_of(ValueId value) const { return elision_.storage[storage(value)]; }
+
+  // Puts an output where an input stands that nobody reads any more.
+  void overwrite(const Node& node, size_t at, const Update& permission) {
+    const ValueId in = node.inputs[static_cast<size_t>(permission.input)];
+    const ValueId out = node.outputs[static_cast<size_t>(permission.output)];
+    const StorageId bytes = bytes_of(in);
+    const Value& root = graph_.root(bytes);
+    if (graph_.value(in).type != graph_.value(out).type || root.type.bytes() != graph_.value(in).type.bytes()) return;
+    const Node* const maker = graph_.producer(graph_.storage_roots[static_cast<size_t>(bytes.index)]);
+    if (maker == nullptr || maker->op->kind == OpKind::kConstant) return;
+    const auto aliases =
+        std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return bytes_of(input) == bytes; });
+    if (aliases != 1) return;
+    for (size_t other = 0; other < elision_.storage.size(); ++other) {
+      if (elision_.storage[other] != bytes) continue;
+      if (last_read_[other] > at || is_output_[other] || is_held_[other] || !updates_[other].empty()) return;
+    }
+    elision_.storage[storage(out)] = bytes;
+  }
 
   bool needs_no_copy(const Node& assign, size_t at) const {
     const ValueId state = assign.inputs[0];
@@ -86,6 +110,7 @@ class Elider {
   std::vector<std::vector<size_t>> updates_;  // storage -> the nodes that update it
   std::vector<size_t> last_read_;             // storage -> the last node that reads it
   std::vector<bool> is_output_;               // storage -> outlives the step
+  std::vector<bool> is_held_;                 // storage -> a variable holds it
   Elision elision_;
 };
 

@@ -103,6 +103,7 @@ struct MemoryUse {
   std::optional<int64_t> peak_rss_bytes;
   std::optional<int64_t> base_rss_bytes;
   std::map<std::string, int64_t> parts;
+  std::string recompute;  // what backward made again: "none", "block", "block in layers 0-3 of 12", "every=2"
 
   friend bool operator==(const MemoryUse&, const MemoryUse&) = default;
   template <class Self, class Visit>
@@ -112,6 +113,7 @@ struct MemoryUse {
     visit("peak_rss_bytes", self.peak_rss_bytes);
     visit("base_rss_bytes", self.base_rss_bytes);
     visit("parts", self.parts);
+    visit("recompute", self.recompute);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "data/tokens.h"
 #include "data/weights.h"
 #include "run/make_backend.h"
+#include "run/step_graph.h"
 
 namespace laptime {
 namespace {
@@ -45,6 +46,10 @@ std::string model_text(const RunConfig& config) {
 
 std::string problem_of(const RunConfig& config, Checks& checks) {
   std::string problem = checks.problem("device " + config.device, [&] { check_device(config); });
+  if (problem.empty() && config.mode == Mode::kCompile) {
+    const std::string key = fmt::format("composites {} {}", config.keep.value_or(""), config.lower.value_or(""));
+    problem = checks.problem(key, [&] { pipeline_options(config); });
+  }
   if (problem.empty() && !config.weights.empty()) {
     problem = checks.problem("weights " + config.weights + model_text(config), [&] { StartingWeights{config}; });
   }

@@ -10,6 +10,7 @@
 #include "config/parameters.h"
 #include "passes/saved.h"
 #include "run/config_json.h"
+#include "run/fit_step.h"
 #include "run/kernel_choice.h"
 #include "run/make_backend.h"
 #include "run/memory_check.h"
@@ -186,7 +187,7 @@ MemoryNeed memory_need(const Plan& plan, const Device& device) {
   need.arithmetic = memory_arithmetic(plan);
   Record record;
   try {
-    check_memory(plan, device, record);
+    check_memory(plan, device, 0, record);
   } catch (const OutOfMemory& error) {
     need.does_not_fit = error.what();
   }
@@ -223,20 +224,23 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
   explanation.model_flops_forward = static_cast<double>(forward_flops(model));
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
 
+  explanation.refused = unsupported_reason(config);
+  const bool runs = explanation.refused.empty();
+  const Device device = runs ? make_device(config) : Device();
+  const KernelChoices choices = choices_of(known);
   std::optional<int64_t> saved;
-  const Graph graph = lowered_graph(config, {}, [&](const std::string& pass, const Graph& after) {
+  const RecomputeRule rule =
+      runs ? fit_step(config, device, chooser(*device.backend, choices)).rule : recompute_rule(config);
+  const Graph graph = lowered_graph(config, rule, {}, [&](const std::string& pass, const Graph& after) {
     explanation.passes.push_back(outcome_of(pass, after));
-    const bool differentiated = explanation.passes.back().backward > 0 && pass == "dead_code";
+    const bool differentiated = explanation.passes.back().backward > 0 && pass == "dead_code";  // the last one counts
     if (differentiated) saved = saved_bytes(after);
   });
   count_work(graph, explanation);
   explanation.constants = constant_uses(graph);
 
-  explanation.refused = unsupported_reason(config);
-  if (!explanation.refused.empty()) return explanation;
-  const Device device = make_device(config);
+  if (!runs) return explanation;
   explanation.machine = machine_text(device);
-  const KernelChoices choices = choices_of(known);
   explanation.kernels = kernel_uses(graph, *device.backend, choices);
   for (const KernelDecision& use : explanation.kernels) {
     if (use.chosen.empty()) explanation.refused = fmt::format("no kernel for {}", use.example);
@@ -260,8 +264,9 @@ std::string dump_plan(const SweepPoint& point, const std::vector<KernelChoice>& 
   refuse_unless_runnable(point);
   const Device device = make_device(point.config);
   const KernelChoices choices = choices_of(known);
+  const ChooseKernel choose = chooser(*device.backend, choices);
   return fmt::format("=== {}: plan\n{}", point.name,
-                     print(make_plan(lowered_graph(point.config), chooser(*device.backend, choices))));
+                     print(make_plan(fit_step(point.config, device, choose).graph, choose)));
 }
 
 }  // namespace laptime

@@ -15,7 +15,7 @@ namespace laptime {
 
 std::vector<DeviceText> list_devices() {
   std::vector<DeviceText> texts{{"cpu", fmt::format("this machine: {} threads, {} kernels", cpu::default_threads(),
-                                                    cpu::name_of(cpu::detect_isa()))}};
+                                                    cpu::name_of(cpu::widest_isa()))}};
   for (const roofline::Device& device : roofline::devices()) {
     texts.push_back({fmt::format("roofline:{}", device.name),
                      fmt::format("{}, predicted: float32 {}/s, bfloat16 {}/s, {}/s, {}", device.title,
@@ -27,7 +27,7 @@ std::vector<DeviceText> list_devices() {
 
 std::vector<KernelText> list_kernels() {
   std::vector<KernelText> texts;
-  for (const Kernel& kernel : cpu_kernels(cpu::detect_isa())) {
+  for (const Kernel& kernel : cpu_kernels(cpu::widest_isa())) {
     auto found =
         std::find_if(texts.begin(), texts.end(), [&](const KernelText& text) { return text.op == kernel.op->name; });
     if (found == texts.end()) found = texts.insert(texts.end(), {kernel.op->name, "cpu", {}});

@@ -30,7 +30,7 @@ std::string math_mode_of(Precision dtype) {
 
 Device make_cpu(const RunConfig& config) {
   Device device;
-  const cpu::Isa isa = cpu::detect_isa();
+  const cpu::Isa isa = cpu::widest_isa();
   device.threads = config.threads ? static_cast<int>(*config.threads) : cpu::default_threads();
   device.isa = cpu::name_of(isa);
   device.name = "cpu";

@@ -40,12 +40,19 @@ AvailableMemory memory_left(const Device& device) {
   return device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name} : available_memory();
 }
 
-void check_memory(const Plan& plan, const Device& device, Record& record) {
+int64_t usable_of(const AvailableMemory& available) {
+  return static_cast<int64_t>(kUsable * static_cast<double>(available.bytes));
+}
+
+void check_memory(const Plan& plan, const Device& device, int64_t limit, Record& record) {
   record.memory.predicted_peak_bytes = plan.predicted_peak_bytes();
   for (const auto& [name, bytes] : parts(plan)) record.memory.parts[name] = bytes;
   const AvailableMemory available = memory_left(device);
-  const auto usable = static_cast<int64_t>(kUsable * static_cast<double>(available.bytes));
-  if (plan.predicted_peak_bytes() <= usable) return;
+  if (limit > 0 && plan.predicted_peak_bytes() > limit) {
+    throw OutOfMemory(plan.predicted_peak_bytes(), limit,
+                      fmt::format("predicted: {}; --memory-limit is {}", memory_arithmetic(plan), format_bytes(limit)));
+  }
+  if (plan.predicted_peak_bytes() <= usable_of(available)) return;
   throw OutOfMemory(plan.predicted_peak_bytes(), available.bytes,
                     fmt::format("predicted: {}; 95 % of {} ({}) are usable", memory_arithmetic(plan),
                                 format_bytes(available.bytes), available.bound_by));

@@ -9,8 +9,11 @@
 namespace laptime {
 
 // Fills the predicted bytes; throws OutOfMemory, saying "predicted: ..." with every part, where they do not fit into
-// 95 % of what the device, or for a CPU the machine and its limits, has left.
-void check_memory(const Plan& plan, const Device& device, Record& record);
+// 95 % of what the device, or for a CPU the machine and its limits, has left, or into `limit` (0: none).
+void check_memory(const Plan& plan, const Device& device, int64_t limit, Record& record);
+
+// 95 % of it.
+int64_t usable_of(const AvailableMemory& available);
 
 // What the device has, or for a CPU what the machine and its limits have left.
 AvailableMemory memory_left(const Device& device);

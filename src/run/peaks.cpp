@@ -22,7 +22,7 @@ std::string flops_peak_name(const Device& device) {
 
 // For bfloat16 operands the faster of two paths: the dot-product instruction, or widening to float32.
 double measure_flops_peak(const Device& device, cpu::Team& team) {
-  const cpu::Isa isa = cpu::detect_isa();
+  const cpu::Isa isa = cpu::widest_isa();
   const double float32 = cpu::measure_float32_peak(team, isa).all_threads;
   return device.autocast ? std::max(float32, cpu::measure_bfloat16_peak(team, isa).all_threads) : float32;
 }

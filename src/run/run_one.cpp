@@ -9,13 +9,13 @@
 #include "run/config_json.h"
 #include "run/describe.h"
 #include "run/fill_sources.h"
+#include "run/fit_step.h"
 #include "run/kernel_choice.h"
 #include "run/make_backend.h"
 #include "run/make_record.h"
 #include "run/memory_check.h"
 #include "run/peaks.h"
 #include "run/process_memory.h"
-#include "run/step_graph.h"
 
 namespace laptime {
 namespace {
@@ -76,9 +76,11 @@ class Point {
     const Seconds start = lap_ = device_.backend->now();
 
     stage("plan");
-    const Graph graph = lowered_graph(config_);
     KernelChoices choices = choices_of(known_.kernel_choices);
-    check_memory(make_plan(graph, chooser(*device_.backend, choices)), device_, record());
+    const FittedStep fitted = fit_step(config_, device_, chooser(*device_.backend, choices));
+    const Graph& graph = fitted.graph;
+    record().memory.recompute = fitted.recompute;
+    check_memory(make_plan(graph, chooser(*device_.backend, choices)), device_, memory_limit(), record());
     record().setup.plan = lap();
     if (hooks_.planned) hooks_.planned(record());
 
@@ -103,6 +105,10 @@ class Point {
     record().setup.total = (lap_ - start).count();
 
     take_samples(executor, inputs);
+  }
+
+  int64_t memory_limit() const {
+    return config_.memory_limit ? parse_bytes("--memory-limit", *config_.memory_limit) : 0;
   }
 
   void learn(std::vector<KernelChoice> choices) {

@@ -8,9 +8,18 @@
 
 namespace laptime {
 
-// What the passes are told for this configuration.
+// What --recompute asks for; `auto` is decided by fit_step and counts as none here.
+RecomputeRule recompute_rule(const RunConfig& config);
+
+// What the passes are told for this configuration. Error where --keep or --lower names no composite.
 PipelineOptions pipeline_options(const RunConfig& config);
 
 Graph lowered_graph(const RunConfig& config, const StepOutputs& keep = {}, const PassObserver& observer = {});
+// The same with another rule than the configuration's.
+Graph lowered_graph(const RunConfig& config, const RecomputeRule& rule, const StepOutputs& keep = {},
+                    const PassObserver& observer = {});
+
+// The ops that a step may keep whole or lower, by name.
+std::vector<std::string_view> composites();
 
 }  // namespace laptime

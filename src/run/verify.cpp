@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "config/option_table.h"
 #include "config/parameters.h"
 #include "ops/rope/rope.h"
 #include "passes/saved.h"
@@ -42,27 +43,31 @@ class PrecisionRun {
         config_(run_config_of(golden, precision)),
         progress_(progress),
         file_(file) {
-    config_.device = machine.device;
-    config_.threads = machine.threads;
+    RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
+      if (option.of_engine) assign(config_, option.flag, option.flag, text_of(option, field));
+    });
     device_ = make_device(config_);
     if (!device_.backend->computes()) {
       throw Error::format("laptime verify: {} computes no values to compare; use --device cpu", device_.name);
     }
     choose_ = choose(*device_.backend);
-    file_.machine =
-        fmt::format("{}, {}, {} thread{}", device_.name, device_.isa, device_.threads, device_.threads == 1 ? "" : "s");
+    file_.machine = fmt::format("{}, {}, {}, {} thread{}", name_of(config_.mode), device_.name, device_.isa,
+                                device_.threads, device_.threads == 1 ? "" : "s");
   }
 
   void run() {
     const Graph graph =
         lowered_graph(config_, {.logits = true, .gradients = true}, [&](const std::string& pass, const Graph& after) {
-          if (pass == "autocast") compare_dtypes(after);
+          if (pass == "autocast" && mirrors_framework()) compare_dtypes(after);
         });
-    compare_books(graph);
+    if (mirrors_framework()) compare_books(graph);
     train(graph);
   }
 
  private:
+  // Only an eager step has a framework's own dtypes and bytes.
+  bool mirrors_framework() const { return config_.mode == Mode::kEager && config_.recompute == "none"; }
+
   void add(const std::string& kind, Comparison comparison) {
     const std::string name = fmt::format("{} {}", name_of(precision_), kind);
     if (file_.groups.empty() || file_.groups.back().name != name) file_.groups.push_back({name, {}});
@@ -108,7 +113,7 @@ class PrecisionRun {
     tell("set-up");
     Plan plan = make_plan(graph, choose_);
     Record unused;
-    check_memory(plan, device_, unused);
+    check_memory(plan, device_, 0, unused);
     Executor executor(std::move(plan), *device_.backend);
     StepInputs inputs(config_);
     fill_weights(executor, config_, StartingWeights(config_), std::max(device_.threads, 1));

@@ -22,7 +22,7 @@ struct VerifiedGroup {
 
 struct VerifiedFile {
   std::string model;    // "tiny_2025.safetensors: edition 2025, 2 layers, ..."
-  std::string machine;  // "cpu, avx512, 2 threads"
+  std::string machine;  // "eager, cpu, avx512, 2 threads"
   std::vector<VerifiedGroup> groups;
   std::string refused;  // why the run could not be made, memory for instance; such a file does not pass
 
@@ -32,8 +32,9 @@ struct VerifiedFile {
 // Told what happens next, "bfloat16: step 2 of 10".
 using VerifyProgress = std::function<void(const std::string& stage)>;
 
-// Compares the file with itself, then runs the case eagerly in float32 and bfloat16 on the device and threads of
-// `machine` (all else in it is ignored): losses, logits, gradients, weights, dtypes, bytes saved, peaks. Error for a
+// Compares the file with itself, then runs the case in float32 and bfloat16 as the options of the engine in `machine`
+// say (Option::of_engine; all else in it is ignored): losses, logits, gradients, weights, and in eager
+// mode dtypes, bytes saved, peaks. Error for a
 // device that computes nothing.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {});
 

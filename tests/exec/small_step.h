@@ -25,7 +25,7 @@ inline ChooseKernel first_kernel(const Backend& backend) {
   };
 }
 
-inline std::vector<Kernel> all_cpu_kernels() { return cpu_kernels(cpu::detect_isa()); }
+inline std::vector<Kernel> all_cpu_kernels() { return cpu_kernels(cpu::widest_isa()); }
 
 // 1 TFLOP/s, 1 GB/s, 1 MiB of memory, 1 ms for each launch.
 inline constexpr roofline::Device kPaper{"paper", "a machine of this test", 1e12, 0, 4e12, 1e9, 1 << 20, 1e-3,

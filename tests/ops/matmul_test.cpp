@@ -56,8 +56,8 @@ LAPTIME_CONFORMANCE(Addmm, rows(kAddmm));
 // Each kernel of each instruction set once.
 std::vector<Kernel> kernels_of(const OpCard& op) {
   std::map<std::string, Kernel> by_name;
-  for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
-    for (const Kernel& kernel : cpu_kernels(static_cast<cpu::Isa>(isa))) {
+  for (const cpu::Isa isa : cpu::runnable_isas()) {
+    for (const Kernel& kernel : cpu_kernels(isa)) {
       if (kernel.op == &op && kernel.name != kReferenceName) by_name.emplace(kernel.name, kernel);
     }
   }
@@ -277,7 +277,7 @@ TEST(MatmulKernels, FaultNoPagesOnceWarm) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory faults";
 #endif
-  cpu::CpuBackend backend(cpu_kernels(cpu::detect_isa()), 2);
+  cpu::CpuBackend backend(cpu_kernels(cpu::widest_isa()), 2);
   const Attributes attributes;
   for (const Kernel& kernel : backend.kernels(kMatmul)) {
     if (kernel.name == kReferenceName) continue;

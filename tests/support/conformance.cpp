@@ -21,8 +21,8 @@ constexpr double kFloatUnit = 0x1p-23;
 const std::vector<Kernel>& kernels_of(const OpCard& op) {
   static const auto kByOp = [] {
     std::map<const OpCard*, std::vector<Kernel>> by_op;
-    for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
-      for (Kernel& kernel : cpu_kernels(static_cast<cpu::Isa>(isa))) {
+    for (const cpu::Isa isa : cpu::runnable_isas()) {
+      for (Kernel& kernel : cpu_kernels(isa)) {
         if (kernel.name != kReferenceName) by_op[kernel.op].push_back(std::move(kernel));
       }
     }

@@ -155,7 +155,7 @@ class Training {
 
  private:
   static std::vector<Kernel> kernels(const TrainingOptions& options) {
-    return options.references ? reference_kernels() : cpu_kernels(cpu::detect_isa());
+    return options.references ? reference_kernels() : cpu_kernels(cpu::widest_isa());
   }
 
   Plan plan(const TrainingOptions& options) const {

@@ -55,6 +55,21 @@ Isa detect_isa() {
   return has(cpuid(7, 1).eax, {kBf16}) ? Isa::kAvx512Bf16 : Isa::kAvx512;
 }
 
+std::vector<Isa> runnable_isas() {
+  std::vector<Isa> isas;
+  const auto add = [&](std::string_view name) {
+    for (int isa = 0; isa <= static_cast<int>(detect_isa()); ++isa) {
+      if (name_of(static_cast<Isa>(isa)) == name) isas.push_back(static_cast<Isa>(isa));
+    }
+  };
+#define LAPTIME_ISA_ROW(isa) add(#isa);
+#include <isas.inc>
+#undef LAPTIME_ISA_ROW
+  return isas;
+}
+
+Isa widest_isa() { return runnable_isas().back(); }
+
 std::string_view name_of(Isa isa) {
   switch (isa) {
     case Isa::kPlain: return "plain";

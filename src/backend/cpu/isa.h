@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace laptime::cpu {
 
@@ -16,6 +17,10 @@ enum class Isa : uint8_t {
 
 // The widest set that both the processor and the operating system support.
 Isa detect_isa();
+
+// The sets that kernels are compiled for (generated/isas.inc) and this machine runs, in order of width, and the last.
+std::vector<Isa> runnable_isas();
+Isa widest_isa();
 
 std::string_view name_of(Isa isa);  // "plain", "avx2", "avx512", "avx512_bf16": the namespaces of the kernels
 

@@ -13,12 +13,10 @@ namespace {
 constexpr Seconds kBudget{0.075};  // for one number of threads
 
 PeakLoops loops_for(Isa isa) {
-  switch (isa) {
-    case Isa::kPlain: return plain::peak_loops();
-    case Isa::kAvx2: return avx2::peak_loops();
-    case Isa::kAvx512: return avx512::peak_loops();
-    case Isa::kAvx512Bf16: return avx512_bf16::peak_loops();
-  }
+#define LAPTIME_ISA_ROW(name) \
+  if (name_of(isa) == #name) return name::peak_loops();
+#include <isas.inc>
+#undef LAPTIME_ISA_ROW
   return plain::peak_loops();
 }
 

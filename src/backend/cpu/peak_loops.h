@@ -17,15 +17,9 @@ struct PeakLoops {
 }  // namespace laptime::cpu
 
 // Of each instruction set.
-namespace laptime::plain {
-cpu::PeakLoops peak_loops();
-}  // namespace laptime::plain
-namespace laptime::avx2 {
-cpu::PeakLoops peak_loops();
-}  // namespace laptime::avx2
-namespace laptime::avx512 {
-cpu::PeakLoops peak_loops();
-}  // namespace laptime::avx512
-namespace laptime::avx512_bf16 {
-cpu::PeakLoops peak_loops();
-}  // namespace laptime::avx512_bf16
+#define LAPTIME_ISA_ROW(isa)   \
+  namespace laptime::isa {     \
+  cpu::PeakLoops peak_loops(); \
+  }
+#include <isas.inc>
+#undef LAPTIME_ISA_ROW

@@ -1,0 +1,12 @@
+// fold_casts: a cast beside an op that can do it itself goes into that op.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace laptime {
+
+// Folds casts of an op's output where every reader of that output casts it to one type, and casts of an op's input
+// where nobody else reads the result of the cast. Which ops can is their cards' word.
+Graph fold_casts(const Graph& graph);
+
+}  // namespace laptime
