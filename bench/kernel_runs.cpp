@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -12,13 +13,18 @@
 #include "ops/kernels_cpu.h"
 
 namespace laptime::bench {
-namespace {
 
-// Memory and views of one launch, shared by the kernels of a signature.
+// Memory and views of one launch.
 struct Operands {
   std::vector<std::unique_ptr<DeviceMemory>> memory;
   std::vector<TensorView> in, out;
+  int64_t bytes = 0;
 };
+
+namespace {
+
+// More than a last cache holds: operands that are taken in turn until then are cold when their turn comes again.
+constexpr int64_t kColdBytes = int64_t{512} << 20;
 
 // Values that every op here accepts: 0.1 to 1; whole numbers: 1.
 void fill(const TensorView& view) {
@@ -28,41 +34,64 @@ void fill(const TensorView& view) {
   }
 }
 
-std::shared_ptr<Operands> make_operands(Backend& backend, const Signature& signature) {
-  auto operands = std::make_shared<Operands>();
+// `from`: whose values to take; null: random ones.
+Operands make_operands(Backend& backend, const Signature& signature, const Operands* from) {
+  Operands operands;
   const auto place = [&](const TensorType& type) {
-    operands->memory.push_back(backend.allocate(type.layout.extent() * size_of(type.dtype)));
-    return TensorView{operands->memory.back()->data(), type};
+    const int64_t bytes = type.layout.extent() * size_of(type.dtype);
+    operands.memory.push_back(backend.allocate(bytes));
+    operands.bytes += bytes;
+    return TensorView{operands.memory.back()->data(), type};
   };
-  for (const TensorType& type : signature.in) {
-    operands->in.push_back(place(type));
-    fill(operands->in.back());
+  for (size_t k = 0; k < signature.in.size(); ++k) {
+    operands.in.push_back(place(signature.in[k]));
+    const TensorView& to = operands.in.back();
+    if (from == nullptr) {
+      fill(to);
+    } else {
+      std::memcpy(to.data, from->in[k].data, static_cast<size_t>(to.type.layout.extent() * size_of(to.type.dtype)));
+    }
   }
   for (size_t k = 0; k < signature.out.size(); ++k) {
     const int state = signature.op->updated_input(static_cast<int>(k));
-    operands->out.push_back(state < 0 ? place(signature.out[k]) : operands->in[static_cast<size_t>(state)]);
+    operands.out.push_back(state < 0 ? place(signature.out[k]) : operands.in[static_cast<size_t>(state)]);
+  }
+  return operands;
+}
+
+std::vector<Operands> make_operands(Backend& backend, const Signature& signature, Bound bound) {
+  std::vector<Operands> operands;
+  operands.push_back(make_operands(backend, signature, nullptr));
+  if (bound != Bound::kBytes) return operands;
+  for (int64_t bytes = operands[0].bytes; bytes < kColdBytes; bytes += operands[0].bytes) {
+    operands.push_back(make_operands(backend, signature, &operands[0]));
   }
   return operands;
 }
 
 void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const Signature& signature,
-         const Operands& operands, Bound bound) {
+         const std::vector<Operands>& operands, Bound bound) {
   const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(kernel.workspace_bytes(signature));
-  const Launch launch{.kernel = &kernel,
-                      .attributes = &signature.attributes,
-                      .in = operands.in,
-                      .out = operands.out,
-                      .workspace = workspace->data()};
-  for (int i = 0; i < 2; ++i) machine.backend().launch(launch);  // warm
+  std::vector<Launch> launches;
+  for (const Operands& turn : operands) {
+    launches.push_back({.kernel = &kernel,
+                        .attributes = &signature.attributes,
+                        .in = turn.in,
+                        .out = turn.out,
+                        .workspace = workspace->data()});
+  }
+  for (int i = 0; i < 2; ++i) machine.backend().launch(launches[0]);  // warm
+  size_t turn = launches.size() - 1;
   double best = std::numeric_limits<double>::infinity();
   double total = 0;
   for (auto _ : state) {
     const Seconds begin = machine.backend().now();
-    machine.backend().launch(launch);
+    machine.backend().launch(launches[turn]);
     const double seconds = (machine.backend().now() - begin).count();
     best = std::min(best, seconds);
     total += seconds;
     state.SetIterationTime(seconds);
+    turn = (turn == 0 ? launches.size() : turn) - 1;  // the operands that were used longest ago come next
   }
   const bool flops = bound == Bound::kFlops;
   const double work = flops ? flops_of(signature) : static_cast<double>(bytes_of(signature));
@@ -81,6 +110,18 @@ Machine::Machine(int threads) : threads_(threads), backend_(cpu_kernels(isa_), t
   bandwidth_ = cpu::measure_bandwidth(backend_.team(), isa_);
 }
 
+Machine::~Machine() = default;
+
+const std::vector<Operands>& Machine::operands(const Signature& signature,
+                                               const std::function<std::vector<Operands>()>& make) {
+  if (operands_of_ != signature.text()) {
+    operands_.clear();  // before there are others
+    operands_ = make();
+    operands_of_ = signature.text();
+  }
+  return operands_;
+}
+
 std::string Machine::text() const {
   return fmt::format("{}, {} threads: float32 {}/s, bfloat16 {}/s, memory {}/s", cpu::name_of(isa_), threads_,
                      format_flops(float32_), format_flops(bfloat16_), format_bytes(static_cast<int64_t>(bandwidth_)));
@@ -91,15 +132,14 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, const std
 }
 
 void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound) {
-  // Made when first run, so that a filter saves the time; kept for the other kernels.
-  auto operands = std::make_shared<std::shared_ptr<Operands>>();
   for (const Kernel& kernel : machine.backend().kernels(*signature.op)) {
     if (kernel.name == kReferenceName || !kernel.refusal(signature).empty()) continue;
     const std::string name = fmt::format("{}/{}/{}", signature.op->name, label, kernel.name);
     benchmark::RegisterBenchmark(name.c_str(),
-                                 [&machine, &kernel, signature, operands, bound](benchmark::State& state) {
-                                   if (*operands == nullptr) *operands = make_operands(machine.backend(), signature);
-                                   run(state, machine, kernel, signature, **operands, bound);
+                                 [&machine, &kernel, signature, bound](benchmark::State& state) {
+                                   const auto& operands = machine.operands(
+                                       signature, [&] { return make_operands(machine.backend(), signature, bound); });
+                                   run(state, machine, kernel, signature, operands, bound);
                                  })
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);

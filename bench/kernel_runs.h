@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,25 +15,33 @@
 
 namespace laptime::bench {
 
+struct Operands;
+
 // The machine, its kernels, and what it can do at most.
 class Machine {
  public:
   explicit Machine(int threads);
+  ~Machine();
 
   cpu::CpuBackend& backend() { return backend_; }
   // FLOP/s of all threads: of float32, or of the faster way to multiply bfloat16.
   double flops_peak(DType dtype) const { return dtype == DType::kBFloat16 ? std::max(float32_, bfloat16_) : float32_; }
   double bandwidth() const { return bandwidth_; }
   std::string text() const;
+  // The operands of a signature's launches: made once for all its kernels, kept until another signature comes.
+  const std::vector<Operands>& operands(const Signature& signature, const std::function<std::vector<Operands>()>& make);
 
  private:
   cpu::Isa isa_ = cpu::widest_isa();
   int threads_;
   cpu::CpuBackend backend_;
   double float32_ = 0, bfloat16_ = 0, bandwidth_ = 0;
+  std::string operands_of_;
+  std::vector<Operands> operands_;
 };
 
-// What a kernel's time is compared with.
+// What a kernel's time is compared with. Operands of a kernel that is bound by bytes are cold: each launch has others,
+// until all caches have seen more than they hold.
 enum class Bound : uint8_t { kFlops, kBytes };
 
 // One benchmark for each kernel of the signature's op that does not refuse, the reference apart. Operands are random

@@ -1,15 +1,62 @@
 // Kernels that move more than they compute, on the tensors of a model with d_model 768 and 4 x 256 tokens.
 #include "kernel_runs.h"
 #include "ops/adamw/adamw.h"
+#include "ops/cross_entropy/cross_entropy.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/log_softmax/log_softmax.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
+#include "ops/rms_norm/rms_norm.h"
+#include "ops/rope/rope.h"
+#include "ops/softmax/softmax.h"
+#include "ops/swiglu/swiglu.h"
 
 namespace laptime::bench {
 namespace {
 
+// Whole ops, with everything float32 and as bfloat16 training has them.
+void add_whole(Machine& machine) {
+  const auto bench = [&](const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in,
+                         const std::string& label) {
+    add_benchmarks(machine, signature_of(op, attributes, in), label, Bound::kBytes);
+  };
+  const TensorType tokens32 = contiguous_type(DType::kFloat32, {1024, 768});
+  const TensorType channels = contiguous_type(DType::kFloat32, {768});
+  const TensorType rstd = contiguous_type(DType::kFloat32, {1024, 1});
+  const TensorType table = contiguous_type(DType::kFloat32, {256, 32});
+  const TensorType targets = contiguous_type(DType::kInt64, {1024});
+  const TensorType log_sum_exp = contiguous_type(DType::kFloat32, {1024});
+  const TensorType loss = contiguous_type(DType::kFloat32, {});
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    const TensorType tokens = contiguous_type(dtype, {1024, 768});
+    const TensorType wide = contiguous_type(dtype, {1024, 3072});
+    const TensorType logits = contiguous_type(dtype, {1024, 10000});
+    const TensorType heads{dtype, permuted(Layout::contiguous({4, 256, 12, 64}), {0, 2, 1, 3})};
+    const std::string name(name_of(dtype));
+    const RmsNormAttributes norm{1e-5, dtype};
+    bench(kRmsNorm, norm, {tokens32, channels}, name + "/1024x768");
+    bench(kRmsNormBackward, {}, {tokens, tokens32, rstd, channels}, name + "/1024x768");
+    bench(kAddRmsNorm, norm, {tokens32, tokens, channels}, name + "/1024x768");
+    bench(kAddRmsNormBackward, {}, {tokens32, tokens, tokens32, rstd, channels}, name + "/1024x768");
+    bench(kSwiglu, {}, {wide, wide}, name + "/1024x3072");
+    bench(kSwigluBackward, {}, {wide, wide, wide}, name + "/1024x3072");
+    for (const RopeForm form : {RopeForm::kInterleaved, RopeForm::kHalves}) {
+      const RopeAttributes rope{form, dtype};
+      const std::string label = name + "/" + name_of(form) + "/4x12x256x64";
+      bench(kRope, rope, {heads, table, table}, label);
+      bench(kRopeBackward, rope, {heads, table, table}, label);
+    }
+    bench(kCrossEntropy, CrossEntropyAttributes{}, {logits, targets}, name + "/1024x10000");
+    bench(kCrossEntropyBackward, CrossEntropyBackwardAttributes{}, {loss, logits, targets, log_sum_exp},
+          name + "/1024x10000");
+  }
+  const TensorType scores = contiguous_type(DType::kFloat32, {48, 256, 256});
+  bench(kSoftmax, {}, {scores}, "float32/48x256x256");
+  bench(kSoftmaxBackward, {}, {scores, scores}, "float32/48x256x256");
+}
+
 void add(Machine& machine) {
+  add_whole(machine);
   const auto bench = [&](const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in,
                          const std::string& label) {
     add_benchmarks(machine, signature_of(op, attributes, in), label, Bound::kBytes);

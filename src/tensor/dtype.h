@@ -29,11 +29,19 @@ constexpr bool is_floating(DType dtype) {
 }
 
 std::string_view name_of(DType dtype);  // "float32", "bfloat16", ... as PyTorch prints them
+// Of a type that may be left to an op's input: "as_input" where it is.
+inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
 std::optional<DType> parse_dtype(std::string_view name);
 
 // The type in which two operands meet: the wider floating type, a floating type over an integer (torch.promote_types
 // for the types we have; bfloat16 with float16 gives float32).
 DType promote(DType a, DType b);
+
+// Whether a cast of an output of type `from` to `to` does nothing but round it; a type left open counts as a wide one.
+constexpr bool only_rounds(std::optional<DType> from, DType to) {
+  const bool wide = !from || *from == DType::kFloat32 || *from == DType::kFloat64;
+  return wide && (to == DType::kBFloat16 || to == DType::kFloat16);
+}
 
 // bfloat16: the upper half of a float32, rounded to nearest even; NaN stays NaN.
 struct BFloat16 {

@@ -71,6 +71,26 @@ TEST(ConformanceHarness, SeesBitsThatDependOnTheThreads) {
   EXPECT_THAT(error_of(depends, 3), HasSubstr("other bits with 3 threads"));
 }
 
+TEST(ConformanceHarness, SeesAKernelThatMayNotStandOverItsInput) {
+  static const OpCard kOverwriting = [] {
+    OpCard card = kNeg;
+    card.may_overwrite = {{0, 0}};
+    return card;
+  }();
+  const auto error = [](void (*launch)(const KernelCall&)) {
+    const ConformanceCase row{.op = &kOverwriting, .inputs = {{.shape = {kSize}}}};
+    const Kernel kernel{
+        .op = &kOverwriting, .name = "test", .supports = nullptr, .workspace = nullptr, .launch = launch};
+    return conformance_error({row, DType::kFloat32, Arrangement::kContiguous, 0}, kernel);
+  };
+  EXPECT_EQ(error([](const KernelCall& call) { negate(call, 0, kSize); }), "");
+  EXPECT_THAT(error([](const KernelCall& call) {
+                data(call.out[0])[4] = 0;
+                negate(call, 0, kSize);
+              }),
+              HasSubstr("output 0 over input 0: output 0, element 4"));
+}
+
 TEST(GradientHarness, SeesAWrongGradient) {
   static const OpCard kWrong = [] {
     OpCard card = kSquare;

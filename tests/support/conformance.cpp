@@ -145,7 +145,9 @@ void Point::add_sensitivity(size_t input, double slack, int draws) {
 // One launch in memory of its own.
 class Launch {
  public:
-  Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs);
+  // `overwrites`: outputs that stand where an input does.
+  Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs,
+         std::span<const Update> overwrites = {});
   // Empty, or what is wrong.
   std::string judgement(const Point& point);
   bool same_bits(const Launch& other) const;
@@ -156,10 +158,13 @@ class Launch {
   std::vector<GuardedTensor> inputs_;
   std::vector<GuardedTensor> outputs_;
   std::vector<TensorView> out_;
+  std::vector<bool> written_;  // per input: an output stands in its place
   const OpCard& op_;
 };
 
-Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs) : op_(*point.signature.op) {
+Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs,
+               std::span<const Update> overwrites)
+    : written_(point.inputs.size(), false), op_(*point.signature.op) {
   for (size_t k = 0; k < point.inputs.size(); ++k) {
     inputs_.emplace_back(point.signature.in[k]);
     inputs_.back().copy_from(point.inputs[k]);
@@ -168,8 +173,14 @@ Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_ou
   const std::vector<TensorView> in = views_of(inputs_);
   out_ = views_of(outputs_);
   for (size_t k = 0; k < out_.size(); ++k) {
-    const int state = op_.updated_input(static_cast<int>(k));
-    if (state >= 0) out_[k] = in[static_cast<size_t>(state)];
+    int place = op_.updated_input(static_cast<int>(k));
+    for (const Update& overwrite : overwrites) {
+      if (overwrite.output == static_cast<int>(k)) place = overwrite.input;
+    }
+    if (place >= 0) {
+      out_[k] = in[static_cast<size_t>(place)];
+      written_[static_cast<size_t>(place)] = true;
+    }
     if (!optional_outputs && op_.optional_outputs.contains(static_cast<int>(k))) out_[k].data = nullptr;
   }
   const int64_t bytes = kernel.workspace_bytes(point.signature);
@@ -181,10 +192,7 @@ Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_ou
 std::string Launch::judgement(const Point& point) {
   for (size_t k = 0; k < inputs_.size(); ++k) {
     if (!inputs_[k].guards_intact()) return fmt::format("writes around input {}", k);
-    bool updated = false;
-    for (size_t i = 0; i < out_.size(); ++i)
-      updated = updated || op_.updated_input(static_cast<int>(i)) == static_cast<int>(k);
-    if (!updated && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes()))
+    if (!written_[k] && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes()))
       return fmt::format("writes input {}", k);
   }
   for (size_t k = 0; k < outputs_.size(); ++k) {
@@ -227,6 +235,35 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
+// Each permission to overwrite that these types allow, alone; then as many as there are at once.
+std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
+  std::vector<std::vector<Update>> sets;
+  std::vector<Update> together;
+  IndexSet outputs;
+  IndexSet inputs;
+  for (const Update& permission : signature.op->may_overwrite) {
+    const TensorType& to = signature.out[static_cast<size_t>(permission.output)];
+    if (to != signature.in[static_cast<size_t>(permission.input)]) continue;
+    sets.push_back({permission});
+    if (outputs.contains(permission.output) || inputs.contains(permission.input)) continue;
+    outputs.bits |= IndexSet{permission.output}.bits;
+    inputs.bits |= IndexSet{permission.input}.bits;
+    together.push_back(permission);
+  }
+  if (together.size() > 1) sets.push_back(together);
+  return sets;
+}
+
+// Empty, or what is wrong.
+std::string run_overwriting(Point& point, const Kernel& kernel) {
+  for (const std::vector<Update>& overwrites : overwrites_of(point.signature)) {
+    Launch launch(point, kernel, 2, true, overwrites);
+    if (std::string error = launch.judgement(point); !error.empty())
+      return fmt::format("output {} over input {}: {}", overwrites[0].output, overwrites[0].input, error);
+  }
+  return "";
+}
+
 // Empty, or what is wrong.
 std::string run_kernel(Point& point, const Kernel& kernel) {
   Launch first(point, kernel, 1, true);
@@ -239,7 +276,7 @@ std::string run_kernel(Point& point, const Kernel& kernel) {
     Launch without(point, kernel, 2, false);
     if (std::string error = without.judgement(point); !error.empty()) return "without optional outputs: " + error;
   }
-  return "";
+  return run_overwriting(point, kernel);
 }
 
 template <class T>
@@ -293,6 +330,7 @@ void check_conformance(const ConformancePoint& point) {
   Point prepared(point);
   const std::vector<Kernel>& kernels = kernels_of(*point.row.op);
   ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel beside its reference";
+  EXPECT_EQ(run_overwriting(prepared, reference_kernel(*point.row.op)), "") << "the reference";
   const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
   for (const Kernel& kernel : kernels) {
     const std::string refusal = kernel.refusal(prepared.signature);

@@ -21,7 +21,8 @@ const std::vector<Arrangement>& dense_arrangements();
 // One row of a test file. Every kernel of every instruction set of this machine must
 //   - give what the reference gives on the same inputs in float64, up to the tolerance below,
 //   - the same bits for 1, 2 and 3 threads and when run again,
-//   - write nothing but its outputs, all of them, and read nothing but its inputs.
+//   - write nothing but its outputs, all of them, and read nothing but its inputs,
+//   - give it too with outputs where the card permits them to stand (the reference as well).
 struct ConformanceCase {
   const OpCard* op = nullptr;
   Attributes attributes{};

@@ -15,7 +15,12 @@ namespace laptime {
 namespace {
 
 std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
-  return {contiguous_type(in[0].dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32, {})};
+  const DType dtype = in[0].dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  return {contiguous_type(dtype, {}), contiguous_type(dtype, in[1].shape())};
+}
+std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<const TensorType> in) {
+  const auto& a = attributes.as<CrossEntropyBackwardAttributes>();
+  return {contiguous_type(a.grad_dtype.value_or(in[1].dtype), in[1].shape())};
 }
 
 void reference(const OpCall& call) {
@@ -25,11 +30,30 @@ void reference(const OpCall& call) {
   for (int64_t row = 0; row < call.in[1].numel(); ++row) {
     double largest = x.at(row * columns);
     for (int64_t i = 1; i < columns; ++i) largest = std::max(largest, x.at(row * columns + i));
+    const double shift = std::isinf(largest) ? 0 : largest;  // not inf - inf
     double total = 0;
-    for (int64_t i = 0; i < columns; ++i) total += std::exp(x.at(row * columns + i) - largest);
-    loss -= x.at(row * columns + static_cast<int64_t>(call.in[1].at(row))) - largest - std::log(total);
+    for (int64_t i = 0; i < columns; ++i) total += std::exp(x.at(row * columns + i) - shift);
+    const double log_sum_exp = shift + std::log(total);
+    loss += log_sum_exp - x.at(row * columns + static_cast<int64_t>(call.in[1].at(row)));
+    if (call.out[1].data != nullptr) call.out[1].put(row, log_sum_exp);
   }
   call.out[0].put(0, loss / static_cast<double>(call.in[1].numel()));
+}
+
+void reference_backward(const OpCall& call) {
+  const TensorView& x = call.in[1];
+  const int64_t columns = x.shape().back();
+  const double scale = call.in[0].at(0) / static_cast<double>(call.in[2].numel());
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const int64_t row = i / columns;
+    const double wanted = i % columns == static_cast<int64_t>(call.in[2].at(row)) ? 1 : 0;
+    call.out[0].put(i, (std::exp(x.at(i) - call.in[3].at(row)) - wanted) * scale);
+  }
+}
+
+void gradient(GradientContext& c) {
+  c.grad_in[0] = c.build.emit_one(kCrossEntropyBackward, CrossEntropyBackwardAttributes{},
+                                  {c.grad_out[0], c.in[0], c.in[1], c.out[1]});
 }
 
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
@@ -37,14 +61,33 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   if (attributes.as<CrossEntropyAttributes>().form == CrossEntropyForm::kLogSoftmax) {
     const int64_t rows = build.shape(in[1]).product();
     const ValueId log_p = log_softmax(build, reshape(build, in[0], {rows, shape.back()}));
-    return {nll_loss(build, log_p, reshape(build, in[1], {rows}))};
+    return {nll_loss(build, log_p, reshape(build, in[1], {rows})), {}};
   }
   const int last = shape.rank() - 1;
   Shape index_shape = shape;
   index_shape[-1] = 1;
   const ValueId x = build.hold(sub(build, in[0], max_last(build, in[0])[0]), "x");
   const ValueId log_p = build.hold(sub(build, x, log(build, sum(build, exp(build, x), {last}))), "log_p");
-  return {mean_all(build, gather(build, neg(build, log_p), reshape(build, in[1], index_shape)))};
+  return {mean_all(build, gather(build, neg(build, log_p), reshape(build, in[1], index_shape))), {}};
+}
+
+// Narrower logits are read as they are; all is computed in float32.
+std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
+  if (input != 0 || to != DType::kFloat32) return std::nullopt;
+  return attributes;
+}
+// The gradient keeps the type that it had.
+std::optional<Attributes> fold_input_cast_backward(const Attributes& attributes, int input, DType to) {
+  auto a = attributes.as<CrossEntropyBackwardAttributes>();
+  if (input != 1 || to != DType::kFloat32) return std::nullopt;
+  a.grad_dtype = a.grad_dtype.value_or(to);
+  return a;
+}
+std::optional<Attributes> fold_output_cast_backward(const Attributes& attributes, int output, DType to) {
+  auto a = attributes.as<CrossEntropyBackwardAttributes>();
+  if (output != 0 || !only_rounds(a.grad_dtype, to)) return std::nullopt;
+  a.grad_dtype = to;
+  return a;
 }
 
 }  // namespace
@@ -56,13 +99,25 @@ const char* name_of(CrossEntropyForm form) {
 const OpCard kCrossEntropy = {.name = "cross_entropy",
                               .kind = OpKind::kReduction,
                               .infer = infer,
+                              .gradient = gradient,
                               .flops = [](const Signature& s) { return 5.0 * static_cast<double>(s.in[0].numel()); },
                               .autocast = Autocast::kFloat32,
                               .reference = reference,
-                              .decompose = decompose};
+                              .decompose = decompose,
+                              .fold_input_cast = fold_input_cast,
+                              .optional_outputs = {1}};
+const OpCard kCrossEntropyBackward = {
+    .name = "cross_entropy_backward",
+    .kind = OpKind::kReduction,
+    .infer = infer_backward,
+    .flops = [](const Signature& s) { return 3.0 * static_cast<double>(s.in[1].numel()); },
+    .reference = reference_backward,
+    .fold_input_cast = fold_input_cast_backward,
+    .fold_output_cast = fold_output_cast_backward,
+    .may_overwrite = {{0, 1}}};
 
 std::span<const OpCard* const> cross_entropy_cards() {
-  static constexpr const OpCard* kCards[] = {&kCrossEntropy};
+  static constexpr const OpCard* kCards[] = {&kCrossEntropy, &kCrossEntropyBackward};
   return kCards;
 }
 

@@ -9,14 +9,24 @@ namespace laptime {
 enum class CrossEntropyForm : uint8_t { kWrittenOut, kLogSoftmax };
 const char* name_of(CrossEntropyForm form);
 
-// (logits [..., V], targets int64 [...]) -> loss []
+// (logits [..., V], targets int64 [...]) -> (loss [], log_sum_exp [...]), float32
 extern const OpCard kCrossEntropy;
+// (grad_loss [], logits [..., V], targets, log_sum_exp [...]) -> grad_logits = (softmax - onehot) grad_loss / rows
+extern const OpCard kCrossEntropyBackward;
 
 struct CrossEntropyAttributes {
   CrossEntropyForm form = CrossEntropyForm::kWrittenOut;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("form", self.form);
+  }
+};
+
+struct CrossEntropyBackwardAttributes {
+  std::optional<DType> grad_dtype{};  // nothing: that of the logits
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("grad_dtype", self.grad_dtype);
   }
 };
 

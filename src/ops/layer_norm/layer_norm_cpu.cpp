@@ -2,50 +2,17 @@
 // gradients.
 #include "ops/layer_norm/layer_norm.h"
 
-#include "backend/cpu/lanes.h"
-#include "backend/cpu/strips.h"
+#include "backend/cpu/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
-
-constexpr int64_t kRowsOfPart = 32;
-
-// A vector [C] or one row of a tensor [..., C].
-struct Line {
-  const TensorView* tensor;
-  int64_t position, stride;
-  const float* piece(int64_t begin, int64_t size, float* buffer) const {
-    return line(*tensor, position + begin * stride, stride, size, buffer);
-  }
-};
-Line vector_line(const TensorView& tensor) { return {&tensor, tensor.type.layout.offset, tensor.strides()[0]}; }
-Line row_line(const TensorView& tensor, int64_t position) { return {&tensor, position, tensor.strides().back()}; }
-
-using Buffer = std::array<float, kStripSize>;
-
-// body(begin, size) for the pieces of a row.
-template <class Body>
-void for_pieces(int64_t columns, const Body& body) {
-  for (int64_t begin = 0; begin < columns; begin += kStripSize) {
-    body(begin, columns - begin < kStripSize ? columns - begin : kStripSize);
-  }
-}
-
-// Fills `size` elements of a contiguous row of `to` through make(pointer).
-template <class Make>
-void write_piece(const TensorView& to, int64_t position, int64_t size, const Make& make) {
-  if (to.type.dtype == DType::kFloat32) return make(reinterpret_cast<float*>(to.data) + position);
-  alignas(64) Buffer result;
-  make(result.data());
-  store_line(result.data(), size, to, position, 1);
-}
 
 struct Statistics {
   float mean, rstd;
 };
 
 Statistics statistics_of(const Line& x, int64_t columns, double eps) {
-  alignas(64) Buffer buffer;
+  alignas(64) Piece buffer;
   double sum = 0;
   for_pieces(columns, [&](int64_t begin, int64_t size) {
     const float* from = x.piece(begin, size, buffer.data());
@@ -60,10 +27,6 @@ Statistics statistics_of(const Line& x, int64_t columns, double eps) {
   return {mean, static_cast<float>(1 / __builtin_sqrt(squares / static_cast<double>(columns) + eps))};
 }
 
-void store_number(float value, const TensorView& to, int64_t position) {
-  if (to.data != nullptr) reinterpret_cast<float*>(to.data)[position] = value;
-}
-
 void launch_forward(const KernelCall& call) {
   const double eps = call.attributes.as<LayerNormAttributes>().eps;
   const TensorView& x = call.in[0];
@@ -72,9 +35,9 @@ void launch_forward(const KernelCall& call) {
   const int64_t columns = x.shape().back();
   const Rows rows({&x, &call.out[0], &call.out[1], &call.out[2]});
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
-    alignas(64) Buffer buffer;
-    alignas(64) Buffer weight_buffer;
-    alignas(64) Buffer bias_buffer;
+    alignas(64) Piece buffer;
+    alignas(64) Piece weight_buffer;
+    alignas(64) Piece bias_buffer;
     for (int64_t row = first; row < last; ++row) {
       const Line source = row_line(x, rows.position(0, row));
       const Statistics s = statistics_of(source, columns, eps);
@@ -87,8 +50,8 @@ void launch_forward(const KernelCall& call) {
           for (int64_t i = 0; i < size; ++i) y[i] = (from[i] - s.mean) * s.rstd * scale[i] + shift[i];
         });
       });
-      store_number(s.mean, call.out[1], rows.position(2, row));
-      store_number(s.rstd, call.out[2], rows.position(3, row));
+      put_number(s.mean, call.out[1], rows.position(2, row));
+      put_number(s.rstd, call.out[2], rows.position(3, row));
     }
   });
 }
@@ -104,9 +67,9 @@ struct Backward {
 // One row: grad x = rstd (g - mean(g) - xhat mean(g xhat)), g = grad weight; adds to the weights' gradients.
 void backward_row(const Backward& b, const Line& grad, const Line& x, int64_t to, Statistics s, float* grad_weight,
                   float* grad_bias) {
-  alignas(64) Buffer grad_buffer;
-  alignas(64) Buffer x_buffer;
-  alignas(64) Buffer weight_buffer;
+  alignas(64) Piece grad_buffer;
+  alignas(64) Piece x_buffer;
+  alignas(64) Piece weight_buffer;
   double sum = 0;
   double product = 0;
   for_pieces(b.columns, [&](int64_t begin, int64_t size) {
@@ -138,30 +101,10 @@ void backward_row(const Backward& b, const Line& grad, const Line& x, int64_t to
   });
 }
 
-// The sums of all parts, in their order.
-void add_parts(const float* partial, int64_t parts, int64_t part_size, int64_t begin, int64_t size,
-               const TensorView& to, int64_t position) {
-  alignas(64) std::array<double, kStripSize> sums;
-  for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] = 0;
-  for (int64_t part = 0; part < parts; ++part) {
-    const float* add = partial + part * part_size + begin;
-#pragma omp simd
-    for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] += static_cast<double>(add[i]);
-  }
-  alignas(64) Buffer rounded;
-  for (int64_t i = 0; i < size; ++i) rounded[static_cast<size_t>(i)] = static_cast<float>(sums[static_cast<size_t>(i)]);
-  store_line(rounded.data(), size, to, position, 1);
-}
-
-int64_t parts_of(int64_t rows) { return (rows + kRowsOfPart - 1) / kRowsOfPart; }
-
 void launch_backward(const KernelCall& call) {
   const Backward backward{call.in[0], call.in[1], call.out[0], vector_line(call.in[4]), call.in[1].shape().back()};
   const int64_t columns = backward.columns;
   const Rows rows({&backward.grad, &backward.x, &call.in[2], &call.in[3], &backward.grad_x});
-  const auto number = [&](size_t input, int64_t position) {
-    return reinterpret_cast<const float*>(call.in[input].data)[position];
-  };
   auto* partial = reinterpret_cast<float*>(call.workspace);  // [parts, 2, C]
   cpu::Team& team = cpu::team_of(call);
   const int64_t parts = parts_of(rows.count());
@@ -171,7 +114,7 @@ void launch_backward(const KernelCall& call) {
     const int64_t first = part * kRowsOfPart;
     const int64_t last = first + kRowsOfPart < rows.count() ? first + kRowsOfPart : rows.count();
     for (int64_t row = first; row < last; ++row) {
-      const Statistics s{number(2, rows.position(2, row)), number(3, rows.position(3, row))};
+      const Statistics s{number_at(call.in[2], rows.position(2, row)), number_at(call.in[3], rows.position(3, row))};
       backward_row(backward, row_line(backward.grad, rows.position(0, row)),
                    row_line(backward.x, rows.position(1, row)), rows.position(4, row), s, grad_weight,
                    grad_weight + columns);
@@ -179,9 +122,8 @@ void launch_backward(const KernelCall& call) {
   });
   team.parallel_blocks(columns, kStripSize, [&](int64_t begin, int64_t end) {
     for (size_t which = 0; which < 2; ++which) {
-      const TensorView& to = call.out[which + 1];
-      add_parts(partial + static_cast<int64_t>(which) * columns, parts, 2 * columns, begin, end - begin, to,
-                to.type.layout.offset + begin);
+      add_parts(partial + static_cast<int64_t>(which) * columns, parts, 2 * columns, begin, end - begin,
+                call.out[which + 1]);
     }
   });
 }

@@ -35,24 +35,41 @@ void reference_table(const OpCall& call) {
   a.dtype == DType::kFloat64 ? fill_table<double>(a, call.out) : fill_table<float>(a, call.out);
 }
 
-std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
-  return {contiguous_type(promote(in[0].dtype, in[1].dtype), in[0].shape())};
+std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
+  const Shape& shape = in[0].shape();
+  LAPTIME_CHECK(shape.back() % 2 == 0, "pairs of {}", in[0].text());
+  const Shape table{shape[-2], shape.back() / 2};
+  LAPTIME_CHECK(in[1].shape() == table && in[2].shape() == table, "{} turned by {}", in[0].text(), in[1].text());
+  const DType dtype = attributes.as<RopeAttributes>().y_dtype.value_or(promote(in[0].dtype, in[1].dtype));
+  return {{dtype, dense_like(in[0].layout)}};
 }
 
-void reference(const OpCall& call) {
-  const int64_t half = call.in[0].shape().back() / 2;
-  const int64_t positions = call.in[0].shape()[-2];
-  const bool interleaved = call.attributes.as<RopeAttributes>().form == RopeForm::kInterleaved;
-  for (int64_t row = 0; row < call.in[0].numel() / (2 * half); ++row) {
+// Turns each pair by its angle, or by the angle the other way; a row is read before it is written.
+void turn(const OpCall& call, bool back) {
+  const TensorView& x = call.in[0];
+  const int64_t half = x.shape().back() / 2;
+  const int64_t positions = x.shape()[-2];
+  const bool halves = call.attributes.as<RopeAttributes>().form == RopeForm::kHalves;
+  std::vector<double> row(static_cast<size_t>(2 * half));
+  for (int64_t begin = 0; begin < x.numel(); begin += 2 * half) {
+    for (int64_t i = 0; i < 2 * half; ++i) row[static_cast<size_t>(i)] = x.at(begin + i);
     for (int64_t i = 0; i < half; ++i) {
-      const double cos = call.in[1].at(row % positions * half + i);
-      const double sin = call.in[2].at(row % positions * half + i);
-      const double x1 = call.in[0].at(row * 2 * half + 2 * i);
-      const double x2 = call.in[0].at(row * 2 * half + 2 * i + 1);
-      call.out[0].put(row * 2 * half + (interleaved ? 2 * i : i), cos * x1 - sin * x2);
-      call.out[0].put(row * 2 * half + (interleaved ? 2 * i + 1 : half + i), sin * x1 + cos * x2);
+      const int64_t angle = begin / (2 * half) % positions * half + i;
+      const double cos = call.in[1].at(angle);
+      const double sin = back ? -call.in[2].at(angle) : call.in[2].at(angle);
+      const bool from_halves = halves && back;
+      const bool to_halves = halves && !back;
+      const double x1 = row[static_cast<size_t>(from_halves ? i : 2 * i)];
+      const double x2 = row[static_cast<size_t>(from_halves ? half + i : 2 * i + 1)];
+      call.out[0].put(begin + (to_halves ? i : 2 * i), cos * x1 - sin * x2);
+      call.out[0].put(begin + (to_halves ? half + i : 2 * i + 1), sin * x1 + cos * x2);
     }
   }
+}
+
+void gradient(GradientContext& c) {
+  const RopeAttributes attributes{c.attributes.as<RopeAttributes>().form};
+  c.grad_in[0] = c.build.emit_one(kRopeBackward, attributes, {c.grad_out[0], c.in[1], c.in[2]});
 }
 
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
@@ -62,9 +79,28 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const ValueId x2 = slice(build, in[0], -1, 1, half, 2);
   const ValueId y1 = sub(build, mul(build, in[1], x1), mul(build, in[2], x2));
   const ValueId y2 = add(build, mul(build, in[2], x1), mul(build, in[1], x2));
-  const int axis = attributes.as<RopeAttributes>().form == RopeForm::kInterleaved ? -1 : -2;
-  return {reshape(build, stack(build, y1, y2, axis), shape)};
+  const auto& a = attributes.as<RopeAttributes>();
+  const int axis = a.form == RopeForm::kInterleaved ? -1 : -2;
+  const ValueId y = reshape(build, stack(build, y1, y2, axis), shape);
+  return {cast(build, y, a.y_dtype.value_or(build.dtype(y)))};
 }
+
+std::optional<Attributes> fold_output_cast(const Attributes& attributes, int output, DType to) {
+  auto a = attributes.as<RopeAttributes>();
+  if (output != 0 || !only_rounds(a.y_dtype, to)) return std::nullopt;
+  a.y_dtype = to;
+  return a;
+}
+
+// What is turned is float32 with any narrower x; the output keeps the type that it had.
+std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
+  auto a = attributes.as<RopeAttributes>();
+  if (input != 0 || to != DType::kFloat32) return std::nullopt;
+  a.y_dtype = a.y_dtype.value_or(to);
+  return a;
+}
+
+double flops(const Signature& s) { return 3.0 * static_cast<double>(s.out[0].numel()); }
 
 }  // namespace
 
@@ -74,12 +110,23 @@ const OpCard kRopeTable = {
     .name = "rope_table", .kind = OpKind::kConstant, .infer = infer_table, .reference = reference_table};
 const OpCard kRope = {.name = "rope",
                       .infer = infer,
-                      .flops = [](const Signature& s) { return 3.0 * static_cast<double>(s.out[0].numel()); },
-                      .reference = reference,
-                      .decompose = decompose};
+                      .gradient = gradient,
+                      .flops = flops,
+                      .reference = [](const OpCall& call) { turn(call, false); },
+                      .decompose = decompose,
+                      .fold_input_cast = fold_input_cast,
+                      .fold_output_cast = fold_output_cast,
+                      .may_overwrite = {{0, 0}}};
+const OpCard kRopeBackward = {.name = "rope_backward",
+                              .infer = infer,
+                              .flops = flops,
+                              .reference = [](const OpCall& call) { turn(call, true); },
+                              .fold_input_cast = fold_input_cast,
+                              .fold_output_cast = fold_output_cast,
+                              .may_overwrite = {{0, 0}}};
 
 std::span<const OpCard* const> rope_cards() {
-  static constexpr const OpCard* kCards[] = {&kRopeTable, &kRope};
+  static constexpr const OpCard* kCards[] = {&kRopeTable, &kRope, &kRopeBackward};
   return kCards;
 }
 

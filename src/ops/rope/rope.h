@@ -11,8 +11,10 @@ const char* name_of(RopeForm form);
 
 // () -> (cos, sin), [T, d_head / 2]: angle = t theta^(-2i / d_head)
 extern const OpCard kRopeTable;
-// (x [B, h, T, d_head], cos, sin) -> [B, h, T, d_head]
+// (x [..., T, d_head], cos, sin) -> [..., T, d_head]; the axes stand in memory as those of x do
 extern const OpCard kRope;
+// (grad_y [..., T, d_head], cos, sin) -> grad_x: the turn the other way, back into pairs
+extern const OpCard kRopeBackward;
 
 struct RopeTableAttributes {
   int64_t context_length = 0;
@@ -29,9 +31,11 @@ struct RopeTableAttributes {
 };
 struct RopeAttributes {
   RopeForm form = RopeForm::kInterleaved;
+  std::optional<DType> y_dtype{};  // of the output; nothing: the wider of the input's and the table's
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("form", self.form);
+    visit("y_dtype", self.y_dtype);
   }
 };
 

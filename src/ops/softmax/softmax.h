@@ -5,7 +5,10 @@
 
 namespace laptime {
 
+// x [..., C] -> exp(x - max) / sum
 extern const OpCard kSoftmax;
+// (grad_y, y = softmax(x)) -> y (grad_y - sum(grad_y y))
+extern const OpCard kSoftmaxBackward;
 
 ValueId softmax(Builder& build, ValueId x);
 

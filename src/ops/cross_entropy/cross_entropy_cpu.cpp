@@ -1,0 +1,98 @@
+// Kernels of cross entropy: one pass over the logits each way.
+#include "ops/cross_entropy/cross_entropy.h"
+
+#include "backend/cpu/lines.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+void launch_forward(const KernelCall& call) {
+  const TensorView& logits = call.in[0];
+  const auto* targets = call.in[1].as<const int64_t>();
+  const int64_t columns = logits.shape().back();
+  const int64_t to = call.out[1].type.layout.offset;
+  const Rows rows({&logits});
+  auto* losses = reinterpret_cast<double*>(call.workspace);  // of each row
+  cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      const Line x = row_line(logits, rows.position(0, row));
+      const ExpSum sum = exp_sum_of(x, columns);
+      const double log_sum_exp = static_cast<double>(sum.largest) + __builtin_log(sum.total);
+      losses[row] = log_sum_exp - static_cast<double>(x.at(targets[row]));
+      put_number(static_cast<float>(log_sum_exp), call.out[1], to + row);
+    }
+  });
+  double total = 0;  // in the order of the rows
+  for (int64_t row = 0; row < rows.count(); ++row) total += losses[row];
+  put_number(static_cast<float>(total / static_cast<double>(rows.count())), call.out[0],
+             call.out[0].type.layout.offset);
+}
+
+int64_t forward_workspace(const Signature& signature) {
+  return (Size(signature.in[1].numel()) * static_cast<int64_t>(sizeof(double))).value();
+}
+
+// The gradient may stand where the logits do: the target's logit is read before its row is written.
+void launch_backward(const KernelCall& call) {
+  const TensorView& logits = call.in[1];
+  const auto* targets = call.in[2].as<const int64_t>();
+  const auto* log_sum_exp = call.in[3].as<const float>();
+  const TensorView& grad = call.out[0];
+  const int64_t columns = logits.shape().back();
+  const Rows rows({&logits, &grad});
+  const float scale = number_at(call.in[0], call.in[0].type.layout.offset) / static_cast<float>(rows.count());
+  cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
+    alignas(64) Piece buffer;
+    for (int64_t row = first; row < last; ++row) {
+      const Line x = row_line(logits, rows.position(0, row));
+      const int64_t to = rows.position(1, row);
+      const float shift = log_sum_exp[row];
+      const float at_target = (exp_f32(x.at(targets[row]) - shift) - 1.0F) * scale;
+      for_pieces(columns, [&](int64_t begin, int64_t size) {
+        const float* from = x.piece(begin, size, buffer.data());
+        write_piece(grad, to + begin, size, [=](float* out) {
+#pragma omp simd
+          for (int64_t i = 0; i < size; ++i) out[i] = exp_f32(from[i] - shift) * scale;
+        });
+      });
+      store_line(&at_target, 1, grad, to + targets[row], 1);
+    }
+  });
+}
+
+std::string targets_refusal(const TensorType& targets) {
+  if (targets.dtype != DType::kInt64) return "targets are not int64";
+  return targets.layout.is_contiguous() ? "" : "targets are not contiguous";
+}
+
+std::string forward_refusal(const Signature& signature) {
+  if (std::string reason = targets_refusal(signature.in[1]); !reason.empty()) return reason;
+  return strips_refusal(signature.out, {signature.in.data(), 1});
+}
+
+std::string backward_refusal(const Signature& signature) {
+  if (std::string reason = targets_refusal(signature.in[2]); !reason.empty()) return reason;
+  if (signature.in[0].dtype != DType::kFloat32) return "the loss is not float32";
+  if (signature.in[3].dtype != DType::kFloat32 || !signature.in[3].layout.is_contiguous())
+    return "log_sum_exp is not float32 without gaps";
+  return strips_refusal(signature.out, {&signature.in[1], 1});
+}
+
+}  // namespace
+
+std::vector<Kernel> cross_entropy_kernels() {
+  return {
+      {.op = &kCrossEntropy,
+       .name = isa_name("rows"),
+       .supports = forward_refusal,
+       .workspace = forward_workspace,
+       .launch = launch_forward},
+      {.op = &kCrossEntropyBackward,
+       .name = isa_name("rows"),
+       .supports = backward_refusal,
+       .workspace = nullptr,
+       .launch = launch_backward},
+  };
+}
+
+}  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,78 @@
+// Cross entropy: kernels against the references.
+#include "ops/cross_entropy/cross_entropy.h"
+
+#include <limits>
+
+#include "support/conformance.h"
+#include "support/gradient_check.h"
+
+namespace laptime::test {
+namespace {
+
+// The targets come second (third): these layouts leave gaps in them, or in log_sum_exp.
+const std::vector<Arrangement> kGaps{Arrangement::kReversed, Arrangement::kTransposed, Arrangement::kStrided,
+                                     Arrangement::kPadded,   Arrangement::kBroadcast,  Arrangement::kMixed};
+
+Operand targets_of(const Shape& logits) {
+  Shape shape = logits;
+  shape.erase(shape.rank() - 1);
+  return {
+      .shape = shape, .values = Values::kIndices, .dtype = DType::kInt64, .bound = static_cast<double>(logits.back())};
+}
+
+std::vector<ConformanceCase> rows() {
+  std::vector<ConformanceCase> rows;
+  const Operand grad{.shape = {}, .dtype = DType::kFloat32};
+  for (const Shape& shape : std::vector<Shape>{{1, 1}, {7, 5}, {3, 4, 65}, {64, 97}, {1200, 10}, {3, 5003}}) {
+    const Operand logits{.shape = shape};
+    const Operand targets = targets_of(shape);
+    const Operand log_sum_exp{.shape = targets.shape, .dtype = DType::kFloat32};
+    rows.push_back({.op = &kCrossEntropy,
+                    .attributes = CrossEntropyAttributes{},
+                    .inputs = {logits, targets},
+                    .may_refuse = kGaps,
+                    .absolute = 4});
+    rows.push_back({.op = &kCrossEntropyBackward,
+                    .attributes = CrossEntropyBackwardAttributes{},
+                    .inputs = {grad, logits, targets, log_sum_exp},
+                    .may_refuse = kGaps});
+  }
+  const Shape shape{9, 211};
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    rows.push_back({.op = &kCrossEntropyBackward,
+                    .attributes = CrossEntropyBackwardAttributes{dtype},
+                    .inputs = {grad, {.shape = shape}, targets_of(shape), {.shape = {9}, .dtype = DType::kFloat32}},
+                    .arrangements = {Arrangement::kContiguous}});
+  }
+  for (const double value : {0.0, 80.0, -std::numeric_limits<double>::infinity()}) {
+    rows.push_back({.op = &kCrossEntropy,
+                    .attributes = CrossEntropyAttributes{},
+                    .inputs = {{.shape = shape, .values = Values::kConstant, .bound = value}, targets_of(shape)},
+                    .arrangements = {Arrangement::kContiguous}});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(CrossEntropy, rows());
+
+TEST(CrossEntropy, Gradient) {
+  for (const Shape& shape : std::vector<Shape>{{6, 5}, {2, 3, 4}}) {
+    expect_gradient({.op = &kCrossEntropy,
+                     .attributes = CrossEntropyAttributes{},
+                     .inputs = {{.shape = shape}, targets_of(shape)}});
+  }
+}
+
+TEST(CrossEntropy, ReadsAndWritesNarrowLogits) {
+  EXPECT_TRUE(kCrossEntropy.fold_input_cast(CrossEntropyAttributes{}, 0, DType::kFloat32).has_value());
+  EXPECT_FALSE(kCrossEntropy.fold_input_cast(CrossEntropyAttributes{}, 0, DType::kBFloat16).has_value());
+  const auto read = kCrossEntropyBackward.fold_input_cast(CrossEntropyBackwardAttributes{}, 1, DType::kFloat32);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->text(), "grad_dtype=float32");
+  const auto narrow = kCrossEntropyBackward.fold_output_cast(*read, 0, DType::kBFloat16);
+  ASSERT_TRUE(narrow.has_value());
+  EXPECT_EQ(narrow->text(), "grad_dtype=bfloat16");
+}
+
+}  // namespace
+}  // namespace laptime::test

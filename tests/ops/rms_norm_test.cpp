@@ -1,0 +1,67 @@
+// RMSNorm: kernels against the references, alone and after an addition.
+#include "ops/rms_norm/rms_norm.h"
+
+#include "support/conformance.h"
+#include "support/gradient_check.h"
+
+namespace laptime::test {
+namespace {
+
+std::vector<ConformanceCase> rows() {
+  std::vector<ConformanceCase> rows;
+  const RmsNormAttributes as_x{1e-5};
+  const RmsNormAttributes narrow{1e-5, DType::kBFloat16};
+  for (const Shape& shape : std::vector<Shape>{{7}, {5, 40}, {3, 4, 65}, {70, 96}, {2, 1100}, {3, 2051}}) {
+    Shape one = shape;
+    one[-1] = 1;
+    const Operand x{.shape = shape};
+    const Operand x32{.shape = shape, .dtype = DType::kFloat32};
+    const Operand rstd{.shape = one, .values = Values::kPositive, .dtype = DType::kFloat32};
+    const Operand weight{.shape = {shape.back()}};
+    const Operand weight32{.shape = {shape.back()}, .dtype = DType::kFloat32};
+    const std::vector<DType> bfloat16{DType::kBFloat16};  // beside a float32 residual stream
+    rows.push_back({.op = &kRmsNorm, .attributes = as_x, .inputs = {x, weight}});
+    rows.push_back({.op = &kRmsNorm, .attributes = narrow, .inputs = {x32, weight32}, .dtypes = bfloat16});
+    rows.push_back({.op = &kRmsNormBackward, .inputs = {x, x, rstd, weight}});
+    rows.push_back({.op = &kRmsNormBackward, .inputs = {x, x32, rstd, weight32}, .dtypes = bfloat16});
+    rows.push_back({.op = &kAddRmsNorm, .attributes = as_x, .inputs = {x, x, weight}});
+    rows.push_back({.op = &kAddRmsNorm, .attributes = narrow, .inputs = {x32, x, weight32}, .dtypes = bfloat16});
+    rows.push_back({.op = &kAddRmsNormBackward, .inputs = {x, x, x, rstd, weight}});
+    rows.push_back({.op = &kAddRmsNormBackward, .inputs = {x32, x, x32, rstd, weight32}, .dtypes = bfloat16});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(RmsNorm, rows());
+
+TEST(RmsNorm, Gradient) {
+  expect_gradient(
+      {.op = &kRmsNorm, .attributes = RmsNormAttributes{1e-5}, .inputs = {{.shape = {2, 3, 7}}, {.shape = {7}}}});
+}
+
+TEST(RmsNorm, GradientAfterAnAddition) {
+  for (const std::vector<int>& outputs : {std::vector<int>{0, 1}, {0}, {1}}) {
+    expect_gradient({.op = &kAddRmsNorm,
+                     .attributes = RmsNormAttributes{1e-5},
+                     .inputs = {{.shape = {2, 3, 7}}, {.shape = {2, 3, 7}}, {.shape = {7}}},
+                     .outputs = outputs});
+  }
+}
+
+TEST(RmsNorm, RoundsItsOwnOutput) {
+  const RmsNormAttributes as_x{1e-5};
+  const std::vector<TensorType> in{contiguous_type(DType::kFloat32, {3, 4}), contiguous_type(DType::kFloat32, {4})};
+  const auto narrow = kRmsNorm.fold_output_cast(as_x, 0, DType::kBFloat16);
+  ASSERT_TRUE(narrow.has_value());
+  EXPECT_EQ(narrow->text(), "eps=1e-05 y_dtype=bfloat16");
+  EXPECT_EQ(kRmsNorm.infer(*narrow, in)[0].dtype, DType::kBFloat16);
+  EXPECT_EQ(kRmsNorm.infer(*narrow, in)[1].dtype, DType::kFloat32);
+  EXPECT_FALSE(kRmsNorm.fold_output_cast(as_x, 1, DType::kBFloat16).has_value());
+  EXPECT_FALSE(kRmsNorm.fold_output_cast(*narrow, 0, DType::kFloat16).has_value());
+  EXPECT_FALSE(kRmsNorm.fold_output_cast(as_x, 0, DType::kFloat32).has_value());
+  EXPECT_TRUE(kAddRmsNorm.fold_output_cast(as_x, 1, DType::kBFloat16).has_value());
+  EXPECT_FALSE(kAddRmsNorm.fold_output_cast(as_x, 0, DType::kBFloat16).has_value());
+}
+
+}  // namespace
+}  // namespace laptime::test

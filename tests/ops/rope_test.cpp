@@ -1,0 +1,69 @@
+// Rotary position embedding: kernels against the references.
+#include "ops/rope/rope.h"
+
+#include "support/conformance.h"
+#include "support/gradient_check.h"
+
+namespace laptime::test {
+namespace {
+
+constexpr RopeForm kForms[] = {RopeForm::kInterleaved, RopeForm::kHalves};
+
+std::vector<ConformanceCase> rows() {
+  const std::vector<Shape> shapes{{1, 2}, {5, 6}, {3, 4, 34}, {2, 3, 5, 64}, {2, 2, 9, 80}, {2, 600, 8}, {3, 2050}};
+  std::vector<ConformanceCase> rows;
+  for (const OpCard* op : {&kRope, &kRopeBackward}) {
+    for (const RopeForm form : kForms) {
+      for (const Shape& shape : shapes) {
+        const Shape angles{shape[-2], shape.back() / 2};
+        const Operand x{.shape = shape};
+        const Operand table{.shape = angles};
+        const Operand table32{.shape = angles, .dtype = DType::kFloat32};
+        rows.push_back({.op = op, .attributes = RopeAttributes{form}, .inputs = {x, table, table}});
+        rows.push_back(
+            {.op = op, .attributes = RopeAttributes{form, DType::kBFloat16}, .inputs = {x, table32, table32}});
+      }
+      const Operand x{.shape = {2, 3, 5, 64}};
+      const Operand table{.shape = {5, 32}, .dtype = DType::kFloat32};
+      rows.push_back({.op = op,
+                      .attributes = RopeAttributes{form},
+                      .inputs = {x, table, table},
+                      .dtypes = {DType::kBFloat16, DType::kFloat16}});
+    }
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Rope, rows());
+
+TEST(Rope, Gradient) {
+  const Operand table{.shape = {3, 4}, .dtype = DType::kFloat32};
+  for (const RopeForm form : kForms) {
+    expect_gradient(
+        {.op = &kRope, .attributes = RopeAttributes{form}, .inputs = {{.shape = {2, 2, 3, 8}}, table, table}});
+  }
+}
+
+TEST(Rope, KeepsTheOrderOfTheAxes) {
+  const TensorType x{DType::kBFloat16, permuted(Layout::contiguous({2, 5, 3, 8}), {0, 2, 1, 3})};
+  const TensorType table = contiguous_type(DType::kFloat32, {5, 4});
+  const std::vector<TensorType> in{x, table, table};
+  const TensorType y = kRope.infer(RopeAttributes{}, in)[0];
+  EXPECT_EQ(y.layout, x.layout);
+  EXPECT_EQ(y.dtype, DType::kFloat32);
+}
+
+TEST(Rope, RoundsItsOwnOutput) {
+  const RopeAttributes open{};
+  const auto read = kRope.fold_input_cast(open, 0, DType::kFloat32);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->text(), "form=interleaved y_dtype=float32");
+  const auto narrow = kRope.fold_output_cast(*read, 0, DType::kBFloat16);
+  ASSERT_TRUE(narrow.has_value());
+  EXPECT_EQ(narrow->text(), "form=interleaved y_dtype=bfloat16");
+  EXPECT_FALSE(kRope.fold_input_cast(open, 1, DType::kFloat32).has_value());
+  EXPECT_FALSE(kRope.fold_input_cast(open, 0, DType::kBFloat16).has_value());
+}
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,32 @@
+// Softmax: kernels against the references.
+#include "ops/softmax/softmax.h"
+
+#include <limits>
+
+#include "support/conformance.h"
+#include "support/gradient_check.h"
+
+namespace laptime::test {
+namespace {
+
+std::vector<ConformanceCase> rows() {
+  const std::vector<Shape> shapes{{1}, {5, 7}, {3, 4, 65}, {33, 64}, {2, 1100}, {3, 5003}, {1200, 3}};
+  const Operand x{.shape = {}};
+  std::vector<ConformanceCase> rows = joined({
+      over_shapes({.op = &kSoftmax, .inputs = {x}}, shapes),
+      over_shapes({.op = &kSoftmaxBackward, .inputs = {x, x}}, shapes),
+  });
+  for (const double value : {0.0, 80.0, -std::numeric_limits<double>::infinity()}) {
+    rows.push_back({.op = &kSoftmax, .inputs = {{.shape = {3, 70}, .values = Values::kConstant, .bound = value}}});
+  }
+  // A share of less than 2^-125 is 0.
+  rows.push_back({.op = &kSoftmax, .inputs = {{.shape = {300, 9}, .values = Values::kRare}}, .absolute = 1});
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Softmax, rows());
+
+TEST(Softmax, Gradient) { expect_gradient({.op = &kSoftmax, .inputs = {{.shape = {4, 9}}}}); }
+
+}  // namespace
+}  // namespace laptime::test
