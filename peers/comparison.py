@@ -213,7 +213,9 @@ def compare(case, columns, outcomes, floor=None):
 def aligned(rows):
     """Lines of a table: the first column to the left, the others to the right."""
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    return ["  ".join(w.ljust(n) if i == 0 else w.rjust(n) for i, (w, n) in enumerate(zip(r, widths))) for r in rows]
+    return [
+        "  ".join(w.ljust(n) if i == 0 else w.rjust(n) for i, (w, n) in enumerate(zip(r, widths))).rstrip() for r in rows
+    ]
 
 
 def case_text(result):

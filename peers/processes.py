@@ -67,7 +67,7 @@ def how_it_ended(code, stderr):
         return "out_of_memory", lines[-1] if lines else "no memory", requested
     if code < 0:
         return "failed", f"signal {signal.Signals(-code).name}", requested
-    return "failed", lines[-1] if lines else f"exit code {code}", requested
+    return "unsupported" if code == 2 else "failed", lines[-1] if lines else f"exit code {code}", requested
 
 
 def measure_in_child(script, options, config, flag_names=None, left_out=()):

@@ -252,6 +252,7 @@ class Processes(unittest.TestCase):
         self.assertEqual(processes.how_it_ended(-9, ""), ("out_of_memory", "killed by the kernel", None))
         self.assertEqual(processes.how_it_ended(-11, "x"), ("failed", "signal SIGSEGV", None))
         self.assertEqual(processes.how_it_ended(3, "a\nwhat went wrong\n"), ("failed", "what went wrong", None))
+        self.assertEqual(processes.how_it_ended(2, "no torch")[0], "unsupported")
         self.assertEqual(processes.how_it_ended(3, ""), ("failed", "exit code 3", None))
 
     def test_environment(self):
