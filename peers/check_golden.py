@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs pytorch_step.py's model on the cases of golden files and compares the losses of every step.
+"""Runs the models of pytorch_step.py and jax_step.py on golden files and compares the losses of every step.
 
-    build/peers-venv/bin/python peers/check_golden.py tests/golden/*.safetensors
+    build/peers-venv/bin/python peers/check_golden.py --system pytorch tests/golden/*.safetensors
 
 Exit code 1 when a loss differs by more than the rule of the files allows: 2 x 1e-6 in float32, 2 x 2e-3 in bfloat16,
 or twice the distance that the file states for PyTorch itself.
@@ -14,8 +14,12 @@ import sys
 import types
 from pathlib import Path
 
+import jax_step
+import model_config
 import pytorch_step
+import step_program
 
+PROGRAMS = {"pytorch": pytorch_step.PROGRAM, "jax": jax_step.PROGRAM}
 FLOOR = {"float32": 1e-6, "bfloat16": 2e-3}
 MAX_HEADER = 100 << 20
 
@@ -29,7 +33,8 @@ def read_metadata(path):
         return json.loads(json.loads(file.read(length))["__metadata__"]["laptime"])
 
 
-def losses(meta, dtype, implementation, steps):
+def losses(meta, dtype, system, implementation, steps):
+    program = PROGRAMS[system]
     options = types.SimpleNamespace(
         model="custom",
         edition=meta["edition"],
@@ -37,8 +42,9 @@ def losses(meta, dtype, implementation, steps):
         weight_tie=meta["tied"],
         bias=meta["edition"] == "gpt2" or meta.get("bias", False),
         dtype=dtype,
-        mode="eager",
-        implementation=implementation,
+        mode=program.modes[0],
+        implementation=implementation or program.implementations[0],
+        allocator="malloc",
         autocast="cuda",
         threads=2,
         warmup=0,
@@ -50,14 +56,15 @@ def losses(meta, dtype, implementation, steps):
         **{k: meta[k] for k in ("d_model", "d_ff", "num_layers", "num_heads", "vocab_size", "batch_size")},
     )
     setattr(options, "pass", "step")
-    step = pytorch_step.Step(pytorch_step.make_config(options), {})
+    step = program.prepare(step_program.make_config(program, options), {})
     return [step.sample()[1] for _ in range(steps)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--implementation", choices=("reference", "tuned"), default="reference")
+    parser.add_argument("--system", choices=PROGRAMS, default="pytorch")
+    parser.add_argument("--implementation", choices=("reference", "tuned"), help="of PyTorch; default reference")
     parser.add_argument("--steps", type=int, help="at most so many steps of each case")
     options = parser.parse_args()
     bad = 0
@@ -66,7 +73,11 @@ def main():
         steps = min(meta["steps"], options.steps or meta["steps"])
         for dtype in FLOOR:
             want = meta["losses_" + dtype][:steps]
-            got = losses(meta, dtype, options.implementation, steps)
+            try:
+                got = losses(meta, dtype, options.system, options.implementation, steps)
+            except model_config.ConfigError as error:
+                print(f"none {Path(path).stem:<22} {dtype:<9} {error}", flush=True)
+                continue
             worst = max(abs(a - b) / abs(b) for a, b in zip(got, want))
             allowed = 2 * max(FLOOR[dtype], meta["torch_error"].get(dtype, {}).get("losses", 0))
             ok = worst <= allowed

@@ -53,7 +53,7 @@ def _softmax(x):
     return e / torch.sum(e, dim=-1, keepdim=True)
 
 
-def _attention(q, k, v, mask):
+def attention(q, k, v, mask):
     """softmax(q k^T / sqrt(d_head), masked) v, written out; q, k, v (B, h, T, d_head), mask True = keep."""
     scores = torch.einsum("...qd,...kd->...qk", q, k) / math.sqrt(q.shape[-1])
     return torch.einsum("...qk,...kd->...qd", _softmax(torch.where(mask, scores, float("-inf"))), v)
@@ -112,7 +112,7 @@ def _logits(c, p, tables, tokens, tuned):
         if tuned:
             o = F.scaled_dot_product_attention(q.to(v.dtype), k.to(v.dtype), v, is_causal=True)
         else:
-            o = _attention(q, k, v, mask)
+            o = attention(q, k, v, mask)
         x = x + linear(block + "attn.output_proj", o.transpose(1, 2).reshape(rows, length, -1))
         y = norm(block + "ln2", x)
         a = linear(block + "ffn.w1", y)

@@ -105,6 +105,7 @@ def machine():
         "load_average": list(os.getloadavg()),
         "libraries": [f"python {platform.python_version()}"],
         "preload": os.environ.get("LD_PRELOAD"),
+        "malloc_conf": os.environ.get("MALLOC_CONF"),
     }
 
 
@@ -121,10 +122,12 @@ def fingerprint(found):
 
 
 def _point_name(config):
-    return (
-        f"{config['pass']}/model:{config['model']}/ctx:{config['context_length']}/dtype:{config['dtype']}"
-        f"/mode:{config['mode']}/system:{config['system']}/implementation:{config['implementation']}"
-    )
+    name = f"{config['pass']}/model:{config['model']}/ctx:{config['context_length']}"
+    if config["model"] in ("attention", "custom"):
+        name += f"/d_model:{config['d_model']}"
+    name += f"/dtype:{config['dtype']}/mode:{config['mode']}"
+    name += f"/system:{config['system']}/implementation:{config['implementation']}"
+    return name if config.get("allocator", "malloc") == "malloc" else f"{name}/allocator:{config['allocator']}"
 
 
 def empty_record(config):
@@ -182,10 +185,10 @@ def empty_record(config):
     }
 
 
-def fill(record, samples, warmup_seconds, losses, math_mode, version):
+def fill(record, samples, warmup_seconds, losses, math_mode, version, forward_flops=None):
     """Puts what was measured into the record. `samples`: phase or pass -> seconds of every timed step."""
     config = record["config"]
-    forward = model_config.forward_flops(config)
+    forward = model_config.forward_flops(config) if forward_flops is None else forward_flops
     flops = {"inference": forward, "forward": forward, "backward": 2 * forward}.get(config["pass"], 3 * forward)
     total = statistics.median(samples[config["pass"]])
     record["time"] = {name: time_stats(values) for name, values in samples.items()}

@@ -1,0 +1,287 @@
+"""What peers/run computes: cases and columns from words, rows from the records of the rounds, ratios, tables."""
+
+import dataclasses
+import statistics
+
+import records
+
+SAME_WITHIN = 0.02  # ratios closer to 1 than this are called the same
+# Relative. The frameworks' bfloat16 keeps logits, or the whole residual stream, in 8 bits; ours follows CUDA's casts.
+FIRST_LOSS_WITHIN = {"float32": 1e-5, "bfloat16": 1e-2}
+MUST_AGREE = (
+    "edition d_model d_ff num_layers num_heads vocab_size context_length batch_size dtype pass optimizer seed threads "
+    "warmup steps"
+).split()
+DTYPES = {"f32": "float32", "float32": "float32", "bf16": "bfloat16", "bfloat16": "bfloat16"}
+PASSES = ("step", "forward_backward", "forward", "backward", "inference")
+
+
+class WrongInput(Exception):
+    """What the user asked for cannot be; the text says what, where and what to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """One system in one way of running."""
+
+    name: str
+    system: str  # laptime, pytorch or jax
+    flags: tuple
+
+
+_COLUMNS = (
+    Column("laptime-eager", "laptime", ("--mode", "eager")),
+    Column("laptime-compile", "laptime", ("--mode", "compile")),
+    Column("pytorch-reference", "pytorch", ("--implementation", "reference", "--mode", "eager")),
+    Column("pytorch-reference-compile", "pytorch", ("--implementation", "reference", "--mode", "compile")),
+    Column("pytorch-tuned", "pytorch", ("--implementation", "tuned", "--mode", "eager")),
+    Column("pytorch-tuned-compile", "pytorch", ("--implementation", "tuned", "--mode", "compile")),
+    Column("jax", "jax", ("--mode", "compile")),
+)
+JEMALLOC = "+jemalloc"
+
+
+def columns_of(text):
+    """The columns of a comma-separated list of names; `all` is every one without jemalloc."""
+    known = {c.name: c for c in _COLUMNS}
+    chosen = []
+    for word in text.split(","):
+        base = word.removesuffix(JEMALLOC)
+        if word == "all":
+            chosen += _COLUMNS
+        elif base not in known or (base != word and known[base].system == "laptime"):
+            raise WrongInput(
+                f"--columns: unknown '{word}'; known: all, {', '.join(known)}; a peer's name may end in {JEMALLOC}"
+            )
+        else:
+            flags = known[base].flags + (("--allocator", "jemalloc") if base != word else ())
+            chosen.append(Column(word, known[base].system, flags))
+    if len({c.name for c in chosen}) < len(chosen):
+        raise WrongInput("--columns: a column is named twice")
+    return chosen
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """What every column runs."""
+
+    model: str
+    batch: int
+    context: int
+    dtype: str
+    wanted: str = "step"  # the pass
+
+    def __str__(self):
+        return f"{self.model} {self.batch} x {self.context} {self.dtype} {self.wanted}"
+
+
+def cases_of(text):
+    """The cases of a comma-separated list of MODEL:BATCHxCONTEXT:DTYPE or MODEL:BATCHxCONTEXT:DTYPE:PASS."""
+    cases = []
+    for word in text.split(","):
+        parts = word.split(":")
+        size = parts[1].split("x") if len(parts) in (3, 4) else []
+        if len(size) != 2 or not all(s.isdecimal() and int(s) > 0 for s in size):
+            raise WrongInput(f"--cases: '{word}' is not MODEL:BATCHxCONTEXT:DTYPE[:PASS], such as small:4x256:f32")
+        if parts[2] not in DTYPES:
+            raise WrongInput(f"--cases: unknown type '{parts[2]}' in '{word}'; known: {', '.join(DTYPES)}")
+        if parts[3:] and parts[3] not in PASSES:
+            raise WrongInput(f"--cases: unknown pass '{parts[3]}' in '{word}'; known: {', '.join(PASSES)}")
+        cases.append(Case(parts[0], int(size[0]), int(size[1]), DTYPES[parts[2]], *parts[3:]))
+    return cases
+
+
+def differing_configs(ours, theirs):
+    """Names of the settings in which two records are not the same work."""
+    return [k for k in MUST_AGREE if str(ours["config"].get(k)) != str(theirs["config"].get(k))]
+
+
+def loss_difference(ours, theirs, count=None):
+    """Largest relative difference of the first `count` losses of two records (default: all that both have)."""
+    pairs = list(zip(ours["loss"]["values"], theirs["loss"]["values"]))[:count]
+    if not pairs or any(a is None or b is None for a, b in pairs):
+        return float("inf")
+    return max(abs(a - b) / abs(b) for a, b in pairs)
+
+
+def verdict(ratios):
+    """What we are, by the ratios theirs / ours of the rounds."""
+    if all(abs(r - 1) <= SAME_WITHIN for r in ratios):
+        return f"same within {SAME_WITHIN:.0%}"
+    if len(ratios) < 2 or min(ratios) <= 1 <= max(ratios):
+        return "undecided"
+    return "faster" if min(ratios) > 1 else "slower"
+
+
+def row_of(column, rounds):
+    """One row. `rounds`: what each process of the column left, in order: records whose first is the first round's.
+
+    A column stops at its first failure, so that a failed record is the last.
+    """
+    good = [r for r in rounds if r["status"] == "ok"]
+    row = {
+        "column": column.name,
+        "system": column.system,
+        "status": rounds[-1]["status"],
+        "reason": rounds[-1]["reason"],
+        "rounds": [r["time"][r["config"]["pass"]]["median"] for r in good],
+        "losses": good[0]["loss"]["values"] if good else [],
+    }
+    if not good:
+        return row
+    samples = [s for r in good for s in r["time"][r["config"]["pass"]]["samples"]]
+    names = [n for n in good[0]["time"] if all(n in r["time"] for r in good)]
+    first_done = [r["machine"].get("first_step_done_seconds") for r in good]
+    return row | {
+        "median": statistics.median(row["rounds"]),
+        "mad": records.mad(samples),
+        "phases": {n: statistics.median(r["time"][n]["median"] for r in good) for n in names},
+        "peak_rss_bytes": statistics.median(r["memory"]["peak_rss_bytes"] for r in good),
+        "first_step_done": None if None in first_done else statistics.median(first_done),
+    }
+
+
+def ratio(ours, theirs):
+    """theirs / ours of two rows: within each round, whose runs are neighbours in time, and their median."""
+    rounds = [t / o for o, t in zip(ours["rounds"], theirs["rounds"])]
+    if not rounds:
+        return None
+    return {
+        "ours": ours["column"],
+        "theirs": theirs["column"],
+        "median": statistics.median(rounds),
+        "min": min(rounds),
+        "max": max(rounds),
+        "verdict": verdict(rounds),
+        "memory": ours["peak_rss_bytes"] / theirs["peak_rss_bytes"],
+    }
+
+
+# Who a column of ours is set against: name -> (row belongs to it, key whose least row is taken).
+_OPPONENTS = {
+    "fastest PyTorch": (lambda r: r["system"] == "pytorch" and not r["column"].endswith(JEMALLOC), "median"),
+    "fastest PyTorch with jemalloc": (
+        lambda r: r["system"] == "pytorch" and r["column"].endswith(JEMALLOC),
+        "median",
+    ),
+    "reference eager": (lambda r: r["column"] == "pytorch-reference", "median"),
+    "JAX": (lambda r: r["column"] == "jax", "median"),
+    "leanest PyTorch": (lambda r: r["system"] == "pytorch", "peak_rss_bytes"),
+    "fastest peer": (lambda r: r["system"] != "laptime", "median"),
+}
+
+
+def ratios_of(rows):
+    """For each of our columns that ran: opponent -> ratio."""
+    good = [r for r in rows if r["status"] == "ok"]
+    found = {}
+    for ours in (r for r in good if r["system"] == "laptime"):
+        found[ours["column"]] = against = {}
+        for name, (belongs, key) in _OPPONENTS.items():
+            field = [r for r in good if belongs(r)]
+            if field:
+                against[name] = ratio(ours, min(field, key=lambda r: r[key]))
+    return found
+
+
+def compare(case, columns, outcomes, floor=None):
+    """The result of one case. `outcomes`: column name -> records of its rounds."""
+    reference = next((outcomes[c.name] for c in columns if any(r["status"] == "ok" for r in outcomes[c.name])), [])
+    rows = []
+    for column in columns:
+        mine = outcomes[column.name]
+        row = row_of(column, mine)
+        pairs = [(a, b) for a, b in zip(reference, mine) if a["status"] == b["status"] == "ok"]
+        if pairs:
+            wrong = sorted({k for a, b in pairs for k in differing_configs(a, b)})
+            if wrong:
+                row |= {"status": "failed", "reason": f"not the same work: it differs in {', '.join(wrong)}"}
+            row["first_loss_apart"] = max(loss_difference(a, b, 1) for a, b in pairs)
+            row["losses_apart"] = max(loss_difference(a, b) for a, b in pairs)
+            row["losses_agree"] = row["first_loss_apart"] <= FIRST_LOSS_WITHIN[case.dtype]
+        rows.append(row)
+    return {
+        "case": str(case),
+        "config": dataclasses.asdict(case),
+        "rows": rows,
+        "ratios": ratios_of(rows),
+        "floor": floor,
+        "fine": all(r["status"] != "failed" and r.get("losses_agree", True) for r in rows),
+    }
+
+
+def aligned(rows):
+    """Lines of a table: the first column to the left, the others to the right."""
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(w.ljust(n) if i == 0 else w.rjust(n) for i, (w, n) in enumerate(zip(r, widths))).rstrip() for r in rows
+    ]
+
+
+def case_text(result):
+    """The rows of one case for people, and what our columns come to."""
+    rows, ours = result["rows"], list(result["ratios"])
+    phases = [n for n in ("forward", "backward", "optimizer") if any(n in r.get("phases", {}) for r in rows)]
+    head = ["", "median s", "rounds", "mad", *phases, "peak MiB", "first step", *(f"/ {n}" for n in ours), "loss apart"]
+    lines, remarks = [head], []
+    by_name = {r["column"]: r for r in rows}
+    for r in rows:
+        if r["status"] != "ok":
+            remarks.append(f"  {r['column']}: {r['status']}: {r['reason']}")
+        if not r["rounds"]:
+            lines.append([r["column"], r["status"], *[""] * (len(head) - 2)])
+            continue
+        first = r["first_step_done"]
+        against = [ratio(by_name[n], r) for n in ours]
+        lines.append(
+            [
+                r["column"],
+                f"{r['median']:.4f}",
+                f"{min(r['rounds']):.3f} ... {max(r['rounds']):.3f}",
+                f"{r['mad']:.4f}",
+                *(f"{r['phases'][n]:.4f}" if n in r["phases"] else "" for n in phases),
+                f"{r['peak_rss_bytes'] / 2**20:.0f}",
+                "" if first is None else f"{first:.1f}",
+                *("" if a is None or a["ours"] == a["theirs"] else f"{a['median']:.2f}" for a in against),
+                f"{r['first_loss_apart']:.0e}" if r.get("losses_agree", True) else f"{r['first_loss_apart']:.0e} WRONG",
+            ]
+        )
+    text = [result["case"], *("  " + line for line in aligned(lines)), *remarks]
+    for column, opponents in result["ratios"].items():
+        for name, a in opponents.items():
+            if name == "fastest peer":
+                continue
+            text.append(
+                f"  {column} against {name} ({a['theirs']}): {a['median']:.2f}x ({a['min']:.2f} ... {a['max']:.2f}), "
+                f"{a['verdict']}; memory {a['memory']:.2f}x"
+            )
+        if result["floor"]:
+            share = result["floor"]["seconds"] / by_name[column]["median"]
+            text.append(f"  {column} is at {share:.0%} of the floor, {result['floor']['seconds']:.3f} s")
+    return "\n".join(text)
+
+
+def summary_rows(results):
+    """Head and one line per case: seconds (peak MiB) of every column, the floor, fastest peer / ours."""
+    names = list(dict.fromkeys(r["column"] for result in results for r in result["rows"]))
+    ours = list(dict.fromkeys(n for result in results for n in result["ratios"]))
+    lines = [["case", *names, "floor", *(f"fastest peer / {n}" for n in ours)]]
+    for result in results:
+        by_name = {r["column"]: r for r in result["rows"]}
+        line = [result["case"]]
+        for name in names:
+            r = by_name.get(name)
+            good = r is not None and r["status"] == "ok"
+            line.append(f"{r['median']:.2f} ({r['peak_rss_bytes'] / 2**20:.0f})" if good else r["status"] if r else "")
+        line.append(f"{result['floor']['seconds']:.2f}" if result["floor"] else "")
+        for name in ours:
+            fastest = result["ratios"].get(name, {}).get("fastest peer")
+            line.append(f"{fastest['median']:.2f}" if fastest else "")
+        lines.append(line)
+    return lines
+
+
+def markdown(rows):
+    """A table in Markdown; the first row is its head."""
+    cells = [[c.replace("|", "\\|") for c in r] for r in rows]
+    return "\n".join("| " + " | ".join(r) + " |" for r in (cells[0], ["---"] * len(cells[0]), *cells[1:]))

@@ -1,0 +1,52 @@
+"""The least time that a machine with a given arithmetic peak and memory bandwidth needs for a pass."""
+
+import re
+
+import model_config
+
+_SCALE = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_PEAKS = re.compile(
+    r"float32 ([\d.]+) (\w*)FLOP/s, bfloat16 ([\d.]+) (\w*)FLOP/s, memory ([\d.]+) ([kMGTKi]*)B/s", re.ASCII
+)
+
+
+def parse_peaks(text):
+    """The peaks that laptime's kernel benchmarks print first, FLOP/s and bytes/s; None where they are not there."""
+    found = _PEAKS.search(text)
+    if found is None or any(found[i] not in _SCALE for i in (2, 4, 6)):
+        return None
+    values = (float(found[i]) * _SCALE[found[i + 1]] for i in (1, 3, 5))
+    return dict(zip(("float32", "bfloat16", "bandwidth"), values))
+
+
+def work(config):
+    """(FLOPs, bytes) that a pass cannot do without; None for an edition without the formula.
+
+    FLOPs: the matrix products, with half of the attention, since it is causal. Bytes: what AdamW reads (weight,
+    gradient, two moments) and writes (weight, moments), what a step that fuses all it can saves for backward, written
+    and read once, and the logits, written, read, and the same for their gradient. Operands of products are not in.
+    """
+    if not model_config.is_modern(config["edition"]):
+        return None
+    b, t, d, d_ff = (config[k] for k in ("batch_size", "context_length", "d_model", "d_ff"))
+    layers, wanted = config["num_layers"], config["pass"]
+    forward = model_config.forward_flops(config) - 2 * layers * b * t * t * d
+    width = 4 if config["dtype"] == "float32" else 2
+    saved = layers * (width * b * t * (6 * d + 2 * d_ff) + 4 * b * t * config["num_heads"])
+    logits = width * b * t * config["vocab_size"]
+    if wanted == "inference":
+        return forward, 2 * logits
+    if wanted == "forward":
+        return forward, saved + 2 * logits
+    # `backward` is the phase alone, the others hold the forward pass too
+    flops, moved = (2 * forward, saved + 2 * logits) if wanted == "backward" else (3 * forward, 2 * saved + 4 * logits)
+    return flops, moved + (28 * model_config.parameter_count(config) if wanted == "step" else 0)
+
+
+def seconds(config, peaks):
+    """FLOPs over the peak of the faster arithmetic plus bytes over the bandwidth; None where one is not known."""
+    needed = work(config)
+    if needed is None or not peaks or not peaks.get("float32"):
+        return None
+    best = max(peaks["float32"], peaks["bfloat16"] or 0) if config["dtype"] == "bfloat16" else peaks["float32"]
+    return needed[0] / best + (needed[1] / peaks["bandwidth"] if peaks.get("bandwidth") else 0)

@@ -1,0 +1,138 @@
+"""One process per measured point: limits, the allocator it runs with, how it ended, and when it began."""
+
+import ctypes.util
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import model_config
+import records
+
+ALLOCATORS = ("malloc", "jemalloc")
+# Dirty pages are kept instead of being returned to the system, and memory comes in huge pages.
+MALLOC_CONF = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always"
+_MEMORY_SHARE = 0.95  # of the available memory a point may take; beyond it the allocation fails, not the machine
+
+
+def environment(allocator, library=None):
+    """Variables of a process that is to run with this allocator."""
+    if allocator == "malloc":
+        return {}
+    found = library or ctypes.util.find_library("jemalloc")
+    if found is None:
+        raise model_config.ConfigError(
+            "no libjemalloc; install it (Debian: libjemalloc2), or name the file with --jemalloc"
+        )
+    return {"LD_PRELOAD": found, "MALLOC_CONF": MALLOC_CONF}
+
+
+def check_allocator(allocator):
+    """Raises unless this process runs with the allocator that its record will name."""
+    with open("/proc/self/maps", encoding="utf-8") as lines:
+        loaded = any("jemalloc" in line for line in lines)
+    if loaded != (allocator == "jemalloc"):
+        raise model_config.ConfigError(
+            f"--allocator {allocator}, but this process runs {'with' if loaded else 'without'} jemalloc"
+        )
+
+
+def available_memory():
+    """Bytes that programs can still take."""
+    with open("/proc/meminfo", encoding="utf-8") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+
+
+def seconds_since_start():
+    """Since the kernel started this process, to its tick of 10 ms."""
+    with open("/proc/self/stat", encoding="utf-8") as file:
+        ticks = int(file.read().rpartition(")")[2].split()[19])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def how_it_ended(code, stderr):
+    """(status, reason, bytes requested) of a process that left no record."""
+    lines = [line for line in stderr.strip().splitlines() if line.strip()]
+    refused = re.search(r"tried to allocate (\d+) bytes", stderr) or re.search(r"allocating (\d+) bytes", stderr)
+    requested = int(refused[1]) if refused else None
+    if code == -signal.SIGKILL:
+        return "out_of_memory", "killed by the kernel", requested
+    if refused or "allocate memory" in stderr or "bad_alloc" in stderr or "MemoryError" in stderr:
+        return "out_of_memory", lines[-1] if lines else "no memory", requested
+    if code < 0:
+        return "failed", f"signal {signal.Signals(-code).name}", requested
+    return "unsupported" if code == 2 else "failed", lines[-1] if lines else f"exit code {code}", requested
+
+
+def measure_in_child(script, options, config, flag_names=None, left_out=()):
+    """The record of one point, measured in a fresh process; one that dies becomes a record with the reason.
+
+    `options` are given back as flags to `script`; `flag_names` are those not spelt as their field.
+    """
+    flags = [sys.executable, str(script), "--in-process"]
+    for key, value in vars(options).items():
+        flag = "--" + (flag_names or {}).get(key, key).replace("_", "-")
+        if value is not None and value is not False and key not in ("output_file", "in_process", *left_out):
+            flags += [flag] if value is True else [flag, str(value)]
+    limit = int(available_memory() * _MEMORY_SHARE)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "record.json")
+        child = subprocess.run(
+            [*flags, "--output-file", str(path)],
+            env=os.environ | environment(options.allocator, options.jemalloc),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if child.returncode == 0:
+            return json.loads(path.read_text())[0]
+    record = records.empty_record(config)
+    record["status"], record["reason"], record["bytes_requested"] = how_it_ended(child.returncode, child.stderr)
+    record["bytes_available"] = limit if record["status"] == "out_of_memory" else None
+    return record
+
+
+def add_options(parser):
+    """The options of a program that measures each point in a process of its own."""
+    parser.add_argument(
+        "--allocator",
+        choices=ALLOCATORS,
+        default="malloc",
+        help=f"malloc: the C library's; jemalloc: preloaded, with MALLOC_CONF={MALLOC_CONF}",
+    )
+    parser.add_argument("--jemalloc", metavar="FILE", help="the library; default: where the system has it")
+    parser.add_argument(
+        "--output-file", help="JSON array of records; '-': standard output (the summary then goes to standard error)"
+    )
+    parser.add_argument(
+        "--in-process", action="store_true", help="measure in this process, not in a child for each point"
+    )
+
+
+def run_points(points, measure, measure_apart, options, summary):
+    """Measures (options, config) of every point, prints summaries, writes the records; the exit code."""
+    if options.output_file not in (None, "-") and not Path(options.output_file).parent.is_dir():
+        raise model_config.ConfigError(f"--output-file: no folder {Path(options.output_file).parent}; make it first")
+    results = []
+    text_to = sys.stderr if options.output_file == "-" else sys.stdout
+    for point, config in points:
+        if sys.stderr.isatty():
+            print(f"point {len(results) + 1} of {len(points)} ...", end="\r", file=sys.stderr, flush=True)
+        if options.in_process:
+            check_allocator(options.allocator)
+        results.append(measure(config) if options.in_process else measure_apart(point, config))
+        print(summary(results[-1]), file=text_to, flush=True)
+    if options.output_file:
+        text = json.dumps(results, indent=1)
+        if options.output_file == "-":
+            print(text)
+        else:
+            Path(options.output_file).write_text(text + "\n")
+    return 0 if all(r["status"] in ("ok", "out_of_memory") for r in results) else 1

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Measures causal attention alone in PyTorch on the CPU: forward, backward, and the bytes held between them.
+
+    build/peers-venv/bin/python peers/pytorch_attention.py --d-model 64 --context 1024,4096 --output-file attention.json
+
+No heads and no projections: q, k and v are (batch, context, d). eager is written out as the source documents do,
+compile is that through torch.compile, sdpa is F.scaled_dot_product_attention. --d-model, --context, --dtype and
+--implementation take comma-separated lists; each point has a process of its own.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import itertools
+import os
+import sys
+import time
+from pathlib import Path
+
+import model_config
+import processes
+import records
+
+AXES = ("implementation", "dtype", "d_model", "context_length")
+IMPLEMENTATIONS = ("eager", "compile", "sdpa")
+_FLAG_NAMES = {"context_length": "context", "batch_size": "batch"}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--d-model", default="16,32,64,128", help="list")
+    parser.add_argument("--context", dest="context_length", default="256,1024,4096", help="sequence length; list")
+    parser.add_argument("--batch", dest="batch_size", type=int, default=8)
+    parser.add_argument("--dtype", default="float32", help="float32, bfloat16 (tensors of that type); list")
+    parser.add_argument("--implementation", default=",".join(IMPLEMENTATIONS), help="list")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: all cores")
+    parser.add_argument("--warmup", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=10, help="the source documents take 100")
+    processes.add_options(parser)
+    return parser.parse_args()
+
+
+def points(options):
+    """(options, config) of every point."""
+    known = {"implementation": IMPLEMENTATIONS, "dtype": ("float32", "bfloat16")}
+    for values in itertools.product(*(str(getattr(options, axis)).split(",") for axis in AXES)):
+        chosen = dict(zip(AXES, values))
+        for key, words in known.items():
+            if chosen[key] not in words:
+                raise model_config.ConfigError(f"--{key}: unknown '{chosen[key]}'; known: {', '.join(words)}")
+        for key in ("d_model", "context_length"):
+            if not chosen[key].isdigit() or int(chosen[key]) < 1:
+                raise model_config.ConfigError(f"{key} is '{chosen[key]}'; it must be a whole number above 0")
+            chosen[key] = int(chosen[key])
+        point = argparse.Namespace(**(vars(options) | chosen))
+        if min(point.batch_size, point.threads, point.steps) < 1 or min(point.warmup, point.seed) < 0:
+            raise model_config.ConfigError("--batch, --threads, --steps must be at least 1, --warmup and --seed 0")
+        yield point, make_config(point)
+
+
+def make_config(point):
+    """The `config` of a record; what a model has and attention alone has not is null."""
+    nothing = dict.fromkeys(("edition", "d_ff", "num_layers", "num_heads", "vocab_size", "optimizer"))
+    return nothing | {
+        "model": "attention",
+        "d_model": point.d_model,
+        "context_length": point.context_length,
+        "batch_size": point.batch_size,
+        "dtype": point.dtype,
+        "mode": "compile" if point.implementation == "compile" else "eager",
+        "pass": "forward_backward",
+        "device": "cpu",
+        "threads": point.threads,
+        "warmup": point.warmup,
+        "steps": point.steps,
+        "seed": point.seed,
+        "init": "stream",
+        "system": "pytorch",
+        "implementation": point.implementation,
+        "allocator": point.allocator,
+    }
+
+
+def product_flops(config):
+    """The two matrix products of one forward, full (not causal); a backward is twice that."""
+    return 4 * config["batch_size"] * config["context_length"] ** 2 * config["d_model"]
+
+
+class Attention:
+    """q, k, v and the gradient of the output, from the seeded streams."""
+
+    def __init__(self, config, setup):
+        import gpt_pytorch
+        import streams
+        import torch
+        import torch.nn.functional as F
+
+        self.torch, self.config = torch, config
+        torch.set_num_threads(config["threads"])
+        started = time.perf_counter()
+        shape = (config["batch_size"], config["context_length"], config["d_model"])
+        dtype = getattr(torch, config["dtype"])
+        self.q, self.k, self.v, self.grad = (
+            torch.from_numpy(streams.uniform(config["seed"], name, shape, 1.0)).to(dtype) for name in "qkvg"
+        )
+        for x in (self.q, self.k, self.v):
+            x.requires_grad_(True)
+        setup["data"] = time.perf_counter() - started
+        length = config["context_length"]
+        if config["implementation"] == "sdpa":
+            self.function = lambda q, k, v: F.scaled_dot_product_attention(
+                q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1), is_causal=True
+            ).squeeze(1)
+        else:
+            mask = torch.ones(length, length, dtype=torch.bool).tril()
+            self.function = lambda q, k, v: gpt_pytorch.attention(q, k, v, mask)
+        if config["mode"] == "compile":
+            started = time.perf_counter()
+            self.function = torch.compile(self.function)
+            self.sample()
+            setup["plan"] = time.perf_counter() - started
+
+    def input_bytes(self):
+        """q, k, v and the gradient of the output."""
+        return sum(x.numel() * x.element_size() for x in (self.q, self.k, self.v, self.grad))
+
+    def _release(self):
+        for x in (self.q, self.k, self.v):
+            x.grad = None
+
+    def sample(self, watch=contextlib.nullcontext):
+        """phase -> seconds. `watch()` surrounds the forward pass."""
+        self._release()
+        clock = time.perf_counter
+        started = clock()
+        with watch():
+            out = self.function(self.q, self.k, self.v)
+        forwarded = clock()
+        out.backward(self.grad)
+        backwarded = clock()
+        return {
+            "forward": forwarded - started,
+            "backward": backwarded - forwarded,
+            "forward_backward": backwarded - started,
+        }
+
+    def held_bytes(self):
+        """Bytes allocated in a forward pass and still held at its end: what backward waits for, and the output."""
+        profiler = self.torch.profiler.profile(profile_memory=True)
+        self.sample(lambda: profiler)
+        return sum(event.self_cpu_memory_usage for event in profiler.key_averages())
+
+
+def measure(config):
+    """The record of one point, measured in this process."""
+    record, setup = records.empty_record(config), {}
+    began = time.perf_counter()
+    import torch
+
+    record["machine"]["import_seconds"] = time.perf_counter() - began
+    record["memory"]["base_rss_bytes"] = records.peak_rss_bytes()
+    attention = Attention(config, setup)
+    setup["total"] = time.perf_counter() - began
+    record["setup"] |= setup
+    samples, warmup_seconds = {}, []
+    for i in range(config["warmup"] + config["steps"]):
+        seconds = attention.sample()
+        if i == 0:
+            record["machine"]["first_step_done_seconds"] = processes.seconds_since_start()
+        if i < config["warmup"]:
+            warmup_seconds.append(seconds["forward_backward"])
+            continue
+        for name, value in seconds.items():
+            samples.setdefault(name, []).append(value)
+    record["memory"]["peak_rss_bytes"] = records.peak_rss_bytes()
+    math_mode = config["dtype"]
+    records.fill(
+        record, samples, warmup_seconds, [], math_mode, f"pytorch {torch.__version__}", product_flops(config)
+    )
+    # after the samples: the profiler takes time and memory of its own
+    record["machine"]["input_bytes"] = attention.input_bytes()
+    record["machine"]["before_backward_bytes"] = attention.input_bytes() + attention.held_bytes()
+    return record
+
+
+def summary(record):
+    """One line for people."""
+    c = record["config"]
+    head = f"{c['implementation']:<8}{c['dtype']:<9} d {c['d_model']:<5} sequence {c['context_length']:<6}"
+    if record["status"] != "ok":
+        return f"{head} {record['status']}: {record['reason']}"
+    times = (
+        f"{name} {1e3 * t['median']:9.2f} ms (mad {1e3 * t['mad']:.2f})"
+        for name, t in record["time"].items()
+        if name != "forward_backward"
+    )
+    held = record["machine"]["before_backward_bytes"] / 2**20
+    peak = record["memory"]["peak_rss_bytes"] / 2**20
+    return f"{head} {'   '.join(times)}   before backward {held:8.1f} MiB   peak resident {peak:.0f} MiB"
+
+
+def main():
+    options = parse_arguments()
+    try:
+        if importlib.util.find_spec("torch") is None:
+            raise model_config.ConfigError("no torch in this Python; run peers/setup, then build/peers-venv/bin/python")
+        return processes.run_points(
+            list(points(options)),
+            measure,
+            lambda point, config: processes.measure_in_child(Path(__file__), point, config, _FLAG_NAMES),
+            options,
+            summary,
+        )
+    except (model_config.ConfigError, OSError) as error:
+        print(f"pytorch_attention: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,268 @@
+"""Tests of what peers/run and the records compute, standard library only: python3 -m unittest discover peers"""
+
+import argparse
+import unittest
+
+import comparison
+import floor
+import model_config
+import processes
+import records
+import step_program
+
+
+def record(samples, losses=(9.0,), status="ok", peak=1 << 30, first=2.0, **config):
+    return {
+        "status": status,
+        "reason": None if status == "ok" else "no memory",
+        "time": {"step": records.time_stats(samples)} if samples else {},
+        "loss": {"values": list(losses)},
+        "config": {"pass": "step"} | config,
+        "memory": {"peak_rss_bytes": peak},
+        "machine": {"first_step_done_seconds": first},
+    }
+
+
+CASE = comparison.Case("small", 4, 256, "float32")
+
+
+def compared(**outcomes):
+    """The result of a case; names of columns with _ for -."""
+    by_name = {name.replace("_", "-"): rounds for name, rounds in outcomes.items()}
+    return comparison.compare(CASE, comparison.columns_of(",".join(by_name)), by_name, {"seconds": 0.5, "peaks": None})
+
+
+class Statistics(unittest.TestCase):
+    def test_by_hand(self):
+        t = records.time_stats([4.0, 1.0, 2.0, 3.0])
+        self.assertEqual(
+            (t["median"], t["mean"], t["min"], t["max"], t["total"], t["count"]), (2.5, 2.5, 1.0, 4.0, 10.0, 4)
+        )
+        self.assertAlmostEqual(t["std"] ** 2, 5 / 3)
+        self.assertAlmostEqual(t["std_population"] ** 2, 5 / 4)
+        self.assertEqual(t["mad"], 1.0)
+        self.assertAlmostEqual(t["p10"], 1.3)
+        self.assertAlmostEqual(t["p90"], 3.7)
+        self.assertLessEqual(t["ci_low"], t["median"])
+        self.assertGreaterEqual(t["ci_high"], t["median"])
+
+    def test_one_sample_has_no_deviation(self):
+        t = records.time_stats([2.0])
+        self.assertEqual((t["std"], t["std_population"], t["ci_low"], t["ci_high"]), (None, 0.0, None, None))
+
+    def test_residue_closes_the_step(self):
+        c = model_config.resolve("small", None, {}) | {
+            "dtype": "float32",
+            "mode": "eager",
+            "pass": "step",
+            "device": "cpu",
+            "system": "pytorch",
+            "implementation": "reference",
+        }
+        r = records.empty_record(c)
+        records.fill(
+            r, {"forward": [1.0], "backward": [2.0], "optimizer": [0.5], "step": [4.0]}, [], [9.0], "float32", "x"
+        )
+        self.assertEqual([p["phase"] for p in r["phases"]], ["forward", "backward", "optimizer", "residue"])
+        self.assertAlmostEqual(r["phases"][-1]["seconds"], 0.5)
+        self.assertAlmostEqual(sum(p["share"] for p in r["phases"]), 1.0)
+        self.assertEqual(r["tokens_per_second"], 256.0)
+
+
+class Models(unittest.TestCase):
+    def test_parameter_counts(self):
+        want = {
+            "small": 128_625_408,
+            "medium": 423_183_360,
+            "large": 969_411_840,
+            "xl": 1_998_235_200,
+            "2.7B": 3_406_809_600,
+            "10B": 12_832_823_808,
+        }
+        for name, count in want.items():
+            self.assertEqual(model_config.parameter_count(model_config.resolve(name, "2025", {})), count)
+
+    def test_forward_flops(self):
+        self.assertAlmostEqual(model_config.forward_flops(model_config.resolve("small", None, {})) / 1e12, 0.257, 3)
+        self.assertAlmostEqual(
+            model_config.forward_flops(model_config.resolve("2.7B", "2025", {"context_length": 512})) / 1e12,
+            14.192,
+            3,
+        )
+
+    def test_refusals(self):
+        for model, edition, given in (
+            ("smal", None, {}),
+            ("small", "2023", {}),
+            ("small", None, {"num_heads": 7}),
+            ("custom", None, {"d_model": 8}),
+            ("small", "2025", {"bias": True}),
+            ("small", None, {"context_length": 0}),
+        ):
+            with self.assertRaises(model_config.ConfigError):
+                model_config.resolve(model, edition, given)
+
+
+class Words(unittest.TestCase):
+    def test_cases(self):
+        found = comparison.cases_of("small:4x256:f32,medium:1x128:bfloat16:inference")
+        self.assertEqual(found[0], CASE)
+        self.assertEqual(found[1], comparison.Case("medium", 1, 128, "bfloat16", "inference"))
+        self.assertEqual(str(found[0]), "small 4 x 256 float32 step")
+        for wrong in ("small", "small:4x256", "small:4:f32", "small:0x8:f32", "small:4x8:f16", "small:4x8:f32:go", ""):
+            with self.assertRaises(comparison.WrongInput, msg=wrong):
+                comparison.cases_of(wrong)
+
+    def test_columns(self):
+        names = [c.name for c in comparison.columns_of("all,jax+jemalloc")]
+        self.assertEqual(len(names), 8)
+        self.assertIn("laptime-compile", names)
+        (column,) = comparison.columns_of("pytorch-tuned+jemalloc")
+        self.assertEqual(column.flags[-2:], ("--allocator", "jemalloc"))
+        for wrong in ("torch", "laptime-eager+jemalloc", "jax,jax", "all,jax", ""):
+            with self.assertRaises(comparison.WrongInput, msg=wrong):
+                comparison.columns_of(wrong)
+
+
+class Comparison(unittest.TestCase):
+    def test_verdicts(self):
+        self.assertEqual(comparison.verdict([1.3, 1.2, 1.25]), "faster")
+        self.assertEqual(comparison.verdict([0.8, 0.9]), "slower")
+        self.assertEqual(comparison.verdict([0.8, 1.2]), "undecided")
+        self.assertEqual(comparison.verdict([1.01, 0.99]), "same within 2%")
+        self.assertEqual(comparison.verdict([1.5]), "undecided")
+
+    def test_ratio_is_taken_within_rounds(self):
+        result = compared(
+            laptime_eager=[record([1.0, 1.0, 4.0], peak=1 << 20), record([10.0, 10.0], peak=1 << 20)],  # slower round
+            pytorch_tuned=[record([3.0, 3.0, 3.0], peak=1 << 22), record([20.0, 20.0], peak=1 << 22)],
+        )
+        ratio = result["ratios"]["laptime-eager"]["fastest PyTorch"]
+        self.assertEqual((ratio["median"], ratio["min"], ratio["max"]), (2.5, 2.0, 3.0))
+        self.assertEqual((ratio["theirs"], ratio["verdict"], ratio["memory"]), ("pytorch-tuned", "faster", 0.25))
+        self.assertEqual(result["rows"][0]["median"], 5.5)
+        self.assertTrue(result["fine"])
+
+    def test_opponents(self):
+        result = compared(
+            laptime_eager=[record([2.0])],
+            laptime_compile=[record([1.0])],
+            pytorch_reference=[record([4.0], peak=1 << 28)],
+            pytorch_tuned_compile=[record([3.0])],
+            **{"pytorch_tuned+jemalloc": [record([2.5])]},
+            jax=[record([5.0])],
+        )
+        against = {name: (r["theirs"], r["median"]) for name, r in result["ratios"]["laptime-compile"].items()}
+        want = {
+            "fastest PyTorch": ("pytorch-tuned-compile", 3.0),
+            "fastest PyTorch with jemalloc": ("pytorch-tuned+jemalloc", 2.5),
+            "reference eager": ("pytorch-reference", 4.0),
+            "JAX": ("jax", 5.0),
+            "leanest PyTorch": ("pytorch-reference", 4.0),
+            "fastest peer": ("pytorch-tuned+jemalloc", 2.5),
+        }
+        self.assertEqual(against, want)
+        self.assertEqual(set(result["ratios"]), {"laptime-eager", "laptime-compile"})
+
+    def test_failures_are_rows_with_their_reason(self):
+        result = compared(
+            laptime_eager=[record([1.0]), record([1.0])],
+            pytorch_reference=[record([], status="out_of_memory")],
+            pytorch_tuned=[record([2.0]), record([], status="failed")],
+        )
+        text = comparison.case_text(result)
+        self.assertIn("pytorch-reference: out_of_memory: no memory", text)
+        self.assertIn("pytorch-tuned: failed: no memory", text)
+        self.assertNotIn("fastest PyTorch", result["ratios"]["laptime-eager"])
+        self.assertFalse(result["fine"])
+        summary = comparison.summary_rows([result])
+        self.assertEqual(summary[1][1:4], ["1.00 (1024)", "out_of_memory", "failed"])
+
+    def test_out_of_memory_is_no_failure_of_the_comparison(self):
+        self.assertTrue(compared(laptime_eager=[record([1.0])], jax=[record([], status="out_of_memory")])["fine"])
+
+    def test_without_ours(self):
+        result = compared(laptime_eager=[record([], status="unsupported")], jax=[record([1.0])])
+        self.assertEqual(result["ratios"], {})
+        self.assertIn("jax", comparison.case_text(result))
+
+    def test_wrong_losses_show(self):
+        result = compared(laptime_eager=[record([1.0], [9.0])], jax=[record([2.0], [9.1])])
+        self.assertFalse(result["fine"])
+        self.assertIn("WRONG", comparison.case_text(result))
+
+    def test_losses(self):
+        a, b = record([1.0], [2.0, 3.0]), record([1.0], [2.0, 4.0])
+        self.assertEqual(comparison.loss_difference(a, b, 1), 0.0)
+        self.assertEqual(comparison.loss_difference(a, b), 0.25)
+        self.assertEqual(comparison.loss_difference(a, record([1.0], [None])), float("inf"))
+        self.assertEqual(comparison.loss_difference(a, record([1.0], [])), float("inf"))
+
+    def test_other_work_is_noticed(self):
+        same = {k: 1 for k in comparison.MUST_AGREE if k != "pass"}
+        a, b = record([1.0], **same), record([1.0], **same)
+        self.assertEqual(comparison.differing_configs(a, b), [])
+        other = record([1.0], **(same | {"vocab_size": 2}))
+        self.assertEqual(comparison.differing_configs(a, other), ["vocab_size"])
+        result = compared(laptime_eager=[a], jax=[other])
+        self.assertEqual(result["rows"][1]["status"], "failed")
+        self.assertIn("vocab_size", result["rows"][1]["reason"])
+
+    def test_tables(self):
+        result = compared(laptime_eager=[record([1.0])], jax=[record([2.0])])
+        rows = comparison.summary_rows([result])
+        self.assertEqual(rows[0], ["case", "laptime-eager", "jax", "floor", "fastest peer / laptime-eager"])
+        self.assertEqual(rows[1], ["small 4 x 256 float32 step", "1.00 (1024)", "2.00 (1024)", "0.50", "2.00"])
+        self.assertEqual(comparison.markdown(rows).splitlines()[1], "| --- | --- | --- | --- | --- |")
+        self.assertIn("laptime-eager is at 50% of the floor", comparison.case_text(result))
+        self.assertEqual(comparison.aligned([["a", "1"], ["bc", "22"]]), ["a    1", "bc  22"])
+
+
+class Floor(unittest.TestCase):
+    def test_peaks_as_the_benchmarks_print_them(self):
+        found = floor.parse_peaks("avx512, 2 threads: float32 446.5 GFLOP/s, bfloat16 1.2 TFLOP/s, memory 2.0 GiB/s\n")
+        self.assertEqual(found, {"float32": 446.5e9, "bfloat16": 1.2e12, "bandwidth": 2.0 * 2**30})
+        self.assertIsNone(floor.parse_peaks("Failed to match any benchmarks"))
+
+    def test_small(self):
+        c = model_config.resolve("small", "2025", {}) | {"dtype": "float32", "pass": "step"}
+        flops, moved = floor.work(c)
+        self.assertAlmostEqual(flops / 1e9, 743 + 14.5, 0)
+        self.assertAlmostEqual(moved / 1e9, 3.60 + 1.06 + 0.16, 1)
+        peaks = {"float32": 420e9, "bfloat16": 210e9, "bandwidth": 45e9}
+        self.assertAlmostEqual(floor.seconds(c, peaks), 1.91, 2)
+        # bfloat16 takes the better of both arithmetics
+        self.assertLess(floor.seconds(c | {"dtype": "bfloat16"}, peaks), floor.seconds(c, peaks))
+        self.assertIsNone(floor.seconds(c, None))
+        self.assertIsNone(floor.work(model_config.resolve("small", "2024", {})))
+
+    def test_parts_are_less_than_the_whole(self):
+        c = model_config.resolve("small", "2025", {}) | {"dtype": "float32"}
+        work = {p: floor.work(c | {"pass": p}) for p in comparison.PASSES}
+        both = tuple(a + b for a, b in zip(work["forward"], work["backward"]))
+        self.assertEqual(both, work["forward_backward"])
+        self.assertEqual(work["step"][0], work["forward_backward"][0])
+        self.assertLess(work["inference"][1], work["forward"][1])
+
+
+class Processes(unittest.TestCase):
+    def test_how_it_ended(self):
+        refused = "RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes.\n"
+        self.assertEqual(processes.how_it_ended(1, refused)[0::2], ("out_of_memory", 4096))
+        self.assertEqual(processes.how_it_ended(-9, ""), ("out_of_memory", "killed by the kernel", None))
+        self.assertEqual(processes.how_it_ended(-11, "x"), ("failed", "signal SIGSEGV", None))
+        self.assertEqual(processes.how_it_ended(3, "a\nwhat went wrong\n"), ("failed", "what went wrong", None))
+        self.assertEqual(processes.how_it_ended(2, "no torch")[0], "unsupported")
+        self.assertEqual(processes.how_it_ended(3, ""), ("failed", "exit code 3", None))
+
+    def test_environment(self):
+        self.assertEqual(processes.environment("malloc"), {})
+        self.assertEqual(processes.environment("jemalloc", "lib.so")["LD_PRELOAD"], "lib.so")
+
+    def test_points_are_the_product(self):
+        options = argparse.Namespace(**dict.fromkeys(step_program.AXES, "a,b") | {"context": None, "model": "a"})
+        self.assertEqual(len(list(step_program.points(options))), 2**4)
+
+
+if __name__ == "__main__":
+    unittest.main()
