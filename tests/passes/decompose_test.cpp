@@ -27,7 +27,9 @@ RunConfig inference(Edition edition) {
 }
 
 double loss_keeping(const RunConfig& config, const std::vector<std::string>& keep) {
-  Training training(config, {.references = true, .real = DType::kFloat64, .keep = keep});
+  PipelineOptions passes = eager_options(config);
+  passes.keep = keep;
+  Training training(config, {.references = true, .real = DType::kFloat64, .passes = passes});
   training.step();
   return training.loss();
 }
@@ -50,7 +52,9 @@ TEST(Decompose, KeepsTheWeightsOfAWholeAdamW) {
     RunConfig config = tiny_config(Edition::k2024);
     config.optimizer = optimizer;
     Training lowered(config, {.references = true, .real = DType::kFloat64});
-    Training whole(config, {.references = true, .real = DType::kFloat64, .keep = std::vector<std::string>{"adamw"}});
+    PipelineOptions passes = eager_options(config);
+    passes.keep = {"adamw"};
+    Training whole(config, {.references = true, .real = DType::kFloat64, .passes = passes});
     for (int step = 0; step < 2; ++step) {
       lowered.step();
       whole.step();

@@ -52,7 +52,20 @@ inline RunConfig odd_config(Precision dtype = Precision::kFloat32) {
 }
 
 inline PipelineOptions eager_options(const RunConfig& config) {
-  return {kept_by_eager(config.model.edition), autocast_dtype(config.dtype), config.pass == Pass::kForward};
+  return {.keep = kept_by_eager(config.model.edition),
+          .lower = autocast_dtype(config.dtype),
+          .forward_only = config.pass == Pass::kForward};
+}
+
+inline PipelineOptions compile_options(const RunConfig& config) {
+  PipelineOptions options = eager_options(config);
+  options.keep.clear();
+  for (const OpCard* op : all_ops()) {
+    if (op->decompose != nullptr) options.keep.emplace_back(op->name);
+  }
+  options.compile = true;
+  options.recompute = {.local = true, .group = 0, .layers = config.model.num_layers};
+  return options;
 }
 
 // Only the references, which run in any type; one thread.
@@ -78,8 +91,8 @@ struct TrainingOptions {
   int threads = 1;
   bool references = false;                            // run nothing but the references
   DType real = DType::kFloat32;                       // of parameters; float64 needs references
-  std::optional<std::vector<std::string>> keep = {};  // composites that stay whole; none: those of eager mode
-  std::vector<std::string> shown = {};                // named values of the graph that are outputs too
+  std::optional<PipelineOptions> passes = {};  // none: those of eager mode
+  std::vector<std::string> shown = {};         // named values of the graph that are outputs too
 };
 
 // Weights from the streams, tokens and targets too until `set_batch`; logits and gradients are kept.
@@ -159,8 +172,7 @@ class Training {
   }
 
   Plan plan(const TrainingOptions& options) const {
-    PipelineOptions passes = eager_options(config_);
-    if (options.keep) passes.keep = *options.keep;
+    const PipelineOptions passes = options.passes.value_or(eager_options(config_));
     const StepOutputs outputs{.logits = true, .gradients = config_.pass != Pass::kInference};
     Graph graph = run_passes(build_train_step(config_, outputs, real_), passes);
     for (const std::string& name : options.shown) {
