@@ -11,7 +11,7 @@
 #include "cli/record_output.h"
 #include "cli/store_path.h"
 #include "config/parameters.h"
-#include "record/available_memory.h"
+#include "base/available_memory.h"
 #include "run/bench.h"
 #include "run/check_inputs.h"
 #include "run/make_backend.h"

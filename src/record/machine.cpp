@@ -13,10 +13,10 @@
 #include <string_view>
 
 #include "base/build_id.h"
-#include "record/cgroup.h"
+#include "base/cgroup.h"
 #include "record/clock_speed.h"
 #include "record/fields_json.h"
-#include "record/proc_text.h"
+#include "base/proc_text.h"
 
 namespace laptime {
 namespace {

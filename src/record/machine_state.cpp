@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "record/fields_json.h"
-#include "record/proc_text.h"
+#include "base/proc_text.h"
 
 namespace laptime {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "record/cgroup.h"
+#include "base/cgroup.h"
 #include "record/json_object.h"
 
 namespace laptime {

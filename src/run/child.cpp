@@ -22,7 +22,7 @@
 #include "backend/cpu/clock.h"
 #include "base/error.h"
 #include "base/words.h"
-#include "record/available_memory.h"
+#include "base/available_memory.h"
 #include "run/child_messages.h"
 #include "run/oom_kills.h"
 

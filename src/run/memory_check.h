@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plan/plan.h"
-#include "record/available_memory.h"
+#include "base/available_memory.h"
 #include "record/record.h"
 #include "run/make_backend.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/control_groups.h"
+#include "base/cgroup.h"
 
 namespace laptime::cpu {
 
@@ -29,7 +29,7 @@ std::vector<int> allowed_cores() {
 
 int default_threads() {
   const int allowed = static_cast<int>(allowed_cores().size());
-  const double quota = control_group_limits().cpus.value_or(allowed);
+  const double quota = cpu_quota(cgroups_of("cpu")).value_or(allowed);
   return std::clamp(static_cast<int>(std::ceil(std::min<double>(quota, allowed))), 1, allowed);
 }
 

@@ -1,16 +1,9 @@
-// mmap, madvise, and the files in which Linux says what memory is left.
+// mmap and madvise.
 #include "backend/cpu/memory.h"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <fstream>
-#include <limits>
-#include <string>
-
-#include "backend/cpu/control_groups.h"
+#include "base/available_memory.h"
 #include "base/checked.h"
 
 namespace laptime::cpu {
@@ -23,26 +16,6 @@ void* map(int64_t bytes) {
   return mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-int64_t available_to_the_machine() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  int64_t kibibytes = 0;
-  std::string unit;
-  while (file >> key >> kibibytes >> unit) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
-  }
-  return std::numeric_limits<int64_t>::max();
-}
-
-int64_t left_of_address_space() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::numeric_limits<int64_t>::max();
-  std::ifstream file("/proc/self/statm");
-  int64_t pages = 0;
-  file >> pages;
-  return std::max<int64_t>(0, static_cast<int64_t>(limit.rlim_cur) - pages * sysconf(_SC_PAGESIZE));
-}
-
 }  // namespace
 
 Pages::Pages(int64_t bytes) {
@@ -52,7 +25,7 @@ Pages::Pages(int64_t bytes) {
   // mmap aligns to small pages: map more, then give back what stands before and after.
   const int64_t spare = alignment - kPage;
   void* const mapped = map((Size(bytes_) + spare).value());
-  if (mapped == MAP_FAILED) throw OutOfMemory(bytes, available_memory());
+  if (mapped == MAP_FAILED) throw OutOfMemory(bytes, available_memory().bytes);
   auto* const begin = static_cast<std::byte*>(mapped);
   const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(begin) % static_cast<uintptr_t>(alignment));
   const int64_t before = past == 0 ? 0 : alignment - past;
@@ -65,12 +38,6 @@ Pages::Pages(int64_t bytes) {
 
 Pages::~Pages() {
   if (data_ != nullptr) munmap(data_, static_cast<size_t>(bytes_));
-}
-
-int64_t available_memory() {
-  const int64_t unlimited = std::numeric_limits<int64_t>::max();
-  return std::min(
-      {available_to_the_machine(), left_of_address_space(), control_group_limits().memory_left.value_or(unlimited)});
 }
 
 }  // namespace laptime::cpu

@@ -1,4 +1,4 @@
-// Memory of the operating system: pages mapped for us, and how much there is left to map.
+// Memory of the operating system: pages mapped for us.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,5 @@ class Pages {
   std::byte* data_ = nullptr;
   int64_t bytes_ = 0;
 };
-
-// Bytes that this process can still take: what the kernel holds available, the limits of its control groups, and its
-// limit of address space (ulimit -v), whichever is least.
-int64_t available_memory();
 
 }  // namespace laptime::cpu

@@ -1,5 +1,5 @@
 // Parsers of the kernel's text files.
-#include "record/proc_text.h"
+#include "base/proc_text.h"
 
 #include <algorithm>
 #include <charconv>

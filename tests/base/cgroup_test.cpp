@@ -1,5 +1,5 @@
 // Control groups of both versions, from the texts and folders of several kinds of machine.
-#include "record/cgroup.h"
+#include "base/cgroup.h"
 
 #include <gtest/gtest.h>
 

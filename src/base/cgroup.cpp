@@ -1,10 +1,10 @@
 // The tree of control groups as files.
-#include "record/cgroup.h"
+#include "base/cgroup.h"
 
 #include <algorithm>
 #include <cstddef>
 
-#include "record/proc_text.h"
+#include "base/proc_text.h"
 
 namespace laptime {
 namespace {

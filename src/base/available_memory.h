@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "record/cgroup.h"
+#include "base/cgroup.h"
 
 namespace laptime {
 

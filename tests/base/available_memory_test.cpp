@@ -1,5 +1,5 @@
 // The bound on memory, by its parts and on this machine.
-#include "record/available_memory.h"
+#include "base/available_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

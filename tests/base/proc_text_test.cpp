@@ -1,5 +1,5 @@
 // Parsers of the kernel's text files, on texts of several machines and on broken ones.
-#include "record/proc_text.h"
+#include "base/proc_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The bounds on memory, read and compared.
-#include "record/available_memory.h"
+#include "base/available_memory.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/units.h"
-#include "record/proc_text.h"
+#include "base/proc_text.h"
 
 namespace laptime {
 namespace {
