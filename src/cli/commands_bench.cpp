@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/cpu/clock.h"
+#include "base/available_memory.h"
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/commands.h"
@@ -11,7 +12,7 @@
 #include "cli/record_output.h"
 #include "cli/store_path.h"
 #include "config/parameters.h"
-#include "base/available_memory.h"
+#include "run/ablation.h"
 #include "run/bench.h"
 #include "run/check_inputs.h"
 #include "run/make_backend.h"
@@ -154,8 +155,9 @@ SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptio
 }  // namespace
 
 ExitCode run_command(const BenchCommand& command) {
-  const OutputConfig& config = command.sweep.output;
-  std::vector<SweepPoint> points = expand(command.sweep);
+  OutputConfig config = command.sweep.output;
+  if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
+  std::vector<SweepPoint> points = points_of(command.sweep);
   check_inputs(points);
   Watcher watcher(points, config, planned_records(points));
   const SweepOptions options{store_for(config), config.resume, command.sweep.name};

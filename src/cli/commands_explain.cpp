@@ -10,6 +10,7 @@
 #include "cli/store_path.h"
 #include "run/check_inputs.h"
 #include "run/describe.h"
+#include "run/ablation.h"
 #include "run/explain.h"
 
 namespace laptime {
@@ -57,7 +58,7 @@ ExitCode run_command(const ExplainCommand& command) {
     throw Error::format("laptime explain: --output {} is not for explanations; use {}", name_of(config.output),
                         command.dump == Dump::kNone ? "table, json or jsonl" : "table");
   }
-  std::vector<SweepPoint> points = expand(command.sweep);
+  std::vector<SweepPoint> points = points_of(command.sweep);
   check_inputs(points);
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);

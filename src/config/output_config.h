@@ -33,6 +33,7 @@ struct OutputConfig {
   std::string columns = "default";  // names of tables and columns, joined by commas
   std::string store;                // path, "none", or empty: the user's data directory
   bool resume = false;              // leave out points that the store has
+  bool ablate = false;              // compile mode with each composite lowered in turn
   std::string label;                // pattern of the rows' labels; empty: no labels
   bool operator==(const OutputConfig&) const = default;
 
@@ -49,7 +50,7 @@ struct OutputConfig {
                  .otherwise = "the order of the sweep", .axis = false, .changes_result = false,
                  .value = "COLUMN[:desc]"}, self.sort);
     visit(Option{.flag = "columns", .key = "columns", .group = kOutput,
-                 .help = "tables of source documents (2024, 2025a ... 2025d), speedup, or names of columns",
+                 .help = "tables of source documents (2024, 2025a ... 2025d), speedup, gain, or names of columns",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "store", .key = "store", .group = kOutput,
                  .help = "SQLite file that keeps the records, or none",
@@ -57,6 +58,9 @@ struct OutputConfig {
                  .value = "FILE|none"}, self.store);
     visit(Option{.flag = "resume", .key = "resume", .group = kSweep, .help = "leave out points that the store has",
                  .axis = false, .changes_result = false}, self.resume);
+    visit(Option{.flag = "ablate", .key = "ablate", .group = kSweep,
+                 .help = "compile mode, then with each of the model's composites lowered alone, then with all: what each "
+                         "fusion gains", .axis = false, .changes_result = false}, self.ablate);
     visit(Option{.flag = "label", .key = "label", .group = kSweep,
                  .help = "label of each row, such as {model}_{pass}_warmup_{warmup}", .otherwise = "none",
                  .axis = false, .changes_result = false, .value = "PATTERN",

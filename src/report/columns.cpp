@@ -185,22 +185,26 @@ constexpr std::array kPresets{Preset{"default", default_columns}, Preset{"2024",
                               Preset{"2025c", columns_2025_c},    Preset{"2025d", columns_2025_d}};
 constexpr std::array<std::string_view, 6> kPresetNames{"default", "2024", "2025a", "2025b", "2025c", "2025d"};
 constexpr std::string_view kSpeedup = "speedup";
+constexpr std::string_view kGain = "gain";
 constexpr size_t kMaxColumns = 200;
 
-Column speedup_column(const Baselines& baselines) {
-  return {.title = "speed-up",
+using Ratio = std::optional<double> (Baselines::*)(const Record&, std::string_view) const;
+
+Column ratio_column(const char* title, const Baselines& baselines, Ratio ratio) {
+  return {.title = title,
           .unit = Unit::kRatio,
           .of_phase = true,
           .drop = 1,
           .width = 8,
-          .read = [&baselines](const Row& row, std::string_view phase) {
-            return json_of(baselines.speedup(row.record(), phase));
+          .read = [&baselines, ratio](const Row& row, std::string_view phase) {
+            return json_of((baselines.*ratio)(row.record(), phase));
           }};
 }
 
 Column column_by_name(std::string_view name, std::span<const Row> rows) {
   std::vector<std::string_view> others(kPresetNames.begin(), kPresetNames.end());
   others.push_back(kSpeedup);
+  others.push_back(kGain);
   check_column(name, rows, "columns", others);
   bool text = false;
   for (const Row& row : rows) text = text || row.value(name).is_string();
@@ -220,8 +224,12 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
         std::find_if(kPresets.begin(), kPresets.end(), [&](const Preset& entry) { return entry.first == name; });
     if (preset != kPresets.end()) {
       for (Column& column : preset->second()) columns.push_back(std::move(column));
+    } else if (name == kSpeedup) {
+      columns.push_back(ratio_column("speed-up", baselines, &Baselines::speedup));
+    } else if (name == kGain) {
+      columns.push_back(ratio_column("gain", baselines, &Baselines::gain));
     } else {
-      columns.push_back(name == kSpeedup ? speedup_column(baselines) : column_by_name(name, rows));
+      columns.push_back(column_by_name(name, rows));
     }
     if (columns.size() > kMaxColumns) throw Error::format("columns: more than the limit of {}", kMaxColumns);
     if (comma == std::string_view::npos) return columns;

@@ -6,14 +6,25 @@
 namespace laptime {
 namespace {
 
-// Equal for records that differ in nothing but dtype and mode. Keys are sorted: the order of writing says nothing.
-std::string point_of(const Record& record) {
+// Equal for records that differ in nothing but these keys. Keys are sorted: the order of writing says nothing.
+std::string point_without(const Record& record, std::initializer_list<const char*> keys) {
   nlohmann::json config(record.config.json());
-  for (const char* key : {"dtype", "mode", "timeout"}) config.erase(key);
+  for (const char* key : keys) config.erase(key);
+  config.erase("timeout");
   if (record.stopping.rule != "fixed") {  // these are what the rule came to
     for (const char* key : {"warmup", "steps"}) config.erase(key);
   }
   return record.fingerprint + '\n' + config.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+std::string eager_point_of(const Record& record) {
+  return point_without(record, {"dtype", "mode", "keep", "lower", "recompute"});
+}
+std::string whole_point_of(const Record& record) { return point_without(record, {"keep", "lower"}); }
+
+bool lowers_nothing(const Record& record) {
+  const Json& config = record.config.json();
+  const auto unset = [&](const char* key) { return !config.contains(key) || config[key].is_null(); };
+  return unset("keep") && unset("lower");
 }
 
 }  // namespace
@@ -23,14 +34,27 @@ Baselines::Baselines(std::span<const Record> records) {
 }
 
 void Baselines::add(const Record& record) {
-  const bool is_baseline = record.config.text("dtype") == "float32" && record.config.text("mode") == "eager";
-  if (record.status == Status::kOk && is_baseline) by_point_[point_of(record)].push_back({record.run, record.time});
+  if (record.status != Status::kOk) return;
+  const bool eager = record.config.text("mode") == "eager";
+  if (eager && record.config.text("dtype") == "float32")
+    eager_[eager_point_of(record)].push_back({record.run, record.time});
+  if (!eager && lowers_nothing(record)) whole_[whole_point_of(record)].push_back({record.run, record.time});
 }
 
 std::optional<double> Baselines::speedup(const Record& record, std::string_view phase) const {
+  return times_faster(eager_, eager_point_of(record), record, phase);
+}
+
+std::optional<double> Baselines::gain(const Record& record, std::string_view phase) const {
+  const std::optional<double> faster = times_faster(whole_, whole_point_of(record), record, phase);
+  return faster ? std::optional(1 / *faster) : std::nullopt;
+}
+
+std::optional<double> Baselines::times_faster(const ByPoint& baselines, const std::string& point, const Record& record,
+                                              std::string_view phase) {
   if (record.status != Status::kOk) return std::nullopt;
-  const auto found = by_point_.find(point_of(record));
-  if (found == by_point_.end()) return std::nullopt;
+  const auto found = baselines.find(point);
+  if (found == baselines.end()) return std::nullopt;
   const Baseline* baseline = &found->second.back();
   for (const Baseline& candidate : found->second) {
     if (candidate.run == record.run) baseline = &candidate;

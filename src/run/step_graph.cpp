@@ -49,6 +49,17 @@ std::vector<std::string_view> composites() {
   return names;
 }
 
+std::vector<std::string> composites_of(const RunConfig& config) {
+  const Graph graph = build_train_step(config);
+  std::vector<std::string> names;
+  for (const std::string_view name : composites()) {
+    const bool used =
+        std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op->name == name; });
+    if (used) names.emplace_back(name);
+  }
+  return names;
+}
+
 RecomputeRule recompute_rule(const RunConfig& config) {
   return {.local = config.mode == Mode::kCompile,
           .group = recompute_group(config.recompute),

@@ -22,4 +22,7 @@ Graph lowered_graph(const RunConfig& config, const RecomputeRule& rule, const St
 // The ops that a step may keep whole or lower, by name.
 std::vector<std::string_view> composites();
 
+// Those of them that the step of this configuration is written in.
+std::vector<std::string> composites_of(const RunConfig& config);
+
 }  // namespace laptime
