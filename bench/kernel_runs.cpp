@@ -146,6 +146,34 @@ void add_benchmarks(Machine& machine, const Signature& signature, const std::str
   }
 }
 
+std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds) {
+  const std::shared_ptr<Operands> operands = make_operands(machine.backend(), signature);
+  std::vector<KernelTimes> times;
+  std::vector<const Kernel*> kernels;
+  int64_t workspace_bytes = 0;
+  for (const Kernel& kernel : machine.backend().kernels(*signature.op)) {
+    if (kernel.name == kReferenceName || !kernel.refusal(signature).empty()) continue;
+    kernels.push_back(&kernel);
+    times.push_back({kernel.name, {}});
+    workspace_bytes = std::max(workspace_bytes, kernel.workspace_bytes(signature));
+  }
+  const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(workspace_bytes);
+  constexpr int kWarm = 2;
+  for (int round = -kWarm; round < rounds; ++round) {
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const Seconds begin = machine.backend().now();
+      machine.backend().launch({.kernel = kernels[i],
+                                .attributes = &signature.attributes,
+                                .in = operands->in,
+                                .out = operands->out,
+                                .workspace = workspace->data()});
+      if (round >= 0) times[i].seconds.push_back((machine.backend().now() - begin).count());
+    }
+  }
+  for (KernelTimes& kernel : times) std::sort(kernel.seconds.begin(), kernel.seconds.end());
+  return times;
+}
+
 int run_benchmarks(int argc, char** argv, void (*add)(Machine&)) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

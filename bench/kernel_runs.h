@@ -51,6 +51,16 @@ void add_benchmarks(Machine& machine, const Signature& signature, const std::str
 // The signature of an op with these inputs.
 Signature signature_of(const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in);
 
+// Seconds of each launch of each kernel that does not refuse, the reference apart; one launch of each in turn, so that
+// whatever else the machine does hits all alike.
+struct KernelTimes {
+  std::string kernel;
+  std::vector<double> seconds;  // ascending
+  double median() const { return seconds[seconds.size() / 2]; }
+  double best() const { return seconds.front(); }
+};
+std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds);
+
 // main of a benchmark program: its arguments are Google Benchmark's.
 int run_benchmarks(int argc, char** argv, void (*add)(Machine&));
 

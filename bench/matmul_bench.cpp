@@ -1,9 +1,30 @@
-// Matrix products of a model with d_model 768, d_ff 3072, vocabulary 10,000 on 4 x 256 tokens, forward and backward.
+// Matrix products of a training step on 4 x 256 tokens, as fractions of the peak measured in the same run.
+//   bench_matmul [--threads 2] [--rounds 11] [--model small|medium] [--dtype float32|bfloat16|all]
+#include <fmt/format.h>
+
+#include <map>
+
+#include "backend/cpu/cores.h"
 #include "kernel_runs.h"
 #include "ops/matmul/matmul.h"
 
 namespace laptime::bench {
 namespace {
+
+constexpr int64_t kTokens = 1024;
+
+// A weight of the model, and how many of it a step multiplies by.
+struct Weight {
+  int64_t inner = 0, outer = 0;
+  int count = 1;
+};
+std::vector<Weight> weights_of(const std::string& model) {
+  const bool medium = model == "medium";
+  const int64_t d_model = medium ? 1024 : 768;
+  const int64_t d_ff = 4 * d_model;
+  const int layers = medium ? 24 : 12;
+  return {{d_model, d_model, 4 * layers}, {d_model, d_ff, 2 * layers}, {d_ff, d_model, layers}, {d_model, 10000, 1}};
+}
 
 TensorType factor(DType dtype, Shape shape, bool transposed) {
   if (!transposed) return contiguous_type(dtype, shape);
@@ -13,44 +34,103 @@ TensorType factor(DType dtype, Shape shape, bool transposed) {
 }
 
 // y = x W^T; grad x = grad y W; grad W = grad y^T x. The layouts as BLAS names them.
-void add_linear(Machine& machine, DType dtype, int64_t tokens, int64_t inner, int64_t outer) {
-  struct Form {
-    const char* layout;
-    int64_t m, n, k;
-    bool a_transposed, b_transposed;
-  };
-  for (const Form& form :
-       {Form{"NT", tokens, outer, inner, false, true}, Form{"NN", tokens, inner, outer, false, false},
-        Form{"TN", outer, inner, tokens, true, false}}) {
-    const Signature signature = signature_of(
-        kMatmul, {},
-        {factor(dtype, {form.m, form.k}, form.a_transposed), factor(dtype, {form.k, form.n}, form.b_transposed)});
-    add_benchmarks(machine, signature,
-                   fmt::format("{}_{}/{}x{}x{}", name_of(dtype), form.layout, form.m, form.n, form.k), Bound::kFlops);
+struct Product {
+  const char* layout;
+  int64_t m, n, k;
+  bool a_transposed, b_transposed;
+
+  Signature signature(DType dtype) const {
+    return signature_of(kMatmul, {}, {factor(dtype, {m, k}, a_transposed), factor(dtype, {k, n}, b_transposed)});
   }
+};
+std::vector<Product> products_of(const Weight& weight) {
+  return {{"NT", kTokens, weight.outer, weight.inner, false, true},
+          {"NN", kTokens, weight.inner, weight.outer, false, false},
+          {"TN", weight.outer, weight.inner, kTokens, true, false}};
+}
+
+// Fractions of the peak of all kernels, one line per product, and of the whole step.
+class Table {
+ public:
+  Table(Machine& machine, DType dtype, int rounds)
+      : machine_(machine), dtype_(dtype), rounds_(rounds), peak_(machine.flops_peak(dtype)) {}
+
+  void add(const std::string& label, const Signature& signature, int count) {
+    const double flops = flops_of(signature);
+    std::string line = fmt::format("{:<24}", label);
+    for (const KernelTimes& times : interleaved_times(machine_, signature, rounds_)) {
+      line += fmt::format("  {} {:.3f} ({:.3f})", times.kernel, flops / times.median() / peak_,
+                          flops / times.best() / peak_);
+      medians_[times.kernel] += count * times.median();
+      bests_[times.kernel] += count * times.best();
+      flops_[times.kernel] += count * flops;
+    }
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  }
+
+  void total() const {
+    for (const auto& [kernel, flops] : flops_) {
+      fmt::print("{:<24}  {} {:.3f} ({:.3f}) of {} FLOP\n", "whole step", kernel, flops / medians_.at(kernel) / peak_,
+                 flops / bests_.at(kernel) / peak_, flops);
+    }
+  }
+
+ private:
+  Machine& machine_;
+  DType dtype_;
+  int rounds_;
+  double peak_;
+  std::map<std::string, double> medians_, bests_, flops_;
+};
+
+void run(int threads, int rounds, const std::string& model, DType dtype) {
+  Machine machine(threads);
+  fmt::print("{} of {}, median (best) fraction of the peak; {}\n", model, name_of(dtype), machine.text());
+  Table table(machine, dtype, rounds);
+  for (const Weight& weight : weights_of(model)) {
+    for (const Product& product : products_of(weight)) {
+      table.add(fmt::format("{} {}x{}x{}", product.layout, product.m, product.n, product.k), product.signature(dtype),
+                weight.count);
+    }
+  }
+  table.total();
 }
 
 // Scores and values of 12 heads in a batch of 4.
-void add_attention(Machine& machine, DType dtype) {
-  const Signature scores =
-      signature_of(kMatmul, {}, {factor(dtype, {48, 256, 64}, false), factor(dtype, {48, 64, 256}, true)});
-  add_benchmarks(machine, scores, fmt::format("{}_scores/48x256x256x64", name_of(dtype)), Bound::kFlops);
-  const Signature values =
-      signature_of(kMatmul, {}, {factor(dtype, {48, 256, 256}, false), factor(dtype, {48, 256, 64}, false)});
-  add_benchmarks(machine, values, fmt::format("{}_values/48x256x64x256", name_of(dtype)), Bound::kFlops);
+void run_attention(int threads, int rounds, DType dtype) {
+  Machine machine(threads);
+  Table table(machine, dtype, rounds);
+  table.add("scores 48x256x256x64",
+            signature_of(kMatmul, {}, {factor(dtype, {48, 256, 64}, false), factor(dtype, {48, 64, 256}, true)}), 1);
+  table.add("values 48x256x64x256",
+            signature_of(kMatmul, {}, {factor(dtype, {48, 256, 256}, false), factor(dtype, {48, 256, 64}, false)}), 1);
 }
 
-void add(Machine& machine) {
-  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
-    add_linear(machine, dtype, 1024, 768, 768);
-    add_linear(machine, dtype, 1024, 768, 3072);
-    add_linear(machine, dtype, 1024, 3072, 768);
-    add_linear(machine, dtype, 1024, 768, 10000);
-    add_attention(machine, dtype);
+int main_of(const std::vector<std::string>& arguments) {
+  std::map<std::string, std::string> options{{"--threads", std::to_string(cpu::default_threads())},
+                                             {"--rounds", "11"},
+                                             {"--model", "small"},
+                                             {"--dtype", "all"}};
+  for (size_t i = 0; i < arguments.size(); i += 2) {
+    if (!options.contains(arguments[i]) || i + 1 == arguments.size()) {
+      fmt::print(stderr, "bench_matmul: {}? Options: --threads N, --rounds N, --model small|medium, --dtype TYPE|all\n",
+                 arguments[i]);
+      return 2;
+    }
+    options[arguments[i]] = arguments[i + 1];
   }
+  const int threads = std::max(1, std::atoi(options["--threads"].c_str()));
+  const int rounds = std::max(1, std::atoi(options["--rounds"].c_str()));
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    if (options["--dtype"] != "all" && options["--dtype"] != name_of(dtype)) continue;
+    run(threads, rounds, options["--model"], dtype);
+    run_attention(threads, rounds, dtype);
+  }
+  return 0;
 }
 
 }  // namespace
 }  // namespace laptime::bench
 
-int main(int argc, char** argv) { return laptime::bench::run_benchmarks(argc, argv, laptime::bench::add); }
+int main(int argc, char** argv) { return laptime::bench::main_of({argv + 1, argv + argc}); }

@@ -33,6 +33,7 @@ class Attributes {
     return *reinterpret_cast<const T*>(bytes_.data());
   }
 
+  bool empty() const { return type_ == nullptr; }
   std::string text() const { return type_ == nullptr ? "" : type_->print(bytes_.data()); }
   uint64_t hash() const { return type_ == nullptr ? 0 : type_->hash(bytes_.data()); }
   friend bool operator==(const Attributes& a, const Attributes& b) {

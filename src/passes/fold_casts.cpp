@@ -34,7 +34,7 @@ class Folding {
         replay_.bind(node.outputs[0], replay_[node.inputs[0]]);
         continue;
       }
-      if (node.op->fold_output_cast == nullptr) {
+      if (node.op->fold_output_cast == nullptr || node.op->kind == OpKind::kContraction) {
         replay_.copy(node);
         continue;
       }
@@ -98,7 +98,7 @@ class InputFolding {
 
   Graph run() {
     for (const Node& node : from().nodes) {
-      if (node.op->fold_input_cast == nullptr) {
+      if (node.op->fold_input_cast == nullptr || node.op->kind == OpKind::kContraction) {
         replay_.copy(node);
         continue;
       }

@@ -235,7 +235,7 @@ TEST(MatmulTiles, TileShapesGiveTheSameBits) {
   std::string error;
   std::vector<Kernel> tiles;
   for (const Kernel& kernel : kernels_of(kMatmul)) {
-    if (kernel.name.starts_with("tiles_") && kernel.name != "tiles_plain") tiles.push_back(kernel);
+    if (kernel.name.starts_with("tiles_avx")) tiles.push_back(kernel);
   }
   for (const Placement& at : placements()) {
     Product product(kMatmul, DType::kFloat32, {0, 90, 75, 1000}, at);
@@ -258,10 +258,22 @@ TEST(MatmulKernels, SayWhyTheyRefuse) {
       {{DType::kFloat32, arranged({4, 5}, Arrangement::kStrided, 0)}, contiguous_type(DType::kFloat32, {5, 6})},
       {}};
   gaps.out = kMatmul.infer({}, gaps.in);
+  Signature narrow = mixed;
+  for (TensorType* type : {&narrow.in[1], &narrow.out[0]}) type->dtype = DType::kBFloat16;
+  Signature folded = narrow;
+  folded.attributes = ProductAttributes{.compute = {}, .output = DType::kFloat32, .addend = false};
+  folded.out[0].dtype = DType::kFloat32;
   for (const Kernel& kernel : kernels_of(kMatmul)) {
-    EXPECT_NE(kernel.refusal(mixed).find("operand: all must be"), std::string::npos) << kernel.name;
+    const bool ours = kernel.name.starts_with("tiles_");
+    const bool dot = kernel.name == "tiles_dot_bf16";
     EXPECT_NE(kernel.refusal(wide).find("a float64 operand"), std::string::npos) << kernel.name;
-    EXPECT_EQ(kernel.refusal(gaps).empty(), kernel.name.starts_with("tiles_")) << kernel.name;
+    EXPECT_EQ(kernel.refusal(folded).empty(), ours) << kernel.name;
+    EXPECT_EQ(kernel.refusal(mixed).empty(), ours && !dot) << kernel.name;
+    EXPECT_EQ(kernel.refusal(gaps).empty(), ours && !dot) << kernel.name;
+    if (!ours) {
+      EXPECT_NE(kernel.refusal(mixed).find("operand: all must be"), std::string::npos) << kernel.name;
+    }
+    EXPECT_EQ(dot, kernel.refusal(mixed) == "a product in float32") << kernel.name;
     EXPECT_EQ(kernel.workspace_bytes(gaps), 0);
   }
 }

@@ -1,7 +1,8 @@
-// The affinity mask, however many processors the machine has.
+// The affinity mask, however many processors the machine has; what the system says of caches.
 #include "backend/cpu/cores.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -31,6 +32,14 @@ int default_threads() {
   const int allowed = static_cast<int>(allowed_cores().size());
   const double quota = cpu_quota(cgroups_of("cpu")).value_or(allowed);
   return std::clamp(static_cast<int>(std::ceil(std::min<double>(quota, allowed))), 1, allowed);
+}
+
+int64_t second_level_cache() {
+  static const int64_t kBytes = [] {  // asking traps in a virtual machine
+    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? int64_t{bytes} : int64_t{1} << 20;
+  }();
+  return kBytes;
 }
 
 }  // namespace laptime::cpu

@@ -6,8 +6,7 @@
 namespace laptime::cpu {
 namespace {
 
-// A few threads find enough blocks to share fairly, as long as a block is worth handing out (about 0.1 ms).
-constexpr int64_t kBlocksWanted = 8;
+// What makes a block worth handing out: about 0.1 ms.
 constexpr double kLeastBlockFlops = 8e6;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -27,10 +26,21 @@ GemmShape gemm_shape(const Layout& a, const Layout& b) {
           .b = matrix_layout(b)};
 }
 
-GemmCut::GemmCut(const GemmShape& shape, const Limits& limits) : batches_(shape.batches), m_(shape.m), n_(shape.n) {
+std::string uniform_refusal(const Gemm& gemm, DType dtype) {
+  for (const GemmOperand* operand : {&gemm.a, &gemm.b, &gemm.bias}) {
+    if (operand->present && operand->dtype != dtype)
+      return fmt::format("a {} operand: all must be {}", name_of(operand->dtype), name_of(dtype));
+  }
+  if (gemm.compute != dtype) return fmt::format("operands rounded to {} first", name_of(gemm.compute));
+  if (gemm.c_dtype != dtype) return fmt::format("a {} result of {} operands", name_of(gemm.c_dtype), name_of(dtype));
+  return gemm.addend.present ? "an addend" : "";
+}
+
+GemmCut::GemmCut(const GemmShape& shape, const Limits& limits, int64_t wanted)
+    : batches_(shape.batches), m_(shape.m), n_(shape.n) {
   row_blocks_ = ceil_div(m_, limits.rows);
   column_blocks_ = ceil_div(n_, limits.columns);
-  while (count() < kBlocksWanted && shape.flops() >= 2 * kLeastBlockFlops * static_cast<double>(count())) {
+  while (count() < wanted && shape.flops() >= 2 * kLeastBlockFlops * static_cast<double>(count())) {
     int64_t& blocks = n_ / column_blocks_ >= m_ / row_blocks_ ? column_blocks_ : row_blocks_;
     blocks *= 2;
   }

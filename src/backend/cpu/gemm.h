@@ -32,15 +32,26 @@ struct GemmShape {
 // Of (a [M, K], b [K, N]), or batched (a [B, M, K], b [B, K, N]).
 GemmShape gemm_shape(const Layout& a, const Layout& b);
 
-// All operands of one type, float32 or bfloat16. Each row of c starts from bias (N) where there is one.
+// Where an operand stands: its first element. Without bytes where only the form of a product is asked about.
+struct GemmOperand {
+  bool present = false;
+  DType dtype = DType::kFloat32;
+  const std::byte* data = nullptr;
+};
+
+// c = a b + bias + addend: rows of c get the bias (N), whole c the addend [batches, M, N]. The factors and the bias are
+// rounded to `compute`, products are summed in float32, and the result is rounded once to c's type.
 struct Gemm {
   GemmShape shape;
-  DType dtype = DType::kFloat32;
-  const std::byte* a = nullptr;  // first element
-  const std::byte* b = nullptr;
-  const std::byte* bias = nullptr;
+  DType compute = DType::kFloat32;
+  GemmOperand a, b, bias, addend;
+  MatrixLayout addend_layout;
+  DType c_dtype = DType::kFloat32;
   std::byte* c = nullptr;
 };
+
+// Empty where all operands and the result are of type `dtype` and there is no addend, else the reason.
+std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 struct GemmBlock {
   int64_t batch = 0;
@@ -56,7 +67,8 @@ class GemmCut {
     int64_t rows = 512, columns = 768;
     int64_t row_multiple = 8, column_multiple = 48;
   };
-  GemmCut(const GemmShape& shape, const Limits& limits);
+  // At least `wanted` blocks where the product is large enough to share.
+  GemmCut(const GemmShape& shape, const Limits& limits, int64_t wanted = 8);
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
   GemmBlock operator[](int64_t index) const;

@@ -157,7 +157,7 @@ std::string onednn_bfloat16_refusal(const GemmShape& shape, bool bias) {
 void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
   const GemmShape& shape = gemm.shape;
   const GemmCut cut(shape, kLimits);
-  const bool has_bias = gemm.bias != nullptr;
+  const bool has_bias = gemm.bias.present;
   auto& products = team.resident<BlockProducts>();
   std::array<std::array<const BlockProduct*, 2>, 2> product{};  // [at the lower edge][at the right edge]
   for (const bool last_row : {false, true}) {
@@ -172,8 +172,8 @@ void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
     const size_t last_row = block.row + block.rows == shape.m ? 1 : 0;
     const size_t last_column = block.column + block.columns == shape.n ? 1 : 0;
     product[last_row][last_column]->run(
-        lane, gemm.a + position_in_a(shape, block) * size, gemm.b + position_in_b(shape, block) * size,
-        has_bias ? gemm.bias + block.column * size : nullptr, gemm.c + position_in_c(shape, block) * size);
+        lane, gemm.a.data + position_in_a(shape, block) * size, gemm.b.data + position_in_b(shape, block) * size,
+        has_bias ? gemm.bias.data + block.column * size : nullptr, gemm.c + position_in_c(shape, block) * size);
   });
 }
 

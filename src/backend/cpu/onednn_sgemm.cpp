@@ -27,9 +27,9 @@ std::string onednn_layout_refusal(const GemmShape& shape) {
 void onednn_float32_gemm(Team& team, const Gemm& gemm) {
   const GemmShape& shape = gemm.shape;
   const GemmCut cut(shape, {});
-  const auto* const a = reinterpret_cast<const float*>(gemm.a);
-  const auto* const b = reinterpret_cast<const float*>(gemm.b);
-  const auto* const bias = reinterpret_cast<const float*>(gemm.bias);
+  const auto* const a = reinterpret_cast<const float*>(gemm.a.data);
+  const auto* const b = reinterpret_cast<const float*>(gemm.b.data);
+  const auto* const bias = reinterpret_cast<const float*>(gemm.bias.data);
   auto* const c = reinterpret_cast<float*>(gemm.c);
   const BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
   const BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);

@@ -1,14 +1,23 @@
 // Our own matrix product, compiled once per instruction set: packed slivers and a tile of sums held in registers.
 #pragma once
 
+#include <string>
+
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/isa_namespace.h"
 #include "backend/cpu/team.h"
 
 namespace laptime::LAPTIME_ISA {
 
-// float32, or bfloat16 widened while packing, accumulated in float32 and rounded once; any strides. K is cut by K
-// alone, so that every tile shape, block shape and number of threads gives the same bits.
+// Any strides of the factors; float32 and bfloat16 in any mixture. bfloat16 is widened while it is packed; sums are
+// accumulated in float32 and rounded once. K is cut by K alone, so that every tile shape, block shape and number of
+// threads gives the same bits. tiles_refusal must be empty.
 void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm);
+std::string tiles_refusal(const cpu::Gemm& gemm);
+
+// The same for products of bfloat16 by pairs (vdpbf16ps): denormals are zeros, and bits are not those of tiles_gemm.
+#if defined(__AVX512BF16__)
+void tiles_dot_gemm(cpu::Team& team, const cpu::Gemm& gemm);
+#endif
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,283 +1,275 @@
-// c = a b by blocks: a block of a is packed once for each chunk of K, slivers of b just before they are used, and tiles
-// of c are summed in registers (Goto and van de Geijn 2008, with the thread as the owner of the packed block of a).
+// c = a b by blocks: a thread packs a block of a for each chunk of K, slivers of b just before they are used, and sums
+// tiles of c in registers (Goto and van de Geijn 2008, with the thread as the owner of the packed block of a).
 #include "backend/cpu/tiles_gemm.h"
 
 #include <algorithm>
 
-#include "backend/cpu/vectors.h"
+#include "backend/cpu/cores.h"
+#include "backend/cpu/tiles_multiply.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// A tile of sums, its columns of b and one element of a fill the registers.
-constexpr int kTileVectors = 2;
-constexpr int kTileColumns = kTileVectors * kLanes;
-constexpr int kTileRows = kRegisters == 32 ? 14 : kLanes == 8 ? 6 : 4;
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Longest chunk of K. A packed row is a little longer, so that rows do not fall on the same cache sets.
-constexpr int64_t kDepth = 384;
-constexpr int64_t kPitch = kDepth + 16;
-constexpr int64_t kPanel = kTileRows * kPitch;  // floats of kTileRows packed rows
+// K is split by K alone, which fixes every bit of the result.
+int64_t chunk_of(int64_t depth) {
+  const int64_t chunks = std::max<int64_t>(1, ceil_div(depth, kDepth));
+  return align_up(ceil_div(depth, chunks), 16);
+}
 
-// K is split by K alone.
-struct DepthCut {
+// How the scratch of a thread is used: a sliver of b, the block of a, and, where c is bfloat16 and K has several
+// chunks, the block's sums.
+template <class Words>
+struct ScratchCut {
+  static constexpr int64_t kSliver = kWords<Words> * kTileColumns;
+  static constexpr int64_t kFloats = cpu::Team::kScratchBytes / 4;
+
+  int64_t tiles = 0;    // of the block of a: in less than half of a core's second-level cache
+  int64_t columns = 0;  // of the block's sums
+  explicit ScratchCut(bool sums) {
+    constexpr int64_t kMostTiles = 40;
+    tiles = std::clamp<int64_t>(cpu::second_level_cache() * 42 / 100 / (4 * kPanel<Words>), 4, kMostTiles);
+    columns = INT64_MAX / 2;
+    if (sums) columns = (kFloats - sums_offset()) / (tiles * kTileRows) / kTileColumns * kTileColumns;
+  }
+  int64_t sums_offset() const { return kSliver + tiles * kPanel<Words>; }
+};
+
+// Into which blocks c is cut for a number of threads. No bit depends on it, K being cut by K alone: so here, unlike
+// elsewhere, it may be cut for the threads that are there. Packing a costs the more the narrower a block is, packing b
+// the more the lower it is; a thread without a block waits.
+cpu::GemmCut cut_for(const cpu::GemmShape& shape, int64_t most_rows, int64_t most_columns, int threads) {
+  constexpr double kPackA = 24, kPackB = 12;  // in columns and rows of products
+  constexpr double kHandOut = 3e5;            // in products
+  constexpr double kTail = 0.05;              // of a block: what threads wait for one another
+  const int64_t least_row_blocks = ceil_div(shape.m, most_rows);
+  const int64_t least_column_blocks = ceil_div(shape.n, most_columns);
+  double best = 0;
+  int64_t best_rows = 0;
+  int64_t best_columns = 0;
+  const auto consider = [&](int64_t row_blocks, int64_t column_blocks) {
+    const int64_t rows = align_up(ceil_div(shape.m, row_blocks), 2);
+    const int64_t columns = align_up(ceil_div(shape.n, column_blocks), kTileColumns);
+    const int64_t count = shape.batches * ceil_div(shape.m, rows) * ceil_div(shape.n, columns);
+    const double block = static_cast<double>(rows * columns) *
+                             (1 + kPackA / static_cast<double>(columns) + kPackB / static_cast<double>(rows)) *
+                             static_cast<double>(shape.k) +
+                         kHandOut;
+    const double time = (static_cast<double>(ceil_div(count, threads)) + kTail) * block;
+    if (best_rows > 0 && time >= best) return;
+    best = time;
+    best_rows = rows;
+    best_columns = columns;
+  };
+  const int64_t most_row_blocks = std::min(least_row_blocks + threads, ceil_div(shape.m, 2));
+  for (int64_t row_blocks = least_row_blocks; row_blocks <= std::max(most_row_blocks, least_row_blocks); ++row_blocks) {
+    consider(row_blocks, least_column_blocks);
+    for (int64_t rounds = 1; rounds <= 4; ++rounds) {
+      const int64_t column_blocks = ceil_div(rounds * threads, shape.batches * row_blocks);
+      if (column_blocks > least_column_blocks && column_blocks <= ceil_div(shape.n, kTileColumns))
+        consider(row_blocks, column_blocks);
+    }
+  }
+  return {shape, {.rows = best_rows, .columns = best_columns, .row_multiple = 2, .column_multiple = kTileColumns}, 1};
+}
+
+// A product's operands as the code below reads them.
+template <class Words>
+struct Task {
+  const cpu::Gemm& gemm;
+  ScratchCut<Words> scratch;
+  PackBlock pack_a = nullptr;
+  PackSliver pack_b = nullptr;
+  bool by_depth = false;  // how blocks of a are packed: as they lie
+  bool sums = false;      // c is bfloat16, K has several chunks
   int64_t chunk = 0;
-  explicit DepthCut(int64_t depth) {
-    const int64_t chunks = (depth + kDepth - 1) / kDepth;
-    chunk = ((depth + chunks - 1) / chunks + 15) / 16 * 16;
-  }
 };
-
-struct Strides {
-  int64_t row = 0, column = 0;
-};
-
-// kTileRows rows of a: element k of row i at i * kPitch + k. Rows past the end are zeros.
-template <class Element>
-void pack_rows(const Element* a, Strides strides, int64_t rows, int64_t depth, float* panel) {
-  for (int64_t i = 0; i < kTileRows; ++i) {
-    const Element* const from = a + i * strides.row;
-    float* const to = panel + i * kPitch;
-    if (i >= rows) {
-      std::fill_n(to, depth, 0.0F);
-    } else if (strides.column == 1) {
-      for (int64_t k = 0; k < depth; ++k) to[k] = widened(from[k]);
-    } else {
-      for (int64_t k = 0; k < depth; ++k) to[k] = widened(from[k * strides.column]);
-    }
-  }
-}
-
-// kTileRows rows of a transposed a: element k of row i at i + k * kTileRows. Several panels side by side, so that each
-// cache line of a is read once: the lines of one column may all fall on one cache set.
-template <class Element>
-void pack_columns(const Element* a, int64_t column_stride, int64_t rows, int64_t depth, float* panels) {
-  for (int64_t k = 0; k < depth; ++k) {
-    const Element* from = a + k * column_stride;
-    float* to = panels + k * kTileRows;
-    int64_t left = rows;
-    for (; left >= kTileRows; left -= kTileRows, from += kTileRows, to += kPanel) {
-      for (int64_t i = 0; i < kTileRows; ++i) to[i] = widened(from[i]);
-    }
-    for (int64_t i = 0; left > 0 && i < kTileRows; ++i) to[i] = i < left ? widened(from[i]) : 0.0F;
-  }
-}
-
-// A block of a, either way.
-template <class Element>
-void pack_block(const Element* a, Strides strides, int64_t rows, int64_t depth, bool transposed, float* panels) {
-  const int64_t step = transposed ? 8 * kTileRows : kTileRows;
-  for (int64_t row = 0; row < rows; row += step) {
-    const int64_t count = std::min(step, rows - row);
-    float* const to = panels + row / kTileRows * kPanel;
-    if (transposed) {
-      pack_columns(a + row, strides.column, count, depth, to);
-    } else {
-      pack_rows(a + row * strides.row, strides, count, depth, to);
-    }
-  }
-}
-
-// A square of b, columns of which stand without gaps, into rows of the sliver.
-template <class Element>
-void pack_transposed_square(const Element* b, int64_t column_stride, float* to) {
-  std::array<Vector, kLanes> square;
-  for (int j = 0; j < kLanes; ++j) square[static_cast<size_t>(j)] = load(b + j * column_stride);
-  transpose(square);
-  for (int k = 0; k < kLanes; ++k) store(to + int64_t{k} * kTileColumns, square[static_cast<size_t>(k)]);
-}
-
-// kTileColumns columns of b: element (k, j) at k * kTileColumns + j; columns past the end are zeros.
-template <class Element>
-void pack_sliver(const Element* b, Strides strides, int64_t depth, int64_t columns, float* sliver) {
-  const bool full = columns == kTileColumns;
-  int64_t done = 0;  // rows packed
-  if (full && strides.column == 1) {
-    for (; done < depth; ++done) {
-      for (int64_t j = 0; j < kTileColumns; ++j) sliver[done * kTileColumns + j] = widened(b[done * strides.row + j]);
-    }
-  } else if (full && strides.row == 1) {
-    for (; done + kLanes <= depth; done += kLanes) {
-      for (int64_t j = 0; j < kTileColumns; j += kLanes) {
-        pack_transposed_square(b + done + j * strides.column, strides.column, sliver + done * kTileColumns + j);
-      }
-    }
-  }
-  for (; done < depth; ++done) {
-    float* const to = sliver + done * kTileColumns;
-    for (int64_t j = 0; j < columns; ++j) to[j] = widened(b[done * strides.row + j * strides.column]);
-    std::fill(to + columns, to + kTileColumns, 0.0F);
-  }
-}
-
-// Where a tile of sums goes.
-struct TileTarget {
-  float* c = nullptr;
-  int64_t pitch = 0;
-  int64_t rows = 0, columns = 0;
-  bool accumulate = false;
-  const float* bias = nullptr;  // kTileColumns numbers, added where the tile does not accumulate
-};
-
-using Tile = std::array<std::array<Vector, kTileVectors>, kTileRows>;
-
-void store_full(const Tile& sums, const TileTarget& to) {
-  for (size_t i = 0; i < kTileRows; ++i) {
-    float* const row = to.c + static_cast<int64_t>(i) * to.pitch;
-    for (size_t v = 0; v < kTileVectors; ++v) {
-      float* const at = row + v * kLanes;
-      const Vector before = load(to.accumulate ? at : to.bias + v * kLanes);
-      store(at, before + sums[i][v]);
-    }
-  }
-}
-
-void store_part(const Tile& sums, const TileTarget& to) {
-  for (int64_t i = 0; i < to.rows; ++i) {
-    alignas(64) std::array<float, kTileColumns> row;
-    for (size_t v = 0; v < kTileVectors; ++v) store(row.data() + v * kLanes, sums[static_cast<size_t>(i)][v]);
-    float* const at = to.c + i * to.pitch;
-    for (int64_t j = 0; j < to.columns; ++j) at[j] = (to.accumulate ? at[j] : to.bias[j]) + row[static_cast<size_t>(j)];
-  }
-}
-
-// One tile: kTileRows packed rows of a by one sliver of b.
-template <int64_t kRowStep, int64_t kDepthStep>
-void multiply_tile(const float* a, const float* b, int64_t depth, const TileTarget& to) {
-  Tile sums{};
-  for (int64_t i = 0; i < to.rows; ++i) {  // c is wanted when the sums are done
-    __builtin_prefetch(to.c + i * to.pitch, 1);
-    __builtin_prefetch(to.c + i * to.pitch + kTileColumns - 1, 1);
-  }
-  for (int64_t k = 0; k < depth; ++k, a += kDepthStep, b += kTileColumns) {
-    std::array<Vector, kTileVectors> row;
-#pragma GCC unroll 2
-    for (size_t v = 0; v < kTileVectors; ++v) row[v] = load(b + v * kLanes);
-#pragma GCC unroll 16
-    for (size_t i = 0; i < kTileRows; ++i) {
-      const float factor = a[static_cast<int64_t>(i) * kRowStep];
-#pragma GCC unroll 2
-      for (size_t v = 0; v < kTileVectors; ++v) sums[i][v] += factor * row[v];
-    }
-  }
-  if (to.rows == kTileRows && to.columns == kTileColumns) {
-    store_full(sums, to);
-  } else {
-    store_part(sums, to);
-  }
-}
-
-// The packed operands of a thread, and for bfloat16 its block of c in float32.
-struct Scratch {
-  float* sliver = nullptr;
-  float* c = nullptr;
-  float* panels = nullptr;
-};
-
-template <class Element>
-constexpr cpu::GemmCut::Limits kLimits{
-    .rows = 336, .columns = 768, .row_multiple = kTileRows, .column_multiple = kTileColumns};
-template <>
-constexpr cpu::GemmCut::Limits kLimits<Brain>{
-    .rows = 252, .columns = 512, .row_multiple = kTileRows, .column_multiple = kTileColumns};
-
-template <class Element>
-constexpr int64_t kWideResult =
-    std::is_same_v<Element, float> ? 0 : kLimits<Element>.rows* kLimits<Element>.columns;  // floats
-
-template <class Element>
-Scratch scratch_of(std::byte* bytes) {
-  constexpr int64_t kSliver = kDepth * kTileColumns;
-  constexpr int64_t kRows = (kLimits<Element>.rows + kTileRows - 1) / kTileRows * kTileRows;
-  static_assert((kSliver + kWideResult<Element> + kRows * kPitch) * 4 <= cpu::Team::kScratchBytes);
-  auto* const floats = reinterpret_cast<float*>(bytes);
-  return {floats, floats + kSliver, floats + kSliver + kWideResult<Element>};
-}
 
 // One block of c over all of K.
-template <class Element>
+template <class Words>
 class BlockProduct {
  public:
-  BlockProduct(const cpu::Gemm& gemm, const cpu::GemmBlock& block, std::byte* scratch)
-      : shape_(gemm.shape),
-        block_(block),
-        scratch_(scratch_of<Element>(scratch)),
-        a_(reinterpret_cast<const Element*>(gemm.a) + position_in_a(shape_, block)),
-        b_(reinterpret_cast<const Element*>(gemm.b) + position_in_b(shape_, block)),
-        bias_(gemm.bias == nullptr ? nullptr : reinterpret_cast<const Element*>(gemm.bias) + block.column),
-        result_(reinterpret_cast<Element*>(gemm.c) + position_in_c(shape_, block)) {
-    if constexpr (std::is_same_v<Element, float>) {
-      c_ = result_;
-      pitch_ = shape_.n;
-    } else {
-      c_ = scratch_.c;
-      pitch_ = kLimits<Element>.columns;
-    }
+  BlockProduct(const Task<Words>& task, const cpu::GemmBlock& block, std::byte* scratch)
+      : task_(task), gemm_(task.gemm), block_(block), tiles_(block.rows) {
+    sliver_ = reinterpret_cast<float*>(scratch);
+    panels_ = sliver_ + ScratchCut<Words>::kSliver;
+    sums_ = panels_ + task.scratch.tiles * kPanel<Words>;
   }
 
   void run() {
-    const int64_t chunk = DepthCut(shape_.k).chunk;
-    for (int64_t k = 0; k < shape_.k; k += chunk) add_chunk(k, std::min(chunk, shape_.k - k));
-    if constexpr (!std::is_same_v<Element, float>) {
-      for (int64_t i = 0; i < block_.rows; ++i) {
-        for (int64_t j = 0; j < block_.columns; ++j) result_[i * shape_.n + j] = narrowed<Element>(c_[i * pitch_ + j]);
-      }
-    }
+    int64_t first = 0;
+    do {  // even for K = 0, where c is all bias and addend
+      add_chunk(first, std::min(task_.chunk, gemm_.shape.k - first));
+      first += task_.chunk;
+    } while (first < gemm_.shape.k);
   }
 
  private:
   void add_chunk(int64_t first, int64_t depth) {
-    const bool transposed = shape_.a.row_stride == 1 && shape_.a.column_stride != 1;
-    pack_block(a_ + first * shape_.a.column_stride, {shape_.a.row_stride, shape_.a.column_stride}, block_.rows, depth,
-               transposed, scratch_.panels);
-    for (int64_t column = 0; column < block_.columns; column += kTileColumns) {
-      const int64_t columns = std::min<int64_t>(kTileColumns, block_.columns - column);
-      pack_sliver(b_ + first * shape_.b.row_stride + column * shape_.b.column_stride,
-                  {shape_.b.row_stride, shape_.b.column_stride}, depth, columns, scratch_.sliver);
-      alignas(64) std::array<float, kTileColumns> bias{};
-      for (int64_t j = 0; bias_ != nullptr && j < columns; ++j)
-        bias[static_cast<size_t>(j)] = widened(bias_[column + j]);
-      for (int64_t row = 0; row < block_.rows; row += kTileRows) {
-        const float* const panel = scratch_.panels + row / kTileRows * kPanel;
-        const TileTarget to{c_ + row * pitch_ + column,
-                            pitch_,
-                            std::min<int64_t>(kTileRows, block_.rows - row),
-                            columns,
-                            first > 0,
-                            bias.data()};
-        if (transposed) {
-          multiply_tile<1, kTileRows>(panel, scratch_.sliver, depth, to);
-        } else {
-          multiply_tile<kPitch, 1>(panel, scratch_.sliver, depth, to);
-        }
-      }
+    const cpu::GemmShape& shape = gemm_.shape;
+    const Strides a_strides{shape.a.row_stride, shape.a.column_stride};
+    const int64_t a_position = position_in_a(shape, block_) + first * a_strides.column;
+    task_.pack_a({.first = gemm_.a.data + a_position * size_of(gemm_.a.dtype),
+                  .strides = a_strides,
+                  .rows = block_.rows,
+                  .depth = depth,
+                  .readable = shape.m - block_.row,
+                  .by_depth = task_.by_depth},
+                 tiles_, panels_);
+    for (int64_t column = 0; column < block_.columns; column += kTileColumns) add_sliver(first, depth, column);
+  }
+
+  SliverSource sliver(int64_t first, int64_t depth, int64_t column) const {
+    const cpu::MatrixLayout& b = gemm_.shape.b;
+    const int64_t position = position_in_b(gemm_.shape, block_) + first * b.row_stride + column * b.column_stride;
+    return {.first = gemm_.b.data + position * size_of(gemm_.b.dtype),
+            .strides = {b.row_stride, b.column_stride},
+            .depth = depth,
+            .columns = std::min<int64_t>(kTileColumns, block_.columns - column)};
+  }
+
+  // The bytes of a sliver, to be fetched before it is packed.
+  Ahead<false> fetching(const SliverSource& source) const {
+    const int64_t size = size_of(gemm_.b.dtype);
+    if (source.columns <= 0) return {};
+    if (source.strides.column == 1)
+      return {source.first, source.depth, source.columns * size, source.strides.row * size};
+    if (source.strides.row == 1)
+      return {source.first, source.columns, source.depth * size, source.strides.column * size};
+    return {};
+  }
+
+  void add_sliver(int64_t first, int64_t depth, int64_t column) {
+    task_.pack_b(sliver(first, depth, column), sliver_);
+    const int64_t words = ceil_div(depth, Words::kSpan);
+    const int64_t stretches = std::max<int64_t>(1, words / kStretch);
+    Ahead<false> next = fetching(sliver(first, depth, column + kTileColumns));
+    constexpr int64_t kMostLines = 4;  // of a stretch
+    const TileAhead ahead{&next, std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
+                          ceil_div(3 * kTileRows, stretches)};
+    TileTarget to = target(first, depth, column);
+    alignas(64) std::array<float, kTileColumns> bias{};
+    if (first == 0 && gemm_.bias.present) {
+      for (int64_t j = 0; j < to.columns; ++j) bias[static_cast<size_t>(j)] = bias_at(block_.column + column + j);
+      to.bias = bias.data();
+    }
+    for (int64_t tile = 0; tile < tiles_.count(); ++tile) {
+      const int64_t rows = tiles_.rows(tile);
+      to.rows = std::min(rows, block_.rows - tiles_.first(tile));
+      const float* const panel = panels_ + tile * kPanel<Words>;
+      (task_.by_depth ? tile_of<Words, true>(rows) : tile_of<Words, false>(rows))(panel, sliver_, words, to, ahead);
+      const int64_t step = to.rows;
+      if (to.addend != nullptr) to.addend += step * to.addend_pitch;
+      if (to.narrow_addend != nullptr) to.narrow_addend += step * to.addend_pitch;
+      if (to.c != nullptr) to.c += step * to.pitch;
+      if (to.narrow != nullptr) to.narrow += step * to.pitch;
     }
   }
 
-  const cpu::GemmShape& shape_;
+  float bias_at(int64_t column) const {
+    const int64_t position = column;
+    if (gemm_.bias.dtype == DType::kBFloat16) return widened(reinterpret_cast<const Brain*>(gemm_.bias.data)[position]);
+    const float value = reinterpret_cast<const float*>(gemm_.bias.data)[position];
+    return gemm_.compute == DType::kBFloat16 ? widened(Rounded{value}) : value;
+  }
+
+  // Of the first tile, without its rows and its bias. The first chunk adds the addend, so that c may stand in its
+  // place.
+  TileTarget target(int64_t first, int64_t depth, int64_t column) const {
+    const int64_t position = position_in_c(gemm_.shape, block_) + column;
+    float* const sums = sums_ + column;
+    const bool last = first + depth >= gemm_.shape.k;
+    TileTarget to{.columns = std::min<int64_t>(kTileColumns, block_.columns - column)};
+    if (gemm_.c_dtype == DType::kFloat32) {
+      to.c = reinterpret_cast<float*>(gemm_.c) + position;
+      to.pitch = gemm_.shape.n;
+    } else if (last) {
+      to.narrow = reinterpret_cast<Brain*>(gemm_.c) + position;
+      to.pitch = gemm_.shape.n;
+    } else {
+      to.c = sums;
+      to.pitch = task_.scratch.columns;
+    }
+    if (first > 0) {
+      to.addend = gemm_.c_dtype == DType::kFloat32 ? to.c : sums;
+      to.addend_pitch = gemm_.c_dtype == DType::kFloat32 ? gemm_.shape.n : task_.scratch.columns;
+    } else if (gemm_.addend.present) {
+      const cpu::MatrixLayout& layout = gemm_.addend_layout;
+      const int64_t at = block_.batch * layout.batch_stride + block_.row * layout.row_stride + block_.column + column;
+      to.addend_pitch = layout.row_stride;
+      if (gemm_.addend.dtype == DType::kFloat32) {
+        to.addend = reinterpret_cast<const float*>(gemm_.addend.data) + at;
+      } else {
+        to.narrow_addend = reinterpret_cast<const Brain*>(gemm_.addend.data) + at;
+      }
+    }
+    return to;
+  }
+
+  const Task<Words>& task_;
+  const cpu::Gemm& gemm_;
   const cpu::GemmBlock& block_;
-  Scratch scratch_;
-  const Element* a_;
-  const Element* b_;
-  const Element* bias_;
-  Element* result_;
-  float* c_ = nullptr;
-  int64_t pitch_ = 0;
+  TileRows tiles_;
+  float* sliver_ = nullptr;
+  float* panels_ = nullptr;
+  float* sums_ = nullptr;
 };
 
-template <class Element>
-void multiply(cpu::Team& team, const cpu::Gemm& gemm) {
-  const cpu::GemmCut cut(gemm.shape, kLimits<Element>);
+template <class Words>
+void multiply(cpu::Team& team, const cpu::Gemm& gemm, PackBlock pack_a, PackSliver pack_b) {
+  const int64_t chunk = chunk_of(gemm.shape.k);
+  const bool sums = gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > chunk;
+  const Task<Words> task{.gemm = gemm,
+                         .scratch = ScratchCut<Words>(sums),
+                         .pack_a = pack_a,
+                         .pack_b = pack_b,
+                         .by_depth = gemm.shape.a.row_stride == 1 && gemm.shape.a.column_stride != 1,
+                         .sums = sums,
+                         .chunk = chunk};
+  const cpu::GemmCut cut = cut_for(gemm.shape, task.scratch.tiles * kTileRows, task.scratch.columns, team.size());
   team.parallel_for(cut.count(), [&](int64_t index, int lane) {
     const cpu::GemmBlock block = cut[index];
-    BlockProduct<Element>(gemm, block, team.scratch(lane)).run();
+    BlockProduct<Words>(task, block, team.scratch(lane)).run();
   });
+}
+
+// By the types of the factors.
+template <class Words, class A, class B>
+void multiply_as(cpu::Team& team, const cpu::Gemm& gemm) {
+  multiply<Words>(team, gemm, pack_block<Words, A>, pack_sliver<Words, B>);
+}
+template <class Words, class WideElement>
+void multiply_from(cpu::Team& team, const cpu::Gemm& gemm) {
+  const bool a_narrow = gemm.a.dtype == DType::kBFloat16;
+  const bool b_narrow = gemm.b.dtype == DType::kBFloat16;
+  if (a_narrow)
+    return b_narrow ? multiply_as<Words, Brain, Brain>(team, gemm) : multiply_as<Words, Brain, WideElement>(team, gemm);
+  return b_narrow ? multiply_as<Words, WideElement, Brain>(team, gemm)
+                  : multiply_as<Words, WideElement, WideElement>(team, gemm);
 }
 
 }  // namespace
 
-void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
-  gemm.dtype == DType::kBFloat16 ? multiply<Brain>(team, gemm) : multiply<float>(team, gemm);
+std::string tiles_refusal(const cpu::Gemm& gemm) {
+  for (const cpu::GemmOperand* operand : {&gemm.a, &gemm.b, &gemm.bias, &gemm.addend}) {
+    if (operand->present && operand->dtype != DType::kFloat32 && operand->dtype != DType::kBFloat16)
+      return fmt::format("a {} operand", name_of(operand->dtype));
+  }
+  if (gemm.c_dtype != DType::kFloat32 && gemm.c_dtype != DType::kBFloat16)
+    return fmt::format("a {} result", name_of(gemm.c_dtype));
+  if (gemm.compute != DType::kFloat32 && gemm.compute != DType::kBFloat16)
+    return fmt::format("operands rounded to {} first", name_of(gemm.compute));
+  return "";
 }
+
+void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
+  gemm.compute == DType::kBFloat16 ? multiply_from<FloatWords, Rounded>(team, gemm)
+                                   : multiply_from<FloatWords, float>(team, gemm);
+}
+
+#if defined(__AVX512BF16__)
+void tiles_dot_gemm(cpu::Team& team, const cpu::Gemm& gemm) { multiply_from<DotWords, Rounded>(team, gemm); }
+#endif
 
 }  // namespace laptime::LAPTIME_ISA

@@ -30,9 +30,9 @@ cpu::BlasLayout widen(const Brain* from, cpu::BlasLayout layout, int64_t rows, i
 void widened_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
   const cpu::GemmShape& shape = gemm.shape;
   const cpu::GemmCut cut(shape, kLimits);
-  const auto* const a = reinterpret_cast<const Brain*>(gemm.a);
-  const auto* const b = reinterpret_cast<const Brain*>(gemm.b);
-  const auto* const bias = reinterpret_cast<const Brain*>(gemm.bias);
+  const auto* const a = reinterpret_cast<const Brain*>(gemm.a.data);
+  const auto* const b = reinterpret_cast<const Brain*>(gemm.b.data);
+  const auto* const bias = reinterpret_cast<const Brain*>(gemm.bias.data);
   const cpu::BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
   const cpu::BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);
   team.parallel_for(cut.count(), [&](int64_t index, int lane) {

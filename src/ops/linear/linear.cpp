@@ -1,28 +1,69 @@
-// Linear: y = x W^T (+ bias).
+// Linear: y = x W^T (+ bias) (+ addend).
 #include "ops/linear/linear.h"
 
 #include "graph/structural_ops.h"
-#include "ops/matmul/matmul.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace laptime {
 namespace {
 
-std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
-  LAPTIME_CHECK(in[0].shape().back() == in[1].shape().back(), "{} by {}", in[0].text(), in[1].text());
+const ProductAttributes& how(const Attributes& attributes) { return attributes.as<LinearAttributes>().product; }
+
+// Where the bias is among `inputs` inputs, or 0.
+size_t bias_at(const Attributes& attributes, size_t inputs) {
+  return inputs > 2 + (how(attributes).addend ? size_t{1} : 0) ? 2 : 0;
+}
+
+std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
+  LAPTIME_CHECK(in[0].shape().rank() >= 2 && in[0].shape().back() == in[1].shape().back(), "{} by {}", in[0].text(),
+                in[1].text());
   Shape shape = in[0].shape();
   shape[-1] = in[1].shape()[0];
-  return {contiguous_type(promote(in[0].dtype, in[1].dtype), shape)};
+  const bool addend = how(attributes).addend;
+  if (addend) LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
+  return {contiguous_type(how(attributes).output_type(in[0].dtype, in[1].dtype, addend ? &in.back() : nullptr), shape)};
 }
 
 void reference(const OpCall& call) {
+  const ProductAttributes& product = how(call.attributes);
+  const size_t bias = bias_at(call.attributes, call.in.size());
   const int64_t inner = call.in[1].shape()[1];
   const int64_t outer = call.in[1].shape()[0];
   for (int64_t i = 0; i < call.out[0].numel(); ++i) {
-    double total = call.in.size() > 2 ? call.in[2].at(i % outer) : 0;
-    for (int64_t k = 0; k < inner; ++k)
-      total += call.in[0].at(i / outer * inner + k) * call.in[1].at(i % outer * inner + k);
+    double total = bias > 0 ? product.operand(call.in[bias].at(i % outer)) : 0;
+    if (product.addend) total += call.in.back().at(i);
+    for (int64_t k = 0; k < inner; ++k) {
+      total +=
+          product.operand(call.in[0].at(i / outer * inner + k)) * product.operand(call.in[1].at(i % outer * inner + k));
+    }
     call.out[0].put(i, total);
   }
+}
+
+ValueId rows_of(Builder& build, ValueId x) {
+  const Shape shape = build.shape(x);
+  return reshape(build, x, {shape.product() / shape.back(), shape.back()});
+}
+
+bool column_major(const TensorType& type) { return type.layout.strides[0] == 1 && type.layout.strides[1] > 1; }
+
+// Products over the rows of x; the weight's gradient lies as the weight does.
+void gradient(GradientContext& c) {
+  Builder& build = c.build;
+  const DType dtype = how(c.attributes).compute_type(build.dtype(c.in[0]), build.dtype(c.in[1]));
+  const ValueId grad = rows_of(build, c.grad_out[0]);
+  const ValueId factor = cast(build, grad, dtype);
+  if (c.wanted[0])
+    c.grad_in[0] = reshape(build, matmul(build, factor, cast(build, c.in[1], dtype)), build.shape(c.in[0]));
+  if (c.wanted[1]) {
+    const ValueId x = cast(build, rows_of(build, c.in[0]), dtype);
+    c.grad_in[1] = column_major(build.type(c.in[1]))
+                       ? transpose(build, matmul(build, transpose(build, x, 0, 1), factor), 0, 1)
+                       : matmul(build, transpose(build, factor, 0, 1), x);
+  }
+  if (const size_t bias = bias_at(c.attributes, c.in.size()); bias > 0 && c.wanted[bias])
+    c.grad_in[bias] = grad;  // the pass sums over the rows
+  if (how(c.attributes).addend && c.wanted.back()) c.grad_in.back() = c.grad_out[0];
 }
 
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
@@ -30,26 +71,46 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const int64_t inner = shape.back();
   const int64_t outer = build.shape(in[1])[0];
   const int64_t rows = shape.product() / inner;
+  const ProductAttributes& product = how(attributes);
+  const size_t bias = bias_at(attributes, in.size());
+  const auto operand = [&](ValueId value) { return product.compute ? cast(build, value, *product.compute) : value; };
   Shape result_shape = shape;
   result_shape[-1] = outer;
   ValueId y;
-  const ValueId weight = transpose(build, in[1], 0, 1);
+  const ValueId weight = transpose(build, operand(in[1]), 0, 1);
   if (attributes.as<LinearAttributes>().form == LinearForm::kEinsum) {
-    y = matmul(build, reshape(build, in[0], {1, rows, inner}), reshape(build, weight, {1, inner, outer}));
+    y = matmul(build, reshape(build, operand(in[0]), {1, rows, inner}), reshape(build, weight, {1, inner, outer}));
   } else {
-    const ValueId x = reshape(build, in[0], {rows, inner});
-    y = in.size() > 2 ? addmm(build, in[2], x, weight) : matmul(build, x, weight);
+    const ValueId x = reshape(build, operand(in[0]), {rows, inner});
+    y = bias > 0 ? addmm(build, operand(in[bias]), x, weight) : matmul(build, x, weight);
   }
-  return {reshape(build, y, result_shape)};
+  y = reshape(build, y, result_shape);
+  if (product.addend) y = add(build, y, in.back());
+  return {product.output ? cast(build, y, *product.output) : y};
+}
+
+// Input 2 is the bias unless there is an addend, when it may be either.
+std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
+  if (input > 2 || (input == 2 && how(attributes).addend)) return std::nullopt;
+  const std::optional<ProductAttributes> product = how(attributes).with_operand_cast(to);
+  if (!product) return std::nullopt;
+  return LinearAttributes{attributes.as<LinearAttributes>().form, *product};
+}
+std::optional<Attributes> fold_output_cast(const Attributes& attributes, int, DType to) {
+  const std::optional<ProductAttributes> product = how(attributes).with_result_cast(to);
+  if (!product) return std::nullopt;
+  return LinearAttributes{attributes.as<LinearAttributes>().form, *product};
 }
 
 }  // namespace
 
 const char* name_of(LinearForm form) { return form == LinearForm::kEinsum ? "einsum" : "linear"; }
 
+// An addend may become the result; a bias never is of its shape.
 const OpCard kLinear = {.name = "linear",
                         .kind = OpKind::kContraction,
                         .infer = infer,
+                        .gradient = gradient,
                         .flops =
                             [](const Signature& s) {
                               return 2.0 * static_cast<double>(s.out[0].numel()) *
@@ -57,7 +118,10 @@ const OpCard kLinear = {.name = "linear",
                             },
                         .autocast = Autocast::kLower,
                         .reference = reference,
-                        .decompose = decompose};
+                        .decompose = decompose,
+                        .fold_input_cast = fold_input_cast,
+                        .fold_output_cast = fold_output_cast,
+                        .may_overwrite = {{0, 2}, {0, 3}}};
 
 std::span<const OpCard* const> linear_cards() {
   static constexpr const OpCard* kCards[] = {&kLinear};
@@ -68,7 +132,7 @@ ValueId linear(Builder& build, ValueId x, ValueId weight, ValueId bias, LinearFo
   LAPTIME_CHECK(!bias.valid() || form == LinearForm::kLinear, "einsum takes no bias");
   std::vector<ValueId> inputs{x, weight};
   if (bias.valid()) inputs.push_back(bias);
-  return build.emit(kLinear, LinearAttributes{form}, inputs)[0];
+  return build.emit(kLinear, LinearAttributes{form, {}}, inputs)[0];
 }
 
 }  // namespace laptime

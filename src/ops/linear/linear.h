@@ -1,7 +1,8 @@
-// Linear: y = x W^T (+ bias), W [d_out, d_in].
+// Linear: y = x W^T (+ bias) (+ addend), W [d_out, d_in].
 #pragma once
 
 #include "graph/builder.h"
+#include "ops/matmul/matmul.h"
 
 namespace laptime {
 
@@ -9,14 +10,16 @@ namespace laptime {
 enum class LinearForm : uint8_t { kEinsum, kLinear };
 const char* name_of(LinearForm form);
 
-// (x [..., I], weight [O, I][, bias [O]]) -> [..., O]
+// (x [..., I], weight [O, I][, bias [O]][, addend [..., O]]) -> [..., O]; x has two axes or more.
 extern const OpCard kLinear;
 
 struct LinearAttributes {
   LinearForm form = LinearForm::kEinsum;
+  ProductAttributes product{};
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("form", self.form);
+    ProductAttributes::visit_fields(self.product, visit);
   }
 };
 

@@ -14,14 +14,24 @@ Shape product_shape(const Shape& a, const Shape& b) {
   return {a[0], a[1], b[2]};
 }
 
-std::vector<TensorType> infer_matmul(const Attributes&, std::span<const TensorType> in) {
-  return {contiguous_type(promote(in[0].dtype, in[1].dtype), product_shape(in[0].shape(), in[1].shape()))};
+// Inputs before the addend: (a, b), or (bias, a, b).
+std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in, bool has_bias) {
+  const ProductAttributes how = product_attributes(attributes);
+  const size_t first = has_bias ? 1 : 0;
+  LAPTIME_CHECK(in.size() == first + 2 + (how.addend ? 1 : 0), "{} inputs", in.size());
+  const TensorType& a = in[first];
+  const TensorType& b = in[first + 1];
+  const Shape shape = product_shape(a.shape(), b.shape());
+  if (has_bias)
+    LAPTIME_CHECK(in[0].shape() == Shape{shape.back()}, "bias {} of {}", in[0].shape().text(), shape.text());
+  if (how.addend) LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
+  return {contiguous_type(how.output_type(a.dtype, b.dtype, how.addend ? &in.back() : nullptr), shape)};
 }
-
-std::vector<TensorType> infer_addmm(const Attributes&, std::span<const TensorType> in) {
-  const Shape shape = product_shape(in[1].shape(), in[2].shape());
-  LAPTIME_CHECK(in[0].shape() == Shape{shape.back()}, "bias {} of {}", in[0].shape().text(), shape.text());
-  return {contiguous_type(promote(in[1].dtype, in[2].dtype), shape)};
+std::vector<TensorType> infer_matmul(const Attributes& attributes, std::span<const TensorType> in) {
+  return infer(attributes, in, false);
+}
+std::vector<TensorType> infer_addmm(const Attributes& attributes, std::span<const TensorType> in) {
+  return infer(attributes, in, true);
 }
 
 double matmul_flops(const Signature& s) {
@@ -31,7 +41,11 @@ double addmm_flops(const Signature& s) {
   return 2.0 * static_cast<double>(s.out[0].numel()) * static_cast<double>(s.in[1].shape().back());
 }
 
-void product_reference(const TensorView& a, const TensorView& b, const TensorView* bias, const TensorView& out) {
+void reference(const OpCall& call, bool has_bias) {
+  const ProductAttributes how = product_attributes(call.attributes);
+  const TensorView& a = call.in[has_bias ? 1 : 0];
+  const TensorView& b = call.in[has_bias ? 2 : 1];
+  const TensorView& out = call.out[0];
   const int64_t m = a.shape()[-2];
   const int64_t k = a.shape()[-1];
   const int64_t n = b.shape()[-1];
@@ -39,16 +53,18 @@ void product_reference(const TensorView& a, const TensorView& b, const TensorVie
   for (int64_t batch = 0; batch < batches; ++batch) {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        double total = bias == nullptr ? 0 : bias->at(j);
-        for (int64_t l = 0; l < k; ++l) total += a.at((batch * m + i) * k + l) * b.at((batch * k + l) * n + j);
-        out.put((batch * m + i) * n + j, total);
+        const int64_t at = (batch * m + i) * n + j;
+        double total = has_bias ? how.operand(call.in[0].at(j)) : 0;
+        if (how.addend) total += call.in.back().at(at);
+        for (int64_t l = 0; l < k; ++l)
+          total += how.operand(a.at((batch * m + i) * k + l)) * how.operand(b.at((batch * k + l) * n + j));
+        out.put(at, total);
       }
     }
   }
 }
-
-void reference_matmul(const OpCall& call) { product_reference(call.in[0], call.in[1], nullptr, call.out[0]); }
-void reference_addmm(const OpCall& call) { product_reference(call.in[1], call.in[2], &call.in[0], call.out[0]); }
+void reference_matmul(const OpCall& call) { reference(call, false); }
+void reference_addmm(const OpCall& call) { reference(call, true); }
 
 bool column_major(const TensorType& type) {
   return type.layout.strides[-2] == 1 && type.layout.strides[-1] >= type.shape()[-2] && type.shape()[-1] > 1;
@@ -69,39 +85,104 @@ ValueId grad_right(Builder& build, ValueId grad, ValueId a, ValueId b) {
   return matmul(build, transposed(build, a), grad);
 }
 
+// What a gradient is multiplied in: the forward product's own type, which a folded cast may have narrowed.
+struct Factors {
+  ValueId grad, a, b;
+};
+Factors factors(GradientContext& c, size_t first) {
+  const DType dtype =
+      product_attributes(c.attributes).compute_type(c.build.dtype(c.in[first]), c.build.dtype(c.in[first + 1]));
+  return {cast(c.build, c.grad_out[0], dtype), cast(c.build, c.in[first], dtype),
+          cast(c.build, c.in[first + 1], dtype)};
+}
+
 void gradient_matmul(GradientContext& c) {
   const bool plain = c.build.shape(c.in[0]).rank() == 2;
+  const Factors of = factors(c, 0);
   const auto left = [&] {
-    if (c.wanted[0]) c.grad_in[0] = grad_left(c.build, c.grad_out[0], c.in[0], c.in[1]);
+    if (c.wanted[0]) c.grad_in[0] = grad_left(c.build, of.grad, of.a, of.b);
   };
   const auto right = [&] {
-    if (c.wanted[1]) c.grad_in[1] = grad_right(c.build, c.grad_out[0], c.in[0], c.in[1]);
+    if (c.wanted[1]) c.grad_in[1] = grad_right(c.build, of.grad, of.a, of.b);
   };
   plain ? (left(), right()) : (right(), left());
+  if (c.in.size() > 2 && c.wanted[2]) c.grad_in[2] = c.grad_out[0];
 }
 
 void gradient_addmm(GradientContext& c) {
-  if (c.wanted[1]) c.grad_in[1] = grad_left(c.build, c.grad_out[0], c.in[1], c.in[2]);
-  if (c.wanted[2]) c.grad_in[2] = grad_right(c.build, c.grad_out[0], c.in[1], c.in[2]);
+  const Factors of = factors(c, 1);
+  if (c.wanted[1]) c.grad_in[1] = grad_left(c.build, of.grad, of.a, of.b);
+  if (c.wanted[2]) c.grad_in[2] = grad_right(c.build, of.grad, of.a, of.b);
   if (c.wanted[0]) c.grad_in[0] = c.grad_out[0];  // the pass sums over the rows
+  if (c.in.size() > 3 && c.wanted[3]) c.grad_in[3] = c.grad_out[0];
 }
+
+std::optional<Attributes> as_attributes(const std::optional<ProductAttributes>& product) {
+  if (!product) return std::nullopt;
+  return Attributes(*product);
+}
+
+// Casts of `operands` inputs, those before the addend, and of the result.
+template <int operands>
+std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
+  if (input >= operands) return std::nullopt;
+  return as_attributes(product_attributes(attributes).with_operand_cast(to));
+}
+std::optional<Attributes> fold_output_cast(const Attributes& attributes, int, DType to) {
+  return as_attributes(product_attributes(attributes).with_result_cast(to));
+}
+
+// To which kernels multiply and round.
+bool foldable(DType to) { return to == DType::kFloat32 || to == DType::kBFloat16; }
 
 }  // namespace
 
+ProductAttributes product_attributes(const Attributes& attributes) {
+  return attributes.empty() ? ProductAttributes() : attributes.as<ProductAttributes>();
+}
+
+double ProductAttributes::operand(double value) const {
+  if (compute == DType::kBFloat16) return static_cast<float>(BFloat16(static_cast<float>(value)));
+  return compute == DType::kFloat32 ? static_cast<float>(value) : value;
+}
+
+// An eager product's factors have one type: what one is cast to, all are.
+std::optional<ProductAttributes> ProductAttributes::with_operand_cast(DType to) const {
+  if (!foldable(to) || compute.value_or(to) != to) return std::nullopt;
+  ProductAttributes folded = *this;
+  folded.compute = to;
+  return folded;
+}
+
+// A second rounding would be lost.
+std::optional<ProductAttributes> ProductAttributes::with_result_cast(DType to) const {
+  if (!foldable(to) || output.value_or(to) != to) return std::nullopt;
+  ProductAttributes folded = *this;
+  folded.output = to;
+  return folded;
+}
+
+// An addend may become the result: each element is read before it is written, by one thread.
 const OpCard kMatmul = {.name = "matmul",
                         .kind = OpKind::kContraction,
                         .infer = infer_matmul,
                         .gradient = gradient_matmul,
                         .flops = matmul_flops,
                         .autocast = Autocast::kLower,
-                        .reference = reference_matmul};
+                        .reference = reference_matmul,
+                        .fold_input_cast = fold_input_cast<2>,
+                        .fold_output_cast = fold_output_cast,
+                        .may_overwrite = {{0, 2}}};
 const OpCard kAddmm = {.name = "addmm",
                        .kind = OpKind::kContraction,
                        .infer = infer_addmm,
                        .gradient = gradient_addmm,
                        .flops = addmm_flops,
                        .autocast = Autocast::kLower,
-                       .reference = reference_addmm};
+                       .reference = reference_addmm,
+                       .fold_input_cast = fold_input_cast<3>,
+                       .fold_output_cast = fold_output_cast,
+                       .may_overwrite = {{0, 3}}};
 
 std::span<const OpCard* const> matmul_cards() {
   static constexpr const OpCard* kCards[] = {&kMatmul, &kAddmm};

@@ -1,14 +1,46 @@
 // Matrix products: plain, batched, and with a bias. Transposition is a matter of strides.
 #pragma once
 
+#include <optional>
+
 #include "graph/builder.h"
 
 namespace laptime {
 
-// (a [M, K], b [K, N]) -> [M, N], or batched (a [B, M, K], b [B, K, N]) -> [B, M, N]; the result is contiguous.
-// Inputs may be transposed: one of the last two axes has stride 1.
+// How a product treats the types of its operands, and what it adds. An eager product has no attributes at all.
+struct ProductAttributes {
+  // What the factors and the bias are rounded to before they are multiplied; none: the type in which they meet.
+  std::optional<DType> compute;
+  // The type of the result, rounded once; none: `compute`, or what an addend of a wider type makes of it.
+  std::optional<DType> output;
+  bool addend = false;  // the last input, of the result's shape, is added to the product; it is never rounded
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    if (self.compute) visit("compute", *self.compute);
+    if (self.output) visit("output", *self.output);
+    if (self.addend) visit("addend", self.addend);
+  }
+
+  DType compute_type(DType a, DType b) const { return compute.value_or(promote(a, b)); }
+  DType output_type(DType a, DType b, const TensorType* addend_type) const {
+    const DType own = compute_type(a, b);
+    return output.value_or(addend_type == nullptr ? own : promote(own, addend_type->dtype));
+  }
+
+  // An element of a factor or of the bias as it is multiplied.
+  double operand(double value) const;
+
+  // These attributes with a cast of an operand, or of the result, to `to` folded in.
+  std::optional<ProductAttributes> with_operand_cast(DType to) const;
+  std::optional<ProductAttributes> with_result_cast(DType to) const;
+};
+ProductAttributes product_attributes(const Attributes& attributes);  // defaults where there are none
+
+// (a [M, K], b [K, N][, addend]) -> [M, N], or batched (a [B, M, K], b [B, K, N][, addend]) -> [B, M, N]; the result is
+// contiguous. Inputs may be transposed: one of the last two axes has stride 1. ProductAttributes or none.
 extern const OpCard kMatmul;
-// (bias [N], a [M, K], b [K, N]) -> a b + bias, [M, N].
+// (bias [N], a [M, K], b [K, N][, addend]) -> a b + bias, [M, N]. ProductAttributes or none.
 extern const OpCard kAddmm;
 
 ValueId matmul(Builder& build, ValueId a, ValueId b);

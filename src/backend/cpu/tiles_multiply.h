@@ -1,0 +1,180 @@
+// A tile of c: packed rows of a by a packed sliver of b, summed in registers, and what is done with the sums.
+#pragma once
+
+#include "backend/cpu/tiles_pack.h"
+
+namespace laptime::LAPTIME_ISA {
+
+// A rectangle of memory that is wanted soon, fetched a few cache lines at a time: in a burst they would stall the sums.
+template <bool kWrite>
+class Ahead {
+ public:
+  Ahead() = default;
+  Ahead(const void* first, int64_t rows, int64_t row_bytes, int64_t pitch) : rows_(rows), pitch_(pitch) {
+    const auto address = reinterpret_cast<uintptr_t>(first);
+    row_ = reinterpret_cast<const std::byte*>(address & ~(kLine - 1));
+    bytes_ = row_bytes + static_cast<int64_t>(address & (kLine - 1));
+  }
+
+  int64_t lines() const { return rows_ * ((bytes_ + kLine - 1) / kLine); }
+  void fetch(int64_t lines) {
+    for (; lines > 0 && rows_ > 0; --lines) {
+      if constexpr (kWrite) {
+        __builtin_prefetch(row_ + at_, 1);
+      } else {
+        __builtin_prefetch(row_ + at_, 0, 2);  // as far as the second-level cache
+      }
+      at_ += kLine;
+      if (at_ < bytes_) continue;
+      at_ = 0;
+      row_ += pitch_;
+      --rows_;
+    }
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+  const std::byte* row_ = nullptr;
+  int64_t rows_ = 0, bytes_ = 0, pitch_ = 0;
+  int64_t at_ = 0;
+};
+
+// What a tile's sums are added to, and where the total goes: one of `c` and `narrow`.
+struct TileTarget {
+  int64_t rows = 0, columns = 0;
+  const float* bias = nullptr;  // kTileColumns numbers
+  // A matrix to add, of float32 or bfloat16 (at most one).
+  const float* addend = nullptr;
+  const Brain* narrow_addend = nullptr;
+  int64_t addend_pitch = 0;
+  float* c = nullptr;
+  Brain* narrow = nullptr;
+  int64_t pitch = 0;
+};
+
+// Sums of a tile in memory, for targets that are not plain.
+using TileSums = std::array<float, static_cast<size_t>(kTileRows) * kTileColumns>;
+
+inline void store_any(const TileSums& sums, const TileTarget& to) {
+  for (int64_t i = 0; i < to.rows; ++i) {
+    for (int64_t j = 0; j < to.columns; ++j) {
+      float total = sums[static_cast<size_t>(i * kTileColumns + j)];
+      if (to.bias != nullptr) total += to.bias[j];
+      if (to.addend != nullptr) total += to.addend[i * to.addend_pitch + j];
+      if (to.narrow_addend != nullptr) total += widened(to.narrow_addend[i * to.addend_pitch + j]);
+      if (to.narrow != nullptr) {
+        to.narrow[i * to.pitch + j] = narrowed<Brain>(total);
+      } else {
+        to.c[i * to.pitch + j] = total;
+      }
+    }
+  }
+}
+
+inline void store_whole_columns(const TileSums& sums, const TileTarget& to) {
+  for (int64_t i = 0; i < to.rows; ++i) {
+    for (int64_t j = 0; j < kTileColumns; j += kLanes) {
+      Vector total = load(sums.data() + i * kTileColumns + j);
+      if (to.bias != nullptr) total += load(to.bias + j);
+      if (to.addend != nullptr) total += load(to.addend + i * to.addend_pitch + j);
+      if (to.narrow_addend != nullptr) total += load(to.narrow_addend + i * to.addend_pitch + j);
+      if (to.narrow != nullptr) {
+        store(to.narrow + i * to.pitch + j, total);
+      } else {
+        store(to.c + i * to.pitch + j, total);
+      }
+    }
+  }
+}
+
+// What a tile fetches beside its own operands in each stretch of kStretch words.
+struct TileAhead {
+  Ahead<false>* next_sliver = nullptr;
+  int64_t next_lines = 0;
+  int64_t c_lines = 0;
+};
+constexpr int64_t kStretch = 16;
+
+// kRows packed rows of a by one sliver of b.
+template <class Words, bool kByDepth, int kRows>
+void multiply_tile(const float* a, const float* b, int64_t words, const TileTarget& to, const TileAhead& ahead) {
+  constexpr int64_t kRowStep = kByDepth ? 1 : kPitch<Words>;
+  constexpr int64_t kWordStep = kByDepth ? kTileRows : 1;
+  std::array<std::array<Vector, kTileVectors>, kRows> sums{};
+  const auto step = [&](int64_t w) {
+    std::array<Vector, kTileVectors> row;
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kTileVectors; ++v) row[v] = load(b + w * kTileColumns + v * kLanes);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kRows; ++i) {
+      const float factor = a[w * kWordStep + static_cast<int64_t>(i) * kRowStep];
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kTileVectors; ++v) Words::multiply(sums[i][v], factor, row[v]);
+    }
+  };
+  const int64_t size = to.narrow != nullptr ? 2 : 4;
+  const void* const c = to.narrow != nullptr ? static_cast<const void*>(to.narrow) : to.c;
+  Ahead<true> c_ahead(c, to.rows, to.columns * size, to.pitch * size);
+  Ahead<true> addend_ahead;
+  if (to.addend != to.c)
+    addend_ahead = {to.addend, to.addend == nullptr ? 0 : to.rows, to.columns * 4, to.addend_pitch * 4};
+  for (; words >= kStretch; words -= kStretch, a += kStretch * kWordStep, b += kStretch * kTileColumns) {
+    c_ahead.fetch(ahead.c_lines);
+    addend_ahead.fetch(ahead.c_lines);
+    ahead.next_sliver->fetch(ahead.next_lines);
+    // The next stretch of a: its rows one after the other, or a cache line of it at a time.
+    const float* a_ahead = a + kStretch * kWordStep;
+    for (int64_t w = 0; w < kStretch; ++w, a_ahead += kByDepth ? kTileRows : kPitch<Words>) {
+      __builtin_prefetch(a_ahead);
+      step(w);
+    }
+  }
+  for (int64_t w = 0; w < words; ++w) step(w);
+
+  const bool plain = to.c != nullptr && to.bias == nullptr && to.narrow_addend == nullptr && to.rows == kRows &&
+                     to.columns == kTileColumns;
+  if (plain && to.addend == nullptr) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kTileVectors; ++v)
+        store(to.c + static_cast<int64_t>(i) * to.pitch + v * kLanes, sums[i][v]);
+    }
+    return;
+  }
+  if (plain) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kTileVectors; ++v) {
+        const Vector before = load(to.addend + static_cast<int64_t>(i) * to.addend_pitch + v * kLanes);
+        store(to.c + static_cast<int64_t>(i) * to.pitch + v * kLanes, before + sums[i][v]);
+      }
+    }
+    return;
+  }
+  alignas(64) TileSums spilled;
+#pragma GCC unroll 16
+  for (size_t i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kTileVectors; ++v) store(spilled.data() + i * kTileColumns + v * kLanes, sums[i][v]);
+  }
+  to.columns == kTileColumns ? store_whole_columns(spilled, to) : store_any(spilled, to);
+}
+
+using MultiplyTile = void (*)(const float* a, const float* b, int64_t words, const TileTarget& to,
+                              const TileAhead& ahead);
+
+// The tile of `rows` packed rows, an even number.
+template <class Words, bool kByDepth>
+MultiplyTile tile_of(int64_t rows) {
+  static_assert(kTileRows % 2 == 0);
+  return []<int... kPair>(std::integer_sequence<int, kPair...>, int64_t pairs) {
+    static constexpr std::array<MultiplyTile, sizeof...(kPair)> kTiles{
+        multiply_tile<Words, kByDepth, 2 * (kPair + 1)>...};
+    return kTiles[static_cast<size_t>(pairs - 1)];
+  }
+  (std::make_integer_sequence<int, kTileRows / 2>(), rows / 2);
+}
+
+}  // namespace laptime::LAPTIME_ISA

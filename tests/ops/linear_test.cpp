@@ -1,0 +1,94 @@
+// Linear: kernels against the reference, gradients, and the casts it folds.
+#include "ops/linear/linear.h"
+
+#include "support/conformance.h"
+#include "support/gradient_check.h"
+
+namespace laptime::test {
+namespace {
+
+LinearAttributes attributes_of(bool bias, const ProductAttributes& product) {
+  return {bias ? LinearForm::kLinear : LinearForm::kEinsum, product};
+}
+
+// Shapes of x with remainders in every way, and as many outputs.
+struct Sizes {
+  Shape x;
+  int64_t outer;
+};
+const std::vector<Sizes>& sizes() {
+  static const std::vector<Sizes> kSizes{{{1, 1}, 1},       {{5, 7}, 3},   {{2, 3, 33}, 17}, {{1, 29, 19}, 50},
+                                         {{2, 2, 4, 9}, 1}, {{7, 1}, 100}, {{2, 9, 385}, 7}, {{1, 100}, 33}};
+  return kSizes;
+}
+
+std::vector<Operand> inputs_of(const Sizes& of, bool bias, bool addend) {
+  std::vector<Operand> inputs{{.shape = of.x}, {.shape = {of.outer, of.x.back()}}};
+  if (bias) inputs.push_back({.shape = {of.outer}});
+  Shape out = of.x;
+  out[-1] = of.outer;
+  if (addend) inputs.push_back({.shape = out, .dtype = DType::kFloat32});
+  return inputs;
+}
+
+// Sums of K products in any order may be off by more than the formula moves when the factors change.
+std::vector<ConformanceCase> rows(const ProductAttributes& product) {
+  std::vector<ConformanceCase> rows;
+  for (const Sizes& of : sizes()) {
+    for (const bool bias : {false, true}) {
+      rows.push_back({.op = &kLinear,
+                      .attributes = attributes_of(bias, product),
+                      .inputs = inputs_of(of, bias, product.addend),
+                      .arrangements = {Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kPadded},
+                      .may_refuse = all_arrangements(),
+                      .slack = 24,
+                      .absolute = 24});
+    }
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Linear, rows({}));
+LAPTIME_CONFORMANCE(LinearAddend, rows({.compute = {}, .output = {}, .addend = true}));
+LAPTIME_CONFORMANCE(LinearRounded, rows({.compute = DType::kBFloat16, .output = {}, .addend = false}));
+LAPTIME_CONFORMANCE(LinearFolded, rows({.compute = DType::kBFloat16, .output = DType::kFloat32, .addend = true}));
+
+TEST(Linear, Gradient) {
+  for (const bool bias : {false, true}) {
+    for (const bool addend : {false, true}) {
+      std::vector<Operand> inputs = inputs_of({{2, 3, 4}, 5}, bias, addend);
+      if (addend) inputs.back().dtype.reset();
+      expect_gradient(
+          {.op = &kLinear, .attributes = attributes_of(bias, {{}, {}, addend}), .inputs = std::move(inputs)});
+    }
+  }
+}
+
+TEST(Linear, AttributesShowWhatIsFoldedAlone) {
+  const Attributes plain = LinearAttributes{LinearForm::kLinear, {}};
+  EXPECT_EQ(plain.text(), "form=linear");
+  const Attributes in = *kLinear.fold_input_cast(plain, 2, DType::kBFloat16);
+  EXPECT_EQ(in.text(), "form=linear compute=bfloat16");
+  EXPECT_EQ(kLinear.fold_output_cast(in, 0, DType::kFloat32)->text(), "form=linear compute=bfloat16 output=float32");
+  EXPECT_FALSE(kLinear.fold_input_cast(in, 0, DType::kFloat32));
+  EXPECT_FALSE(kLinear.fold_input_cast(plain, 0, DType::kFloat16));
+  // An addend is never rounded; input 2 may be one.
+  const Attributes addend = LinearAttributes{LinearForm::kLinear, {{}, {}, true}};
+  EXPECT_FALSE(kLinear.fold_input_cast(addend, 2, DType::kBFloat16));
+  EXPECT_TRUE(kLinear.fold_input_cast(addend, 1, DType::kBFloat16));
+}
+
+TEST(Linear, TypesFollowTheAttributes) {
+  const auto result = [](const ProductAttributes& product, DType dtype) {
+    std::vector<TensorType> in{contiguous_type(dtype, {2, 3}), contiguous_type(dtype, {4, 3})};
+    if (product.addend) in.push_back(contiguous_type(DType::kFloat32, {2, 4}));
+    return kLinear.infer(LinearAttributes{LinearForm::kEinsum, product}, in)[0].dtype;
+  };
+  EXPECT_EQ(result({}, DType::kBFloat16), DType::kBFloat16);
+  EXPECT_EQ(result({DType::kBFloat16, {}, false}, DType::kFloat32), DType::kBFloat16);
+  EXPECT_EQ(result({DType::kBFloat16, {}, true}, DType::kFloat32), DType::kFloat32);
+  EXPECT_EQ(result({{}, DType::kFloat32, false}, DType::kBFloat16), DType::kFloat32);
+}
+
+}  // namespace
+}  // namespace laptime::test
