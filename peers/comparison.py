@@ -213,9 +213,8 @@ def compare(case, columns, outcomes, floor=None):
 def aligned(rows):
     """Lines of a table: the first column to the left, the others to the right."""
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(w.ljust(n) if i == 0 else w.rjust(n) for i, (w, n) in enumerate(zip(r, widths))).rstrip() for r in rows
-    ]
+    padded = [[w.rjust(n) if i else w.ljust(n) for i, (w, n) in enumerate(zip(r, widths))] for r in rows]
+    return ["  ".join(cells).rstrip() for cells in padded]
 
 
 def case_text(result):
@@ -256,8 +255,11 @@ def case_text(result):
                 f"{a['verdict']}; memory {a['memory']:.2f}x"
             )
         if result["floor"]:
-            share = result["floor"]["seconds"] / by_name[column]["median"]
-            text.append(f"  {column} is at {share:.0%} of the floor, {result['floor']['seconds']:.3f} s")
+            least, peaks = result["floor"]["seconds"], result["floor"]["peaks"]
+            text.append(
+                f"  {column} is at {least / by_name[column]['median']:.0%} of the floor, {least:.3f} s (peaks "
+                f"{peaks['source']})"
+            )
     return "\n".join(text)
 
 

@@ -29,7 +29,8 @@ CASE = comparison.Case("small", 4, 256, "float32")
 def compared(**outcomes):
     """The result of a case; names of columns with _ for -."""
     by_name = {name.replace("_", "-"): rounds for name, rounds in outcomes.items()}
-    return comparison.compare(CASE, comparison.columns_of(",".join(by_name)), by_name, {"seconds": 0.5, "peaks": None})
+    least = {"seconds": 0.5, "peaks": {"source": "made up"}}
+    return comparison.compare(CASE, comparison.columns_of(",".join(by_name)), by_name, least)
 
 
 class Statistics(unittest.TestCase):
