@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "model/train_step.h"
 #include "run/config_json.h"
 #include "run/describe.h"
 #include "run/fill_sources.h"
