@@ -46,7 +46,7 @@ std::shared_ptr<Operands> make_operands(Backend& backend, const Signature& signa
 }
 
 void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const Signature& signature,
-         const Operands& operands, Bound bound) {
+         const Operands& operands, Bound bound, double work) {
   const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(kernel.workspace_bytes(signature));
   const Launch launch{.kernel = &kernel,
                       .attributes = &signature.attributes,
@@ -65,7 +65,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
     state.SetIterationTime(seconds);
   }
   const bool flops = bound == Bound::kFlops;
-  const double work = flops ? flops_of(signature) : static_cast<double>(bytes_of(signature));
+  if (work == 0) work = flops ? flops_of(signature) : static_cast<double>(bytes_of(signature));
   const double peak = flops ? machine.flops_peak(signature.in.back().dtype) : machine.bandwidth();
   const double mean = total / static_cast<double>(state.iterations());
   state.counters[flops ? "GFLOP/s" : "GB/s"] = work / mean * 1e-9;
@@ -90,16 +90,16 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, const std
   return {&op, attributes, in, op.infer(attributes, in)};
 }
 
-void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound) {
+void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound, double work) {
   // Made when first run, so that a filter saves the time; kept for the other kernels.
   auto operands = std::make_shared<std::shared_ptr<Operands>>();
   for (const Kernel& kernel : machine.backend().kernels(*signature.op)) {
     if (kernel.name == kReferenceName || !kernel.refusal(signature).empty()) continue;
     const std::string name = fmt::format("{}/{}/{}", signature.op->name, label, kernel.name);
     benchmark::RegisterBenchmark(name.c_str(),
-                                 [&machine, &kernel, signature, operands, bound](benchmark::State& state) {
+                                 [&machine, &kernel, signature, operands, bound, work](benchmark::State& state) {
                                    if (*operands == nullptr) *operands = make_operands(machine.backend(), signature);
-                                   run(state, machine, kernel, signature, **operands, bound);
+                                   run(state, machine, kernel, signature, **operands, bound, work);
                                  })
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
