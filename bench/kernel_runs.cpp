@@ -70,7 +70,7 @@ std::vector<Operands> make_operands(Backend& backend, const Signature& signature
 }
 
 void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const Signature& signature,
-         const std::vector<Operands>& operands, Bound bound) {
+         const std::vector<Operands>& operands, Bound bound, double work) {
   const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(kernel.workspace_bytes(signature));
   std::vector<Launch> launches;
   for (const Operands& turn : operands) {
@@ -94,7 +94,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
     turn = (turn == 0 ? launches.size() : turn) - 1;  // the operands that were used longest ago come next
   }
   const bool flops = bound == Bound::kFlops;
-  const double work = flops ? flops_of(signature) : static_cast<double>(bytes_of(signature));
+  if (work == 0) work = flops ? flops_of(signature) : static_cast<double>(bytes_of(signature));
   const double peak = flops ? machine.flops_peak(signature.in.back().dtype) : machine.bandwidth();
   const double mean = total / static_cast<double>(state.iterations());
   state.counters[flops ? "GFLOP/s" : "GB/s"] = work / mean * 1e-9;
@@ -131,15 +131,15 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, const std
   return {&op, attributes, in, op.infer(attributes, in)};
 }
 
-void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound) {
+void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound, double work) {
   for (const Kernel& kernel : machine.backend().kernels(*signature.op)) {
     if (kernel.name == kReferenceName || !kernel.refusal(signature).empty()) continue;
     const std::string name = fmt::format("{}/{}/{}", signature.op->name, label, kernel.name);
     benchmark::RegisterBenchmark(name.c_str(),
-                                 [&machine, &kernel, signature, bound](benchmark::State& state) {
+                                 [&machine, &kernel, signature, bound, work](benchmark::State& state) {
                                    const auto& operands = machine.operands(
                                        signature, [&] { return make_operands(machine.backend(), signature, bound); });
-                                   run(state, machine, kernel, signature, operands, bound);
+                                   run(state, machine, kernel, signature, operands, bound, work);
                                  })
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);

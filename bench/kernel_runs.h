@@ -45,8 +45,10 @@ class Machine {
 enum class Bound : uint8_t { kFlops, kBytes };
 
 // One benchmark for each kernel of the signature's op that does not refuse, the reference apart. Operands are random
-// (never zeros: they multiply faster); outputs that update an input stand in its place.
-void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound);
+// (never zeros: they multiply faster); outputs that update an input stand in its place. `work` is what counts as FLOPs
+// or bytes of one launch; 0: what the card says.
+void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound,
+                    double work = 0);
 
 // The signature of an op with these inputs.
 Signature signature_of(const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in);

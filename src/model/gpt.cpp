@@ -102,8 +102,8 @@ class Gpt {
       k = turned("k", k);
     }
     const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
-    const ValueId values =
-        scaled_dot_product_attention(build_, q, k, v, step, {model_.attn_pdrop, inputs_.seed});  // (B, h, T, d)
+    const ValueId values = scaled_dot_product_attention(
+        build_, q, k, v, step, {.dropout_p = model_.attn_pdrop, .seed = inputs_.seed});  // (B, h, T, d)
     const ValueId merged = build_.hold(reshape(build_, transpose(build_, values, 1, 2), shape), "o");
     return dropped(linear_module("output_proj", merged), model_.resid_pdrop);
   }

@@ -53,8 +53,10 @@ class Elider {
 
   // Puts an output where an input stands that nobody reads any more.
   void overwrite(const Node& node, size_t at, const Update& permission) {
+    if (static_cast<size_t>(permission.input) >= node.inputs.size()) return;  // an optional operand
     const ValueId in = node.inputs[static_cast<size_t>(permission.input)];
     const ValueId out = node.outputs[static_cast<size_t>(permission.output)];
+    if (bytes_of(out) != graph_.value(out).storage) return;  // it stands over another operand already
     const StorageId bytes = bytes_of(in);
     const Value& root = graph_.root(bytes);
     if (graph_.value(in).type != graph_.value(out).type || root.type.bytes() != graph_.value(in).type.bytes()) return;

@@ -11,14 +11,11 @@ std::vector<TensorType> infer_backward(const Attributes&, std::span<const Tensor
   return {contiguous_type(in[0].dtype, in[0].shape())};
 }
 
-double kept_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
-
 void reference(const OpCall& call) {
   const auto& attributes = call.attributes.as<DropoutAttributes>();
   const uint64_t key = dropout_key(attributes, static_cast<int64_t>(call.in[1].at(0)));
   for (int64_t i = 0; i < call.out[0].numel(); ++i) {
-    const double u = static_cast<double>(splitmix64(key + static_cast<uint64_t>(i)) >> 40U) * 0x1p-24;
-    const bool kept = u >= attributes.p;
+    const bool kept = dropout_keeps(key, i, attributes.p);
     call.out[0].put(i, kept ? call.in[0].at(i) * kept_scale(attributes.p) : 0);
     if (call.out[1].data != nullptr) call.out[1].put(i, kept ? 1 : 0);
   }

@@ -1,17 +1,10 @@
 // Kernels of dropout: the mask is a function of the element's index, so any piece of it can be made anywhere.
 #include "ops/dropout/dropout.h"
 
-#include <cmath>
-
 #include "backend/cpu/strips.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
-
-float kept_scale(double p) { return p >= 1 ? 0.0F : static_cast<float>(1 / (1 - p)); }
-
-// Kept where the top 24 bits of the generator are at least this: u 2^-24 >= p for a whole u.
-uint32_t least_kept(double p) { return static_cast<uint32_t>(std::ceil(p * 0x1p24)); }
 
 void mask_line(uint64_t key, int64_t first, int64_t size, uint32_t least, uint8_t* mask) {
   std::array<uint32_t, kStripSize> top;
@@ -60,7 +53,7 @@ void launch_forward(const KernelCall& call) {
                         mask,
                         dropout_key(attributes, *call.in[1].as<const int64_t>()),
                         least_kept(attributes.p),
-                        kept_scale(attributes.p)};
+                        static_cast<float>(kept_scale(attributes.p))};
   cpu::team_of(call).parallel_blocks(call.in[0].numel(), kBlockSize, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += kStripSize) {
       forward_strip(forward, at, end - at < kStripSize ? end - at : kStripSize);
@@ -87,7 +80,7 @@ void backward_strip(const Strip& strip) {
 }
 
 void launch_backward(const KernelCall& call) {
-  const float scale = kept_scale(call.attributes.as<DropoutAttributes>().p);
+  const auto scale = static_cast<float>(kept_scale(call.attributes.as<DropoutAttributes>().p));
   run_strips(cpu::team_of(call), call.out, call.in, {.function = backward_strip, .parameters = &scale});
 }
 

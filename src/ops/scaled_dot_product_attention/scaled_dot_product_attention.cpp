@@ -1,4 +1,4 @@
-// Attention: softmax(q k^T / sqrt(d) where key <= query) v   (Vaswani et al. 2017)
+// Attention: softmax(q k^T / sqrt(d), where key <= query if causal) v   (Vaswani et al. 2017)
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 #include <algorithm>
@@ -6,13 +6,14 @@
 #include <limits>
 
 #include "graph/structural_ops.h"
-#include "ops/dropout/dropout.h"
 #include "ops/matmul/matmul.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/softmax/softmax.h"
 
 namespace laptime {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<TensorType> infer_mask(const Attributes& attributes, std::span<const TensorType>) {
   const int64_t size = attributes.as<CausalMaskAttributes>().size;
@@ -26,40 +27,135 @@ void reference_mask(const OpCall& call) {
   }
 }
 
-std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
-  Shape rows = in[0].shape();
+std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
+  const TensorType& q = in[0];
+  LAPTIME_CHECK(q.shape().rank() == 4 && in[1].shape() == q.shape() && in[2].shape() == q.shape(), "{}, {}, {}",
+                q.text(), in[1].text(), in[2].text());
+  LAPTIME_CHECK(in.size() == (attributes.as<AttentionAttributes>().dropout_p > 0 ? 4U : 3U), "{} inputs", in.size());
+  Shape rows = q.shape();
   rows[-1] = 1;
-  const DType statistics = in[0].dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  return {contiguous_type(promote(in[0].dtype, in[2].dtype), in[0].shape()), contiguous_type(statistics, rows)};
+  const DType statistics = q.dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  return {{promote(q.dtype, in[2].dtype), dense_like(q.layout)}, contiguous_type(statistics, rows)};
 }
 
-// Without dropout: the mask of the weights belongs to the dropout op.
+std::vector<TensorType> infer_backward(const Attributes&, std::span<const TensorType> in) {
+  std::vector<TensorType> out;
+  for (const TensorType& type : in.first(3)) out.push_back({type.dtype, dense_like(type.layout)});
+  return out;
+}
+
+std::vector<double> numbers(const TensorView& view) {
+  std::vector<double> values(static_cast<size_t>(view.numel()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = view.at(static_cast<int64_t>(i));
+  return values;
+}
+
+// Queries, keys and values of one call, and the weights of one query.
+class Rows {
+ public:
+  Rows(const OpCall& call, size_t step_input)
+      : q_(numbers(call.in[0])),
+        k_(numbers(call.in[1])),
+        v_(numbers(call.in[2])),
+        positions_(call.in[0].shape()[-2]),
+        width_(call.in[0].shape()[-1]),
+        attributes_(call.attributes.as<AttentionAttributes>()) {
+    if (attributes_.dropout_p > 0)
+      key_ = dropout_key(attributes_.dropout(), static_cast<int64_t>(call.in[step_input].at(0)));
+  }
+
+  int64_t count() const { return static_cast<int64_t>(q_.size()) / width_; }
+  int64_t width() const { return width_; }
+  double scale() const { return 1 / std::sqrt(static_cast<double>(width_)); }
+  // The keys that the query of `row` sees, as rows: those of its head from this one on.
+  int64_t first_key(int64_t row) const { return row / positions_ * positions_; }
+  int64_t keys(int64_t row) const { return attributes_.causal ? row % positions_ + 1 : positions_; }
+
+  const double* q(int64_t row) const { return q_.data() + row * width_; }
+  const double* k(int64_t row) const { return k_.data() + row * width_; }
+  const double* v(int64_t row) const { return v_.data() + row * width_; }
+
+  double score(int64_t row, int64_t key) const { return dot(q(row), k(first_key(row) + key)) * scale(); }
+  double dot(const double* a, const double* b) const {
+    double sum = 0;
+    for (int64_t i = 0; i < width_; ++i) sum += a[i] * b[i];
+    return sum;
+  }
+  // What dropout multiplies the weight by.
+  double kept(int64_t row, int64_t key) const {
+    if (attributes_.dropout_p <= 0) return 1;
+    return dropout_keeps(key_, row * positions_ + key, attributes_.dropout_p) ? kept_scale(attributes_.dropout_p) : 0;
+  }
+
+ private:
+  std::vector<double> q_, k_, v_;
+  int64_t positions_, width_;
+  const AttentionAttributes& attributes_;
+  uint64_t key_ = 0;
+};
+
 void reference(const OpCall& call) {
-  const auto& [q, k, v, mask] = std::tie(call.in[0], call.in[1], call.in[2], call.in[3]);
-  const int64_t positions = q.shape()[-2];
-  const int64_t width = q.shape()[-1];
-  std::vector<double> weights(static_cast<size_t>(positions));
-  for (int64_t row = 0; row < q.numel() / width; ++row) {
-    const int64_t head = row / positions * positions;
-    double largest = -std::numeric_limits<double>::infinity();
-    for (int64_t key = 0; key < positions; ++key) {
-      double score = 0;
-      for (int64_t i = 0; i < width; ++i) score += q.at(row * width + i) * k.at((head + key) * width + i);
-      const bool seen = mask.at(row % positions * positions + key) != 0;
-      weights[static_cast<size_t>(key)] =
-          seen ? score / std::sqrt(static_cast<double>(width)) : -std::numeric_limits<double>::infinity();
-      largest = std::max(largest, weights[static_cast<size_t>(key)]);
+  const Rows rows(call, 3);
+  for (int64_t row = 0; row < rows.count(); ++row) {
+    std::vector<double> weights(static_cast<size_t>(rows.keys(row)));
+    double largest = -kInfinity;
+    for (size_t key = 0; key < weights.size(); ++key) {
+      weights[key] = rows.score(row, static_cast<int64_t>(key));
+      largest = std::max(largest, weights[key]);
     }
     double total = 0;
     for (double& weight : weights) total += weight = std::exp(weight - largest);
-    for (int64_t i = 0; i < width; ++i) {
-      double value = 0;
-      for (int64_t key = 0; key < positions; ++key)
-        value += weights[static_cast<size_t>(key)] / total * v.at((head + key) * width + i);
-      call.out[0].put(row * width + i, value);
+    std::vector<double> values(static_cast<size_t>(rows.width()), 0.0);
+    for (size_t key = 0; key < weights.size(); ++key) {
+      const double weight = weights[key] / total * rows.kept(row, static_cast<int64_t>(key));
+      const double* v = rows.v(rows.first_key(row) + static_cast<int64_t>(key));
+      for (size_t i = 0; i < values.size(); ++i) values[i] += weight * v[i];
     }
+    for (int64_t i = 0; i < rows.width(); ++i) call.out[0].put(row * rows.width() + i, values[static_cast<size_t>(i)]);
     if (call.out[1].data != nullptr) call.out[1].put(row, largest + std::log(total));
   }
+}
+
+// With w the weights, m what dropout multiplies them by and g = grad_values: grad_v = (w m)^T g;
+// grad_score = w (m (g v^T) - rowsum(g values)); grad_q = grad_score k / sqrt(d), grad_k = grad_score^T q / sqrt(d).
+void reference_backward(const OpCall& call) {
+  const Rows rows(call, 6);
+  const int64_t width = rows.width();
+  const std::vector<double> grad_values = numbers(call.in[5]);
+  std::vector<double> grad_q(grad_values.size(), 0.0);
+  std::vector<double> grad_k(grad_values.size(), 0.0);
+  std::vector<double> grad_v(grad_values.size(), 0.0);
+  for (int64_t row = 0; row < rows.count(); ++row) {
+    const double* grad = grad_values.data() + row * width;
+    double product = 0;
+    for (int64_t i = 0; i < width; ++i) product += grad[i] * call.in[3].at(row * width + i);
+    const double log_sum_exp = call.in[4].at(row);
+    for (int64_t key = 0; key < rows.keys(row); ++key) {
+      const int64_t other = rows.first_key(row) + key;
+      const double weight = std::exp(rows.score(row, key) - log_sum_exp);
+      const double kept = rows.kept(row, key);
+      const double grad_score = weight * (kept * rows.dot(grad, rows.v(other)) - product) * rows.scale();
+      for (int64_t i = 0; i < width; ++i) {
+        const auto own = static_cast<size_t>(row * width + i);
+        const auto its = static_cast<size_t>(other * width + i);
+        grad_v[its] += weight * kept * grad[i];
+        grad_q[own] += grad_score * rows.k(other)[i];
+        grad_k[its] += grad_score * rows.q(row)[i];
+      }
+    }
+  }
+  const std::vector<double>* results[] = {&grad_q, &grad_k, &grad_v};
+  for (size_t k = 0; k < 3; ++k) {
+    for (size_t i = 0; i < grad_values.size(); ++i) call.out[k].put(static_cast<int64_t>(i), (*results[k])[i]);
+  }
+}
+
+void gradient(GradientContext& c) {
+  LAPTIME_CHECK(!c.grad_out[1].valid(), "no gradient flows through the log-sum-exp");
+  std::vector<ValueId> inputs{c.in[0], c.in[1], c.in[2], c.out[0], c.out[1], c.grad_out[0]};
+  if (c.in.size() > 3) inputs.push_back(c.in[3]);
+  const std::vector<ValueId> grads = c.build.emit(kScaledDotProductAttentionBackward, c.attributes, inputs);
+  std::copy(grads.begin(), grads.end(), c.grad_in.begin());
 }
 
 // As the modules write it: two einsums over (B h) and a softmax written out between them.
@@ -70,6 +166,8 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const int64_t positions = shape[2];
   const int64_t width = shape[3];
   const Shape square{shape[0], shape[1], positions, positions};
+  ValueId mask;
+  if (a.causal) mask = build.emit_one(kCausalMask, CausalMaskAttributes{positions}, {});
 
   ValueId scores;
   {
@@ -79,16 +177,19 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
     const ValueId product = reshape(build, matmul(build, q, k), square);
     scores = build.hold(build.name(div_scalar(build, product, std::sqrt(static_cast<double>(width))), ""), "scores");
   }
-  ValueId masked;
-  {
+  ValueId masked = scores;
+  if (a.causal) {
     const auto scope = build.scope("mask");
-    masked = where(build, in[3], scores, -std::numeric_limits<double>::infinity());
+    masked = where(build, mask, scores, -kInfinity);
   }
   ValueId weights;
   {
     const auto scope = build.scope("weights");
     weights = build.hold(build.name(softmax(build, masked), ""), "weights");
-    if (a.dropout_p > 0) weights = build.hold(dropout(build, weights, in[4], a.dropout_p, a.seed), "weights");
+    if (a.dropout_p > 0) {
+      const ValueId dropped = build.emit(kDropout, a.dropout(), std::vector<ValueId>{weights, in[3]})[0];
+      weights = build.hold(dropped, "weights");
+    }
   }
   const auto scope = build.scope("values");
   const ValueId left = reshape(build, weights, {heads, positions, positions});
@@ -96,6 +197,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {build.name(reshape(build, matmul(build, left, right), shape), ""), {}};
 }
 
+// Of all T x T scores, masked or not: 4 B h T^2 d.
 double attention_flops(const Signature& s) {
   return 4.0 * static_cast<double>(s.in[0].numel()) * static_cast<double>(s.in[0].shape()[-2]);
 }
@@ -107,22 +209,32 @@ const OpCard kCausalMask = {
 const OpCard kScaledDotProductAttention = {.name = "scaled_dot_product_attention",
                                            .kind = OpKind::kContraction,
                                            .infer = infer,
+                                           .gradient = gradient,
                                            .flops = attention_flops,
                                            .autocast = Autocast::kLower,
                                            .reference = reference,
                                            .decompose = decompose,
                                            .optional_outputs = {1}};
+const OpCard kScaledDotProductAttentionBackward = {.name = "scaled_dot_product_attention_backward",
+                                                   .kind = OpKind::kContraction,
+                                                   .infer = infer_backward,
+                                                   .flops = [](const Signature& s) { return 2 * attention_flops(s); },
+                                                   .reference = reference_backward};
 
 std::span<const OpCard* const> scaled_dot_product_attention_cards() {
-  static constexpr const OpCard* kCards[] = {&kCausalMask, &kScaledDotProductAttention};
+  static constexpr const OpCard* kCards[] = {&kCausalMask, &kScaledDotProductAttention,
+                                             &kScaledDotProductAttentionBackward};
   return kCards;
 }
 
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
-                                     const AttentionAttributes& attributes) {
-  const ValueId mask = build.emit_one(kCausalMask, CausalMaskAttributes{build.shape(q)[-2]}, {});
-  std::vector<ValueId> inputs{q, k, v, mask};
-  if (step.valid()) inputs.push_back(step);
+                                     AttentionAttributes attributes) {
+  std::vector<ValueId> inputs{q, k, v};
+  if (attributes.dropout_p > 0) {
+    const auto scope = build.scope("weights");
+    attributes.place = fnv1a64(build.current.scope);
+    inputs.push_back(step);
+  }
   return build.emit(kScaledDotProductAttention, attributes, inputs)[0];
 }
 

@@ -1,0 +1,249 @@
+// Attention backward by blocks of keys: the weights are made again from the log-sum-exp, block by block (Dao et al.
+// 2022).
+#pragma once
+
+#include "ops/scaled_dot_product_attention/attention_tiles_cpu.h"
+
+namespace laptime::LAPTIME_ISA {
+
+constexpr int64_t kBlockRows = kTileRows * (64 / kTileRows + (64 % kTileRows == 0 ? 0 : 1));  // about 64
+constexpr int64_t kLeastParts = 16;  // for fewer heads than that, a head's keys are cut into parts
+
+// Blocks of keys in parts of about the same work, by shape alone.
+struct KeyParts {
+  int64_t blocks = 0;
+  int64_t count = 0;  // parts of each head
+  int64_t positions = 0;
+  bool causal = true;
+
+  KeyParts(int64_t heads, int64_t length, bool is_causal)
+      : blocks((length + kKeyBlock - 1) / kKeyBlock), positions(length), causal(is_causal) {
+    count = std::min(blocks, (kLeastParts + heads - 1) / heads);
+  }
+  explicit KeyParts(const Signature& signature)
+      : KeyParts(signature.in[0].shape()[0] * signature.in[0].shape()[1], signature.in[0].shape()[2],
+                 signature.attributes.as<AttentionAttributes>().causal) {}
+
+  // The first block of a part; that of part `count` is the end.
+  int64_t first_block(int64_t part) const {
+    // Block b meets about blocks - b blocks of rows if causal.
+    const int64_t all = causal ? blocks * (blocks + 1) / 2 : blocks;
+    int64_t work = 0;
+    int64_t block = 0;
+    for (; block < blocks && work * count < all * part; ++block) work += causal ? blocks - block : 1;
+    return block;
+  }
+  // The first row that meets a part.
+  int64_t first_row(int64_t part) const { return causal ? first_block(part) * kKeyBlock : 0; }
+};
+
+// A part's sums of grad_q: [T and a tile, width in whole vectors] floats.
+inline int64_t part_floats(int64_t positions, int64_t width) {
+  return (Size(positions + kTileRows) * rounded_up(width, kLanes)).value();
+}
+
+// What one thread holds: a block of keys, its gradients, and the weights of a block of rows.
+struct BackwardScratch {
+  float* keys;         // transposed: slivers [width, kTileColumns]
+  float* values;       // the same
+  float* key_rows;     // times the scale: slivers [kKeyBlock, kTileColumns]
+  float* grad_keys;    // [kKeyRows, width in whole vectors]
+  float* grad_values;  // the same
+  float* queries;      // [kBlockRows, kPitch], times scale / ln 2
+  float* grads;        // [kBlockRows, kPitch]
+  float* weights;      // [kBlockRows, kPitch]
+  float* grad_scores;  // [kBlockRows, kPitch]
+  float* log_sum_exp;  // [kBlockRows], of powers of two
+  float* product;      // [kBlockRows]: of grads and the forward op's values, row by row
+
+  explicit BackwardScratch(std::byte* bytes) {
+    constexpr int64_t kFloats = kKeyBlock * kWidest * 3 + kKeyRows * kWidest * 2 + kBlockRows * (kPitch * 4 + 2);
+    static_assert(kFloats * 4 <= cpu::Team::kScratchBytes);
+    keys = reinterpret_cast<float*>(bytes);
+    values = keys + kKeyBlock * kWidest;
+    key_rows = values + kKeyBlock * kWidest;
+    grad_keys = key_rows + kKeyBlock * kWidest;
+    grad_values = grad_keys + kKeyRows * kWidest;
+    queries = grad_values + kKeyRows * kWidest;
+    grads = queries + kBlockRows * kPitch;
+    weights = grads + kBlockRows * kPitch;
+    grad_scores = weights + kBlockRows * kPitch;
+    log_sum_exp = grad_scores + kBlockRows * kPitch;
+    product = log_sum_exp + kBlockRows;
+  }
+};
+
+// One part of the keys of one head; the sums of grad_q go to `sums`.
+template <class Element>
+class BackwardPart {
+ public:
+  BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t head, float* sums, std::byte* scratch)
+      : call_(call),
+        shape_(shape),
+        head_(head),
+        pitch_(rounded_up(shape.width, kLanes)),
+        sums_(sums),
+        scratch_(scratch),
+        q_(head_rows<const Element>(call.in[0], head)),
+        k_(head_rows<const Element>(call.in[1], head)),
+        v_(head_rows<const Element>(call.in[2], head)),
+        values_(head_rows<const Element>(call.in[3], head)),
+        grads_(head_rows<const Element>(call.in[5], head)),
+        log_sum_exp_(head_rows<const float>(call.in[4], head)) {}
+
+  // Never inlined: two copies could fuse other products into sums, and the last bit would tell one thread from two.
+  [[gnu::noinline]] void run(int64_t first_block, int64_t last_block) {
+    for (int64_t block = first_block; block < last_block; ++block) {
+      const int64_t key = block * kKeyBlock;
+      add_keys(key, std::min(kKeyBlock, shape_.positions - key), block == first_block);
+    }
+  }
+
+ private:
+  void add_keys(int64_t key, int64_t keys, bool first) {
+    pack_right_transposed<Element>({k_[key], k_.stride}, keys, shape_.width, scratch_.keys);
+    pack_right_transposed<Element>({v_[key], v_.stride}, keys, shape_.width, scratch_.values);
+    pack_right<Element>({k_[key], k_.stride}, keys, shape_.width, shape_.scale(), scratch_.key_rows);
+    std::fill_n(scratch_.grad_keys, kKeyRows * pitch_, 0.0F);
+    std::fill_n(scratch_.grad_values, kKeyRows * pitch_, 0.0F);
+    for (int64_t row = shape_.causal ? key : 0; row < shape_.positions; row += kBlockRows) {
+      const Block block{row, std::min(kBlockRows, shape_.positions - row), key, keys};
+      pack_rows(block);
+      make_weights(block);
+      add_to_keys(block);
+      first ? add_to_queries<true>(block) : add_to_queries<false>(block);
+    }
+    const auto grad_k = head_rows<Element>(call_.out[1], head_);
+    const auto grad_v = head_rows<Element>(call_.out[2], head_);
+    for (int64_t i = 0; i < keys; ++i) {
+      write_row(scratch_.grad_keys + i * pitch_, shape_.width, kLn2, grad_k[key + i]);  // the queries are scaled
+      write_row(scratch_.grad_values + i * pitch_, shape_.width, 1, grad_v[key + i]);
+    }
+  }
+
+  struct Block {
+    int64_t row, rows;
+    int64_t key, keys;
+  };
+  // Keys of the block that row `i` of it sees, if causal without end.
+  int64_t own(const Block& block, int64_t i) const {
+    return shape_.causal ? block.row + i + 1 - block.key : block.keys;
+  }
+  // Those that a tile of rows from `i` on sees.
+  int64_t seen(const Block& block, int64_t i) const {
+    return shape_.causal ? std::min(block.keys, own(block, i) + kTileRows - 1) : block.keys;
+  }
+
+  void pack_rows(const Block& block) {
+    pack_left<Element>({q_[block.row], q_.stride}, block.rows, shape_.width, shape_.scale() * kLog2E, scratch_.queries);
+    pack_left<Element>({grads_[block.row], grads_.stride}, block.rows, shape_.width, 1, scratch_.grads);
+    for (int64_t i = 0; i < block.rows; ++i) {
+      const Element* const values = values_[block.row + i];
+      const float* const grads = scratch_.grads + i * kPitch;
+      Vector sum{};
+      int64_t column = 0;
+      for (; column + kLanes <= shape_.width; column += kLanes) sum += load(values + column) * load(grads + column);
+      float rest = 0;
+      for (; column < shape_.width; ++column) rest += widened(values[column]) * grads[column];
+      scratch_.product[i] = lane_sum(sum)[0] + rest;
+      scratch_.log_sum_exp[i] = *log_sum_exp_[block.row + i] * kLog2E;
+    }
+    for (int64_t i = block.rows; i % kTileRows != 0; ++i) scratch_.product[i] = scratch_.log_sum_exp[i] = 0;
+  }
+
+  // Weights and gradients of the scores, before the scale, of all tiles of the block.
+  void make_weights(const Block& block) {
+    for (int64_t row = 0; row < block.rows; row += kTileRows) {
+      float* const weights = scratch_.weights + row * kPitch;
+      float* const grad_scores = scratch_.grad_scores + row * kPitch;
+      const int64_t vectors = (seen(block, row) + kLanes - 1) / kLanes;
+      multiply_row<kPitch, 1, kTileColumns>(
+          scratch_.queries + row * kPitch, scratch_.keys, shape_.width * kTileColumns, shape_.width, vectors,
+          [weights, log_sum_exp = scratch_.log_sum_exp + row](int64_t i, int64_t column, const Vector& sum) {
+            store(weights + i * kPitch + column, exp2(sum - log_sum_exp[i]));
+          });
+      hide_later_keys(block, row, weights);
+      if (shape_.drops) {
+        make_dropped_grad_scores(block, row, vectors);
+      } else {
+        multiply_row<kPitch, 1, kTileColumns>(
+            scratch_.grads + row * kPitch, scratch_.values, shape_.width * kTileColumns, shape_.width, vectors,
+            [weights, grad_scores, product = scratch_.product + row](int64_t i, int64_t column, const Vector& sum) {
+              const Vector weight = load(weights + i * kPitch + column);
+              store(grad_scores + i * kPitch + column, (sum - product[i]) * weight);
+            });
+      }
+      hide_later_keys(block, row, grad_scores);
+    }
+  }
+
+  // Zeros where a row of a tile does not see keys that others see, or that stand in one tile of keys with its own last.
+  void hide_later_keys(const Block& block, int64_t row, float* tile) const {
+    if (!shape_.causal) return;
+    for (int64_t i = 0; i < kTileRows && own(block, row + i) < block.keys; ++i)
+      store(tile + i * kPitch + own(block, row + i), Vector{});
+  }
+
+  // The same with dropout, which leaves its mark on the weights too.
+  void make_dropped_grad_scores(const Block& block, int64_t row, int64_t vectors) {
+    float* const grad_scores = scratch_.grad_scores + row * kPitch;
+    multiply_row<kPitch, 1, kTileColumns>(
+        scratch_.grads + row * kPitch, scratch_.values, shape_.width * kTileColumns, shape_.width, vectors,
+        [grad_scores](int64_t i, int64_t column, const Vector& sum) { store(grad_scores + i * kPitch + column, sum); });
+    for (int64_t i = 0; i < kTileRows && row + i < block.rows; ++i) {
+      const int64_t keys = std::min(own(block, row + i), block.keys);
+      alignas(64) std::array<float, kKeyBlock> kept;
+      shape_.kept(head_, block.row + row + i, block.key, keys, kept.data());
+      float* const weights = scratch_.weights + (row + i) * kPitch;
+      const float product = scratch_.product[row + i];
+      for (int64_t key = 0; key < keys; ++key) {
+        const float factor = kept[static_cast<size_t>(key)];
+        grad_scores[i * kPitch + key] = (grad_scores[i * kPitch + key] * factor - product) * weights[key];
+        weights[key] *= factor;
+      }
+    }
+  }
+
+  // grad_v += weights^T grads, grad_k += grad_scores^T queries.
+  void add_to_keys(const Block& block) {
+    const int64_t keys = seen(block, block.rows - 1);
+    for (int64_t key = 0; key < keys; key += kTileRows) {
+      const int64_t first = shape_.causal ? std::max<int64_t>(0, block.key + key - block.row) : 0;
+      if (first >= block.rows) break;
+      const auto add = [&](const float* left, const float* right, float* sums) {
+        multiply_row<1, kPitch, kPitch>(left + first * kPitch + key, right + first * kPitch, kTileColumns,
+                                        block.rows - first, pitch_ / kLanes,
+                                        [sums, pitch = pitch_](int64_t i, int64_t column, const Vector& sum) {
+                                          float* const at = sums + i * pitch + column;
+                                          store(at, load(at) + sum);
+                                        });
+      };
+      add(scratch_.weights, scratch_.grads, scratch_.grad_values + key * pitch_);
+      add(scratch_.grad_scores, scratch_.queries, scratch_.grad_keys + key * pitch_);
+    }
+  }
+
+  // grad_q += grad_scores keys.
+  template <bool kFirst>
+  void add_to_queries(const Block& block) {
+    for (int64_t row = 0; row < block.rows; row += kTileRows) {
+      multiply_row<kPitch, 1, kTileColumns>(
+          scratch_.grad_scores + row * kPitch, scratch_.key_rows, kKeyBlock * kTileColumns, seen(block, row),
+          pitch_ / kLanes,
+          [sums = sums_ + (block.row + row) * pitch_, pitch = pitch_](int64_t i, int64_t column, const Vector& sum) {
+            float* const at = sums + i * pitch + column;
+            store(at, kFirst ? sum : load(at) + sum);
+          });
+    }
+  }
+
+  const KernelCall& call_;
+  const AttentionShape& shape_;
+  int64_t head_, pitch_;
+  float* sums_;
+  BackwardScratch scratch_;
+  HeadRows<const Element> q_, k_, v_, values_, grads_;
+  HeadRows<const float> log_sum_exp_;
+};
+
+}  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,152 @@
+// Kernels of attention: tiles of packed blocks, and rows for heads too wide for them.
+#include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
+
+#include "ops/scaled_dot_product_attention/attention_backward_cpu.h"
+#include "ops/scaled_dot_product_attention/attention_forward_cpu.h"
+#include "ops/scaled_dot_product_attention/attention_rows_cpu.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+constexpr size_t kForwardStep = 3;  // inputs that hold the step
+constexpr size_t kBackwardStep = 6;
+constexpr int kNoStatistics = -1;
+constexpr int kLogSumExp = 4;
+
+template <class Element>
+void tiles_forward(const KernelCall& call) {
+  const AttentionShape shape(call, kForwardStep);
+  cpu::Team& team = cpu::team_of(call);
+  const int64_t groups = (shape.positions + ForwardScratch::kGroupRows - 1) / ForwardScratch::kGroupRows;
+  team.parallel_for(groups * shape.heads, [&](int64_t index, int lane) {
+    const int64_t group = groups - 1 - index / shape.heads;  // those with most keys first
+    ForwardGroup<Element>(call, shape, index % shape.heads, group * ForwardScratch::kGroupRows, team.scratch(lane))
+        .run();
+  });
+}
+
+// Rows [begin, end) of grad_q of one head: the sums of the parts that they meet, in order.
+template <class Element>
+void add_parts(const KernelCall& call, const AttentionShape& shape, const KeyParts& parts, const float* sums,
+               int64_t head, int64_t begin, int64_t end) {
+  const int64_t pitch = rounded_up(shape.width, kLanes);
+  const auto grad_q = head_rows<Element>(call.out[0], head);
+  alignas(64) std::array<float, kWidest> row_sums;
+  for (int64_t row = begin; row < end; ++row) {
+    const float* from = sums + row * pitch;
+    for (int64_t part = 0; part < parts.count && parts.first_row(part) <= row; ++part) {
+      const float* const its = from + part * part_floats(shape.positions, shape.width);
+      for (int64_t i = 0; i < shape.width; ++i)
+        row_sums[static_cast<size_t>(i)] = part == 0 ? its[i] : row_sums[static_cast<size_t>(i)] + its[i];
+    }
+    write_row(row_sums.data(), shape.width, 1, grad_q[row]);
+  }
+}
+
+template <class Element>
+void tiles_backward(const KernelCall& call) {
+  const AttentionShape shape(call, kBackwardStep);
+  const KeyParts parts(shape.heads, shape.positions, shape.causal);
+  auto* const sums = reinterpret_cast<float*>(call.workspace);
+  const int64_t floats = part_floats(shape.positions, shape.width);
+  cpu::Team& team = cpu::team_of(call);
+  team.parallel_for(shape.heads * parts.count, [&](int64_t index, int lane) {
+    const int64_t head = index / parts.count;
+    const int64_t part = index % parts.count;
+    BackwardPart<Element>(call, shape, head, sums + index * floats, team.scratch(lane))
+        .run(parts.first_block(part), parts.first_block(part + 1));
+    if (parts.count == 1) add_parts<Element>(call, shape, parts, sums + index * floats, head, 0, shape.positions);
+  });
+  if (parts.count == 1) return;
+  const int64_t blocks = (shape.positions + kKeyBlock - 1) / kKeyBlock;
+  team.parallel_for(shape.heads * blocks, [&](int64_t index) {
+    const int64_t head = index / blocks;
+    const int64_t begin = index % blocks * kKeyBlock;
+    add_parts<Element>(call, shape, parts, sums + head * parts.count * floats, head, begin,
+                       std::min(begin + kKeyBlock, shape.positions));
+  });
+}
+
+int64_t tiles_backward_workspace(const Signature& signature) {
+  const Shape& shape = signature.in[0].shape();
+  const int64_t parts = KeyParts(signature).count;
+  return (Size(part_floats(shape[2], shape[3])) * shape[0] * shape[1] * parts * 4).value();
+}
+
+template <class Element>
+void rows_forward(const KernelCall& call) {
+  const AttentionShape shape(call, kForwardStep);
+  cpu::Team& team = cpu::team_of(call);
+  const int64_t blocks = (shape.positions + kRowsAtOnce - 1) / kRowsAtOnce;
+  team.parallel_for(shape.heads * blocks, [&](int64_t index, int lane) {
+    RowBlock<Element>(shape, index / blocks, index % blocks * kRowsAtOnce, team.scratch(lane)).forward(call);
+  });
+}
+
+template <class Element>
+void rows_backward(const KernelCall& call) {
+  const AttentionShape shape(call, kBackwardStep);
+  auto* const products = reinterpret_cast<float*>(call.workspace);
+  cpu::Team& team = cpu::team_of(call);
+  const int64_t blocks = (shape.positions + kRowsAtOnce - 1) / kRowsAtOnce;
+  const auto block = [&](int64_t index, int lane) {
+    return RowBlock<Element>(shape, index / blocks, index % blocks * kRowsAtOnce, team.scratch(lane));
+  };
+  team.parallel_for(shape.heads * blocks,
+                    [&](int64_t index, int lane) { block(index, lane).backward_of_queries(call, products); });
+  team.parallel_for(shape.heads * blocks,
+                    [&](int64_t index, int lane) { block(index, lane).backward_of_keys(call, products); });
+}
+
+int64_t rows_backward_workspace(const Signature& signature) {
+  const Shape& shape = signature.in[0].shape();
+  return (Size(shape[0]) * shape[1] * shape[2] * 4).value();
+}
+
+std::string tiles_refusal(const Signature& signature) {
+  if (signature.in[0].shape().back() > kWidest) return fmt::format("heads are wider than {}", kWidest);
+  return attention_refusal(signature, signature.op == &kScaledDotProductAttention ? kNoStatistics : kLogSumExp);
+}
+
+std::string rows_refusal(const Signature& signature) {
+  const Shape& shape = signature.in[0].shape();
+  if (shape[3] <= kWidest) return fmt::format("for heads wider than {}", kWidest);
+  if (RowsScratch::bytes(shape[2], shape[3]) > cpu::Team::kScratchBytes)
+    return fmt::format("a few rows of {} scores and {} columns do not fit in the scratch", shape[2], shape[3]);
+  return attention_refusal(signature, signature.op == &kScaledDotProductAttention ? kNoStatistics : kLogSumExp);
+}
+
+// The same launch for the element type of the call.
+template <void (*kFloat)(const KernelCall&), void (*kBrain)(const KernelCall&)>
+void launch(const KernelCall& call) {
+  call.in[0].type.dtype == DType::kBFloat16 ? kBrain(call) : kFloat(call);
+}
+
+}  // namespace
+
+std::vector<Kernel> scaled_dot_product_attention_kernels() {
+  return {
+      {.op = &kScaledDotProductAttention,
+       .name = isa_name("tiles"),
+       .supports = tiles_refusal,
+       .workspace = nullptr,
+       .launch = launch<tiles_forward<float>, tiles_forward<Brain>>},
+      {.op = &kScaledDotProductAttention,
+       .name = isa_name("rows"),
+       .supports = rows_refusal,
+       .workspace = nullptr,
+       .launch = launch<rows_forward<float>, rows_forward<Brain>>},
+      {.op = &kScaledDotProductAttentionBackward,
+       .name = isa_name("tiles"),
+       .supports = tiles_refusal,
+       .workspace = tiles_backward_workspace,
+       .launch = launch<tiles_backward<float>, tiles_backward<Brain>>},
+      {.op = &kScaledDotProductAttentionBackward,
+       .name = isa_name("rows"),
+       .supports = rows_refusal,
+       .workspace = rows_backward_workspace,
+       .launch = launch<rows_backward<float>, rows_backward<Brain>>},
+  };
+}
+
+}  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,347 @@
+// Attention: kernels against the references, gradients, layouts, dropout, and long and wide heads.
+#include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
+
+#include <cmath>
+#include <map>
+
+#include "backend/cpu/isa.h"
+#include "backend/cpu/team.h"
+#include "ops/kernels_cpu.h"
+#include "ops/matmul/matmul.h"
+#include "support/conformance.h"
+#include "support/evaluate.h"
+#include "support/gradient_check.h"
+
+namespace laptime::test {
+namespace {
+
+// Kernels read rows without gaps, and each only some widths: that one of them runs is tested below.
+const std::vector<Arrangement> kRead{Arrangement::kContiguous, Arrangement::kPadded, Arrangement::kBroadcast};
+
+Shape row_shape(const Shape& shape) {
+  Shape rows = shape;
+  rows[-1] = 1;
+  return rows;
+}
+
+const Operand kStep{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = 3};
+
+std::vector<Operand> forward_operands(const Shape& shape, bool drops) {
+  std::vector<Operand> operands(3, Operand{.shape = shape});
+  if (drops) operands.push_back(kStep);
+  return operands;
+}
+
+std::vector<Operand> backward_operands(const Shape& shape, bool drops) {
+  // A log-sum-exp about that of the scores: weights of about 1 at most.
+  const Operand log_sum_exp{.shape = row_shape(shape), .values = Values::kPositive, .dtype = DType::kFloat32};
+  std::vector<Operand> operands(4, Operand{.shape = shape});
+  operands.push_back(log_sum_exp);
+  operands.push_back({.shape = shape});
+  if (drops) operands.push_back(kStep);
+  return operands;
+}
+
+std::vector<ConformanceCase> rows() {
+  struct Row {
+    Shape shape;
+    bool causal = true;
+    double dropout_p = 0;
+  };
+  std::vector<ConformanceCase> rows;
+  for (const Row& row : std::vector<Row>{
+           {{1, 1, 1, 1}},
+           {{2, 3, 33, 20}},
+           {{1, 2, 70, 33}},
+           {{1, 2, 14, 64}, false},
+           {{2, 1, 45, 100}, false},
+           {{1, 1, 66, 128}},
+           {{1, 2, 30, 20}, true, 0.3},
+           {{1, 1, 40, 16}, false, 0.5},
+           {{1, 1, 9, 16}, true, 1.0},
+           {{1, 2, 19, 300}},
+           {{1, 1, 9, 257}, false},
+           {{1, 2, 11, 260}, true, 0.25},
+       }) {
+    const AttentionAttributes attributes{row.causal, row.dropout_p, 42, 7};
+    const bool drops = row.dropout_p > 0;
+    rows.push_back({.op = &kScaledDotProductAttention,
+                    .attributes = attributes,
+                    .inputs = forward_operands(row.shape, drops),
+                    .arrangements = kRead,
+                    .may_refuse = kRead});
+    rows.push_back({.op = &kScaledDotProductAttentionBackward,
+                    .attributes = attributes,
+                    .inputs = backward_operands(row.shape, drops),
+                    .arrangements = kRead,
+                    .may_refuse = kRead});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Attention, rows());
+
+TEST(Attention, Gradient) {
+  for (const bool causal : {true, false}) {
+    for (const double dropout_p : {0.0, 0.3}) {
+      expect_gradient({.op = &kScaledDotProductAttention,
+                       .attributes = AttentionAttributes{causal, dropout_p, 5, 6},
+                       .inputs = forward_operands({2, 2, 5, 4}, dropout_p > 0)});
+    }
+  }
+}
+
+// One call of each kernel on inputs of one layout, with what it needs around it.
+class Attention {
+ public:
+  Attention(const AttentionAttributes& attributes, DType dtype, const Layout& layout) : attributes_(attributes) {
+    const TensorType type{dtype, layout};
+    forward_ = signature(kScaledDotProductAttention, {type, type, type});
+    const TensorType grad{dtype, dense_like(layout)};
+    backward_ =
+        signature(kScaledDotProductAttentionBackward, {type, type, type, forward_.out[0], forward_.out[1], grad});
+    for (size_t k = 0; k < 3; ++k) add(backward_.in[k], k);
+    for (size_t k = 3; k < 5; ++k) tensors_.emplace_back(backward_.in[k]);
+    add(grad, 5);
+    for (const TensorType& out : backward_.out) tensors_.emplace_back(out);
+    if (attributes.dropout_p > 0) {
+      tensors_.emplace_back(contiguous_type(DType::kInt64, {}));
+      tensors_.back().fill(kStep, 0);
+    }
+  }
+
+  const Signature& forward_signature() const { return forward_; }
+  const Signature& backward_signature() const { return backward_; }
+
+  // Values, log-sum-exp and the three gradients.
+  std::vector<std::vector<double>> run(const Kernel& forward, const Kernel& backward, int threads) {
+    cpu::Team team(threads);
+    launch(forward, forward_, {0, 1, 2}, {3, 4}, team);
+    launch(backward, backward_, {0, 1, 2, 3, 4, 5}, {6, 7, 8}, team);
+    std::vector<std::vector<double>> results;
+    for (const size_t k : {3U, 4U, 6U, 7U, 8U}) {
+      EXPECT_TRUE(tensors_[k].guards_intact()) << k;
+      results.emplace_back();
+      const TensorView view = tensors_[k].view();
+      for (int64_t i = 0; i < view.numel(); ++i) results.back().push_back(view.at(i));
+    }
+    return results;
+  }
+
+ private:
+  Signature signature(const OpCard& op, std::vector<TensorType> in) const {
+    if (attributes_.dropout_p > 0) in.push_back(contiguous_type(DType::kInt64, {}));
+    return {&op, attributes_, in, op.infer(attributes_, in)};
+  }
+  void add(const TensorType& type, size_t seed) {
+    tensors_.emplace_back(type);
+    tensors_.back().fill({.shape = type.shape()}, seed);
+  }
+  void launch(const Kernel& kernel, const Signature& signature, const std::vector<size_t>& in,
+              const std::vector<size_t>& out, cpu::Team& team) {
+    std::vector<TensorView> in_views;
+    std::vector<TensorView> out_views;
+    for (const size_t k : in) in_views.push_back(tensors_[k].view());
+    if (attributes_.dropout_p > 0) in_views.push_back(tensors_.back().view());
+    for (const size_t k : out) out_views.push_back(tensors_[k].view());
+    GuardedTensor workspace(contiguous_type(DType::kBool, {kernel.workspace_bytes(signature)}));
+    kernel.launch({*signature.op, signature.attributes, in_views, out_views, workspace.view().data, team});
+    EXPECT_TRUE(workspace.guards_intact());
+  }
+
+  AttentionAttributes attributes_;
+  Signature forward_, backward_;
+  std::vector<GuardedTensor> tensors_;  // q, k, v, values, log_sum_exp, grad_values, grad_q, grad_k, grad_v[, step]
+};
+
+// The kernels of one op for one instruction set that run the signature.
+std::vector<Kernel> willing(cpu::Isa isa, const Signature& signature) {
+  std::vector<Kernel> kernels;
+  for (const Kernel& kernel : cpu_kernels(isa)) {
+    if (kernel.op == signature.op && kernel.name != kReferenceName && kernel.refusal(signature).empty())
+      kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+Layout heads_within_positions(const Shape& shape) {
+  return permuted(Layout::contiguous({shape[0], shape[2], shape[1], shape[3]}), {0, 2, 1, 3});
+}
+
+double relative_distance(const std::vector<double>& a, const std::vector<double>& truth) {
+  double difference = 0;
+  double norm = 0;
+  for (size_t i = 0; i < truth.size(); ++i) {
+    difference += (a[i] - truth[i]) * (a[i] - truth[i]);
+    norm += truth[i] * truth[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+// Every kernel of every instruction set at several sizes: close to the references, and equal bits for any threads.
+void expect_close(const AttentionAttributes& attributes, const Shape& shape) {
+  const double accepted = 2e-6 * std::max(1.0, static_cast<double>(shape.back()) / 512);  // longer sums
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    Attention attention(attributes, dtype, heads_within_positions(shape));
+    SCOPED_TRACE(attention.forward_signature().text());
+    const Kernel forward_reference = reference_kernel(kScaledDotProductAttention);
+    const Kernel backward_reference = reference_kernel(kScaledDotProductAttentionBackward);
+    const auto truth = attention.run(forward_reference, backward_reference, 1);
+    for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
+      const std::vector<Kernel> forward = willing(static_cast<cpu::Isa>(isa), attention.forward_signature());
+      const std::vector<Kernel> backward = willing(static_cast<cpu::Isa>(isa), attention.backward_signature());
+      ASSERT_EQ(forward.size(), 1U);
+      ASSERT_EQ(backward.size(), 1U);
+      const auto results = attention.run(forward[0], backward[0], 2);
+      for (size_t k = 0; k < results.size(); ++k) {
+        // bfloat16: the rounded values are an input of backward.
+        EXPECT_LT(relative_distance(results[k], truth[k]), dtype == DType::kFloat32 ? accepted : 8e-3)
+            << forward[0].name << ", result " << k;
+      }
+      EXPECT_TRUE(attention.run(forward[0], backward[0], 1) == results) << forward[0].name;
+      EXPECT_TRUE(attention.run(forward[0], backward[0], 3) == results) << forward[0].name;
+    }
+  }
+}
+
+TEST(Attention, SlowBlocksAndRemainders) {
+  expect_close({}, {2, 3, 256, 64});
+  expect_close({}, {1, 2, 1000, 20});
+  expect_close({.causal = false}, {1, 1, 300, 33});
+  expect_close({}, {1, 9, 270, 33});
+  expect_close({}, {17, 1, 261, 16});
+  expect_close({}, {1, 1, 600, 256});
+  expect_close({.causal = false}, {1, 1, 600, 100});
+  expect_close({.dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 530, 128});
+  expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 280, 64});
+}
+
+TEST(Attention, WideHeads) {
+  expect_close({}, {1, 1, 33, 300});
+  expect_close({}, {1, 1, 20, 1000});
+  expect_close({}, {1, 1, 5, 16384});
+  expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 21, 512});
+}
+
+// Scores of +-1000: no overflow, and weights of 0 and 1.
+TEST(Attention, LargeScores) {
+  const Shape shape{1, 1, 40, 16};
+  for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
+    const TensorType type = contiguous_type(DType::kFloat32, shape);
+    std::vector<GuardedTensor> in(3, GuardedTensor(type));
+    for (size_t k = 0; k < 3; ++k) in[k].fill({.shape = shape}, k);
+    for (int64_t i = 0; i < type.numel(); ++i) in[0].view().put(i, in[0].view().at(i) * 300);
+    const std::vector<TensorView> views{in[0].view(), in[1].view(), in[2].view()};
+    const Attributes attributes = AttentionAttributes{};
+    const std::vector<TensorType> types(3, type);
+    const Signature signature{&kScaledDotProductAttention, attributes, types,
+                              kScaledDotProductAttention.infer(attributes, types)};
+    std::map<bool, std::vector<double>> results;
+    for (const bool reference : {true, false}) {
+      GuardedTensor values(signature.out[0]);
+      GuardedTensor log_sum_exp(signature.out[1]);
+      const std::vector<TensorView> out{values.view(), log_sum_exp.view()};
+      const Kernel kernel =
+          reference ? reference_kernel(*signature.op) : willing(static_cast<cpu::Isa>(isa), signature).at(0);
+      cpu::Team team(1);
+      kernel.launch({*signature.op, attributes, views, out, nullptr, team});
+      for (int64_t i = 0; i < type.numel(); ++i) results[reference].push_back(out[0].at(i));
+    }
+    EXPECT_LT(relative_distance(results[false], results[true]), 1e-3);
+  }
+}
+
+// A later position changes nothing before it, bit by bit.
+TEST(Attention, CausalRowsDoNotSeeLaterOnes) {
+  for (const int64_t width : {64, 300}) {
+    const Layout layout = heads_within_positions({1, 2, 40, width});
+    const TensorType type{DType::kFloat32, layout};
+    const Attributes attributes = AttentionAttributes{};
+    const std::vector<TensorType> types(3, type);
+    const Signature signature{&kScaledDotProductAttention, attributes, types,
+                              kScaledDotProductAttention.infer(attributes, types)};
+    const Kernel kernel = willing(cpu::detect_isa(), signature).at(0);
+    const auto values_of = [&](double last) {
+      std::vector<GuardedTensor> in(3, GuardedTensor(type));
+      for (size_t k = 0; k < 3; ++k) {
+        in[k].fill({.shape = type.shape()}, k);
+        for (int64_t i = 0; i < width; ++i) in[k].view().put(39 * width + i, last);
+      }
+      const std::vector<TensorView> views{in[0].view(), in[1].view(), in[2].view()};
+      GuardedTensor values(signature.out[0]);
+      GuardedTensor log_sum_exp(signature.out[1]);
+      const std::vector<TensorView> out{values.view(), log_sum_exp.view()};
+      cpu::Team team(1);
+      kernel.launch({*signature.op, attributes, views, out, nullptr, team});
+      std::vector<double> result;
+      for (int64_t i = 0; i < 39 * width; ++i) result.push_back(out[0].at(i));
+      return result;
+    };
+    EXPECT_TRUE(values_of(1) == values_of(2e20));
+  }
+}
+
+// Merging the heads of values whose queries were split is a view.
+TEST(Attention, ValuesLieAsTheQueries) {
+  const TensorType q{DType::kFloat32, heads_within_positions({2, 3, 5, 4})};
+  const TensorType k = contiguous_type(DType::kFloat32, {2, 3, 5, 4});
+  const Attributes attributes = AttentionAttributes{};
+  const auto out = kScaledDotProductAttention.infer(attributes, std::vector<TensorType>{q, k, k});
+  EXPECT_EQ(out[0].layout, q.layout);
+  EXPECT_TRUE(reshaped(permuted(out[0].layout, {0, 2, 1, 3}), {2, 5, 12}).has_value());
+  const auto grads =
+      kScaledDotProductAttentionBackward.infer(attributes, std::vector<TensorType>{q, k, k, out[0], out[1], out[0]});
+  EXPECT_EQ(grads[0].layout, q.layout);
+  EXPECT_EQ(grads[1].layout, k.layout);
+}
+
+// The whole op and what it is lowered to, on the references, in float64.
+TEST(Attention, DropsTheSameWeightsWholeAndDecomposed) {
+  for (const bool causal : {true, false}) {
+    Builder build;
+    const TensorType type = contiguous_type(DType::kFloat64, {2, 2, 6, 4});
+    const ValueId q = build.source("q", type, Role::kActivation);
+    const ValueId k = build.source("k", type, Role::kActivation);
+    const ValueId v = build.source("v", type, Role::kActivation);
+    const ValueId step = build.source("step", contiguous_type(DType::kInt64, {}), Role::kInput);
+    const auto scope = build.scope("attn");
+    const ValueId whole =
+        scaled_dot_product_attention(build, q, k, v, step, {.causal = causal, .dropout_p = 0.4, .seed = 9});
+    const Node node = *build.graph().producer(whole);
+    const ValueId lowered = kScaledDotProductAttention.decompose(build, node.attributes, node.inputs)[0];
+    const Graph graph = build.finish();
+    Evaluation evaluation(graph);
+    int seed = 0;
+    for (const ValueId id : {q, k, v}) {
+      GuardedTensor tensor(type);
+      tensor.fill({.shape = type.shape()}, static_cast<uint64_t>(++seed));
+      std::vector<double> values;
+      for (int64_t i = 0; i < type.numel(); ++i) values.push_back(tensor.view().at(i));
+      evaluation.set(id, values);
+    }
+    evaluation.set(step, {3});
+    evaluation.run();
+    const std::vector<double> a = evaluation.values(whole);
+    const std::vector<double> b = evaluation.values(lowered);
+    for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-14);
+    int masks = 0;
+    for (const Node& made : graph.nodes) masks += made.op == &kCausalMask ? 1 : 0;
+    EXPECT_EQ(masks, causal ? 1 : 0);
+  }
+}
+
+TEST(Attention, StatesModelFlops) {
+  const TensorType q = contiguous_type(DType::kFloat32, {2, 3, 5, 4});
+  const Attributes attributes = AttentionAttributes{};
+  const std::vector<TensorType> in{q, q, q};
+  const Signature forward{&kScaledDotProductAttention, attributes, in,
+                          kScaledDotProductAttention.infer(attributes, in)};
+  EXPECT_EQ(flops_of(forward), 4.0 * 2 * 3 * 5 * 5 * 4);
+  const std::vector<TensorType> back{q, q, q, forward.out[0], forward.out[1], q};
+  const Signature backward{&kScaledDotProductAttentionBackward, attributes, back,
+                           kScaledDotProductAttentionBackward.infer(attributes, back)};
+  EXPECT_EQ(flops_of(backward), 2 * flops_of(forward));
+}
+
+}  // namespace
+}  // namespace laptime::test
