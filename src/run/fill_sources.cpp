@@ -27,14 +27,20 @@ void for_each_index(int64_t count, int threads, const std::function<void(int64_t
 }
 
 struct Block {
-  const ParameterSpec* parameter;
+  const ParameterSpec* parameter;  // null: zeros
   int64_t begin;
   std::span<float> values;
 };
 
-void zero(Executor& executor, const std::string& source) {
+// Cuts a source into blocks.
+void add_blocks(Executor& executor, const std::string& source, const ParameterSpec* parameter,
+                std::vector<Block>& blocks) {
   const std::span<std::byte> bytes = executor.source_bytes(source);
-  if (!bytes.empty()) std::memset(bytes.data(), 0, bytes.size());
+  const std::span<float> values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
+  for (size_t begin = 0; begin < values.size(); begin += kBlock) {
+    blocks.push_back({parameter, static_cast<int64_t>(begin),
+                      values.subspan(begin, std::min<size_t>(kBlock, values.size() - begin))});
+  }
 }
 
 }  // namespace
@@ -43,19 +49,17 @@ void fill_weights(Executor& executor, const RunConfig& config, const StartingWei
   const std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
   std::vector<Block> blocks;
   for (const ParameterSpec& parameter : parameters) {
-    const std::span<std::byte> bytes = executor.source_bytes(parameter.name);
-    if (bytes.empty()) continue;  // a device that computes nothing
-    const std::span<float> values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
-    for (size_t begin = 0; begin < values.size(); begin += kBlock) {
-      blocks.push_back({&parameter, static_cast<int64_t>(begin),
-                        values.subspan(begin, std::min<size_t>(kBlock, values.size() - begin))});
-    }
+    add_blocks(executor, parameter.name, &parameter, blocks);  // none where a device computes nothing
     for (const char* prefix : {source::kFirstMoment, source::kSecondMoment, source::kGradient})
-      zero(executor, prefix + parameter.name);
+      add_blocks(executor, prefix + parameter.name, nullptr, blocks);
   }
   for_each_index(static_cast<int64_t>(blocks.size()), threads, [&](int64_t i) {
     const Block& block = blocks[static_cast<size_t>(i)];
-    weights.fill(*block.parameter, block.begin, block.values);
+    if (block.parameter == nullptr) {
+      std::fill(block.values.begin(), block.values.end(), 0.0F);
+    } else {
+      weights.fill(*block.parameter, block.begin, block.values);
+    }
   });
 }
 

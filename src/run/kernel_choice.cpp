@@ -1,6 +1,9 @@
 // Choices by measurement.
 #include "run/kernel_choice.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "exec/trial.h"
 
 namespace laptime {
@@ -47,8 +50,11 @@ std::vector<KernelChoice> try_kernels(const Graph& graph, Backend& backend, Kern
     const std::string key = signature.text();
     if (choices.contains(key)) continue;
     KernelChoice choice{{}, key, {}, 0, {}};
+    Trial trial(backend, signature);
+    Seconds best{std::numeric_limits<double>::infinity()};
     for (const Kernel* kernel : kernels) {
-      const double seconds = time_kernel(backend, *kernel, signature).count();
+      const double seconds = trial.time(*kernel, best).count();
+      best = std::min(best, Seconds(seconds));
       if (!choice.kernel.empty() && seconds >= choice.seconds) continue;
       choice.kernel = kernel->name;
       choice.seconds = seconds;
