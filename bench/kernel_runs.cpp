@@ -147,7 +147,7 @@ void add_benchmarks(Machine& machine, const Signature& signature, const std::str
 }
 
 std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds) {
-  const std::shared_ptr<Operands> operands = make_operands(machine.backend(), signature);
+  const Operands operands = make_operands(machine.backend(), signature, nullptr);
   std::vector<KernelTimes> times;
   std::vector<const Kernel*> kernels;
   int64_t workspace_bytes = 0;
@@ -164,8 +164,8 @@ std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& si
       const Seconds begin = machine.backend().now();
       machine.backend().launch({.kernel = kernels[i],
                                 .attributes = &signature.attributes,
-                                .in = operands->in,
-                                .out = operands->out,
+                                .in = operands.in,
+                                .out = operands.out,
                                 .workspace = workspace->data()});
       if (round >= 0) times[i].seconds.push_back((machine.backend().now() - begin).count());
     }

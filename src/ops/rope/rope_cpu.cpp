@@ -9,54 +9,79 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-constexpr int64_t kRowBuffers = 4;  // x, y, cos, sin
+constexpr int64_t kRowBuffers = 4;  // x, y, cos, sin, where they cannot be taken as they stand
 constexpr int64_t kLargestHead = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
-// One row of half pairs. x and y may be the same row where both have it in pairs, else they have nothing in common.
-using TurnRow = void (*)(const std::byte* x, const float* cos, const float* sin, std::byte* y, int64_t half);
+// Rows of `half` pairs each; strides in elements. x and y may be the same rows where both have them in pairs; where
+// the halves change places, `copy` has room for a row then, and is null otherwise.
+struct Run {
+  const std::byte* x;
+  std::byte* y;
+  const float* cos;
+  const float* sin;
+  int64_t x_stride, y_stride, cos_stride, sin_stride;
+  int64_t rows, half;
+  std::byte* copy;
+};
+using TurnRows = void (*)(const Run& run);
 
 // halves: the output has first components in one half and second ones in the other; back: the input has, and the turn
 // goes the other way.
 template <class In, class Out, bool halves, bool back>
-void turn_row(const std::byte* x_bytes, const float* cos, const float* sin, std::byte* y_bytes, int64_t half) {
-  const In* x = reinterpret_cast<const In*>(x_bytes);
-  Out* y = reinterpret_cast<Out*>(y_bytes);
+void turn_rows(const Run& run) {
   constexpr bool kFromHalves = halves && back;
   constexpr bool kToHalves = halves && !back;
+  const int64_t half = run.half;
+  const In* x_row = reinterpret_cast<const In*>(run.x);
+  Out* y = reinterpret_cast<Out*>(run.y);
+  const float* cos = run.cos;
+  const float* sin = run.sin;
+  for (int64_t row = 0; row < run.rows; ++row) {
+    const In* x = x_row;
+    if (halves && run.copy != nullptr) {
+      std::memcpy(run.copy, x_row, static_cast<size_t>(2 * half) * sizeof(In));
+      x = reinterpret_cast<const In*>(run.copy);
+    }
 #pragma omp simd
-  for (int64_t i = 0; i < half; ++i) {
-    const float x1 = widened(x[kFromHalves ? i : 2 * i]);
-    const float x2 = widened(x[kFromHalves ? half + i : 2 * i + 1]);
-    const float c = cos[i];
-    const float s = back ? -sin[i] : sin[i];
-    y[kToHalves ? i : 2 * i] = narrowed<Out>(c * x1 - s * x2);
-    y[kToHalves ? half + i : 2 * i + 1] = narrowed<Out>(s * x1 + c * x2);
+    for (int64_t i = 0; i < half; ++i) {
+      const float x1 = widened(x[kFromHalves ? i : 2 * i]);
+      const float x2 = widened(x[kFromHalves ? half + i : 2 * i + 1]);
+      const float c = cos[i];
+      const float s = back ? -sin[i] : sin[i];
+      y[kToHalves ? i : 2 * i] = narrowed<Out>(c * x1 - s * x2);
+      y[kToHalves ? half + i : 2 * i + 1] = narrowed<Out>(s * x1 + c * x2);
+    }
+    x_row += run.x_stride;
+    y += run.y_stride;
+    cos += run.cos_stride;
+    sin += run.sin_stride;
   }
 }
 
 template <class In, class Out>
-TurnRow turn_of(bool halves, bool back) {
-  if (halves) return back ? turn_row<In, Out, true, true> : turn_row<In, Out, true, false>;
-  return back ? turn_row<In, Out, false, true> : turn_row<In, Out, false, false>;
+TurnRows turn_of(bool halves, bool back) {
+  if (halves) return back ? turn_rows<In, Out, true, true> : turn_rows<In, Out, true, false>;
+  return back ? turn_rows<In, Out, false, true> : turn_rows<In, Out, false, false>;
 }
 template <class In>
-TurnRow turn_of(DType out, bool halves, bool back) {
+TurnRows turn_of(DType out, bool halves, bool back) {
   return out == DType::kBFloat16 ? turn_of<In, Brain>(halves, back) : turn_of<In, float>(halves, back);
 }
-TurnRow turn_of(DType in, DType out, bool halves, bool back) {
+TurnRows turn_of(DType in, DType out, bool halves, bool back) {
   return in == DType::kBFloat16 ? turn_of<Brain>(out, halves, back) : turn_of<float>(out, halves, back);
 }
 
-bool is_direct(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
-
-// A row of a tensor, read where it stands or by way of a buffer.
-struct Row {
+// A tensor whose rows turn_rows takes where they stand, or by way of a buffer.
+struct Side {
   const TensorView* tensor;
   int64_t stride;
-  bool direct;  // its elements are what turn_row takes
+  bool direct;
 
-  explicit Row(const TensorView& view)
-      : tensor(&view), stride(view.strides().back()), direct(stride == 1 && is_direct(view.type.dtype)) {}
+  Side(const TensorView& view, bool takes_bfloat16)
+      : tensor(&view),
+        stride(view.strides().back()),
+        direct(stride == 1 &&
+               (view.type.dtype == DType::kFloat32 || (takes_bfloat16 && view.type.dtype == DType::kBFloat16))) {}
   DType turned_type() const { return direct ? tensor->type.dtype : DType::kFloat32; }
   std::byte* at(int64_t position) const { return tensor->data + position * size_of(tensor->type.dtype); }
 };
@@ -82,48 +107,80 @@ StripCut cut_rows(const cpu::LoopNest& nest, int64_t elements_of_row) {
   return cut;
 }
 
-void turn(const KernelCall& call, bool back) {
-  const bool halves = call.attributes.as<RopeAttributes>().form == RopeForm::kHalves;
-  const Row x(call.in[0]);
-  const Row y(call.out[0]);
-  const TensorView& cos = call.in[1];
-  const TensorView& sin = call.in[2];
-  const int64_t width = call.in[0].shape().back();
-  const int64_t half = width / 2;
-  const auto row_bytes = static_cast<size_t>(width * size_of(x.tensor->type.dtype));
-  const bool overwrites = halves && x.tensor->data == y.tensor->data;  // elements change places
-  const TurnRow turn_row = turn_of(x.turned_type(), y.turned_type(), halves, back);
+struct Turn {
+  Side y, x, cos, sin;
+  TurnRows rows;
+  int64_t width;
+  bool overwrites;  // and elements change places
 
-  const std::array<Layout, 4> axes{leading(*y.tensor), leading(*x.tensor), leading(cos), leading(sin)};
+  Turn(const KernelCall& call, bool back)
+      : y(call.out[0], true),
+        x(call.in[0], true),
+        cos(call.in[1], false),
+        sin(call.in[2], false),
+        width(call.in[0].shape().back()) {
+    const bool halves = call.attributes.as<RopeAttributes>().form == RopeForm::kHalves;
+    rows = turn_of(x.turned_type(), y.turned_type(), halves, back);
+    overwrites = halves && call.in[0].data == call.out[0].data;
+  }
+
+  // The rows of a strip; operands of the nest: y, x, cos, sin.
+  void operator()(const cpu::LoopNest& nest, const StripWalk& walk, float* scratch) const {
+    float* x_buffer = scratch;
+    if (y.direct && x.direct && cos.direct && sin.direct) {
+      rows({.x = x.at(walk.position(1)),
+            .y = y.at(walk.position(0)),
+            .cos = reinterpret_cast<const float*>(cos.at(walk.position(2))),
+            .sin = reinterpret_cast<const float*>(sin.at(walk.position(3))),
+            .x_stride = nest.column_stride(1),
+            .y_stride = nest.column_stride(0),
+            .cos_stride = nest.column_stride(2),
+            .sin_stride = nest.column_stride(3),
+            .rows = walk.columns(),
+            .half = width / 2,
+            .copy = overwrites ? reinterpret_cast<std::byte*>(x_buffer) : nullptr});
+      return;
+    }
+    float* y_buffer = x_buffer + width;
+    float* cos_buffer = y_buffer + width;
+    float* sin_buffer = cos_buffer + width;
+    for (int64_t row = 0; row < walk.columns(); ++row) {
+      const auto position = [&](int operand) { return walk.position(operand) + row * nest.column_stride(operand); };
+      Run run{.x = x.at(position(1)),
+              .y = y.direct ? y.at(position(0)) : reinterpret_cast<std::byte*>(y_buffer),
+              .cos = line(*cos.tensor, position(2), cos.stride, width / 2, cos_buffer),
+              .sin = line(*sin.tensor, position(3), sin.stride, width / 2, sin_buffer),
+              .x_stride = 0,
+              .y_stride = 0,
+              .cos_stride = 0,
+              .sin_stride = 0,
+              .rows = 1,
+              .half = width / 2,
+              .copy = overwrites ? reinterpret_cast<std::byte*>(x_buffer) : nullptr};
+      if (!x.direct) {
+        load_line(*x.tensor, position(1), x.stride, width, x_buffer);
+        run.x = reinterpret_cast<const std::byte*>(x_buffer);
+        run.copy = nullptr;
+      }
+      rows(run);
+      if (!y.direct) store_line(y_buffer, width, *y.tensor, position(0), y.stride);
+    }
+  }
+};
+
+void launch(const KernelCall& call, bool back) {
+  const Turn turn(call, back);
+  const std::array<Layout, 4> axes{leading(call.out[0]), leading(call.in[0]), leading(call.in[1]), leading(call.in[2])};
   const Layout* const layouts[] = {&axes[0], &axes[1], &axes[2], &axes[3]};
   const cpu::LoopNest nest = cpu::memory_order_nest(axes[0].shape, layouts);
-  const StripCut cut = cut_rows(nest, width);
+  const StripCut cut = cut_rows(nest, turn.width);
   cpu::Team& team = cpu::team_of(call);
   team.parallel_for((cut.count + cut.per_block - 1) / cut.per_block, [&](int64_t block, int lane) {
-    auto* x_buffer = reinterpret_cast<float*>(team.scratch(lane));
-    float* y_buffer = x_buffer + kLargestHead;
-    float* cos_buffer = y_buffer + kLargestHead;
-    float* sin_buffer = cos_buffer + kLargestHead;
     const int64_t first = block * cut.per_block;
     const int64_t last = first + cut.per_block < cut.count ? first + cut.per_block : cut.count;
     StripWalk walk(nest, cut, first);
-    for (int64_t strip = first; strip < last; ++strip, walk.next()) {
-      for (int64_t row = 0; row < walk.columns(); ++row) {
-        const auto position = [&](int operand) { return walk.position(operand) + row * nest.column_stride(operand); };
-        const std::byte* from = x.at(position(1));
-        if (!x.direct) {
-          load_line(*x.tensor, position(1), x.stride, width, x_buffer);
-          from = reinterpret_cast<const std::byte*>(x_buffer);
-        } else if (overwrites) {
-          std::memcpy(x_buffer, from, row_bytes);
-          from = reinterpret_cast<const std::byte*>(x_buffer);
-        }
-        std::byte* to = y.direct ? y.at(position(0)) : reinterpret_cast<std::byte*>(y_buffer);
-        turn_row(from, line(cos, position(2), cos.strides().back(), half, cos_buffer),
-                 line(sin, position(3), sin.strides().back(), half, sin_buffer), to, half);
-        if (!y.direct) store_line(y_buffer, width, *y.tensor, position(0), y.stride);
-      }
-    }
+    for (int64_t strip = first; strip < last; ++strip, walk.next())
+      turn(nest, walk, reinterpret_cast<float*>(team.scratch(lane)));
   });
 }
 
@@ -132,15 +189,15 @@ std::string refusal(const Signature& signature) {
   return pointwise_refusal(signature);
 }
 
-Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {
-  return {.op = &op, .name = isa_name("rows"), .supports = refusal, .workspace = nullptr, .launch = launch};
+Kernel kernel(const OpCard& op, void (*turn)(const KernelCall&)) {
+  return {.op = &op, .name = isa_name("rows"), .supports = refusal, .workspace = nullptr, .launch = turn};
 }
 
 }  // namespace
 
 std::vector<Kernel> rope_kernels() {
-  return {kernel(kRope, [](const KernelCall& call) { turn(call, false); }),
-          kernel(kRopeBackward, [](const KernelCall& call) { turn(call, true); })};
+  return {kernel(kRope, [](const KernelCall& call) { launch(call, false); }),
+          kernel(kRopeBackward, [](const KernelCall& call) { launch(call, true); })};
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,34 +1,74 @@
 // Kernels of the SwiGLU gate: one pass each way.
 #include "ops/swiglu/swiglu.h"
 
+#include <algorithm>
+
+#include "backend/cpu/convert.h"
 #include "backend/cpu/strips.h"
 #include "backend/cpu/vector_math.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-void forward_strip(const Strip& strip) {
-  float* y = strip.floats(0);
-  const float* a = strip.floats(1);
-  const float* b = strip.floats(2);
+template <class Element>
+void forward(const Element* a, const Element* b, Element* y, int64_t size) {
 #pragma omp simd
-  for (int64_t i = 0; i < strip.size; ++i) y[i] = a[i] / (1.0F + exp_f32(-a[i])) * b[i];
+  for (int64_t i = 0; i < size; ++i) {
+    const float x = widened(a[i]);
+    y[i] = narrowed<Element>(x / (1.0F + exp_f32(-x)) * widened(b[i]));
+  }
 }
 
-void backward_strip(const Strip& strip) {
-  float* grad_a = strip.floats(0);
-  float* grad_b = strip.floats(1);
-  const float* grad = strip.floats(2);
-  const float* a = strip.floats(3);
-  const float* b = strip.floats(4);
+// A gradient may stand where one of the inputs does.
+template <class Element>
+void backward(const Element* grad_y, const Element* a, const Element* b, Element* grad_a, Element* grad_b,
+              int64_t size) {
 #pragma omp simd
-  for (int64_t i = 0; i < strip.size; ++i) {
-    const float x = a[i];
-    const float g = grad[i];
+  for (int64_t i = 0; i < size; ++i) {
+    const float x = widened(a[i]);
+    const float g = widened(grad_y[i]);
+    const float other = widened(b[i]);
     const float s = sigmoid_f32(x);
-    grad_a[i] = g * b[i] * (s * (1.0F + x * (1.0F - s)));
-    grad_b[i] = g * (x * s);
+    grad_a[i] = narrowed<Element>(g * other * (s * (1.0F + x * (1.0F - s))));
+    grad_b[i] = narrowed<Element>(g * (x * s));
   }
+}
+
+void forward_strip(const Strip& strip) { forward(strip.floats(1), strip.floats(2), strip.floats(0), strip.size); }
+
+void backward_strip(const Strip& strip) {
+  backward(strip.floats(2), strip.floats(3), strip.floats(4), strip.floats(0), strip.floats(1), strip.size);
+}
+
+// Nothing but bfloat16 without gaps, which need not become float32 in memory.
+bool all_dense_bfloat16(const KernelCall& call) {
+  const auto dense = [](const TensorView& view) {
+    return view.type.dtype == DType::kBFloat16 && view.type.layout.is_contiguous();
+  };
+  return std::all_of(call.in.begin(), call.in.end(), dense) && std::all_of(call.out.begin(), call.out.end(), dense);
+}
+
+void launch_forward(const KernelCall& call) {
+  cpu::Team& team = cpu::team_of(call);
+  if (!all_dense_bfloat16(call)) return run_strips(team, call.out, call.in, {.function = forward_strip});
+  const auto* a = call.in[0].as<const Brain>();
+  const auto* b = call.in[1].as<const Brain>();
+  auto* y = call.out[0].as<Brain>();
+  team.parallel_blocks(call.out[0].numel(), kBlockSize,
+                       [&](int64_t begin, int64_t end) { forward(a + begin, b + begin, y + begin, end - begin); });
+}
+
+void launch_backward(const KernelCall& call) {
+  cpu::Team& team = cpu::team_of(call);
+  if (!all_dense_bfloat16(call)) return run_strips(team, call.out, call.in, {.function = backward_strip});
+  const auto* grad_y = call.in[0].as<const Brain>();
+  const auto* a = call.in[1].as<const Brain>();
+  const auto* b = call.in[2].as<const Brain>();
+  auto* grad_a = call.out[0].as<Brain>();
+  auto* grad_b = call.out[1].as<Brain>();
+  team.parallel_blocks(call.out[0].numel(), kBlockSize, [&](int64_t begin, int64_t end) {
+    backward(grad_y + begin, a + begin, b + begin, grad_a + begin, grad_b + begin, end - begin);
+  });
 }
 
 Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {
@@ -38,13 +78,7 @@ Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {
 }  // namespace
 
 std::vector<Kernel> swiglu_kernels() {
-  return {kernel(kSwiglu,
-                 [](const KernelCall& call) {
-                   run_strips(cpu::team_of(call), call.out, call.in, {.function = forward_strip});
-                 }),
-          kernel(kSwigluBackward, [](const KernelCall& call) {
-            run_strips(cpu::team_of(call), call.out, call.in, {.function = backward_strip});
-          })};
+  return {kernel(kSwiglu, launch_forward), kernel(kSwigluBackward, launch_backward)};
 }
 
 }  // namespace laptime::LAPTIME_ISA
