@@ -205,18 +205,18 @@ void expect_close(const AttentionAttributes& attributes, const Shape& shape) {
 }
 
 TEST(Attention, SlowBlocksAndRemainders) {
-  expect_close({}, {2, 3, 256, 64});
-  expect_close({}, {1, 2, 1000, 20});
+  expect_close({}, {2, 2, 256, 64});
+  expect_close({}, {1, 1, 1000, 20});
   expect_close({.causal = false}, {1, 1, 300, 33});
-  expect_close({}, {1, 9, 270, 33});
-  expect_close({}, {17, 1, 261, 16});
-  expect_close({}, {1, 1, 600, 256});
-  expect_close({.causal = false}, {1, 1, 600, 100});
-  expect_close({.dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 530, 128});
+  expect_close({}, {1, 9, 270, 4});
+  expect_close({}, {17, 1, 261, 8});
+  expect_close({}, {1, 1, 300, 256});
+  expect_close({.causal = false}, {1, 1, 520, 100});
+  expect_close({.dropout_p = 0.2, .seed = 3, .place = 4}, {1, 1, 530, 128});
   expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 280, 64});
 }
 
-TEST(Attention, WideHeads) {
+TEST(Attention, SlowWideHeads) {
   expect_close({}, {1, 1, 33, 300});
   expect_close({}, {1, 1, 20, 1000});
   expect_close({}, {1, 1, 5, 16384});

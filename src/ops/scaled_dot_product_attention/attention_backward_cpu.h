@@ -56,9 +56,12 @@ struct BackwardScratch {
   float* log_sum_exp;  // [kBlockRows], of powers of two
   float* product;      // [kBlockRows]: of grads and the forward op's values, row by row
 
+  static constexpr int64_t kFloats =
+      kKeyBlock * kWidest * 3 + kKeyRows * kWidest * 2 + kBlockRows * kPitch * 4 + rounded_up(kBlockRows * 2, 16);
+  static constexpr int64_t kLeft = cpu::Team::kScratchBytes / 4 - kFloats;  // floats after them
+  static_assert(kLeft >= 0);
+
   explicit BackwardScratch(std::byte* bytes) {
-    constexpr int64_t kFloats = kKeyBlock * kWidest * 3 + kKeyRows * kWidest * 2 + kBlockRows * (kPitch * 4 + 2);
-    static_assert(kFloats * 4 <= cpu::Team::kScratchBytes);
     keys = reinterpret_cast<float*>(bytes);
     values = keys + kKeyBlock * kWidest;
     key_rows = values + kKeyBlock * kWidest;
@@ -71,18 +74,32 @@ struct BackwardScratch {
     log_sum_exp = grad_scores + kBlockRows * kPitch;
     product = log_sum_exp + kBlockRows;
   }
+  float* end() const { return keys + kFloats; }
 };
 
-// One part of the keys of one head; the sums of grad_q go to `sums`.
+// Whether a head's sums of grad_q find room behind the scratch.
+inline bool sums_in_scratch(const KeyParts& parts, int64_t floats) {
+  return parts.count == 1 && floats <= BackwardScratch::kLeft;
+}
+
+// The first block of keys of a part of a head.
+struct KeyPart {
+  int64_t head = 0, block = 0;
+};
+
+// One part of the keys of one head; the sums of grad_q go to `sums`, and from there to grad_q if there is no other
+// part.
 template <class Element>
 class BackwardPart {
  public:
-  BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t head, float* sums, std::byte* scratch)
+  BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t head, float* sums, bool only,
+               const BackwardScratch& scratch)
       : call_(call),
         shape_(shape),
         head_(head),
         pitch_(rounded_up(shape.width, kLanes)),
         sums_(sums),
+        only_(only),
         scratch_(scratch),
         q_(head_rows<const Element>(call.in[0], head)),
         k_(head_rows<const Element>(call.in[1], head)),
@@ -91,27 +108,36 @@ class BackwardPart {
         grads_(head_rows<const Element>(call.in[5], head)),
         log_sum_exp_(head_rows<const float>(call.in[4], head)) {}
 
-  // Never inlined: two copies could fuse other products into sums, and the last bit would tell one thread from two.
-  [[gnu::noinline]] void run(int64_t first_block, int64_t last_block) {
-    for (int64_t block = first_block; block < last_block; ++block) {
-      const int64_t key = block * kKeyBlock;
-      add_keys(key, std::min(kKeyBlock, shape_.positions - key), block == first_block);
-    }
+  // Blocks [first, last) of keys; `next` may come after them. Never inlined: two copies could fuse other products into
+  // sums, and the last bit would tell one thread from two.
+  [[gnu::noinline]] void run(int64_t first, int64_t last, KeyPart next) {
+    for (int64_t block = first; block < last; ++block)
+      add_keys(block, block == first, block + 1 == last ? next : KeyPart{head_, block + 1});
   }
 
  private:
-  void add_keys(int64_t key, int64_t keys, bool first) {
+  void add_keys(int64_t number, bool first, KeyPart next) {
+    const int64_t key = number * kKeyBlock;
+    const int64_t keys = std::min(kKeyBlock, shape_.positions - key);
     pack_right_transposed<Element>({k_[key], k_.stride}, keys, shape_.width, scratch_.keys);
     pack_right_transposed<Element>({v_[key], v_.stride}, keys, shape_.width, scratch_.values);
     pack_right<Element>({k_[key], k_.stride}, keys, shape_.width, shape_.scale(), scratch_.key_rows);
     std::fill_n(scratch_.grad_keys, kKeyRows * pitch_, 0.0F);
     std::fill_n(scratch_.grad_values, kKeyRows * pitch_, 0.0F);
-    for (int64_t row = shape_.causal ? key : 0; row < shape_.positions; row += kBlockRows) {
+    const int64_t first_row = shape_.causal ? key : 0;
+    for (int64_t row = first_row; row < shape_.positions; row += kBlockRows) {
       const Block block{row, std::min(kBlockRows, shape_.positions - row), key, keys};
       pack_rows(block);
+      expect_result(0, row, block.rows);
+      row + kBlockRows < shape_.positions ? expect_rows(head_, row + kBlockRows) : expect_keys(next);
+      if (row == first_row) {
+        expect_result(1, key, keys);
+        expect_result(2, key, keys);
+      }
       make_weights(block);
       add_to_keys(block);
       first ? add_to_queries<true>(block) : add_to_queries<false>(block);
+      finish_queries(block);
     }
     const auto grad_k = head_rows<Element>(call_.out[1], head_);
     const auto grad_v = head_rows<Element>(call_.out[2], head_);
@@ -119,6 +145,23 @@ class BackwardPart {
       write_row(scratch_.grad_keys + i * pitch_, shape_.width, kLn2, grad_k[key + i]);  // the queries are scaled
       write_row(scratch_.grad_values + i * pitch_, shape_.width, 1, grad_v[key + i]);
     }
+  }
+
+  // What is wanted next: rows of the head that meet the same keys, or other keys and the first rows that meet them.
+  void expect(size_t input, int64_t head, int64_t first, int64_t rows) {
+    ahead_.expect(head_rows<const Element>(call_.in[input], head), first, std::min(first + rows, shape_.positions),
+                  shape_.width);
+  }
+  void expect_result(size_t output, int64_t first, int64_t rows) {
+    ahead_.expect(head_rows<Element>(call_.out[output], head_), first, first + rows, shape_.width);
+  }
+  void expect_rows(int64_t head, int64_t row) {
+    for (const size_t input : {0U, 3U, 5U}) expect(input, head, row, kBlockRows);
+  }
+  void expect_keys(KeyPart part) {
+    expect(1, part.head, part.block * kKeyBlock, kKeyBlock);
+    expect(2, part.head, part.block * kKeyBlock, kKeyBlock);
+    expect_rows(part.head, shape_.causal ? part.block * kKeyBlock : 0);
   }
 
   struct Block {
@@ -157,21 +200,23 @@ class BackwardPart {
       float* const weights = scratch_.weights + row * kPitch;
       float* const grad_scores = scratch_.grad_scores + row * kPitch;
       const int64_t vectors = (seen(block, row) + kLanes - 1) / kLanes;
-      multiply_row<kPitch, 1, kTileColumns>(
-          scratch_.queries + row * kPitch, scratch_.keys, shape_.width * kTileColumns, shape_.width, vectors,
-          [weights, log_sum_exp = scratch_.log_sum_exp + row](int64_t i, int64_t column, const Vector& sum) {
-            store(weights + i * kPitch + column, exp2(sum - log_sum_exp[i]));
-          });
+      multiply_row<kPitch, 1, kTileColumns>(scratch_.queries + row * kPitch, scratch_.keys, shape_.width * kTileColumns,
+                                            shape_.width, vectors, ahead_,
+                                            each_vector([weights, log_sum_exp = scratch_.log_sum_exp + row](
+                                                            int64_t i, int64_t column, const Vector& sum) {
+                                              store(weights + i * kPitch + column, exp2(sum - log_sum_exp[i]));
+                                            }));
       hide_later_keys(block, row, weights);
       if (shape_.drops) {
         make_dropped_grad_scores(block, row, vectors);
       } else {
-        multiply_row<kPitch, 1, kTileColumns>(
-            scratch_.grads + row * kPitch, scratch_.values, shape_.width * kTileColumns, shape_.width, vectors,
-            [weights, grad_scores, product = scratch_.product + row](int64_t i, int64_t column, const Vector& sum) {
-              const Vector weight = load(weights + i * kPitch + column);
-              store(grad_scores + i * kPitch + column, (sum - product[i]) * weight);
-            });
+        multiply_row<kPitch, 1, kTileColumns>(scratch_.grads + row * kPitch, scratch_.values,
+                                              shape_.width * kTileColumns, shape_.width, vectors, ahead_,
+                                              each_vector([weights, grad_scores, product = scratch_.product + row](
+                                                              int64_t i, int64_t column, const Vector& sum) {
+                                                const Vector weight = load(weights + i * kPitch + column);
+                                                store(grad_scores + i * kPitch + column, (sum - product[i]) * weight);
+                                              }));
       }
       hide_later_keys(block, row, grad_scores);
     }
@@ -187,9 +232,11 @@ class BackwardPart {
   // The same with dropout, which leaves its mark on the weights too.
   void make_dropped_grad_scores(const Block& block, int64_t row, int64_t vectors) {
     float* const grad_scores = scratch_.grad_scores + row * kPitch;
-    multiply_row<kPitch, 1, kTileColumns>(
-        scratch_.grads + row * kPitch, scratch_.values, shape_.width * kTileColumns, shape_.width, vectors,
-        [grad_scores](int64_t i, int64_t column, const Vector& sum) { store(grad_scores + i * kPitch + column, sum); });
+    multiply_row<kPitch, 1, kTileColumns>(scratch_.grads + row * kPitch, scratch_.values, shape_.width * kTileColumns,
+                                          shape_.width, vectors, ahead_,
+                                          each_vector([grad_scores](int64_t i, int64_t column, const Vector& sum) {
+                                            store(grad_scores + i * kPitch + column, sum);
+                                          }));
     for (int64_t i = 0; i < kTileRows && row + i < block.rows; ++i) {
       const int64_t keys = std::min(own(block, row + i), block.keys);
       alignas(64) std::array<float, kKeyBlock> kept;
@@ -211,12 +258,12 @@ class BackwardPart {
       const int64_t first = shape_.causal ? std::max<int64_t>(0, block.key + key - block.row) : 0;
       if (first >= block.rows) break;
       const auto add = [&](const float* left, const float* right, float* sums) {
-        multiply_row<1, kPitch, kPitch>(left + first * kPitch + key, right + first * kPitch, kTileColumns,
-                                        block.rows - first, pitch_ / kLanes,
-                                        [sums, pitch = pitch_](int64_t i, int64_t column, const Vector& sum) {
-                                          float* const at = sums + i * pitch + column;
-                                          store(at, load(at) + sum);
-                                        });
+        multiply_row<1, kPitch, kPitch>(
+            left + first * kPitch + key, right + first * kPitch, kTileColumns, block.rows - first, pitch_ / kLanes,
+            ahead_, each_vector([sums, pitch = pitch_](int64_t i, int64_t column, const Vector& sum) {
+              float* const at = sums + i * pitch + column;
+              store(at, load(at) + sum);
+            }));
       };
       add(scratch_.weights, scratch_.grads, scratch_.grad_values + key * pitch_);
       add(scratch_.grad_scores, scratch_.queries, scratch_.grad_keys + key * pitch_);
@@ -227,23 +274,35 @@ class BackwardPart {
   template <bool kFirst>
   void add_to_queries(const Block& block) {
     for (int64_t row = 0; row < block.rows; row += kTileRows) {
-      multiply_row<kPitch, 1, kTileColumns>(
-          scratch_.grad_scores + row * kPitch, scratch_.key_rows, kKeyBlock * kTileColumns, seen(block, row),
-          pitch_ / kLanes,
-          [sums = sums_ + (block.row + row) * pitch_, pitch = pitch_](int64_t i, int64_t column, const Vector& sum) {
-            float* const at = sums + i * pitch + column;
-            store(at, kFirst ? sum : load(at) + sum);
-          });
+      multiply_row<kPitch, 1, kTileColumns>(scratch_.grad_scores + row * kPitch, scratch_.key_rows,
+                                            kKeyBlock * kTileColumns, seen(block, row), pitch_ / kLanes, ahead_,
+                                            each_vector([sums = sums_ + (block.row + row) * pitch_, pitch = pitch_](
+                                                            int64_t i, int64_t column, const Vector& sum) {
+                                              float* const at = sums + i * pitch + column;
+                                              store(at, kFirst ? sum : load(at) + sum);
+                                            }));
     }
+  }
+
+  // Rows that no later block of keys meets.
+  void finish_queries(const Block& block) const {
+    const int64_t keys_end = block.key + block.keys;
+    if (!only_ || (!shape_.causal && keys_end < shape_.positions)) return;
+    const auto grad_q = head_rows<Element>(call_.out[0], head_);
+    const int64_t end =
+        std::min(block.row + block.rows, keys_end == shape_.positions ? keys_end : block.key + kKeyBlock);
+    for (int64_t row = block.row; row < end; ++row) write_row(sums_ + row * pitch_, shape_.width, 1, grad_q[row]);
   }
 
   const KernelCall& call_;
   const AttentionShape& shape_;
   int64_t head_, pitch_;
   float* sums_;
+  bool only_;
   BackwardScratch scratch_;
   HeadRows<const Element> q_, k_, v_, values_, grads_;
   HeadRows<const float> log_sum_exp_;
+  Ahead ahead_;
 };
 
 }  // namespace laptime::LAPTIME_ISA

@@ -74,6 +74,44 @@ HeadRows<Element> head_rows(const TensorView& view, int64_t head) {
   return {data + head / heads * view.strides()[0] + head % heads * view.strides()[1], view.strides()[2]};
 }
 
+// Rows that will be wanted soon, fetched into the L2 cache a few cache lines at a time between products: all at once
+// they would stop the loads.
+class Ahead {
+ public:
+  // Rows [begin, end) after those already expected.
+  template <class Element>
+  void expect(const HeadRows<Element>& rows, int64_t begin, int64_t end, int64_t width) {
+    constexpr auto kSize = static_cast<int64_t>(sizeof(Element));
+    if (begin >= end || last_ - first_ == kRanges) return;
+    ranges_[last_++ % kRanges] = {reinterpret_cast<const char*>(rows[begin]), rows.stride * kSize, width * kSize,
+                                  end - begin};
+  }
+
+  // The next two cache lines.
+  [[gnu::always_inline]] void fetch() {
+    if (first_ == last_) return;
+    Range& range = ranges_[first_ % kRanges];
+    const char* const line = range.row + range.done;
+    __builtin_prefetch(line, 0, 2);
+    __builtin_prefetch(line + 64, 0, 2);
+    range.done += 128;
+    if (range.done < range.bytes) return;
+    range.done = 0;
+    range.row += range.stride;
+    if (--range.rows == 0) ++first_;
+  }
+
+ private:
+  static constexpr size_t kRanges = 16;
+  struct Range {
+    const char* row;
+    int64_t stride, bytes, rows;
+    int64_t done = 0;  // bytes of the row
+  };
+  std::array<Range, kRanges> ranges_;
+  size_t first_ = 0, last_ = 0;
+};
+
 // `size` elements times `scale`, rounded to the element's type.
 template <class Element>
 void write_row(const float* from, int64_t size, float scale, Element* to) {

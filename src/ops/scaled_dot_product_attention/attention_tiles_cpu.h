@@ -67,16 +67,19 @@ void pack_right_transposed(HeadRows<const Element> from, int64_t rows, int64_t w
   }
 }
 
+constexpr int64_t kDepthOfFetch = 4;  // products of a tile between two fetches
+
 // Sums of kTileRows rows and one or two vectors of columns.
 template <int kVectors>
 using Tile = std::array<std::array<Vector, kVectors>, kTileRows>;
 
 // Element (i, k) of the left factor stands at i * kRowStep + k * kDepthStep, row k of the right one at k * kRightStep.
 template <int kVectors, int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep>
-[[gnu::always_inline]] inline void multiply_tile(const float* left, const float* right, int64_t depth,
+[[gnu::always_inline]] inline void multiply_tile(const float* left, const float* right, int64_t depth, Ahead& ahead,
                                                  Tile<kVectors>& sums) {
   sums = {};
   for (int64_t k = 0; k < depth; ++k, left += kDepthStep, right += kRightStep) {
+    if (k % kDepthOfFetch == 0) ahead.fetch();
     std::array<Vector, kVectors> row;
 #pragma GCC unroll 2
     for (size_t v = 0; v < kVectors; ++v) row[v] = load(right + v * kLanes);
@@ -89,26 +92,32 @@ template <int kVectors, int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep
   }
 }
 
-// One row of tiles: use(row, column, sum) for every vector of it, `vectors` to a row.
+// One row of tiles: use(row, column, sums) for the kTileVectors vectors, or one, from each column on; `vectors` to a
+// row.
 template <int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep, class Use>
 [[gnu::always_inline]] inline void multiply_row(const float* left, const float* right, int64_t right_sliver,
-                                                int64_t depth, int64_t vectors, const Use& use) {
+                                                int64_t depth, int64_t vectors, Ahead& ahead, const Use& use) {
   int64_t column = 0;
   for (; vectors >= kTileVectors; vectors -= kTileVectors, column += kTileColumns, right += right_sliver) {
     Tile<kTileVectors> sums;
-    multiply_tile<kTileVectors, kRowStep, kDepthStep, kRightStep>(left, right, depth, sums);
+    multiply_tile<kTileVectors, kRowStep, kDepthStep, kRightStep>(left, right, depth, ahead, sums);
 #pragma GCC unroll 16
-    for (size_t i = 0; i < kTileRows; ++i) {
-#pragma GCC unroll 2
-      for (size_t v = 0; v < kTileVectors; ++v)
-        use(static_cast<int64_t>(i), column + static_cast<int64_t>(v) * kLanes, sums[i][v]);
-    }
+    for (size_t i = 0; i < kTileRows; ++i) use(static_cast<int64_t>(i), column, sums[i]);
   }
   if (vectors == 0) return;
   Tile<1> sums;
-  multiply_tile<1, kRowStep, kDepthStep, kRightStep>(left, right, depth, sums);
+  multiply_tile<1, kRowStep, kDepthStep, kRightStep>(left, right, depth, ahead, sums);
 #pragma GCC unroll 16
-  for (size_t i = 0; i < kTileRows; ++i) use(static_cast<int64_t>(i), column, sums[i][0]);
+  for (size_t i = 0; i < kTileRows; ++i) use(static_cast<int64_t>(i), column, sums[i]);
+}
+
+// As `use` of a row of tiles: each vector apart.
+template <class Use>
+auto each_vector(const Use& use) {
+  return [use](int64_t i, int64_t column, const auto& sums) __attribute__((always_inline)) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < sums.size(); ++v) use(i, column + static_cast<int64_t>(v) * kLanes, sums[v]);
+  };
 }
 
 // 2^x for x up to 127, within 1.5 ulp; 0 below 2^-100, NaN for NaN.
@@ -141,18 +150,33 @@ inline Vector lane_numbers(std::integer_sequence<int, kLane...>) {
 }
 }  // namespace detail
 
-// All lanes get the largest, or the sum, of all.
-template <int kStep = kLanes / 2>
-inline Vector largest_lane(Vector x) {
-  x = larger(x, detail::swapped<kStep>(x, std::make_integer_sequence<int, kLanes>()));
-  if constexpr (kStep > 1) x = largest_lane<kStep / 2>(x);
-  return x;
-}
+// All lanes get the sum of all.
 template <int kStep = kLanes / 2>
 inline Vector lane_sum(Vector x) {
   x += detail::swapped<kStep>(x, std::make_integer_sequence<int, kLanes>());
   if constexpr (kStep > 1) x = lane_sum<kStep / 2>(x);
   return x;
+}
+
+// Lane i gets the largest, or the sum, of all lanes of row i.
+using TileRows = std::array<Vector, kLanes>;
+inline Vector largest_of_rows(TileRows rows) {
+  transpose(rows);
+#pragma GCC unroll 4
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < half; ++i) rows[i] = larger(rows[i], rows[i + half]);
+  }
+  return rows[0];
+}
+inline Vector sum_of_rows(TileRows rows) {
+  transpose(rows);
+#pragma GCC unroll 4
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < half; ++i) rows[i] += rows[i + half];
+  }
+  return rows[0];
 }
 
 // x in lanes below `count`, else `otherwise`.

@@ -18,10 +18,13 @@ void tiles_forward(const KernelCall& call) {
   const AttentionShape shape(call, kForwardStep);
   cpu::Team& team = cpu::team_of(call);
   const int64_t groups = (shape.positions + ForwardScratch::kGroupRows - 1) / ForwardScratch::kGroupRows;
-  team.parallel_for(groups * shape.heads, [&](int64_t index, int lane) {
-    const int64_t group = groups - 1 - index / shape.heads;  // those with most keys first
-    ForwardGroup<Element>(call, shape, index % shape.heads, group * ForwardScratch::kGroupRows, team.scratch(lane))
-        .run();
+  const int64_t items = groups * shape.heads;
+  const auto group = [&](int64_t index) -> RowGroup {  // those with most keys first
+    return {index % shape.heads, (groups - 1 - index / shape.heads) * ForwardScratch::kGroupRows};
+  };
+  team.parallel_for(items, [&](int64_t index, int lane) {
+    const RowGroup next = group(std::min(index + team.size(), items - 1));
+    ForwardGroup<Element>(call, shape, group(index), next, team.scratch(lane)).run();
   });
 }
 
@@ -49,13 +52,18 @@ void tiles_backward(const KernelCall& call) {
   const KeyParts parts(shape.heads, shape.positions, shape.causal);
   auto* const sums = reinterpret_cast<float*>(call.workspace);
   const int64_t floats = part_floats(shape.positions, shape.width);
+  const bool in_scratch = sums_in_scratch(parts, floats);
+  const int64_t items = shape.heads * parts.count;
   cpu::Team& team = cpu::team_of(call);
-  team.parallel_for(shape.heads * parts.count, [&](int64_t index, int lane) {
+  team.parallel_for(items, [&](int64_t index, int lane) {
     const int64_t head = index / parts.count;
     const int64_t part = index % parts.count;
-    BackwardPart<Element>(call, shape, head, sums + index * floats, team.scratch(lane))
-        .run(parts.first_block(part), parts.first_block(part + 1));
-    if (parts.count == 1) add_parts<Element>(call, shape, parts, sums + index * floats, head, 0, shape.positions);
+    const int64_t next = std::min(index + team.size(), items - 1);
+    BackwardScratch scratch(team.scratch(lane));
+    float* const its = in_scratch ? scratch.end() : sums + index * floats;
+    BackwardPart<Element>(call, shape, head, its, parts.count == 1, scratch)
+        .run(parts.first_block(part), parts.first_block(part + 1),
+             {next / parts.count, parts.first_block(next % parts.count)});
   });
   if (parts.count == 1) return;
   const int64_t blocks = (shape.positions + kKeyBlock - 1) / kKeyBlock;
@@ -69,8 +77,9 @@ void tiles_backward(const KernelCall& call) {
 
 int64_t tiles_backward_workspace(const Signature& signature) {
   const Shape& shape = signature.in[0].shape();
-  const int64_t parts = KeyParts(signature).count;
-  return (Size(part_floats(shape[2], shape[3])) * shape[0] * shape[1] * parts * 4).value();
+  const KeyParts parts(signature);
+  const int64_t floats = part_floats(shape[2], shape[3]);
+  return sums_in_scratch(parts, floats) ? 0 : (Size(floats) * shape[0] * shape[1] * parts.count * 4).value();
 }
 
 template <class Element>
