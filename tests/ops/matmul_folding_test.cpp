@@ -38,11 +38,12 @@ LAPTIME_CONFORMANCE(MatmulNarrow, rows(kMatmul, {.compute = {}, .output = DType:
 LAPTIME_CONFORMANCE(MatmulAddend, rows(kMatmul, {.compute = {}, .output = {}, .addend = true}));
 LAPTIME_CONFORMANCE(AddmmFolded, rows(kAddmm, {.compute = DType::kBFloat16, .output = {}, .addend = true}));
 
-std::vector<Kernel> our_kernels() {
+std::vector<Kernel> folding_kernels() {
   std::map<std::string, Kernel> by_name;
   for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
     for (const Kernel& kernel : cpu_kernels(static_cast<cpu::Isa>(isa))) {
-      if (kernel.op == &kMatmul && kernel.name.starts_with("tiles_")) by_name.emplace(kernel.name, kernel);
+      const bool folds = kernel.name.starts_with("tiles_") || kernel.name == "onednn_bf16";
+      if (kernel.op == &kMatmul && folds) by_name.emplace(kernel.name, kernel);
     }
   }
   std::vector<Kernel> kernels;
@@ -51,7 +52,7 @@ std::vector<Kernel> our_kernels() {
 }
 
 class MatmulFolding : public testing::TestWithParam<Kernel> {};
-INSTANTIATE_TEST_SUITE_P(Kernels, MatmulFolding, testing::ValuesIn(our_kernels()),
+INSTANTIATE_TEST_SUITE_P(Kernels, MatmulFolding, testing::ValuesIn(folding_kernels()),
                          [](const auto& parameter) { return parameter.param.name; });
 
 struct Tensor {
@@ -85,9 +86,10 @@ std::vector<std::byte> product(const Kernel& kernel, const ProductAttributes& at
   const Signature signature{&kMatmul, attributes, types, kMatmul.infer(attributes, types)};
   if (!kernel.refusal(signature).empty()) return {};
   GuardedTensor out(signature.out[0]);
+  GuardedTensor workspace(contiguous_type(DType::kBool, {kernel.workspace_bytes(signature)}));
   const TensorView out_view = out.view();
-  kernel.launch({kMatmul, signature.attributes, views, {&out_view, 1}, nullptr, team});
-  EXPECT_TRUE(out.guards_intact());
+  kernel.launch({kMatmul, signature.attributes, views, {&out_view, 1}, workspace.view().data, team});
+  EXPECT_TRUE(out.guards_intact() && workspace.guards_intact());
   return {out.bytes().begin(), out.bytes().end()};
 }
 
@@ -103,7 +105,7 @@ TEST_P(MatmulFolding, AFoldedCastOfAnOperandIsTheCast) {
       Tensor b = random_matrix(DType::kBFloat16, kK, kN, b_transposed, true, 2);
       const ProductAttributes folded{.compute = DType::kBFloat16, .output = {}, .addend = false};
       const std::vector<std::byte> cast = product(GetParam(), {}, {&a, &b}, team);
-      ASSERT_FALSE(cast.empty());
+      if (cast.empty()) GTEST_SKIP() << "not on this machine";
       EXPECT_TRUE(product(GetParam(), folded, {&wide_a, &wide_b}, team) == cast);
       EXPECT_TRUE(product(GetParam(), folded, {&a, &wide_b}, team) == cast);
       EXPECT_TRUE(product(GetParam(), folded, {&wide_a, &b}, team) == cast);
@@ -121,7 +123,8 @@ TEST_P(MatmulFolding, AFoldedCastOfTheResultRoundsOnce) {
   const std::vector<std::byte> result =
       product(GetParam(), {.compute = {}, .output = DType::kFloat32, .addend = false}, {&a, &b}, team);
   const std::vector<std::byte> wide = product(GetParam(), {}, {&wide_a, &wide_b}, team);
-  ASSERT_EQ(result.size(), static_cast<size_t>(kM * kN * 4));
+  if (result.empty()) GTEST_SKIP() << "not on this machine";
+  EXPECT_EQ(result.size(), static_cast<size_t>(kM * kN * 4));
   EXPECT_TRUE(wide.empty() || result == wide);
 }
 

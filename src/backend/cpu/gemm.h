@@ -48,6 +48,7 @@ struct Gemm {
   MatrixLayout addend_layout;
   DType c_dtype = DType::kFloat32;
   std::byte* c = nullptr;
+  std::byte* workspace = nullptr;  // of the kernel
 };
 
 // Empty where all operands and the result are of type `dtype` and there is no addend, else the reason.

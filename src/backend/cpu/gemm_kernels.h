@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/cpu/narrowed_gemm.h"
 #include "backend/cpu/onednn_gemm.h"
 #include "backend/cpu/tiles_gemm.h"
 #include "backend/cpu/widened_gemm.h"
@@ -56,7 +57,15 @@ std::string supports(const Signature& signature) {
 
 template <GemmOf kGemmOf, void (*kMultiply)(cpu::Team&, const cpu::Gemm&)>
 void launch(const KernelCall& call) {
-  kMultiply(cpu::team_of(call), *kGemmOf(call.attributes, call.in, call.out[0]));
+  cpu::Gemm gemm = *kGemmOf(call.attributes, call.in, call.out[0]);
+  gemm.workspace = call.workspace;
+  kMultiply(cpu::team_of(call), gemm);
+}
+
+template <GemmOf kGemmOf>
+int64_t rounded_bytes(const Signature& signature) {
+  const std::optional<cpu::Gemm> gemm = form_of<kGemmOf>(signature);
+  return gemm ? narrowed_workspace(*gemm) : 0;
 }
 
 inline std::string float32_refusal(const cpu::Gemm& gemm) {
@@ -66,10 +75,6 @@ inline std::string float32_refusal(const cpu::Gemm& gemm) {
 inline std::string widened_refusal(const cpu::Gemm& gemm) {
   std::string reason = cpu::uniform_refusal(gemm, DType::kBFloat16);
   return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
-}
-inline std::string bfloat16_refusal(const cpu::Gemm& gemm) {
-  std::string reason = cpu::uniform_refusal(gemm, DType::kBFloat16);
-  return reason.empty() ? cpu::onednn_bfloat16_refusal(gemm.shape, gemm.bias.present) : reason;
 }
 inline std::string dot_refusal(const cpu::Gemm& gemm) {
   std::string reason = tiles_refusal(gemm);
@@ -89,8 +94,8 @@ std::vector<Kernel> gemm_kernels(const OpCard& op) {
   };
   add("onednn_sgemm", detail::supports<kGemmOf, detail::float32_refusal>,
       detail::launch<kGemmOf, cpu::onednn_float32_gemm>);
-  add("onednn_bf16", detail::supports<kGemmOf, detail::bfloat16_refusal>,
-      detail::launch<kGemmOf, cpu::onednn_bfloat16_gemm>);
+  add("onednn_bf16", detail::supports<kGemmOf, narrowed_refusal>, detail::launch<kGemmOf, narrowed_gemm>);
+  kernels.back().workspace = detail::rounded_bytes<kGemmOf>;
   add("onednn_sgemm_widen", detail::supports<kGemmOf, detail::widened_refusal>, detail::launch<kGemmOf, widened_gemm>);
   add(isa_name("tiles"), detail::supports<kGemmOf, tiles_refusal>, detail::launch<kGemmOf, tiles_gemm>);
 #if defined(__AVX512BF16__)

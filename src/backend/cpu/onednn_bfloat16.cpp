@@ -21,10 +21,12 @@ struct BlockKey {
   int64_t rows = 0, columns = 0, depth = 0;
   int64_t a_leading = 0, b_leading = 0, c_leading = 0;
   bool a_transposed = false, b_transposed = false, bias = false;
+  bool wide = false;        // the result is float32
+  bool accumulate = false;  // onto what the result holds
   friend auto operator<=>(const BlockKey&, const BlockKey&) = default;
 };
 
-BlockKey key_of(const GemmShape& shape, const GemmCut& cut, bool last_row, bool last_column, bool bias) {
+BlockKey key_of(const GemmShape& shape, const GemmCut& cut, bool last_row, bool last_column, const BfloatForm& form) {
   const BlasLayout a = *blas_layout(shape.a, shape.m, shape.k);
   const BlasLayout b = *blas_layout(shape.b, shape.k, shape.n);
   return {cut.rows(last_row),
@@ -35,11 +37,15 @@ BlockKey key_of(const GemmShape& shape, const GemmCut& cut, bool last_row, bool 
           shape.n,
           a.transposed,
           b.transposed,
-          bias};
+          form.bias,
+          form.wide_result,
+          form.accumulate};
 }
 
-memory::desc matrix(int64_t rows, int64_t columns, int64_t leading, bool transposed) {
-  return {{rows, columns}, memory::data_type::bf16, transposed ? memory::dims{1, leading} : memory::dims{leading, 1}};
+memory::desc matrix(int64_t rows, int64_t columns, int64_t leading, bool transposed, bool wide = false) {
+  return {{rows, columns},
+          wide ? memory::data_type::f32 : memory::data_type::bf16,
+          transposed ? memory::dims{1, leading} : memory::dims{leading, 1}};
 }
 
 struct Descriptors {
@@ -48,7 +54,7 @@ struct Descriptors {
 Descriptors descriptors(const BlockKey& key) {
   return {matrix(key.rows, key.depth, key.a_leading, key.a_transposed),
           matrix(key.depth, key.columns, key.b_leading, key.b_transposed),
-          matrix(key.rows, key.columns, key.c_leading, false), matrix(1, key.columns, key.columns, false)};
+          matrix(key.rows, key.columns, key.c_leading, false, key.wide), matrix(1, key.columns, key.columns, false)};
 }
 
 // Scratch comes from us: what oneDNN would take itself belongs to one thread only.
@@ -57,6 +63,11 @@ dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& e
   const Descriptors of = descriptors(key);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (key.accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum();
+    attributes.set_post_ops(sum);
+  }
   const dnnl::matmul::desc desc =
       key.bias ? dnnl::matmul::desc(of.a, of.b, of.bias, of.c) : dnnl::matmul::desc(of.a, of.b, of.c);
   return {desc, attributes, engine};
@@ -136,14 +147,14 @@ std::string block_refusal(const BlockKey& key, const dnnl::engine& engine) {
 
 }  // namespace
 
-std::string onednn_bfloat16_refusal(const GemmShape& shape, bool bias) {
+std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& form) {
   if (std::string reason = onednn_layout_refusal(shape); !reason.empty()) return reason;
   const GemmCut cut(shape, kLimits);
   try {
     const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
     for (const bool last_row : {false, true}) {
       for (const bool last_column : {false, true}) {
-        if (std::string reason = block_refusal(key_of(shape, cut, last_row, last_column, bias), engine);
+        if (std::string reason = block_refusal(key_of(shape, cut, last_row, last_column, form), engine);
             !reason.empty())
           return reason;
       }
@@ -157,13 +168,13 @@ std::string onednn_bfloat16_refusal(const GemmShape& shape, bool bias) {
 void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
   const GemmShape& shape = gemm.shape;
   const GemmCut cut(shape, kLimits);
-  const bool has_bias = gemm.bias.present;
+  const BfloatForm form{gemm.bias.present, gemm.c_dtype == DType::kFloat32, gemm.addend.present};
   auto& products = team.resident<BlockProducts>();
   std::array<std::array<const BlockProduct*, 2>, 2> product{};  // [at the lower edge][at the right edge]
   for (const bool last_row : {false, true}) {
     for (const bool last_column : {false, true}) {
       product[last_row ? 1 : 0][last_column ? 1 : 0] =
-          &products.product(key_of(shape, cut, last_row, last_column, has_bias));
+          &products.product(key_of(shape, cut, last_row, last_column, form));
     }
   }
   const int64_t size = size_of(DType::kBFloat16);
@@ -171,9 +182,10 @@ void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
     const GemmBlock block = cut[index];
     const size_t last_row = block.row + block.rows == shape.m ? 1 : 0;
     const size_t last_column = block.column + block.columns == shape.n ? 1 : 0;
-    product[last_row][last_column]->run(
-        lane, gemm.a.data + position_in_a(shape, block) * size, gemm.b.data + position_in_b(shape, block) * size,
-        has_bias ? gemm.bias.data + block.column * size : nullptr, gemm.c + position_in_c(shape, block) * size);
+    product[last_row][last_column]->run(lane, gemm.a.data + position_in_a(shape, block) * size,
+                                        gemm.b.data + position_in_b(shape, block) * size,
+                                        form.bias ? gemm.bias.data + block.column * size : nullptr,
+                                        gemm.c + position_in_c(shape, block) * size_of(gemm.c_dtype));
   });
 }
 

@@ -27,8 +27,16 @@ std::string onednn_layout_refusal(const GemmShape& shape);
 // float32. onednn_layout_refusal must be empty.
 void onednn_float32_gemm(Team& team, const Gemm& gemm);
 
-// bfloat16 operands and result, accumulated in float32. The refusal asks oneDNN for each block shape (some 0.1 ms).
-std::string onednn_bfloat16_refusal(const GemmShape& shape, bool bias);
+// What a product of bfloat16 factors has beside them.
+struct BfloatForm {
+  bool bias = false;         // bfloat16
+  bool wide_result = false;  // float32, else bfloat16
+  bool accumulate = false;   // onto what the result holds
+};
+
+// bfloat16 factors, accumulated in float32 and rounded once; where there is an addend, c holds it already. The refusal
+// asks oneDNN for each block shape (some 0.1 ms).
+std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& form);
 void onednn_bfloat16_gemm(Team& team, const Gemm& gemm);
 
 }  // namespace laptime::cpu

@@ -31,9 +31,8 @@ struct ScratchCut {
     constexpr int64_t kMostTiles = 40;
     tiles = std::clamp<int64_t>(cpu::second_level_cache() * 42 / 100 / (4 * kPanel<Words>), 4, kMostTiles);
     columns = INT64_MAX / 2;
-    if (sums) columns = (kFloats - sums_offset()) / (tiles * kTileRows) / kTileColumns * kTileColumns;
+    if (sums) columns = (kFloats - kSliver - tiles * kPanel<Words>) / (tiles * kTileRows) / kTileColumns * kTileColumns;
   }
-  int64_t sums_offset() const { return kSliver + tiles * kPanel<Words>; }
 };
 
 // Into which blocks c is cut for a number of threads. No bit depends on it, K being cut by K alone: so here, unlike
@@ -81,8 +80,6 @@ struct Task {
   ScratchCut<Words> scratch;
   PackBlock pack_a = nullptr;
   PackSliver pack_b = nullptr;
-  bool by_depth = false;  // how blocks of a are packed: as they lie
-  bool sums = false;      // c is bfloat16, K has several chunks
   int64_t chunk = 0;
 };
 
@@ -114,9 +111,10 @@ class BlockProduct {
                   .strides = a_strides,
                   .rows = block_.rows,
                   .depth = depth,
-                  .readable = shape.m - block_.row,
-                  .by_depth = task_.by_depth},
+                  .readable = shape.m - block_.row},
                  tiles_, panels_);
+    const int64_t next = first + depth;
+    next_block_ = next < shape.k ? block_ahead(next, std::min(task_.chunk, shape.k - next)) : Ahead<false>();
     for (int64_t column = 0; column < block_.columns; column += kTileColumns) add_sliver(first, depth, column);
   }
 
@@ -130,7 +128,7 @@ class BlockProduct {
   }
 
   // The bytes of a sliver, to be fetched before it is packed.
-  Ahead<false> fetching(const SliverSource& source) const {
+  Ahead<false> sliver_ahead(const SliverSource& source) const {
     const int64_t size = size_of(gemm_.b.dtype);
     if (source.columns <= 0) return {};
     if (source.strides.column == 1)
@@ -140,14 +138,33 @@ class BlockProduct {
     return {};
   }
 
+  // The bytes of a chunk of the block of a.
+  Ahead<false> block_ahead(int64_t first, int64_t depth) const {
+    const cpu::MatrixLayout& a = gemm_.shape.a;
+    const int64_t size = size_of(gemm_.a.dtype);
+    const std::byte* const at = gemm_.a.data + (position_in_a(gemm_.shape, block_) + first * a.column_stride) * size;
+    if (a.column_stride == 1) return {at, block_.rows, depth * size, a.row_stride * size};
+    if (a.row_stride == 1) return {at, depth, block_.rows * size, a.column_stride * size};
+    return {};
+  }
+
   void add_sliver(int64_t first, int64_t depth, int64_t column) {
     task_.pack_b(sliver(first, depth, column), sliver_);
     const int64_t words = ceil_div(depth, Words::kSpan);
     const int64_t stretches = std::max<int64_t>(1, words / kStretch);
-    Ahead<false> next = fetching(sliver(first, depth, column + kTileColumns));
+    const int64_t slivers = ceil_div(block_.columns - column, kTileColumns);  // with this one
+    Ahead<false> next = sliver_ahead(sliver(first, depth, column + kTileColumns));
+    // The next block of a is fetched late, so that it does not drive this one out.
     constexpr int64_t kMostLines = 4;  // of a stretch
-    const TileAhead ahead{&next, std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
-                          ceil_div(3 * kTileRows, stretches)};
+    constexpr int64_t kLateSlivers = 6;
+    const TileAhead ahead{
+        .sliver = &next,
+        .sliver_lines = std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
+        .block = &next_block_,
+        .block_lines = slivers > kLateSlivers
+                           ? 0
+                           : std::min(kMostLines, ceil_div(next_block_.lines(), stretches * tiles_.count() * slivers)),
+        .c_lines = ceil_div(3 * kTileRows, stretches)};
     TileTarget to = target(first, depth, column);
     alignas(64) std::array<float, kTileColumns> bias{};
     if (first == 0 && gemm_.bias.present) {
@@ -157,13 +174,11 @@ class BlockProduct {
     for (int64_t tile = 0; tile < tiles_.count(); ++tile) {
       const int64_t rows = tiles_.rows(tile);
       to.rows = std::min(rows, block_.rows - tiles_.first(tile));
-      const float* const panel = panels_ + tile * kPanel<Words>;
-      (task_.by_depth ? tile_of<Words, true>(rows) : tile_of<Words, false>(rows))(panel, sliver_, words, to, ahead);
-      const int64_t step = to.rows;
-      if (to.addend != nullptr) to.addend += step * to.addend_pitch;
-      if (to.narrow_addend != nullptr) to.narrow_addend += step * to.addend_pitch;
-      if (to.c != nullptr) to.c += step * to.pitch;
-      if (to.narrow != nullptr) to.narrow += step * to.pitch;
+      tile_of<Words>(rows)(panels_ + tile * kPanel<Words>, sliver_, words, to, ahead);
+      if (to.addend != nullptr) to.addend += to.rows * to.addend_pitch;
+      if (to.narrow_addend != nullptr) to.narrow_addend += to.rows * to.addend_pitch;
+      if (to.c != nullptr) to.c += to.rows * to.pitch;
+      if (to.narrow != nullptr) to.narrow += to.rows * to.pitch;
     }
   }
 
@@ -211,6 +226,7 @@ class BlockProduct {
   const cpu::Gemm& gemm_;
   const cpu::GemmBlock& block_;
   TileRows tiles_;
+  Ahead<false> next_block_;
   float* sliver_ = nullptr;
   float* panels_ = nullptr;
   float* sums_ = nullptr;
@@ -220,13 +236,8 @@ template <class Words>
 void multiply(cpu::Team& team, const cpu::Gemm& gemm, PackBlock pack_a, PackSliver pack_b) {
   const int64_t chunk = chunk_of(gemm.shape.k);
   const bool sums = gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > chunk;
-  const Task<Words> task{.gemm = gemm,
-                         .scratch = ScratchCut<Words>(sums),
-                         .pack_a = pack_a,
-                         .pack_b = pack_b,
-                         .by_depth = gemm.shape.a.row_stride == 1 && gemm.shape.a.column_stride != 1,
-                         .sums = sums,
-                         .chunk = chunk};
+  const Task<Words> task{
+      .gemm = gemm, .scratch = ScratchCut<Words>(sums), .pack_a = pack_a, .pack_b = pack_b, .chunk = chunk};
   const cpu::GemmCut cut = cut_for(gemm.shape, task.scratch.tiles * kTileRows, task.scratch.columns, team.size());
   team.parallel_for(cut.count(), [&](int64_t index, int lane) {
     const cpu::GemmBlock block = cut[index];

@@ -89,17 +89,17 @@ inline void store_whole_columns(const TileSums& sums, const TileTarget& to) {
 
 // What a tile fetches beside its own operands in each stretch of kStretch words.
 struct TileAhead {
-  Ahead<false>* next_sliver = nullptr;
-  int64_t next_lines = 0;
+  Ahead<false>* sliver = nullptr;  // of b, to be packed soon
+  int64_t sliver_lines = 0;
+  Ahead<false>* block = nullptr;  // of a, for the next chunk of K
+  int64_t block_lines = 0;
   int64_t c_lines = 0;
 };
 constexpr int64_t kStretch = 16;
 
 // kRows packed rows of a by one sliver of b.
-template <class Words, bool kByDepth, int kRows>
+template <class Words, int kRows>
 void multiply_tile(const float* a, const float* b, int64_t words, const TileTarget& to, const TileAhead& ahead) {
-  constexpr int64_t kRowStep = kByDepth ? 1 : kPitch<Words>;
-  constexpr int64_t kWordStep = kByDepth ? kTileRows : 1;
   std::array<std::array<Vector, kTileVectors>, kRows> sums{};
   const auto step = [&](int64_t w) {
     std::array<Vector, kTileVectors> row;
@@ -107,7 +107,7 @@ void multiply_tile(const float* a, const float* b, int64_t words, const TileTarg
     for (size_t v = 0; v < kTileVectors; ++v) row[v] = load(b + w * kTileColumns + v * kLanes);
 #pragma GCC unroll 16
     for (size_t i = 0; i < kRows; ++i) {
-      const float factor = a[w * kWordStep + static_cast<int64_t>(i) * kRowStep];
+      const float factor = a[w * kTileRows + static_cast<int64_t>(i)];
 #pragma GCC unroll 2
       for (size_t v = 0; v < kTileVectors; ++v) Words::multiply(sums[i][v], factor, row[v]);
     }
@@ -118,14 +118,13 @@ void multiply_tile(const float* a, const float* b, int64_t words, const TileTarg
   Ahead<true> addend_ahead;
   if (to.addend != to.c)
     addend_ahead = {to.addend, to.addend == nullptr ? 0 : to.rows, to.columns * 4, to.addend_pitch * 4};
-  for (; words >= kStretch; words -= kStretch, a += kStretch * kWordStep, b += kStretch * kTileColumns) {
+  for (; words >= kStretch; words -= kStretch, a += kStretch * kTileRows, b += kStretch * kTileColumns) {
     c_ahead.fetch(ahead.c_lines);
     addend_ahead.fetch(ahead.c_lines);
-    ahead.next_sliver->fetch(ahead.next_lines);
-    // The next stretch of a: its rows one after the other, or a cache line of it at a time.
-    const float* a_ahead = a + kStretch * kWordStep;
-    for (int64_t w = 0; w < kStretch; ++w, a_ahead += kByDepth ? kTileRows : kPitch<Words>) {
-      __builtin_prefetch(a_ahead);
+    ahead.sliver->fetch(ahead.sliver_lines);
+    ahead.block->fetch(ahead.block_lines);
+    for (int64_t w = 0; w < kStretch; ++w) {
+      __builtin_prefetch(a + (w + kStretch) * kTileRows);
       step(w);
     }
   }
@@ -166,12 +165,11 @@ using MultiplyTile = void (*)(const float* a, const float* b, int64_t words, con
                               const TileAhead& ahead);
 
 // The tile of `rows` packed rows, an even number.
-template <class Words, bool kByDepth>
+template <class Words>
 MultiplyTile tile_of(int64_t rows) {
   static_assert(kTileRows % 2 == 0);
   return []<int... kPair>(std::integer_sequence<int, kPair...>, int64_t pairs) {
-    static constexpr std::array<MultiplyTile, sizeof...(kPair)> kTiles{
-        multiply_tile<Words, kByDepth, 2 * (kPair + 1)>...};
+    static constexpr std::array<MultiplyTile, sizeof...(kPair)> kTiles{multiply_tile<Words, 2 * (kPair + 1)>...};
     return kTiles[static_cast<size_t>(pairs - 1)];
   }
   (std::make_integer_sequence<int, kTileRows / 2>(), rows / 2);

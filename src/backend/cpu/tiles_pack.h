@@ -15,11 +15,9 @@ constexpr int kTileRows = kRegisters == 32 ? 14 : kLanes == 8 ? 6 : 4;
 constexpr int64_t kDepth = 384;  // of the longest chunk of K
 template <class Words>
 constexpr int64_t kWords = kDepth / Words::kSpan;
-// Words of a packed row: a little more, so that rows do not fall on the same cache sets.
+// Words of a packed panel, and what its last vector stores too much.
 template <class Words>
-constexpr int64_t kPitch = kWords<Words> + 16;
-template <class Words>
-constexpr int64_t kPanel = kTileRows* kPitch<Words>;  // of the rows of a tile
+constexpr int64_t kPanel = kTileRows* kWords<Words> + kLanes;
 
 // In elements.
 struct Strides {
@@ -44,49 +42,49 @@ struct BlockSource {
   Strides strides;
   int64_t rows = 0, depth = 0;
   int64_t readable = 0;  // rows of a from the first on, the block's among them
-  // How it is packed: word w of row i of a panel at w * kTileRows + i, else at i * kPitch + w.
-  bool by_depth = false;
 };
 
-template <class Words, class Element>
-void pack_row(const Element* from, int64_t stride, int64_t depth, float* to) {
-  constexpr int64_t kSpan = Words::kSpan;
-  int64_t done = 0;
-  if (stride == 1) {
-    for (; done + kLanes * kSpan <= depth; done += kLanes * kSpan) store(to + done / kSpan, Words::along(from + done));
-  }
-  for (; done < depth; done += kSpan) to[done / kSpan] = Words::one(from + done * stride, stride, depth - done);
-}
+// Word w of row i of a tile at w * kTileRows + i of its panel. What stands in the place of a row past the end is never
+// stored. Whole vectors are: what is too much of one is overwritten by the next.
 
+// Rows of a without gaps, turned square by square.
 template <class Words, class Element>
-void pack_by_rows(const BlockSource& source, const TileRows& tiles, float* panels) {
-  const auto* const from = reinterpret_cast<const Element*>(source.first);
-  const int64_t words = (source.depth + Words::kSpan - 1) / Words::kSpan;
-  for (int64_t tile = 0; tile < tiles.count(); ++tile) {
-    for (int64_t i = 0; i < tiles.rows(tile); ++i) {
-      const int64_t row = tiles.first(tile) + i;
-      float* const to = panels + tile * kPanel<Words> + i * kPitch<Words>;
-      if (row < source.rows) {
-        pack_row<Words>(from + row * source.strides.row, source.strides.column, source.depth, to);
-      } else {
-        std::fill_n(to, words, 0.0F);
-      }
+void pack_rows(const BlockSource& source, const TileRows& tiles, float* panel) {
+  constexpr int64_t kSpan = Words::kSpan;
+  const int64_t stride = source.strides.row;
+  for (int64_t tile = 0; tile < tiles.count(); ++tile, panel += kPanel<Words>) {
+    std::array<const Element*, kTileRows> rows;
+    for (int64_t i = 0; i < kTileRows; ++i) {
+      const int64_t row = std::min(tiles.first(tile) + i, source.rows - 1);
+      rows[static_cast<size_t>(i)] = reinterpret_cast<const Element*>(source.first) + row * stride;
+    }
+    int64_t done = 0;
+    for (; done + kLanes * kSpan <= source.depth; done += kLanes * kSpan) {
+      std::array<Vector, kLanes> square{};
+#pragma GCC unroll 16
+      for (size_t i = 0; i < kTileRows; ++i) square[i] = Words::along(rows[i] + done);
+      transpose(square);
+      float* const to = panel + done / kSpan * kTileRows;
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kLanes; ++i) store(to + i * kTileRows, square[static_cast<size_t>(i)]);
+    }
+    for (; done < source.depth; done += kSpan) {
+      float* const to = panel + done / kSpan * kTileRows;
+      for (size_t i = 0; i < kTileRows; ++i) to[i] = Words::one(rows[i] + done, 1, source.depth - done);
     }
   }
 }
 
-// All panels side by side, so that each cache line of a is read once: the lines of one column may all fall on one cache
-// set. Whole vectors are stored; what is too much of one is overwritten by the next.
+// Columns of a without gaps, or none. All panels side by side, so that each cache line of a is read once: the lines of
+// one column may all fall on one cache set.
 template <class Words, class Element>
-void pack_by_depth(const BlockSource& source, const TileRows& tiles, float* panels) {
-  static_assert(kLanes >= kTileRows && kPanel<Words> >= kWords<Words> * kTileRows + kLanes);
+void pack_columns(const BlockSource& source, const TileRows& tiles, float* panels) {
+  static_assert(kLanes >= kTileRows);
   constexpr int64_t kAhead = 4;  // words
-  const int64_t stride = source.strides.column;
+  const auto [row_stride, stride] = source.strides;
   const auto* from = reinterpret_cast<const Element*>(source.first);
   int64_t whole = 0;  // tiles that may be read by vectors
-  while (whole < tiles.count() && tiles.first(whole) + kLanes <= source.readable &&
-         tiles.first(whole + 1) <= source.rows)
-    ++whole;
+  while (row_stride == 1 && whole < tiles.count() && tiles.first(whole) + kLanes <= source.readable) ++whole;
   for (int64_t done = 0; done < source.depth; done += Words::kSpan, from += Words::kSpan * stride) {
     float* to = panels + done / Words::kSpan * kTileRows;
     const int64_t left = source.depth - done;
@@ -101,8 +99,8 @@ void pack_by_depth(const BlockSource& source, const TileRows& tiles, float* pane
     }
     for (; tile < tiles.count(); ++tile, to += kPanel<Words>) {
       for (int64_t i = 0; i < tiles.rows(tile); ++i) {
-        const int64_t row = tiles.first(tile) + i;
-        to[i] = row < source.rows ? Words::one(from + row, stride, left) : 0.0F;
+        const int64_t row = std::min(tiles.first(tile) + i, source.rows - 1);
+        to[i] = Words::one(from + row * row_stride, stride, left);
       }
     }
   }
@@ -112,8 +110,8 @@ using PackBlock = void (*)(const BlockSource& source, const TileRows& tiles, flo
 
 template <class Words, class Element>
 void pack_block(const BlockSource& source, const TileRows& tiles, float* panels) {
-  source.by_depth ? pack_by_depth<Words, Element>(source, tiles, panels)
-                  : pack_by_rows<Words, Element>(source, tiles, panels);
+  source.strides.column == 1 ? pack_rows<Words, Element>(source, tiles, panels)
+                             : pack_columns<Words, Element>(source, tiles, panels);
 }
 
 // A chunk of up to kTileColumns columns of b.
