@@ -1,6 +1,7 @@
 // Casts of outputs, then casts of inputs.
 #include "passes/fold_casts.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "graph/builder.h"
@@ -34,7 +35,7 @@ class Folding {
         replay_.bind(node.outputs[0], replay_[node.inputs[0]]);
         continue;
       }
-      if (node.op->fold_output_cast == nullptr || node.op->kind == OpKind::kContraction) {
+      if (node.op->fold_output_cast == nullptr) {
         replay_.copy(node);
         continue;
       }
@@ -89,30 +90,34 @@ class Folding {
   std::vector<bool> gone_;
 };
 
-// Casts of inputs: only where the op is the cast's one reader, so that nothing is cast twice.
+// Casts of inputs: only where every reader of the cast folds it, so that nothing is cast twice.
 class InputFolding {
  public:
-  explicit InputFolding(const Graph& graph) : replay_(graph), readers_(readers_of(graph)) {
-    for (const GraphOutput& output : graph.outputs) readers_[index(output.value)].push_back({});
+  explicit InputFolding(const Graph& graph) : replay_(graph), folds_(graph.nodes.size(), false) {
+    std::vector<std::vector<NodeId>> readers = readers_of(graph);
+    for (const GraphOutput& output : graph.outputs) readers[static_cast<size_t>(output.value.index)].push_back({});
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[i];
+      if (node.op != &kCast) continue;
+      const std::vector<NodeId>& of_cast = readers[static_cast<size_t>(node.outputs[0].index)];
+      folds_[i] = graph.value(node.inputs[0]).type.layout == graph.value(node.outputs[0]).type.layout &&
+                  std::all_of(of_cast.begin(), of_cast.end(), [&](NodeId reader) {
+                    return reader.valid() && folds_into(graph.node(reader), node.outputs[0]);
+                  });
+    }
   }
 
   Graph run() {
     for (const Node& node : from().nodes) {
-      if (node.op->fold_input_cast == nullptr || node.op->kind == OpKind::kContraction) {
-        replay_.copy(node);
-        continue;
-      }
       Attributes attributes = node.attributes;
       std::vector<ValueId> inputs = replay_.mapped(node.inputs);
       for (size_t i = 0; i < inputs.size(); ++i) {
-        const ValueId cast = node.inputs[i];
-        const Node* const maker = from().producer(cast);
-        if (maker == nullptr || maker->op != &kCast || readers_[index(cast)].size() != 1) continue;
-        if (from().value(maker->inputs[0]).type.layout != from().value(cast).type.layout) continue;
-        const auto folded = node.op->fold_input_cast(attributes, static_cast<int>(i), from().value(cast).type.dtype);
-        if (!folded) continue;
+        const NodeId maker = from().value(node.inputs[i]).producer;
+        if (!maker.valid() || !folds_[static_cast<size_t>(maker.index)]) continue;
+        const auto folded = folded_input(node, attributes, i);
+        LAPTIME_CHECK(folded.has_value(), "{} folds input {} alone only", node.op->name, i);
         attributes = *folded;
-        inputs[i] = replay_[maker->inputs[0]];
+        inputs[i] = replay_[from().node(maker).inputs[0]];
       }
       replay_.to.current = node.annotations;
       const std::vector<ValueId> outputs = replay_.to.emit(*node.op, attributes, inputs);
@@ -123,10 +128,22 @@ class InputFolding {
 
  private:
   const Graph& from() const { return replay_.from; }
-  static size_t index(ValueId value) { return static_cast<size_t>(value.index); }
+
+  std::optional<Attributes> folded_input(const Node& node, const Attributes& attributes, size_t input) const {
+    if (node.op->fold_input_cast == nullptr) return std::nullopt;
+    const DType to = from().value(node.inputs[input]).type.dtype;
+    return node.op->fold_input_cast(attributes, static_cast<int>(input), to);
+  }
+
+  bool folds_into(const Node& node, ValueId value) const {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == value && !folded_input(node, node.attributes, i)) return false;
+    }
+    return true;
+  }
 
   Replay replay_;
-  std::vector<std::vector<NodeId>> readers_;
+  std::vector<bool> folds_;  // node -> a cast that goes into its readers
 };
 
 }  // namespace

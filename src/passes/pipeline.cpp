@@ -33,8 +33,8 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   graph = checked("dead_code", dead_code(graph));
   const bool recomputes = options.recompute.local || options.recompute.group > 0;
   if (options.compile) graph = release_variables(std::move(graph));
-  if (recomputes) graph = checked("recompute", recompute(graph, options.recompute));
   if (options.compile) graph = checked("fold_casts", fold_casts(graph));
+  if (recomputes) graph = checked("recompute", recompute(graph, options.recompute));
   if (options.compile || recomputes) graph = checked("dead_code", dead_code(graph));
   if (options.optimizer_in_backward) graph = checked("optimizer_in_backward", optimizer_in_backward(graph));
   if (options.forward_only) graph = checked("cut_forward", cut_forward(graph));
