@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "fake_root.h"
+#include "support/fake_root.h"
 
 namespace laptime {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "fake_root.h"
+#include "support/fake_root.h"
 
 namespace laptime {
 namespace {
