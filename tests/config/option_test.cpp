@@ -53,7 +53,14 @@ TEST(Option, ReadsNumbersThatAreFinite) {
 
 TEST(Option, ReadsWords) {
   EXPECT_THAT(refusal("dtype", "bfloat"), AllOf(HasSubstr("did you mean 'bfloat16'?"), HasSubstr("float32, tf32")));
-  EXPECT_THAT(refusal("mode", "compile"), HasSubstr("unknown mode 'compile' (one of: eager)"));
+  EXPECT_THAT(refusal("mode", "compiled"),
+              HasSubstr("unknown mode 'compiled'; did you mean 'compile'? (one of: eager, compile)"));
+  EXPECT_EQ(refusal("recompute", "every=3"), "");
+  EXPECT_THAT(refusal("recompute", "every=0"), HasSubstr("out of range"));
+  EXPECT_THAT(refusal("recompute", "blocks"), HasSubstr("did you mean 'block'?"));
+  EXPECT_EQ(refusal("memory-limit", "1.5GB"), "");
+  EXPECT_THAT(refusal("memory-limit", "8 GiB"), HasSubstr("is not a size"));
+  EXPECT_THAT(refusal("memory-limit", "GiB"), HasSubstr("is not a size"));
   EXPECT_THAT(refusal("model", "smal"), HasSubstr("did you mean 'small'?"));
   EXPECT_THAT(refusal("model", "gpt2-125M"), HasSubstr("did you mean 'gpt2-124M'?"));
   EXPECT_THAT(refusal("data", ""), HasSubstr("empty"));
