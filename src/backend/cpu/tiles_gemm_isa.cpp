@@ -78,8 +78,8 @@ template <class Words>
 struct Task {
   const cpu::Gemm& gemm;
   ScratchCut<Words> scratch;
-  PackBlock pack_a = nullptr;
-  PackSliver pack_b = nullptr;
+  PackBlock pack_a;
+  PackSliver pack_b;
   int64_t chunk = 0;
 };
 
@@ -105,17 +105,25 @@ class BlockProduct {
  private:
   void add_chunk(int64_t first, int64_t depth) {
     const cpu::GemmShape& shape = gemm_.shape;
-    const Strides a_strides{shape.a.row_stride, shape.a.column_stride};
-    const int64_t a_position = position_in_a(shape, block_) + first * a_strides.column;
-    task_.pack_a({.first = gemm_.a.data + a_position * size_of(gemm_.a.dtype),
-                  .strides = a_strides,
-                  .rows = block_.rows,
-                  .depth = depth,
-                  .readable = shape.m - block_.row},
-                 tiles_, panels_);
-    const int64_t next = first + depth;
-    next_block_ = next < shape.k ? block_ahead(next, std::min(task_.chunk, shape.k - next)) : Ahead<false>();
+    source_ = block_source(first, depth);
+    by_tiles_ = shape.a.column_stride == 1;
+    if (!by_tiles_) {
+      task_.pack_a.all(source_, tiles_, panels_);
+      const int64_t next = first + depth;
+      ahead_of_a_ =
+          next < shape.k ? columns_ahead(block_source(next, std::min(task_.chunk, shape.k - next))) : Ahead<false>();
+    }
     for (int64_t column = 0; column < block_.columns; column += kTileColumns) add_sliver(first, depth, column);
+  }
+
+  BlockSource block_source(int64_t first, int64_t depth) const {
+    const cpu::MatrixLayout& a = gemm_.shape.a;
+    const int64_t position = position_in_a(gemm_.shape, block_) + first * a.column_stride;
+    return {.first = gemm_.a.data + position * size_of(gemm_.a.dtype),
+            .strides = {a.row_stride, a.column_stride},
+            .rows = block_.rows,
+            .depth = depth,
+            .readable = gemm_.shape.m - block_.row};
   }
 
   SliverSource sliver(int64_t first, int64_t depth, int64_t column) const {
@@ -138,33 +146,41 @@ class BlockProduct {
     return {};
   }
 
-  // The bytes of a chunk of the block of a.
-  Ahead<false> block_ahead(int64_t first, int64_t depth) const {
-    const cpu::MatrixLayout& a = gemm_.shape.a;
+  // The bytes of a block of a to be packed at once.
+  Ahead<false> columns_ahead(const BlockSource& source) const {
     const int64_t size = size_of(gemm_.a.dtype);
-    const std::byte* const at = gemm_.a.data + (position_in_a(gemm_.shape, block_) + first * a.column_stride) * size;
-    if (a.column_stride == 1) return {at, block_.rows, depth * size, a.row_stride * size};
-    if (a.row_stride == 1) return {at, depth, block_.rows * size, a.column_stride * size};
-    return {};
+    if (source.strides.row != 1) return {};
+    return {source.first, source.depth, source.rows * size, source.strides.column * size};
+  }
+  // The bytes of a tile's rows of a.
+  Ahead<false> rows_ahead(int64_t tile) const {
+    const int64_t size = size_of(gemm_.a.dtype);
+    if (tile >= tiles_.count()) return {};
+    return {source_.first + tiles_.first(tile) * source_.strides.row * size,
+            std::min(tiles_.rows(tile), source_.rows - tiles_.first(tile)), source_.depth * size,
+            source_.strides.row * size};
   }
 
   void add_sliver(int64_t first, int64_t depth, int64_t column) {
-    task_.pack_b(sliver(first, depth, column), sliver_);
+    const SliverSource source = sliver(first, depth, column);
+    const bool first_tile_packs = source.columns == kTileColumns && source.strides.column == 1 &&
+                                  depth % Words::kSpan == 0 && tiles_.rows(0) == kTileRows;
+    if (!first_tile_packs) task_.pack_b.all(source, sliver_);
     const int64_t words = ceil_div(depth, Words::kSpan);
     const int64_t stretches = std::max<int64_t>(1, words / kStretch);
     const int64_t slivers = ceil_div(block_.columns - column, kTileColumns);  // with this one
     Ahead<false> next = sliver_ahead(sliver(first, depth, column + kTileColumns));
-    // The next block of a is fetched late, so that it does not drive this one out.
     constexpr int64_t kMostLines = 4;  // of a stretch
-    constexpr int64_t kLateSlivers = 6;
-    const TileAhead ahead{
-        .sliver = &next,
-        .sliver_lines = std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
-        .block = &next_block_,
-        .block_lines = slivers > kLateSlivers
-                           ? 0
-                           : std::min(kMostLines, ceil_div(next_block_.lines(), stretches * tiles_.count() * slivers)),
-        .c_lines = ceil_div(3 * kTileRows, stretches)};
+    TileAhead ahead{.sliver = &next,
+                    .sliver_lines = std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
+                    .block = &ahead_of_a_,
+                    .c_lines = ceil_div(3 * kTileRows, stretches)};
+    const bool packs = by_tiles_ && column == 0;
+    if (packs) {
+      ahead.block_lines = ceil_div(rows_ahead(0).lines() + kTileRows, stretches);
+    } else if (constexpr int64_t kLate = 6; slivers <= kLate) {  // earlier it would drive out this block of a
+      ahead.block_lines = std::min(kMostLines, ceil_div(ahead_of_a_.lines(), stretches * tiles_.count() * slivers));
+    }
     TileTarget to = target(first, depth, column);
     alignas(64) std::array<float, kTileColumns> bias{};
     if (first == 0 && gemm_.bias.present) {
@@ -174,7 +190,16 @@ class BlockProduct {
     for (int64_t tile = 0; tile < tiles_.count(); ++tile) {
       const int64_t rows = tiles_.rows(tile);
       to.rows = std::min(rows, block_.rows - tiles_.first(tile));
-      tile_of<Words>(rows)(panels_ + tile * kPanel<Words>, sliver_, words, to, ahead);
+      float* const panel = panels_ + tile * kPanel<Words>;
+      if (packs) {
+        task_.pack_a.tile(source_, tiles_, tile, panel);
+        ahead_of_a_ = rows_ahead(tile + 1);
+      }
+      if (tile == 0 && first_tile_packs) {
+        task_.pack_b.multiply(panel, source, sliver_, to, ahead);
+      } else {
+        tile_of<Words>(rows)(panel, PackedSliver(sliver_), words, to, ahead);
+      }
       if (to.addend != nullptr) to.addend += to.rows * to.addend_pitch;
       if (to.narrow_addend != nullptr) to.narrow_addend += to.rows * to.addend_pitch;
       if (to.c != nullptr) to.c += to.rows * to.pitch;
@@ -226,14 +251,16 @@ class BlockProduct {
   const cpu::Gemm& gemm_;
   const cpu::GemmBlock& block_;
   TileRows tiles_;
-  Ahead<false> next_block_;
+  BlockSource source_;
+  bool by_tiles_ = false;  // a is packed tile by tile, together with the first sliver's products
+  Ahead<false> ahead_of_a_;
   float* sliver_ = nullptr;
   float* panels_ = nullptr;
   float* sums_ = nullptr;
 };
 
 template <class Words>
-void multiply(cpu::Team& team, const cpu::Gemm& gemm, PackBlock pack_a, PackSliver pack_b) {
+void multiply(cpu::Team& team, const cpu::Gemm& gemm, const PackBlock& pack_a, const PackSliver& pack_b) {
   const int64_t chunk = chunk_of(gemm.shape.k);
   const bool sums = gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > chunk;
   const Task<Words> task{
@@ -248,7 +275,7 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, PackBlock pack_a, PackSliv
 // By the types of the factors.
 template <class Words, class A, class B>
 void multiply_as(cpu::Team& team, const cpu::Gemm& gemm) {
-  multiply<Words>(team, gemm, pack_block<Words, A>, pack_sliver<Words, B>);
+  multiply<Words>(team, gemm, kPackBlock<Words, A>, kPackSliver<Words, B>);
 }
 template <class Words, class WideElement>
 void multiply_from(cpu::Team& team, const cpu::Gemm& gemm) {

@@ -97,14 +97,46 @@ struct TileAhead {
 };
 constexpr int64_t kStretch = 16;
 
+// Where a tile reads its sliver of b: packed,
+class PackedSliver {
+ public:
+  explicit PackedSliver(const float* words) : words_(words) {}
+  Vector at(int64_t w, int64_t v) const { return load(words_ + w * kTileColumns + v * kLanes); }
+  void advance() { words_ += kStretch * kTileColumns; }
+
+ private:
+  const float* words_;
+};
+// or from rows of b without gaps, packing it for the tiles to come.
+template <class Words, class Element>
+class PackingSliver {
+ public:
+  PackingSliver(const SliverSource& source, float* words)
+      : from_(reinterpret_cast<const Element*>(source.first)), stride_(source.strides.row), words_(words) {}
+  Vector at(int64_t w, int64_t v) const {
+    const Vector value = Words::across(from_ + w * Words::kSpan * stride_ + v * kLanes, stride_);
+    store(words_ + w * kTileColumns + v * kLanes, value);
+    return value;
+  }
+  void advance() {
+    from_ += kStretch * Words::kSpan * stride_;
+    words_ += kStretch * kTileColumns;
+  }
+
+ private:
+  const Element* from_;
+  int64_t stride_;
+  float* words_;
+};
+
 // kRows packed rows of a by one sliver of b.
-template <class Words, int kRows>
-void multiply_tile(const float* a, const float* b, int64_t words, const TileTarget& to, const TileAhead& ahead) {
+template <class Words, int kRows, class Sliver>
+void multiply_tile(const float* a, Sliver b, int64_t words, const TileTarget& to, const TileAhead& ahead) {
   std::array<std::array<Vector, kTileVectors>, kRows> sums{};
   const auto step = [&](int64_t w) {
     std::array<Vector, kTileVectors> row;
 #pragma GCC unroll 2
-    for (size_t v = 0; v < kTileVectors; ++v) row[v] = load(b + w * kTileColumns + v * kLanes);
+    for (size_t v = 0; v < kTileVectors; ++v) row[v] = b.at(w, static_cast<int64_t>(v));
 #pragma GCC unroll 16
     for (size_t i = 0; i < kRows; ++i) {
       const float factor = a[w * kTileRows + static_cast<int64_t>(i)];
@@ -118,7 +150,7 @@ void multiply_tile(const float* a, const float* b, int64_t words, const TileTarg
   Ahead<true> addend_ahead;
   if (to.addend != to.c)
     addend_ahead = {to.addend, to.addend == nullptr ? 0 : to.rows, to.columns * 4, to.addend_pitch * 4};
-  for (; words >= kStretch; words -= kStretch, a += kStretch * kTileRows, b += kStretch * kTileColumns) {
+  for (; words >= kStretch; words -= kStretch, a += kStretch * kTileRows, b.advance()) {
     c_ahead.fetch(ahead.c_lines);
     addend_ahead.fetch(ahead.c_lines);
     ahead.sliver->fetch(ahead.sliver_lines);
@@ -161,7 +193,7 @@ void multiply_tile(const float* a, const float* b, int64_t words, const TileTarg
   to.columns == kTileColumns ? store_whole_columns(spilled, to) : store_any(spilled, to);
 }
 
-using MultiplyTile = void (*)(const float* a, const float* b, int64_t words, const TileTarget& to,
+using MultiplyTile = void (*)(const float* a, PackedSliver b, int64_t words, const TileTarget& to,
                               const TileAhead& ahead);
 
 // The tile of `rows` packed rows, an even number.
@@ -169,10 +201,29 @@ template <class Words>
 MultiplyTile tile_of(int64_t rows) {
   static_assert(kTileRows % 2 == 0);
   return []<int... kPair>(std::integer_sequence<int, kPair...>, int64_t pairs) {
-    static constexpr std::array<MultiplyTile, sizeof...(kPair)> kTiles{multiply_tile<Words, 2 * (kPair + 1)>...};
+    static constexpr std::array<MultiplyTile, sizeof...(kPair)> kTiles{
+        multiply_tile<Words, 2 * (kPair + 1), PackedSliver>...};
     return kTiles[static_cast<size_t>(pairs - 1)];
   }
   (std::make_integer_sequence<int, kTileRows / 2>(), rows / 2);
 }
+
+// How a sliver of b is packed: at once, or by the first of the tiles that read it.
+struct PackSliver {
+  void (*all)(const SliverSource& source, float* sliver) = nullptr;
+  void (*multiply)(const float* a, const SliverSource& source, float* sliver, const TileTarget& to,
+                   const TileAhead& ahead) = nullptr;
+};
+
+// A tile of kTileRows rows by a sliver of kTileColumns columns whose rows have no gaps, and whose depth is whole words.
+template <class Words, class Element>
+void multiply_and_pack(const float* a, const SliverSource& source, float* sliver, const TileTarget& to,
+                       const TileAhead& ahead) {
+  multiply_tile<Words, kTileRows>(a, PackingSliver<Words, Element>(source, sliver), source.depth / Words::kSpan, to,
+                                  ahead);
+}
+
+template <class Words, class Element>
+constexpr PackSliver kPackSliver{pack_sliver<Words, Element>, multiply_and_pack<Words, Element>};
 
 }  // namespace laptime::LAPTIME_ISA

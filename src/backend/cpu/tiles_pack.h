@@ -29,7 +29,7 @@ class TileRows {
  public:
   explicit TileRows(int64_t rows) : pairs_((rows + 1) / 2), count_((rows + kTileRows - 1) / kTileRows) {}
   int64_t count() const { return count_; }
-  int64_t first(int64_t tile) const { return tile * pairs_ / count_ * 2; }
+  int64_t first(int64_t tile) const { return (tile * pairs_ + count_ - 1) / count_ * 2; }  // the first is highest
   int64_t rows(int64_t tile) const { return first(tile + 1) - first(tile); }
 
  private:
@@ -47,31 +47,29 @@ struct BlockSource {
 // Word w of row i of a tile at w * kTileRows + i of its panel. What stands in the place of a row past the end is never
 // stored. Whole vectors are: what is too much of one is overwritten by the next.
 
-// Rows of a without gaps, turned square by square.
+// Rows of a without gaps, those of one tile, turned square by square.
 template <class Words, class Element>
-void pack_rows(const BlockSource& source, const TileRows& tiles, float* panel) {
+void pack_rows(const BlockSource& source, const TileRows& tiles, int64_t tile, float* panel) {
   constexpr int64_t kSpan = Words::kSpan;
   const int64_t stride = source.strides.row;
-  for (int64_t tile = 0; tile < tiles.count(); ++tile, panel += kPanel<Words>) {
-    std::array<const Element*, kTileRows> rows;
-    for (int64_t i = 0; i < kTileRows; ++i) {
-      const int64_t row = std::min(tiles.first(tile) + i, source.rows - 1);
-      rows[static_cast<size_t>(i)] = reinterpret_cast<const Element*>(source.first) + row * stride;
-    }
-    int64_t done = 0;
-    for (; done + kLanes * kSpan <= source.depth; done += kLanes * kSpan) {
-      std::array<Vector, kLanes> square{};
+  std::array<const Element*, kTileRows> rows;
+  for (int64_t i = 0; i < kTileRows; ++i) {
+    const int64_t row = std::min(tiles.first(tile) + i, source.rows - 1);
+    rows[static_cast<size_t>(i)] = reinterpret_cast<const Element*>(source.first) + row * stride;
+  }
+  int64_t done = 0;
+  for (; done + kLanes * kSpan <= source.depth; done += kLanes * kSpan) {
+    std::array<Vector, kLanes> square{};
 #pragma GCC unroll 16
-      for (size_t i = 0; i < kTileRows; ++i) square[i] = Words::along(rows[i] + done);
-      transpose(square);
-      float* const to = panel + done / kSpan * kTileRows;
+    for (size_t i = 0; i < kTileRows; ++i) square[i] = Words::along(rows[i] + done);
+    transpose(square);
+    float* const to = panel + done / kSpan * kTileRows;
 #pragma GCC unroll 16
-      for (int64_t i = 0; i < kLanes; ++i) store(to + i * kTileRows, square[static_cast<size_t>(i)]);
-    }
-    for (; done < source.depth; done += kSpan) {
-      float* const to = panel + done / kSpan * kTileRows;
-      for (size_t i = 0; i < kTileRows; ++i) to[i] = Words::one(rows[i] + done, 1, source.depth - done);
-    }
+    for (int64_t i = 0; i < kLanes; ++i) store(to + i * kTileRows, square[static_cast<size_t>(i)]);
+  }
+  for (; done < source.depth; done += kSpan) {
+    float* const to = panel + done / kSpan * kTileRows;
+    for (size_t i = 0; i < kTileRows; ++i) to[i] = Words::one(rows[i] + done, 1, source.depth - done);
   }
 }
 
@@ -106,13 +104,13 @@ void pack_columns(const BlockSource& source, const TileRows& tiles, float* panel
   }
 }
 
-using PackBlock = void (*)(const BlockSource& source, const TileRows& tiles, float* panels);
-
+// How a block of a is packed: by tiles where its rows have no gaps, else at once.
+struct PackBlock {
+  void (*tile)(const BlockSource& source, const TileRows& tiles, int64_t tile, float* panel) = nullptr;
+  void (*all)(const BlockSource& source, const TileRows& tiles, float* panels) = nullptr;
+};
 template <class Words, class Element>
-void pack_block(const BlockSource& source, const TileRows& tiles, float* panels) {
-  source.strides.column == 1 ? pack_rows<Words, Element>(source, tiles, panels)
-                             : pack_columns<Words, Element>(source, tiles, panels);
-}
+constexpr PackBlock kPackBlock{pack_rows<Words, Element>, pack_columns<Words, Element>};
 
 // A chunk of up to kTileColumns columns of b.
 struct SliverSource {
@@ -120,8 +118,6 @@ struct SliverSource {
   Strides strides;
   int64_t depth = 0, columns = 0;
 };
-using PackSliver = void (*)(const SliverSource& source, float* sliver);
-
 // Word w of column j at w * kTileColumns + j; columns past the end are zeros.
 template <class Words, class Element>
 void pack_sliver(const SliverSource& source, float* sliver) {
