@@ -98,6 +98,11 @@ struct OpCard {
   // cast beside it can go; nothing where it cannot. Null: never.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
   std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
+  // The output is the sum of the two inputs, in the type in which they meet.
+  bool is_sum = false;
+  // Attributes of the same op with one more input, the last, of output 0's shape, which it adds to that output; nothing
+  // where it cannot. Null: never.
+  std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
   // Outputs that may be null when nobody reads them; others get scratch.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};

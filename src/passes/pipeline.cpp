@@ -5,6 +5,7 @@
 #include "passes/dead_code.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
+#include "passes/fold_addends.h"
 #include "passes/fold_casts.h"
 #include "passes/optimizer_in_backward.h"
 #include "passes/saved.h"
@@ -34,6 +35,7 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   const bool recomputes = options.recompute.local || options.recompute.group > 0;
   if (options.compile) graph = release_variables(std::move(graph));
   if (options.compile) graph = checked("fold_casts", fold_casts(graph));
+  if (options.compile) graph = checked("fold_addends", fold_addends(graph));
   if (recomputes) graph = checked("recompute", recompute(graph, options.recompute));
   if (options.compile || recomputes) graph = checked("dead_code", dead_code(graph));
   if (options.optimizer_in_backward) graph = checked("optimizer_in_backward", optimizer_in_backward(graph));

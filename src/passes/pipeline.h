@@ -23,9 +23,8 @@ struct PipelineOptions {
 // Called after each pass with its name and what it made.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-// decompose -> autocast -> differentiate -> dead code -> [recompute -> fold casts -> dead code -> optimizer in
-// backward]
-// -> cut; those in brackets where the options ask for them.
+// decompose -> autocast -> differentiate -> dead code -> [fold casts -> fold addends -> recompute -> dead code ->
+// optimizer in backward] -> cut; those in brackets where the options ask for them.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

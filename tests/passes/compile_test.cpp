@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "graph/structural_ops.h"
+#include "ops/matmul/matmul.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
 #include "passes/dead_code.h"
+#include "passes/fold_addends.h"
 #include "passes/fold_casts.h"
 #include "passes/optimizer_in_backward.h"
 #include "passes/recompute.h"
@@ -103,8 +105,7 @@ TEST(Recompute, ChangesNoBit) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       RunConfig config = tiny_config(edition, dtype);
-      if (edition == Edition::k2024)
-        config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.1;
+      if (edition == Edition::k2024) config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.1;
       PipelineOptions passes = compile_options(config);
       passes.recompute = {};
       const std::vector<std::byte> kept = bits(config, passes);
@@ -176,6 +177,35 @@ TEST(FoldCasts, OfAnOutputThatEveryReaderCasts) {
     if (std::string(node.op->name) == "rms_norm" && node.annotations.scope != "ln_final")
       EXPECT_EQ(folded.value(node.outputs[0]).type.dtype, DType::kBFloat16) << node.annotations.scope;
   }
+}
+
+TEST(FoldAddends, ResidualsAndSumsOfGradientsGoIntoProducts) {
+  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
+    const RunConfig config = tiny_config(Edition::k2025, dtype);
+    const Graph graph = step_graph(config, compile_options(config));
+    // What is left in each block: the gradients that meet on the residual stream, made by no product.
+    EXPECT_EQ(count(graph, "add"), 2 * config.model.num_layers) << name_of(dtype);
+  }
+}
+
+TEST(FoldAddends, OnlyWhereNobodyElseReadsTheProduct) {
+  Builder build;
+  const TensorType type = contiguous_type(DType::kFloat32, {4, 4});
+  const ValueId a = build.source("a", type, Role::kInput);
+  const ValueId b = build.source("b", type, Role::kInput);
+  const ValueId alone = add(build, a, matmul(build, a, b));
+  const ValueId shared = matmul(build, b, a);
+  const ValueId sum = add(build, shared, a);
+  const ValueId stretched =
+      add(build, matmul(build, a, a), build.source("row", contiguous_type(DType::kFloat32, {4}), Role::kInput));
+  build.output("alone", alone);
+  build.output("shared", shared);
+  build.output("sum", sum);
+  build.output("stretched", stretched);
+  const Graph graph = fold_addends(build.finish());
+  verify(graph, "fold_addends");
+  EXPECT_EQ(count(graph, "add"), 2);
+  EXPECT_EQ(graph.producer(graph.find_output("alone"))->op->name, std::string("matmul"));
 }
 
 TEST(OptimizerInBackward, ChangesNoBitAndKeepsNoGradient) {

@@ -33,7 +33,7 @@ std::string uniform_refusal(const Gemm& gemm, DType dtype) {
   }
   if (gemm.compute != dtype) return fmt::format("operands rounded to {} first", name_of(gemm.compute));
   if (gemm.c_dtype != dtype) return fmt::format("a {} result of {} operands", name_of(gemm.c_dtype), name_of(dtype));
-  return gemm.addend.present ? "an addend" : "";
+  return "";
 }
 
 GemmCut::GemmCut(const GemmShape& shape, const Limits& limits, int64_t wanted)

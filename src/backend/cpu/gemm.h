@@ -51,7 +51,7 @@ struct Gemm {
   std::byte* workspace = nullptr;  // of the kernel
 };
 
-// Empty where all operands and the result are of type `dtype` and there is no addend, else the reason.
+// Empty where all operands, an addend aside, and the result are of type `dtype`, else the reason.
 std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 struct GemmBlock {

@@ -70,10 +70,12 @@ int64_t rounded_bytes(const Signature& signature) {
 
 inline std::string float32_refusal(const cpu::Gemm& gemm) {
   std::string reason = cpu::uniform_refusal(gemm, DType::kFloat32);
+  if (gemm.addend.present && gemm.addend.dtype != DType::kFloat32) return "an addend that is not float32";
   return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
 }
 inline std::string widened_refusal(const cpu::Gemm& gemm) {
   std::string reason = cpu::uniform_refusal(gemm, DType::kBFloat16);
+  if (gemm.addend.present) return "an addend";
   return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
 }
 inline std::string dot_refusal(const cpu::Gemm& gemm) {

@@ -102,6 +102,13 @@ std::optional<Attributes> fold_output_cast(const Attributes& attributes, int, DT
   return LinearAttributes{attributes.as<LinearAttributes>().form, *product};
 }
 
+std::optional<Attributes> fold_addend(const Attributes& attributes) {
+  LinearAttributes folded = attributes.as<LinearAttributes>();
+  if (folded.product.addend) return std::nullopt;
+  folded.product.addend = true;
+  return folded;
+}
+
 }  // namespace
 
 const char* name_of(LinearForm form) { return form == LinearForm::kEinsum ? "einsum" : "linear"; }
@@ -121,6 +128,7 @@ const OpCard kLinear = {.name = "linear",
                         .decompose = decompose,
                         .fold_input_cast = fold_input_cast,
                         .fold_output_cast = fold_output_cast,
+                        .fold_addend = fold_addend,
                         .may_overwrite = {{0, 2}, {0, 3}}};
 
 std::span<const OpCard* const> linear_cards() {

@@ -132,6 +132,13 @@ std::optional<Attributes> fold_output_cast(const Attributes& attributes, int, DT
   return as_attributes(product_attributes(attributes).with_result_cast(to));
 }
 
+std::optional<Attributes> fold_addend(const Attributes& attributes) {
+  ProductAttributes product = product_attributes(attributes);
+  if (product.addend) return std::nullopt;
+  product.addend = true;
+  return Attributes(product);
+}
+
 // To which kernels multiply and round.
 bool foldable(DType to) { return to == DType::kFloat32 || to == DType::kBFloat16; }
 
@@ -172,6 +179,7 @@ const OpCard kMatmul = {.name = "matmul",
                         .reference = reference_matmul,
                         .fold_input_cast = fold_input_cast<2>,
                         .fold_output_cast = fold_output_cast,
+                        .fold_addend = fold_addend,
                         .may_overwrite = {{0, 2}}};
 const OpCard kAddmm = {.name = "addmm",
                        .kind = OpKind::kContraction,
@@ -182,6 +190,7 @@ const OpCard kAddmm = {.name = "addmm",
                        .reference = reference_addmm,
                        .fold_input_cast = fold_input_cast<3>,
                        .fold_output_cast = fold_output_cast,
+                       .fold_addend = fold_addend,
                        .may_overwrite = {{0, 3}}};
 
 std::span<const OpCard* const> matmul_cards() {

@@ -110,7 +110,8 @@ const OpCard kAdd = {.name = "add",
                      .infer = infer_binary,
                      .gradient = gradient_add,
                      .flops = one_flop,
-                     .reference = reference_binary<[](double a, double b) { return a + b; }>};
+                     .reference = reference_binary<[](double a, double b) { return a + b; }>,
+                     .is_sum = true};
 const OpCard kSub = {.name = "sub",
                      .infer = infer_binary,
                      .gradient = gradient_sub,
