@@ -1,6 +1,9 @@
 // Validity, parameters and FLOPs of a model.
 #include "config/model_config.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -24,10 +27,36 @@ void check_edition_options(const ModelConfig& model) {
   }
 }
 
+// What must fit 63 bits: the scores, the inputs, and the FLOPs of forward and backward.
+void check_attention_sizes(const ModelConfig& model) {
+  constexpr int64_t kBytes = 4;
+  const Size tokens = Size(model.batch_size) * model.context_length;
+  [[maybe_unused]] const Size must_fit[] = {
+      tokens * model.context_length * kBytes * 8,  // several are alive at once
+      tokens * model.d_model * kBytes * 8,
+      Size(parameter_count(model)) * kBytes * 4,
+      Size(forward_flops(model)) * 3,
+  };
+}
+
 }  // namespace
 
+bool attention_takes(std::string_view flag) {
+  constexpr std::array<std::string_view, 18> kFlags{
+      "model", "d-model", "context", "batch", "causal",       "projections", "dtype", "mode",   "keep",
+      "lower", "pass",    "device",  "seed",  "memory-limit", "threads",     "steps", "warmup", "timeout"};
+  return std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end();
+}
+
 void validate(const ModelConfig& model) {
-  ModelConfig::visit_fields(model, [](const Option& option, const auto& field) { check_range(option, field); });
+  ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
+    if (!model.is_attention() || attention_takes(option.flag)) check_range(option, field);
+  });
+  if (model.is_attention()) return check_attention_sizes(model);
+  if (!model.causal || model.projections) {
+    throw Error::format("--{} is for --model attention; a language model is causal and has its projections",
+                        model.projections ? "projections" : "causal false");
+  }
   if (model.d_model % model.num_heads != 0) {
     throw Error::format("d_model {} does not divide by num_heads {}; change --d-model or --num-heads", model.d_model,
                         model.num_heads);
@@ -52,6 +81,7 @@ void validate(const ModelConfig& model) {
 
 int64_t parameter_count(const ModelConfig& model) {
   const Size d = model.d_model;
+  if (model.is_attention()) return model.projections ? (d * d * 4).value() : 0;
   const Size d_ff = model.d_ff;
   const Size vocab = model.vocab_size;
   const Size feed_forward = d * d_ff * feed_forward_matrices(model.edition);
@@ -73,6 +103,9 @@ int64_t parameter_count(const ModelConfig& model) {
 int64_t forward_flops(const ModelConfig& model) {
   const Size d = model.d_model;
   const Size tokens = Size(model.batch_size) * model.context_length;
+  if (model.is_attention()) {
+    return (tokens * model.context_length * d * 4 + tokens * 2 * parameter_count(model)).value();
+  }
   const Size block = d * d * 4 + d * model.d_ff * feed_forward_matrices(model.edition);
   const Size linear = tokens * 2 * (block * model.num_layers + d * model.vocab_size);
   const Size attention = tokens * model.context_length * d * model.num_layers * 4;

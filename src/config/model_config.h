@@ -22,6 +22,9 @@ constexpr auto choices_of(Edition) {
 // GELU.
 constexpr bool is_modern(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
 
+// The model that is scaled dot product attention and nothing else: no heads, no layers, no vocabulary.
+inline constexpr std::string_view kAttentionModel = "attention";
+
 // The name behind a name or alias of model_presets, or "custom"; Error, with the nearest name, for any other.
 std::string canonical_model_name(std::string_view where, std::string_view word);
 
@@ -35,13 +38,16 @@ struct ModelConfig {
   int64_t vocab_size = 10'000;
   int64_t context_length = 256;  // rows of the position table, and T of the step unless cropped
   int64_t batch_size = 4;
-  bool weight_tie = false;  // head is the token embedding
-  bool bias = false;        // on every linear; the head too in 2024, never in gpt2
-  double embd_pdrop = 0;    // after token + position embedding
-  double attn_pdrop = 0;    // on the attention weights
-  double resid_pdrop = 0;   // on the output projection's output, and between GELU and W2
+  bool weight_tie = false;   // head is the token embedding
+  bool bias = false;         // on every linear; the head too in 2024, never in gpt2
+  double embd_pdrop = 0;     // after token + position embedding
+  double attn_pdrop = 0;     // on the attention weights
+  double resid_pdrop = 0;    // on the output projection's output, and between GELU and W2
+  bool causal = true;        // a query sees no later key; false for attention alone only
+  bool projections = false;  // attention alone: q, k, v and the output through a d_model x d_model weight each
 
   int64_t d_head() const { return d_model / num_heads; }
+  bool is_attention() const { return name == kAttentionModel; }
   bool operator==(const ModelConfig&) const = default;
 
   // clang-format off
@@ -52,7 +58,7 @@ struct ModelConfig {
     constexpr double kMaxId = 2'147'483'647;  // token ids and positions are int32
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
-                 .help = "size by name (laptime list models), or custom", .in_name = InName::kAlways,
+                 .help = "size by name (laptime list models), custom, or attention alone", .in_name = InName::kAlways,
                  .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "whose model; sets the defaults of other options",
@@ -77,7 +83,8 @@ struct ModelConfig {
                  .help = "context length", .otherwise = "256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
                  .min = 1, .max = kMaxId, .in_name = InName::kAlways}, self.context_length);
     visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
-                 .help = "sequences per step", .otherwise = "4; 2024: 16", .min = 1, .max = kMaxId}, self.batch_size);
+                 .help = "sequences per step", .otherwise = "4; 2024: 16; attention: 8", .min = 1, .max = kMaxId},
+          self.batch_size);
     visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,
                  .help = "the head is the token embedding (2024, gpt2)", .otherwise = "false; gpt2: true"},
           self.weight_tie);
@@ -91,9 +98,17 @@ struct ModelConfig {
     visit(Option{.flag = "resid-pdrop", .key = "resid_pdrop", .tag = "resid_pdrop", .group = kGroup,
                  .help = "dropout after the output projection and after GELU (2024)", .max = kMaxDrop},
           self.resid_pdrop);
+    visit(Option{.flag = "causal", .key = "causal", .tag = "causal", .group = kGroup,
+                 .help = "a query sees no later key; false for --model attention only"}, self.causal);
+    visit(Option{.flag = "projections", .key = "projections", .tag = "projections", .group = kGroup,
+                 .help = "--model attention: q, k, v and the output each through a d-model x d-model weight"},
+          self.projections);
   }
   // clang-format on
 };
+
+// Whether an option of a run means anything to attention alone, which has no layers, vocabulary, tokens or optimizer.
+bool attention_takes(std::string_view flag);
 
 // Error with the reason unless such a model can exist: ranges, heads divide d_model, an even d_head for RoPE, options
 // that the edition does not have, and sizes (parameters, logits, attention weights, FLOPs) that fit 63 bits.
@@ -103,8 +118,8 @@ void validate(const ModelConfig& model);
 int64_t parameter_count(const ModelConfig& model);
 
 // FLOPs of one forward over batch_size x context_length tokens with full (not causal) attention:
-// 2 B T (L (4 d^2 + k d d_ff) + V d) + 4 L B T^2 d, k matrices in the feed-forward. A backward is twice that. Error on
-// overflow.
+// 2 B T (L (4 d^2 + k d d_ff) + V d) + 4 L B T^2 d, k matrices in the feed-forward; of attention alone 4 B T^2 d, and
+// 8 B T d^2 more with projections. A backward is twice that. Error on overflow.
 int64_t forward_flops(const ModelConfig& model);
 
 }  // namespace laptime

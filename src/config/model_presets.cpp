@@ -23,6 +23,7 @@ constexpr std::array kPresets{
     ModelPreset{"gpt2-774M",   "",     1280,    5120,  36,    20, Edition::kGpt2, true},
     ModelPreset{"gpt2-1558M",  "",     1600,    6400,  48,    25, Edition::kGpt2, true},
     ModelPreset{"8B",          "",     4096,    11008, 34,    32, Edition::k2026, true, 151'936, 32'768},
+    ModelPreset{kAttentionModel, "",   64,      0,     1,     1,  Edition::k2025, true, 0},  // nothing but attention
 };
 // clang-format on
 

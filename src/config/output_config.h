@@ -50,7 +50,8 @@ struct OutputConfig {
                  .otherwise = "the order of the sweep", .axis = false, .changes_result = false,
                  .value = "COLUMN[:desc]"}, self.sort);
     visit(Option{.flag = "columns", .key = "columns", .group = kOutput,
-                 .help = "tables of source documents (2024, 2025a ... 2025d), speedup, gain, or names of columns",
+                 .help = "tables of source documents (2024, 2025a ... 2025d, 2025d_attention), attention, speedup, "
+                         "gain, or names of columns",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "store", .key = "store", .group = kOutput,
                  .help = "SQLite file that keeps the records, or none",

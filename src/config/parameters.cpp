@@ -19,6 +19,7 @@ class ListBuilder {
 
   std::vector<ParameterSpec> build() {
     const int64_t d = model_.d_model;
+    if (model_.is_attention()) return attention(d);
     const bool modern = is_modern(model_.edition);
     embedding("token_embeddings", model_.vocab_size, modern ? 1.0 : kOldStd);
     if (!modern) embedding("position_embeddings", model_.context_length, kOldStd);
@@ -39,6 +40,13 @@ class ListBuilder {
   }
 
  private:
+  std::vector<ParameterSpec> attention(int64_t d) {
+    if (!model_.projections) return {};
+    for (const char* projection : {"q_proj", "k_proj", "v_proj", "output_proj"})
+      linear(std::string("attn.") + projection, d, d);
+    return std::move(list_);
+  }
+
   // The same std holds for the edition's normal and for the stream.
   void weight(const std::string& module, std::vector<int64_t> shape, double std) {
     const auto distribution = is_modern(model_.edition) ? Distribution::kTruncatedNormal : Distribution::kNormal;
@@ -79,5 +87,18 @@ class ListBuilder {
 }  // namespace
 
 std::vector<ParameterSpec> parameter_list(const ModelConfig& model) { return ListBuilder(model).build(); }
+
+std::vector<ParameterSpec> input_list(const ModelConfig& model) {
+  const auto normal = [](const char* name, std::vector<int64_t> shape) {
+    return ParameterSpec{name, std::move(shape), {Distribution::kNormal, 1}, {0, 1}};
+  };
+  const int64_t batch = model.batch_size;
+  const int64_t positions = model.context_length;
+  const int64_t d = model.d_model;
+  if (!model.is_attention()) return {};
+  if (model.projections) return {normal("x", {batch, positions, d})};
+  const std::vector<int64_t> one_head{batch, 1, positions, d};
+  return {normal("q", one_head), normal("k", one_head), normal("v", one_head)};
+}
 
 }  // namespace laptime

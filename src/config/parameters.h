@@ -29,7 +29,11 @@ struct ParameterSpec {
   StreamInit stream;           // under --init stream
 };
 
-// A tied head is no parameter. The model must be valid.
+// A tied head is no parameter; attention alone has the four projections, or none. The model must be valid.
 std::vector<ParameterSpec> parameter_list(const ModelConfig& model);
+
+// The numbers that a step of attention alone starts from, standard normal: q, k and v [B, 1, T, d_model], or with
+// projections x [B, T, d_model], which they are made from. None for a language model, whose inputs are tokens.
+std::vector<ParameterSpec> input_list(const ModelConfig& model);
 
 }  // namespace laptime

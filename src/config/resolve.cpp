@@ -48,19 +48,23 @@ class Filling {
       invalid_ = fmt::format("model {} is of edition {}, not {}; leave --edition out", model.name, name_of(*implied),
                              name_of(model.edition));
     }
+    refuse_what_attention_has_not();
     const EditionDefaults defaults = defaults_of(model.edition);
     const ModelPreset* const preset = find_preset(model.name, implied.value_or(model.edition));
     fill(model.vocab_size, preset != nullptr ? preset->vocab_size.value_or(defaults.vocab_size) : defaults.vocab_size);
     fill(model.context_length,
          preset != nullptr ? preset->context_length.value_or(defaults.context_length) : defaults.context_length);
-    fill(model.batch_size, defaults.batch_size);
+    constexpr int64_t kAttentionBatch = 8;
+    fill(model.batch_size, model.is_attention() ? kAttentionBatch : defaults.batch_size);
     fill(model.weight_tie, defaults.weight_tie);
     fill(model.bias, defaults.bias);
+    if (model.is_attention()) fill(config_.pass, Pass::kForwardBackward);
     fill(config_.seed, defaults.seed);
     fill(config_.optimizer, defaults.optimizer);
     if (config_.steps) fill(config_.warmup, defaults.warmup);
     if (config_.warmup) fill(config_.steps, defaults.steps);
-    fill(config_.recompute, std::string(config_.memory_limit ? "auto" : "none"));
+    const bool may_recompute = config_.memory_limit && !model.is_attention();
+    fill(config_.recompute, std::string(may_recompute ? "auto" : "none"));
     fill(config_.batches, config_.data.empty() ? Batches::kFixed : Batches::kFresh);
     fill_dimensions(preset);
     try {
@@ -93,8 +97,25 @@ class Filling {
     if (!is_given(field)) field = value;
   }
 
+  // An option that would do nothing is one that was meant for another model.
+  void refuse_what_attention_has_not() {
+    if (!config_.model.is_attention() || !invalid_.empty()) return;
+    RunConfig::visit_fields(config_, [&](const Option& option, const auto& field) {
+      const bool does_nothing = is_given(field) && option.flag != "edition" && !attention_takes(option.flag);
+      if (does_nothing && invalid_.empty())
+        invalid_ = fmt::format("model attention has no --{}; leave it out", option.flag);
+    });
+  }
+
   void fill_dimensions(const ModelPreset* preset) {
     ModelConfig& model = config_.model;
+    if (model.is_attention()) {
+      fill(model.d_model, preset->d_model);
+      model.d_ff = preset->d_ff;
+      model.num_layers = preset->num_layers;
+      model.num_heads = preset->num_heads;
+      return;
+    }
     if (preset == nullptr) {
       const bool enough = is_given(model.d_model) && is_given(model.num_layers) && is_given(model.num_heads);
       if (!enough && invalid_.empty()) {

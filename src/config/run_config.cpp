@@ -75,7 +75,13 @@ ModelConfig RunConfig::step_model() const {
 
 void validate(const RunConfig& config) {
   validate(config.model);
-  RunConfig::visit_fields(config, [](const Option& option, const auto& field) { check_range(option, field); });
+  const bool attention = config.model.is_attention();
+  RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
+    if (!attention || attention_takes(option.flag)) check_range(option, field);
+  });
+  if (attention && config.pass == Pass::kStep) {
+    throw Error("model attention has no optimizer; use --pass forward_backward, forward, backward or inference");
+  }
   if (config.crop_context) {
     if (is_modern(config.model.edition)) {
       throw Error::format("--crop-context needs a position table, which edition {} has not; use --context",

@@ -168,7 +168,8 @@ struct RunConfig {
                  .help = "update each parameter once its gradient is complete: no gradient is kept", .of_engine = true},
           self.optimizer_in_backward);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
-                 .help = "what one sample is", .in_name = InName::kFirst}, self.pass);
+                 .help = "what one sample is", .otherwise = "step; attention: forward_backward",
+                 .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
                  .help = "auto, cpu, cuda or roofline:NAME (laptime list devices)",
                  .of_engine = true, .canonical = canonical_device_name}, self.device);

@@ -100,6 +100,21 @@ TEST(ModelConfig, ForwardFlopsAsPublished) {
   }
 }
 
+TEST(ModelConfig, AttentionAloneIsTwoProductsOverAllPositions) {
+  const ModelConfig bare = model_of({{"model", "attention"}, {"d-model", "16"}, {"context", "32"}});
+  EXPECT_EQ(parameter_count(bare), 0);
+  EXPECT_EQ(forward_flops(bare), int64_t{4} * 8 * 32 * 32 * 16);
+  ASSERT_EQ(input_list(bare).size(), 3U);
+  EXPECT_EQ(input_list(bare)[0].shape, (std::vector<int64_t>{8, 1, 32, 16}));
+  const ModelConfig whole = model_of({{"model", "attention"}, {"d-model", "16"}, {"projections", "true"}});
+  EXPECT_EQ(parameter_count(whole), 4 * 16 * 16);
+  EXPECT_EQ(parameter_count(whole), elements_of_list(whole));
+  EXPECT_EQ(forward_flops(whole), int64_t{4} * 8 * 256 * 256 * 16 + int64_t{8} * 8 * 256 * 16 * 16);
+  ASSERT_EQ(input_list(whole).size(), 1U);
+  EXPECT_EQ(input_list(whole)[0].shape, (std::vector<int64_t>{8, 256, 16}));
+  EXPECT_TRUE(input_list(model_of({})).empty());
+}
+
 TEST(ModelConfig, TwoMatricesInTheOlderFeedForwards) {
   ModelConfig three;
   ModelConfig two;

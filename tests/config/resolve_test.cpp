@@ -142,6 +142,45 @@ TEST(Resolve, CroppingNeedsAPositionTable) {
   EXPECT_THAT(reason({{"edition", "2024"}, {"crop-context", "129"}}), HasSubstr("more than"));
 }
 
+TEST(Resolve, AttentionAloneHasItsOwnDefaults) {
+  const RunConfig config = config_of({{"model", "attention"}});
+  EXPECT_TRUE(config.model.is_attention());
+  EXPECT_EQ(config.pass, Pass::kForwardBackward);
+  EXPECT_EQ(config.model.batch_size, 8);
+  EXPECT_EQ(config.model.d_model, 64);
+  EXPECT_EQ(config.model.context_length, 256);
+  EXPECT_EQ(config.model.num_heads, 1);
+  EXPECT_TRUE(config.model.causal);
+  EXPECT_FALSE(config.model.projections);
+  EXPECT_EQ(config_of({{"model", "attention"}, {"d-model", "3"}}).model.name, "attention");
+  EXPECT_EQ(config_of({{"model", "attention"}, {"steps", "100"}}).warmup, 5);
+  EXPECT_EQ(config_of({{"model", "attention"}, {"memory-limit", "1GiB"}}).recompute, "none");
+  EXPECT_EQ(config_of({{"model", "attention"}, {"causal", "false"}, {"mode", "compile"}}).model.causal, false);
+}
+
+TEST(Resolve, AttentionAloneRefusesWhatItHasNot) {
+  for (const auto& [flag, text] : std::vector<std::pair<std::string_view, std::string_view>>{{"vocab", "10"},
+                                                                                             {"num-heads", "2"},
+                                                                                             {"num-layers", "1"},
+                                                                                             {"d-ff", "8"},
+                                                                                             {"lr", "0.1"},
+                                                                                             {"optimizer", "torch"},
+                                                                                             {"accumulate", "true"},
+                                                                                             {"recompute", "block"},
+                                                                                             {"data", "a.bin"},
+                                                                                             {"weights", "a"},
+                                                                                             {"attn-pdrop", "0.1"}}) {
+    EXPECT_EQ(reason({{"model", "attention"}, {flag, text}}),
+              fmt::format("model attention has no --{}; leave it out", flag));
+  }
+  EXPECT_THAT(reason({{"model", "attention"}, {"pass", "step"}}), HasSubstr("no optimizer"));
+  EXPECT_THAT(reason({{"model", "attention"}, {"edition", "2024"}}), HasSubstr("of edition 2025, not 2024"));
+  EXPECT_THAT(reason({{"model", "attention"}, {"context", "2147483647"}, {"batch", "2147483647"}}),
+              HasSubstr("63 bits"));
+  EXPECT_THAT(reason({{"causal", "false"}}), HasSubstr("--causal false is for --model attention"));
+  EXPECT_THAT(reason({{"projections", "true"}}), HasSubstr("--projections is for --model attention"));
+}
+
 TEST(Resolve, RefusesBadOptions) {
   EXPECT_THROW(resolve({{"contxt", "1"}}), Error);
   EXPECT_THROW(resolve({{"context", "x"}}), Error);

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "config/attention_sweep.h"
 
 namespace laptime {
 namespace {
@@ -151,9 +152,9 @@ TEST(SweepFile, SurvivesDamagedFiles) {
 
 TEST(SweepFile, ShippedSweepsExpand) {
   const std::filesystem::path folder = std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps";
-  const std::vector<std::pair<std::string, size_t>> sizes{{"end_to_end", 10}, {"warmup", 40},
-                                                          {"contexts", 20},   {"mixed_precision", 30},
-                                                          {"optimizer", 10},  {"timeit_2024", 24}};
+  const std::vector<std::pair<std::string, size_t>> sizes{
+      {"end_to_end", 10},  {"warmup", 40},    {"contexts", 20},       {"mixed_precision", 30}, {"optimizer", 10},
+      {"timeit_2024", 24}, {"attention", 40}, {"attention_wide", 40}, {"attention_small", 8}};
   for (const auto& [name, size] : sizes) {
     const std::vector<SweepPoint> points = expand(read_sweep_file(folder / (name + ".toml")));
     EXPECT_EQ(points.size(), size) << name;
@@ -166,6 +167,18 @@ TEST(SweepFile, ShippedSweepsExpand) {
   EXPECT_EQ(last.label, "medium_forward_backward_warmup_1_mixed_true");
   EXPECT_EQ(last.config.model.batch_size, 16);
   EXPECT_TRUE(last.config.accumulate);
+}
+
+// The command runs the grid that the file states, eager where nothing else is asked for.
+TEST(SweepFile, AttentionIsTheGridOfTheCommand) {
+  const Sweep file = read_sweep_file(std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps/attention.toml");
+  for (const Axis& axis : attention_sweep().axes) {
+    const auto stated =
+        std::find_if(file.axes.begin(), file.axes.end(), [&](const Axis& other) { return other.flag == axis.flag; });
+    ASSERT_NE(stated, file.axes.end()) << axis.flag;
+    EXPECT_EQ(stated->values, axis.values) << axis.flag;
+  }
+  EXPECT_EQ(expand(attention_sweep()).size(), 20U);
 }
 
 }  // namespace
