@@ -3,6 +3,7 @@
 
 #include "config/parameters.h"
 #include "graph/structural_ops.h"
+#include "model/attention.h"
 #include "model/gpt.h"
 #include "ops/adamw/adamw.h"
 #include "ops/clip_grad_norm/clip_grad_norm.h"
@@ -62,6 +63,7 @@ void update(Builder& build, const RunConfig& config, const std::vector<Parameter
 
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType real) {
   const ModelConfig model = config.step_model();
+  if (model.is_attention()) return build_attention_step(config, real);
   Builder build;
   std::vector<Parameter> parameters;
   GptInputs inputs;

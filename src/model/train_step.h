@@ -22,7 +22,8 @@ inline constexpr const char* kGradient = "grad/";
 
 // Names of the step's outputs.
 namespace output {
-inline constexpr const char* kLoss = "loss";           // []
+inline constexpr const char* kLoss = "loss";           // []; none of attention alone
+inline constexpr const char* kValues = "values";       // of attention alone: what it computes
 inline constexpr const char* kLogits = "logits";       // (B, T, V); only where asked for
 inline constexpr const char* kGradNorm = "grad_norm";  // [], before clipping; only with clip_norm
 inline constexpr const char* kGradient = "grad/";  // + parameter, before clipping; kept by passes that end in backward
@@ -34,7 +35,8 @@ struct StepOutputs {
 };
 
 // The graph of config.pass before any pass has run; `forward` still holds its gradients (passes/saved.h takes them
-// off). `real` is the type of parameters: float32, or float64 for a reference run.
+// off). `real` is the type of parameters: float32, or float64 for a reference run. Attention alone ignores `keep`: its
+// values and gradients are outputs.
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep = {}, DType real = DType::kFloat32);
 
 }  // namespace laptime
