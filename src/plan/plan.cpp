@@ -72,7 +72,9 @@ class Planner {
   void make_resident_buffers() {
     for (const Value& value : graph_.values) {
       if (value.producer.valid()) continue;
-      Buffer buffer{value.type.bytes(), lifetime_of(value.role), value.role, 0, value.annotations.name, {}, {}};
+      Buffer buffer{
+          value.type.bytes(), lifetime_of(value.role), value.role, 0, value.annotations.name, {}, {}, Phase::kSetup,
+          value.type};
       buffer_of_[static_cast<size_t>(value.storage.index)] = add_buffer(std::move(buffer));
     }
   }
@@ -83,8 +85,8 @@ class Planner {
       const Value& root = graph_.root(storage_of(value));
       const Node& maker = graph_.node(root.producer);
       const Lifetime lifetime = maker.op->kind == OpKind::kConstant ? Lifetime::kConstant : Lifetime::kStep;
-      buffer = add_buffer(
-          {root.type.bytes(), lifetime, root.role, 0, root.annotations.name, maker.op->name, maker.annotations.scope});
+      buffer = add_buffer({root.type.bytes(), lifetime, root.role, 0, root.annotations.name, maker.op->name,
+                           maker.annotations.scope, maker.annotations.phase, root.type});
     }
     return {buffer, graph_.value(value).type};
   }
@@ -120,7 +122,9 @@ class Planner {
                                    0,
                                    {},
                                    node.op->name,
-                                   node.annotations.scope});
+                                   node.annotations.scope,
+                                   node.annotations.phase,
+                                   {}});
     }
     step.phase = node.annotations.phase;
     step.scope = node.annotations.scope;

@@ -20,9 +20,11 @@ struct Buffer {
   int64_t bytes = 0;
   Lifetime lifetime = Lifetime::kStep;
   Role role = Role::kActivation;
-  int64_t offset = 0;     // within the arena (kStep) or the resident block (others)
-  std::string name;       // of a source
-  std::string op, scope;  // of the node that makes it
+  int64_t offset = 0;           // within the arena (kStep) or the resident block (others)
+  std::string name;             // of a source
+  std::string op, scope;        // of the node that makes it
+  Phase phase = Phase::kSetup;  // of that node
+  TensorType type;              // as it is made; of scratch none
 };
 
 struct Operand {
