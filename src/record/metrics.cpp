@@ -29,6 +29,10 @@ Figure median_of(const Record& record, const char* phase) {
   return found != record.time.end() && found->second.count > 0 ? known(found->second.median) : std::nullopt;
 }
 
+Figure difference(const std::optional<int64_t>& after, const std::optional<int64_t>& before) {
+  return after && before ? Figure(static_cast<double>(*after - *before)) : std::nullopt;
+}
+
 Figure ratio(Figure a, Figure b) { return a && b && *b != 0 ? known(*a / *b) : std::nullopt; }
 
 Figure residue_share(const Record& record) {
@@ -178,6 +182,25 @@ constexpr std::array kMetrics{
            .description = "the same, known from the plan before anything ran",
            .formula = "memory.predicted_peak_bytes",
            .read = [](const Record& r) { return known(r.memory.predicted_peak_bytes); }},
+    Metric{.tag = "resident_memory",
+           .unit = Unit::kBytes,
+           .better = Better::kLower,
+           .description = "held before a step begins: weights, optimizer states, inputs, constants",
+           .formula = "memory.resident_bytes",
+           .read = [](const Record& r) { return known(r.memory.resident_bytes); }},
+    Metric{.tag = "forward_memory",
+           .unit = Unit::kBytes,
+           .better = Better::kLower,
+           .description = "what forward adds and leaves behind: results, and what backward needs",
+           .formula = "memory.after_forward_bytes - memory.resident_bytes",
+           .read = [](const Record& r) { return difference(r.memory.after_forward_bytes, r.memory.resident_bytes); }},
+    Metric{.tag = "backward_memory",
+           .unit = Unit::kBytes,
+           .better = Better::kLower,
+           .description = "what backward adds: gradients, less what it lets go of (may be negative)",
+           .formula = "memory.after_backward_bytes - memory.after_forward_bytes",
+           .read =
+               [](const Record& r) { return difference(r.memory.after_backward_bytes, r.memory.after_forward_bytes); }},
     Metric{.tag = "peak_rss",
            .unit = Unit::kBytes,
            .better = Better::kLower,

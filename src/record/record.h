@@ -96,6 +96,31 @@ struct PhaseShare {
   }
 };
 
+// A tensor that is held where most is: what it is, which op makes it and where, and its bytes.
+struct TensorUse {
+  std::string name;  // of a source, or in the model; empty where it has none
+  std::string op;    // empty for a source
+  std::string scope;
+  std::string phase;  // that makes it
+  std::string role;
+  std::string dtype;  // empty, as is `shape`, for scratch
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+
+  friend bool operator==(const TensorUse&, const TensorUse&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("name", self.name);
+    visit("op", self.op);
+    visit("scope", self.scope);
+    visit("phase", self.phase);
+    visit("role", self.role);
+    visit("dtype", self.dtype);
+    visit("shape", self.shape);
+    visit("bytes", self.bytes);
+  }
+};
+
 // Bytes. `parts` divides the predicted peak by role: parameter, gradient, optimizer_state, activation, ...
 struct MemoryUse {
   std::optional<int64_t> predicted_peak_bytes;
@@ -104,6 +129,10 @@ struct MemoryUse {
   std::optional<int64_t> base_rss_bytes;
   std::map<std::string, int64_t> parts;
   std::string recompute;  // what backward made again: "none", "block", "block in layers 0-3 of 12", "every=2"
+  std::optional<int64_t> resident_bytes;        // held before the step begins: weights, states, inputs, constants
+  std::optional<int64_t> after_forward_bytes;   // held when forward is done
+  std::optional<int64_t> after_backward_bytes;  // held when backward is done
+  std::vector<TensorUse> largest;               // tensors held at the predicted peak, the largest first
 
   friend bool operator==(const MemoryUse&, const MemoryUse&) = default;
   template <class Self, class Visit>
@@ -114,6 +143,10 @@ struct MemoryUse {
     visit("base_rss_bytes", self.base_rss_bytes);
     visit("parts", self.parts);
     visit("recompute", self.recompute);
+    visit("resident_bytes", self.resident_bytes);
+    visit("after_forward_bytes", self.after_forward_bytes);
+    visit("after_backward_bytes", self.after_backward_bytes);
+    visit("largest", self.largest);
   }
 };
 

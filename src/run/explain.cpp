@@ -43,6 +43,11 @@ std::vector<ParameterGroup> parameter_groups(const ModelConfig& model) {
 
 std::string model_text(const RunConfig& config) {
   const ModelConfig model = config.step_model();
+  if (model.is_attention()) {
+    return fmt::format("attention alone, {}, d {}, batch {} x {} positions{}", model.causal ? "causal" : "full",
+                       model.d_model, model.batch_size, model.context_length,
+                       model.projections ? ", with projections" : "");
+  }
   std::string text = fmt::format("edition {}, {} layers x {}, {} heads, d_ff {}, vocabulary {}, batch {} x {} tokens",
                                  name_of(model.edition), model.num_layers, model.d_model, model.num_heads, model.d_ff,
                                  model.vocab_size, model.batch_size, model.context_length);

@@ -46,7 +46,8 @@ void add_blocks(Executor& executor, const std::string& source, const ParameterSp
 }  // namespace
 
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads) {
-  const std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
+  std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
+  for (ParameterSpec& input : input_list(config.step_model())) parameters.push_back(std::move(input));
   std::vector<Block> blocks;
   for (const ParameterSpec& parameter : parameters) {
     add_blocks(executor, parameter.name, &parameter, blocks);  // none where a device computes nothing
@@ -63,13 +64,16 @@ void fill_weights(Executor& executor, const RunConfig& config, const StartingWei
   });
 }
 
-StepInputs::StepInputs(const RunConfig& config) : config_(config), source_(make_token_source(config)) {
+StepInputs::StepInputs(const RunConfig& config) : config_(config) {
+  if (config.model.is_attention()) return;
+  source_ = make_token_source(config);
   const auto ids = static_cast<size_t>((Size(config.model.batch_size) * config.step_context()).value());
   tokens_.resize(ids);
   targets_.resize(ids);
 }
 
 void StepInputs::bring(Executor& executor, int64_t step) {
+  if (!source_) return;
   const int64_t number = step + 1;
   const auto lr = static_cast<float>(config_.lr);
   executor.write(source::kStep, &number, sizeof(number));

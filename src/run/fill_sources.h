@@ -12,11 +12,11 @@
 
 namespace laptime {
 
-// Parameters from the configuration's file, initialisation or streams; AdamW state and kept gradients zero. Threads
-// share the work; the values do not depend on how many.
+// Parameters from the configuration's file, initialisation or streams, the inputs of attention alone in the same way;
+// AdamW state and kept gradients zero. Threads share the work; the values do not depend on how many.
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads);
 
-// Tokens, targets, step number and learning rate of one step after the other.
+// Tokens, targets, step number and learning rate of one step after the other, as far as the step reads them.
 class StepInputs {
  public:
   // Error when the configuration's data cannot be read.
@@ -27,7 +27,7 @@ class StepInputs {
 
  private:
   RunConfig config_;
-  std::unique_ptr<TokenSource> source_;
+  std::unique_ptr<TokenSource> source_;  // null for attention alone, which has no tokens
   std::vector<int64_t> tokens_;
   std::vector<int64_t> targets_;
   int64_t held_ = -1;  // the batch in the executor

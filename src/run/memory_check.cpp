@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "plan/live_bytes.h"
 #include "run/process_memory.h"
 
 namespace laptime {
@@ -28,6 +29,40 @@ std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan) {
   return parts;
 }
 
+std::vector<TensorUse> largest_tensors(const Plan& plan) {
+  constexpr size_t kMost = 12;
+  std::vector<TensorUse> uses;
+  for (const int index : alive_at_peak(plan)) {
+    if (uses.size() == kMost) break;
+    const Buffer& buffer = plan.buffers[static_cast<size_t>(index)];
+    TensorUse use{.name = buffer.name,
+                  .op = buffer.op,
+                  .scope = buffer.scope,
+                  .phase = name_of(buffer.phase),
+                  .role = name_of(buffer.role),
+                  .dtype = {},
+                  .shape = {},
+                  .bytes = buffer.bytes};
+    if (buffer.role != Role::kWorkspace) {
+      use.dtype = name_of(buffer.type.dtype);
+      use.shape = {buffer.type.shape().begin(), buffer.type.shape().end()};
+    }
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+// All that the plan knows before it runs.
+void predict_memory(const Plan& plan, MemoryUse& memory) {
+  memory.predicted_peak_bytes = plan.predicted_peak_bytes();
+  memory.parts.clear();
+  for (const auto& [name, bytes] : parts(plan)) memory.parts[name] = bytes;
+  memory.resident_bytes = plan.resident_bytes;
+  memory.after_forward_bytes = bytes_after(plan, Phase::kForward);
+  memory.after_backward_bytes = bytes_after(plan, Phase::kBackward);
+  memory.largest = largest_tensors(plan);
+}
+
 }  // namespace
 
 std::string memory_arithmetic(const Plan& plan) {
@@ -45,8 +80,7 @@ int64_t usable_of(const AvailableMemory& available) {
 }
 
 void check_memory(const Plan& plan, const Device& device, int64_t limit, Record& record) {
-  record.memory.predicted_peak_bytes = plan.predicted_peak_bytes();
-  for (const auto& [name, bytes] : parts(plan)) record.memory.parts[name] = bytes;
+  predict_memory(plan, record.memory);
   const AvailableMemory available = memory_left(device);
   if (limit > 0 && plan.predicted_peak_bytes() > limit) {
     throw OutOfMemory(plan.predicted_peak_bytes(), limit,
@@ -59,9 +93,7 @@ void check_memory(const Plan& plan, const Device& device, int64_t limit, Record&
 }
 
 void fill_memory(const Plan& plan, const Backend& backend, Record& record) {
-  record.memory.predicted_peak_bytes = plan.predicted_peak_bytes();
-  record.memory.parts.clear();
-  for (const auto& [name, bytes] : parts(plan)) record.memory.parts[name] = bytes;
+  predict_memory(plan, record.memory);
   record.memory.peak_bytes = backend.peak_held_bytes();
   if (backend.computes()) record.memory.peak_rss_bytes = peak_resident_bytes();
 }

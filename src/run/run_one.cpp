@@ -126,6 +126,20 @@ class Point {
     return value;
   }
 
+  // Of the last step. Without a loss in which a NaN would show, every output is looked at.
+  static bool outputs_are_finite(const Executor& executor) {
+    for (const PlanOutput& output : executor.plan().outputs) {
+      const std::vector<std::byte> bytes = executor.read_output(output.name);
+      TensorType type = output.operand.type;
+      type.layout = Layout::contiguous(type.shape());
+      const TensorView view{const_cast<std::byte*>(bytes.data()), type};
+      for (int64_t i = 0; i < (bytes.empty() ? 0 : view.numel()); ++i) {
+        if (!std::isfinite(view.load(i))) return false;
+      }
+    }
+    return true;
+  }
+
   void take_samples(Executor& executor, StepInputs& inputs) {
     MachineCounters counters;
     Observed observed;
@@ -148,6 +162,8 @@ class Point {
     if (sampling.interrupted) {
       return fail(Status::kInterrupted, fmt::format("stopped by a signal after {} steps", sampling.steps.size()));
     }
+    const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
+    if (!has_loss && !outputs_are_finite(executor)) return report_not_finite(executor);
     fill_record(config_, device_, executor.plan(), sampling, request().rule, observed, known_, result_.learned,
                 record());
   }
@@ -159,8 +175,9 @@ class Point {
 
   // A run whose loss is not finite has no timing; where the first NaN was made is worth more.
   void report_not_finite(Executor& executor) {
-    const auto step = static_cast<int64_t>(record().loss.values.size());
-    fail(Status::kFailed, fmt::format("the loss of step {} is not finite: no timing is reported", step));
+    const size_t step = record().loss.values.size();
+    const std::string what = step > 0 ? fmt::format("the loss of step {}", step) : "what the step computes";
+    fail(Status::kFailed, fmt::format("{} is not finite: no timing is reported", what));
     if (const auto site = executor.find_nan()) {
       record().op = site->op;
       record().scope = site->scope;

@@ -28,6 +28,11 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.tokens_per_second = 2007.84;
   record.flops = {2.57e11, 5.14e11, 1.0e9, 1.5e12, 2.0e12, 4.0e12, 0.75, 0.375};
   record.memory = {2'900'000'000, 2'910'000'000, 3'100'000'000, 150'000'000, {{"parameter", 514'501'632}}};
+  record.memory.resident_bytes = 2'058'006'528;
+  record.memory.after_forward_bytes = 2'587'000'000;
+  record.memory.after_backward_bytes = 2'600'000'000;
+  record.memory.largest = {
+      {"logits", "linear", "lm_head", "forward", "activation", "float32", {4, 256, 10'000}, 40'960'000}};
   record.loss = {{9.21, 9.19, 9.15}};
   record.setup = {0.01, 0.8, 0.1, 1.2, 0.02, 2.13};
   record.transient = {{0.9, 0.6}, 2, 0.48, 0.3, 0.1, 0.08};
