@@ -48,6 +48,7 @@ Read from_phase(std::string_view phase, std::optional<double> (*figure)(const Ti
 }
 
 std::optional<double> mean(const TimeStats& time) { return time.mean; }
+std::optional<double> median(const TimeStats& time) { return time.median; }
 std::optional<double> std_of_sample(const TimeStats& time) { return time.std; }
 
 Read named(std::string_view column) {
@@ -74,6 +75,13 @@ bool profiles_memory(const Record& record) { return record.config.text("profile_
 
 Json label_or_name(const Row& row, std::string_view) {
   return row.record().label.empty() ? row.record().name : row.record().label;
+}
+
+// "compile", and what of it was lowered: "compile -scaled_dot_product_attention".
+Json mode_and_lowered(const Row& row, std::string_view) {
+  const std::string lowered = row.record().config.text("lower");
+  const bool none = lowered.empty() || lowered == "none";
+  return row.record().config.text("mode") + (none ? "" : " -" + lowered);
 }
 
 // What was asked for, or what the stopping rule came to.
@@ -162,28 +170,85 @@ std::vector<Column> columns_2025_c() {
           figure("Std (s)", std_of_time())};
 }
 
-std::vector<Column> columns_2025_d() {
-  return {words("model", named("model")),
-          figure("context_length", named("context")),
-          figure("fwd avg (sec)", from_phase("forward", mean)),
+// What the tables of that document have in common: the two phases and the whole of each sample.
+std::vector<Column> times_2025_d() {
+  return {figure("fwd avg (sec)", from_phase("forward", mean)),
           figure("fwd std (sec)", from_phase("forward", std_of_sample)),
           figure("back avg (sec)", from_phase("backward", mean)),
           figure("back std (sec)", from_phase("backward", std_of_sample)),
           figure("fws & back avg (sec)", from_phase("forward_backward", mean)),
-          figure("fws & back std (sec)", from_phase("forward_backward", std_of_sample)),
-          words("status", named("status"), 13),
-          words("dtype", named("dtype")),
-          words("device", named("device")),
-          figure("batch_size", named("batch")),
-          words("compile", whether(is_compiled)),
-          words("profile_memory", whether(profiles_memory))};
+          figure("fws & back std (sec)", from_phase("forward_backward", std_of_sample))};
+}
+
+std::vector<Column> conditions_2025_d() {
+  return {words("status", named("status"), 13), words("dtype", named("dtype")), words("device", named("device")),
+          figure("batch_size", named("batch")), words("compile", whether(is_compiled))};
+}
+
+std::vector<Column> joined(std::initializer_list<std::vector<Column>> groups) {
+  std::vector<Column> columns;
+  for (const std::vector<Column>& group : groups) columns.insert(columns.end(), group.begin(), group.end());
+  return columns;
+}
+
+std::vector<Column> columns_2025_d() {
+  return joined({{words("model", named("model")), figure("context_length", named("context"))},
+                 times_2025_d(),
+                 conditions_2025_d(),
+                 {words("profile_memory", whether(profiles_memory))}});
+}
+
+std::vector<Column> columns_2025_d_attention() {
+  return joined({{figure("context_length", named("context")), figure("d_model", named("config.d_model"))},
+                 times_2025_d(),
+                 {figure("model mem", named("memory.resident_bytes")),
+                  figure("model+fwd mem", named("memory.after_forward_bytes")),
+                  figure("model+fwd+back mem", named("memory.after_backward_bytes")),
+                  figure("fwd mem", named("forward_memory")), figure("back mem", named("backward_memory"))},
+                 conditions_2025_d()});
+}
+
+// Attention alone, for people: the median of each phase, the bytes of weights, inputs and mask, and what each phase
+// adds.
+std::vector<Column> columns_attention() {
+  const auto median_of = [](std::string title, std::string_view phase) {
+    return Column{.title = std::move(title), .unit = Unit::kSeconds, .width = 9, .read = from_phase(phase, median)};
+  };
+  const auto bytes_of = [](std::string title, std::string_view column, int drop) {
+    return Column{.title = std::move(title), .unit = Unit::kBytes, .drop = drop, .width = 10, .read = named(column)};
+  };
+  return {{.title = "context", .width = 7, .read = named("context")},
+          {.title = "d_model", .width = 7, .read = named("config.d_model")},
+          {.title = "dtype", .text = true, .drop = 2, .width = 8, .read = named("dtype")},
+          {.title = "mode", .text = true, .width = 7, .read = mode_and_lowered},
+          {.title = "status", .text = true, .then_reason = true, .width = 6, .read = named("status")},
+          median_of("forward", "forward"),
+          median_of("backward", "backward"),
+          bytes_of("model", "resident_memory", 4),
+          bytes_of("+ forward", "forward_memory", 3),
+          bytes_of("+ backward", "backward_memory", 5),
+          {.title = "peak",
+           .unit = Unit::kBytes,
+           .drop = 1,
+           .width = 9,
+           .read = first_known("peak_memory", "predicted_peak_memory")},
+          {.title = "verdict", .text = true, .drop = 6, .width = 8, .read = named("verdict")}};
 }
 
 using Preset = std::pair<std::string_view, std::vector<Column> (*)()>;
-constexpr std::array kPresets{Preset{"default", default_columns}, Preset{"2024", columns_2024},
-                              Preset{"2025a", columns_2025_ab},   Preset{"2025b", columns_2025_ab},
-                              Preset{"2025c", columns_2025_c},    Preset{"2025d", columns_2025_d}};
-constexpr std::array<std::string_view, 6> kPresetNames{"default", "2024", "2025a", "2025b", "2025c", "2025d"};
+constexpr std::array kPresets{Preset{"default", default_columns},
+                              Preset{"2024", columns_2024},
+                              Preset{"2025a", columns_2025_ab},
+                              Preset{"2025b", columns_2025_ab},
+                              Preset{"2025c", columns_2025_c},
+                              Preset{"2025d", columns_2025_d},
+                              Preset{"2025d_attention", columns_2025_d_attention},
+                              Preset{"attention", columns_attention}};
+constexpr auto kPresetNames = [] {
+  std::array<std::string_view, kPresets.size()> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = kPresets[i].first;
+  return names;
+}();
 constexpr std::string_view kSpeedup = "speedup";
 constexpr std::string_view kGain = "gain";
 constexpr size_t kMaxColumns = 200;

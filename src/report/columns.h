@@ -25,8 +25,8 @@ struct Column {
   std::function<Json(const Row& row, std::string_view phase)> read;
 };
 
-// "default", "2024", "2025a", "2025b", "2025c" and "2025d": the tables of the source documents, with their names, order
-// and kind of standard deviation.
+// "default"; "2024", "2025a", "2025b", "2025c", "2025d" and "2025d_attention": the tables of the source documents, with
+// their names, order and kind of standard deviation; "attention": the last one for people.
 std::span<const std::string_view> column_presets();
 
 // A list joined by commas of presets, "speedup", and columns by name as `Row::value` knows them. `baselines` must

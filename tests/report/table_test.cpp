@@ -129,7 +129,11 @@ TEST(Columns, DocumentsHaveTheirNamesInTheirOrder) {
       {"2025d",
        "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),fws & back "
        "std "
-       "(sec),status,dtype,device,batch_size,compile,profile_memory"}};
+       "(sec),status,dtype,device,batch_size,compile,profile_memory"},
+      {"2025d_attention",
+       "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),fws & "
+       "back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,device,batch_size,"
+       "compile"}};
   for (const auto& [preset, header] : cases)
     EXPECT_EQ(lines_in(csv({}, preset))[0], std::string(header) + "\r") << preset;
 }

@@ -1,0 +1,16 @@
+// What did not fit into memory, in words.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "record/record.h"
+
+namespace laptime {
+
+// The record that asked for the fewest bytes of those that are out_of_memory, worked out: what it is, how many bytes it
+// needs and why they are not there, and each large tensor held at its peak with its shape, and their sum. Whole lines;
+// empty where every record has fitted.
+std::string explain_shortage(std::span<const Record> records);
+
+}  // namespace laptime

@@ -1,0 +1,61 @@
+// The smallest record that does not fit, worked out.
+#include "report/shortage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+Record without_memory(int64_t context, int64_t bytes) {
+  Record record;
+  record.name = "x";
+  record.status = Status::kOutOfMemory;
+  record.reason = "predicted: more GiB than there are";
+  record.bytes_requested = bytes;
+  record.config = Json{{"context_length", context}, {"d_model", 16}, {"batch_size", 8}, {"dtype", "float32"}};
+  return record;
+}
+
+TEST(Shortage, NothingWhereEverythingFits) {
+  Record record;
+  record.name = "x";
+  EXPECT_EQ(explain_shortage({}), "");
+  EXPECT_EQ(explain_shortage(std::vector<Record>{record}), "");
+}
+
+TEST(Shortage, WorksOutTheSmallest) {
+  Record small = without_memory(8192, 5000);
+  small.memory.predicted_peak_bytes = 5000;
+  small.memory.largest = {{"", "exp", "attn.weights", "backward", "activation", "float32", {8, 1, 16}, 512},
+                          {"q", "", "", "setup", "input", "float32", {8, 2}, 64},
+                          {"k", "", "", "setup", "input", "float32", {8, 2}, 64},
+                          {"", "matmul", "attn.scores", "forward", "workspace", "", {}, 48},
+                          {"mask", "", "", "setup", "constant", "bool", {4, 4}, 16}};
+  const std::vector<Record> records{without_memory(16384, 9000), small, without_memory(4096, 6000)};
+  EXPECT_EQ(explain_shortage(records),
+            "\nthe smallest that does not fit: context 8192, d_model 16, batch 8, dtype float32\n"
+            "  predicted: more GiB than there are\n"
+            "held where most is:\n"
+            "  8 x 1 x 16 x 4 bytes = 512 B  made by exp in attn.weights, backward (activation)\n"
+            "  8 x 2 x 4 bytes = 64 B        q (input)\n"
+            "  8 x 2 x 4 bytes = 64 B        k (input)\n"
+            "  48 B                          made by matmul in attn.scores, forward (workspace)\n"
+            "  4 x 4 x 1 byte = 16 B         mask (constant)\n"
+            "  4.195 KiB                     everything else, and gaps between tensors\n"
+            "  512 B + 2 x 64 B + 48 B + 16 B + 4.195 KiB = 4.883 KiB\n");
+}
+
+TEST(Shortage, AReasonAloneWhereNothingWasPlanned) {
+  const std::vector<Record> records{without_memory(64, 1)};
+  EXPECT_EQ(explain_shortage(records),
+            "\nthe smallest that does not fit: context 64, d_model 16, batch 8, dtype float32\n"
+            "  predicted: more GiB than there are\n");
+}
+
+}  // namespace
+}  // namespace laptime
