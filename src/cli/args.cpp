@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "cli/command_options.h"
 #include "cli/help.h"
+#include "config/attention_sweep.h"
 #include "config/option_table.h"
 #include "config/sweep_file.h"
 
@@ -104,17 +105,27 @@ bool is_list(std::string_view flag) {
   return option && option->axis;
 }
 
-// The options of a sweep: the file of --config first, then what is given beside it.
-Sweep make_sweep(const std::vector<GivenFlag>& flags) {
-  SweepSource source;
-  for (const GivenFlag& given : flags) assign_given(source, given);
-  Sweep sweep = source.config.empty() ? Sweep{} : read_sweep_file(source.config);
+// Options given on the command line in place of those that the sweep has.
+void set_given(Sweep& sweep, const std::vector<GivenFlag>& flags) {
   const std::vector<std::string_view> known = sweep_flags();
   for (const GivenFlag& given : flags) {
     if (std::find(known.begin(), known.end(), given.flag) == known.end()) continue;
     const std::vector<std::string> values = is_list(given.flag) ? split_list(given.text) : std::vector{given.text};
     set_option(sweep, given.flag, fmt::format("--{}", given.flag), values);
   }
+}
+
+std::string sweep_file(const std::vector<GivenFlag>& flags) {
+  SweepSource source;
+  for (const GivenFlag& given : flags) assign_given(source, given);
+  return source.config;
+}
+
+// The options of a sweep: the file of --config first, then what is given beside it.
+Sweep make_sweep(const std::vector<GivenFlag>& flags) {
+  const std::string file = sweep_file(flags);
+  Sweep sweep = file.empty() ? Sweep{} : read_sweep_file(file);
+  set_given(sweep, flags);
   return sweep;
 }
 
@@ -127,6 +138,21 @@ void reject_positionals(const CommandText& command, const std::vector<std::strin
 Command make_bench(const CommandText& command, const SplitWords& words) {
   reject_positionals(command, words.positionals);
   return BenchCommand{make_sweep(words.flags)};
+}
+
+// A file in place of the command's own grid must be one of attention alone.
+Command make_attention(const CommandText& command, const SplitWords& words) {
+  reject_positionals(command, words.positionals);
+  const std::string file = sweep_file(words.flags);
+  Sweep sweep = file.empty() ? attention_sweep() : read_sweep_file(file);
+  for (const Axis& axis : sweep.axes) {
+    if (axis.flag != "model" || axis.values == std::vector<std::string>{std::string(kAttentionModel)}) continue;
+    throw Error::format("laptime attention: {} is a sweep of model {}; run it with laptime bench", quote(file),
+                        fmt::join(axis.values, ", "));
+  }
+  set_option(sweep, "model", command.name, {std::string(kAttentionModel)});
+  set_given(sweep, words.flags);
+  return BenchCommand{.sweep = std::move(sweep), .explains_shortage = true};
 }
 
 Command make_explain(const CommandText& command, const SplitWords& words) {
@@ -166,11 +192,9 @@ Command make_list(const CommandText& command, const SplitWords& words) {
 
 Command parse_arguments(const std::vector<std::string>& words) {
   using Make = Command (*)(const CommandText&, const SplitWords&);
-  const std::map<std::string_view, Make> makers{{"bench", make_bench},
-                                                {"explain", make_explain},
-                                                {"verify", make_verify},
-                                                {"show", make_show},
-                                                {"list", make_list}};
+  const std::map<std::string_view, Make> makers{{"bench", make_bench},     {"attention", make_attention},
+                                                {"explain", make_explain}, {"verify", make_verify},
+                                                {"show", make_show},       {"list", make_list}};
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == kHelp && words.size() == 1)) {
     return HelpCommand{program_help()};
   }

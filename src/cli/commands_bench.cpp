@@ -1,5 +1,6 @@
 // laptime bench: a sweep, its progress, its records.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -12,6 +13,7 @@
 #include "cli/record_output.h"
 #include "cli/store_path.h"
 #include "config/parameters.h"
+#include "report/shortage.h"
 #include "run/ablation.h"
 #include "run/bench.h"
 #include "run/check_inputs.h"
@@ -20,7 +22,7 @@
 namespace laptime {
 namespace {
 
-// A guess at what a point takes, in any unit: one multiplication per parameter and token, for each step.
+// A guess at what a point takes, in any unit: the FLOPs of its steps.
 double cost_of(const SweepPoint& point) {
   const RunConfig& config = point.config;
   if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
@@ -30,9 +32,8 @@ double cost_of(const SweepPoint& point) {
     for (const int64_t extent : parameter.shape) size *= static_cast<double>(extent);
     parameters += size;
   }
-  const double tokens = static_cast<double>(config.model.batch_size) * static_cast<double>(config.step_context());
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
-  constexpr double kPredicted = 1e6;  // a step that is not computed costs the same for any model
+  constexpr double kPredicted = 1e9;  // a step that is not computed costs the same for any model
   if (device_name(config) != "cpu") return kPredicted;
   // What cannot fit ends at once: weights, gradients, and two moments of the optimizer.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
@@ -40,7 +41,7 @@ double cost_of(const SweepPoint& point) {
   constexpr double kStepsByDefault = 30;
   const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
   constexpr double kSetup = 5;  // plan, weights and kernel trials, in steps
-  return parameters * tokens * (forward_only ? 1 : 3) * (steps + kSetup);
+  return static_cast<double>(forward_flops(config.step_model())) * (forward_only ? 1 : 3) * (steps + kSetup);
 }
 
 std::vector<double> costs_of(const std::vector<SweepPoint>& points) {
@@ -83,6 +84,16 @@ class Watcher {
     output_.finish();
   }
 
+  // In words, beside the table that people read.
+  void explain_shortage() const {
+    const std::string text = laptime::explain_shortage(without_memory_);
+    if (output_.shows_table()) {
+      write_all(STDOUT_FILENO, text, "standard output");
+    } else {
+      write_error(text);
+    }
+  }
+
   void clear_line() { line_.clear(); }
   size_t finished() const { return finished_; }
 
@@ -103,6 +114,7 @@ class Watcher {
     line_.clear();
     if (table_) write_error(table_->add(record));
     output_.add(record);
+    if (record.status == Status::kOutOfMemory) without_memory_.push_back(record);
   }
 
   void write_error(std::string_view text) const {
@@ -119,6 +131,7 @@ class Watcher {
   std::optional<TableStream> table_;
   TimeLeft left_;
   ProgressLine line_{error_};
+  std::vector<Record> without_memory_;
   size_t finished_ = 0;
 };
 
@@ -141,10 +154,12 @@ std::string kept_in(const SweepOptions& options) {
   return options.store ? fmt::format("; what has finished is in the store {}", quote(options.store->string())) : "";
 }
 
-SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, Watcher& watcher) {
+SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, bool explains_shortage,
+                         Watcher& watcher) {
   try {
     const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
     watcher.end();
+    if (explains_shortage) watcher.explain_shortage();
     return outcome;
   } catch (const OutputLost& error) {
     watcher.clear_line();
@@ -161,7 +176,7 @@ ExitCode run_command(const BenchCommand& command) {
   check_inputs(points);
   Watcher watcher(points, config, planned_records(points));
   const SweepOptions options{store_for(config), config.resume, command.sweep.name};
-  const SweepOutcome outcome = run_watched(points, options, watcher);
+  const SweepOutcome outcome = run_watched(points, options, command.explains_shortage, watcher);
   if (outcome.lost > 0) {
     print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
   }

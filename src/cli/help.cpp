@@ -2,10 +2,12 @@
 #include "cli/help.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "cli/command_options.h"
+#include "config/attention_sweep.h"
 #include "config/output_config.h"
 #include "config/run_config.h"
 
@@ -27,6 +29,25 @@ std::vector<OptionRow> sweep_rows() {
   append_rows<RunConfig>(rows);
   append_rows<SweepSource>(rows);
   append_rows<OutputConfig>(rows);
+  return rows;
+}
+
+// The options of `laptime attention`: those that mean something to it, with the values that it starts from.
+std::vector<OptionRow> attention_rows() {
+  std::vector<OptionRow> rows;
+  const Sweep defaults = attention_sweep();
+  for (OptionRow& row : option_rows<RunConfig>()) {
+    if (!attention_takes(row.option.flag) || row.option.flag == "model") continue;
+    for (const Axis& axis : defaults.axes) {
+      if (axis.flag == row.option.flag) row.fallback = fmt::format("{}", fmt::join(axis.values, ","));
+    }
+    rows.push_back(std::move(row));
+  }
+  append_rows<SweepSource>(rows);
+  append_rows<OutputConfig>(rows);
+  for (OptionRow& row : rows) {
+    if (row.option.flag == "columns") row.fallback = defaults.output.columns;
+  }
   return rows;
 }
 
@@ -100,6 +121,14 @@ std::vector<CommandText> command_texts() {
        "process "
        "of its own and is stored before the next one starts.",
        sweep_rows()},
+      {"attention", "[OPTIONS]", "attention alone: time and memory of forward and backward, for any width and length",
+       "Softmax(q k^T / sqrt(d)) v of one head, q, k, v [batch, 1, context, d-model]; backward starts from a gradient "
+       "of ones. --mode eager runs one primitive at a time and holds the scores and their softmax; --mode compile is "
+       "one blocked kernel that holds neither; --mode compile --lower scaled_dot_product_attention lies between them: "
+       "two products with a fused softmax, its weights held. Memory is that of the plan, in exact bytes: what does not "
+       "fit is a row that says so before anything is tried, and the smallest one is worked out below the table. All "
+       "else is as in laptime bench --model attention.",
+       attention_rows()},
       {"explain", "[OPTIONS]", "what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
        "Takes the options of bench.", std::move(explain)},
       {"verify", "FILE.safetensors... [OPTIONS]", "our engine against stored PyTorch values", "", std::move(verify)},
@@ -115,7 +144,7 @@ std::string program_help() {
       "laptime: how long one training step of a GPT-style transformer takes, and where the time goes\n\n"
       "Usage: laptime COMMAND ...\n\n";
   for (const CommandText& command : command_texts()) {
-    text += fmt::format("  {:9}{}\n", command.name, command.summary);
+    text += fmt::format("  {:11}{}\n", command.name, command.summary);
   }
   return text +
          "\n  laptime COMMAND --help     the options of a command\n"

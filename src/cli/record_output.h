@@ -26,6 +26,12 @@ class RecordOutput {
   // Whether standard output shows each record as it comes, for people.
   bool is_live_table() const { return live_.has_value(); }
 
+  // Whether standard output gets the records as a table, now or at the end.
+  bool shows_table() const {
+    const bool is_table = config_.output == OutputFormat::kTable || config_.output == OutputFormat::kMarkdown;
+    return is_table && config_.output_file.empty();
+  }
+
   void add(const Record& record);  // OutputLost
   void finish();                   // OutputLost
 

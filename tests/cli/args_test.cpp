@@ -84,6 +84,41 @@ TEST(Args, CommandLineOverridesTheFile) {
   std::filesystem::remove(path);
 }
 
+TEST(Args, AttentionIsASweepOfAttentionAlone) {
+  const BenchCommand plain = parse<BenchCommand>("attention");
+  EXPECT_TRUE(plain.explains_shortage);
+  EXPECT_FALSE(parse<BenchCommand>("bench").explains_shortage);
+  EXPECT_EQ(expand(plain.sweep).size(), 20U);
+  EXPECT_EQ(plain.sweep.output.columns, "attention");
+  const std::vector<SweepPoint> few = expand(
+      parse<BenchCommand>("attention --d-model 48 --context 7,9 --causal false --steps auto --columns name").sweep);
+  ASSERT_EQ(few.size(), 2U);
+  EXPECT_EQ(few[1].invalid, "");
+  EXPECT_EQ(few[1].config.model.context_length, 9);
+  EXPECT_EQ(few[1].config.model.batch_size, 8);
+  EXPECT_FALSE(few[1].config.model.causal);
+  EXPECT_FALSE(few[1].config.steps.has_value());
+  EXPECT_EQ(few[1].name, "forward_backward/model:attention/ctx:9/dtype:float32/mode:eager");
+  EXPECT_THAT(refusal("attention --model small"), HasSubstr("unknown option '--model'"));
+  EXPECT_THAT(refusal("attention --num-heads 2"), HasSubstr("unknown option '--num-heads'"));
+  EXPECT_THAT(refusal("attention 128"), HasSubstr("unexpected '128'"));
+  const auto path = std::filesystem::path(testing::TempDir()) / "other.toml";
+  std::ofstream(path) << "model = [\"small\", \"attention\"]\n";
+  EXPECT_THAT(refusal("attention --config " + path.string()), HasSubstr("is a sweep of model small, attention"));
+  std::ofstream(path) << "context = [32, 64]\n";
+  EXPECT_EQ(expand(parse<BenchCommand>("attention --config " + path.string()).sweep).at(1).config.model.name,
+            "attention");
+  std::filesystem::remove(path);
+}
+
+TEST(Args, AttentionHelpNamesWhatItTakesAndItsDefaults) {
+  const std::string help = parse<HelpCommand>("attention --help").text;
+  for (const char* word : {"--d-model", "--causal", "--projections", "--mode", "16,32,64,128", "default: 100"})
+    EXPECT_THAT(help, HasSubstr(word));
+  for (const char* word : {"\n  --model ", "--vocab", "--lr ", "--weights", "--recompute"})
+    EXPECT_THAT(help, testing::Not(HasSubstr(word)));
+}
+
 TEST(Args, ExplainTakesTheOptionsOfBench) {
   const ExplainCommand explain = parse<ExplainCommand>("explain --model medium --dump plan");
   EXPECT_EQ(explain.dump, Dump::kPlan);

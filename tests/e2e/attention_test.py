@@ -1,0 +1,152 @@
+"""laptime attention on a virtual clock and on tiny shapes: rows, bytes, what does not fit, wrong words.
+
+expected/attention.txt: LAPTIME_BINARY=.../laptime LAPTIME_WRITE_EXPECTED=1 python3 -m unittest attention_test
+"""
+
+import csv
+import io
+import json
+import os
+import unittest
+from pathlib import Path
+
+from program import ProgramTest
+
+EXPECTED = Path(__file__).parent / "expected" / "attention.txt"
+GRID = "--d-model 16,128 --context 1024,8192,16384 --mode eager,compile --device roofline:l4 --steps 2 --warmup 0".split()
+TINY = "--batch 2 --d-model 8 --context 12 --warmup 0 --steps 2".split()
+
+
+def held(batch, positions, width, mode, causal=True):
+    """Bytes of float32 tensors before forward, after it and after backward, counted by hand."""
+    rows = batch * positions
+    tensor = 4 * rows * width
+    resident = 3 * tensor + (positions * positions if causal and mode == "eager" else 0)  # q, k, v; the mask
+    # eager: exponentials, weights, each row's sum and the int64 place of its maximum; compile: each row's log-sum-exp
+    saved = 2 * 4 * rows * positions + (4 + 8) * rows if mode == "eager" else 4 * rows
+    return resident, resident + tensor + saved, resident + tensor + 3 * tensor
+
+
+class Attention(ProgramTest):
+    def attention(self, *words):
+        return self.laptime("attention", "--store", self.store, *words)
+
+    def records(self, *words) -> list[dict]:
+        done = self.attention(*words, "--output", "json")
+        self.assert_ok(done)
+        return json.loads(done.stdout)
+
+    def test_exact_text(self):
+        done = self.attention(*GRID)
+        self.assert_ok(done)
+        if os.environ.get("LAPTIME_WRITE_EXPECTED"):
+            EXPECTED.write_text(done.stdout)
+        self.assertEqual(done.stdout, EXPECTED.read_text())
+
+    def test_the_bytes_are_those_counted_by_hand(self):
+        records = self.records(*GRID, "--causal", "true,false")
+        self.assertEqual(len(records), 24)
+        for record in records:
+            config, memory = record["config"], record["memory"]
+            expected = held(config["batch_size"], config["context_length"], config["d_model"], config["mode"],
+                            config["causal"])
+            found = (memory["resident_bytes"], memory["after_forward_bytes"], memory["after_backward_bytes"])
+            with self.subTest(record["name"]):
+                self.assertEqual(found, expected)
+                self.assertGreaterEqual(memory["predicted_peak_bytes"], max(expected))
+
+    def test_the_columns_of_the_document(self):
+        done = self.attention(*GRID, "--columns", "2025d_attention", "--output", "csv")
+        self.assert_ok(done)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertEqual(list(rows[0]), "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),"
+                         "back std (sec),fws & back avg (sec),fws & back std (sec),model mem,model+fwd mem,"
+                         "model+fwd+back mem,fwd mem,back mem,status,dtype,device,batch_size,compile".split(","))
+        for row in rows:
+            mode = "compile" if row["compile"] == "True" else "eager"
+            model, forward, backward = held(8, int(row["context_length"]), int(row["d_model"]), mode)
+            self.assertEqual([float(row[key]) for key in ("model mem", "model+fwd mem", "model+fwd+back mem", "fwd mem",
+                                                          "back mem")],
+                             [model, forward, backward, forward - model, backward - forward])
+            if row["status"] == "ok":
+                both = float(row["fwd avg (sec)"]) + float(row["back avg (sec)"])
+                self.assertAlmostEqual(both, float(row["fws & back avg (sec)"]), delta=1e-12)
+
+    def test_what_does_not_fit_says_how_many_bytes(self):
+        records = self.records(*GRID)
+        self.assertIn("the smallest that does not fit", self.attention(*GRID, "--output", "csv").stderr)
+        refused = [record for record in records if record["status"] == "out_of_memory"]
+        self.assertEqual({(r["config"]["context_length"], r["config"]["mode"]) for r in refused}, {(16384, "eager")})
+        for record in refused:
+            self.assertTrue(record["reason"].startswith("predicted: "))
+            self.assertEqual(record["bytes_requested"], record["memory"]["predicted_peak_bytes"])
+            self.assertLess(record["bytes_available"], record["bytes_requested"])
+            largest = record["memory"]["largest"][0]
+            self.assertEqual(largest["bytes"], 4 * 8 * 16384 * 16384)
+            self.assertEqual(largest["dtype"], "float32")
+            self.assertEqual(largest["role"], "activation")
+
+    def test_nothing_is_worked_out_where_everything_fits(self):
+        done = self.attention(*TINY, "--device", "roofline:l4")
+        self.assert_ok(done)
+        self.assertNotIn("does not fit", done.stdout + done.stderr)
+
+    def test_real_runs_of_every_form(self):
+        records = self.records(*TINY, "--device", "cpu", "--mode", "eager,compile", "--causal", "true,false",
+                               "--projections", "true,false", "--dtype", "float32,bfloat16")
+        self.assertEqual([record["status"] for record in records], ["ok"] * 16)
+        for record in records:
+            self.assertEqual(set(record["time"]), {"forward", "backward", "forward_backward"})
+            self.assertGreaterEqual(record["memory"]["peak_bytes"], record["memory"]["predicted_peak_bytes"])
+            self.assertEqual(record["loss"]["values"], [])
+
+    def test_every_pass(self):
+        records = self.records(*TINY, "--device", "cpu", "--pass", "forward,backward,forward_backward,inference")
+        self.assertEqual([record["status"] for record in records], ["ok"] * 4)
+
+    def test_between_eager_and_blocked(self):
+        records = self.records(*TINY, "--device", "cpu", "--mode", "compile", "--lower",
+                               "none,scaled_dot_product_attention")
+        self.assertEqual([record["status"] for record in records], ["ok", "ok"])
+        blocked, fused = (record["memory"]["after_forward_bytes"] for record in records)
+        self.assertLess(blocked, fused)
+        self.assertIn("softmax", {use["op"] for use in records[1]["kernels"]})
+
+    def test_ablation_takes_the_kernel_apart(self):
+        records = self.records(*TINY, "--device", "roofline:h100", "--ablate")
+        self.assertEqual([record["config"]["lower"] for record in records], [None, "scaled_dot_product_attention"])
+
+    def test_a_memory_limit_is_a_row_with_the_arithmetic(self):
+        record = self.records(*TINY, "--device", "roofline:h100", "--memory-limit", "1kB")[0]
+        self.assertEqual(record["status"], "out_of_memory")
+        self.assertIn("--memory-limit is 1000 B", record["reason"])
+
+    def test_bench_and_explain_know_the_model_too(self):
+        self.assert_ok(self.bench("--model", "attention", *TINY, "--device", "roofline:h100"))
+        self.assertEqual(self.stored()[0]["config"]["model"], "attention")
+        done = self.laptime("explain", "--model", "attention", *TINY)
+        self.assert_ok(done)
+        self.assertIn("attention alone, causal, d 8, batch 2 x 12 positions", done.stdout)
+
+    def test_wrong_words(self):
+        for words, message in (("--model small", "unknown option '--model'"),
+                               ("--num-heads 2", "unknown option '--num-heads'"),
+                               ("--d-model 0", "out of range"), ("--context 1,x", "not a whole number"),
+                               ("--pass step", "no optimizer"), ("--causal maybe", "true or false"),
+                               ("--mode blocked", "one of: eager, compile"), ("64", "unexpected '64'"),
+                               ("--context 2147483647 --batch 2147483647", "63 bits")):
+            done = self.attention(*words.split())
+            with self.subTest(words):
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn(message, done.stderr)
+        for words, message in (("--model attention --vocab 10", "model attention has no --vocab"),
+                               ("--model small --causal false", "--causal false is for --model attention"),
+                               ("--model attention --edition 2024", "of edition 2025")):
+            done = self.bench(*words.split())
+            with self.subTest(words):
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(message, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
