@@ -111,7 +111,7 @@ TEST(Golden, ReadsTheFields) {
   EXPECT_FALSE(read_golden(golden_path("small_2025")).exact);
 }
 
-TEST(Golden, EveryFileAgreesWithItselfAndMeetsItsOwnTruth) {
+TEST(Golden, SlowEveryFileAgreesWithItselfAndMeetsItsOwnTruth) {
   for (const std::string& path : golden_files()) {
     SCOPED_TRACE(path);
     const GoldenCase golden = read_golden(path);

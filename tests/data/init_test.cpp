@@ -70,7 +70,7 @@ TEST(Init, NormalHasItsMoments) {
   EXPECT_LT(std::fabs(moments.lag1), kSigmas * kSigmaOfMean);
 }
 
-TEST(Init, NormalFollowsItsDistribution) { EXPECT_LT(kolmogorov(normal(1), phi), kKolmogorovLimit); }
+TEST(Init, SlowNormalFollowsItsDistribution) { EXPECT_LT(kolmogorov(normal(1), phi), kKolmogorovLimit); }
 
 TEST(Init, NormalHasTails) {
   const std::vector<float> values = normal(1);
@@ -111,7 +111,7 @@ TEST(Init, TruncatedNormalIsCutAtThreeStd) {
   }
 }
 
-TEST(Init, TruncatedNormalHasItsMomentsAndDistribution) {
+TEST(Init, SlowTruncatedNormalHasItsMomentsAndDistribution) {
   const std::vector<float> values = truncated(1);
   const Moments moments = moments_of(values);
   const double density = std::exp(-4.5) / std::sqrt(2 * M_PI);

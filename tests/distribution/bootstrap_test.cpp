@@ -90,13 +90,13 @@ double coverage(int64_t count, double memory, bool use_blocks) {
   return held / static_cast<double>(kTrials);
 }
 
-TEST(BootstrapInterval, HoldsTheTrueMedianAboutAsOftenAsItSays) {
+TEST(BootstrapInterval, SlowHoldsTheTrueMedianAboutAsOftenAsItSays) {
   EXPECT_GT(coverage(10, 0, true), 0.91);
   EXPECT_GT(coverage(25, 0, true), 0.91);
   EXPECT_LT(coverage(25, 0, true), 0.99);
 }
 
-TEST(BootstrapInterval, NeedsBlocksWhenNeighboursAreAlike) {
+TEST(BootstrapInterval, SlowNeedsBlocksWhenNeighboursAreAlike) {
   const double blocks = coverage(100, 0.7, true);
   const double singles = coverage(100, 0.7, false);
   EXPECT_GT(blocks, 0.85);

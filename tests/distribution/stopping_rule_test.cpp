@@ -103,7 +103,7 @@ TEST(DefaultRule, GivesUpOnSteadyStateAfterSixtySeconds) {
   EXPECT_EQ(run.steps.size(), 15U);
 }
 
-TEST(DefaultRule, TheSplitDoesNotChangeOnceItIsKnown) {
+TEST(DefaultRule, SlowTheSplitDoesNotChangeOnceItIsKnown) {
   RandomSamples random(12);
   for (int trial = 0; trial < 20; ++trial) {
     const StoppingRule rule;

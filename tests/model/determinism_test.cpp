@@ -30,7 +30,7 @@ void PrintTo(const Case& value, std::ostream* stream) {
 
 class Determinism : public testing::TestWithParam<Case> {};
 
-TEST_P(Determinism, OverRunsAndThreads) {
+TEST_P(Determinism, SlowOverRunsAndThreads) {
   const RunConfig& config = GetParam().config;
   const std::vector<std::byte> expected = trained(config, 1);
   ASSERT_FALSE(expected.empty());

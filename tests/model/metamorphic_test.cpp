@@ -209,7 +209,7 @@ TEST(Metamorphic, EqualLogitsCostLogV) {
 }
 
 // The whole backward pass against a central difference along its own gradient.
-TEST(Metamorphic, AStepAgainstTheGradientLowersTheLossAsPredicted) {
+TEST(Metamorphic, SlowAStepAgainstTheGradientLowersTheLossAsPredicted) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition);
     config.pass = Pass::kForwardBackward;

@@ -40,8 +40,8 @@ LAPTIME_CONFORMANCE(AddmmFolded, rows(kAddmm, {.compute = DType::kBFloat16, .out
 
 std::vector<Kernel> folding_kernels() {
   std::map<std::string, Kernel> by_name;
-  for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
-    for (const Kernel& kernel : cpu_kernels(static_cast<cpu::Isa>(isa))) {
+  for (const cpu::Isa isa : cpu::runnable_isas()) {
+    for (const Kernel& kernel : cpu_kernels(isa)) {
       const bool folds = kernel.name.starts_with("tiles_") || kernel.name == "onednn_bf16";
       if (kernel.op == &kMatmul && folds) by_name.emplace(kernel.name, kernel);
     }

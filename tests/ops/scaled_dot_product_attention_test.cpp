@@ -187,9 +187,9 @@ void expect_close(const AttentionAttributes& attributes, const Shape& shape) {
     const Kernel forward_reference = reference_kernel(kScaledDotProductAttention);
     const Kernel backward_reference = reference_kernel(kScaledDotProductAttentionBackward);
     const auto truth = attention.run(forward_reference, backward_reference, 1);
-    for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
-      const std::vector<Kernel> forward = willing(static_cast<cpu::Isa>(isa), attention.forward_signature());
-      const std::vector<Kernel> backward = willing(static_cast<cpu::Isa>(isa), attention.backward_signature());
+    for (const cpu::Isa isa : cpu::runnable_isas()) {
+      const std::vector<Kernel> forward = willing(isa, attention.forward_signature());
+      const std::vector<Kernel> backward = willing(isa, attention.backward_signature());
       ASSERT_EQ(forward.size(), 1U);
       ASSERT_EQ(backward.size(), 1U);
       const auto results = attention.run(forward[0], backward[0], 2);
@@ -226,7 +226,7 @@ TEST(Attention, SlowWideHeads) {
 // Scores of +-1000: no overflow, and weights of 0 and 1.
 TEST(Attention, LargeScores) {
   const Shape shape{1, 1, 40, 16};
-  for (int isa = 0; isa <= static_cast<int>(cpu::detect_isa()); ++isa) {
+  for (const cpu::Isa isa : cpu::runnable_isas()) {
     const TensorType type = contiguous_type(DType::kFloat32, shape);
     std::vector<GuardedTensor> in(3, GuardedTensor(type));
     for (size_t k = 0; k < 3; ++k) in[k].fill({.shape = shape}, k);
@@ -242,7 +242,7 @@ TEST(Attention, LargeScores) {
       GuardedTensor log_sum_exp(signature.out[1]);
       const std::vector<TensorView> out{values.view(), log_sum_exp.view()};
       const Kernel kernel =
-          reference ? reference_kernel(*signature.op) : willing(static_cast<cpu::Isa>(isa), signature).at(0);
+          reference ? reference_kernel(*signature.op) : willing(isa, signature).at(0);
       cpu::Team team(1);
       kernel.launch({*signature.op, attributes, views, out, nullptr, team});
       for (int64_t i = 0; i < type.numel(); ++i) results[reference].push_back(out[0].at(i));
@@ -260,7 +260,7 @@ TEST(Attention, CausalRowsDoNotSeeLaterOnes) {
     const std::vector<TensorType> types(3, type);
     const Signature signature{&kScaledDotProductAttention, attributes, types,
                               kScaledDotProductAttention.infer(attributes, types)};
-    const Kernel kernel = willing(cpu::detect_isa(), signature).at(0);
+    const Kernel kernel = willing(cpu::widest_isa(), signature).at(0);
     const auto values_of = [&](double last) {
       std::vector<GuardedTensor> in(3, GuardedTensor(type));
       for (size_t k = 0; k < 3; ++k) {

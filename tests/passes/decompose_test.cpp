@@ -34,7 +34,7 @@ double loss_keeping(const RunConfig& config, const std::vector<std::string>& kee
   return training.loss();
 }
 
-TEST(Decompose, KeepsTheLossForEveryComposite) {
+TEST(Decompose, SlowKeepsTheLossForEveryComposite) {
   for (const Edition edition : kEditions) {
     const RunConfig config = inference(edition);
     const double lowered = loss_keeping(config, {});
@@ -47,7 +47,7 @@ TEST(Decompose, KeepsTheLossForEveryComposite) {
   }
 }
 
-TEST(Decompose, KeepsTheWeightsOfAWholeAdamW) {
+TEST(Decompose, SlowKeepsTheWeightsOfAWholeAdamW) {
   for (const Optimizer optimizer : {Optimizer::k2025, Optimizer::k2026, Optimizer::kTorch}) {
     RunConfig config = tiny_config(Edition::k2024);
     config.optimizer = optimizer;

@@ -115,7 +115,7 @@ TEST(Verify, PassesWithEveryKernelOfAList) {
   }
 }
 
-TEST(Verify, PassesWithReferences) {
+TEST(Verify, SlowPassesWithReferences) {
   const GoldenCase golden = read_golden(golden_path("tiny_2024_tied_bias"));
   const VerifiedFile file = verify_golden(golden, on_threads(1), nth_candidate(0, true));
   EXPECT_TRUE(file.pass()) << print(file);
