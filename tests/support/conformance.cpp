@@ -243,6 +243,7 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   IndexSet inputs;
   for (const Update& permission : signature.op->may_overwrite) {
     const TensorType& to = signature.out[static_cast<size_t>(permission.output)];
+    if (static_cast<size_t>(permission.input) >= signature.in.size()) continue;  // an optional operand
     if (to != signature.in[static_cast<size_t>(permission.input)]) continue;
     sets.push_back({permission});
     if (outputs.contains(permission.output) || inputs.contains(permission.input)) continue;
