@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/units.h"
 #include "base/proc_text.h"
+#include "base/units.h"
 
 namespace laptime {
 namespace {

@@ -8,9 +8,9 @@
 #include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/store_path.h"
+#include "run/ablation.h"
 #include "run/check_inputs.h"
 #include "run/describe.h"
-#include "run/ablation.h"
 #include "run/explain.h"
 
 namespace laptime {

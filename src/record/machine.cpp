@@ -14,9 +14,9 @@
 
 #include "base/build_id.h"
 #include "base/cgroup.h"
+#include "base/proc_text.h"
 #include "record/clock_speed.h"
 #include "record/fields_json.h"
-#include "base/proc_text.h"
 
 namespace laptime {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "record/fields_json.h"
 #include "base/proc_text.h"
+#include "record/fields_json.h"
 
 namespace laptime {
 namespace {

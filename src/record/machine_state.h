@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/units.h"
 #include "base/cgroup.h"
+#include "base/units.h"
 #include "record/json_object.h"
 
 namespace laptime {

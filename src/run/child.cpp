@@ -20,9 +20,9 @@
 #include <system_error>
 
 #include "backend/cpu/clock.h"
+#include "base/available_memory.h"
 #include "base/error.h"
 #include "base/words.h"
-#include "base/available_memory.h"
 #include "run/child_messages.h"
 #include "run/oom_kills.h"
 

@@ -1,8 +1,8 @@
 // Memory predicted before it is taken, with the arithmetic, and what was held in the end.
 #pragma once
 
-#include "plan/plan.h"
 #include "base/available_memory.h"
+#include "plan/plan.h"
 #include "record/record.h"
 #include "run/make_backend.h"
 

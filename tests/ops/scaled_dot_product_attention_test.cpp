@@ -241,8 +241,7 @@ TEST(Attention, LargeScores) {
       GuardedTensor values(signature.out[0]);
       GuardedTensor log_sum_exp(signature.out[1]);
       const std::vector<TensorView> out{values.view(), log_sum_exp.view()};
-      const Kernel kernel =
-          reference ? reference_kernel(*signature.op) : willing(isa, signature).at(0);
+      const Kernel kernel = reference ? reference_kernel(*signature.op) : willing(isa, signature).at(0);
       cpu::Team team(1);
       kernel.launch({*signature.op, attributes, views, out, nullptr, team});
       for (int64_t i = 0; i < type.numel(); ++i) results[reference].push_back(out[0].at(i));

@@ -89,8 +89,8 @@ inline ChooseKernel first_kernel(const Backend& backend) {
 
 struct TrainingOptions {
   int threads = 1;
-  bool references = false;                            // run nothing but the references
-  DType real = DType::kFloat32;                       // of parameters; float64 needs references
+  bool references = false;                     // run nothing but the references
+  DType real = DType::kFloat32;                // of parameters; float64 needs references
   std::optional<PipelineOptions> passes = {};  // none: those of eager mode
   std::vector<std::string> shown = {};         // named values of the graph that are outputs too
 };
