@@ -29,7 +29,8 @@ Graph optimizer_in_backward(const Graph& graph) {
         const ValueId state = node.inputs[static_cast<size_t>(update.input)];
         place = std::max(place, last_read[static_cast<size_t>(graph.value(state).storage.index)]);
       }
-      after[static_cast<size_t>(place + 1)].push_back(static_cast<int>(i));
+      const int behind = place + 1;
+      after[static_cast<size_t>(behind)].push_back(static_cast<int>(i));
     } else {
       for (const ValueId input : node.inputs) last_read[static_cast<size_t>(graph.value(input).storage.index)] = place;
     }
