@@ -2,7 +2,7 @@
 #include "passes/fold_addends.h"
 
 #include <map>
-#include <optional>
+#include <set>
 #include <vector>
 
 #include "graph/builder.h"
@@ -32,7 +32,7 @@ class AddendFolding {
         replay_.bind(node.outputs[0], reshape(replay_.to, made, from().value(node.outputs[0]).type.shape()));
       } else if (const auto addend = addends_.find(static_cast<int>(i)); addend != addends_.end()) {
         emit_with(node, addend->second);
-      } else if (!skipped(static_cast<int>(i))) {
+      } else if (!views_.contains(static_cast<int>(i))) {
         replay_.copy(node);
       }
     }
@@ -42,7 +42,6 @@ class AddendFolding {
  private:
   const Graph& from() const { return replay_.from; }
   static size_t index(ValueId value) { return static_cast<size_t>(value.index); }
-  bool skipped(int node) const { return views_.contains(node); }
 
   // The op that may take the other operand of a sum: what made `value`, views between them read by nobody else.
   NodeId candidate(ValueId value, std::vector<int>& views) const {
@@ -78,7 +77,7 @@ class AddendFolding {
       if (addends_.contains(op.index)) continue;
       addends_[op.index] = other;
       sums_[sum] = op;
-      for (const int view : views) views_[view] = true;
+      views_.insert(views.begin(), views.end());
       return;
     }
   }
@@ -95,7 +94,7 @@ class AddendFolding {
   std::vector<int> readers_;        // value -> how many nodes and outputs read it
   std::map<int, ValueId> addends_;  // op -> what it adds
   std::map<int, NodeId> sums_;      // sum -> the op that does it
-  std::map<int, bool> views_;       // views between the two
+  std::set<int> views_;             // views between the two
 };
 
 }  // namespace

@@ -12,21 +12,21 @@ namespace {
 
 bool is_view(const Node& node) { return node.op->kind == OpKind::kView; }
 
-// Readers of each value, in order.
+// Readers of each value, in order; an invalid one stands for a reader outside of the step.
 std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   std::vector<std::vector<NodeId>> readers(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const ValueId input : graph.nodes[i].inputs)
       readers[static_cast<size_t>(input.index)].push_back({static_cast<int32_t>(i)});
   }
+  for (const GraphOutput& output : graph.outputs) readers[static_cast<size_t>(output.value.index)].push_back({});
   return readers;
 }
 
 class Folding {
  public:
-  explicit Folding(const Graph& graph) : replay_(graph), readers_(readers_of(graph)), gone_(graph.nodes.size(), false) {
-    for (const GraphOutput& output : graph.outputs) readers_[index(output.value)].push_back({});  // read from outside
-  }
+  explicit Folding(const Graph& graph)
+      : replay_(graph), readers_(readers_of(graph)), gone_(graph.nodes.size(), false) {}
 
   Graph run() {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
@@ -94,8 +94,7 @@ class Folding {
 class InputFolding {
  public:
   explicit InputFolding(const Graph& graph) : replay_(graph), folds_(graph.nodes.size(), false) {
-    std::vector<std::vector<NodeId>> readers = readers_of(graph);
-    for (const GraphOutput& output : graph.outputs) readers[static_cast<size_t>(output.value.index)].push_back({});
+    const std::vector<std::vector<NodeId>> readers = readers_of(graph);
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (node.op != &kCast) continue;

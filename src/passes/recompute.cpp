@@ -1,8 +1,9 @@
 // Choice of the nodes to run again, and their clones in backward.
 #include "passes/recompute.h"
 
+#include <algorithm>
 #include <charconv>
-#include <map>
+#include <string_view>
 #include <vector>
 
 #include "graph/builder.h"

@@ -10,7 +10,7 @@
 #include "config/parameters.h"
 #include "passes/saved.h"
 #include "run/config_json.h"
-#include "run/fit_step.h"
+#include "run/fit_recompute.h"
 #include "run/kernel_choice.h"
 #include "run/make_backend.h"
 #include "run/memory_check.h"
@@ -235,7 +235,7 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
   const KernelChoices choices = choices_of(known);
   std::optional<int64_t> saved;
   const RecomputeRule rule =
-      runs ? fit_step(config, device, chooser(*device.backend, choices)).rule : recompute_rule(config);
+      runs ? fit_recompute(config, device, chooser(*device.backend, choices)).rule : recompute_rule(config);
   const Graph graph = lowered_graph(config, rule, {}, [&](const std::string& pass, const Graph& after) {
     explanation.passes.push_back(outcome_of(pass, after));
     const bool differentiated = explanation.passes.back().backward > 0 && pass == "dead_code";  // the last one counts
@@ -270,8 +270,9 @@ std::string dump_plan(const SweepPoint& point, const std::vector<KernelChoice>& 
   const Device device = make_device(point.config);
   const KernelChoices choices = choices_of(known);
   const ChooseKernel choose = chooser(*device.backend, choices);
-  return fmt::format("=== {}: plan\n{}", point.name,
-                     print(make_plan(fit_step(point.config, device, choose).graph, choose)));
+  return fmt::format(
+      "=== {}: plan\n{}", point.name,
+      print(make_plan(lowered_graph(point.config, fit_recompute(point.config, device, choose).rule), choose)));
 }
 
 }  // namespace laptime

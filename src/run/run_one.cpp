@@ -10,13 +10,14 @@
 #include "run/config_json.h"
 #include "run/describe.h"
 #include "run/fill_sources.h"
-#include "run/fit_step.h"
+#include "run/fit_recompute.h"
 #include "run/kernel_choice.h"
 #include "run/make_backend.h"
 #include "run/make_record.h"
 #include "run/memory_check.h"
 #include "run/peaks.h"
 #include "run/process_memory.h"
+#include "run/step_graph.h"
 
 namespace laptime {
 namespace {
@@ -78,9 +79,9 @@ class Point {
 
     stage("plan");
     KernelChoices choices = choices_of(known_.kernel_choices);
-    const FittedStep fitted = fit_step(config_, device_, chooser(*device_.backend, choices));
-    const Graph& graph = fitted.graph;
-    record().memory.recompute = fitted.recompute;
+    const FittedRecompute fitted = fit_recompute(config_, device_, chooser(*device_.backend, choices));
+    const Graph graph = lowered_graph(config_, fitted.rule);
+    record().memory.recompute = fitted.text;
     check_memory(make_plan(graph, chooser(*device_.backend, choices)), device_, memory_limit(), record());
     record().setup.plan = lap();
     if (hooks_.planned) hooks_.planned(record());

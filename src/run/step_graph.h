@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// What --recompute asks for; `auto` is decided by fit_step and counts as none here.
+// What --recompute asks for; `auto` is decided by fit_recompute and counts as none here.
 RecomputeRule recompute_rule(const RunConfig& config);
 
 // What the passes are told for this configuration. Error where --keep or --lower names no composite.

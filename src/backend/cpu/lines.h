@@ -45,6 +45,12 @@ void write_piece(const TensorView& to, int64_t position, int64_t size, const Mak
   store_line(result.data(), size, to, position, 1);
 }
 
+// Of ids that say which element of each row counts.
+inline std::string targets_refusal(const TensorType& targets) {
+  if (targets.dtype != DType::kInt64) return "targets are not int64";
+  return targets.layout.is_contiguous() ? "" : "targets are not contiguous";
+}
+
 // One number of a float32 tensor; nothing is written where the output is absent.
 inline float number_at(const TensorView& from, int64_t position) {
   return reinterpret_cast<const float*>(from.data)[position];

@@ -60,11 +60,6 @@ void launch_backward(const KernelCall& call) {
   });
 }
 
-std::string targets_refusal(const TensorType& targets) {
-  if (targets.dtype != DType::kInt64) return "targets are not int64";
-  return targets.layout.is_contiguous() ? "" : "targets are not contiguous";
-}
-
 std::string forward_refusal(const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[1]); !reason.empty()) return reason;
   return strips_refusal(signature.out, {signature.in.data(), 1});

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backend/cpu/strips.h"
+#include "backend/cpu/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -57,11 +57,6 @@ void launch_backward(const KernelCall& call) {
       store_line(&slope, 1, out, to + targets[row], 1);
     }
   });
-}
-
-std::string targets_refusal(const TensorType& targets) {
-  if (targets.dtype != DType::kInt64) return "targets are not int64";
-  return targets.layout.is_contiguous() ? "" : "targets are not contiguous";
 }
 
 std::string forward_refusal(const Signature& signature) {

@@ -1,5 +1,5 @@
 // Search for the fewest recomputed layers.
-#include "run/fit_step.h"
+#include "run/fit_recompute.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,6 +14,12 @@ namespace {
 
 constexpr int64_t kLongestRegion = 4;  // layers; longer ones hold more at once than they save in all but huge stacks
 
+// The bytes that a step may hold: --memory-limit, and 95 % of what the device or machine has left.
+int64_t usable_bytes(const RunConfig& config, const Device& device) {
+  const int64_t usable = usable_of(memory_left(device));
+  return config.memory_limit ? std::min(usable, parse_bytes("--memory-limit", *config.memory_limit)) : usable;
+}
+
 class Fit {
  public:
   Fit(const RunConfig& config, const Device& device, const ChooseKernel& choose)
@@ -22,7 +28,7 @@ class Fit {
         usable_(usable_bytes(config, device)),
         available_(memory_left(device).bytes) {}
 
-  FittedStep run() {
+  FittedRecompute run() {
     if (fits({0, 0})) return step({0, 0}, "none");
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers})) return fewest_layers(layers);
@@ -49,12 +55,10 @@ class Fit {
     return need;
   }
   bool fits(const Choice& choice) { return bytes(choice) <= usable_; }
-  FittedStep step(const Choice& choice, const std::string& text) const {
-    return {rule(choice), lowered_graph(config_, rule(choice)), text};
-  }
+  FittedRecompute step(const Choice& choice, const std::string& text) const { return {rule(choice), text}; }
 
   // Each layer more saves memory and costs time: the smallest number that fits.
-  FittedStep fewest_layers(int64_t layers) {
+  FittedRecompute fewest_layers(int64_t layers) {
     int64_t too_few = 0;
     int64_t enough = layers;
     while (enough - too_few > 1) {
@@ -88,13 +92,8 @@ class Fit {
 
 }  // namespace
 
-int64_t usable_bytes(const RunConfig& config, const Device& device) {
-  const int64_t usable = usable_of(memory_left(device));
-  return config.memory_limit ? std::min(usable, parse_bytes("--memory-limit", *config.memory_limit)) : usable;
-}
-
-FittedStep fit_step(const RunConfig& config, const Device& device, const ChooseKernel& choose) {
-  if (config.recompute != "auto") return {recompute_rule(config), lowered_graph(config), config.recompute};
+FittedRecompute fit_recompute(const RunConfig& config, const Device& device, const ChooseKernel& choose) {
+  if (config.recompute != "auto") return {recompute_rule(config), config.recompute};
   return Fit(config, device, choose).run();
 }
 
