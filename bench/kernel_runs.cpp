@@ -112,6 +112,11 @@ Machine::Machine(int threads) : threads_(threads), backend_(cpu_kernels(isa_), t
 
 Machine::~Machine() = default;
 
+double Machine::flops_rate_now(DType dtype) {
+  constexpr Seconds kTime{3e-3};
+  return cpu::sustained_rate(backend_.team(), isa_, dtype == DType::kBFloat16, kTime);
+}
+
 const std::vector<Operands>& Machine::operands(const Signature& signature,
                                                const std::function<std::vector<Operands>()>& make) {
   if (operands_of_ != signature.text()) {
@@ -154,12 +159,15 @@ std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& si
   for (const Kernel& kernel : machine.backend().kernels(*signature.op)) {
     if (kernel.name == kReferenceName || !kernel.refusal(signature).empty()) continue;
     kernels.push_back(&kernel);
-    times.push_back({kernel.name, {}});
+    times.push_back({kernel.name});
     workspace_bytes = std::max(workspace_bytes, kernel.workspace_bytes(signature));
   }
   const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(workspace_bytes);
+  const double flops = flops_of(signature);
+  const DType dtype = signature.in.back().dtype;
   constexpr int kWarm = 2;
   for (int round = -kWarm; round < rounds; ++round) {
+    double before = machine.flops_rate_now(dtype);
     for (size_t i = 0; i < kernels.size(); ++i) {
       const Seconds begin = machine.backend().now();
       machine.backend().launch({.kernel = kernels[i],
@@ -167,10 +175,19 @@ std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& si
                                 .in = operands.in,
                                 .out = operands.out,
                                 .workspace = workspace->data()});
-      if (round >= 0) times[i].seconds.push_back((machine.backend().now() - begin).count());
+      const double seconds = (machine.backend().now() - begin).count();
+      const double after = machine.flops_rate_now(dtype);
+      if (round >= 0) {
+        times[i].seconds.push_back(seconds);
+        times[i].fractions.push_back(flops / seconds / (0.5 * (before + after)));
+      }
+      before = after;
     }
   }
-  for (KernelTimes& kernel : times) std::sort(kernel.seconds.begin(), kernel.seconds.end());
+  for (KernelTimes& kernel : times) {
+    std::sort(kernel.seconds.begin(), kernel.seconds.end());
+    std::sort(kernel.fractions.begin(), kernel.fractions.end());
+  }
   return times;
 }
 

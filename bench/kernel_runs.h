@@ -27,6 +27,8 @@ class Machine {
   // FLOP/s of all threads: of float32, or of the faster way to multiply bfloat16.
   double flops_peak(DType dtype) const { return dtype == DType::kBFloat16 ? std::max(float32_, bfloat16_) : float32_; }
   double bandwidth() const { return bandwidth_; }
+  // FLOP/s that the peak's loops reach now, sustained for a few milliseconds.
+  double flops_rate_now(DType dtype);
   std::string text() const;
   // The operands of a signature's launches: made once for all its kernels, kept until another signature comes.
   const std::vector<Operands>& operands(const Signature& signature, const std::function<std::vector<Operands>()>& make);
@@ -53,13 +55,14 @@ void add_benchmarks(Machine& machine, const Signature& signature, const std::str
 // The signature of an op with these inputs.
 Signature signature_of(const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in);
 
-// Seconds of each launch of each kernel that does not refuse, the reference apart; one launch of each in turn, so that
-// whatever else the machine does hits all alike.
+// Each kernel that does not refuse, the reference apart: one launch of each in turn, the peak's loops before and after
+// each launch, so that whatever else the machine does hits all alike.
 struct KernelTimes {
   std::string kernel;
-  std::vector<double> seconds;  // ascending
-  double median() const { return seconds[seconds.size() / 2]; }
+  std::vector<double> seconds = {};    // of each launch, ascending
+  std::vector<double> fractions = {};  // of the rate of the peak's loops beside each launch, ascending
   double best() const { return seconds.front(); }
+  double fraction() const { return fractions[fractions.size() / 2]; }
 };
 std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds);
 

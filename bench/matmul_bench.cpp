@@ -1,4 +1,4 @@
-// Matrix products of a training step on 4 x 256 tokens, as fractions of the peak measured in the same run.
+// Matrix products of a training step on 4 x 256 tokens, as fractions of the peak measured beside each launch.
 //   bench_matmul [--threads 2] [--rounds 11] [--model small|medium] [--dtype float32|bfloat16|all]
 #include <fmt/format.h>
 
@@ -59,9 +59,8 @@ class Table {
     const double flops = flops_of(signature);
     std::string line = fmt::format("{:<24}", label);
     for (const KernelTimes& times : interleaved_times(machine_, signature, rounds_)) {
-      line += fmt::format("  {} {:.3f} ({:.3f})", times.kernel, flops / times.median() / peak_,
-                          flops / times.best() / peak_);
-      medians_[times.kernel] += count * times.median();
+      line += fmt::format("  {} {:.3f} ({:.3f})", times.kernel, times.fraction(), flops / times.best() / peak_);
+      at_peak_[times.kernel] += count * flops / times.fraction();
       bests_[times.kernel] += count * times.best();
       flops_[times.kernel] += count * flops;
     }
@@ -71,7 +70,7 @@ class Table {
 
   void total() const {
     for (const auto& [kernel, flops] : flops_) {
-      fmt::print("{:<24}  {} {:.3f} ({:.3f}) of {} FLOP\n", "whole step", kernel, flops / medians_.at(kernel) / peak_,
+      fmt::print("{:<24}  {} {:.3f} ({:.3f}) of {} FLOP\n", "whole step", kernel, flops / at_peak_.at(kernel),
                  flops / bests_.at(kernel) / peak_, flops);
     }
   }
@@ -81,12 +80,15 @@ class Table {
   DType dtype_;
   int rounds_;
   double peak_;
-  std::map<std::string, double> medians_, bests_, flops_;
+  std::map<std::string, double> at_peak_, bests_, flops_;
 };
 
 void run(int threads, int rounds, const std::string& model, DType dtype) {
   Machine machine(threads);
-  fmt::print("{} of {}, median (best) fraction of the peak; {}\n", model, name_of(dtype), machine.text());
+  fmt::print(
+      "{} of {}, fraction of the rate of the peak's loops beside each launch, the median; (best launch over best "
+      "peak); {}\n",
+      model, name_of(dtype), machine.text());
   Table table(machine, dtype, rounds);
   for (const Weight& weight : weights_of(model)) {
     for (const Product& product : products_of(weight)) {

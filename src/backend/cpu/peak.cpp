@@ -20,31 +20,49 @@ PeakLoops loops_for(Isa isa) {
   return plain::peak_loops();
 }
 
-// FLOP/s of `threads` of the team, the best of repetitions of about 2 ms. Work is handed out in pieces of 0.1 ms, so
-// that a thread that starts late costs little.
-double best_rate(Team& team, int threads, double (*loop)(int64_t, float*)) {
-  constexpr int64_t kRepetitions = 20'000;
+using Loop = double (*)(int64_t repetitions, float* value);
+
+// Work is handed out in pieces of about 0.1 ms, so that a thread that starts late costs little.
+constexpr Seconds kPiece{1e-4};
+
+// Repetitions of a loop that take about kPiece.
+int64_t repetitions_of(Loop loop) {
+  constexpr int64_t kProbe = 1'000;
+  float value = 0.5F;
+  loop(kProbe, &value);
+  const Seconds begin = now();
+  loop(kProbe, &value);
+  const double probe = std::max((now() - begin).count(), 1e-9);
+  return std::max<int64_t>(1, static_cast<int64_t>(kProbe * kPiece.count() / probe));
+}
+
+// FLOP/s of `threads` of the team over `pieces` pieces each.
+double rate(Team& team, int threads, Loop loop, int64_t repetitions, int64_t pieces) {
+  std::atomic<double> flops{0};
+  const auto piece = [&](int64_t) {
+    float value = 0.5F;
+    flops.fetch_add(loop(repetitions, &value), std::memory_order_relaxed);
+  };
+  const Seconds begin = now();
+  if (threads == 1) {
+    for (int64_t i = 0; i < pieces; ++i) piece(i);
+  } else {
+    team.parallel_for(pieces * threads, piece);
+  }
+  return flops.load() / (now() - begin).count();
+}
+
+// The best of runs of about 2 ms.
+double best_rate(Team& team, int threads, Loop loop) {
   constexpr int64_t kPieces = 20;
+  const int64_t repetitions = repetitions_of(loop);
   double best = 0;
   const Seconds stop = now() + kBudget;
-  while (now() < stop) {
-    std::atomic<double> flops{0};
-    const auto piece = [&](int64_t) {
-      float value = 0.5F;
-      flops.fetch_add(loop(kRepetitions, &value), std::memory_order_relaxed);
-    };
-    const Seconds begin = now();
-    if (threads == 1) {
-      for (int64_t i = 0; i < kPieces; ++i) piece(i);
-    } else {
-      team.parallel_for(kPieces * threads, piece);
-    }
-    best = std::max(best, flops.load() / (now() - begin).count());
-  }
+  while (now() < stop) best = std::max(best, rate(team, threads, loop, repetitions, kPieces));
   return best;
 }
 
-ComputePeak measure(Team& team, double (*loop)(int64_t, float*)) {
+ComputePeak measure(Team& team, Loop loop) {
   if (loop == nullptr) return {};
   ComputePeak peak;
   peak.one_core = best_rate(team, 1, loop);
@@ -55,7 +73,25 @@ ComputePeak measure(Team& team, double (*loop)(int64_t, float*)) {
 }  // namespace
 
 ComputePeak measure_float32_peak(Team& team, Isa isa) { return measure(team, loops_for(isa).float32); }
-ComputePeak measure_bfloat16_peak(Team& team, Isa isa) { return measure(team, loops_for(isa).bfloat16); }
+
+ComputePeak measure_bfloat16_peak(Team& team, Isa isa) {
+  const PeakLoops loops = loops_for(isa);
+  const ComputePeak dot = measure(team, loops.bfloat16);
+  const ComputePeak tiles = measure(team, loops.bfloat16_tiles);
+  return dot.all_threads > tiles.all_threads ? dot : tiles;
+}
+
+double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
+  const PeakLoops loops = loops_for(isa);
+  double fastest = 0;
+  for (const Loop loop :
+       {loops.float32, bfloat16 ? loops.bfloat16 : nullptr, bfloat16 ? loops.bfloat16_tiles : nullptr}) {
+    if (loop == nullptr) continue;
+    fastest = std::max(fastest, rate(team, team.size(), loop, repetitions_of(loop),
+                                     std::max<int64_t>(1, static_cast<int64_t>(time / kPiece))));
+  }
+  return fastest;
+}
 
 double measure_bandwidth(Team& team, Isa isa) {
   constexpr int64_t kParameters = int64_t{12} << 20;

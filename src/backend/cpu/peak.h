@@ -1,6 +1,7 @@
 // What this machine's cores and memory can do at most, measured: what every figure is a fraction of.
 #pragma once
 
+#include "backend/cpu/clock.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/team.h"
 
@@ -15,7 +16,13 @@ struct ComputePeak {
 // Multiply-adds on registers alone, the best of many short repetitions; 0.15 s each. `isa` must be one this machine
 // runs.
 ComputePeak measure_float32_peak(Team& team, Isa isa);
-ComputePeak measure_bfloat16_peak(Team& team, Isa isa);  // vdpbf16ps
+// The faster of the instructions that multiply bfloat16: vdpbf16ps, products of tiles (AMX).
+ComputePeak measure_bfloat16_peak(Team& team, Isa isa);
+
+// FLOP/s of the fastest of these loops (float32's alone, or also those of bfloat16), each sustained with all threads
+// for about `time`: what a kernel that runs just before or after is compared with where speed changes from moment to
+// moment.
+double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time);
 
 // Bytes per second of a stream like AdamW's, four arrays read and three of them written (28 bytes a parameter, fetches
 // before writes not counted), over 192 MiB, the best of 10 passes with all threads; 0.1 to 0.3 s. Throws OutOfMemory.

@@ -4,6 +4,8 @@
 
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace laptime::LAPTIME_ISA {
@@ -33,24 +35,6 @@ double float32_loop(int64_t repetitions, float* value) {
   return 2.0 * kChains * kLanes * static_cast<double>(repetitions);
 }
 
-#if defined(__AVX512BF16__)
-double bfloat16_loop(int64_t repetitions, float* value) {
-  const auto factor = (__m512bh)_mm512_set1_epi16(0x3F00);  // 0.5 everywhere
-  Chains sums = chains_from(*value);
-  for (int64_t i = 0; i < repetitions; ++i) {
-#pragma GCC unroll 12
-    for (Vector& sum : sums) sum = _mm512_dpbf16_ps(sum, factor, factor);
-  }
-  Vector total{};
-  for (const Vector& sum : sums) total += sum;
-  *value = total[0];
-  return 4.0 * kChains * kLanes * static_cast<double>(repetitions);
-}
-constexpr auto kBfloat16Loop = bfloat16_loop;
-#else
-constexpr double (*kBfloat16Loop)(int64_t, float*) = nullptr;
-#endif
-
 void stream(float* w, const float* g, float* m, float* v, int64_t count) {
   constexpr int64_t kAhead = 512;  // 2 KiB
   constexpr int64_t kLine = 16;
@@ -69,8 +53,75 @@ void stream(float* w, const float* g, float* m, float* v, int64_t count) {
   }
 }
 
+#if defined(__AVX512BF16__)
+double bfloat16_loop(int64_t repetitions, float* value) {
+  const auto factor = (__m512bh)_mm512_set1_epi16(0x3F00);  // 0.5 everywhere
+  Chains sums = chains_from(*value);
+  for (int64_t i = 0; i < repetitions; ++i) {
+#pragma GCC unroll 12
+    for (Vector& sum : sums) sum = _mm512_dpbf16_ps(sum, factor, factor);
+  }
+  Vector total{};
+  for (const Vector& sum : sums) total += sum;
+  *value = total[0];
+  return 4.0 * kChains * kLanes * static_cast<double>(repetitions);
+}
+
+// Four products of 16 x 32 by 32 x 16 tiles, two tiles of each factor, as a matrix product would use the eight
+// registers.
+__attribute__((target("amx-tile,amx-bf16"))) double bfloat16_tiles_loop(int64_t repetitions, float* value) {
+  constexpr int kRows = 16;
+  constexpr int kRowBytes = 64;
+  struct alignas(64) {
+    uint8_t palette = 1, start = 0, reserved[14] = {};
+    uint16_t row_bytes[16] = {};
+    uint8_t rows[16] = {};
+  } shape;
+  for (int tile = 0; tile < 8; ++tile) {
+    shape.row_bytes[tile] = kRowBytes;
+    shape.rows[tile] = kRows;
+  }
+  alignas(64) uint32_t ones[kRows * kRowBytes / sizeof(uint32_t)];
+  for (uint32_t& pair : ones) pair = 0x3F803F80;  // 1, 1
+  alignas(64) float sums[kRows * kRowBytes / sizeof(float)];
+  _tile_loadconfig(&shape);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_loadd(4, ones, kRowBytes);
+  _tile_loadd(5, ones, kRowBytes);
+  _tile_loadd(6, ones, kRowBytes);
+  _tile_loadd(7, ones, kRowBytes);
+  for (int64_t i = 0; i < repetitions; ++i) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, sums, kRowBytes);
+  _tile_release();
+  *value = sums[0];
+  return 4.0 * 2 * kRows * kRows * (kRowBytes / 2.0) * static_cast<double>(repetitions);
+}
+
+// Linux lends the tile registers to a process that asks.
+bool may_use_tiles() {
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;
+  return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+cpu::PeakLoops loops_here() {
+  return {float32_loop, bfloat16_loop, may_use_tiles() ? bfloat16_tiles_loop : nullptr, stream};
+}
+#else
+cpu::PeakLoops loops_here() { return {float32_loop, nullptr, nullptr, stream}; }
+#endif
+
 }  // namespace
 
-cpu::PeakLoops peak_loops() { return {float32_loop, kBfloat16Loop, stream}; }
+cpu::PeakLoops peak_loops() { return loops_here(); }
 
 }  // namespace laptime::LAPTIME_ISA
