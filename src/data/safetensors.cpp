@@ -15,7 +15,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian, and read as it stands");
 
-constexpr uint64_t kLengthBytes = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the format's own library
 
 // The header's text, once its length has been compared with the file's.

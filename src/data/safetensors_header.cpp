@@ -34,7 +34,6 @@ const TypeRow& row_of(StoredType type) {
   return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& row) { return row.type == type; });
 }
 
-constexpr int64_t kLengthBytes = 8;  // the length of the header, before it
 constexpr std::string_view kRemedy = "write the file again with a safetensors library";
 
 // An entry as it is being read; offsets count from the end of the header.
@@ -127,8 +126,8 @@ class HeaderEvents {
   bool binary(std::vector<uint8_t>&) { unexpected("binary data"); }
 
   bool parse_error(size_t position, const std::string& token, const nlohmann::json::exception&) {
-    throw Error::format("{}: the header is not valid JSON at byte {}, near {}; {}", file_,
-                        kLengthBytes + static_cast<int64_t>(position), quote(token), kRemedy);
+    throw Error::format("{}: the header is not valid JSON at byte {}, near {}; {}", file_, kLengthBytes + position,
+                        quote(token), kRemedy);
   }
 
  private:
@@ -235,7 +234,7 @@ std::string_view name_of(StoredType type) { return row_of(type).name; }
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t file_size, const std::string& file) {
   HeaderEvents events(file);
   nlohmann::json::sax_parse(text.begin(), text.end(), &events);
-  const int64_t data = kLengthBytes + static_cast<int64_t>(text.size());
+  const int64_t data = static_cast<int64_t>(kLengthBytes + text.size());
   SafetensorsHeader header;
   header.metadata = std::move(events.metadata);
   header.tensors.reserve(events.entries.size());

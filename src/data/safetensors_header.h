@@ -11,6 +11,9 @@
 
 namespace laptime {
 
+// Bytes of the number in which a file states the length of its header.
+constexpr uint64_t kLengthBytes = 8;
+
 // Number types that are read; others of the format (8-bit floats, unsigned integers) are refused by name.
 enum class StoredType : uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kU8, kBool };
 

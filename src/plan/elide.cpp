@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kNever = std::numeric_limits<size_t>::max();
+constexpr size_t kNoStep = std::numeric_limits<size_t>::max();
 
 class Elider {
  public:
@@ -84,7 +84,7 @@ class Elider {
     }
     // Whoever reads the value later must find it: before the state changes again.
     const size_t changes = next_update(storage(state), at);
-    return changes == kNever || (last_read_[storage(value)] < changes && !is_output_[storage(value)]);
+    return changes == kNoStep || (last_read_[storage(value)] < changes && !is_output_[storage(value)]);
   }
 
   // A node with one output, all new, which reads its operands place by place.
@@ -105,7 +105,7 @@ class Elider {
   size_t next_update(size_t state, size_t after) const {
     const std::vector<size_t>& updates = updates_[state];
     const auto next = std::upper_bound(updates.begin(), updates.end(), after);
-    return next == updates.end() ? kNever : *next;
+    return next == updates.end() ? kNoStep : *next;
   }
 
   const Graph& graph_;

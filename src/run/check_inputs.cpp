@@ -35,7 +35,7 @@ class Checks {
   std::map<std::string, std::string> problems_;
 };
 
-std::string model_text(const RunConfig& config) {
+std::string model_key(const RunConfig& config) {
   std::string text;
   const ModelConfig model = config.step_model();
   ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
@@ -51,7 +51,7 @@ std::string problem_of(const RunConfig& config, Checks& checks) {
     problem = checks.problem(key, [&] { pipeline_options(config); });
   }
   if (problem.empty() && !config.weights.empty()) {
-    problem = checks.problem("weights " + config.weights + model_text(config), [&] { StartingWeights{config}; });
+    problem = checks.problem("weights " + config.weights + model_key(config), [&] { StartingWeights{config}; });
   }
   if (problem.empty() && !config.data.empty()) {
     const std::string key =

@@ -13,6 +13,7 @@
 #include "config/parameters.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
+#include "support/golden_path.h"
 
 namespace laptime {
 namespace {
@@ -23,9 +24,7 @@ using Json = nlohmann::json;
 constexpr Precision kFloat32 = Precision::kFloat32;
 constexpr Precision kBFloat16 = Precision::kBFloat16;
 
-std::string golden_path(const std::string& name) {
-  return std::string(LAPTIME_GOLDEN_DIR) + "/" + name + ".safetensors";
-}
+using test::golden_path;
 
 std::vector<std::string> golden_files() {
   std::vector<std::string> files;

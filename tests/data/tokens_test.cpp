@@ -10,6 +10,7 @@
 
 #include "data/golden.h"
 #include "data/written_file.h"
+#include "support/golden_path.h"
 
 namespace laptime {
 namespace {
@@ -161,7 +162,7 @@ TEST(Tokens, BatchesFollowFromSeedAndStep) {
 }
 
 TEST(Tokens, RandomBatchesAreGoldens) {
-  const GoldenCase golden = read_golden(std::string(LAPTIME_GOLDEN_DIR) + "/tiny_2024.safetensors");
+  const GoldenCase golden = read_golden(test::golden_path("tiny_2024"));
   const auto source = make_token_source(run_config_of(golden, Precision::kFloat32));
   const auto stored = [&](const char* name) { return golden.file->read<int64_t>(golden.file->tensor(name)); };
   const Batch expected{stored("tokens"), stored("targets")};

@@ -6,15 +6,14 @@
 #include "data/golden.h"
 #include "data/init.h"
 #include "data/written_file.h"
+#include "support/golden_path.h"
 
 namespace laptime {
 namespace {
 
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-std::string golden_path(const std::string& name) {
-  return std::string(LAPTIME_GOLDEN_DIR) + "/" + name + ".safetensors";
-}
+using test::golden_path;
 
 RunConfig config_for(const std::string& name) {
   RunConfig config = run_config_of(read_golden(golden_path(name)), Precision::kFloat32);

@@ -11,10 +11,9 @@
 #include "graph/builder.h"
 #include "ops/kernels_cpu.h"
 #include "ops/registry.h"
+#include "support/types.h"
 
 namespace laptime::test {
-
-inline TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
 
 inline ChooseKernel first_kernel(const Backend& backend) {
   return [&backend](const Signature& signature) -> const Kernel* {

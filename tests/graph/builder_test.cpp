@@ -8,11 +8,12 @@
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
 #include "ops/rope/rope.h"
+#include "support/types.h"
 
 namespace laptime {
 namespace {
 
-TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
+using test::floats;
 
 const Node& maker(const Builder& build, ValueId value) { return *build.graph().producer(value); }
 StorageId storage(const Builder& build, ValueId value) { return build.graph().value(value).storage; }

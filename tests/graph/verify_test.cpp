@@ -4,11 +4,12 @@
 #include "graph/structural_ops.h"
 #include "ops/adamw/adamw.h"
 #include "ops/pointwise/pointwise.h"
+#include "support/types.h"
 
 namespace laptime {
 namespace {
 
-TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
+using test::floats;
 
 // w' = assign(w, 2 w); the output is w' + 1.
 struct Updated {

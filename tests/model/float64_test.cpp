@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "data/golden.h"
+#include "support/golden_path.h"
 #include "support/training.h"
 
 namespace laptime::test {
@@ -11,9 +12,7 @@ namespace {
 
 constexpr double kTolerance = 1e-10;
 
-GoldenCase golden_case(const std::string& name) {
-  return read_golden(std::string(LAPTIME_GOLDEN_DIR) + "/" + name + ".safetensors");
-}
+GoldenCase golden_case(const std::string& name) { return read_golden(golden_path(name)); }
 
 // L2 norm of the difference over that of the truth, or a share of the largest in its group where it is almost zero.
 double distance(const GoldenCase& golden, const std::string& key, const std::vector<double>& values) {

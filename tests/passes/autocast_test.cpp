@@ -8,11 +8,12 @@
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
 #include "ops/softmax/softmax.h"
+#include "support/types.h"
 
 namespace laptime {
 namespace {
 
-TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
+using test::floats;
 
 struct Model {
   Builder build;

@@ -18,7 +18,6 @@
 namespace laptime::test {
 namespace {
 
-constexpr Edition kEditions[] = {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2};
 constexpr int kSteps = 3;
 
 std::vector<double> losses(const RunConfig& config, const PipelineOptions& passes, int threads = 1) {

@@ -10,8 +10,6 @@
 namespace laptime::test {
 namespace {
 
-constexpr Edition kEditions[] = {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2};
-
 std::set<std::string> composites_of(const Graph& graph) {
   std::set<std::string> names;
   for (const Node& node : graph.nodes) {

@@ -11,13 +11,10 @@
 #include "ops/reduce/reduce.h"
 #include "passes/dead_code.h"
 #include "support/training.h"
+#include "support/types.h"
 
 namespace laptime::test {
 namespace {
-
-constexpr Edition kEditions[] = {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2};
-
-TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
 
 TEST(DeadCode, DropsWhatNobodyNeeds) {
   Builder build;

@@ -8,11 +8,12 @@
 #include "graph/structural_ops.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
+#include "support/types.h"
 
 namespace laptime {
 namespace {
 
-TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
+using test::floats;
 
 struct Step {
   Builder build;

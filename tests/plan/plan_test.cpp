@@ -17,14 +17,15 @@
 #include "ops/rope/rope.h"
 #include "passes/pipeline.h"
 #include "plan/memory_plan.h"
+#include "support/types.h"
 
 namespace laptime {
 namespace {
 
-TensorType floats(const Shape& shape) { return contiguous_type(DType::kFloat32, shape); }
+using test::floats;
 
 // One kernel for every op, without scratch; or with 100 bytes of it.
-const Kernel* any_kernel(const Signature& signature) {
+const Kernel* one_kernel(const Signature& signature) {
   static std::map<const OpCard*, Kernel> kernels;  // a test's own
   Kernel& kernel = kernels[signature.op];
   kernel.op = signature.op;
@@ -142,7 +143,7 @@ TEST(Plan, ThePeakOfAChainByHand) {
   const ValueId a = exp(build, x);
   const ValueId b = neg(build, a);
   build.output("loss", sum_all(build, add(build, a, b)));
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
   EXPECT_EQ(plan.live_peak_bytes, 3 * 4000);  // a, b and c at the addition
   EXPECT_EQ(plan.peak_step, 2);
@@ -164,7 +165,7 @@ TEST(Plan, AViewKeepsItsBytesAlive) {
   ValueId b = x;
   for (int i = 0; i < 3; ++i) b = neg(build, b);
   build.output("y", sum_all(build, mul(build, turned, b)));
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
   // At the multiplication: a, the last of the chain, the product.
   EXPECT_EQ(plan.live_peak_bytes, 3 * 400);
@@ -178,7 +179,7 @@ TEST(Plan, AnOutputLivesToTheEnd) {
   const ValueId early = exp(build, x);
   build.output("early", early);
   build.output("late", neg(build, square(build, neg(build, x))));
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
   EXPECT_EQ(lives_of(plan)[static_cast<size_t>(plan.find_output("early")->buffer)].last,
             static_cast<int>(plan.steps.size()) - 1);
@@ -191,7 +192,7 @@ TEST(Plan, AnOptionalOutputThatNobodyReadsIsNull) {
     const std::vector<ValueId> largest = max_last(build, build.source("x", floats({4, 100}), Role::kInput));
     build.output("max", largest[0]);
     if (read) build.output("place", largest[1]);
-    return make_plan(build.finish(), any_kernel);
+    return make_plan(build.finish(), one_kernel);
   };
   const Plan without = plan_with(false);
   expect_sound(without);
@@ -208,7 +209,7 @@ TEST(Plan, AnOutputThatIsNotOptionalHasBytesThoughNobodyReadsIt) {
   const ValueId x = build.source("x", floats({100}), Role::kInput);
   exp(build, x);
   build.output("y", neg(build, x));
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
   EXPECT_GE(plan.steps[0].out[0].buffer, 0);
 }
@@ -219,7 +220,7 @@ TEST(Plan, AStateIsUpdatedInItsOwnBytes) {
   const ValueId grad = build.source("grad", floats({100}), Role::kGradient);
   build.current.phase = Phase::kOptimizer;
   assign(build, w, sub(build, w, mul_scalar(build, grad, 0.1)));
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
   ASSERT_EQ(plan.steps.size(), 2U);  // no copy
   EXPECT_EQ(plan.steps[1].out[0].buffer, plan.find_source("w"));
@@ -230,7 +231,7 @@ TEST(Plan, AnAssignmentThatIsKeptWritesTheState) {
   Builder build;
   const ValueId w = build.source("w", floats({10, 10}), Role::kParameter);
   assign(build, w, add(build, w, transpose(build, w, 0, 1)));
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
   ASSERT_EQ(plan.steps.size(), 2U);
   EXPECT_NE(plan.steps[0].out[0].buffer, plan.find_source("w"));
@@ -244,7 +245,7 @@ TEST(Plan, AValueAssignedTwiceReachesBothStates) {
   const ValueId value = exp(build, build.source("x", floats({8}), Role::kInput));
   assign(build, a, value);
   assign(build, b, value);
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   ASSERT_EQ(plan.steps.size(), 2U);
   EXPECT_EQ(plan.steps[0].out[0].buffer, plan.find_source("a"));
   EXPECT_EQ(plan.steps[1].in[1].buffer, plan.find_source("a"));
@@ -255,7 +256,7 @@ TEST(Plan, ConstantsAreMadeInSetUpAndStay) {
   Builder build;
   const ValueId x = build.source("x", floats({8, 2}), Role::kInput);
   build.output("y", sum_all(build, mul(build, x, rope_table(build, 8, 4, 10'000, DType::kFloat32).cos)));
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
   ASSERT_EQ(plan.setup.size(), 1U);
   EXPECT_EQ(plan.setup[0].phase, Phase::kSetup);
@@ -290,7 +291,7 @@ TEST(Plan, AVariableOfTheEagerProgramKeepsItsValue) {
     if (again) build.hold(b, "a");
     for (int i = 0; i < 3; ++i) b = neg(build, b);
     build.output("y", sum_all(build, b));
-    const Plan plan = make_plan(build.finish(), any_kernel);
+    const Plan plan = make_plan(build.finish(), one_kernel);
     expect_sound(plan);
     return plan.live_peak_bytes;
   };
@@ -308,7 +309,7 @@ TEST(Plan, FlopsAreSummedByPhase) {
   build.output("backward", matmul(build, a, b));
   build.current.recomputed = true;
   build.output("again", matmul(build, a, b));
-  const Plan plan = make_plan(build.finish(), any_kernel);
+  const Plan plan = make_plan(build.finish(), one_kernel);
   EXPECT_EQ(plan.flops(Phase::kForward), 2 * 3 * 4 * 5);
   EXPECT_EQ(plan.flops(Phase::kBackward), 2 * 3 * 4 * 5);  // what is run again is no model FLOP
   EXPECT_TRUE(plan.has(Phase::kBackward));
@@ -354,7 +355,7 @@ TEST(Plan, EveryPlanOfARealStepIsSound) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward, Pass::kStep, Pass::kInference}) {
         SCOPED_TRACE(fmt::format("{} {} {}", name_of(edition), name_of(dtype), name_of(pass)));
-        expect_sound(plan_of({edition, dtype, pass}, any_kernel));
+        expect_sound(plan_of({edition, dtype, pass}, one_kernel));
         expect_sound(plan_of({edition, dtype, pass}, with_workspace));
       }
     }
@@ -363,14 +364,14 @@ TEST(Plan, EveryPlanOfARealStepIsSound) {
 
 TEST(Plan, NoAssignmentOfAnOptimizerIsCopied) {
   for (const Edition edition : {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2}) {
-    for (const PlanStep& step : plan_of({edition, Precision::kFloat32, Pass::kStep}, any_kernel).steps)
+    for (const PlanStep& step : plan_of({edition, Precision::kFloat32, Pass::kStep}, one_kernel).steps)
       EXPECT_NE(step.kernel->op, &kAssign);
   }
 }
 
 TEST(Plan, InferenceNeedsLessThanForwardNeedsLessThanAStep) {
   const auto peak = [](Pass pass) {
-    return plan_of({Edition::k2025, Precision::kFloat32, pass}, any_kernel).predicted_peak_bytes();
+    return plan_of({Edition::k2025, Precision::kFloat32, pass}, one_kernel).predicted_peak_bytes();
   };
   EXPECT_LT(peak(Pass::kInference), peak(Pass::kForward));
   EXPECT_LT(peak(Pass::kForward), peak(Pass::kForwardBackward));
@@ -382,7 +383,7 @@ TEST(Plan, PrintsEveryStepAndBuffer) {
   const ValueId x = build.source("x", floats({1000}), Role::kInput);
   const auto scope = build.scope("ffn");
   build.output("loss", sum_all(build, exp(build, x)));
-  EXPECT_EQ(print(make_plan(build.finish(), any_kernel)),
+  EXPECT_EQ(print(make_plan(build.finish(), one_kernel)),
             "resident 3.938 KiB, arena 4.000 KiB, alive at the peak 3.910 KiB (step 1)\n"
             "b0 input input 3.906 KiB at 0 'x'\n"
             "b1 step activation 3.906 KiB at 0 of exp in ffn\n"

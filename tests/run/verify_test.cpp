@@ -13,6 +13,7 @@
 #include "config/parameters.h"
 #include "data/written_file.h"
 #include "run/kernel_choice.h"
+#include "support/golden_path.h"
 
 namespace laptime {
 namespace {
@@ -21,9 +22,7 @@ using testing::HasSubstr;
 using testing::Not;
 using Json = nlohmann::json;
 
-std::string golden_path(const std::string& name) {
-  return std::string(LAPTIME_GOLDEN_DIR) + "/" + name + ".safetensors";
-}
+using test::golden_path;
 
 RunConfig on_threads(int64_t threads) {
   RunConfig machine;

@@ -21,6 +21,8 @@
 
 namespace laptime::test {
 
+inline constexpr Edition kEditions[] = {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2};
+
 // The model of the tiny golden files.
 inline RunConfig tiny_config(Edition edition, Precision dtype = Precision::kFloat32) {
   RunConfig config;
@@ -150,7 +152,7 @@ class Training {
   Executor& executor() { return executor_; }
   std::vector<std::byte> bytes(const std::string& output) const { return executor_.read_output(output); }
   std::vector<double> output(const std::string& name) const {
-    const Operand* operand = executor_.plan().find_output(name);
+    const laptime::Operand* operand = executor_.plan().find_output(name);
     LAPTIME_CHECK(operand != nullptr, "no output {}", name);
     return numbers(bytes(name), operand->type.dtype);
   }

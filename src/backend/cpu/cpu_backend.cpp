@@ -13,8 +13,6 @@
 namespace laptime::cpu {
 namespace {
 
-constexpr int64_t kPage = 4096;
-
 // Buffers that a library takes and frees inside a launch come from memory that stays mapped: never from mmap (glibc
 // accepts 32 MiB at most), never trimmed. Else each call would fault its pages in again.
 void keep_freed_memory() {

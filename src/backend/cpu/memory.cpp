@@ -9,7 +9,6 @@
 namespace laptime::cpu {
 namespace {
 
-constexpr int64_t kPage = 4096;
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
 void* map(int64_t bytes) {

@@ -7,6 +7,8 @@
 
 namespace laptime::cpu {
 
+constexpr int64_t kPage = 4096;
+
 // Anonymous memory, zero and not yet touched; aligned to 2 MiB and on huge pages where it is at least that large, else
 // aligned to 4 KiB. Throws OutOfMemory when the system refuses.
 class Pages {

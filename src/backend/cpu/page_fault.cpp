@@ -10,20 +10,20 @@
 namespace laptime::cpu {
 namespace {
 
-constexpr size_t kPage = 4096;
 constexpr size_t kPages = 512;
+constexpr size_t kBytes = kPages * kPage;
 
 }  // namespace
 
 Seconds measure_page_fault() {
-  void* const mapped = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return Seconds{0};
-  madvise(mapped, kPages * kPage, MADV_NOHUGEPAGE);
+  madvise(mapped, kBytes, MADV_NOHUGEPAGE);
   auto* const bytes = static_cast<volatile std::byte*>(mapped);
   const Seconds begin = now();
-  for (size_t page = 0; page < kPages; ++page) bytes[page * kPage] = std::byte{1};
+  for (size_t at = 0; at < kBytes; at += kPage) bytes[at] = std::byte{1};
   const Seconds total = now() - begin;
-  munmap(mapped, kPages * kPage);
+  munmap(mapped, kBytes);
   return total / static_cast<double>(kPages);
 }
 

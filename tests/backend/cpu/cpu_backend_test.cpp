@@ -7,10 +7,12 @@
 #include <array>
 #include <cstring>
 
+#include "support/types.h"
+
 namespace laptime::cpu {
 namespace {
 
-constexpr int64_t kMegabyte = int64_t{1} << 20;
+using test::kMebibyte;
 
 const OpCard kDouble = {.name = "double"};
 const OpCard kOther = {.name = "other"};
@@ -44,13 +46,13 @@ TEST(CpuBackend, KernelsKeepTheirOrder) {
 TEST(CpuBackend, CountsWhatItHolds) {
   CpuBackend backend({}, 2);
   EXPECT_EQ(backend.held_bytes(), 0);
-  auto first = backend.allocate(3 * kMegabyte);
-  EXPECT_EQ(backend.held_bytes(), 4 * kMegabyte);
+  auto first = backend.allocate(3 * kMebibyte);
+  EXPECT_EQ(backend.held_bytes(), 4 * kMebibyte);
   auto second = backend.allocate(100);
-  EXPECT_EQ(backend.held_bytes(), 4 * kMegabyte + 4096);
+  EXPECT_EQ(backend.held_bytes(), 4 * kMebibyte + 4096);
   first.reset();
   EXPECT_EQ(backend.held_bytes(), 4096);
-  EXPECT_EQ(backend.peak_held_bytes(), 4 * kMegabyte + 4096);
+  EXPECT_EQ(backend.peak_held_bytes(), 4 * kMebibyte + 4096);
   EXPECT_EQ(backend.allocate(0)->data(), nullptr);
 }
 
@@ -58,9 +60,9 @@ TEST(CpuBackend, MemoryMayOutliveIt) {
   std::unique_ptr<DeviceMemory> memory;
   {
     CpuBackend backend({}, 2);
-    memory = backend.allocate(kMegabyte);
+    memory = backend.allocate(kMebibyte);
   }
-  memory->data()[kMegabyte - 1] = std::byte{1};
+  memory->data()[kMebibyte - 1] = std::byte{1};
 }
 
 TEST(CpuBackend, RefusesWhatTheMachineLacks) {
@@ -87,7 +89,7 @@ TEST(CpuBackend, MemoryIsTouched) {
   GTEST_SKIP() << "a sanitizer's own memory faults";
 #endif
   CpuBackend backend({}, 2);
-  for (const int64_t bytes : {40 * kMegabyte, kMegabyte, int64_t{5000}}) {
+  for (const int64_t bytes : {40 * kMebibyte, kMebibyte, int64_t{5000}}) {
     const auto memory = backend.allocate(bytes);
     const int64_t before = page_faults();
     std::memset(memory->data(), 1, static_cast<size_t>(bytes));

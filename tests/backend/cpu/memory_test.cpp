@@ -6,13 +6,15 @@
 
 #include <cstdio>
 
+#include "support/types.h"
+
 #include "base/available_memory.h"
 #include "base/error.h"
 
 namespace laptime::cpu {
 namespace {
 
-constexpr int64_t kMegabyte = int64_t{1} << 20;
+using test::kMebibyte;
 
 int64_t address_space() {
   std::FILE* const file = std::fopen("/proc/self/statm", "r");
@@ -23,11 +25,11 @@ int64_t address_space() {
 }
 
 TEST(Pages, AreAlignedAndZero) {
-  for (const int64_t bytes : {int64_t{1}, int64_t{4096}, kMegabyte, 2 * kMegabyte, 5 * kMegabyte + 1}) {
+  for (const int64_t bytes : {int64_t{1}, int64_t{4096}, kMebibyte, 2 * kMebibyte, 5 * kMebibyte + 1}) {
     const Pages pages(bytes);
     EXPECT_GE(pages.bytes(), bytes);
-    EXPECT_LT(pages.bytes(), bytes + 2 * kMegabyte);
-    const uintptr_t alignment = bytes >= 2 * kMegabyte ? 2 * kMegabyte : 4096;
+    EXPECT_LT(pages.bytes(), bytes + 2 * kMebibyte);
+    const uintptr_t alignment = bytes >= 2 * kMebibyte ? 2 * kMebibyte : 4096;
     EXPECT_EQ(reinterpret_cast<uintptr_t>(pages.data()) % alignment, 0U) << bytes;
     EXPECT_EQ(pages.data()[0], std::byte{0});
     pages.data()[pages.bytes() - 1] = std::byte{7};
@@ -44,27 +46,27 @@ TEST(Pages, NoBytesNeedNoPage) {
 TEST(Pages, GoBackToTheSystem) {
   const int64_t before = address_space();
   for (int i = 0; i < 1000; ++i) {
-    const Pages pages(9 * kMegabyte);
-    Pages moved(kMegabyte);
-    moved = Pages(3 * kMegabyte);
+    const Pages pages(9 * kMebibyte);
+    Pages moved(kMebibyte);
+    moved = Pages(3 * kMebibyte);
     const Pages last(std::move(moved));
-    EXPECT_EQ(last.bytes(), 4 * kMegabyte);
+    EXPECT_EQ(last.bytes(), 4 * kMebibyte);
   }
-  EXPECT_LT(address_space() - before, 4 * kMegabyte);
+  EXPECT_LT(address_space() - before, 4 * kMebibyte);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // both reserve terabytes of address space
 int allocate_under_limit() {
   rlimit limit{};
-  limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(address_space() + 64 * kMegabyte);
+  limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(address_space() + 64 * kMebibyte);
   setrlimit(RLIMIT_AS, &limit);
   const int64_t available = laptime::available_memory().bytes;
-  if (available > 64 * kMegabyte || available < 60 * kMegabyte) return 1;
+  if (available > 64 * kMebibyte || available < 60 * kMebibyte) return 1;
   try {
-    const Pages pages(65 * kMegabyte);
+    const Pages pages(65 * kMebibyte);
   } catch (const OutOfMemory& error) {
-    if (error.bytes_requested() != 65 * kMegabyte || error.bytes_available() > 64 * kMegabyte) return 2;
-    const Pages pages(32 * kMegabyte);  // the refusal took nothing
+    if (error.bytes_requested() != 65 * kMebibyte || error.bytes_available() > 64 * kMebibyte) return 2;
+    const Pages pages(32 * kMebibyte);  // the refusal took nothing
     return pages.data() != nullptr ? 42 : 3;
   }
   return 4;
