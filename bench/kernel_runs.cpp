@@ -95,7 +95,9 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
   }
   const bool flops = bound == Bound::kFlops;
   if (work == 0) work = flops ? flops_of(signature) : static_cast<double>(bytes_of(signature));
-  const double peak = flops ? machine.flops_peak(signature.in.back().dtype) : machine.bandwidth();
+  const bool narrow = std::any_of(signature.in.begin(), signature.in.end(),
+                                  [](const TensorType& type) { return type.dtype == DType::kBFloat16; });
+  const double peak = flops ? machine.flops_peak(narrow ? DType::kBFloat16 : DType::kFloat32) : machine.bandwidth();
   const double mean = total / static_cast<double>(state.iterations());
   state.counters[flops ? "GFLOP/s" : "GB/s"] = work / mean * 1e-9;
   state.counters["of_peak"] = work / mean / peak;

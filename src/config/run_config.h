@@ -157,7 +157,7 @@ struct RunConfig {
                  .empty = "none", .of_engine = true, .value = "NAME+NAME"}, self.lower);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "what backward makes again: none, block (each layer), every=K layers, or auto (the least that "
-                         "fits)",
+                         "fits); in compile mode also the logits, a tile at a time",
                  .otherwise = "none; auto where --memory-limit is given", .of_engine = true, .value = "WORD",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,

@@ -103,6 +103,13 @@ Builder::Framed::Framed(Builder& builder, const std::string& function)
   builder_.current.frame = function + "@" + builder_.current.scope;  // one call, not all calls
 }
 
+Builder::Parted::Parted(Builder& builder, size_t part) : builder_(builder), outer_(builder.current) {
+  builder_.current.parts.clear();
+  if (part >= outer_.parts.size()) return;
+  builder_.current.scope = outer_.parts[part].scope;
+  builder_.current.frame = outer_.parts[part].frame;
+}
+
 void Replay::copy_sources() {
   for (size_t i = 0; i < from.values.size(); ++i) {
     const Value& value = from.values[i];

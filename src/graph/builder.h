@@ -72,6 +72,20 @@ class Builder {
   };
   [[nodiscard]] Framed frame(const std::string& function) { return Framed(*this, function); }
 
+  // Enters a part of the composite that is being lowered, where it names its parts; else stays where it is.
+  class Parted {
+   public:
+    Parted(Builder& builder, size_t part);
+    ~Parted() { builder_.current = std::move(outer_); }
+    Parted(const Parted&) = delete;
+    Parted& operator=(const Parted&) = delete;
+
+   private:
+    Builder& builder_;
+    NodeAnnotations outer_;
+  };
+  [[nodiscard]] Parted part(size_t index) { return Parted(*this, index); }
+
   Graph finish() { return std::move(graph_); }
 
  private:

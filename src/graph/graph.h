@@ -66,12 +66,19 @@ struct Value {
   ValueAnnotations annotations;
 };
 
+// A module of the model, and the function of the eager program that runs it.
+struct Place {
+  std::string scope;  // path of modules, "layers.3.attn.scores"
+  std::string frame;  // its variables die when the function ends; empty: none
+};
+
 // Where a node belongs; copied whole by passes, and from a forward node to its backward nodes.
 struct NodeAnnotations {
   Phase phase = Phase::kForward;
-  std::string scope;        // path of modules, "layers.3.attn.scores"
-  std::string frame;        // function of the eager program whose variables die when it ends; empty: none
-  bool recomputed = false;  // runs again what forward already ran: counts for hfu, not mfu
+  std::string scope;           // as in Place
+  std::string frame;           // as in Place
+  bool recomputed = false;     // runs again what forward already ran: counts for hfu, not mfu
+  std::vector<Place> parts{};  // of a composite that spans modules: where what it is lowered to belongs, in order
 };
 
 struct Node {

@@ -103,6 +103,8 @@ struct OpCard {
   // Attributes of the same op with one more input, the last, of output 0's shape, which it adds to that output; nothing
   // where it cannot. Null: never.
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
+  // Whole it holds less than its parts would and runs more FLOPs, in backward: for steps that recompute.
+  bool trades_time_for_memory = false;
   // Outputs that may be null when nobody reads them; others get scratch.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};

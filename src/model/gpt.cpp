@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include "graph/structural_ops.h"
-#include "ops/cross_entropy/cross_entropy.h"
 #include "ops/dropout/dropout.h"
 #include "ops/embedding/embedding.h"
 #include "ops/gelu/gelu.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/rms_norm/rms_norm.h"
 #include "ops/rope/rope.h"
@@ -21,20 +21,28 @@ namespace {
 
 constexpr double kNormEps = 1e-5;
 constexpr double kRopeTheta = 10'000;
+constexpr const char* kForward = "forward";  // the eager program's two functions
+constexpr const char* kLoss = "loss";
 
 class Gpt {
  public:
   Gpt(Builder& build, const ModelConfig& model, const GptInputs& inputs)
       : build_(build), model_(model), inputs_(inputs), modern_(is_modern(model.edition)) {}
 
-  ValueId logits() {  // (B, T, V)
+  GptOutputs run() {
+    build_.current.frame = kForward;
     ValueId x = embeddings();
     for (int64_t layer = 0; layer < model_.num_layers; ++layer) {
       const auto scope = build_.scope(fmt::format("layers.{}", layer));
       x = build_.name(add(build_, x, attention(build_.hold(norm("ln1", x), "y"))), "residual1");
       x = build_.name(add(build_, x, feed_forward(build_.hold(norm("ln2", x), "y"))), "residual2");
     }
-    return head(norm("ln_final", x));
+    const GptOutputs outputs = head_and_loss(norm("ln_final", x));
+    build_.name(outputs.loss, kLoss);
+    build_.name(outputs.logits, "logits");
+    build_.current.frame = kLoss;
+    build_.hold(outputs.logits, "logits");  // the caller keeps them until the loss is done
+    return outputs;
   }
 
  private:
@@ -121,11 +129,19 @@ class Gpt {
     return linear_module("w2", build_.hold(hidden, "y"));
   }
 
-  ValueId head(ValueId x) {  // (B, T, C) -> (B, T, V)
-    const auto scope = build_.scope("lm_head");
-    const ValueId weight = model_.weight_tie ? parameter("token_embeddings.weight") : own("weight");
-    const ValueId bias = own("bias");
-    return linear(build_, x, weight, bias, bias.valid() ? LinearForm::kLinear : LinearForm::kEinsum);
+  // The head and the loss as one op, which belongs to the loss where it stays whole.
+  GptOutputs head_and_loss(ValueId x) {  // (B, T, C)
+    const ValueId weight = parameter(model_.weight_tie ? "token_embeddings.weight" : "lm_head.weight");
+    const ValueId bias = parameter("lm_head.bias");
+    const NodeAnnotations outer = build_.current;
+    build_.current.scope = build_.current.frame = kLoss;
+    build_.current.parts = {{"lm_head", kForward}, {kLoss, kLoss}};
+    const LinearCrossEntropy made =
+        linear_cross_entropy(build_, x, weight, bias, inputs_.targets,
+                             {.linear = bias.valid() ? LinearForm::kLinear : LinearForm::kEinsum,
+                              .loss = modern_ ? CrossEntropyForm::kWrittenOut : CrossEntropyForm::kLogSoftmax});
+    build_.current = outer;
+    return {made.loss, made.logits};
   }
 
   Builder& build_;
@@ -136,21 +152,8 @@ class Gpt {
 
 }  // namespace
 
-ValueId build_gpt(Builder& build, const ModelConfig& model, const GptInputs& inputs) {
-  build.current.frame = "forward";
-  const ValueId logits = Gpt(build, model, inputs).logits();
-  build.name(logits, "logits");
-  // The caller keeps the logits until the loss is done.
-  build.current.frame = "loss";
-  return build.hold(logits, "logits");
-}
-
-ValueId build_loss(Builder& build, const ModelConfig& model, ValueId logits, ValueId targets) {
-  build.current.frame = "loss";
-  const auto scope = build.scope("loss");
-  const CrossEntropyForm form =
-      is_modern(model.edition) ? CrossEntropyForm::kWrittenOut : CrossEntropyForm::kLogSoftmax;
-  return build.name(cross_entropy(build, logits, targets, form), "");
+GptOutputs build_gpt(Builder& build, const ModelConfig& model, const GptInputs& inputs) {
+  return Gpt(build, model, inputs).run();
 }
 
 std::vector<std::string> kept_by_eager(Edition edition) {

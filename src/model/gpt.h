@@ -14,15 +14,20 @@ namespace laptime {
 struct GptInputs {
   std::map<std::string, ValueId> parameters;  // by name, as parameter_list names them
   ValueId tokens;                             // int64 (B, T)
+  ValueId targets;                            // int64 (B, T)
   ValueId step;                               // int64 [], counted from 1; keys dropout
   uint64_t seed = 0;                          // of dropout
 };
 
-// Logits (B, T, V). T is the tokens' own length, at most model.context_length. The nodes belong to the frame "forward".
-ValueId build_gpt(Builder& build, const ModelConfig& model, const GptInputs& inputs);
+// What it computes.
+struct GptOutputs {
+  ValueId loss;    // [], mean cross entropy
+  ValueId logits;  // (B, T, V)
+};
 
-// Mean cross entropy [] of logits (B, T, V) and targets int64 (B, T). The nodes belong to the frame "loss".
-ValueId build_loss(Builder& build, const ModelConfig& model, ValueId logits, ValueId targets);
+// T is the tokens' own length, at most model.context_length. The nodes belong to the frame "forward", those of the loss
+// to "loss".
+GptOutputs build_gpt(Builder& build, const ModelConfig& model, const GptInputs& inputs);
 
 // Names of the composites that a framework runs as one kernel when the edition's modules run eagerly; all others with a
 // decomposition are lowered.

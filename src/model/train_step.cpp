@@ -77,10 +77,9 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
   inputs.tokens = build.source(source::kTokens, ids, Role::kInput);
   inputs.step = build.source(source::kStep, contiguous_type(DType::kInt64, {}), Role::kInput);
   inputs.seed = static_cast<uint64_t>(config.seed);
-  const ValueId targets = build.source(source::kTargets, ids, Role::kInput);
+  inputs.targets = build.source(source::kTargets, ids, Role::kInput);
 
-  const ValueId logits = build_gpt(build, model, inputs);
-  const ValueId loss = build_loss(build, model, logits, targets);
+  const auto [loss, logits] = build_gpt(build, model, inputs);
   build.output(output::kLoss, loss);
   if (keep.logits) build.output(output::kLogits, logits);
   if (config.pass == Pass::kInference) return build.finish();

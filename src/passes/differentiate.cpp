@@ -52,6 +52,7 @@ class Differentiator {
     build_.current = forward;
     build_.current.phase = Phase::kBackward;
     build_.current.frame.clear();
+    build_.current.parts.clear();
   }
 
   // How many gradients each value will receive: one for each use on a path to the loss.

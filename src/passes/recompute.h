@@ -10,7 +10,8 @@ namespace laptime {
 struct RecomputeRule {
   // Cheap nodes: no contraction, inputs that are kept anyway, and bytes saved that are worth the bytes moved.
   bool local = false;
-  // Whole regions of `group` layers each, up to layer `layers`: only what crosses their borders is kept. 0: none.
+  // Whole regions of `group` layers each, up to layer `layers` (0: no layer is in one): only what crosses their
+  // borders is kept. 0: none.
   int64_t group = 0;
   int64_t layers = 0;
 };

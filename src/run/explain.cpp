@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "config/parameters.h"
 #include "passes/saved.h"
@@ -70,6 +71,12 @@ PassOutcome outcome_of(const std::string& pass, const Graph& graph) {
     }
   }
   return outcome;
+}
+
+void add_composites(const Graph& graph, std::set<std::string_view>& names) {
+  for (const Node& node : graph.nodes) {
+    if (node.op->decompose != nullptr) names.insert(node.op->name);
+  }
 }
 
 // Adds a node's work to the row for (phase, kind, op), made where it is met first.
@@ -234,13 +241,23 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
   const Device device = runs ? make_device(config) : Device();
   const KernelChoices choices = choices_of(known);
   std::optional<int64_t> saved;
-  const RecomputeRule rule =
-      runs ? fit_recompute(config, device, chooser(*device.backend, choices)).rule : recompute_rule(config);
-  const Graph graph = lowered_graph(config, rule, {}, [&](const std::string& pass, const Graph& after) {
+  const FittedRecompute fitted = runs ? fit_recompute(config, device, chooser(*device.backend, choices))
+                                      : FittedRecompute{recompute_rule(config), config.recompute};
+  explanation.recompute = fitted.text;
+  std::set<std::string_view> composites;
+  std::set<std::string_view> whole;
+  const Graph graph = lowered_graph(config, fitted.rule, {}, [&](const std::string& pass, const Graph& after) {
+    if (pass == "model") add_composites(after, composites);
+    if (pass == "decompose") add_composites(after, whole);
     explanation.passes.push_back(outcome_of(pass, after));
     const bool differentiated = explanation.passes.back().backward > 0 && pass == "dead_code";  // the last one counts
     if (differentiated) saved = saved_bytes(after);
   });
+  composites.insert(whole.begin(), whole.end());
+  for (const CompositeChoice& choice : composite_choices(config, fitted.rule)) {
+    if (!composites.contains(choice.op)) continue;
+    explanation.composites.push_back({std::string(choice.op), whole.contains(choice.op), std::string(choice.reason)});
+  }
   count_work(graph, explanation);
   explanation.constants = constant_uses(graph);
 

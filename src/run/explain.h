@@ -29,6 +29,20 @@ struct ParameterGroup {
   }
 };
 
+// A composite that the step is written in, or that another is lowered to.
+struct CompositeUse {
+  std::string op;
+  bool whole = false;  // else lowered to simpler ops
+  std::string reason;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("op", self.op);
+    visit("whole", self.whole);
+    visit("reason", self.reason);
+  }
+};
+
 // A graph as one pass left it.
 struct PassOutcome {
   std::string pass;
@@ -160,6 +174,8 @@ struct Explanation {
   std::vector<ParameterGroup> parameter_groups;
   double model_flops_forward = 0;  // by the formula of the model, whatever the pass
   double model_flops_backward = 0;
+  std::string recompute;  // what --recompute comes to, as a record says it
+  std::vector<CompositeUse> composites;
   std::vector<PassOutcome> passes;
   std::vector<Work> phases;  // of what runs
   std::vector<Work> kinds;
@@ -179,6 +195,8 @@ struct Explanation {
     visit("parameter_groups", self.parameter_groups);
     visit("model_flops_forward", self.model_flops_forward);
     visit("model_flops_backward", self.model_flops_backward);
+    visit("recompute", self.recompute);
+    visit("composites", self.composites);
     visit("passes", self.passes);
     visit("phases", self.phases);
     visit("kinds", self.kinds);

@@ -56,6 +56,14 @@ std::string parameters_text(const Explanation& explanation) {
                      format_bytes(explanation.parameters * kBytes), aligned(rows, {false, true, false, true, true}));
 }
 
+std::string composites_text(const Explanation& explanation) {
+  if (explanation.composites.empty()) return "composites: none\n";
+  std::vector<Cells> rows;
+  for (const CompositeUse& use : explanation.composites)
+    rows.push_back({use.op, use.whole ? "whole" : "lowered", use.reason});
+  return fmt::format("composites, with recompute {}\n{}", explanation.recompute, aligned(rows, {false, false, false}));
+}
+
 std::string passes_text(const Explanation& explanation) {
   std::vector<Cells> rows{{"", "nodes", "views", "set-up", "forward", "backward", "optimizer"}};
   for (const PassOutcome& pass : explanation.passes) {
@@ -181,7 +189,7 @@ std::string print(const Explanation& explanation) {
   if (!explanation.machine.empty()) text += fmt::format("on {}\n", explanation.machine);
   if (!explanation.refused.empty()) text += fmt::format("DOES NOT RUN: {}\n", explanation.refused);
   if (explanation.model.empty()) return text;
-  for (const auto& part : {parameters_text, passes_text, work_text, constants_text})
+  for (const auto& part : {parameters_text, composites_text, passes_text, work_text, constants_text})
     text += fmt::format("\n{}", part(explanation));
   if (!explanation.kernels.empty()) text += fmt::format("\n{}", kernels_text(explanation));
   if (explanation.memory) text += fmt::format("\n{}", memory_text(*explanation.memory));

@@ -30,6 +30,7 @@ class Fit {
 
   FittedRecompute run() {
     if (fits({0, 0})) return step({0, 0}, "none");
+    if (fits({1, 0})) return step({1, 0}, "loss");
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers})) return fewest_layers(layers);
     for (int64_t group = 2; group <= std::min(kLongestRegion, layers); ++group) {

@@ -11,7 +11,7 @@ namespace laptime {
 
 struct FittedRecompute {
   RecomputeRule rule;
-  std::string text;  // "none", "block", "every=2", "block in layers 0-3"
+  std::string text;  // "none", "block", "every=2", "block in layers 0-3 of 12", "loss" where no layer is
 };
 
 // Throws OutOfMemory, saying what would fit, where no choice does; a fixed choice is not checked.

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "model/gpt.h"
 #include "ops/registry.h"
+#include "passes/decompose.h"
 
 namespace laptime {
 namespace {
@@ -27,16 +28,25 @@ std::vector<std::string> members(const std::string& where, const std::string& se
   return names;
 }
 
-std::vector<std::string> kept(const RunConfig& config) {
-  if (config.mode == Mode::kEager) return kept_by_eager(config.model.edition);
-  if (config.keep) return members("--keep", *config.keep);
-  const std::vector<std::string> lowered =
-      config.lower ? members("--lower", *config.lower) : std::vector<std::string>();
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule) {
   std::vector<std::string> names;
-  for (const std::string_view name : composites()) {
-    if (std::find(lowered.begin(), lowered.end(), name) == lowered.end()) names.emplace_back(name);
+  for (const CompositeChoice& choice : composite_choices(config, rule)) {
+    if (choice.whole) names.emplace_back(choice.op);
   }
   return names;
+}
+
+PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& rule) {
+  return {.keep = kept(config, rule),
+          .lower = autocast_dtype(config.dtype),
+          .forward_only = config.pass == Pass::kForward,
+          .compile = config.mode == Mode::kCompile,
+          .recompute = rule,
+          .optimizer_in_backward = config.optimizer_in_backward};
 }
 
 }  // namespace
@@ -49,12 +59,43 @@ std::vector<std::string_view> composites() {
   return names;
 }
 
+std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule) {
+  const bool eager = config.mode == Mode::kEager;
+  const auto named = [&](const char* where, const std::optional<std::string>& set) {
+    return set && !eager ? members(where, *set) : std::vector<std::string>();
+  };
+  const std::vector<std::string> keep = eager ? kept_by_eager(config.model.edition) : named("--keep", config.keep);
+  const std::vector<std::string> lower = named("--lower", config.lower);
+  const auto choose = [&](const OpCard& op) -> CompositeChoice {
+    if (eager) return {op.name, contains(keep, op.name), "as eager mode runs the edition's modules"};
+    if (config.keep) return {op.name, contains(keep, op.name), "--keep"};
+    if (contains(lower, op.name)) return {op.name, false, "--lower"};
+    if (!op.trades_time_for_memory) return {op.name, true, "compile mode"};
+    return {op.name, rule.group > 0, "whole it takes more time and less memory: for steps that recompute"};
+  };
+  std::vector<CompositeChoice> choices;
+  for (const OpCard* op : all_ops()) {
+    if (op->decompose != nullptr) choices.push_back(choose(*op));
+  }
+  return choices;
+}
+
 std::vector<std::string> composites_of(const RunConfig& config) {
-  const Graph graph = build_train_step(config);
+  RunConfig whole = config;
+  whole.mode = Mode::kCompile;
+  whole.keep.reset();
+  whole.lower.reset();
+  std::vector<RecomputeRule> rules{recompute_rule(whole)};
+  if (config.recompute == "auto") rules.push_back({.local = true, .group = 1, .layers = 0});  // it may come to that
+  const Graph model = build_train_step(config);
+  std::vector<Graph> graphs;
+  for (const RecomputeRule& rule : rules) graphs.push_back(decompose(model, kept(whole, rule)));
   std::vector<std::string> names;
   for (const std::string_view name : composites()) {
-    const bool used =
-        std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op->name == name; });
+    const bool used = std::any_of(graphs.begin(), graphs.end(), [&](const Graph& graph) {
+      return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                         [&](const Node& node) { return node.op->name == name; });
+    });
     if (used) names.emplace_back(name);
   }
   return names;
@@ -66,20 +107,11 @@ RecomputeRule recompute_rule(const RunConfig& config) {
           .layers = config.model.num_layers};
 }
 
-PipelineOptions pipeline_options(const RunConfig& config) {
-  return {.keep = kept(config),
-          .lower = autocast_dtype(config.dtype),
-          .forward_only = config.pass == Pass::kForward,
-          .compile = config.mode == Mode::kCompile,
-          .recompute = recompute_rule(config),
-          .optimizer_in_backward = config.optimizer_in_backward};
-}
+PipelineOptions pipeline_options(const RunConfig& config) { return pipeline_options(config, recompute_rule(config)); }
 
 Graph lowered_graph(const RunConfig& config, const RecomputeRule& rule, const StepOutputs& keep,
                     const PassObserver& observer) {
-  PipelineOptions options = pipeline_options(config);
-  options.recompute = rule;
-  return run_passes(build_train_step(config, keep), options, observer);
+  return run_passes(build_train_step(config, keep), pipeline_options(config, rule), observer);
 }
 
 Graph lowered_graph(const RunConfig& config, const StepOutputs& keep, const PassObserver& observer) {

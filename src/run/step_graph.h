@@ -22,7 +22,16 @@ Graph lowered_graph(const RunConfig& config, const RecomputeRule& rule, const St
 // The ops that a step may keep whole or lower, by name.
 std::vector<std::string_view> composites();
 
-// Those of them that the step of this configuration is written in.
+// Whether a step keeps a composite whole.
+struct CompositeChoice {
+  std::string_view op;
+  bool whole = false;
+  std::string_view reason;
+};
+// Of every composite, whether the step is written in it or not. Error where --keep or --lower names none.
+std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule);
+
+// Those that the step of this configuration keeps whole in compile mode where nothing is kept or lowered by name.
 std::vector<std::string> composites_of(const RunConfig& config);
 
 }  // namespace laptime

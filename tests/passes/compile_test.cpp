@@ -100,6 +100,30 @@ TEST(Compile, RunsWhatItKeepsWhole) {
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i] / b[i], 1, 2e-6);
 }
 
+// Heads tied and not, with a bias and without.
+TEST(Compile, TheLossOfLogitsThatNeverExist) {
+  for (const Edition edition : kEditions) {
+    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
+      SCOPED_TRACE(fmt::format("{} {}", name_of(edition), name_of(dtype)));
+      const RunConfig config = tiny_config(edition, dtype);
+      const PipelineOptions whole = compile_options(config, true);
+      const std::vector<double> apart = losses(config, compile_options(config));
+      const std::vector<double> together = losses(config, whole);
+      for (size_t i = 0; i < apart.size(); ++i)
+        EXPECT_NEAR(together[i] / apart[i], 1, dtype == Precision::kFloat32 ? 2e-6 : 4e-3) << "step " << i;
+      const std::vector<std::byte> one = bits(config, whole, 1);
+      EXPECT_EQ(one, bits(config, whole, 2));
+      EXPECT_EQ(one, bits(config, whole, 3));
+
+      const Graph graph = step_graph(config, whole);
+      EXPECT_EQ(count(graph, "linear_cross_entropy"), 1);
+      EXPECT_EQ(count(graph, "linear_cross_entropy_backward"), 1);
+      const int64_t logits = config.model.batch_size * config.model.context_length * config.model.vocab_size;
+      EXPECT_LE(saved_bytes(graph) + 2 * logits, saved_bytes(step_graph(config, compile_options(config))));
+    }
+  }
+}
+
 TEST(Recompute, ChangesNoBit) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {

@@ -146,6 +146,69 @@ TEST(Explain, PredictsTheMemoryThatThePlanNeeds) {
   EXPECT_EQ(explain(tiny({{"dtype", "bfloat16"}, {"pass", "forward"}}), {}).memory->saved_bytes, 474'276);
 }
 
+const CompositeUse* find_composite(const Explanation& explanation, const std::string& op) {
+  const auto found = std::find_if(explanation.composites.begin(), explanation.composites.end(),
+                                  [&](const CompositeUse& use) { return use.op == op; });
+  return found == explanation.composites.end() ? nullptr : &*found;
+}
+
+// Time is given for memory where the step recomputes, or where the user asks for it by name.
+TEST(Explain, SaysWhichCompositesStayWhole) {
+  struct Row {
+    Options options;
+    bool whole;
+  };
+  for (const Row& row : std::vector<Row>{
+           {{}, false},
+           {{{"recompute", "block"}}, false},  // eager mode never does
+           {{{"mode", "compile"}}, false},
+           {{{"mode", "compile"}, {"recompute", "block"}}, true},
+           {{{"mode", "compile"}, {"recompute", "every=2"}}, true},
+           {{{"mode", "compile"}, {"recompute", "block"}, {"lower", "linear_cross_entropy"}}, false},
+           {{{"mode", "compile"}, {"recompute", "block"}, {"keep", "linear"}}, false},
+           {{{"mode", "compile"}, {"keep", "linear_cross_entropy+linear"}}, true},
+       }) {
+    const Explanation explanation = explain(tiny(row.options), {});
+    SCOPED_TRACE(print(explanation));
+    const CompositeUse* const loss = find_composite(explanation, "linear_cross_entropy");
+    ASSERT_NE(loss, nullptr);
+    EXPECT_EQ(loss->whole, row.whole);
+    EXPECT_EQ(std::any_of(explanation.ops.begin(), explanation.ops.end(),
+                          [](const Work& work) { return work.op == "linear_cross_entropy_backward"; }),
+              row.whole);
+  }
+  const Explanation compiled = explain(tiny({{"mode", "compile"}}), {});
+  ASSERT_NE(find_composite(compiled, "cross_entropy"), nullptr);
+  EXPECT_TRUE(find_composite(compiled, "cross_entropy")->whole);
+  EXPECT_THAT(print(compiled), HasSubstr("composites, with recompute none"));
+}
+
+// What auto comes to: the logits alone, before any layer.
+TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
+  const Options big{{"mode", "compile"}, {"vocab", "50000"}, {"context", "256"}, {"batch", "8"}};
+  const auto needs = [&](const std::string& recompute) {
+    Options options = big;
+    options.emplace_back("recompute", recompute);
+    return explain(tiny(options), {}).memory->predicted_peak_bytes;
+  };
+  ASSERT_LT(needs("block"), needs("none"));
+  Options options = big;
+  options.emplace_back("memory-limit", std::to_string(needs("none") - 1));
+  const Explanation explanation = explain(tiny(options), {});
+  EXPECT_EQ(explanation.recompute, "loss");
+  EXPECT_TRUE(find_composite(explanation, "linear_cross_entropy")->whole);
+  EXPECT_LT(explanation.memory->predicted_peak_bytes, needs("none"));
+}
+
+TEST(Explain, AblationLowersWhatTheStepKeepsWhole) {
+  using testing::IsSupersetOf;
+  EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), IsSupersetOf({"linear", "cross_entropy"}));
+  EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), Not(Contains("linear_cross_entropy")));
+  const auto recomputed = composites_of(tiny({{"mode", "compile"}, {"recompute", "block"}}).config);
+  EXPECT_THAT(recomputed, IsSupersetOf({"linear", "linear_cross_entropy"}));
+  EXPECT_THAT(recomputed, Not(Contains("cross_entropy")));
+}
+
 TEST(Explain, TakesNoMemoryForAModelOfAnySize) {
   rusage before{};
   getrusage(RUSAGE_SELF, &before);

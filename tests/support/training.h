@@ -59,11 +59,12 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-inline PipelineOptions compile_options(const RunConfig& config) {
+// `trades`: composites that trade time for memory stay whole too.
+inline PipelineOptions compile_options(const RunConfig& config, bool trades = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();
   for (const OpCard* op : all_ops()) {
-    if (op->decompose != nullptr) options.keep.emplace_back(op->name);
+    if (op->decompose != nullptr && (trades || !op->trades_time_for_memory)) options.keep.emplace_back(op->name);
   }
   options.compile = true;
   options.recompute = {.local = true, .group = 0, .layers = config.model.num_layers};

@@ -37,6 +37,65 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   return layout->strides[2] == 1 || shape.n == 1;
 }
 
+// The ways to multiply. Each has a name, says which products it refuses and why, how many bytes of workspace it wants,
+// and runs.
+struct OnednnSgemm {
+  static std::string name() { return "onednn_sgemm"; }
+  static std::string refusal(const cpu::Gemm& gemm) {
+    std::string reason = cpu::uniform_refusal(gemm, DType::kFloat32);
+    if (gemm.addend.present && gemm.addend.dtype != DType::kFloat32) return "an addend that is not float32";
+    return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
+  }
+  static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::onednn_float32_gemm(team, gemm); }
+};
+struct OnednnBfloat16 {
+  static std::string name() { return "onednn_bf16"; }
+  static std::string refusal(const cpu::Gemm& gemm) { return narrowed_refusal(gemm); }
+  static int64_t workspace(const cpu::Gemm& gemm) { return narrowed_workspace(gemm); }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { narrowed_gemm(team, gemm); }
+};
+struct OnednnSgemmWiden {
+  static std::string name() { return "onednn_sgemm_widen"; }
+  static std::string refusal(const cpu::Gemm& gemm) {
+    std::string reason = cpu::uniform_refusal(gemm, DType::kBFloat16);
+    if (gemm.addend.present) return "an addend";
+    return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
+  }
+  static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { widened_gemm(team, gemm); }
+};
+struct Tiles {
+  static std::string name() { return isa_name("tiles"); }
+  static std::string refusal(const cpu::Gemm& gemm) { return tiles_refusal(gemm); }
+  static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm); }
+};
+#if defined(__AVX512BF16__)
+struct TilesDot {
+  static std::string name() { return "tiles_dot_bf16"; }
+  static std::string refusal(const cpu::Gemm& gemm) {
+    std::string reason = tiles_refusal(gemm);
+    if (!reason.empty() || gemm.compute == DType::kBFloat16) return reason;
+    return fmt::format("a product in {}", name_of(gemm.compute));
+  }
+  static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_dot_gemm(team, gemm); }
+};
+#endif
+
+// visit(way) for each of them, the preferred first; the plan takes the one that measured fastest.
+template <class Visit>
+void for_each_product(const Visit& visit) {
+  visit(OnednnSgemm());
+  visit(OnednnBfloat16());
+  visit(OnednnSgemmWiden());
+  visit(Tiles());
+#if defined(__AVX512BF16__)
+  visit(TilesDot());
+#endif
+}
+
 // What an op says of itself: its product, or nothing where an operand is no matrix without gaps. Never allocates.
 using GemmOf = std::optional<cpu::Gemm> (*)(const Attributes&, std::span<const TensorView> in, const TensorView& out);
 
@@ -49,60 +108,38 @@ std::optional<cpu::Gemm> form_of(const Signature& signature) {
   return kGemmOf(signature.attributes, in, {nullptr, signature.out[0]});
 }
 
-template <GemmOf kGemmOf, std::string (*kRefusal)(const cpu::Gemm&)>
+template <GemmOf kGemmOf, class Product>
 std::string supports(const Signature& signature) {
   const std::optional<cpu::Gemm> gemm = form_of<kGemmOf>(signature);
-  return gemm ? kRefusal(*gemm) : "an operand is no matrix without gaps";
+  return gemm ? Product::refusal(*gemm) : "an operand is no matrix without gaps";
 }
 
-template <GemmOf kGemmOf, void (*kMultiply)(cpu::Team&, const cpu::Gemm&)>
+template <GemmOf kGemmOf, class Product>
+int64_t workspace(const Signature& signature) {
+  const std::optional<cpu::Gemm> gemm = form_of<kGemmOf>(signature);
+  return gemm ? Product::workspace(*gemm) : 0;
+}
+
+template <GemmOf kGemmOf, class Product>
 void launch(const KernelCall& call) {
   cpu::Gemm gemm = *kGemmOf(call.attributes, call.in, call.out[0]);
   gemm.workspace = call.workspace;
-  kMultiply(cpu::team_of(call), gemm);
-}
-
-template <GemmOf kGemmOf>
-int64_t rounded_bytes(const Signature& signature) {
-  const std::optional<cpu::Gemm> gemm = form_of<kGemmOf>(signature);
-  return gemm ? narrowed_workspace(*gemm) : 0;
-}
-
-inline std::string float32_refusal(const cpu::Gemm& gemm) {
-  std::string reason = cpu::uniform_refusal(gemm, DType::kFloat32);
-  if (gemm.addend.present && gemm.addend.dtype != DType::kFloat32) return "an addend that is not float32";
-  return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
-}
-inline std::string widened_refusal(const cpu::Gemm& gemm) {
-  std::string reason = cpu::uniform_refusal(gemm, DType::kBFloat16);
-  if (gemm.addend.present) return "an addend";
-  return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
-}
-inline std::string dot_refusal(const cpu::Gemm& gemm) {
-  std::string reason = tiles_refusal(gemm);
-  return reason.empty() && gemm.compute != DType::kBFloat16 ? fmt::format("a product in {}", name_of(gemm.compute))
-                                                            : reason;
+  Product::run(cpu::team_of(call), gemm);
 }
 
 }  // namespace detail
 
-// Preferred first; the plan takes the one that measured fastest.
+// One kernel of the op for each way to multiply.
 template <GemmOf kGemmOf>
 std::vector<Kernel> gemm_kernels(const OpCard& op) {
   std::vector<Kernel> kernels;
-  const auto add = [&](std::string name, std::string (*supports)(const Signature&), void (*launch)(const KernelCall&)) {
-    kernels.push_back(
-        {.op = &op, .name = std::move(name), .supports = supports, .workspace = nullptr, .launch = launch});
-  };
-  add("onednn_sgemm", detail::supports<kGemmOf, detail::float32_refusal>,
-      detail::launch<kGemmOf, cpu::onednn_float32_gemm>);
-  add("onednn_bf16", detail::supports<kGemmOf, narrowed_refusal>, detail::launch<kGemmOf, narrowed_gemm>);
-  kernels.back().workspace = detail::rounded_bytes<kGemmOf>;
-  add("onednn_sgemm_widen", detail::supports<kGemmOf, detail::widened_refusal>, detail::launch<kGemmOf, widened_gemm>);
-  add(isa_name("tiles"), detail::supports<kGemmOf, tiles_refusal>, detail::launch<kGemmOf, tiles_gemm>);
-#if defined(__AVX512BF16__)
-  add("tiles_dot_bf16", detail::supports<kGemmOf, detail::dot_refusal>, detail::launch<kGemmOf, tiles_dot_gemm>);
-#endif
+  for_each_product([&]<class Product>(const Product&) {
+    kernels.push_back({.op = &op,
+                       .name = Product::name(),
+                       .supports = detail::supports<kGemmOf, Product>,
+                       .workspace = detail::workspace<kGemmOf, Product>,
+                       .launch = detail::launch<kGemmOf, Product>});
+  });
   return kernels;
 }
 

@@ -59,14 +59,14 @@ inline void put_number(float value, const TensorView& to, int64_t position) {
   if (to.data != nullptr) reinterpret_cast<float*>(to.data)[position] = value;
 }
 
-// The largest x of a line and the sum of exp(x - largest), read once. -inf alone gives a sum of zero, NaN gives NaN.
+// The largest of numbers x and the sum of exp(x - largest). -inf alone gives a sum of zero, NaN gives NaN.
 struct ExpSum {
-  float largest;
-  double total;
+  float largest = -__builtin_inff();
+  double total = 0;
 };
-inline ExpSum exp_sum_of(const Line& x, int64_t columns) {
+// Adds a line, read once.
+inline void add_line(ExpSum& sum, const Line& x, int64_t columns) {
   alignas(64) Piece buffer;
-  ExpSum sum{-__builtin_inff(), 0};
   for_pieces(columns, [&](int64_t begin, int64_t size) {
     const float* values = x.piece(begin, size, buffer.data());
     const float value = lane_max(values, size);
@@ -78,6 +78,10 @@ inline ExpSum exp_sum_of(const Line& x, int64_t columns) {
     const float shift = sum.largest == -__builtin_inff() ? 0.0F : sum.largest;
     sum.total += static_cast<double>(lane_sum(size, [=](int64_t i) { return exp_f32(values[i] - shift); }));
   });
+}
+inline ExpSum exp_sum_of(const Line& x, int64_t columns) {
+  ExpSum sum;
+  add_line(sum, x, columns);
   return sum;
 }
 

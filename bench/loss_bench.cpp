@@ -1,0 +1,41 @@
+// The head and the loss of a model with d_model 768 on 4 x 256 tokens: its linear layer and cross entropy apart, with
+// the two products of backward, and as one op that makes its logits tile by tile.
+#include "graph/structural_ops.h"
+#include "kernel_runs.h"
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
+#include "ops/matmul/matmul.h"
+
+namespace laptime::bench {
+namespace {
+
+void add_shape(Machine& machine, DType dtype, int64_t rows, int64_t depth, int64_t columns) {
+  const TensorType x = contiguous_type(dtype, {rows, depth});
+  const TensorType weight = contiguous_type(dtype, {columns, depth});
+  const TensorType logits = contiguous_type(DType::kFloat32, {rows, columns});
+  const TensorType targets = contiguous_type(DType::kInt64, {rows});
+  const TensorType statistics = contiguous_type(DType::kFloat32, {rows});
+  const TensorType loss = contiguous_type(DType::kFloat32, {});
+  const std::string label = fmt::format("{}/{}x{}x{}", name_of(dtype), rows, depth, columns);
+  const ProductAttributes wide{.compute = dtype, .output = DType::kFloat32, .addend = false};
+  const auto add = [&](const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in, Bound bound) {
+    add_benchmarks(machine, signature_of(op, attributes, in), label, bound);
+  };
+  add(kLinear, LinearAttributes{LinearForm::kEinsum, wide}, {x, weight}, Bound::kFlops);
+  add(kCrossEntropy, CrossEntropyAttributes{}, {logits, targets}, Bound::kBytes);
+  add(kCrossEntropyBackward, CrossEntropyBackwardAttributes{}, {loss, logits, targets, statistics}, Bound::kBytes);
+  add(kMatmul, wide, {logits, weight}, Bound::kFlops);
+  add(kMatmul, wide, {{DType::kFloat32, permuted(logits.layout, {1, 0})}, x}, Bound::kFlops);
+  add(kLinearCrossEntropy, LinearCrossEntropyAttributes{}, {x, weight, targets}, Bound::kFlops);
+  add(kLinearCrossEntropyBackward,
+      LinearCrossEntropyBackwardAttributes{.grad_x = DType::kFloat32, .grad_weight = DType::kFloat32},
+      {loss, x, weight, targets, statistics}, Bound::kFlops);
+}
+
+void add(Machine& machine) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) add_shape(machine, dtype, 1024, 768, 10'000);
+}
+
+}  // namespace
+}  // namespace laptime::bench
+
+int main(int argc, char** argv) { return laptime::bench::run_benchmarks(argc, argv, laptime::bench::add); }

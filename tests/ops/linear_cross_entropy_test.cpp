@@ -1,0 +1,161 @@
+// The cross entropy of a linear layer: kernels against the references, gradients, what it folds, and what it is lowered
+// to.
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
+
+#include "support/conformance.h"
+#include "support/gradient_check.h"
+
+namespace laptime::test {
+namespace {
+
+struct Sizes {
+  Shape x;
+  int64_t columns;
+  bool bias = false;
+};
+
+// Of the forward op, or with what backward reads beside them.
+std::vector<Operand> operands(const Sizes& of, bool backward) {
+  Shape rows = of.x;
+  rows.erase(rows.rank() - 1);
+  std::vector<Operand> operands;
+  if (backward) operands.push_back({.shape = {}, .dtype = DType::kFloat32});
+  operands.push_back({.shape = of.x, .values = Values::kUnit});
+  operands.push_back({.shape = {of.columns, of.x.back()}, .values = Values::kUnit});
+  operands.push_back(
+      {.shape = rows, .values = Values::kIndices, .dtype = DType::kInt64, .bound = static_cast<double>(of.columns)});
+  // About that of the logits or above: probabilities of about 1 at most.
+  const double log_sum_exp = static_cast<double>(of.x.back());
+  if (backward)
+    operands.push_back({.shape = rows, .values = Values::kConstant, .dtype = DType::kFloat32, .bound = log_sum_exp});
+  if (of.bias) operands.push_back({.shape = {of.columns}});
+  return operands;
+}
+
+ConformanceCase forward(const Sizes& of, const LinearCrossEntropyAttributes& attributes = {}) {
+  return {.op = &kLinearCrossEntropy,
+          .attributes = attributes,
+          .inputs = operands(of, false),
+          .arrangements = {Arrangement::kContiguous},
+          .slack = 24,
+          .absolute = 24};
+}
+// Gradients of logits are rounded to bfloat16 where the factors are: one of them may fall to the other side.
+ConformanceCase backward(const Sizes& of, const LinearCrossEntropyBackwardAttributes& attributes = {},
+                         double absolute = 2e4) {
+  return {.op = &kLinearCrossEntropyBackward,
+          .attributes = attributes,
+          .inputs = operands(of, true),
+          .arrangements = {Arrangement::kContiguous},
+          .slack = 24,
+          .absolute = absolute};
+}
+
+std::vector<ConformanceCase> rows() {
+  std::vector<ConformanceCase> rows;
+  const auto add = [&](ConformanceCase row, std::vector<DType> dtypes, std::vector<Arrangement> arrangements) {
+    row.dtypes = std::move(dtypes);
+    row.arrangements = std::move(arrangements);
+    row.may_refuse = all_arrangements();
+    rows.push_back(std::move(row));
+  };
+  const std::vector<Arrangement> laid{Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kPadded};
+  for (const Sizes& of : std::vector<Sizes>{
+           {{1, 1}, 1}, {{1, 100}, 33}, {{5, 7}, 3, true}, {{3, 4, 9}, 65}, {{2, 3, 33}, 117, true}, {{29, 19}, 150}}) {
+    add(forward(of), {DType::kFloat32, DType::kBFloat16}, laid);
+    add(backward(of, {}, 24), {DType::kFloat32}, laid);
+    add(backward(of), {DType::kBFloat16}, laid);
+  }
+  return rows;
+}
+LAPTIME_CONFORMANCE(LinearCrossEntropy, rows());
+
+// Several tiles of rows and of columns, the last ones smaller.
+std::vector<ConformanceCase> tiles() {
+  std::vector<ConformanceCase> rows;
+  for (const Sizes& of : std::vector<Sizes>{{{17, 100}, 10'007}, {{110, 3}, 10'007, true}, {{1030, 3}, 2'053}}) {
+    rows.push_back(forward(of));
+    rows.push_back(backward(of, {}, 24));
+    rows.back().dtypes = {DType::kFloat32};
+    rows.push_back(backward(of));
+    rows.back().dtypes = {DType::kBFloat16};
+  }
+  return rows;
+}
+LAPTIME_CONFORMANCE(LinearCrossEntropyTiles, tiles());
+
+// Casts folded in, and gradients of other types than the operands'.
+std::vector<ConformanceCase> folded() {
+  const Sizes of{{37, 21}, 101, true};
+  const auto brain = DType::kBFloat16;
+  std::vector<ConformanceCase> rows{
+      forward(of, {.compute = brain}), backward(of, {.compute = brain}),
+      backward(of, {.compute = brain, .grad_x = brain, .grad_weight = brain, .grad_bias = brain}),
+      backward(of, {.grad_x = DType::kFloat32, .grad_weight = DType::kFloat32}), backward(of, {.grad_x = brain})};
+  for (ConformanceCase& row : rows) row.may_refuse = all_arrangements();
+  return rows;
+}
+LAPTIME_CONFORMANCE(LinearCrossEntropyFolded, folded());
+
+TEST(LinearCrossEntropy, Gradient) {
+  for (const Sizes& of : std::vector<Sizes>{{{6, 3}, 5}, {{2, 3, 4}, 7, true}}) {
+    expect_gradient(
+        {.op = &kLinearCrossEntropy, .attributes = LinearCrossEntropyAttributes{}, .inputs = operands(of, false)});
+  }
+}
+
+TEST(LinearCrossEntropy, FoldsCastsAndKeepsTheTypesOfGradients) {
+  const Attributes plain = LinearCrossEntropyAttributes{};
+  EXPECT_EQ(plain.text(), "linear=einsum loss=written_out");
+  const Attributes in = *kLinearCrossEntropy.fold_input_cast(plain, 1, DType::kBFloat16);
+  EXPECT_EQ(in.text(), "linear=einsum loss=written_out compute=bfloat16");
+  EXPECT_TRUE(kLinearCrossEntropy.fold_input_cast(in, 0, DType::kBFloat16));
+  EXPECT_FALSE(kLinearCrossEntropy.fold_input_cast(in, 0, DType::kFloat32));
+  EXPECT_FALSE(kLinearCrossEntropy.fold_input_cast(plain, 2, DType::kBFloat16));
+
+  const OpCard& op = kLinearCrossEntropyBackward;
+  const Attributes back = LinearCrossEntropyBackwardAttributes{};
+  const Attributes wide = *op.fold_output_cast(back, 1, DType::kFloat32);
+  EXPECT_EQ(wide.text(), "grad_weight=float32");
+  EXPECT_FALSE(op.fold_output_cast(wide, 1, DType::kBFloat16));
+  const Attributes weight = *op.fold_input_cast(wide, 2, DType::kBFloat16);
+  EXPECT_EQ(weight.text(), "compute=bfloat16 grad_weight=float32");
+  EXPECT_EQ(op.fold_input_cast(weight, 1, DType::kBFloat16)->text(),
+            "compute=bfloat16 grad_x=bfloat16 grad_weight=float32");
+  EXPECT_FALSE(op.fold_input_cast(back, 0, DType::kBFloat16));
+}
+
+TEST(LinearCrossEntropy, CountsTheFlopsOfItsParts) {
+  const std::vector<TensorType> in{contiguous_type(DType::kFloat32, {6, 3}), contiguous_type(DType::kFloat32, {5, 3}),
+                                   contiguous_type(DType::kInt64, {6})};
+  const Attributes attributes = LinearCrossEntropyAttributes{};
+  EXPECT_EQ(flops_of({&kLinearCrossEntropy, attributes, in, kLinearCrossEntropy.infer(attributes, in)}),
+            2 * 6 * 3 * 5 + 5 * 6 * 5);
+}
+
+TEST(LinearCrossEntropy, IsLoweredInTwoPartsOfTwoModules) {
+  Builder build;
+  const std::vector<ValueId> in{build.source("x", contiguous_type(DType::kFloat32, {2, 3, 4}), Role::kInput),
+                                build.source("weight", contiguous_type(DType::kFloat32, {5, 4}), Role::kParameter),
+                                build.source("targets", contiguous_type(DType::kInt64, {2, 3}), Role::kInput)};
+  build.current.scope = "loss";
+  build.current.parts = {{"head", "forward"}, {"loss", "criterion"}};
+  const std::vector<ValueId> out = kLinearCrossEntropy.decompose(build, LinearCrossEntropyAttributes{}, in);
+  EXPECT_EQ(build.current.scope, "loss");
+  ASSERT_EQ(out.size(), 3U);
+  const Graph graph = build.finish();
+  verify(graph, "decompose");
+  ASSERT_EQ(graph.nodes.size(), 2U);
+  EXPECT_EQ(graph.nodes[0].op, &kLinear);
+  EXPECT_EQ(graph.nodes[0].annotations.scope, "head");
+  EXPECT_EQ(graph.nodes[0].annotations.frame, "forward");
+  EXPECT_EQ(graph.nodes[1].op, &kCrossEntropy);
+  EXPECT_EQ(graph.nodes[1].annotations.scope, "loss");
+  EXPECT_EQ(graph.nodes[1].annotations.frame, "criterion");
+  EXPECT_TRUE(graph.nodes[1].annotations.parts.empty());
+  EXPECT_EQ(graph.producer(out[0]), &graph.nodes[1]);
+  EXPECT_EQ(graph.producer(out[2]), &graph.nodes[0]);
+}
+
+}  // namespace
+}  // namespace laptime::test
