@@ -42,9 +42,9 @@ void check_attention_sizes(const ModelConfig& model) {
 }  // namespace
 
 bool attention_takes(std::string_view flag) {
-  constexpr std::array<std::string_view, 18> kFlags{
+  constexpr std::array<std::string_view, 19> kFlags{
       "model", "d-model", "context", "batch", "causal",       "projections", "dtype", "mode",   "keep",
-      "lower", "pass",    "device",  "seed",  "memory-limit", "threads",     "steps", "warmup", "timeout"};
+      "lower", "pass",    "device",  "seed",  "memory-limit", "threads",     "steps", "warmup", "timeout", "kernels"};
   return std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end();
 }
 

@@ -110,10 +110,11 @@ struct RunConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  std::optional<double> clip_norm;   // largest global norm of the gradients
-  bool accumulate = false;           // gradients are kept and added to, not released, between steps
-  std::optional<std::string> keep;   // composites that compile mode keeps whole, "a+b"; none: all
-  std::optional<std::string> lower;  // composites that compile mode lowers
+  std::optional<double> clip_norm;     // largest global norm of the gradients
+  bool accumulate = false;             // gradients are kept and added to, not released, between steps
+  std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
+  std::optional<std::string> lower;    // composites that compile mode lowers
+  std::optional<std::string> kernels;  // file of records whose kernel choices hold; none: all are measured
   std::string recompute = "none";
   std::optional<std::string> memory_limit;  // bytes as written
   bool optimizer_in_backward = false;
@@ -155,6 +156,9 @@ struct RunConfig {
     visit(Option{.flag = "lower", .key = "lower", .tag = "lower", .group = kEngine,
                  .help = "compile mode lowers these composites to primitives; a set is joined with +",
                  .empty = "none", .of_engine = true, .value = "NAME+NAME"}, self.lower);
+    visit(Option{.flag = "kernels", .key = "kernels_file", .tag = "kernels", .group = kEngine,
+                 .help = "records of earlier runs (--output json) whose kernels are taken; what they do not name is "
+                         "chosen by measuring", .empty = "none", .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "what backward makes again: none, block (each layer), every=K layers, or auto (the least that "
                          "fits); in compile mode also the logits, a tile at a time",

@@ -10,6 +10,7 @@
 #include "config/option_table.h"
 #include "data/tokens.h"
 #include "data/weights.h"
+#include "run/kernel_choice.h"
 #include "run/make_backend.h"
 #include "run/step_graph.h"
 
@@ -44,6 +45,13 @@ std::string model_key(const RunConfig& config) {
   return text;
 }
 
+// The kernels of a device do not depend on its threads, and there may be no second one where a process is forked.
+void check_kernels(RunConfig config) {
+  config.threads = 1;
+  const Device device = make_device(config);
+  check_pinned(lowered_graph(config), *device.backend, choices_of(config, *device.backend, {}));
+}
+
 std::string problem_of(const RunConfig& config, Checks& checks) {
   std::string problem = checks.problem("device " + config.device, [&] { check_device(config); });
   if (problem.empty() && config.mode == Mode::kCompile) {
@@ -57,6 +65,9 @@ std::string problem_of(const RunConfig& config, Checks& checks) {
     const std::string key =
         fmt::format("data {} vocab={} context={}", config.data, config.model.vocab_size, config.step_context());
     problem = checks.problem(key, [&] { make_token_source(config); });
+  }
+  if (problem.empty() && config.kernels && unsupported_reason(config).empty()) {
+    problem = checks.problem("kernels " + canonical_text(config), [&] { check_kernels(config); });
   }
   return problem;
 }

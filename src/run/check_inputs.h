@@ -1,4 +1,4 @@
-// What a sweep names beside numbers, looked at before anything runs: devices, weights files, data files.
+// What a sweep names beside numbers, looked at before anything runs: devices, weights, data and kernels files.
 #pragma once
 
 #include <vector>

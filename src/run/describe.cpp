@@ -8,11 +8,31 @@
 
 #include "backend/cpu/clock.h"
 #include "base/build_id.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "run/config_json.h"
+#include "run/kernels_file.h"
 #include "run/run_one.h"
 
 namespace laptime {
+namespace {
+
+// Equal texts are equal runs: a kernels file counts by what it chooses. Under another name it is the same, and with
+// other choices under its old name it is not.
+std::string identity_text(RunConfig config) {
+  if (!config.kernels) return canonical_text(config);
+  try {
+    std::string choices;
+    for (const auto& [signature, kernel] : read_kernels_file(*config.kernels))
+      choices += fmt::format("{}\n{}\n", signature, kernel);
+    config.kernels = config_hash(choices);
+  } catch (const Error&) {
+    return canonical_text(config);  // a point without figures, which nothing is compared with
+  }
+  return canonical_text(config);
+}
+
+}  // namespace
 
 std::string machine_fingerprint() {
   static const std::string kFingerprint = fingerprint(describe_machine());  // the same for the whole run
@@ -39,7 +59,7 @@ Record describe_point(const SweepPoint& point) {
   record.name = point.name;
   record.label = point.label;
   record.config = config_json(point.config);
-  record.config_hash = config_hash(canonical_text(point.config));
+  record.config_hash = config_hash(identity_text(point.config));
   record.fingerprint = machine_fingerprint();
   record.binary = this_binary();
   record.created = format_utc(static_cast<int64_t>(std::time(nullptr)));

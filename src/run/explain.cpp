@@ -134,8 +134,11 @@ KernelDecision kernels_for(const Backend& backend, const Signature& signature, c
   }
   if (chosen == nullptr) return use;
   use.chosen = chosen->name;
-  const bool measured = contenders > 1 && choices.contains(signature.text());
-  use.chosen_by = contenders <= 1 ? "alone" : measured ? "measured" : "first";
+  const std::string text = signature.text();
+  use.chosen_by = choices.pinned.contains(text)     ? "pinned"
+                  : contenders <= 1                 ? "alone"
+                  : choices.measured.contains(text) ? "measured"
+                                                    : "first";
   return use;
 }
 
@@ -239,7 +242,7 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
   explanation.refused = unsupported_reason(config);
   const bool runs = explanation.refused.empty();
   const Device device = runs ? make_device(config) : Device();
-  const KernelChoices choices = choices_of(known);
+  const KernelChoices choices = runs ? choices_of(config, *device.backend, known) : KernelChoices();
   std::optional<int64_t> saved;
   const FittedRecompute fitted = runs ? fit_recompute(config, device, chooser(*device.backend, choices))
                                       : FittedRecompute{recompute_rule(config), config.recompute};
@@ -285,7 +288,7 @@ std::string dump_graph(const SweepPoint& point) {
 std::string dump_plan(const SweepPoint& point, const std::vector<KernelChoice>& known) {
   refuse_unless_runnable(point);
   const Device device = make_device(point.config);
-  const KernelChoices choices = choices_of(known);
+  const KernelChoices choices = choices_of(point.config, *device.backend, known);
   const ChooseKernel choose = chooser(*device.backend, choices);
   return fmt::format(
       "=== {}: plan\n{}", point.name,

@@ -100,7 +100,7 @@ struct KernelDecision {
   int64_t signatures = 0;
   std::string example;                  // one of the signatures
   std::string chosen;                   // empty: nothing runs it
-  std::string chosen_by;                // "alone", "measured", or "first": bench measures the candidates before it runs
+  std::string chosen_by;                // "pinned", "alone", "measured", or "first": bench measures before it runs
   std::vector<std::string> candidates;  // that would run it too, in order
   std::vector<RefusedKernel> refused;
 

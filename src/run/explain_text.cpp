@@ -109,6 +109,7 @@ std::vector<std::string> rivals(const KernelDecision& decision) {
 }
 
 std::string reason_chosen(const KernelDecision& decision) {
+  if (decision.chosen_by == "pinned") return "pinned by --kernels";
   if (decision.chosen_by == "measured") return "measured fastest here";
   if (decision.chosen_by == "first") return "first of its list; bench measures before it runs";
   return "";

@@ -1,4 +1,5 @@
-// Which kernel runs a node: the one that measured fastest on this machine for its signature.
+// Which kernel runs a node: the one that the user has pinned, else the one that measured fastest on this machine for
+// its signature.
 #pragma once
 
 #include <map>
@@ -6,19 +7,31 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "config/run_config.h"
 #include "graph/graph.h"
 #include "plan/plan.h"
 #include "record/store.h"
 
 namespace laptime {
 
-// Signature text -> kernel name.
-using KernelChoices = std::map<std::string, std::string>;
+using KernelsBySignature = std::map<std::string, std::string>;  // signature text -> kernel name
 
-KernelChoices choices_of(const std::vector<KernelChoice>& stored);
+struct KernelChoices {
+  KernelsBySignature measured;
+  KernelsBySignature pinned;  // what they name is not measured
+  std::string pinned_by;      // in messages: "kernels file 'choices.json'"
+};
 
-// The chosen kernel where it still supports the signature, else the first of the list that does.
+// What is stored of this machine, and the choices of --kernels. Error where the file cannot be read, or names an op or
+// a kernel that the backend has not.
+KernelChoices choices_of(const RunConfig& config, const Backend& backend, const std::vector<KernelChoice>& stored);
+
+// The pinned kernel, or Error with its reason where it refuses; the measured one where it still supports the signature;
+// else the first of the list that does.
 ChooseKernel chooser(const Backend& backend, const KernelChoices& choices);
+
+// Error unless each pinned kernel runs the nodes that it is chosen for, and one of them is for a node of this graph.
+void check_pinned(const Graph& graph, const Backend& backend, const KernelChoices& choices);
 
 // Times every candidate (the reference aside) of each signature in the graph that has more than one and no choice yet,
 // on random operands; adds the fastest to `choices` and returns what was added, fingerprint and date left empty.

@@ -78,7 +78,7 @@ class Point {
     const Seconds start = lap_ = device_.backend->now();
 
     stage("plan");
-    KernelChoices choices = choices_of(known_.kernel_choices);
+    KernelChoices choices = choices_of(config_, *device_.backend, known_.kernel_choices);
     const FittedRecompute fitted = fit_recompute(config_, device_, chooser(*device_.backend, choices));
     const Graph graph = lowered_graph(config_, fitted.rule);
     record().memory.recompute = fitted.text;
