@@ -37,7 +37,7 @@ std::vector<OptionRow> attention_rows() {
   std::vector<OptionRow> rows;
   const Sweep defaults = attention_sweep();
   for (OptionRow& row : option_rows<RunConfig>()) {
-    if (!attention_takes(row.option.flag) || row.option.flag == "model") continue;
+    if (!row.option.of_attention || row.option.flag == "model") continue;
     for (const Axis& axis : defaults.axes) {
       if (axis.flag == row.option.flag) row.fallback = fmt::format("{}", fmt::join(axis.values, ","));
     }

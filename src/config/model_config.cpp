@@ -1,9 +1,6 @@
 // Validity, parameters and FLOPs of a model.
 #include "config/model_config.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -41,16 +38,9 @@ void check_attention_sizes(const ModelConfig& model) {
 
 }  // namespace
 
-bool attention_takes(std::string_view flag) {
-  constexpr std::array<std::string_view, 19> kFlags{
-      "model", "d-model", "context", "batch", "causal",       "projections", "dtype", "mode",   "keep",
-      "lower", "pass",    "device",  "seed",  "memory-limit", "threads",     "steps", "warmup", "timeout", "kernels"};
-  return std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end();
-}
-
 void validate(const ModelConfig& model) {
   ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
-    if (!model.is_attention() || attention_takes(option.flag)) check_range(option, field);
+    if (!model.is_attention() || option.of_attention) check_range(option, field);
   });
   if (model.is_attention()) return check_attention_sizes(model);
   if (!model.causal || model.projections) {

@@ -59,13 +59,13 @@ struct ModelConfig {
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
                  .help = "size by name (laptime list models), custom, or attention alone", .in_name = InName::kAlways,
-                 .canonical = canonical_model_name}, self.name);
+                 .of_attention = true, .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "whose model; sets the defaults of other options",
                  .otherwise = "2025, or the edition of the named model"}, self.edition);
     visit(Option{.flag = "d-model", .key = "d_model", .tag = "d_model", .group = kGroup,
                  .help = "width of the residual stream", .otherwise = "of the named model",
-                 .min = 1, .max = kMaxWidth}, self.d_model);
+                 .min = 1, .max = kMaxWidth, .of_attention = true}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward",
                  .otherwise = "of the named model; 4 x d-model where that is given", .min = 1,
@@ -81,10 +81,10 @@ struct ModelConfig {
                  .min = 1, .max = kMaxId}, self.vocab_size);
     visit(Option{.flag = "context", .key = "context_length", .tag = "ctx", .group = kGroup, .unit = "tokens",
                  .help = "context length", .otherwise = "256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
-                 .min = 1, .max = kMaxId, .in_name = InName::kAlways}, self.context_length);
+                 .min = 1, .max = kMaxId, .in_name = InName::kAlways, .of_attention = true}, self.context_length);
     visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
-                 .help = "sequences per step", .otherwise = "4; 2024: 16; attention: 8", .min = 1, .max = kMaxId},
-          self.batch_size);
+                 .help = "sequences per step", .otherwise = "4; 2024: 16; attention: 8", .min = 1, .max = kMaxId,
+                 .of_attention = true}, self.batch_size);
     visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,
                  .help = "the head is the token embedding (2024, gpt2)", .otherwise = "false; gpt2: true"},
           self.weight_tie);
@@ -99,16 +99,14 @@ struct ModelConfig {
                  .help = "dropout after the output projection and after GELU (2024)", .max = kMaxDrop},
           self.resid_pdrop);
     visit(Option{.flag = "causal", .key = "causal", .tag = "causal", .group = kGroup,
-                 .help = "a query sees no later key; false for --model attention only"}, self.causal);
+                 .help = "a query sees no later key; false for --model attention only",
+                 .of_attention = true}, self.causal);
     visit(Option{.flag = "projections", .key = "projections", .tag = "projections", .group = kGroup,
-                 .help = "--model attention: q, k, v and the output each through a d-model x d-model weight"},
-          self.projections);
+                 .help = "--model attention: q, k, v and the output each through a d-model x d-model weight",
+                 .of_attention = true}, self.projections);
   }
   // clang-format on
 };
-
-// Whether an option of a run means anything to attention alone, which has no layers, vocabulary, tokens or optimizer.
-bool attention_takes(std::string_view flag);
 
 // Error with the reason unless such a model can exist: ranges, heads divide d_model, an even d_head for RoPE, options
 // that the edition does not have, and sizes (parameters, logits, attention weights, FLOPs) that fit 63 bits.

@@ -101,7 +101,7 @@ class Filling {
   void refuse_what_attention_has_not() {
     if (!config_.model.is_attention() || !invalid_.empty()) return;
     RunConfig::visit_fields(config_, [&](const Option& option, const auto& field) {
-      const bool does_nothing = is_given(field) && option.flag != "edition" && !attention_takes(option.flag);
+      const bool does_nothing = is_given(field) && option.flag != "edition" && !option.of_attention;
       if (does_nothing && invalid_.empty())
         invalid_ = fmt::format("model attention has no --{}; leave it out", option.flag);
     });

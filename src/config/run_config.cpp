@@ -77,7 +77,7 @@ void validate(const RunConfig& config) {
   validate(config.model);
   const bool attention = config.model.is_attention();
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
-    if (!attention || attention_takes(option.flag)) check_range(option, field);
+    if (!attention || option.of_attention) check_range(option, field);
   });
   if (attention && config.pass == Pass::kStep) {
     throw Error("model attention has no optimizer; use --pass forward_backward, forward, backward or inference");

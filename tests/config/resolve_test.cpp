@@ -6,10 +6,12 @@
 
 #include "base/error.h"
 #include "config/model_presets.h"
+#include "config/option_table.h"
 
 namespace laptime {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 
 RunConfig config_of(const std::vector<GivenOption>& given) {
@@ -159,20 +161,16 @@ TEST(Resolve, AttentionAloneHasItsOwnDefaults) {
 }
 
 TEST(Resolve, AttentionAloneRefusesWhatItHasNot) {
-  for (const auto& [flag, text] : std::vector<std::pair<std::string_view, std::string_view>>{{"vocab", "10"},
-                                                                                             {"num-heads", "2"},
-                                                                                             {"num-layers", "1"},
-                                                                                             {"d-ff", "8"},
-                                                                                             {"lr", "0.1"},
-                                                                                             {"optimizer", "torch"},
-                                                                                             {"accumulate", "true"},
-                                                                                             {"recompute", "block"},
-                                                                                             {"data", "a.bin"},
-                                                                                             {"weights", "a"},
-                                                                                             {"attn-pdrop", "0.1"}}) {
-    EXPECT_EQ(reason({{"model", "attention"}, {flag, text}}),
+  std::vector<std::string_view> refused;
+  for (const OptionRow& row : option_rows<RunConfig>()) {
+    if (row.option.of_attention || row.option.flag == "edition") continue;
+    const std::string_view flag = refused.emplace_back(row.option.flag);
+    const std::string text = option_text(RunConfig(), flag).value();
+    EXPECT_EQ(reason({{"model", "attention"}, {flag, text.empty() ? "a" : std::string_view(text)}}),
               fmt::format("model attention has no --{}; leave it out", flag));
   }
+  for (const std::string_view flag : {"vocab", "num-heads", "d-ff", "lr", "optimizer", "recompute", "data", "weights"})
+    EXPECT_THAT(refused, Contains(flag));
   EXPECT_THAT(reason({{"model", "attention"}, {"pass", "step"}}), HasSubstr("no optimizer"));
   EXPECT_THAT(reason({{"model", "attention"}, {"edition", "2024"}}), HasSubstr("of edition 2025, not 2024"));
   EXPECT_THAT(reason({{"model", "attention"}, {"context", "2147483647"}, {"batch", "2147483647"}}),
