@@ -187,7 +187,7 @@ std::vector<ConstantUse> constant_uses(const Graph& graph) {
   return uses;
 }
 
-MemoryNeed memory_need(const Plan& plan, const Device& device) {
+MemoryNeed memory_need(const Plan& plan, const MemoryBound& bound, const FittedRecompute& fitted) {
   MemoryNeed need;
   need.resident_bytes = plan.resident_bytes;
   need.arena_bytes = plan.arena_bytes;
@@ -196,15 +196,15 @@ MemoryNeed memory_need(const Plan& plan, const Device& device) {
     need.peak_op = plan.steps[peak].kernel->op->name;
     need.peak_scope = plan.steps[peak].scope;
   }
-  const AvailableMemory available = memory_left(device);
-  need.available_bytes = available.bytes;
-  need.bound_by = available.bound_by;
+  need.available_bytes = bound.available.bytes;
+  need.bound_by = bound.available.bound_by;
   need.arithmetic = memory_arithmetic(plan);
   Record record;
   try {
-    check_memory(plan, device, 0, record);
+    check_memory(plan, bound, fitted.advice, record);
   } catch (const OutOfMemory& error) {
     need.does_not_fit = error.what();
+    need.advice = fitted.advice;
   }
   need.predicted_peak_bytes = plan.predicted_peak_bytes();
   need.parts = record.memory.parts;
@@ -243,9 +243,10 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
   const bool runs = explanation.refused.empty();
   const Device device = runs ? make_device(config) : Device();
   const KernelChoices choices = runs ? choices_of(config, *device.backend, known) : KernelChoices();
+  const MemoryBound bound = runs ? memory_bound(config, device) : MemoryBound();
   std::optional<int64_t> saved;
-  const FittedRecompute fitted = runs ? fit_recompute(config, device, chooser(*device.backend, choices))
-                                      : FittedRecompute{recompute_rule(config), config.recompute};
+  const FittedRecompute fitted = runs ? fit_recompute(config, bound, chooser(*device.backend, choices))
+                                      : FittedRecompute{recompute_rule(config), config.recompute, {}};
   explanation.recompute = fitted.text;
   std::set<std::string_view> composites;
   std::set<std::string_view> whole;
@@ -271,7 +272,7 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
     if (use.chosen.empty()) explanation.refused = fmt::format("no kernel for {}", use.example);
   }
   if (!explanation.refused.empty()) return explanation;
-  explanation.memory = memory_need(make_plan(graph, chooser(*device.backend, choices)), device);
+  explanation.memory = memory_need(make_plan(graph, chooser(*device.backend, choices)), bound, fitted);
   explanation.memory->saved_bytes = saved;
   return explanation;
 }
@@ -290,9 +291,9 @@ std::string dump_plan(const SweepPoint& point, const std::vector<KernelChoice>& 
   const Device device = make_device(point.config);
   const KernelChoices choices = choices_of(point.config, *device.backend, known);
   const ChooseKernel choose = chooser(*device.backend, choices);
-  return fmt::format(
-      "=== {}: plan\n{}", point.name,
-      print(make_plan(lowered_graph(point.config, fit_recompute(point.config, device, choose).rule), choose)));
+  const FittedRecompute fitted = fit_recompute(point.config, memory_bound(point.config, device), choose);
+  return fmt::format("=== {}: plan\n{}", point.name,
+                     print(make_plan(lowered_graph(point.config, fitted.rule), choose)));
 }
 
 }  // namespace laptime

@@ -144,6 +144,7 @@ struct MemoryNeed {
   std::string bound_by;
   std::string arithmetic;
   std::string does_not_fit;  // the reason; empty: it fits
+  std::string advice;        // a part of the reason: what would need less
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -159,6 +160,7 @@ struct MemoryNeed {
     visit("bound_by", self.bound_by);
     visit("arithmetic", self.arithmetic);
     visit("does_not_fit", self.does_not_fit);
+    visit("advice", self.advice);
   }
 };
 

@@ -140,7 +140,7 @@ std::string constants_text(const Explanation& explanation) {
   return "constants, made once in set-up\n" + aligned(rows, {false, true, false});
 }
 
-std::string memory_text(const MemoryNeed& need) {
+std::string memory_text(const MemoryNeed& need, const std::string& recompute) {
   std::vector<Cells> rows;
   rows.push_back({"resident: parameters, states, inputs, constants", format_bytes(need.resident_bytes)});
   rows.push_back({"arena: what the step makes, in its places", format_bytes(need.arena_bytes)});
@@ -153,8 +153,10 @@ std::string memory_text(const MemoryNeed& need) {
     text +=
         fmt::format("  the peak is at {}{}{}\n", need.peak_op, need.peak_scope.empty() ? "" : " in ", need.peak_scope);
   }
+  if (recompute != "none") text += fmt::format("  made again in backward: {}\n", recompute);
   const std::string available = fmt::format("{} available ({})", format_bytes(need.available_bytes), need.bound_by);
-  return text + fmt::format("  {} {}\n", need.does_not_fit.empty() ? "fits:" : "DOES NOT FIT:", available);
+  text += fmt::format("  {} {}", need.does_not_fit.empty() ? "fits:" : "DOES NOT FIT:", available);
+  return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
 }
 
 template <class T>
@@ -193,7 +195,7 @@ std::string print(const Explanation& explanation) {
   for (const auto& part : {parameters_text, composites_text, passes_text, work_text, constants_text})
     text += fmt::format("\n{}", part(explanation));
   if (!explanation.kernels.empty()) text += fmt::format("\n{}", kernels_text(explanation));
-  if (explanation.memory) text += fmt::format("\n{}", memory_text(*explanation.memory));
+  if (explanation.memory) text += fmt::format("\n{}", memory_text(*explanation.memory, explanation.recompute));
   return text;
 }
 

@@ -6,15 +6,17 @@
 #include "passes/recompute.h"
 #include "plan/plan.h"
 #include "run/make_backend.h"
+#include "run/memory_check.h"
 
 namespace laptime {
 
 struct FittedRecompute {
   RecomputeRule rule;
-  std::string text;  // "none", "block", "every=2", "block in layers 0-3 of 12", "loss" where no layer is
+  std::string text;    // "none", "block", "every=2", "block in layers 0-3 of 12", "loss" where no layer is
+  std::string advice;  // where nothing that auto tries fits: what would need less
 };
 
-// Throws OutOfMemory, saying what would fit, where no choice does; a fixed choice is not checked.
-FittedRecompute fit_recompute(const RunConfig& config, const Device& device, const ChooseKernel& choose);
+// Of `auto` the first that fits into the bound, or the leanest where none does; a fixed choice is not looked at.
+FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose);
 
 }  // namespace laptime

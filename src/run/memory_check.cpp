@@ -15,6 +15,7 @@ namespace laptime {
 namespace {
 
 constexpr double kUsable = 0.95;
+constexpr const char* kLimit = "--memory-limit";
 
 std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan) {
   std::vector<std::pair<std::string, int64_t>> parts;
@@ -71,25 +72,23 @@ std::string memory_arithmetic(const Plan& plan) {
   return fmt::format("{} = {}", format_bytes(plan.predicted_peak_bytes()), fmt::join(terms, " + "));
 }
 
-AvailableMemory memory_left(const Device& device) {
-  return device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name} : available_memory();
+MemoryBound memory_bound(const RunConfig& config, const Device& device) {
+  MemoryBound bound;
+  bound.available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name} : available_memory();
+  bound.bytes = static_cast<int64_t>(kUsable * static_cast<double>(bound.available.bytes));
+  bound.text = fmt::format("95 % of {} ({}) are usable", format_bytes(bound.available.bytes), bound.available.bound_by);
+  if (!config.memory_limit) return bound;
+  const int64_t limit = parse_bytes(kLimit, *config.memory_limit);
+  if (limit > bound.bytes) return bound;
+  return {limit, {limit, kLimit}, fmt::format("{} is {}", kLimit, format_bytes(limit))};
 }
 
-int64_t usable_of(const AvailableMemory& available) {
-  return static_cast<int64_t>(kUsable * static_cast<double>(available.bytes));
-}
-
-void check_memory(const Plan& plan, const Device& device, int64_t limit, Record& record) {
+void check_memory(const Plan& plan, const MemoryBound& bound, const std::string& advice, Record& record) {
   predict_memory(plan, record.memory);
-  const AvailableMemory available = memory_left(device);
-  if (limit > 0 && plan.predicted_peak_bytes() > limit) {
-    throw OutOfMemory(plan.predicted_peak_bytes(), limit,
-                      fmt::format("predicted: {}; --memory-limit is {}", memory_arithmetic(plan), format_bytes(limit)));
-  }
-  if (plan.predicted_peak_bytes() <= usable_of(available)) return;
-  throw OutOfMemory(plan.predicted_peak_bytes(), available.bytes,
-                    fmt::format("predicted: {}; 95 % of {} ({}) are usable", memory_arithmetic(plan),
-                                format_bytes(available.bytes), available.bound_by));
+  if (plan.predicted_peak_bytes() <= bound.bytes) return;
+  throw OutOfMemory(
+      plan.predicted_peak_bytes(), bound.available.bytes,
+      fmt::format("predicted: {}; {}{}{}", memory_arithmetic(plan), bound.text, advice.empty() ? "" : "; ", advice));
 }
 
 void fill_memory(const Plan& plan, const Backend& backend, Record& record) {

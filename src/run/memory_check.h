@@ -1,22 +1,29 @@
 // Memory predicted before it is taken, with the arithmetic, and what was held in the end.
 #pragma once
 
+#include <string>
+
 #include "base/available_memory.h"
+#include "config/run_config.h"
 #include "plan/plan.h"
 #include "record/record.h"
 #include "run/make_backend.h"
 
 namespace laptime {
 
-// Fills the predicted bytes; throws OutOfMemory, saying "predicted: ..." with every part, where they do not fit into
-// 95 % of what the device, or for a CPU the machine and its limits, has left, or into `limit` (0: none).
-void check_memory(const Plan& plan, const Device& device, int64_t limit, Record& record);
+// The most bytes that a step may hold, and what sets them.
+struct MemoryBound {
+  int64_t bytes = 0;
+  AvailableMemory available;  // --memory-limit, or what is left, of which 95 % may be taken
+  std::string text;           // "--memory-limit is 8.00 GiB", "95 % of 24.0 GiB (MemAvailable) are usable"
+};
 
-// 95 % of it.
-int64_t usable_of(const AvailableMemory& available);
+// The tighter of --memory-limit and 95 % of what the device, or for a CPU the machine and its limits, has left.
+MemoryBound memory_bound(const RunConfig& config, const Device& device);
 
-// What the device has, or for a CPU what the machine and its limits have left.
-AvailableMemory memory_left(const Device& device);
+// Fills the predicted bytes; throws OutOfMemory, saying "predicted: ..." with every part, the bound and `advice` (may
+// be empty), where they exceed the bound.
+void check_memory(const Plan& plan, const MemoryBound& bound, const std::string& advice, Record& record);
 
 // "1.92 GiB = parameters 490.7 MiB + ...", by role, the largest first.
 std::string memory_arithmetic(const Plan& plan);

@@ -79,10 +79,12 @@ class Point {
 
     stage("plan");
     KernelChoices choices = choices_of(config_, *device_.backend, known_.kernel_choices);
-    const FittedRecompute fitted = fit_recompute(config_, device_, chooser(*device_.backend, choices));
+    const FittedRecompute fitted =
+        fit_recompute(config_, memory_bound(config_, device_), chooser(*device_.backend, choices));
     const Graph graph = lowered_graph(config_, fitted.rule);
     record().memory.recompute = fitted.text;
-    check_memory(make_plan(graph, chooser(*device_.backend, choices)), device_, memory_limit(), record());
+    check_memory(make_plan(graph, chooser(*device_.backend, choices)), memory_bound(config_, device_), fitted.advice,
+                 record());
     record().setup.plan = lap();
     if (hooks_.planned) hooks_.planned(record());
 
@@ -107,10 +109,6 @@ class Point {
     record().setup.total = (lap_ - start).count();
 
     take_samples(executor, inputs);
-  }
-
-  int64_t memory_limit() const {
-    return config_.memory_limit ? parse_bytes("--memory-limit", *config_.memory_limit) : 0;
   }
 
   void learn(std::vector<KernelChoice> choices) {

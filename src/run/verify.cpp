@@ -113,7 +113,7 @@ class PrecisionRun {
     tell("set-up");
     Plan plan = make_plan(graph, choose_);
     Record unused;
-    check_memory(plan, device_, 0, unused);
+    check_memory(plan, memory_bound(config_, device_), {}, unused);
     Executor executor(std::move(plan), *device_.backend);
     StepInputs inputs(config_);
     fill_weights(executor, config_, StartingWeights(config_), std::max(device_.threads, 1));
