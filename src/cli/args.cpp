@@ -152,7 +152,7 @@ Command make_attention(const CommandText& command, const SplitWords& words) {
   }
   set_option(sweep, "model", command.name, {std::string(kAttentionModel)});
   set_given(sweep, words.flags);
-  return BenchCommand{.sweep = std::move(sweep), .explains_shortage = true};
+  return BenchCommand{std::move(sweep)};
 }
 
 Command make_explain(const CommandText& command, const SplitWords& words) {

@@ -17,7 +17,6 @@ namespace laptime {
 // `laptime bench`, and `laptime attention`, which is a sweep of attention alone.
 struct BenchCommand {
   Sweep sweep;
-  bool explains_shortage = false;  // after the table, the smallest point that does not fit in words
 };
 
 enum class Dump : uint8_t { kNone, kGraph, kPlan };

@@ -46,6 +46,7 @@ double cost_of(const SweepPoint& point) {
 
 std::vector<double> costs_of(const std::vector<SweepPoint>& points) {
   std::vector<double> costs;
+  costs.reserve(points.size());
   for (const SweepPoint& point : points) costs.push_back(cost_of(point));
   return costs;
 }
@@ -78,20 +79,11 @@ class Watcher {
     return callbacks;
   }
 
-  // The forms that are written at the end.
+  // The forms that are written at the end, and in words what did not fit.
   void end() {
     line_.clear();
     output_.finish();
-  }
-
-  // In words, beside the table that people read.
-  void explain_shortage() const {
-    const std::string text = laptime::explain_shortage(without_memory_);
-    if (output_.shows_table()) {
-      write_all(STDOUT_FILENO, text, "standard output");
-    } else {
-      write_error(text);
-    }
+    if (!output_.shows_table()) write_error(explain_shortage(output_.without_memory()));
   }
 
   void clear_line() { line_.clear(); }
@@ -114,7 +106,6 @@ class Watcher {
     line_.clear();
     if (table_) write_error(table_->add(record));
     output_.add(record);
-    if (record.status == Status::kOutOfMemory) without_memory_.push_back(record);
   }
 
   void write_error(std::string_view text) const {
@@ -131,12 +122,11 @@ class Watcher {
   std::optional<TableStream> table_;
   TimeLeft left_;
   ProgressLine line_{error_};
-  std::vector<Record> without_memory_;
   size_t finished_ = 0;
 };
 
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
-  const std::optional<std::filesystem::path> path = store_path(config.store);
+  std::optional<std::filesystem::path> path = store_path(config.store);
   if (!path && config.store.empty()) {
     print_message("HOME is not set, so the records are kept nowhere; name a file with --store");
   }
@@ -145,6 +135,7 @@ std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
 
 std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
   std::vector<Record> records;
+  records.reserve(points.size());
   for (const SweepPoint& point : points) records.push_back(describe_point(point));
   return records;
 }
@@ -154,12 +145,10 @@ std::string kept_in(const SweepOptions& options) {
   return options.store ? fmt::format("; what has finished is in the store {}", quote(options.store->string())) : "";
 }
 
-SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, bool explains_shortage,
-                         Watcher& watcher) {
+SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, Watcher& watcher) {
   try {
     const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
     watcher.end();
-    if (explains_shortage) watcher.explain_shortage();
     return outcome;
   } catch (const OutputLost& error) {
     watcher.clear_line();
@@ -176,7 +165,7 @@ ExitCode run_command(const BenchCommand& command) {
   check_inputs(points);
   Watcher watcher(points, config, planned_records(points));
   const SweepOptions options{store_for(config), config.resume, command.sweep.name};
-  const SweepOutcome outcome = run_watched(points, options, command.explains_shortage, watcher);
+  const SweepOutcome outcome = run_watched(points, options, watcher);
   if (outcome.lost > 0) {
     print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
   }

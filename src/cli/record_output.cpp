@@ -5,6 +5,7 @@
 #include "report/filter.h"
 #include "report/json.h"
 #include "report/markdown.h"
+#include "report/shortage.h"
 
 namespace laptime {
 namespace {
@@ -24,6 +25,7 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
 }
 
 void RecordOutput::add(const Record& record) {
+  if (record.status == Status::kOutOfMemory) without_memory_.push_back(record);
   if (live_) {
     write_all(output_.descriptor, live_->add(record), kStandardOutput);
   } else if (growing_) {
@@ -36,7 +38,11 @@ void RecordOutput::add(const Record& record) {
 }
 
 void RecordOutput::finish() {
-  if (live_ || lines_) return;
+  if (!live_ && !lines_) write_records();
+  if (shows_table()) write_all(output_.descriptor, explain_shortage(without_memory_), kStandardOutput);
+}
+
+void RecordOutput::write_records() {
   if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort);
   const std::string text = text_of(records_);
   if (whole_) {

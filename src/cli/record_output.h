@@ -16,7 +16,7 @@
 namespace laptime {
 
 // The table, and the records as JSON lines, grow with every record; the other forms, and whatever is sorted, are
-// written at the end.
+// written at the end. Below a table on standard output stands in words what did not fit (report/shortage.h).
 class RecordOutput {
  public:
   // Error for a file that cannot be written, an unknown column, or an order that the form cannot have. `planned` are
@@ -35,7 +35,10 @@ class RecordOutput {
   void add(const Record& record);  // OutputLost
   void finish();                   // OutputLost
 
+  const std::vector<Record>& without_memory() const { return without_memory_; }  // of those added: out_of_memory
+
  private:
+  void write_records();
   std::string text_of(std::span<const Record> records) const;
 
   OutputConfig config_;
@@ -45,6 +48,7 @@ class RecordOutput {
   std::unique_ptr<GrowingFile> growing_;
   bool lines_ = false;  // one JSON record per line, at once
   std::vector<Record> records_;
+  std::vector<Record> without_memory_;
 };
 
 }  // namespace laptime

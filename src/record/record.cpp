@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "config/model_config.h"
 
 namespace laptime {
 namespace {
@@ -40,6 +41,8 @@ const TimeStats* Record::main_time() const {
   if (found != time.end()) return &found->second;
   return time.size() == 1 ? &time.begin()->second : nullptr;
 }
+
+bool Record::is_attention() const { return config.text("model") == kAttentionModel; }
 
 std::string config_hash(std::string_view canonical_text) { return fmt::format("{:016x}", fnv1a64(canonical_text)); }
 

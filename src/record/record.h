@@ -362,6 +362,8 @@ struct Record {
 
   // The time of the pass that was asked for (`config.pass`); null where there is none.
   const TimeStats* main_time() const;
+
+  bool is_attention() const;  // of attention alone
 };
 
 // Every key is written, unknown values as null.

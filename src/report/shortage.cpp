@@ -36,7 +36,7 @@ std::string conditions(const Record& record) {
 
 // "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; without the product where the bytes have no shape of their own.
 std::string product(const TensorUse& tensor) {
-  const std::string bytes = format_bytes(tensor.bytes);
+  std::string bytes = format_bytes(tensor.bytes);
   double numel = 1;  // exact for any tensor that fits into a machine
   for (const int64_t extent : tensor.shape) numel *= static_cast<double>(extent);
   const double size = static_cast<double>(tensor.bytes) / numel;
@@ -70,7 +70,7 @@ std::string origin(const TensorUse& tensor) {
 std::string explain_shortage(std::span<const Record> records) {
   const Record* smallest = nullptr;
   for (const Record& record : records) {
-    if (record.status != Status::kOutOfMemory) continue;
+    if (record.status != Status::kOutOfMemory || !record.is_attention()) continue;
     if (smallest == nullptr || bytes_of(record) < bytes_of(*smallest)) smallest = &record;
   }
   if (smallest == nullptr) return "";

@@ -86,8 +86,6 @@ TEST(Args, CommandLineOverridesTheFile) {
 
 TEST(Args, AttentionIsASweepOfAttentionAlone) {
   const BenchCommand plain = parse<BenchCommand>("attention");
-  EXPECT_TRUE(plain.explains_shortage);
-  EXPECT_FALSE(parse<BenchCommand>("bench").explains_shortage);
   EXPECT_EQ(expand(plain.sweep).size(), 20U);
   EXPECT_EQ(plain.sweep.output.columns, "attention");
   const std::vector<SweepPoint> few = expand(

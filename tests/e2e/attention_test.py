@@ -86,6 +86,20 @@ class Attention(ProgramTest):
             self.assertEqual(largest["dtype"], "float32")
             self.assertEqual(largest["role"], "activation")
 
+    def test_stored_records_say_it_again(self):
+        measured = self.attention(*GRID)
+        shown = self.laptime("show", "--store", self.store, "--columns", "attention")
+        self.assert_ok(shown)
+        words = "\nthe smallest that does not fit: context 16384, d_model 16,"
+        self.assertEqual(shown.stdout.partition(words)[1:], measured.stdout.partition(words)[1:])
+        self.assertIn(words, shown.stdout)
+        some = self.laptime("show", "--store", self.store, "d_model > 16", "--sort", "context")
+        self.assertIn("\nthe smallest that does not fit: context 16384, d_model 128,", some.stdout)
+        for words in (["--output", "csv"], ["--output", "json"], ["mode = compile"], ["--output-file", "table.txt"]):
+            done = self.laptime("show", "--store", self.store, *words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertNotIn("smallest", done.stdout)
+
     def test_nothing_is_worked_out_where_everything_fits(self):
         done = self.attention(*TINY, "--device", "roofline:l4")
         self.assert_ok(done)

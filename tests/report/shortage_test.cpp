@@ -17,7 +17,8 @@ Record without_memory(int64_t context, int64_t bytes) {
   record.status = Status::kOutOfMemory;
   record.reason = "predicted: more GiB than there are";
   record.bytes_requested = bytes;
-  record.config = Json{{"context_length", context}, {"d_model", 16}, {"batch_size", 8}, {"dtype", "float32"}};
+  record.config = Json{
+      {"model", "attention"}, {"context_length", context}, {"d_model", 16}, {"batch_size", 8}, {"dtype", "float32"}};
   return record;
 }
 
@@ -26,6 +27,14 @@ TEST(Shortage, NothingWhereEverythingFits) {
   record.name = "x";
   EXPECT_EQ(explain_shortage({}), "");
   EXPECT_EQ(explain_shortage(std::vector<Record>{record}), "");
+}
+
+TEST(Shortage, IsOfAttentionAlone) {
+  Record model = without_memory(64, 1);
+  model.config.json()["model"] = "small";
+  EXPECT_EQ(explain_shortage(std::vector<Record>{model}), "");
+  const std::vector<Record> both{model, without_memory(128, 2)};
+  EXPECT_THAT(explain_shortage(both), HasSubstr("context 128,"));
 }
 
 TEST(Shortage, WorksOutTheSmallest) {
