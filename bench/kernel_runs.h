@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/isa.h"
 #include "backend/cpu/peak.h"
+#include "base/isa.h"
 
 namespace laptime::bench {
 

@@ -26,6 +26,12 @@ include_directories(${CMAKE_BINARY_DIR}/generated)
 # would take minutes to compile.
 set(LAPTIME_KERNEL_FLAGS $<IF:$<CONFIG:Sanitize>,-O1,-O3> -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd)
 
+# Sources whose results must have the same bits on every instruction set: no product and sum may become one rounding.
+# They do without the precompiled headers, whose flags are others.
+set(LAPTIME_EXACT_SOURCES ${CMAKE_SOURCE_DIR}/src/data/fill_loops_isa.cpp)
+set_source_files_properties(${LAPTIME_EXACT_SOURCES} PROPERTIES
+  COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
+
 # Compiles each source once per instruction set into `target`.
 #
 # An inline function of a shared header that such a copy emits is a weak symbol, and a linker keeps one of all equal
@@ -35,6 +41,8 @@ function(laptime_add_isa_sources target)
   if(NOT ARGN)
     return()
   endif()
+  set(precompiled_sources ${ARGN})
+  list(REMOVE_ITEM precompiled_sources ${LAPTIME_EXACT_SOURCES})
   foreach(row IN LISTS LAPTIME_BUILT_ISAS)
     string(REGEX MATCH "^([a-z0-9_]+) *\\|(.*)$" matched "${row}")
     set(isa ${CMAKE_MATCH_1})
@@ -42,12 +50,14 @@ function(laptime_add_isa_sources target)
     add_library(${target}_${isa} OBJECT ${ARGN})
     target_compile_definitions(${target}_${isa} PRIVATE LAPTIME_ISA=${isa})
     target_compile_options(${target}_${isa} PRIVATE ${LAPTIME_KERNEL_FLAGS} ${flags})
-    get_property(owner GLOBAL PROPERTY LAPTIME_PRECOMPILED_${isa})
-    if(NOT owner)
-      set(owner ${target}_${isa})
-      set_property(GLOBAL PROPERTY LAPTIME_PRECOMPILED_${isa} ${owner})
+    if(precompiled_sources)
+      get_property(owner GLOBAL PROPERTY LAPTIME_PRECOMPILED_${isa})
+      if(NOT owner)
+        set(owner ${target}_${isa})
+        set_property(GLOBAL PROPERTY LAPTIME_PRECOMPILED_${isa} ${owner})
+      endif()
+      laptime_precompile(${target}_${isa} ${owner})
     endif()
-    laptime_precompile(${target}_${isa} ${owner})
     if(NOT isa STREQUAL "plain")
       set(launcher ${CMAKE_SOURCE_DIR}/tools/isolate_symbols.sh ${isa} ${CMAKE_CXX_COMPILER_LAUNCHER})
       set_target_properties(${target}_${isa} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")

@@ -32,6 +32,12 @@ struct Launch {
   int64_t bytes = 0;  // that must move
 };
 
+// What fresh memory holds.
+enum class Contents : uint8_t {
+  kZeros,
+  kNan,  // all bits set, NaN in every floating type: a value that is read before it is made shows
+};
+
 class Backend {
  public:
   Backend() = default;
@@ -45,7 +51,7 @@ class Backend {
   // In order of preference; the reference, where there is one, last.
   virtual std::span<const Kernel> kernels(const OpCard& op) const = 0;
   // Aligned to 64 bytes at least and touched, so that no page fault is left for the step. Throws Error when refused.
-  virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes) = 0;
+  virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
   // The most bytes of such memory that were held at once.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void launch(const Launch& launch) = 0;

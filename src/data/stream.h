@@ -15,6 +15,7 @@ class Stream {
  public:
   constexpr Stream(uint64_t seed, std::string_view name) : key_(splitmix64(seed ^ fnv1a64(name))) {}
 
+  constexpr uint64_t key() const { return key_; }
   constexpr uint64_t operator[](int64_t index) const { return splitmix64(key_ + static_cast<uint64_t>(index)); }
 
  private:

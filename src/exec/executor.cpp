@@ -8,10 +8,7 @@ namespace laptime {
 
 Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backend_(backend) {
   resident_ = backend_.allocate(plan_.resident_bytes);
-  arena_ = backend_.allocate(plan_.arena_bytes);
-  // All bits set is NaN in every floating type: a value read before it is made shows in the loss.
-  if (backend_.computes() && plan_.arena_bytes > 0)
-    std::memset(arena_->data(), 0xFF, static_cast<size_t>(plan_.arena_bytes));
+  arena_ = backend_.allocate(plan_.arena_bytes, Contents::kNan);
   for (const PlanStep& step : plan_.setup) backend_.launch(bind(step).launch);
   backend_.synchronize();
   bound_.reserve(plan_.steps.size());

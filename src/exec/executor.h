@@ -15,7 +15,7 @@ namespace laptime {
 
 class Executor {
  public:
-  // Takes the plan's memory (touched; step buffers filled with NaN bytes) and runs its set-up steps. Throws Error when
+  // Takes the plan's memory (touched; sources are zero, step buffers NaN) and runs its set-up steps. Throws Error when
   // memory is refused. The backend must outlive the executor.
   Executor(Plan plan, Backend& backend);
 

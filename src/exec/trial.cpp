@@ -9,8 +9,6 @@
 namespace laptime {
 namespace {
 
-constexpr int kRuns = 3;
-constexpr double kHopeless = 2;  // times the best so far
 constexpr int64_t kAlignment = 64;
 
 int64_t bytes_of(const TensorType& type) {
@@ -37,40 +35,44 @@ void fill_random(const TensorView& view, uint64_t stream) {
 
 }  // namespace
 
-Trial::Trial(Backend& backend, const Signature& signature) : backend_(backend), signature_(signature) {
-  Size total = kAlignment;
+int64_t Trial::bytes(const Signature& signature, std::span<const Kernel* const> kernels) {
+  Size total = 0;
   for (const auto* types : {&signature.in, &signature.out}) {
     for (const TensorType& type : *types) total += bytes_of(type);
   }
-  memory_ = backend.allocate(total.value());
-  int64_t offset = 0;
-  for (const auto* types : {&signature.in, &signature.out}) {
-    for (const TensorType& type : *types) {
-      operands_.push_back({memory_->data() + offset, type});
-      offset += bytes_of(type);
-      fill_random(operands_.back(), operands_.size());
-    }
-  }
+  int64_t workspace = 0;
+  for (const Kernel* kernel : kernels) workspace = std::max(workspace, kernel->workspace_bytes(signature));
+  return (total + workspace).value();
 }
 
-Seconds Trial::time(const Kernel& kernel, Seconds best) {
-  const std::unique_ptr<DeviceMemory> workspace =
-      backend_.allocate((Size(kernel.workspace_bytes(signature_)) + kAlignment).value());
+Trial::Trial(Backend& backend, const Signature& signature, std::byte* memory)
+    : backend_(backend),
+      signature_(signature),
+      workspace_(memory),
+      flops_(flops_of(signature)),
+      bytes_(laptime::bytes_of(signature)) {
+  for (const auto* types : {&signature.in, &signature.out}) {
+    for (const TensorType& type : *types) {
+      operands_.push_back({workspace_, type});
+      workspace_ += bytes_of(type);
+    }
+  }
+  for (size_t i = 0; i < signature.in.size(); ++i) fill_random(operands_[i], i + 1);
+}
+
+Seconds Trial::time(const Kernel& kernel) {
   const std::span<const TensorView> all(operands_);
-  const Launch launch{
-      &kernel,           &signature_.attributes, all.first(signature_.in.size()), all.subspan(signature_.in.size()),
-      workspace->data(), flops_of(signature_),   laptime::bytes_of(signature_)};
-  const auto run = [&] {
-    const Seconds begin = backend_.now();
-    backend_.launch(launch);
-    backend_.synchronize();
-    return backend_.now() - begin;
-  };
-  const Seconds first = run();
-  if (first >= kHopeless * best) return first;
-  Seconds shortest = run();
-  for (int i = 1; i < kRuns; ++i) shortest = std::min(shortest, run());
-  return shortest;
+  const Launch launch{&kernel,
+                      &signature_.attributes,
+                      all.first(signature_.in.size()),
+                      all.subspan(signature_.in.size()),
+                      workspace_,
+                      flops_,
+                      bytes_};
+  const Seconds begin = backend_.now();
+  backend_.launch(launch);
+  backend_.synchronize();
+  return backend_.now() - begin;
 }
 
 }  // namespace laptime

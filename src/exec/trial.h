@@ -1,8 +1,9 @@
-// Trial: kernels timed alone, one after another, on operands of one signature.
+// Trial: kernels timed alone on operands of one signature.
 #pragma once
 
-#include <limits>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backend/backend.h"
@@ -11,19 +12,23 @@ namespace laptime {
 
 class Trial {
  public:
-  // Takes memory for the operands; they hold random numbers around 0 (a product of zeros runs faster than real work),
-  // integers and masks hold 0. The backend must outlive the trial.
-  Trial(Backend& backend, const Signature& signature);
+  // The memory that a trial of these kernels takes: operands and scratch.
+  static int64_t bytes(const Signature& signature, std::span<const Kernel* const> kernels);
 
-  // The shortest of a few runs after one that warms up. Where that first one takes twice `best` or longer the kernel
-  // cannot win, and its time is the answer.
-  Seconds time(const Kernel& kernel, Seconds best = Seconds(std::numeric_limits<double>::infinity()));
+  // Inputs hold random numbers around 0 (a product of zeros runs faster than real work), integers and masks hold 0.
+  // `memory` has the bytes that `bytes` says, aligned to 64. Backend, signature and memory must outlive the trial.
+  Trial(Backend& backend, const Signature& signature, std::byte* memory);
+
+  // One run.
+  Seconds time(const Kernel& kernel);
 
  private:
   Backend& backend_;
   const Signature& signature_;
-  std::unique_ptr<DeviceMemory> memory_;
   std::vector<TensorView> operands_;  // inputs, then outputs
+  std::byte* workspace_;
+  double flops_;
+  int64_t bytes_;
 };
 
 }  // namespace laptime

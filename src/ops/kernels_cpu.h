@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "backend/cpu/isa.h"
 #include "backend/kernel.h"
+#include "base/isa.h"
 
 namespace laptime {
 

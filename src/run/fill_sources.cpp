@@ -27,18 +27,17 @@ void for_each_index(int64_t count, int threads, const std::function<void(int64_t
 }
 
 struct Block {
-  const ParameterSpec* parameter;  // null: zeros
+  const ParameterSpec* parameter;
   int64_t begin;
   std::span<float> values;
 };
 
-// Cuts a source into blocks.
-void add_blocks(Executor& executor, const std::string& source, const ParameterSpec* parameter,
-                std::vector<Block>& blocks) {
-  const std::span<std::byte> bytes = executor.source_bytes(source);
+// Cuts a parameter into blocks; none where a device computes nothing.
+void add_blocks(Executor& executor, const ParameterSpec& parameter, std::vector<Block>& blocks) {
+  const std::span<std::byte> bytes = executor.source_bytes(parameter.name);
   const std::span<float> values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
   for (size_t begin = 0; begin < values.size(); begin += kBlock) {
-    blocks.push_back({parameter, static_cast<int64_t>(begin),
+    blocks.push_back({&parameter, static_cast<int64_t>(begin),
                       values.subspan(begin, std::min<size_t>(kBlock, values.size() - begin))});
   }
 }
@@ -49,18 +48,10 @@ void fill_weights(Executor& executor, const RunConfig& config, const StartingWei
   std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
   for (ParameterSpec& input : input_list(config.step_model())) parameters.push_back(std::move(input));
   std::vector<Block> blocks;
-  for (const ParameterSpec& parameter : parameters) {
-    add_blocks(executor, parameter.name, &parameter, blocks);  // none where a device computes nothing
-    for (const char* prefix : {source::kFirstMoment, source::kSecondMoment, source::kGradient})
-      add_blocks(executor, prefix + parameter.name, nullptr, blocks);
-  }
+  for (const ParameterSpec& parameter : parameters) add_blocks(executor, parameter, blocks);
   for_each_index(static_cast<int64_t>(blocks.size()), threads, [&](int64_t i) {
     const Block& block = blocks[static_cast<size_t>(i)];
-    if (block.parameter == nullptr) {
-      std::fill(block.values.begin(), block.values.end(), 0.0F);
-    } else {
-      weights.fill(*block.parameter, block.begin, block.values);
-    }
+    weights.fill(*block.parameter, block.begin, block.values);
   });
 }
 

@@ -13,7 +13,8 @@
 namespace laptime {
 
 // Parameters from the configuration's file, initialisation or streams, the inputs of attention alone in the same way;
-// AdamW state and kept gradients zero. Threads share the work; the values do not depend on how many.
+// AdamW state and kept gradients stay the zeros that they are from the start. Threads share the work; the values do not
+// depend on how many.
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads);
 
 // Tokens, targets, step number and learning rate of one step after the other, as far as the step reads them.

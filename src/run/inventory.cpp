@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "backend/cpu/cores.h"
-#include "backend/cpu/isa.h"
 #include "backend/roofline/device_table.h"
+#include "base/isa.h"
 #include "base/units.h"
 #include "ops/kernels_cpu.h"
 

@@ -2,10 +2,13 @@
 #include "run/kernel_choice.h"
 
 #include <algorithm>
-#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/words.h"
+#include "exec/race.h"
 #include "exec/trial.h"
 #include "ops/registry.h"
 #include "run/kernels_file.h"
@@ -58,6 +61,29 @@ const Kernel* pinned_kernel(const Signature& signature, const Backend& backend, 
   return &kernel;
 }
 
+struct Contest {
+  Signature signature;
+  std::string key;
+  std::vector<const Kernel*> kernels;  // more than one
+};
+
+// Each signature of the graph that has several kernels and no choice, once.
+std::vector<Contest> open_contests(const Graph& graph, const Backend& backend, const KernelChoices& choices) {
+  std::vector<Contest> contests;
+  std::set<std::string> seen;
+  for (const Node& node : graph.nodes) {
+    if (node.op->kind == OpKind::kView) continue;
+    Signature signature = signature_of(graph, node);
+    std::vector<const Kernel*> kernels = candidates(backend, signature);
+    std::erase_if(kernels, [](const Kernel* kernel) { return kernel->name == kReferenceName; });
+    if (kernels.size() < 2) continue;
+    std::string key = signature.text();
+    if (choices.pinned.contains(key) || choices.measured.contains(key) || !seen.insert(key).second) continue;
+    contests.push_back({std::move(signature), std::move(key), std::move(kernels)});
+  }
+  return contests;
+}
+
 }  // namespace
 
 KernelChoices choices_of(const RunConfig& config, const Backend& backend, const std::vector<KernelChoice>& stored) {
@@ -99,27 +125,18 @@ void check_pinned(const Graph& graph, const Backend& backend, const KernelChoice
 }
 
 std::vector<KernelChoice> try_kernels(const Graph& graph, Backend& backend, KernelChoices& choices) {
+  const std::vector<Contest> contests = open_contests(graph, backend, choices);
+  int64_t most = 0;
+  for (const Contest& contest : contests) most = std::max(most, Trial::bytes(contest.signature, contest.kernels));
+  const std::unique_ptr<DeviceMemory> memory = backend.allocate(most);  // the same for all of them
   std::vector<KernelChoice> learned;
-  for (const Node& node : graph.nodes) {
-    if (node.op->kind == OpKind::kView) continue;
-    const Signature signature = signature_of(graph, node);
-    std::vector<const Kernel*> kernels = candidates(backend, signature);
-    std::erase_if(kernels, [](const Kernel* kernel) { return kernel->name == kReferenceName; });
-    if (kernels.size() < 2) continue;
-    const std::string key = signature.text();
-    if (choices.pinned.contains(key) || choices.measured.contains(key)) continue;
-    KernelChoice choice{{}, key, {}, 0, {}};
-    Trial trial(backend, signature);
-    Seconds best{std::numeric_limits<double>::infinity()};
-    for (const Kernel* kernel : kernels) {
-      const double seconds = trial.time(*kernel, best).count();
-      best = std::min(best, Seconds(seconds));
-      if (!choice.kernel.empty() && seconds >= choice.seconds) continue;
-      choice.kernel = kernel->name;
-      choice.seconds = seconds;
-    }
-    choices.measured[key] = choice.kernel;
-    learned.push_back(choice);
+  for (const Contest& contest : contests) {
+    Trial trial(backend, contest.signature, memory->data());
+    const RaceResult result =
+        race(contest.kernels.size(), [&](size_t candidate) { return trial.time(*contest.kernels[candidate]); });
+    const std::string& kernel = contest.kernels[result.winner]->name;
+    choices.measured[contest.key] = kernel;
+    learned.push_back({{}, contest.key, kernel, result.seconds.count(), {}});
   }
   return learned;
 }

@@ -5,8 +5,8 @@
 
 #include "backend/cpu/cores.h"
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/isa.h"
 #include "backend/roofline/roofline_backend.h"
+#include "base/isa.h"
 #include "ops/kernels_cpu.h"
 #include "ops/registry.h"
 

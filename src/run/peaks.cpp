@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/isa.h"
 #include "backend/cpu/page_fault.h"
 #include "backend/cpu/peak.h"
+#include "base/isa.h"
 
 namespace laptime {
 namespace {

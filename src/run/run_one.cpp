@@ -104,8 +104,6 @@ class Point {
     stage("weights");
     fill_weights(executor, config_, weights, std::max(device_.threads, 1));
     record().setup.weights = lap();
-    learn_peaks(device_, record(), known_, result_.learned);
-    lap();
     record().setup.total = (lap_ - start).count();
 
     take_samples(executor, inputs);
@@ -163,6 +161,7 @@ class Point {
     }
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !outputs_are_finite(executor)) return report_not_finite(executor);
+    learn_peaks(device_, record(), known_, result_.learned);
     fill_record(config_, device_, executor.plan(), sampling, request().rule, observed, known_, result_.learned,
                 record());
   }

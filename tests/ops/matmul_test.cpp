@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/isa.h"
 #include "base/fields.h"
+#include "base/isa.h"
 #include "ops/kernels_cpu.h"
 #include "support/conformance.h"
 

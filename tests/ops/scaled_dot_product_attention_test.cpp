@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "backend/cpu/isa.h"
 #include "backend/cpu/team.h"
+#include "base/isa.h"
 #include "ops/kernels_cpu.h"
 #include "ops/matmul/matmul.h"
 #include "support/conformance.h"

@@ -9,8 +9,8 @@
 #include <memory>
 #include <ostream>
 
-#include "backend/cpu/isa.h"
 #include "backend/cpu/team.h"
+#include "base/isa.h"
 #include "ops/kernels_cpu.h"
 
 namespace laptime::test {

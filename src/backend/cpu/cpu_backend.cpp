@@ -34,10 +34,14 @@ void grow_stack() {
   for (size_t at = 0; at < bytes.size(); at += kPage) bytes[at] = 0;
 }
 
-// Writes one byte of each page, each thread its own stretches.
-void touch(Team& team, const Pages& pages) {
+// Each thread its own stretches: zeros are there once a byte of a page is written, all else is written whole.
+void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kStretch = int64_t{8} << 20;
   team.parallel_blocks(pages.bytes(), kStretch, [&](int64_t begin, int64_t end) {
+    if (contents == Contents::kNan) {
+      std::memset(pages.data() + begin, 0xFF, static_cast<size_t>(end - begin));
+      return;
+    }
     for (int64_t at = begin; at < end; at += kPage) *static_cast<volatile std::byte*>(pages.data() + at) = std::byte{0};
   });
 }
@@ -80,10 +84,10 @@ std::span<const Kernel> CpuBackend::kernels(const OpCard& op) const {
   return found->second;
 }
 
-std::unique_ptr<DeviceMemory> CpuBackend::allocate(int64_t bytes) {
+std::unique_ptr<DeviceMemory> CpuBackend::allocate(int64_t bytes, Contents contents) {
   LAPTIME_CHECK(bytes >= 0, "{} bytes", bytes);
   auto memory = std::make_unique<Memory>(bytes, held_);
-  touch(team_, memory->pages());
+  touch(team_, memory->pages(), contents);
   return memory;
 }
 

@@ -19,7 +19,7 @@ class CpuBackend : public Backend {
   std::string name() const override { return "cpu"; }
   bool computes() const override { return true; }
   std::span<const Kernel> kernels(const OpCard& op) const override;
-  std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override;
+  std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
   void launch(const Launch& launch) override;
   void synchronize() override {}
   Seconds now() override;

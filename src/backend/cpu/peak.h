@@ -2,8 +2,8 @@
 #pragma once
 
 #include "backend/cpu/clock.h"
-#include "backend/cpu/isa.h"
 #include "backend/cpu/team.h"
+#include "base/isa.h"
 
 namespace laptime::cpu {
 

@@ -32,7 +32,7 @@ std::span<const Kernel> RooflineBackend::kernels(const OpCard& op) const {
   return found == kernels_.end() ? std::span<const Kernel>{} : std::span(&found->second, 1);
 }
 
-std::unique_ptr<DeviceMemory> RooflineBackend::allocate(int64_t bytes) {
+std::unique_ptr<DeviceMemory> RooflineBackend::allocate(int64_t bytes, Contents) {
   if (bytes > device_.memory - books_.held) throw OutOfMemory(bytes, device_.memory - books_.held);
   return std::make_unique<Paper>(bytes, books_);
 }

@@ -18,7 +18,8 @@ class RooflineBackend : public Backend {
   std::string name() const override;
   bool computes() const override { return false; }
   std::span<const Kernel> kernels(const OpCard& op) const override;
-  std::unique_ptr<DeviceMemory> allocate(int64_t bytes) override;  // Error beyond the machine's memory
+  std::unique_ptr<DeviceMemory> allocate(
+      int64_t bytes, Contents contents = Contents::kZeros) override;  // Error beyond the machine's memory
   int64_t peak_held_bytes() const override { return books_.peak; }
   void launch(const Launch& launch) override;
   void synchronize() override {}

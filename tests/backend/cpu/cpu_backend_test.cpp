@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -94,6 +95,17 @@ TEST(CpuBackend, MemoryIsTouched) {
     const int64_t before = page_faults();
     std::memset(memory->data(), 1, static_cast<size_t>(bytes));
     EXPECT_LE(page_faults() - before, 2) << bytes;  // the test's own code and stack
+  }
+}
+
+TEST(CpuBackend, MemoryHoldsWhatWasAskedFor) {
+  CpuBackend backend({}, 2);
+  for (const int64_t bytes : {20 * kMegabyte + 5, int64_t{5000}}) {
+    const auto zeros = backend.allocate(bytes, Contents::kZeros);
+    const auto nans = backend.allocate(bytes, Contents::kNan);
+    EXPECT_TRUE(std::all_of(zeros->data(), zeros->data() + bytes, [](std::byte byte) { return byte == std::byte{0}; }));
+    EXPECT_TRUE(
+        std::all_of(nans->data(), nans->data() + bytes, [](std::byte byte) { return byte == std::byte{0xFF}; }));
   }
 }
 

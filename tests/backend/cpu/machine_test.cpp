@@ -1,4 +1,4 @@
-// What the backend learns of the machine: cores, instruction sets, clock, peaks.
+// What the backend learns of the machine: cores, clock, peaks.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -6,8 +6,8 @@
 
 #include "backend/cpu/clock.h"
 #include "backend/cpu/cores.h"
-#include "backend/cpu/isa.h"
 #include "backend/cpu/peak.h"
+#include "base/isa.h"
 
 namespace laptime::cpu {
 namespace {
@@ -27,30 +27,6 @@ TEST(Cores, FollowTheAffinityMask) {
   EXPECT_EQ(allowed_cores(), std::vector<int>{cores.back()});
   EXPECT_EQ(default_threads(), 1);
   ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
-}
-
-TEST(Isa, HasNames) {
-  EXPECT_EQ(name_of(Isa::kPlain), "plain");
-  EXPECT_EQ(name_of(Isa::kAvx2), "avx2");
-  EXPECT_EQ(name_of(Isa::kAvx512), "avx512");
-  EXPECT_EQ(name_of(Isa::kAvx512Bf16), "avx512_bf16");
-}
-
-TEST(Isa, AgreesWithTheCompilersRuntime) {
-  __builtin_cpu_init();
-  EXPECT_EQ(detect_isa() >= Isa::kAvx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                                              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"));
-  EXPECT_EQ(detect_isa() >= Isa::kAvx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-  EXPECT_EQ(detect_isa() == Isa::kAvx512Bf16, __builtin_cpu_supports("avx512bf16") != 0);
-}
-
-TEST(Isa, RunnableOnesAreTheDetectedOneAndBelow) {
-  const std::vector<Isa> isas = runnable_isas();
-  ASSERT_FALSE(isas.empty());
-  EXPECT_EQ(isas.front(), Isa::kPlain);
-  EXPECT_TRUE(std::is_sorted(isas.begin(), isas.end()));
-  EXPECT_LE(isas.back(), detect_isa());
-  EXPECT_EQ(widest_isa(), isas.back());
 }
 
 TEST(Clock, GoesForwardAndIsFine) {

@@ -1,5 +1,5 @@
 // What cpuid and the state saved by the operating system (XCR0) allow.
-#include "backend/cpu/isa.h"
+#include "base/isa.h"
 
 #include <cpuid.h>
 

@@ -1,0 +1,36 @@
+// Instruction sets: their names, and which of them run here.
+#include "base/isa.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace laptime::cpu {
+namespace {
+
+TEST(Isa, HasNames) {
+  EXPECT_EQ(name_of(Isa::kPlain), "plain");
+  EXPECT_EQ(name_of(Isa::kAvx2), "avx2");
+  EXPECT_EQ(name_of(Isa::kAvx512), "avx512");
+  EXPECT_EQ(name_of(Isa::kAvx512Bf16), "avx512_bf16");
+}
+
+TEST(Isa, AgreesWithTheCompilersRuntime) {
+  __builtin_cpu_init();
+  EXPECT_EQ(detect_isa() >= Isa::kAvx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                                              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"));
+  EXPECT_EQ(detect_isa() >= Isa::kAvx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+  EXPECT_EQ(detect_isa() == Isa::kAvx512Bf16, __builtin_cpu_supports("avx512bf16") != 0);
+}
+
+TEST(Isa, RunnableOnesAreTheDetectedOneAndBelow) {
+  const std::vector<Isa> isas = runnable_isas();
+  ASSERT_FALSE(isas.empty());
+  EXPECT_EQ(isas.front(), Isa::kPlain);
+  EXPECT_TRUE(std::is_sorted(isas.begin(), isas.end()));
+  EXPECT_LE(isas.back(), detect_isa());
+  EXPECT_EQ(widest_isa(), isas.back());
+}
+
+}  // namespace
+}  // namespace laptime::cpu

@@ -1,0 +1,60 @@
+// The loops of every instruction set make the same bits, and those bits stay what they are.
+#include "data/fill_loops.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <vector>
+
+#include "base/random.h"
+#include "data/init.h"
+
+namespace laptime {
+namespace {
+
+constexpr NormalShape kWhole{0, 1e30F, 1};
+constexpr NormalShape kCut{1.35e-3F, 3, 0.02F};
+
+std::vector<uint32_t> bits_of(const std::vector<float>& values) {
+  std::vector<uint32_t> bits;
+  bits.reserve(values.size());
+  for (const float value : values) bits.push_back(std::bit_cast<uint32_t>(value));
+  return bits;
+}
+
+uint64_t hash_of(const std::vector<float>& values) {
+  uint64_t hash = 0;
+  for (const uint32_t bits : bits_of(values)) hash = splitmix64(hash ^ bits);
+  return hash;
+}
+
+// Everything that the loops make, over an odd range.
+std::vector<float> made_by(const FillLoops& loops) {
+  constexpr int64_t kCount = 200'003;
+  std::vector<float> values(4 * kCount);
+  loops.normal(11, 5, values.data(), kCount, kWhole);
+  loops.normal(12, 5, values.data() + kCount, kCount, kCut);
+  loops.uniform(13, 5, values.data() + 2 * kCount, kCount, 0.1F, 0);
+  loops.uniform(14, 5, values.data() + 3 * kCount, kCount, 0.1F, 1);
+  return values;
+}
+
+TEST(FillLoops, EveryInstructionSetMakesTheSameBits) {
+  const std::vector<uint32_t> plain = bits_of(made_by(fill_loops_of(cpu::Isa::kPlain)));
+  for (const cpu::Isa isa : cpu::runnable_isas()) {
+    EXPECT_TRUE(bits_of(made_by(fill_loops_of(isa))) == plain) << name_of(isa);
+  }
+}
+
+// Stored losses and the runs of others depend on them.
+TEST(FillLoops, TheBitsStay) {
+  std::vector<float> values(100'000);
+  const Stream stream(7, "init/w");
+  fill_normal(stream, 3, values, 0.02);
+  EXPECT_EQ(hash_of(values), 11808593191067070859U);
+  fill_truncated_normal(stream, 3, values, 0.0360843918);
+  EXPECT_EQ(hash_of(values), 13091339216848788845U);
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,77 @@
+// Races on paper: who wins, and how often each candidate runs.
+#include "exec/race.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace laptime {
+namespace {
+
+using Times = std::vector<std::vector<double>>;
+
+// Candidates whose runs take stated milliseconds, the last one for ever.
+class Track {
+ public:
+  explicit Track(Times milliseconds) : milliseconds_(std::move(milliseconds)) { runs.resize(milliseconds_.size()); }
+
+  RaceResult race() {
+    return laptime::race(milliseconds_.size(), [this](size_t candidate) {
+      const std::vector<double>& times = milliseconds_[candidate];
+      return Seconds(1e-3 * times[std::min(runs[candidate]++, times.size() - 1)]);
+    });
+  }
+
+  std::vector<size_t> runs;  // of each candidate
+
+ private:
+  Times milliseconds_;
+};
+
+TEST(Race, TheShortestRunDecides) {
+  Track track({{1, 0.98, 1.5, 1.5}, {1, 1.1, 0.97, 0.99}, {1, 1, 1, 0.99}});
+  const RaceResult result = track.race();
+  EXPECT_EQ(result.winner, 1U);
+  EXPECT_DOUBLE_EQ(result.seconds.count(), 0.97e-3);
+  EXPECT_EQ(track.runs, (std::vector<size_t>{4, 4, 4}));
+}
+
+TEST(Race, EqualCandidatesKeepTheirOrder) {
+  Track track(Times{{1}, {1}});
+  EXPECT_EQ(track.race().winner, 0U);
+}
+
+TEST(Race, AFirstRunMayTakeLonger) {
+  Track track(Times{{2}, {5, 1}});
+  EXPECT_EQ(track.race().winner, 1U);
+  EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));  // the first one is clearly behind then
+}
+
+TEST(Race, WhoIsClearlyBehindRunsNoMore) {
+  Track track(Times{{1}, {9}, {1.05}});
+  EXPECT_EQ(track.race().winner, 0U);
+  EXPECT_EQ(track.runs, (std::vector<size_t>{4, 1, 4}));
+}
+
+TEST(Race, OneLeftEndsIt) {
+  Track track(Times{{100}, {300}});
+  EXPECT_EQ(track.race().winner, 0U);
+  EXPECT_EQ(track.runs, (std::vector<size_t>{1, 1}));
+}
+
+TEST(Race, LongRunsAreFewer) {
+  Track track({{41, 40}, {41, 39}});
+  EXPECT_EQ(track.race().winner, 1U);
+  EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));
+}
+
+TEST(Race, OneCandidateWins) {
+  Track track(Times{{3}});
+  const RaceResult result = track.race();
+  EXPECT_EQ(result.winner, 0U);
+  EXPECT_DOUBLE_EQ(result.seconds.count(), 3e-3);
+}
+
+}  // namespace
+}  // namespace laptime
