@@ -1,0 +1,41 @@
+# Fuzz targets: tests/fuzz/<parser>_fuzz.cpp -> fuzz_<parser>. With LAPTIME_FUZZ (preset `fuzz`, clang) each is a libFuzzer
+# program; else a driver runs its seeds and a fixed number of mutants, as a test.
+
+# target | mutants for the test, a second or two of them under the sanitizers | layers that it links
+set(LAPTIME_FUZZ_TARGETS
+  "safetensors_header | 20000 | data"
+  "safetensors_file   | 10000 | data"
+  "tokens             | 10000 | data"
+  "golden             | 1000 | data"
+  "sweep_file         | 5000 | config"
+  "option             | 5000 | config"
+  "record             | 5000 | record"
+  "store              | 150  | record"
+  "child_message      | 2000 | run"
+  "filter             | 1000 | report"
+)
+
+if(NOT LAPTIME_FUZZ)
+  add_library(laptime_fuzz_driver OBJECT tests/fuzz/driver.cpp tests/fuzz/mutation.cpp)
+  target_include_directories(laptime_fuzz_driver PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(laptime_fuzz_driver PRIVATE laptime_base)
+endif()
+add_custom_target(fuzz_targets)
+foreach(row IN LISTS LAPTIME_FUZZ_TARGETS)
+  string(REGEX MATCH "^([a-z_]+) *\\| *([0-9]+) *\\| *([a-z]+)$" matched "${row}")
+  set(target fuzz_${CMAKE_MATCH_1})
+  set(mutants ${CMAKE_MATCH_2})
+  laptime_target_of(${CMAKE_MATCH_3} library)
+  add_executable(${target} tests/fuzz/${CMAKE_MATCH_1}_fuzz.cpp)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE LAPTIME_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ${library})
+  add_dependencies(fuzz_targets ${target})
+  if(LAPTIME_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_link_libraries(${target} PRIVATE laptime_fuzz_driver)
+    add_dependencies(tests ${target})
+    add_test(NAME ${target} COMMAND ${target} ${mutants} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+  endif()
+endforeach()

@@ -1,0 +1,41 @@
+// Token files. The input's first byte chooses the format and the vocabulary, the rest is the file.
+#include "data/tokens.h"
+#include "data/written_file.h"
+#include "fuzz/fuzz_target.h"
+#include "fuzz/input_as_file.h"
+
+namespace laptime::fuzz {
+
+std::vector<std::string> seeds() {
+  const std::string tokens("\x01\0\x02\0\x03\0\x04\0\x05\0\x06\0", 12);
+  std::string header = bytes_of<int32_t>(20240520) + bytes_of<int32_t>(1) + bytes_of<int32_t>(6);
+  header.resize(1024, '\0');
+  std::vector<std::string> inputs;
+  for (char first = 0; first < 8; ++first) {
+    inputs.push_back(first + tokens);
+    inputs.push_back(first + header + tokens);
+  }
+  return inputs;
+}
+
+std::vector<std::string> words() { return {std::string("\x88\xd7\x34\x01", 4), std::string("\xff\xff\xff\x7f", 4)}; }
+
+}  // namespace laptime::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using laptime::DataFormat;
+  if (size == 0) return 0;
+  constexpr std::array kFormats{DataFormat::kAuto, DataFormat::kUint16, DataFormat::kLlmc, DataFormat::kBytes};
+  const DataFormat format = kFormats[data[0] % kFormats.size()];
+  const int64_t vocab_size = (data[0] & 4) == 0 ? 10 : 60'000;
+  const laptime::fuzz::InputAsFile input(laptime::fuzz::text_of(data + 1, size - 1));
+  laptime::fuzz::accept_or_refuse([&] {
+    laptime::TokenFile file(input.path(), format);
+    const laptime::FileTokens source(std::move(file), 1, vocab_size, 4, laptime::Batches::kFresh);
+    std::vector<int64_t> tokens(8);
+    std::vector<int64_t> targets(8);
+    source.batch(data[0], tokens, targets);
+    for (const int64_t token : tokens) LAPTIME_CHECK(token >= 0 && token < vocab_size, "token {}", token);
+  });
+  return 0;
+}
