@@ -18,7 +18,7 @@ constexpr const char* kPurpose = "kernels file";
 constexpr const char* kWanted = "give records as `laptime bench --output json` writes them";
 constexpr std::string_view kSpace = " \t\r\n";
 
-std::string text_of(const InputFile& file) {
+std::string contents_of(const InputFile& file) {
   if (file.size() > kMaxKernelsFile) {
     throw Error::format("{} has {} bytes, more than the limit of {}; keep fewer records, or their `kernels` alone",
                         file.text(), file.size(), kMaxKernelsFile);
@@ -28,7 +28,7 @@ std::string text_of(const InputFile& file) {
   return text;
 }
 
-Json parse(std::string_view text, const std::string& where) {
+Json parse_json(std::string_view text, const std::string& where) {
   const auto within_limits = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > kMaxRecordDepth) throw Error::format("{}: nested deeper than the limit of {}", where, kMaxRecordDepth);
     return true;
@@ -45,13 +45,13 @@ std::vector<Json> documents(std::string_view text, const std::string& where) {
   const size_t start = text.find_first_not_of(kSpace);
   if (start == std::string_view::npos) throw Error::format("{} is empty; {}", where, kWanted);
   const std::string_view first = text.substr(start, text.find('\n', start) - start);
-  if (!Json::accept(first)) return {parse(text, where)};
+  if (!Json::accept(first)) return {parse_json(text, where)};
   std::vector<Json> lines;
   for (int64_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     if (line.find_first_not_of(kSpace) != std::string_view::npos)
-      lines.push_back(parse(line, fmt::format("{}, line {}", where, number)));
+      lines.push_back(parse_json(line, fmt::format("{}, line {}", where, number)));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
@@ -94,7 +94,7 @@ KernelsBySignature read_kernels_file(const std::string& path) {
   const auto add = [&](const Json& record) {
     add_choices(record, fmt::format("{}: record {}", file.text(), ++number), choices);
   };
-  for (const Json& document : documents(text_of(file), file.text())) {
+  for (const Json& document : documents(contents_of(file), file.text())) {
     if (!document.is_array()) {
       add(document);
       continue;

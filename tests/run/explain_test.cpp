@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "run/kernel_choice.h"
 #include "run/make_backend.h"
+#include "run/points.h"
 #include "run/step_graph.h"
 
 namespace laptime {
@@ -21,19 +22,19 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-using Options = std::vector<std::pair<std::string, std::string>>;
-
-SweepPoint point(const Options& options) {
-  Sweep sweep;
-  for (const auto& [flag, value] : options) set_option(sweep, flag, "test", {value});
-  return expand(sweep).at(0);
-}
+using test::Options;
+using test::point_of;
 
 SweepPoint tiny(const Options& more = {}) {
-  Options options{{"d-model", "40"}, {"d-ff", "104"},   {"num-layers", "2"}, {"num-heads", "5"},
-                  {"vocab", "97"},   {"context", "18"}, {"batch", "3"},      {"device", "cpu"}};
-  options.insert(options.end(), more.begin(), more.end());
-  return point(options);
+  return point_of({{"d-model", "40"},
+                   {"d-ff", "104"},
+                   {"num-layers", "2"},
+                   {"num-heads", "5"},
+                   {"vocab", "97"},
+                   {"context", "18"},
+                   {"batch", "3"},
+                   {"device", "cpu"}},
+                  more);
 }
 
 const Work* find_work(const std::vector<Work>& rows, const std::string& phase, const std::string& kind) {
@@ -43,7 +44,7 @@ const Work* find_work(const std::vector<Work>& rows, const std::string& phase, c
 }
 
 TEST(Explain, CountsParametersAndModelFlops) {
-  const Explanation small = explain(point({{"model", "small"}, {"device", "cpu"}}), {});
+  const Explanation small = explain(point_of({{"model", "small"}, {"device", "cpu"}}), {});
   EXPECT_EQ(small.parameters, 128'625'408);
   int64_t sum = 0;
   for (const ParameterGroup& group : small.parameter_groups) sum += group.parameters;
@@ -213,7 +214,7 @@ TEST(Explain, TakesNoMemoryForAModelOfAnySize) {
   rusage before{};
   getrusage(RUSAGE_SELF, &before);
   for (const char* device : {"cpu", "roofline:h200"}) {
-    const Explanation explanation = explain(point({{"model", "10B"}, {"context", "1024"}, {"device", device}}), {});
+    const Explanation explanation = explain(point_of({{"model", "10B"}, {"context", "1024"}, {"device", device}}), {});
     EXPECT_EQ(explanation.parameters, 12'832'823'808);
     ASSERT_TRUE(explanation.memory.has_value());
     EXPECT_GT(explanation.memory->predicted_peak_bytes, int64_t{200} << 30);
@@ -225,7 +226,7 @@ TEST(Explain, TakesNoMemoryForAModelOfAnySize) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 1L << 20) << "KiB";
 
   const Explanation inference =
-      explain(point({{"model", "10B"}, {"pass", "inference"}, {"device", "roofline:h200"}}), {});
+      explain(point_of({{"model", "10B"}, {"pass", "inference"}, {"device", "roofline:h200"}}), {});
   EXPECT_TRUE(inference.memory->does_not_fit.empty());
   EXPECT_EQ(inference.memory->available_bytes, 141'000'000'000);
   EXPECT_THAT(print(inference), HasSubstr("fits: "));

@@ -16,6 +16,7 @@
 #include "run/describe.h"
 #include "run/explain.h"
 #include "run/make_backend.h"
+#include "run/points.h"
 #include "run/run_one.h"
 #include "run/step_graph.h"
 
@@ -23,6 +24,8 @@ namespace laptime {
 namespace {
 
 namespace fs = std::filesystem;
+using test::Options;
+using test::point_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -47,7 +50,7 @@ class KernelsFile : public testing::Test {
   fs::path folder_ = fs::path(testing::TempDir()) / ("laptime_kernels_" + std::to_string(getpid()));
 };
 
-Json record_of(const KernelsBySignature& choices) {
+Json record_with(const KernelsBySignature& choices) {
   Json kernels = Json::array();
   for (const auto& [signature, kernel] : choices) {
     const std::string op = signature.substr(0, signature.find('('));
@@ -79,7 +82,7 @@ TEST_F(KernelsFile, RecordsAreReadInEveryFormThatIsWritten) {
 
 TEST_F(KernelsFile, OfARecordOnlyItsKernelsAreNeeded) {
   const KernelsBySignature choices{{"matmul(a)", "tiles"}};
-  EXPECT_EQ(read_kernels_file(file(record_of(choices).dump())), choices);
+  EXPECT_EQ(read_kernels_file(file(record_with(choices).dump())), choices);
 }
 
 TEST_F(KernelsFile, WhatIsNoSuchFileIsSaid) {
@@ -121,24 +124,29 @@ TEST_F(KernelsFile, WhatIsNoChoiceIsSaid) {
     EXPECT_THAT(refusal(fmt::format("{{\"kernels\": [{}]}}", use)), HasSubstr("record 1: '")) << use;
   }
   const std::string two =
-      record_of({{"matmul(a)", "tiles"}}).dump() + "\n" + record_of({{"matmul(a)", "onednn"}}).dump();
+      record_with({{"matmul(a)", "tiles"}}).dump() + "\n" + record_with({{"matmul(a)", "onednn"}}).dump();
   EXPECT_THAT(refusal(two), HasSubstr("record 2 chooses 'onednn' for matmul(a), an earlier one 'tiles'"));
 }
 
-SweepPoint tiny(const std::vector<std::pair<std::string, std::string>>& more = {}) {
-  Sweep sweep;
-  std::vector<std::pair<std::string, std::string>> options{{"d-model", "40"},   {"d-ff", "104"},   {"num-layers", "1"},
-                                                           {"num-heads", "5"},  {"vocab", "97"},   {"context", "18"},
-                                                           {"batch", "3"},      {"device", "cpu"}, {"threads", "1"},
-                                                           {"pass", "forward"}, {"steps", "2"},    {"warmup", "0"}};
-  options.insert(options.end(), more.begin(), more.end());
-  for (const auto& [flag, value] : options) set_option(sweep, flag, "test", {value});
-  return expand(sweep).at(0);
+SweepPoint one_layer(const Options& more = {}) {
+  return point_of({{"d-model", "40"},
+                   {"d-ff", "104"},
+                   {"num-layers", "1"},
+                   {"num-heads", "5"},
+                   {"vocab", "97"},
+                   {"context", "18"},
+                   {"batch", "3"},
+                   {"device", "cpu"},
+                   {"threads", "1"},
+                   {"pass", "forward"},
+                   {"steps", "2"},
+                   {"warmup", "0"}},
+                  more);
 }
 
 // A signature of the point that several kernels run, with the last of them before the reference.
 std::pair<std::string, std::string> unlikely_choice() {
-  const SweepPoint point = tiny();
+  const SweepPoint point = one_layer();
   const Device device = make_device(point.config);
   const Graph graph = lowered_graph(point.config);
   for (const Node& node : graph.nodes) {
@@ -166,8 +174,8 @@ std::string problem_of(const SweepPoint& point) {
 
 TEST_F(KernelsFile, APinnedKernelRunsAndIsNotMeasured) {
   const auto [signature, kernel] = unlikely_choice();
-  const std::string path = file(record_of({{signature, kernel}, {"matmul(of another model)", "reference"}}).dump());
-  const SweepPoint point = tiny({{"kernels", path}});
+  const std::string path = file(record_with({{signature, kernel}, {"matmul(of another model)", "reference"}}).dump());
+  const SweepPoint point = one_layer({{"kernels", path}});
   EXPECT_EQ(problem_of(point), "");
   const PointResult result = run_one(point, {});
   ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
@@ -181,9 +189,9 @@ TEST_F(KernelsFile, APinnedKernelRunsAndIsNotMeasured) {
 }
 
 TEST_F(KernelsFile, TheRecordOfARunPinsAllOfIt) {
-  const PointResult measured = run_one(tiny(), {});
+  const PointResult measured = run_one(one_layer(), {});
   ASSERT_EQ(measured.record.status, Status::kOk) << measured.record.reason;
-  const PointResult again = run_one(tiny({{"kernels", file(to_text(measured.record))}}), {});
+  const PointResult again = run_one(one_layer({{"kernels", file(to_text(measured.record))}}), {});
   ASSERT_EQ(again.record.status, Status::kOk) << again.record.reason;
   EXPECT_EQ(again.record.kernels, measured.record.kernels);
   EXPECT_EQ(again.record.loss, measured.record.loss);
@@ -192,7 +200,7 @@ TEST_F(KernelsFile, TheRecordOfARunPinsAllOfIt) {
 
 TEST_F(KernelsFile, PinnedBeforeMeasured) {
   const auto [signature, kernel] = unlikely_choice();
-  const SweepPoint point = tiny({{"kernels", file(record_of({{signature, kernel}}).dump())}});
+  const SweepPoint point = one_layer({{"kernels", file(record_with({{signature, kernel}}).dump())}});
   const Explanation explanation = explain(point, {{"", signature, kReferenceName, 1e-6, ""}});
   const auto pinned = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                    [](const KernelDecision& decision) { return decision.chosen_by == "pinned"; });
@@ -206,7 +214,7 @@ TEST_F(KernelsFile, PinnedBeforeMeasured) {
 TEST_F(KernelsFile, ChoicesThatCannotBeAreRefusedBeforeAnythingRuns) {
   const auto [signature, kernel] = unlikely_choice();
   const auto problem = [&](const KernelsBySignature& choices, const std::string& device = "cpu") {
-    return problem_of(tiny({{"kernels", file(record_of(choices).dump())}, {"device", device}}));
+    return problem_of(one_layer({{"kernels", file(record_with(choices).dump())}, {"device", device}}));
   };
   EXPECT_THAT(problem({{signature, kernel + "x"}}),
               AllOf(HasSubstr("choices.json"), HasSubstr("unknown"), HasSubstr("did you mean '" + kernel + "'?")));
@@ -214,16 +222,16 @@ TEST_F(KernelsFile, ChoicesThatCannotBeAreRefusedBeforeAnythingRuns) {
   EXPECT_THAT(problem({{"matmull(a)", "tiles"}}), HasSubstr("unknown op 'matmull'; did you mean 'matmul'?"));
   EXPECT_THAT(problem({{"matmul(of another model)", "reference"}}), HasSubstr("chooses nothing for this point"));
   EXPECT_THAT(problem({{signature, kernel}}, "roofline:h100"), HasSubstr("(one of: roofline)"));
-  EXPECT_THAT(problem_of(tiny({{"kernels", (folder_ / "none.json").string()}})), HasSubstr("none.json"));
+  EXPECT_THAT(problem_of(one_layer({{"kernels", (folder_ / "none.json").string()}})), HasSubstr("none.json"));
 }
 
 TEST_F(KernelsFile, AKernelThatRefusesSaysWhy) {
-  const Explanation explanation = explain(tiny(), {});
+  const Explanation explanation = explain(one_layer(), {});
   const auto decision = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                      [](const KernelDecision& one) { return !one.refused.empty(); });
   ASSERT_NE(decision, explanation.kernels.end());
   const RefusedKernel& refused = decision->refused.front();
-  const SweepPoint point = tiny({{"kernels", file(record_of({{decision->example, refused.kernel}}).dump())}});
+  const SweepPoint point = one_layer({{"kernels", file(record_with({{decision->example, refused.kernel}}).dump())}});
   const std::string expected =
       fmt::format("kernel '{}' refuses {}: {}", refused.kernel, decision->example, refused.reason);
   EXPECT_THAT(problem_of(point), HasSubstr(expected));
@@ -233,14 +241,14 @@ TEST_F(KernelsFile, AKernelThatRefusesSaysWhy) {
 }
 
 TEST_F(KernelsFile, CountsByItsChoicesWhereRunsAreCompared) {
-  const auto hash = [&](const std::string& path) { return describe_point(tiny({{"kernels", path}})).config_hash; };
-  const std::string one = record_of({{"matmul(a)", "tiles"}}).dump();
+  const auto hash = [&](const std::string& path) { return describe_point(one_layer({{"kernels", path}})).config_hash; };
+  const std::string one = record_with({{"matmul(a)", "tiles"}}).dump();
   const std::string first = hash(file(one));
   EXPECT_EQ(hash(file("[" + one + "]", "moved.json")), first);
-  EXPECT_NE(hash(file(record_of({{"matmul(a)", "onednn"}}).dump())), first);
-  EXPECT_NE(hash(file(record_of({{"matmul(a)", "tiles"}, {"matmul(b)", "tiles"}}).dump())), first);
+  EXPECT_NE(hash(file(record_with({{"matmul(a)", "onednn"}}).dump())), first);
+  EXPECT_NE(hash(file(record_with({{"matmul(a)", "tiles"}, {"matmul(b)", "tiles"}}).dump())), first);
   EXPECT_EQ(hash(file(one)), first);
-  EXPECT_NE(describe_point(tiny()).config_hash, first);
+  EXPECT_NE(describe_point(one_layer()).config_hash, first);
   EXPECT_NE(hash((folder_ / "none.json").string()), first);  // invalid, but described all the same
 }
 

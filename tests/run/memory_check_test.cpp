@@ -8,6 +8,7 @@
 #include "config/sweep.h"
 #include "run/explain.h"
 #include "run/make_backend.h"
+#include "run/points.h"
 #include "run/run_one.h"
 
 namespace laptime {
@@ -17,27 +18,31 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-using Options = std::vector<std::pair<std::string, std::string>>;
+using test::Options;
+using test::point_of;
 
-SweepPoint tiny(const Options& more = {}) {
-  Options options{{"d-model", "32"}, {"num-layers", "4"}, {"num-heads", "2"},
-                  {"vocab", "64"},   {"context", "64"},   {"batch", "4"},
-                  {"warmup", "0"},   {"steps", "1"},      {"device", "roofline:l4"}};
-  options.insert(options.end(), more.begin(), more.end());
-  Sweep sweep;
-  for (const auto& [flag, value] : options) set_option(sweep, flag, "test", {value});
-  return expand(sweep).at(0);
+SweepPoint on_l4(const Options& more = {}) {
+  return point_of({{"d-model", "32"},
+                   {"num-layers", "4"},
+                   {"num-heads", "2"},
+                   {"vocab", "64"},
+                   {"context", "64"},
+                   {"batch", "4"},
+                   {"warmup", "0"},
+                   {"steps", "1"},
+                   {"device", "roofline:l4"}},
+                  more);
 }
 
-int64_t peak(const Options& more) { return explain(tiny(more), {}).memory->predicted_peak_bytes; }
+int64_t peak(const Options& more) { return explain(on_l4(more), {}).memory->predicted_peak_bytes; }
 
 MemoryBound bound_with(const Options& more) {
-  const RunConfig config = tiny(more).config;
+  const RunConfig config = on_l4(more).config;
   return memory_bound(config, make_device(config));
 }
 
 TEST(MemoryBound, IsTheTighterOfLimitAndDevice) {
-  const int64_t memory = *make_device(tiny().config).memory_bytes;
+  const int64_t memory = *make_device(on_l4().config).memory_bytes;
   const MemoryBound device = bound_with({});
   EXPECT_EQ(device.available.bytes, memory);
   EXPECT_NEAR(static_cast<double>(device.bytes), 0.95 * static_cast<double>(memory), 1);
@@ -52,7 +57,7 @@ TEST(MemoryBound, IsTheTighterOfLimitAndDevice) {
 
 TEST(MemoryLimit, IsHonouredByExplainAndBenchWhateverIsRecomputed) {
   for (const char* recompute : {"none", "block", "every=2", "auto"}) {
-    const SweepPoint point = tiny({{"memory-limit", "1kB"}, {"recompute", recompute}});
+    const SweepPoint point = on_l4({{"memory-limit", "1kB"}, {"recompute", recompute}});
     const Explanation explanation = explain(point, {});
     ASSERT_TRUE(explanation.memory.has_value()) << recompute;
     EXPECT_THAT(explanation.memory->does_not_fit, AllOf(StartsWith("predicted: " + explanation.memory->arithmetic),
@@ -70,7 +75,7 @@ TEST(MemoryLimit, IsHonouredByExplainAndBenchWhateverIsRecomputed) {
 }
 
 TEST(MemoryLimit, AutoSaysWhatWouldNeedLess) {
-  const SweepPoint point = tiny({{"memory-limit", "1kB"}});
+  const SweepPoint point = on_l4({{"memory-limit", "1kB"}});
   EXPECT_EQ(point.config.recompute, "auto");
   const Explanation explanation = explain(point, {});
   const std::string advice = explanation.memory->advice;
@@ -78,9 +83,9 @@ TEST(MemoryLimit, AutoSaysWhatWouldNeedLess) {
   EXPECT_THAT(print(explanation), HasSubstr("1000 B available (--memory-limit); " + advice));
   EXPECT_THAT(advice, AllOf(StartsWith("no recomputation needs less than --recompute "),
                             HasSubstr("with --optimizer-in-backward needs ")));
-  EXPECT_THAT(explain(tiny({{"memory-limit", "1kB"}, {"pass", "forward_backward"}}), {}).memory->does_not_fit,
+  EXPECT_THAT(explain(on_l4({{"memory-limit", "1kB"}, {"pass", "forward_backward"}}), {}).memory->does_not_fit,
               testing::Not(HasSubstr("optimizer-in-backward")));
-  EXPECT_THAT(explain(tiny({{"memory-limit", "1kB"}, {"recompute", "none"}}), {}).memory->does_not_fit,
+  EXPECT_THAT(explain(on_l4({{"memory-limit", "1kB"}, {"recompute", "none"}}), {}).memory->does_not_fit,
               testing::EndsWith("--memory-limit is 1000 B"));
 }
 
@@ -89,14 +94,14 @@ TEST(MemoryLimit, AutoRecomputesNoMoreThanItMust) {
   const int64_t block = peak({{"recompute", "block"}});
   ASSERT_LT(block, none);
   const auto recomputed = [](int64_t limit) {
-    const Record record = run_one(tiny({{"memory-limit", std::to_string(limit)}}), {}).record;
+    const Record record = run_one(on_l4({{"memory-limit", std::to_string(limit)}}), {}).record;
     EXPECT_EQ(record.status, Status::kOk) << record.reason;
     EXPECT_LE(*record.memory.predicted_peak_bytes, limit);
     return record.memory.recompute;
   };
   EXPECT_EQ(recomputed(none), "none");
   EXPECT_THAT(recomputed(none - 1), StartsWith("block in layers 0-"));
-  const Explanation fits = explain(tiny({{"memory-limit", std::to_string(none - 1)}}), {});
+  const Explanation fits = explain(on_l4({{"memory-limit", std::to_string(none - 1)}}), {});
   EXPECT_EQ(fits.memory->does_not_fit, "");
   EXPECT_THAT(print(fits), HasSubstr("made again in backward: block in layers 0-"));
 }

@@ -100,7 +100,7 @@ TEST(CpuBackend, MemoryIsTouched) {
 
 TEST(CpuBackend, MemoryHoldsWhatWasAskedFor) {
   CpuBackend backend({}, 2);
-  for (const int64_t bytes : {20 * kMegabyte + 5, int64_t{5000}}) {
+  for (const int64_t bytes : {20 * kMebibyte + 5, int64_t{5000}}) {
     const auto zeros = backend.allocate(bytes, Contents::kZeros);
     const auto nans = backend.allocate(bytes, Contents::kNan);
     EXPECT_TRUE(std::all_of(zeros->data(), zeros->data() + bytes, [](std::byte byte) { return byte == std::byte{0}; }));
