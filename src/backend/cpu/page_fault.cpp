@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "backend/cpu/clock.h"
+#include "backend/cpu/memory.h"
 
 namespace laptime::cpu {
 namespace {
