@@ -3,16 +3,16 @@
 
 # target | mutants for the test, a second or two of them under the sanitizers | layers that it links
 set(LAPTIME_FUZZ_TARGETS
-  "safetensors_header | 20000 | data"
-  "safetensors_file   | 10000 | data"
-  "tokens             | 10000 | data"
-  "golden             | 1000 | data"
-  "sweep_file         | 5000 | config"
-  "option             | 5000 | config"
-  "record             | 5000 | record"
-  "store              | 150  | record"
-  "child_message      | 2000 | run"
-  "filter             | 1000 | report"
+  "safetensors_header | 5000 | data"
+  "safetensors_file   | 5000 | data"
+  "tokens             | 5000 | data"
+  "golden             | 400 | data"
+  "sweep_file         | 2000 | config"
+  "option             | 1000 | config"
+  "record             | 1000 | record"
+  "store              | 100  | record"
+  "child_message      | 500  | run"
+  "filter             | 200  | report"
 )
 
 if(NOT LAPTIME_FUZZ)

@@ -1,6 +1,8 @@
 // The filter grammar and the order of records, over the stored records of the reports' tests.
 #include "report/filter.h"
 
+#include <algorithm>
+
 #include "fuzz/fuzz_target.h"
 #include "report/row.h"
 #include "report/stored_records.h"
@@ -46,7 +48,12 @@ std::vector<std::string> words() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace laptime;
-  static const std::vector<Record> kRecords = stored_records();
+  static const std::vector<Record> kRecords = [] {
+    constexpr size_t kEnough = 2;  // each input is compared with all
+    std::vector<Record> records = stored_records();
+    records.resize(std::min(kEnough, records.size()));
+    return records;
+  }();
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::accept_or_refuse([&] { sort_records(kRecords, text); });
   fuzz::accept_or_refuse([&] {
