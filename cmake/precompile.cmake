@@ -23,6 +23,6 @@ endfunction()
 # `gradient`), and so do their tests.
 function(laptime_unite target)
   if(LAPTIME_UNITE)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
   endif()
 endfunction()

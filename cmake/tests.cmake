@@ -14,6 +14,10 @@ set(LAPTIME_TEST_LINKS
   "report  | run"
 )
 
+# What is tested is in the libraries: the tests themselves need neither speed nor debug symbols.
+set(LAPTIME_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources, e.g. -O1")
+separate_arguments(test_flags UNIX_COMMAND "${LAPTIME_TEST_FLAGS}")
+
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
 add_library(laptime_test_support INTERFACE)
 target_include_directories(laptime_test_support INTERFACE ${CMAKE_SOURCE_DIR}/tests)
@@ -26,6 +30,7 @@ if(support_sources)
   if(TARGET laptime_kernels)  # for the harnesses that run kernels (conformance, gradient_check)
     target_link_libraries(laptime_test_support_objects PUBLIC laptime_kernels)
   endif()
+  target_compile_options(laptime_test_support_objects PRIVATE ${test_flags})
   laptime_precompile(laptime_test_support_objects laptime_test_support_objects <gmock/gmock.h> <gtest/gtest.h>)
   target_link_libraries(laptime_test_support INTERFACE laptime_test_support_objects)
 endif()
@@ -52,6 +57,7 @@ foreach(folder IN LISTS test_folders)
     string(REPLACE "/" "_" name ${folder})
     add_executable(test_${name} ${sources})
     target_link_libraries(test_${name} PRIVATE laptime_test_support)
+    target_compile_options(test_${name} PRIVATE ${test_flags})
     laptime_precompile(test_${name} laptime_test_support_objects)
     if(NOT folder STREQUAL "ops")
       laptime_unite(test_${name})
