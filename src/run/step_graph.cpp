@@ -89,6 +89,7 @@ std::vector<std::string> composites_of(const RunConfig& config) {
   if (config.recompute == "auto") rules.push_back({.local = true, .group = 1, .layers = 0});  // it may come to that
   const Graph model = build_train_step(config);
   std::vector<Graph> graphs;
+  graphs.reserve(rules.size());
   for (const RecomputeRule& rule : rules) graphs.push_back(decompose(model, kept(whole, rule)));
   std::vector<std::string> names;
   for (const std::string_view name : composites()) {
