@@ -53,7 +53,7 @@ std::vector<Product> products_of(const Weight& weight) {
 class Table {
  public:
   Table(Machine& machine, DType dtype, int rounds)
-      : machine_(machine), dtype_(dtype), rounds_(rounds), peak_(machine.flops_peak(dtype)) {}
+      : machine_(machine), rounds_(rounds), peak_(machine.flops_peak(dtype)) {}
 
   void add(const std::string& label, const Signature& signature, int count) {
     const double flops = flops_of(signature);
@@ -77,7 +77,6 @@ class Table {
 
  private:
   Machine& machine_;
-  DType dtype_;
   int rounds_;
   double peak_;
   std::map<std::string, double> at_peak_, bests_, flops_;

@@ -36,6 +36,7 @@ double touch_seconds(int64_t bytes, int threads) {
   madvise(mapped, static_cast<size_t>(size), MADV_HUGEPAGE);
   {
     std::vector<std::jthread> team;
+    team.reserve(static_cast<size_t>(threads));
     for (int lane = 0; lane < threads; ++lane) {
       team.emplace_back([&, lane] {
         constexpr int64_t kPage = 4096;
@@ -63,6 +64,7 @@ Run run_once(const std::vector<std::string>& command) {
   posix_spawn_file_actions_addclose(&actions, ends[0]);
   posix_spawn_file_actions_addclose(&actions, ends[1]);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const double begin = now();

@@ -2,6 +2,8 @@
 #include "base/isa.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <initializer_list>
 
@@ -69,6 +71,14 @@ std::vector<Isa> runnable_isas() {
 }
 
 Isa widest_isa() { return runnable_isas().back(); }
+
+bool may_use_tiles() {
+  constexpr unsigned kAmxBf16 = 22, kAmxTile = 24;
+  if (!has(cpuid(7, 0).edx, {kAmxBf16, kAmxTile})) return false;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
 
 std::string_view name_of(Isa isa) {
   switch (isa) {

@@ -22,6 +22,10 @@ Isa detect_isa();
 std::vector<Isa> runnable_isas();
 Isa widest_isa();
 
+// Whether products of bfloat16 tiles (AMX) may be used: the processor has them, and the system lends this process their
+// registers, which it is asked for here.
+bool may_use_tiles();
+
 std::string_view name_of(Isa isa);  // "plain", "avx2", "avx512", "avx512_bf16": the namespaces of the kernels
 
 }  // namespace laptime::cpu

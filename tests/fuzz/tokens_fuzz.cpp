@@ -8,7 +8,8 @@ namespace laptime::fuzz {
 
 std::vector<std::string> seeds() {
   const std::string tokens("\x01\0\x02\0\x03\0\x04\0\x05\0\x06\0", 12);
-  std::string header = bytes_of<int32_t>(20240520) + bytes_of<int32_t>(1) + bytes_of<int32_t>(6);
+  std::string header;
+  for (const int32_t number : {20240520, 1, 6}) header += bytes_of(number);
   header.resize(1024, '\0');
   std::vector<std::string> inputs;
   for (char first = 0; first < 8; ++first) {

@@ -26,7 +26,7 @@ std::vector<ConformanceCase> rows() {
   for (const Shape& shape : std::vector<Shape>{{1, 1}, {7, 5}, {3, 4, 65}, {64, 97}, {1200, 10}, {3, 5003}}) {
     const Operand logits{.shape = shape};
     const Operand targets = targets_of(shape);
-    const Operand log_sum_exp{.shape = targets.shape, .dtype = DType::kFloat32};
+    const Operand log_sum_exp{.shape = targets.shape, .dtype = DType::kFloat64};
     rows.push_back({.op = &kCrossEntropy,
                     .attributes = CrossEntropyAttributes{},
                     .inputs = {logits, targets},

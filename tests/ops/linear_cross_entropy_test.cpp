@@ -28,7 +28,7 @@ std::vector<Operand> operands(const Sizes& of, bool backward) {
   // About that of the logits or above: probabilities of about 1 at most.
   const double log_sum_exp = static_cast<double>(of.x.back());
   if (backward)
-    operands.push_back({.shape = rows, .values = Values::kConstant, .dtype = DType::kFloat32, .bound = log_sum_exp});
+    operands.push_back({.shape = rows, .values = Values::kConstant, .dtype = DType::kFloat64, .bound = log_sum_exp});
   if (of.bias) operands.push_back({.shape = {of.columns}});
   return operands;
 }

@@ -1,11 +1,10 @@
 // Chains of multiply-adds that depend on nothing but themselves, enough of them to hide the latency of one.
 #include "backend/cpu/peak_loops.h"
 #include "backend/cpu/vectors.h"
+#include "base/isa.h"
 
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace laptime::LAPTIME_ISA {
@@ -70,14 +69,14 @@ double bfloat16_loop(int64_t repetitions, float* value) {
 // Four products of 16 x 32 by 32 x 16 tiles, two tiles of each factor, as a matrix product would use the eight
 // registers.
 __attribute__((target("amx-tile,amx-bf16"))) double bfloat16_tiles_loop(int64_t repetitions, float* value) {
-  constexpr int kRows = 16;
-  constexpr int kRowBytes = 64;
+  constexpr size_t kRows = 16;
+  constexpr size_t kRowBytes = 64;
   struct alignas(64) {
     uint8_t palette = 1, start = 0, reserved[14] = {};
     uint16_t row_bytes[16] = {};
     uint8_t rows[16] = {};
   } shape;
-  for (int tile = 0; tile < 8; ++tile) {
+  for (size_t tile = 0; tile < 8; ++tile) {
     shape.row_bytes[tile] = kRowBytes;
     shape.rows[tile] = kRows;
   }
@@ -102,19 +101,12 @@ __attribute__((target("amx-tile,amx-bf16"))) double bfloat16_tiles_loop(int64_t 
   _tile_stored(0, sums, kRowBytes);
   _tile_release();
   *value = sums[0];
-  return 4.0 * 2 * kRows * kRows * (kRowBytes / 2.0) * static_cast<double>(repetitions);
-}
-
-// Linux lends the tile registers to a process that asks.
-bool may_use_tiles() {
-  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  constexpr int kTileData = 18;
-  return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
-         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  constexpr double kProducts = 4.0 * kRows * kRows * kRowBytes / 2;
+  return 2 * kProducts * static_cast<double>(repetitions);
 }
 
 cpu::PeakLoops loops_here() {
-  return {float32_loop, bfloat16_loop, may_use_tiles() ? bfloat16_tiles_loop : nullptr, stream};
+  return {float32_loop, bfloat16_loop, cpu::may_use_tiles() ? bfloat16_tiles_loop : nullptr, stream};
 }
 #else
 cpu::PeakLoops loops_here() { return {float32_loop, nullptr, nullptr, stream}; }

@@ -174,7 +174,7 @@ class BlockProduct {
     TileAhead ahead{.sliver = &next,
                     .sliver_lines = std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
                     .block = &ahead_of_a_,
-                    .c_lines = ceil_div(3 * kTileRows, stretches)};
+                    .c_lines = ceil_div(int64_t{3} * kTileRows, stretches)};
     const bool packs = by_tiles_ && column == 0;
     if (packs) {
       ahead.block_lines = ceil_div(rows_ahead(0).lines() + kTileRows, stretches);

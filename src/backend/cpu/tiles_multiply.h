@@ -12,8 +12,9 @@ class Ahead {
   Ahead() = default;
   Ahead(const void* first, int64_t rows, int64_t row_bytes, int64_t pitch) : rows_(rows), pitch_(pitch) {
     const auto address = reinterpret_cast<uintptr_t>(first);
-    row_ = reinterpret_cast<const std::byte*>(address & ~(kLine - 1));
-    bytes_ = row_bytes + static_cast<int64_t>(address & (kLine - 1));
+    const auto past = static_cast<int64_t>(address & (kLine - 1));
+    row_ = static_cast<const std::byte*>(first) - past;
+    bytes_ = row_bytes + past;
   }
 
   int64_t lines() const { return rows_ * ((bytes_ + kLine - 1) / kLine); }

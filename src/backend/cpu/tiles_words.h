@@ -73,7 +73,7 @@ struct DotWords {
     return words;
   }
   static Vector along(const Rounded* from) {
-    std::array<Brain, 2 * kLanes> narrow;
+    std::array<Brain, size_t{2} * kLanes> narrow;
     for (int64_t half = 0; half < 2; ++half) store(narrow.data() + half * kLanes, load(&from[half * kLanes].value));
     return along(narrow.data());
   }

@@ -69,6 +69,17 @@ inline float log_f32(float x) {
 }
 
 // 1 / (1 + e^-x)
+// What is taken from x before exp, in two floats: the rounding of one would be an error of all that share it.
+class Shift {
+ public:
+  explicit Shift(double value)
+      : high_(static_cast<float>(value)), low_(static_cast<float>(value - static_cast<double>(high_))) {}
+  float of(float x) const { return (x - high_) - low_; }
+
+ private:
+  float high_, low_;
+};
+
 inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
 // The normal distribution at x: its density without the factor 1 / sqrt(2 pi), and the probability of less than x.

@@ -56,10 +56,9 @@ inline void exchange(Vector& upper, Vector& lower, std::integer_sequence<int, kL
 template <int kStep>
 inline void transpose_steps(std::array<Vector, kLanes>& rows) {
 #pragma GCC unroll 16
-  for (int row = 0; row < kLanes; ++row) {
-    if ((row & kStep) == 0) {
-      exchange<kStep>(rows[static_cast<size_t>(row)], rows[static_cast<size_t>(row + kStep)],
-                      std::make_integer_sequence<int, kLanes>());
+  for (size_t row = 0; row < kLanes; ++row) {
+    if ((row & size_t{kStep}) == 0) {
+      exchange<kStep>(rows[row], rows[row + size_t{kStep}], std::make_integer_sequence<int, kLanes>());
     }
   }
   if constexpr (kStep > 1) transpose_steps<kStep / 2>(rows);

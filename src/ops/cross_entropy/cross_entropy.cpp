@@ -16,7 +16,7 @@ namespace {
 
 std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
   const DType dtype = in[0].dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  return {contiguous_type(dtype, {}), contiguous_type(dtype, in[1].shape())};
+  return {contiguous_type(dtype, {}), contiguous_type(DType::kFloat64, in[1].shape())};
 }
 std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<const TensorType> in) {
   const auto& a = attributes.as<CrossEntropyBackwardAttributes>();

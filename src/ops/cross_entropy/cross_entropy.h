@@ -9,7 +9,8 @@ namespace laptime {
 enum class CrossEntropyForm : uint8_t { kWrittenOut, kLogSoftmax };
 const char* name_of(CrossEntropyForm form);
 
-// (logits [..., V], targets int64 [...]) -> (loss [], log_sum_exp [...]), float32
+// (logits [..., V], targets int64 [...]) -> (loss [] float32, log_sum_exp [...] float64: its rounding would be one
+// error of every probability of a row)
 extern const OpCard kCrossEntropy;
 // (grad_loss [], logits [..., V], targets, log_sum_exp [...]) -> grad_logits = (softmax - onehot) grad_loss / rows
 extern const OpCard kCrossEntropyBackward;

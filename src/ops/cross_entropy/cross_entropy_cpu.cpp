@@ -10,7 +10,7 @@ void launch_forward(const KernelCall& call) {
   const TensorView& logits = call.in[0];
   const auto* targets = call.in[1].as<const int64_t>();
   const int64_t columns = logits.shape().back();
-  const int64_t to = call.out[1].type.layout.offset;
+  auto* const log_sum_exps = call.out[1].data != nullptr ? call.out[1].as<double>() : nullptr;
   const Rows rows({&logits});
   auto* losses = reinterpret_cast<double*>(call.workspace);  // of each row
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
@@ -19,7 +19,7 @@ void launch_forward(const KernelCall& call) {
       const ExpSum sum = exp_sum_of(x, columns);
       const double log_sum_exp = static_cast<double>(sum.largest) + __builtin_log(sum.total);
       losses[row] = log_sum_exp - static_cast<double>(x.at(targets[row]));
-      put_number(static_cast<float>(log_sum_exp), call.out[1], to + row);
+      if (log_sum_exps != nullptr) log_sum_exps[row] = log_sum_exp;
     }
   });
   double total = 0;  // in the order of the rows
@@ -36,7 +36,7 @@ int64_t forward_workspace(const Signature& signature) {
 void launch_backward(const KernelCall& call) {
   const TensorView& logits = call.in[1];
   const auto* targets = call.in[2].as<const int64_t>();
-  const auto* log_sum_exp = call.in[3].as<const float>();
+  const auto* log_sum_exp = call.in[3].as<const double>();
   const TensorView& grad = call.out[0];
   const int64_t columns = logits.shape().back();
   const Rows rows({&logits, &grad});
@@ -46,13 +46,13 @@ void launch_backward(const KernelCall& call) {
     for (int64_t row = first; row < last; ++row) {
       const Line x = row_line(logits, rows.position(0, row));
       const int64_t to = rows.position(1, row);
-      const float shift = log_sum_exp[row];
-      const float at_target = (exp_f32(x.at(targets[row]) - shift) - 1.0F) * scale;
+      const Shift shift(log_sum_exp[row]);
+      const float at_target = (exp_f32(shift.of(x.at(targets[row]))) - 1.0F) * scale;
       for_pieces(columns, [&](int64_t begin, int64_t size) {
         const float* from = x.piece(begin, size, buffer.data());
         write_piece(grad, to + begin, size, [=](float* out) {
 #pragma omp simd
-          for (int64_t i = 0; i < size; ++i) out[i] = exp_f32(from[i] - shift) * scale;
+          for (int64_t i = 0; i < size; ++i) out[i] = exp_f32(shift.of(from[i])) * scale;
         });
       });
       store_line(&at_target, 1, grad, to + targets[row], 1);
@@ -62,14 +62,14 @@ void launch_backward(const KernelCall& call) {
 
 std::string forward_refusal(const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[1]); !reason.empty()) return reason;
-  return strips_refusal(signature.out, {signature.in.data(), 1});
+  return strips_refusal({signature.out.data(), 1}, {signature.in.data(), 1});
 }
 
 std::string backward_refusal(const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[2]); !reason.empty()) return reason;
   if (signature.in[0].dtype != DType::kFloat32) return "the loss is not float32";
-  if (signature.in[3].dtype != DType::kFloat32 || !signature.in[3].layout.is_contiguous())
-    return "log_sum_exp is not float32 without gaps";
+  if (signature.in[3].dtype != DType::kFloat64 || !signature.in[3].layout.is_contiguous())
+    return "log_sum_exp is not float64 without gaps";
   return strips_refusal(signature.out, {&signature.in[1], 1});
 }
 

@@ -31,7 +31,8 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
       attributes.as<LinearCrossEntropyAttributes>().compute.value_or(promote(in[0].dtype, in[1].dtype));
   Shape shape = in[0].shape();
   shape[-1] = in[1].shape()[0];
-  return {contiguous_type(statistics, {}), contiguous_type(statistics, in[2].shape()), contiguous_type(logits, shape)};
+  return {contiguous_type(statistics, {}), contiguous_type(DType::kFloat64, in[2].shape()),
+          contiguous_type(logits, shape)};
 }
 
 std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<const TensorType> in) {

@@ -169,7 +169,7 @@ class Forward {
         const RowState& state = states_[row];
         const double log_sum_exp = static_cast<double>(state.sum.largest) + __builtin_log(state.sum.total);
         total += log_sum_exp - static_cast<double>(state.at_target);
-        put_number(static_cast<float>(log_sum_exp), call.out[1], call.out[1].type.layout.offset + rows.row + row);
+        if (call.out[1].data != nullptr) call.out[1].as<double>()[rows.row + row] = log_sum_exp;
       }
     }
     put_number(static_cast<float>(total / static_cast<double>(of_.rows())), call.out[0],
@@ -267,14 +267,14 @@ class Backward {
   // The gradient of the logits over them.
   void differentiate(const KernelCall& call, const Tile& tile) const {
     const auto* const targets = call.in[3].as<const int64_t>();
-    const auto* const log_sum_exp = call.in[4].as<const float>();
+    const auto* const log_sum_exp = call.in[4].as<const double>();
     const float scale = number_at(call.in[0], call.in[0].type.layout.offset) / static_cast<float>(of_.rows());
     cpu::team_of(call).parallel_blocks(tile.rows, Rows::per_block(tile.columns), [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row) {
         float* const line = logits_ + row * tile.columns;
-        const float shift = log_sum_exp[tile.row + row];
+        const Shift shift(log_sum_exp[tile.row + row]);
 #pragma omp simd
-        for (int64_t i = 0; i < tile.columns; ++i) line[i] = exp_f32(line[i] - shift) * scale;
+        for (int64_t i = 0; i < tile.columns; ++i) line[i] = exp_f32(shift.of(line[i])) * scale;
         const int64_t target = targets[tile.row + row] - tile.column;
         if (target >= 0 && target < tile.columns) line[target] -= scale;
       }
@@ -366,8 +366,8 @@ template <class Product>
 std::string backward_refusal(const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[3]); !reason.empty()) return reason;
   if (signature.in[0].dtype != DType::kFloat32) return "the loss is not float32";
-  if (signature.in[4].dtype != DType::kFloat32 || !signature.in[4].layout.is_contiguous())
-    return "log_sum_exp is not float32 without gaps";
+  if (signature.in[4].dtype != DType::kFloat64 || !signature.in[4].layout.is_contiguous())
+    return "log_sum_exp is not float64 without gaps";
   const std::optional<Operands> of = form_of(signature, backward_operands);
   if (!of) return kGaps;
   return product_refusal<Product>(of->cut(), [&](const Tile& tile) {
