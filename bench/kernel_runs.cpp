@@ -73,6 +73,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
          const std::vector<Operands>& operands, Bound bound, double work) {
   const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(kernel.workspace_bytes(signature));
   std::vector<Launch> launches;
+  launches.reserve(operands.size());
   for (const Operands& turn : operands) {
     launches.push_back({.kernel = &kernel,
                         .attributes = &signature.attributes,

@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# Compiles every header of src/ and tests/ alone. Usage: check_headers.sh, from the root of the repository.
+# Compiles every header of src/ and tests/ alone. Usage: check_headers.sh BUILD_DIR, from the root of the repository;
+# BUILD_DIR has been configured: its generated/ is included.
 set -uo pipefail
 
+flags=(-std=c++20 -fsyntax-only -Wall -Wextra -Isrc -Itests "-I$1/generated" -DLAPTIME_ISA=plain
+  '-DLAPTIME_GOLDEN_DIR=""' '-DLAPTIME_SOURCE_DIR=""')
 compile_alone() {
-  g++ -std=c++20 -fsyntax-only -Wall -Wextra -Isrc -Itests -DLAPTIME_ISA=plain -x c++ -include "$1" /dev/null ||
-    { echo "$1 does not compile alone"; return 1; }
+  local header=$1
+  shift
+  g++ "$@" -x c++ -include "$header" /dev/null || { echo "$header does not compile alone"; return 1; }
 }
 export -f compile_alone
-find src tests -name '*.h' -print0 | LC_ALL=C sort -z | xargs -0 -P "$(nproc)" -I{} bash -c 'compile_alone {}'
+find src tests -name '*.h' -print0 | LC_ALL=C sort -z |
+  xargs -0 -P "$(nproc)" -I{} bash -c 'compile_alone "$@"' compile_alone {} "${flags[@]}"

@@ -86,8 +86,8 @@ void backward_row(const Backward& b, const Line& grad, const Line& x, int64_t to
       to_bias[i] += g[i];
     }
   });
-  const auto mean_sum = static_cast<float>(sum / static_cast<double>(b.columns));
-  const auto mean_product = static_cast<float>(product / static_cast<double>(b.columns));
+  const double mean_sum = sum / static_cast<double>(b.columns);
+  const double mean_product = product / static_cast<double>(b.columns);
   for_pieces(b.columns, [&](int64_t begin, int64_t size) {
     const float* g = grad.piece(begin, size, grad_buffer.data());
     const float* from = x.piece(begin, size, x_buffer.data());
@@ -95,7 +95,10 @@ void backward_row(const Backward& b, const Line& grad, const Line& x, int64_t to
     write_piece(b.grad_x, to + begin, size, [=](float* y) {
 #pragma omp simd
       for (int64_t i = 0; i < size; ++i) {
-        y[i] = s.rstd * (g[i] * w[i] - mean_sum - (from[i] - s.mean) * s.rstd * mean_product);
+        // In float64: the three terms cancel.
+        const double part = static_cast<double>(g[i]) * w[i] - mean_sum -
+                            (static_cast<double>(from[i]) - s.mean) * s.rstd * mean_product;
+        y[i] = static_cast<float>(s.rstd * part);
       }
     });
   });

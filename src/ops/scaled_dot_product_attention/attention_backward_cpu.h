@@ -6,7 +6,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-constexpr int64_t kBlockRows = kTileRows * (64 / kTileRows + (64 % kTileRows == 0 ? 0 : 1));  // about 64
+constexpr int64_t kBlockRows = int64_t{kTileRows} * (64 / kTileRows + (64 % kTileRows == 0 ? 0 : 1));  // about 64
 constexpr int64_t kLeastParts = 16;  // for fewer heads than that, a head's keys are cut into parts
 
 // Blocks of keys in parts of about the same work, by shape alone.
