@@ -1,6 +1,14 @@
-"""The least time that a machine with a given arithmetic peak and memory bandwidth needs for a pass."""
+"""The least time that a machine with a given arithmetic peak and memory bandwidth needs for a pass.
 
+    peers/floor.py RECORDS.json --peaks build/release/bench_memory_bound     # time, floor and fraction of each record
+
+The peaks are measured then and there: run it right after the records were made.
+"""
+
+import argparse
+import json
 import re
+import subprocess
 
 import model_config
 
@@ -50,3 +58,32 @@ def seconds(config, peaks):
         return None
     best = max(peaks["float32"], peaks["bfloat16"] or 0) if config["dtype"] == "bfloat16" else peaks["float32"]
     return needed[0] / best + (needed[1] / peaks["bandwidth"] if peaks.get("bandwidth") else 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", help="records as `laptime bench --output json` writes them")
+    parser.add_argument("--peaks", metavar="PROGRAM", required=True, help="the benchmark that measures the peaks")
+    options = parser.parse_args()
+    with open(options.records) as file:
+        found = json.load(file)
+    text = subprocess.run([options.peaks, "--benchmark_filter=^$"], capture_output=True, text=True, check=True).stdout
+    peaks = parse_peaks(text)
+    print(text.splitlines()[0])
+    print("| model | layers | batch | context | dtype | mode | seconds | floor | fraction |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for record in found:
+        config = record["config"]
+        names = ("model", "num_layers", "batch_size", "context_length", "dtype", "mode")
+        row = [str(config[name]) for name in names]
+        least = seconds(config, peaks)
+        if record["status"] == "ok" and least:
+            median = record["time"][config["pass"]]["median"]
+            row += [f"{median:.3f}", f"{least:.3f}", f"{least / median:.2f}"]
+        else:
+            row += [record["status"], "", ""]
+        print("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    main()
