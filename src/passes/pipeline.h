@@ -16,7 +16,7 @@ struct PipelineOptions {
   std::optional<DType> lower;     // autocast's lower type
   bool forward_only = false;      // stop where backward would begin
   bool compile = false;           // no variable of a program holds a value; casts fold into the ops beside them
-  RecomputeRule recompute;
+  RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
 };
 

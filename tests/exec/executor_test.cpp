@@ -173,7 +173,7 @@ TEST_F(ExecutorOnCpu, HoldsWhatThePlanPredicts) {
     const Executor step(make_plan(graph, first_kernel(backend_)), backend_);
     const int64_t predicted = step.plan().predicted_peak_bytes();
     EXPECT_GE(backend_.held_bytes(), predicted);
-    EXPECT_LT(backend_.held_bytes(), predicted + 2 * 4096);
+    EXPECT_LT(backend_.held_bytes(), predicted + int64_t{2} * 4096);
   }
   EXPECT_EQ(backend_.held_bytes(), 0);
 }

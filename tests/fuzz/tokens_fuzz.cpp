@@ -13,8 +13,8 @@ std::vector<std::string> seeds() {
   header.resize(1024, '\0');
   std::vector<std::string> inputs;
   for (char first = 0; first < 8; ++first) {
-    inputs.push_back(first + tokens);
-    inputs.push_back(first + header + tokens);
+    inputs.push_back(std::string(1, first).append(tokens));
+    inputs.push_back(std::string(1, first).append(header).append(tokens));
   }
   return inputs;
 }

@@ -143,12 +143,13 @@ TEST(Attention, SavesForBackwardWhatCanBeCountedByHand) {
   config.model.d_model = 6;
   const auto saved = [&](bool compile) { return saved_bytes(lowered(config, compile, DType::kFloat32)); };
   const int64_t batch = 2, positions = 10, width = 6;
-  const int64_t inputs = 3 * 4 * batch * positions * width;
+  const int64_t number = 4, index = 8;  // bytes
   const int64_t rows = batch * positions;
-  EXPECT_EQ(saved(false), inputs + 2 * 4 * rows * positions + (4 + 8) * rows + positions * positions);
-  EXPECT_EQ(saved(true), inputs + 4 * rows * width + 4 * rows);
+  const int64_t inputs = 3 * number * rows * width;
+  EXPECT_EQ(saved(false), inputs + 2 * number * rows * positions + (number + index) * rows + positions * positions);
+  EXPECT_EQ(saved(true), inputs + number * rows * width + number * rows);
   config.model.causal = false;
-  EXPECT_EQ(saved(false), inputs + 2 * 4 * rows * positions + (4 + 8) * rows);
+  EXPECT_EQ(saved(false), inputs + 2 * number * rows * positions + (number + index) * rows);
 }
 
 TEST(Attention, InferenceHasNoGradients) {

@@ -24,9 +24,7 @@ struct Case {
   const char* name;
   RunConfig config;
 };
-void PrintTo(const Case& value, std::ostream* stream) {
-  *stream << value.name;
-}  // NOLINT(readability-identifier-naming)
+void PrintTo(const Case& value, std::ostream* stream) { *stream << value.name; }
 
 class Determinism : public testing::TestWithParam<Case> {};
 

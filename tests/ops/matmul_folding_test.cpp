@@ -47,6 +47,7 @@ std::vector<Kernel> folding_kernels() {
     }
   }
   std::vector<Kernel> kernels;
+  kernels.reserve(by_name.size());
   for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
   return kernels;
 }
@@ -75,8 +76,8 @@ Tensor random_matrix(DType dtype, int64_t rows, int64_t columns, bool transposed
   return matrix;
 }
 
-std::vector<std::byte> product(const Kernel& kernel, const ProductAttributes& attributes, std::vector<Tensor*> in,
-                               cpu::Team& team) {
+std::vector<std::byte> product(const Kernel& kernel, const ProductAttributes& attributes,
+                               const std::vector<Tensor*>& in, cpu::Team& team) {
   std::vector<TensorType> types;
   std::vector<TensorView> views;
   for (Tensor* tensor : in) {

@@ -62,6 +62,7 @@ std::vector<Kernel> kernels_of(const OpCard& op) {
     }
   }
   std::vector<Kernel> kernels;
+  kernels.reserve(by_name.size());
   for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
   return kernels;
 }

@@ -163,7 +163,9 @@ TEST(Recompute, OfBlocksKeepsTheirBorders) {
   EXPECT_LT(saved_bytes(graph), local - 5 * residual);
   EXPECT_LE(saved_bytes(graph), (6 + 2) * residual + 2 * tokens * model.vocab_size * 4);
   for (const Node& node : graph.nodes) {
-    if (node.annotations.recomputed) EXPECT_EQ(node.annotations.phase, Phase::kBackward);
+    if (node.annotations.recomputed) {
+      EXPECT_EQ(node.annotations.phase, Phase::kBackward);
+    }
   }
 }
 
@@ -197,8 +199,9 @@ TEST(FoldCasts, OfAnOutputThatEveryReaderCasts) {
   const Graph apart = step_graph(config, passes);
   EXPECT_LT(count(folded, "cast"), count(apart, "cast"));
   for (const Node& node : folded.nodes) {
-    if (std::string(node.op->name) == "rms_norm" && node.annotations.scope != "ln_final")
+    if (std::string(node.op->name) == "rms_norm" && node.annotations.scope != "ln_final") {
       EXPECT_EQ(folded.value(node.outputs[0]).type.dtype, DType::kBFloat16) << node.annotations.scope;
+    }
   }
 }
 

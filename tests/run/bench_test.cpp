@@ -63,6 +63,7 @@ struct Seen {
 
 std::vector<Status> statuses(const std::vector<Record>& records) {
   std::vector<Status> statuses;
+  statuses.reserve(records.size());
   for (const Record& record : records) statuses.push_back(record.status);
   return statuses;
 }

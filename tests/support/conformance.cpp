@@ -301,7 +301,6 @@ const std::vector<Arrangement>& dense_arrangements() {
   return kDense;
 }
 
-// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const ConformancePoint& point, std::ostream* stream) {
   *stream << point.row.op->name << " " << name_of(point.dtype) << " " << name_of(point.arrangement);
 }

@@ -46,7 +46,6 @@ struct ConformancePoint {
   Arrangement arrangement;
   int number;  // of the row
 };
-// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const ConformancePoint& point, std::ostream* stream);
 
 class Conformance : public testing::TestWithParam<ConformancePoint> {};
