@@ -32,15 +32,12 @@ set(LAPTIME_EXACT_SOURCES ${CMAKE_SOURCE_DIR}/src/data/fill_loops_isa.cpp)
 set_source_files_properties(${LAPTIME_EXACT_SOURCES} PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 
-# Compiles each source once per instruction set into `target`.
+# Compiles each source once per instruction set into `target`; `headers` of ours are precompiled with it.
 #
 # An inline function of a shared header that such a copy emits is a weak symbol, and a linker keeps one of all equal
 # names: an AVX-512 copy of std::vector's growth could end up in code that runs on every machine. The launcher
 # tools/isolate_symbols.sh therefore gives the weak symbols of each copy names of its own.
-function(laptime_add_isa_sources target)
-  if(NOT ARGN)
-    return()
-  endif()
+function(laptime_add_isa_sources target headers)
   set(precompiled_sources ${ARGN})
   list(REMOVE_ITEM precompiled_sources ${LAPTIME_EXACT_SOURCES})
   foreach(row IN LISTS LAPTIME_BUILT_ISAS)
@@ -56,7 +53,7 @@ function(laptime_add_isa_sources target)
         set(owner ${target}_${isa})
         set_property(GLOBAL PROPERTY LAPTIME_PRECOMPILED_${isa} ${owner})
       endif()
-      laptime_precompile(${target}_${isa} ${owner})
+      laptime_precompile(${target}_${isa} ${owner} ${headers})
     endif()
     if(NOT isa STREQUAL "plain")
       set(launcher ${CMAKE_SOURCE_DIR}/tools/isolate_symbols.sh ${isa} ${CMAKE_CXX_COMPILER_LAUNCHER})

@@ -6,13 +6,19 @@ option(LAPTIME_UNITE "Compile the sources of a layer, and those of a test progra
 set(LAPTIME_PRECOMPILED <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional>
   <map> <memory> <optional> <span> <string> <string_view> <thread> <utility> <variant> <vector>)
 
-# Gives `target` precompiled headers, those of `owner` once there is one (the flags of both must be the same): the list
-# above and what else is named.
+# layer | headers of ours that most of its sources include: these have precompiled headers of their own
+set(LAPTIME_LAYER_PRECOMPILED
+  "cards   | graph/builder.h graph/structural_ops.h"
+  "kernels | backend/cpu/gemm_kernels.h backend/cpu/lines.h backend/cpu/strips.h"
+)
+
+# Gives `target` precompiled headers: of its own, the list above and what else is named; or those of `owner`, if that is
+# another and nothing is named (the flags of both must be the same).
 function(laptime_precompile target owner)
   if(NOT LAPTIME_PRECOMPILE)
     return()
   endif()
-  if(target STREQUAL owner)
+  if(target STREQUAL owner OR ARGN)
     target_precompile_headers(${target} PRIVATE ${LAPTIME_PRECOMPILED} ${ARGN})
   else()
     target_precompile_headers(${target} REUSE_FROM ${owner})

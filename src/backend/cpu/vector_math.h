@@ -73,7 +73,8 @@ inline float log_f32(float x) {
 class Shift {
  public:
   explicit Shift(double value)
-      : high_(static_cast<float>(value)), low_(static_cast<float>(value - static_cast<double>(high_))) {}
+      : high_(static_cast<float>(value)),
+        low_(__builtin_isfinite(high_) ? static_cast<float>(value - static_cast<double>(high_)) : 0.0F) {}
   float of(float x) const { return (x - high_) - low_; }
 
  private:
