@@ -5,20 +5,20 @@
 
 namespace laptime::LAPTIME_ISA {
 
-constexpr int64_t kLanes = 64;
+constexpr int64_t kSumLanes = 64;
 
-// Sum of term(i) for i in [0, size): element i goes to lane i % kLanes; then halves of the lanes are added.
+// Sum of term(i) for i in [0, size): element i goes to lane i % kSumLanes; then halves of the lanes are added.
 template <class Term>
 [[gnu::always_inline]] inline float lane_sum(int64_t size, Term term) {
-  float lanes[kLanes] = {};
+  float lanes[kSumLanes] = {};
   int64_t begin = 0;
-  for (; begin + kLanes <= size; begin += kLanes) {
+  for (; begin + kSumLanes <= size; begin += kSumLanes) {
 #pragma omp simd
-    for (int64_t i = 0; i < kLanes; ++i) lanes[i] += term(begin + i);
+    for (int64_t i = 0; i < kSumLanes; ++i) lanes[i] += term(begin + i);
   }
   for (int64_t i = 0; i < size - begin; ++i) lanes[i] += term(begin + i);
 #pragma GCC unroll 6
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+  for (int64_t half = kSumLanes / 2; half > 0; half /= 2) {
 #pragma omp simd
     for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   }
@@ -27,16 +27,16 @@ template <class Term>
 
 // Largest of x; NaN does not count; -inf for none.
 inline float lane_max(const float* x, int64_t size) {
-  float lanes[kLanes];
+  float lanes[kSumLanes];
   for (float& lane : lanes) lane = -__builtin_inff();
   int64_t begin = 0;
-  for (; begin + kLanes <= size; begin += kLanes) {
+  for (; begin + kSumLanes <= size; begin += kSumLanes) {
 #pragma omp simd
-    for (int64_t i = 0; i < kLanes; ++i) lanes[i] = x[begin + i] > lanes[i] ? x[begin + i] : lanes[i];
+    for (int64_t i = 0; i < kSumLanes; ++i) lanes[i] = x[begin + i] > lanes[i] ? x[begin + i] : lanes[i];
   }
   for (int64_t i = 0; i < size - begin; ++i) lanes[i] = x[begin + i] > lanes[i] ? x[begin + i] : lanes[i];
 #pragma GCC unroll 6
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+  for (int64_t half = kSumLanes / 2; half > 0; half /= 2) {
 #pragma omp simd
     for (int64_t i = 0; i < half; ++i) lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
   }
