@@ -41,7 +41,7 @@ std::vector<ConformanceCase> rows() {
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
     rows.push_back({.op = &kCrossEntropyBackward,
                     .attributes = CrossEntropyBackwardAttributes{dtype},
-                    .inputs = {grad, {.shape = shape}, targets_of(shape), {.shape = {9}, .dtype = DType::kFloat32}},
+                    .inputs = {grad, {.shape = shape}, targets_of(shape), {.shape = {9}, .dtype = DType::kFloat64}},
                     .arrangements = {Arrangement::kContiguous}});
   }
   for (const double value : {0.0, 80.0, -std::numeric_limits<double>::infinity()}) {
