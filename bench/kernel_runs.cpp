@@ -69,6 +69,13 @@ std::vector<Operands> make_operands(Backend& backend, const Signature& signature
   return operands;
 }
 
+// The narrowest type that it multiplies: bfloat16 where any operand has it.
+DType factor_type(const Signature& signature) {
+  const bool narrow = std::any_of(signature.in.begin(), signature.in.end(),
+                                  [](const TensorType& type) { return type.dtype == DType::kBFloat16; });
+  return narrow ? DType::kBFloat16 : DType::kFloat32;
+}
+
 void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const Signature& signature,
          const std::vector<Operands>& operands, Bound bound, double work) {
   const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(kernel.workspace_bytes(signature));
@@ -96,9 +103,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
   }
   const bool flops = bound == Bound::kFlops;
   if (work == 0) work = flops ? flops_of(signature) : static_cast<double>(bytes_of(signature));
-  const bool narrow = std::any_of(signature.in.begin(), signature.in.end(),
-                                  [](const TensorType& type) { return type.dtype == DType::kBFloat16; });
-  const double peak = flops ? machine.flops_peak(narrow ? DType::kBFloat16 : DType::kFloat32) : machine.bandwidth();
+  const double peak = flops ? machine.flops_peak(factor_type(signature)) : machine.bandwidth();
   const double mean = total / static_cast<double>(state.iterations());
   state.counters[flops ? "GFLOP/s" : "GB/s"] = work / mean * 1e-9;
   state.counters["of_peak"] = work / mean / peak;
@@ -167,7 +172,7 @@ std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& si
   }
   const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(workspace_bytes);
   const double flops = flops_of(signature);
-  const DType dtype = signature.in.back().dtype;
+  const DType dtype = factor_type(signature);
   constexpr int kWarm = 2;
   for (int round = -kWarm; round < rounds; ++round) {
     double before = machine.flops_rate_now(dtype);

@@ -13,7 +13,7 @@ void add_shape(Machine& machine, DType dtype, int64_t rows, int64_t depth, int64
   const TensorType weight = contiguous_type(dtype, {columns, depth});
   const TensorType logits = contiguous_type(DType::kFloat32, {rows, columns});
   const TensorType targets = contiguous_type(DType::kInt64, {rows});
-  const TensorType statistics = contiguous_type(DType::kFloat32, {rows});
+  const TensorType log_sum_exp = contiguous_type(DType::kFloat64, {rows});
   const TensorType loss = contiguous_type(DType::kFloat32, {});
   const std::string label = fmt::format("{}/{}x{}x{}", name_of(dtype), rows, depth, columns);
   const ProductAttributes wide{.compute = dtype, .output = DType::kFloat32, .addend = false};
@@ -22,13 +22,13 @@ void add_shape(Machine& machine, DType dtype, int64_t rows, int64_t depth, int64
   };
   add(kLinear, LinearAttributes{LinearForm::kEinsum, wide}, {x, weight}, Bound::kFlops);
   add(kCrossEntropy, CrossEntropyAttributes{}, {logits, targets}, Bound::kBytes);
-  add(kCrossEntropyBackward, CrossEntropyBackwardAttributes{}, {loss, logits, targets, statistics}, Bound::kBytes);
+  add(kCrossEntropyBackward, CrossEntropyBackwardAttributes{}, {loss, logits, targets, log_sum_exp}, Bound::kBytes);
   add(kMatmul, wide, {logits, weight}, Bound::kFlops);
   add(kMatmul, wide, {{DType::kFloat32, permuted(logits.layout, {1, 0})}, x}, Bound::kFlops);
   add(kLinearCrossEntropy, LinearCrossEntropyAttributes{}, {x, weight, targets}, Bound::kFlops);
   add(kLinearCrossEntropyBackward,
       LinearCrossEntropyBackwardAttributes{.grad_x = DType::kFloat32, .grad_weight = DType::kFloat32},
-      {loss, x, weight, targets, statistics}, Bound::kFlops);
+      {loss, x, weight, targets, log_sum_exp}, Bound::kFlops);
 }
 
 void add(Machine& machine) {

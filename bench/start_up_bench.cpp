@@ -104,7 +104,6 @@ void report(const char* title, const Run& run, double touch) {
 int compare(const std::string& program, const std::vector<std::string>& options) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("laptime_start_up_{}", getpid());
-  std::filesystem::create_directories(folder);
   std::vector<std::string> command{program, "bench"};
   command.insert(command.end(), options.begin(), options.end());
   for (const char* word : {"--warmup", "0", "--steps", "1", "--output", "json", "--store"}) command.emplace_back(word);

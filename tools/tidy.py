@@ -3,6 +3,8 @@
 
 Usage: tidy.py BUILD_DIR [--changed]
 
+BUILD_DIR is configured with the dev preset, which compiles each source alone and without precompiled headers.
+
 --changed takes only what differs from the main branch: from origin/main where that is another commit than HEAD, else
 from the commit before HEAD; uncommitted and untracked files count. A changed header is read through the source beside
 it, or else through one that includes it. Exits with 1 if clang-tidy complains.
@@ -17,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRECOMPILED = re.compile(r" -Winvalid-pch| -include \S*cmake_pch\.hxx")  # gcc's own form
 SOURCE_FOLDERS = ("src/", "tests/", "bench/")
 
 
@@ -61,7 +62,6 @@ def main() -> int:
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = os.path.relpath(entry["file"], ROOT)
         if path.startswith(SOURCE_FOLDERS):
-            entry["command"] = PRECOMPILED.sub("", entry["command"])
             commands[path] = entry  # of several instruction sets the last, which reads the most code
     database = build / "tidy"
     database.mkdir(exist_ok=True)

@@ -79,12 +79,11 @@ class Point {
 
     stage("plan");
     KernelChoices choices = choices_of(config_, *device_.backend, known_.kernel_choices);
-    const FittedRecompute fitted =
-        fit_recompute(config_, memory_bound(config_, device_), chooser(*device_.backend, choices));
+    const MemoryBound bound = memory_bound(config_, device_);
+    const FittedRecompute fitted = fit_recompute(config_, bound, chooser(*device_.backend, choices));
     const Graph graph = lowered_graph(config_, fitted.rule);
     record().memory.recompute = fitted.text;
-    check_memory(make_plan(graph, chooser(*device_.backend, choices)), memory_bound(config_, device_), fitted.advice,
-                 record());
+    check_memory(make_plan(graph, chooser(*device_.backend, choices)), bound, fitted.advice, record());
     record().setup.plan = lap();
     if (hooks_.planned) hooks_.planned(record());
 

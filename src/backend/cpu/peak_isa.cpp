@@ -105,15 +105,16 @@ __attribute__((target("amx-tile,amx-bf16"))) double bfloat16_tiles_loop(int64_t 
   return 2 * kProducts * static_cast<double>(repetitions);
 }
 
-cpu::PeakLoops loops_here() {
-  return {float32_loop, bfloat16_loop, cpu::may_use_tiles() ? bfloat16_tiles_loop : nullptr, stream};
-}
-#else
-cpu::PeakLoops loops_here() { return {float32_loop, nullptr, nullptr, stream}; }
 #endif
 
 }  // namespace
 
-cpu::PeakLoops peak_loops() { return loops_here(); }
+cpu::PeakLoops peak_loops() {
+#if defined(__AVX512BF16__)
+  return {float32_loop, bfloat16_loop, cpu::may_use_tiles() ? bfloat16_tiles_loop : nullptr, stream};
+#else
+  return {float32_loop, nullptr, nullptr, stream};
+#endif
+}
 
 }  // namespace laptime::LAPTIME_ISA

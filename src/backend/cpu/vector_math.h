@@ -68,7 +68,6 @@ inline float log_f32(float x) {
   return x >= 0.0F ? defined : __builtin_nanf("");
 }
 
-// 1 / (1 + e^-x)
 // What is taken from x before exp, in two floats: the rounding of one would be an error of all that share it.
 class Shift {
  public:
@@ -81,6 +80,7 @@ class Shift {
   float high_, low_;
 };
 
+// 1 / (1 + e^-x)
 inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
 // The normal distribution at x: its density without the factor 1 / sqrt(2 pi), and the probability of less than x.

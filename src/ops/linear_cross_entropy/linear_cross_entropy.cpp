@@ -9,10 +9,7 @@
 namespace laptime {
 namespace {
 
-// Inputs of the backward op, those of the forward op among them.
-constexpr int kBackwardX = 1;
-constexpr int kBackwardWeight = 2;
-constexpr int kBackwardBias = 5;
+using In = LinearCrossEntropyBackwardInputs;
 
 DType wide_type(DType dtype) { return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
 
@@ -37,14 +34,14 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
 
 std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<const TensorType> in) {
   const auto& a = attributes.as<LinearCrossEntropyBackwardAttributes>();
-  const bool bias = in.size() > kBackwardBias;
-  check_operands(in[kBackwardX], in[kBackwardWeight], in[3], bias ? &in[kBackwardBias] : nullptr);
+  const bool bias = in.size() > In::kBias;
+  check_operands(in[In::kX], in[In::kWeight], in[In::kTargets], bias ? &in[In::kBias] : nullptr);
   const auto like = [&](int input, std::optional<DType> dtype) {
     const TensorType& type = in[static_cast<size_t>(input)];
     return contiguous_type(dtype.value_or(type.dtype), type.shape());
   };
-  std::vector<TensorType> out{like(kBackwardX, a.grad_x), like(kBackwardWeight, a.grad_weight)};
-  if (bias) out.push_back(like(kBackwardBias, a.grad_bias));
+  std::vector<TensorType> out{like(In::kX, a.grad_x), like(In::kWeight, a.grad_weight)};
+  if (bias) out.push_back(like(In::kBias, a.grad_bias));
   return out;
 }
 
@@ -110,18 +107,18 @@ void put_all(const std::vector<double>& values, const TensorView& to) {
 // With g = (softmax(logits) - onehot) grad_loss / rows: grad_x = g W, grad_weight = g^T x, grad_bias = the sum of g's
 // rows.
 void reference_backward(const OpCall& call) {
-  const bool bias = call.in.size() > kBackwardBias;
-  const Problem problem(call.attributes.as<LinearCrossEntropyBackwardAttributes>().compute, call.in[kBackwardX],
-                        call.in[kBackwardWeight], bias ? &call.in[kBackwardBias] : nullptr);
-  const double scale = call.in[0].at(0) / static_cast<double>(problem.rows);
+  const bool bias = call.in.size() > In::kBias;
+  const Problem problem(call.attributes.as<LinearCrossEntropyBackwardAttributes>().compute, call.in[In::kX],
+                        call.in[In::kWeight], bias ? &call.in[In::kBias] : nullptr);
+  const double scale = call.in[In::kGradLoss].at(0) / static_cast<double>(problem.rows);
   std::vector<double> grad_x(static_cast<size_t>(problem.rows * problem.depth), 0.0);
   std::vector<double> grad_weight(static_cast<size_t>(problem.columns * problem.depth), 0.0);
   std::vector<double> grad_bias(static_cast<size_t>(problem.columns), 0.0);
   for (int64_t row = 0; row < problem.rows; ++row) {
     const std::vector<double> logits = problem.logits(row);
-    const auto target = static_cast<int64_t>(call.in[3].at(row));
+    const auto target = static_cast<int64_t>(call.in[In::kTargets].at(row));
     for (int64_t column = 0; column < problem.columns; ++column) {
-      const double probability = std::exp(logits[static_cast<size_t>(column)] - call.in[4].at(row));
+      const double probability = std::exp(logits[static_cast<size_t>(column)] - call.in[In::kLogSumExp].at(row));
       const double grad = (probability - (column == target ? 1 : 0)) * scale;
       const double factor = problem.rounded(grad);
       grad_bias[static_cast<size_t>(column)] += grad;
@@ -187,9 +184,9 @@ std::optional<DType>* grad_type(LinearCrossEntropyBackwardAttributes& attributes
 std::optional<Attributes> fold_input_cast_backward(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<LinearCrossEntropyBackwardAttributes>();
   const auto product = ProductAttributes{a.compute, {}, false}.with_operand_cast(to);
-  if (!product || (input != kBackwardX && input != kBackwardWeight && input != kBackwardBias)) return std::nullopt;
+  if (!product || (input != In::kX && input != In::kWeight && input != In::kBias)) return std::nullopt;
   a.compute = product->compute;
-  std::optional<DType>& grad = *grad_type(a, input == kBackwardBias ? 2 : input - kBackwardX);
+  std::optional<DType>& grad = *grad_type(a, input == In::kBias ? 2 : input - In::kX);
   grad = grad.value_or(to);
   return a;
 }
@@ -225,19 +222,18 @@ const OpCard kLinearCrossEntropy = {.name = "linear_cross_entropy",
                                     .fold_input_cast = fold_input_cast,
                                     .trades_time_for_memory = true,
                                     .optional_outputs = {1, 2}};
-const OpCard kLinearCrossEntropyBackward = {
-    .name = "linear_cross_entropy_backward",
-    .kind = OpKind::kContraction,
-    .infer = infer_backward,
-    .flops =
-        [](const Signature& s) {
-          return logits_of(s.in[kBackwardX], s.in[kBackwardWeight]) *
-                 (4 * static_cast<double>(s.in[kBackwardWeight].shape()[1]) + 3);
-        },
-    .reference = reference_backward,
-    .fold_input_cast = fold_input_cast_backward,
-    .fold_output_cast = fold_output_cast_backward,
-    .optional_outputs = {0, 1, 2}};
+const OpCard kLinearCrossEntropyBackward = {.name = "linear_cross_entropy_backward",
+                                            .kind = OpKind::kContraction,
+                                            .infer = infer_backward,
+                                            .flops =
+                                                [](const Signature& s) {
+                                                  return logits_of(s.in[In::kX], s.in[In::kWeight]) *
+                                                         (4 * static_cast<double>(s.in[In::kWeight].shape()[1]) + 3);
+                                                },
+                                            .reference = reference_backward,
+                                            .fold_input_cast = fold_input_cast_backward,
+                                            .fold_output_cast = fold_output_cast_backward,
+                                            .optional_outputs = {0, 1, 2}};
 
 std::span<const OpCard* const> linear_cross_entropy_cards() {
   static constexpr const OpCard* kCards[] = {&kLinearCrossEntropy, &kLinearCrossEntropyBackward};

@@ -16,6 +16,9 @@ extern const OpCard kLinearCrossEntropy;
 // (grad_loss [], x, weight, targets, log_sum_exp[, bias]) -> (grad_x, grad_weight[, grad_bias]), each only where
 // somebody reads it. The gradient of the logits is rounded as the factors are before it is multiplied.
 extern const OpCard kLinearCrossEntropyBackward;
+struct LinearCrossEntropyBackwardInputs {
+  static constexpr int kGradLoss = 0, kX = 1, kWeight = 2, kTargets = 3, kLogSumExp = 4, kBias = 5;
+};
 
 struct LinearCrossEntropyAttributes {
   LinearForm linear = LinearForm::kEinsum;                // how the modules that it stands for are written

@@ -12,6 +12,8 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
+using In = LinearCrossEntropyBackwardInputs;
+
 // Rows and columns of the logits.
 struct Tile {
   int64_t row = 0, column = 0;
@@ -266,9 +268,10 @@ class Backward {
 
   // The gradient of the logits over them.
   void differentiate(const KernelCall& call, const Tile& tile) const {
-    const auto* const targets = call.in[3].as<const int64_t>();
-    const auto* const log_sum_exp = call.in[4].as<const double>();
-    const float scale = number_at(call.in[0], call.in[0].type.layout.offset) / static_cast<float>(of_.rows());
+    const auto* const targets = call.in[In::kTargets].as<const int64_t>();
+    const auto* const log_sum_exp = call.in[In::kLogSumExp].as<const double>();
+    const float scale =
+        number_at(call.in[In::kGradLoss], call.in[In::kGradLoss].type.layout.offset) / static_cast<float>(of_.rows());
     cpu::team_of(call).parallel_blocks(tile.rows, Rows::per_block(tile.columns), [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row) {
         float* const line = logits_ + row * tile.columns;
@@ -317,18 +320,13 @@ class Backward {
   std::byte* product_ = nullptr;
 };
 
-// Inputs of the backward op.
-constexpr size_t kX = 1;
-constexpr size_t kWeight = 2;
-constexpr size_t kBias = 5;
-
 std::optional<Operands> forward_operands(const Attributes& attributes, std::span<const TensorView> in) {
   return Operands::of(attributes.as<LinearCrossEntropyAttributes>().compute, in[0], in[1],
                       in.size() > 3 ? &in[3] : nullptr);
 }
 std::optional<Operands> backward_operands(const Attributes& attributes, std::span<const TensorView> in) {
-  return Operands::of(attributes.as<LinearCrossEntropyBackwardAttributes>().compute, in[kX], in[kWeight],
-                      in.size() > kBias ? &in[kBias] : nullptr);
+  return Operands::of(attributes.as<LinearCrossEntropyBackwardAttributes>().compute, in[In::kX], in[In::kWeight],
+                      in.size() > In::kBias ? &in[In::kBias] : nullptr);
 }
 
 // Their form: no bytes.
@@ -364,9 +362,9 @@ std::string forward_refusal(const Signature& signature) {
 
 template <class Product>
 std::string backward_refusal(const Signature& signature) {
-  if (std::string reason = targets_refusal(signature.in[3]); !reason.empty()) return reason;
-  if (signature.in[0].dtype != DType::kFloat32) return "the loss is not float32";
-  if (signature.in[4].dtype != DType::kFloat64 || !signature.in[4].layout.is_contiguous())
+  if (std::string reason = targets_refusal(signature.in[In::kTargets]); !reason.empty()) return reason;
+  if (signature.in[In::kGradLoss].dtype != DType::kFloat32) return "the loss is not float32";
+  if (signature.in[In::kLogSumExp].dtype != DType::kFloat64 || !signature.in[In::kLogSumExp].layout.is_contiguous())
     return "log_sum_exp is not float64 without gaps";
   const std::optional<Operands> of = form_of(signature, backward_operands);
   if (!of) return kGaps;
@@ -386,7 +384,8 @@ template <class Product>
 int64_t backward_workspace(const Signature& signature) {
   const std::optional<Operands> of = form_of(signature, backward_operands);
   if (!of) return 0;
-  return Backward<Product>(*of, signature.out[0].dtype, signature.out[1].dtype, signature.in.size() > kBias, nullptr)
+  return Backward<Product>(*of, signature.out[0].dtype, signature.out[1].dtype, signature.in.size() > In::kBias,
+                           nullptr)
       .bytes();
 }
 
@@ -398,7 +397,7 @@ void launch_forward(const KernelCall& call) {
 template <class Product>
 void launch_backward(const KernelCall& call) {
   const Operands of = *backward_operands(call.attributes, call.in);
-  Backward<Product>(of, call.out[0].type.dtype, call.out[1].type.dtype, call.in.size() > kBias, call.workspace)
+  Backward<Product>(of, call.out[0].type.dtype, call.out[1].type.dtype, call.in.size() > In::kBias, call.workspace)
       .run(call);
 }
 
