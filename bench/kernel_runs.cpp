@@ -114,7 +114,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
 
 Machine::Machine(int threads) : threads_(threads), backend_(cpu_kernels(isa_), threads) {
   float32_ = cpu::measure_float32_peak(backend_.team(), isa_).all_threads;
-  bfloat16_ = cpu::measure_bfloat16_peak(backend_.team(), isa_).all_threads;
+  bfloat16_ = cpu::measure_bfloat16_peak(backend_.team()).all_threads;
   bandwidth_ = cpu::measure_bandwidth(backend_.team(), isa_);
 }
 

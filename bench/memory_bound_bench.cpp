@@ -35,9 +35,9 @@ void add_whole(Machine& machine) {
     const std::string name(name_of(dtype));
     const RmsNormAttributes norm{1e-5, dtype};
     bench(kRmsNorm, norm, {tokens32, channels}, name + "/1024x768");
-    bench(kRmsNormBackward, {}, {tokens, tokens32, rstd, channels}, name + "/1024x768");
-    bench(kAddRmsNorm, norm, {tokens32, tokens, channels}, name + "/1024x768");
-    bench(kAddRmsNormBackward, {}, {tokens32, tokens, tokens32, rstd, channels}, name + "/1024x768");
+    bench(kRmsNormBackward, RmsNormBackwardAttributes{}, {tokens, tokens32, rstd, channels}, name + "/1024x768");
+    bench(kRmsNormBackward, RmsNormBackwardAttributes{.addend = true}, {tokens, tokens32, rstd, channels, tokens32},
+          name + "/addend/1024x768");
     bench(kSwiglu, {}, {wide, wide}, name + "/1024x3072");
     bench(kSwigluBackward, {}, {wide, wide, wide}, name + "/1024x3072");
     for (const RopeForm form : {RopeForm::kInterleaved, RopeForm::kHalves}) {

@@ -1,5 +1,8 @@
 # Fuzz targets: tests/fuzz/<parser>_fuzz.cpp -> fuzz_<parser>. With LAPTIME_FUZZ (preset `fuzz`, clang) each is a libFuzzer
-# program; else a driver runs its seeds and a fixed number of mutants, as a test.
+# program; under a sanitizer a driver runs its seeds and a fixed number of mutants, as a test.
+if(NOT LAPTIME_FUZZ AND NOT LAPTIME_SANITIZE)
+  return()
+endif()
 
 # target | mutants for the test, a second or two of them under the sanitizers | layers that it links
 set(LAPTIME_FUZZ_TARGETS

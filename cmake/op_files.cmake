@@ -1,6 +1,7 @@
 # Kernel sources, by suffix: which flags compile them, once per instruction set.
 
-# isa | flags. The first column is also LAPTIME_ISA, the namespace of that copy; in order of width.
+# isa | flags. The first column is also LAPTIME_ISA, the namespace of that copy; in order of width. The last one adds to
+# avx512 an instruction that few sources use: it compiles only those named *_avx512_bf16.cpp, the others all the rest.
 set(LAPTIME_ISAS
   "plain       | -march=x86-64"
   "avx2        | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2"
@@ -10,13 +11,17 @@ set(LAPTIME_ISAS
 
 # The copies that are built: all, or a list of theirs; never without plain. Sources expand it from generated/isas.inc.
 set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for, e.g. plain;avx2 (default: all)")
-set(isas_inc "// LAPTIME_ISA_ROW(instruction set) for each that kernels are compiled for, in order of width.\n")
+set(isas_inc "// LAPTIME_ISA_ROW(instruction set) for each that all kernels are compiled for, in order of width.\n")
 set(LAPTIME_BUILT_ISAS "")
 foreach(row IN LISTS LAPTIME_ISAS)
   string(REGEX MATCH "^[a-z0-9_]+" isa "${row}")
   if(NOT LAPTIME_ONLY_ISAS OR isa STREQUAL "plain" OR isa IN_LIST LAPTIME_ONLY_ISAS)
     list(APPEND LAPTIME_BUILT_ISAS "${row}")
-    string(APPEND isas_inc "LAPTIME_ISA_ROW(${isa})\n")
+    if(isa STREQUAL "avx512_bf16")
+      add_compile_definitions(LAPTIME_AVX512_BF16)  # the sources of that name are there
+    else()
+      string(APPEND isas_inc "LAPTIME_ISA_ROW(${isa})\n")
+    endif()
   endif()
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/isas.inc CONTENT "${isas_inc}" @ONLY)
@@ -38,16 +43,25 @@ set_source_files_properties(${LAPTIME_EXACT_SOURCES} PROPERTIES
 # names: an AVX-512 copy of std::vector's growth could end up in code that runs on every machine. The launcher
 # tools/isolate_symbols.sh therefore gives the weak symbols of each copy names of its own.
 function(laptime_add_isa_sources target headers)
-  set(precompiled_sources ${ARGN})
-  list(REMOVE_ITEM precompiled_sources ${LAPTIME_EXACT_SOURCES})
   foreach(row IN LISTS LAPTIME_BUILT_ISAS)
     string(REGEX MATCH "^([a-z0-9_]+) *\\|(.*)$" matched "${row}")
     set(isa ${CMAKE_MATCH_1})
     separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_2}")
-    add_library(${target}_${isa} OBJECT ${ARGN})
+    set(sources ${ARGN})
+    if(isa STREQUAL "avx512_bf16")
+      list(FILTER sources INCLUDE REGEX "_avx512_bf16\\.cpp$")
+    else()
+      list(FILTER sources EXCLUDE REGEX "_avx512_bf16\\.cpp$")
+    endif()
+    if(NOT sources)
+      continue()
+    endif()
+    set(precompiled_sources ${sources})
+    list(REMOVE_ITEM precompiled_sources ${LAPTIME_EXACT_SOURCES})
+    add_library(${target}_${isa} OBJECT ${sources})
     target_compile_definitions(${target}_${isa} PRIVATE LAPTIME_ISA=${isa})
     target_compile_options(${target}_${isa} PRIVATE ${LAPTIME_KERNEL_FLAGS} ${flags})
-    if(precompiled_sources)
+    if(precompiled_sources AND NOT isa STREQUAL "avx512_bf16")
       get_property(owner GLOBAL PROPERTY LAPTIME_PRECOMPILED_${isa})
       if(NOT owner)
         set(owner ${target}_${isa})

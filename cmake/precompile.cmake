@@ -26,7 +26,7 @@ function(laptime_precompile target owner)
 endfunction()
 
 # Compiles the sources of `target` several at a time. Not for ops: each states its card in the same words (`infer`,
-# `gradient`), and so do their tests.
+# `gradient`).
 function(laptime_unite target)
   if(LAPTIME_UNITE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)

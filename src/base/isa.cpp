@@ -52,9 +52,7 @@ Isa detect_isa() {
 
   constexpr unsigned kF = 16, kDq = 17, kBw = 30, kVl = 31;
   if (!has(extended.ebx, {kF, kDq, kBw, kVl}) || (saved & kMasksAndZmm) != kMasksAndZmm) return Isa::kAvx2;
-
-  constexpr unsigned kBf16 = 5;
-  return has(cpuid(7, 1).eax, {kBf16}) ? Isa::kAvx512Bf16 : Isa::kAvx512;
+  return Isa::kAvx512;
 }
 
 std::vector<Isa> runnable_isas() {
@@ -72,6 +70,11 @@ std::vector<Isa> runnable_isas() {
 
 Isa widest_isa() { return runnable_isas().back(); }
 
+bool may_use_bfloat16_pairs() {
+  constexpr unsigned kBf16 = 5;
+  return detect_isa() == Isa::kAvx512 && has(cpuid(7, 1).eax, {kBf16});
+}
+
 bool may_use_tiles() {
   constexpr unsigned kAmxBf16 = 22, kAmxTile = 24;
   if (!has(cpuid(7, 0).edx, {kAmxBf16, kAmxTile})) return false;
@@ -85,7 +88,6 @@ std::string_view name_of(Isa isa) {
     case Isa::kPlain: return "plain";
     case Isa::kAvx2: return "avx2";
     case Isa::kAvx512: return "avx512";
-    case Isa::kAvx512Bf16: return "avx512_bf16";
   }
   return "?";
 }

@@ -11,7 +11,7 @@ namespace laptime {
 namespace {
 
 constexpr double kFactor = 2;         // losses, logits, gradients: times PyTorch's own distance
-constexpr double kWeightFactor = 6;   // weights after steps: AdamW's first steps amplify gradients that are almost zero
+constexpr double kWeightFactor = 6;   // weights after steps: AdamW's first steps amplify errors of small gradients
 constexpr double kLeastShare = 1e-3;  // of the largest norm in the group: what a distance is at least relative to
 constexpr double kPeakShare = 0.05;
 constexpr double kSavedShare = 0.02;  // editions 2024 and gpt2
@@ -55,10 +55,33 @@ Comparison compare_peak(const GoldenCase& golden, std::string what, int64_t Eage
   return compare_bytes(std::move(what), bytes, (*golden.eager_float32_peaks).*peak, kPeakShare);
 }
 
-// The gradient of k_proj.bias is zero in exact arithmetic (softmax ignores a shift), so that AdamW's steps on it have a
-// direction made of rounding.
-bool is_noise_after_steps(const GoldenKey& key) {
-  return key.group.starts_with("after") && key.name.ends_with("k_proj.bias");
+// Over what a distance of a tensor is relative to.
+double scale_of(const GoldenCase& golden, const std::string& key) {
+  const double least = kLeastShare * golden.largest_norm.at(std::string(split_key(key).group));
+  return std::max(golden.truth_norm.at(key), least);
+}
+
+double allowed_to(const GoldenCase& golden, Precision precision, const std::string& key) {
+  const std::map<std::string, double>& torch_errors = golden.values(precision).torch_error.tensors;
+  const auto found = torch_errors.find(key);
+  const double torch_error = found == torch_errors.end() ? 0 : found->second;
+  const double factor = split_key(key).group.starts_with("after") ? kWeightFactor : kFactor;
+  return factor * std::max(torch_error, floors_of(golden, precision).tensors);
+}
+
+// Whether each stored element of `key` is one of moved_by_rounding().
+std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, size_t count) {
+  std::vector<bool> out(count, false);
+  const std::string gradient = fmt::format("grad/{}", split_key(key).name);
+  if (!split_key(key).group.starts_with("after") || !golden.norms.contains(gradient)) return out;
+  const std::vector<double> truth = stored_tensor(golden, gradient).values;
+  LAPTIME_CHECK(truth.size() == count, "{}: {} values of {}", gradient, truth.size(), count);
+  const double off = allowed_to(golden, Precision::kFloat32, gradient) * scale_of(golden, gradient) /
+                     std::sqrt(static_cast<double>(count));
+  // Zeros are exact (a word that does not occur) where other elements have a gradient.
+  const bool all = std::all_of(truth.begin(), truth.end(), [=](double g) { return std::fabs(g) <= off; });
+  for (size_t i = 0; i < count; ++i) out[i] = all || (truth[i] != 0 && std::fabs(truth[i]) <= off);
+  return out;
 }
 
 }  // namespace
@@ -74,31 +97,41 @@ Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t s
 template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values) {
-  const GoldenKey parts = split_key(key);
-  if (is_noise_after_steps(parts)) return not_compared(key, "its gradient is zero in exact arithmetic");
   const GoldenTensor truth = stored_tensor(golden, key);
   int64_t numel = 1;
   for (const int64_t size : golden.norms.at(key).shape) numel *= size;
   LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: {} values of {}", key, values.size(), numel);
+  const std::vector<bool> out = left_out(golden, key, truth.values.size());
+  const auto absent = std::count(out.begin(), out.end(), true);
+  if (absent == std::ssize(out) && absent > 0)
+    return not_compared(key, "its gradient is zero within what is allowed to it");
   double sum = 0;
   for (size_t i = 0; i < truth.values.size(); ++i) {
+    if (out[i]) continue;
     const size_t at = truth.positions.empty() ? i : static_cast<size_t>(truth.positions[i]);
     const double difference = static_cast<double>(values[at]) - truth.values[i];
     sum += difference * difference;
   }
-  const double least = kLeastShare * golden.largest_norm.at(std::string(parts.group));
-  const double scale = std::max(golden.truth_norm.at(key), least);
-  const double distance = sum == 0 ? 0 : std::sqrt(sum) / scale;
-
-  const std::map<std::string, double>& torch_errors = golden.values(precision).torch_error.tensors;
-  const auto found = torch_errors.find(key);
-  const double torch_error = found == torch_errors.end() ? 0 : found->second;
-  const double factor = parts.group.starts_with("after") ? kWeightFactor : kFactor;
-  return measured(key, distance, factor * std::max(torch_error, floors_of(golden, precision).tensors));
+  const double distance = sum == 0 ? 0 : std::sqrt(sum) / scale_of(golden, key);
+  std::string note;
+  if (absent > 0)
+    note = fmt::format("{} of {} values left out: gradient zero within what is allowed to it", absent, out.size());
+  return measured(key, distance, allowed_to(golden, precision, key), std::move(note));
 }
 
 template Comparison compare_tensor(const GoldenCase&, Precision, const std::string&, std::span<const float>);
 template Comparison compare_tensor(const GoldenCase&, Precision, const std::string&, std::span<const double>);
+
+std::vector<MovedByRounding> moved_by_rounding(const GoldenCase& golden, const std::string& key) {
+  const GoldenTensor truth = stored_tensor(golden, key);
+  const std::vector<bool> out = left_out(golden, key, truth.values.size());
+  std::vector<MovedByRounding> moved;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i]) continue;
+    moved.push_back({truth.positions.empty() ? static_cast<int64_t>(i) : truth.positions[i], truth.values[i]});
+  }
+  return moved;
+}
 
 Comparison compare_grad_norm(const GoldenCase& golden, Precision precision, double norm) {
   const std::string what = "norm of the gradients";

@@ -27,10 +27,21 @@ struct Comparison {
 Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t step, double loss);
 
 // A tensor of `golden.keys`, all its elements row-major: L2 norm of the difference over max(norm of the truth, 1e-3 x
-// the largest norm of the group), both over the stored samples where the case is sampled. T is float or double.
+// the largest norm of the group), both over the stored samples where the case is sampled. T is float
+// or double.
 template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values);
+
+// An element of a weight whose true gradient is no larger than what an element of a float32 gradient may be off, so
+// that rounding alone decides which way AdamW's first step moves it: not compared after steps, nor what follows from
+// it. Zeros among larger gradients are exact and do not count.
+struct MovedByRounding {
+  int64_t position = 0;  // flat, in the whole tensor
+  double truth = 0;
+};
+// Those of "after1/NAME" or "after<steps>/NAME" that the file stores.
+std::vector<MovedByRounding> moved_by_rounding(const GoldenCase& golden, const std::string& key);
 
 // Global norm of the gradients before clipping; skipped where the file has none. The norm is at most as far off as the
 // worst gradient may be.

@@ -24,7 +24,7 @@ std::string flops_peak_name(const Device& device) {
 double measure_flops_peak(const Device& device, cpu::Team& team) {
   const cpu::Isa isa = cpu::widest_isa();
   const double float32 = cpu::measure_float32_peak(team, isa).all_threads;
-  return device.autocast ? std::max(float32, cpu::measure_bfloat16_peak(team, isa).all_threads) : float32;
+  return device.autocast ? std::max(float32, cpu::measure_bfloat16_peak(team).all_threads) : float32;
 }
 
 std::optional<double> find(const std::vector<MeasuredPeak>& peaks, const std::string& name) {

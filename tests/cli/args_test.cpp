@@ -195,7 +195,7 @@ TEST(Args, SaysWhatIsWrong) {
 }
 
 // Any words give a command or an Error.
-TEST(Args, SurvivesAnyWords) {
+TEST(Args, SlowSurvivesAnyWords) {
   std::vector<std::string> pool{"bench",  "explain", "verify",  "show",  "list",     "help", "--",   "-",    "--help",
                                 "-h",     "=",       "--=",     "--x=y", "-1",       "1,2",  ",",    "auto", "none",
                                 "true",   "small",   "{model}", "[",     "[a,b]",    "\"",   "'",    "\n",   "",

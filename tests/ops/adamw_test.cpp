@@ -6,7 +6,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> adamw_rows() {
   std::vector<ConformanceCase> rows;
   for (const AdamRule rule : {AdamRule::k2025, AdamRule::k2026, AdamRule::kTorch}) {
     for (const Shape& shape : std::vector<Shape>{{1}, {7, 5}, {33, 65}, {2, 1100}, {90, 800}}) {
@@ -29,7 +29,7 @@ std::vector<ConformanceCase> rows() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(AdamW, rows());
+LAPTIME_CONFORMANCE(AdamW, adamw_rows());
 
 }  // namespace
 }  // namespace laptime::test

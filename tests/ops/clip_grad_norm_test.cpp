@@ -6,7 +6,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> clip_grad_norm_rows() {
   std::vector<ConformanceCase> rows;
   for (const double norm : {0.0, 0.3, 0.5, 17.0, 1e30}) {
     rows.push_back({.op = &kClipCoefficient,
@@ -18,7 +18,7 @@ std::vector<ConformanceCase> rows() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(ClipGradNorm, rows());
+LAPTIME_CONFORMANCE(ClipGradNorm, clip_grad_norm_rows());
 
 }  // namespace
 }  // namespace laptime::test

@@ -7,10 +7,10 @@
 namespace laptime::test {
 namespace {
 
-const std::vector<Arrangement> kGaps{Arrangement::kTransposed, Arrangement::kReversed,  Arrangement::kStrided,
-                                     Arrangement::kPadded,     Arrangement::kBroadcast, Arrangement::kMixed};
+const std::vector<Arrangement> kEmbeddingGaps{Arrangement::kTransposed, Arrangement::kReversed,  Arrangement::kStrided,
+                                              Arrangement::kPadded,     Arrangement::kBroadcast, Arrangement::kMixed};
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> embedding_rows() {
   struct Size {
     Shape ids;
     int64_t vocabulary, columns;
@@ -25,18 +25,18 @@ std::vector<ConformanceCase> rows() {
     grad.push_back(size.columns);
     rows.push_back({.op = &kEmbedding,
                     .inputs = {{.shape = {size.vocabulary, size.columns}}, ids},
-                    .may_refuse = kGaps,
+                    .may_refuse = kEmbeddingGaps,
                     .slack = 0});
     rows.push_back({.op = &kEmbeddingBackward,
                     .attributes = EmbeddingBackwardAttributes{size.vocabulary},
                     .inputs = {{.shape = grad}, ids},
                     .dtypes = {DType::kFloat32},
-                    .may_refuse = kGaps});
+                    .may_refuse = kEmbeddingGaps});
   }
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Embedding, rows());
+LAPTIME_CONFORMANCE(Embedding, embedding_rows());
 
 TEST(Embedding, Gradient) {
   const Operand ids{.shape = {3, 4}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};

@@ -7,7 +7,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> gather_rows() {
   std::vector<ConformanceCase> rows;
   for (const Shape& shape : std::vector<Shape>{{1}, {9, 7}, {3, 4, 65}, {1100, 5}, {2, 70001}}) {
     Shape one = shape;
@@ -24,7 +24,7 @@ std::vector<ConformanceCase> rows() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Gather, rows());
+LAPTIME_CONFORMANCE(Gather, gather_rows());
 
 TEST(Gather, Gradient) {
   const Operand index{.shape = {3, 4, 1}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};

@@ -7,7 +7,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows(bool tanh) {
+std::vector<ConformanceCase> gelu_rows(bool tanh) {
   const GeluAttributes attributes{tanh};
   const Operand x{.shape = {}};
   const Operand extreme{.shape = {5, 211}, .values = Values::kExtreme};
@@ -20,8 +20,8 @@ std::vector<ConformanceCase> rows(bool tanh) {
   });
 }
 
-LAPTIME_CONFORMANCE(GeluErf, rows(false));
-LAPTIME_CONFORMANCE(GeluTanh, rows(true));
+LAPTIME_CONFORMANCE(GeluErf, gelu_rows(false));
+LAPTIME_CONFORMANCE(GeluTanh, gelu_rows(true));
 
 TEST(Gelu, Gradient) {
   for (const bool tanh : {false, true}) {

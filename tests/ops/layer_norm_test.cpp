@@ -7,7 +7,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> layer_norm_rows() {
   std::vector<ConformanceCase> rows;
   for (const Shape& shape : std::vector<Shape>{{7}, {5, 40}, {3, 4, 65}, {70, 96}, {2, 1100}, {3, 2051}}) {
     Shape one = shape;
@@ -24,16 +24,20 @@ std::vector<ConformanceCase> rows() {
                       .attributes = LayerNormAttributes{1e-5},
                       .inputs = {x, w, w},
                       .arrangements = arrangements});
-      rows.push_back({.op = &kLayerNormBackward,
-                      .attributes = LayerNormAttributes{1e-5},
-                      .inputs = {x, x, mean, rstd, w},
-                      .arrangements = arrangements});
+      for (const bool addend : {false, true}) {
+        std::vector<Operand> inputs{x, x, mean, rstd, w};
+        if (addend) inputs.push_back(x);
+        rows.push_back({.op = &kLayerNormBackward,
+                        .attributes = LayerNormBackwardAttributes{addend},
+                        .inputs = inputs,
+                        .arrangements = arrangements});
+      }
     }
   }
   return rows;
 }
 
-LAPTIME_CONFORMANCE(LayerNorm, rows());
+LAPTIME_CONFORMANCE(LayerNorm, layer_norm_rows());
 
 TEST(LayerNorm, Gradient) {
   expect_gradient({.op = &kLayerNorm,

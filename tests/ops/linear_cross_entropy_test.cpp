@@ -8,14 +8,14 @@
 namespace laptime::test {
 namespace {
 
-struct Sizes {
+struct LossSizes {
   Shape x;
   int64_t columns;
   bool bias = false;
 };
 
 // Of the forward op, or with what backward reads beside them.
-std::vector<Operand> operands(const Sizes& of, bool backward) {
+std::vector<Operand> operands(const LossSizes& of, bool backward) {
   Shape rows = of.x;
   rows.erase(rows.rank() - 1);
   std::vector<Operand> operands;
@@ -33,7 +33,7 @@ std::vector<Operand> operands(const Sizes& of, bool backward) {
   return operands;
 }
 
-ConformanceCase forward(const Sizes& of, const LinearCrossEntropyAttributes& attributes = {}) {
+ConformanceCase forward(const LossSizes& of, const LinearCrossEntropyAttributes& attributes = {}) {
   return {.op = &kLinearCrossEntropy,
           .attributes = attributes,
           .inputs = operands(of, false),
@@ -42,7 +42,7 @@ ConformanceCase forward(const Sizes& of, const LinearCrossEntropyAttributes& att
           .absolute = 24};
 }
 // Gradients of logits are rounded to bfloat16 where the factors are: one of them may fall to the other side.
-ConformanceCase backward(const Sizes& of, const LinearCrossEntropyBackwardAttributes& attributes = {},
+ConformanceCase backward(const LossSizes& of, const LinearCrossEntropyBackwardAttributes& attributes = {},
                          double absolute = 2e4) {
   return {.op = &kLinearCrossEntropyBackward,
           .attributes = attributes,
@@ -52,7 +52,7 @@ ConformanceCase backward(const Sizes& of, const LinearCrossEntropyBackwardAttrib
           .absolute = absolute};
 }
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> linear_cross_entropy_rows() {
   std::vector<ConformanceCase> rows;
   const auto add = [&](ConformanceCase row, std::vector<DType> dtypes, std::vector<Arrangement> arrangements) {
     row.dtypes = std::move(dtypes);
@@ -61,7 +61,7 @@ std::vector<ConformanceCase> rows() {
     rows.push_back(std::move(row));
   };
   const std::vector<Arrangement> laid{Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kPadded};
-  for (const Sizes& of : std::vector<Sizes>{
+  for (const LossSizes& of : std::vector<LossSizes>{
            {{1, 1}, 1}, {{1, 100}, 33}, {{5, 7}, 3, true}, {{3, 4, 9}, 65}, {{2, 3, 33}, 117, true}, {{29, 19}, 150}}) {
     add(forward(of), {DType::kFloat32, DType::kBFloat16}, laid);
     add(backward(of, {}, 24), {DType::kFloat32}, laid);
@@ -69,12 +69,12 @@ std::vector<ConformanceCase> rows() {
   }
   return rows;
 }
-LAPTIME_CONFORMANCE(LinearCrossEntropy, rows());
+LAPTIME_CONFORMANCE(LinearCrossEntropy, linear_cross_entropy_rows());
 
 // Several tiles of rows and of columns, the last ones smaller.
 std::vector<ConformanceCase> tiles() {
   std::vector<ConformanceCase> rows;
-  for (const Sizes& of : std::vector<Sizes>{{{17, 100}, 10'007}, {{1030, 3}, 1'100, true}}) {
+  for (const LossSizes& of : std::vector<LossSizes>{{{17, 100}, 10'007}, {{1030, 3}, 1'100, true}}) {
     rows.push_back(forward(of));
     rows.push_back(backward(of, {}, 24));
     rows.back().dtypes = {DType::kFloat32};
@@ -88,7 +88,7 @@ LAPTIME_CONFORMANCE(LinearCrossEntropyTiles, tiles());
 
 // Casts folded in, and gradients of other types than the operands'.
 std::vector<ConformanceCase> folded() {
-  const Sizes of{{37, 21}, 101, true};
+  const LossSizes of{{37, 21}, 101, true};
   const auto brain = DType::kBFloat16;
   std::vector<ConformanceCase> rows{
       forward(of, {.compute = brain}), backward(of, {.compute = brain}),
@@ -100,7 +100,7 @@ std::vector<ConformanceCase> folded() {
 LAPTIME_CONFORMANCE(LinearCrossEntropyFolded, folded());
 
 TEST(LinearCrossEntropy, Gradient) {
-  for (const Sizes& of : std::vector<Sizes>{{{6, 3}, 5}, {{2, 3, 4}, 7, true}}) {
+  for (const LossSizes& of : std::vector<LossSizes>{{{6, 3}, 5}, {{2, 3, 4}, 7, true}}) {
     expect_gradient(
         {.op = &kLinearCrossEntropy, .attributes = LinearCrossEntropyAttributes{}, .inputs = operands(of, false)});
   }

@@ -32,7 +32,7 @@ std::vector<Operand> inputs_of(const Sizes& of, bool bias, bool addend) {
 }
 
 // Sums of K products in any order may be off by more than the formula moves when the factors change.
-std::vector<ConformanceCase> rows(const ProductAttributes& product) {
+std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
   std::vector<ConformanceCase> rows;
   for (const Sizes& of : sizes()) {
     for (const bool bias : {false, true}) {
@@ -48,10 +48,11 @@ std::vector<ConformanceCase> rows(const ProductAttributes& product) {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Linear, rows({}));
-LAPTIME_CONFORMANCE(LinearAddend, rows({.compute = {}, .output = {}, .addend = true}));
-LAPTIME_CONFORMANCE(LinearRounded, rows({.compute = DType::kBFloat16, .output = {}, .addend = false}));
-LAPTIME_CONFORMANCE(LinearFolded, rows({.compute = DType::kBFloat16, .output = DType::kFloat32, .addend = true}));
+LAPTIME_CONFORMANCE(Linear, linear_rows({}));
+LAPTIME_CONFORMANCE(LinearAddend, linear_rows({.compute = {}, .output = {}, .addend = true}));
+LAPTIME_CONFORMANCE(LinearRounded, linear_rows({.compute = DType::kBFloat16, .output = {}, .addend = false}));
+LAPTIME_CONFORMANCE(LinearFolded,
+                    linear_rows({.compute = DType::kBFloat16, .output = DType::kFloat32, .addend = true}));
 
 TEST(Linear, Gradient) {
   for (const bool bias : {false, true}) {

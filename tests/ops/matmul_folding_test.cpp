@@ -13,7 +13,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows(const OpCard& op, const ProductAttributes& product) {
+std::vector<ConformanceCase> matmul_folding_rows(const OpCard& op, const ProductAttributes& product) {
   std::vector<ConformanceCase> rows;
   const std::vector<std::array<int64_t, 3>> sizes{{1, 1, 1}, {5, 3, 7}, {17, 65, 33}, {33, 1, 20}, {15, 9, 385}};
   for (const auto& [m, n, k] : sizes) {
@@ -32,11 +32,15 @@ std::vector<ConformanceCase> rows(const OpCard& op, const ProductAttributes& pro
   return rows;
 }
 
-LAPTIME_CONFORMANCE(MatmulRounded, rows(kMatmul, {.compute = DType::kBFloat16, .output = {}, .addend = false}));
-LAPTIME_CONFORMANCE(MatmulWide, rows(kMatmul, {.compute = {}, .output = DType::kFloat32, .addend = false}));
-LAPTIME_CONFORMANCE(MatmulNarrow, rows(kMatmul, {.compute = {}, .output = DType::kBFloat16, .addend = true}));
-LAPTIME_CONFORMANCE(MatmulAddend, rows(kMatmul, {.compute = {}, .output = {}, .addend = true}));
-LAPTIME_CONFORMANCE(AddmmFolded, rows(kAddmm, {.compute = DType::kBFloat16, .output = {}, .addend = true}));
+LAPTIME_CONFORMANCE(MatmulRounded,
+                    matmul_folding_rows(kMatmul, {.compute = DType::kBFloat16, .output = {}, .addend = false}));
+LAPTIME_CONFORMANCE(MatmulWide,
+                    matmul_folding_rows(kMatmul, {.compute = {}, .output = DType::kFloat32, .addend = false}));
+LAPTIME_CONFORMANCE(MatmulNarrow,
+                    matmul_folding_rows(kMatmul, {.compute = {}, .output = DType::kBFloat16, .addend = true}));
+LAPTIME_CONFORMANCE(MatmulAddend, matmul_folding_rows(kMatmul, {.compute = {}, .output = {}, .addend = true}));
+LAPTIME_CONFORMANCE(AddmmFolded,
+                    matmul_folding_rows(kAddmm, {.compute = DType::kBFloat16, .output = {}, .addend = true}));
 
 std::vector<Kernel> folding_kernels() {
   std::map<std::string, Kernel> by_name;

@@ -30,7 +30,7 @@ struct Sizes {
   Shape b() const { return batches == 0 ? Shape{k, n} : Shape{batches, k, n}; }
 };
 
-std::vector<ConformanceCase> rows(const OpCard& op) {
+std::vector<ConformanceCase> matmul_rows(const OpCard& op) {
   std::vector<Sizes> sizes{{0, 1, 1, 1},   {0, 5, 3, 7},   {0, 17, 65, 33}, {0, 1, 50, 40},
                            {0, 40, 50, 1}, {0, 33, 1, 20}, {0, 15, 9, 385}, {0, 29, 19, 50}};
   if (&op == &kMatmul) {
@@ -50,8 +50,8 @@ std::vector<ConformanceCase> rows(const OpCard& op) {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Matmul, rows(kMatmul));
-LAPTIME_CONFORMANCE(Addmm, rows(kAddmm));
+LAPTIME_CONFORMANCE(Matmul, matmul_rows(kMatmul));
+LAPTIME_CONFORMANCE(Addmm, matmul_rows(kAddmm));
 
 // Each kernel of each instruction set once.
 std::vector<Kernel> kernels_of(const OpCard& op) {

@@ -7,10 +7,10 @@
 namespace laptime::test {
 namespace {
 
-const std::vector<Arrangement> kGaps{Arrangement::kStrided, Arrangement::kPadded, Arrangement::kBroadcast,
-                                     Arrangement::kMixed};
+const std::vector<Arrangement> kNllLossGaps{Arrangement::kStrided, Arrangement::kPadded, Arrangement::kBroadcast,
+                                            Arrangement::kMixed};
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> nll_loss_rows() {
   std::vector<ConformanceCase> rows;
   for (const Shape& shape : std::vector<Shape>{{1, 1}, {7, 5}, {64, 97}, {1200, 10}, {3, 70001}}) {
     const Operand log_p{.shape = shape};
@@ -19,13 +19,13 @@ std::vector<ConformanceCase> rows() {
                           .values = Values::kIndices,
                           .dtype = DType::kInt64,
                           .bound = static_cast<double>(shape.back())};
-    rows.push_back({.op = &kNllLoss, .inputs = {log_p, targets}, .may_refuse = kGaps});
-    rows.push_back({.op = &kNllLossBackward, .inputs = {number, log_p, targets, number}, .may_refuse = kGaps});
+    rows.push_back({.op = &kNllLoss, .inputs = {log_p, targets}, .may_refuse = kNllLossGaps});
+    rows.push_back({.op = &kNllLossBackward, .inputs = {number, log_p, targets, number}, .may_refuse = kNllLossGaps});
   }
   return rows;
 }
 
-LAPTIME_CONFORMANCE(NllLoss, rows());
+LAPTIME_CONFORMANCE(NllLoss, nll_loss_rows());
 
 TEST(NllLoss, Gradient) {
   const Operand targets{.shape = {6}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};

@@ -9,7 +9,7 @@ namespace {
 
 constexpr RopeForm kForms[] = {RopeForm::kInterleaved, RopeForm::kHalves};
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> rope_rows() {
   const std::vector<Shape> shapes{{1, 2}, {5, 6}, {3, 4, 34}, {2, 3, 5, 64}, {2, 2, 9, 80}, {2, 600, 8}, {3, 2050}};
   std::vector<ConformanceCase> rows;
   for (const OpCard* op : {&kRope, &kRopeBackward}) {
@@ -34,7 +34,7 @@ std::vector<ConformanceCase> rows() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Rope, rows());
+LAPTIME_CONFORMANCE(Rope, rope_rows());
 
 TEST(Rope, Gradient) {
   const Operand table{.shape = {3, 4}, .dtype = DType::kFloat32};

@@ -42,7 +42,7 @@ std::vector<Operand> backward_operands(const Shape& shape, bool drops) {
   return operands;
 }
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
   struct Row {
     Shape shape;
     bool causal = true;
@@ -79,7 +79,7 @@ std::vector<ConformanceCase> rows() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Attention, rows());
+LAPTIME_CONFORMANCE(Attention, scaled_dot_product_attention_rows());
 
 TEST(Attention, Gradient) {
   for (const bool causal : {true, false}) {

@@ -9,7 +9,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> softmax_rows() {
   const std::vector<Shape> shapes{{1}, {5, 7}, {3, 4, 65}, {33, 64}, {2, 1100}, {3, 5003}, {1200, 3}};
   const Operand x{.shape = {}};
   std::vector<ConformanceCase> rows = joined({
@@ -24,7 +24,7 @@ std::vector<ConformanceCase> rows() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Softmax, rows());
+LAPTIME_CONFORMANCE(Softmax, softmax_rows());
 
 TEST(Softmax, Gradient) { expect_gradient({.op = &kSoftmax, .inputs = {{.shape = {4, 9}}}}); }
 

@@ -7,7 +7,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> stack_rows() {
   const std::vector<std::pair<Shape, int>> stacks{
       {{}, 0},         {{5}, 0},          {{5}, 1},    {{3, 4, 32}, 3},   {{3, 4, 32}, 2},
       {{3, 4, 32}, 0}, {{2, 3, 5, 9}, 4}, {{7, 1}, 2}, {{2, 3, 5, 9}, 1}, {{40, 1050}, 2}};
@@ -23,7 +23,7 @@ std::vector<ConformanceCase> rows() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Stack, rows());
+LAPTIME_CONFORMANCE(Stack, stack_rows());
 
 TEST(Stack, Gradient) {
   for (const int axis : {0, 1, 2}) {

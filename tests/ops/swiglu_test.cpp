@@ -7,7 +7,7 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> rows() {
+std::vector<ConformanceCase> swiglu_rows() {
   const Operand x{.shape = {}};
   const Operand plain{.shape = {5, 211}};
   const Operand extreme{.shape = {5, 211}, .values = Values::kExtreme};
@@ -23,7 +23,7 @@ std::vector<ConformanceCase> rows() {
   });
 }
 
-LAPTIME_CONFORMANCE(Swiglu, rows());
+LAPTIME_CONFORMANCE(Swiglu, swiglu_rows());
 
 TEST(Swiglu, Gradient) { expect_gradient({.op = &kSwiglu, .inputs = {{.shape = {4, 9}}, {.shape = {4, 9}}}}); }
 

@@ -210,7 +210,7 @@ TEST(Explain, AblationLowersWhatTheStepKeepsWhole) {
   EXPECT_THAT(recomputed, Not(Contains("cross_entropy")));
 }
 
-TEST(Explain, TakesNoMemoryForAModelOfAnySize) {
+TEST(Explain, SlowTakesNoMemoryForAModelOfAnySize) {
   rusage before{};
   getrusage(RUSAGE_SELF, &before);
   for (const char* device : {"cpu", "roofline:h200"}) {

@@ -55,7 +55,7 @@ TEST(MemoryBound, IsTheTighterOfLimitAndDevice) {
   EXPECT_EQ(bound_with({{"memory-limit", "1TiB"}}).text, device.text);
 }
 
-TEST(MemoryLimit, IsHonouredByExplainAndBenchWhateverIsRecomputed) {
+TEST(MemoryLimit, SlowIsHonouredByExplainAndBenchWhateverIsRecomputed) {
   for (const char* recompute : {"none", "block", "every=2", "auto"}) {
     const SweepPoint point = on_l4({{"memory-limit", "1kB"}, {"recompute", recompute}});
     const Explanation explanation = explain(point, {});

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/cpu/bfloat16_pairs.h"
 #include "backend/cpu/narrowed_gemm.h"
 #include "backend/cpu/onednn_gemm.h"
 #include "backend/cpu/tiles_gemm.h"
@@ -71,7 +72,7 @@ struct Tiles {
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm); }
 };
-#if defined(__AVX512BF16__)
+// The fields of cpu::bfloat16_pairs() are there where it lists itself.
 struct TilesDot {
   static std::string name() { return "tiles_dot_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) {
@@ -80,9 +81,8 @@ struct TilesDot {
     return fmt::format("a product in {}", name_of(gemm.compute));
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_dot_gemm(team, gemm); }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
 };
-#endif
 
 // visit(way) for each of them, the preferred first; the plan takes the one that measured fastest.
 template <class Visit>
@@ -91,8 +91,8 @@ void for_each_product(const Visit& visit) {
   visit(OnednnBfloat16());
   visit(OnednnSgemmWiden());
   visit(Tiles());
-#if defined(__AVX512BF16__)
-  visit(TilesDot());
+#if defined(__AVX512F__)
+  if (cpu::bfloat16_pairs() != nullptr) visit(TilesDot());
 #endif
 }
 

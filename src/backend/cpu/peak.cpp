@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/cpu/bfloat16_pairs.h"
 #include "backend/cpu/clock.h"
 #include "backend/cpu/peak_loops.h"
 
@@ -20,13 +21,11 @@ PeakLoops loops_for(Isa isa) {
   return plain::peak_loops();
 }
 
-using Loop = double (*)(int64_t repetitions, float* value);
-
 // Work is handed out in pieces of about 0.1 ms, so that a thread that starts late costs little.
 constexpr Seconds kPiece{1e-4};
 
 // Repetitions of a loop that take about kPiece.
-int64_t repetitions_of(Loop loop) {
+int64_t repetitions_of(PeakLoop loop) {
   constexpr int64_t kProbe = 1'000;
   float value = 0.5F;
   loop(kProbe, &value);
@@ -37,7 +36,7 @@ int64_t repetitions_of(Loop loop) {
 }
 
 // FLOP/s of `threads` of the team over `pieces` pieces each.
-double rate(Team& team, int threads, Loop loop, int64_t repetitions, int64_t pieces) {
+double rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t pieces) {
   std::atomic<double> flops{0};
   const auto piece = [&](int64_t) {
     float value = 0.5F;
@@ -53,7 +52,7 @@ double rate(Team& team, int threads, Loop loop, int64_t repetitions, int64_t pie
 }
 
 // The best of runs of about 2 ms.
-double best_rate(Team& team, int threads, Loop loop) {
+double best_rate(Team& team, int threads, PeakLoop loop) {
   constexpr int64_t kPieces = 20;
   const int64_t repetitions = repetitions_of(loop);
   double best = 0;
@@ -62,7 +61,7 @@ double best_rate(Team& team, int threads, Loop loop) {
   return best;
 }
 
-ComputePeak measure(Team& team, Loop loop) {
+ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
   ComputePeak peak;
   peak.one_core = best_rate(team, 1, loop);
@@ -74,18 +73,19 @@ ComputePeak measure(Team& team, Loop loop) {
 
 ComputePeak measure_float32_peak(Team& team, Isa isa) { return measure(team, loops_for(isa).float32); }
 
-ComputePeak measure_bfloat16_peak(Team& team, Isa isa) {
-  const PeakLoops loops = loops_for(isa);
-  const ComputePeak dot = measure(team, loops.bfloat16);
-  const ComputePeak tiles = measure(team, loops.bfloat16_tiles);
+ComputePeak measure_bfloat16_peak(Team& team) {
+  const Bfloat16Pairs* pairs = bfloat16_pairs();
+  if (pairs == nullptr) return {};
+  const ComputePeak dot = measure(team, pairs->peak_loop);
+  const ComputePeak tiles = measure(team, pairs->tiles_peak_loop);
   return dot.all_threads > tiles.all_threads ? dot : tiles;
 }
 
 double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
-  const PeakLoops loops = loops_for(isa);
+  const Bfloat16Pairs* pairs = bfloat16 ? bfloat16_pairs() : nullptr;
   double fastest = 0;
-  for (const Loop loop :
-       {loops.float32, bfloat16 ? loops.bfloat16 : nullptr, bfloat16 ? loops.bfloat16_tiles : nullptr}) {
+  for (const PeakLoop loop : {loops_for(isa).float32, pairs == nullptr ? nullptr : pairs->peak_loop,
+                              pairs == nullptr ? nullptr : pairs->tiles_peak_loop}) {
     if (loop == nullptr) continue;
     fastest = std::max(fastest, rate(team, team.size(), loop, repetitions_of(loop),
                                      std::max<int64_t>(1, static_cast<int64_t>(time / kPiece))));

@@ -7,7 +7,7 @@
 
 namespace laptime::cpu {
 
-// FLOP/s; 0 where the instruction set has no such instruction.
+// FLOP/s; 0 where there is no such instruction.
 struct ComputePeak {
   double one_core = 0;
   double all_threads = 0;
@@ -17,7 +17,7 @@ struct ComputePeak {
 // runs.
 ComputePeak measure_float32_peak(Team& team, Isa isa);
 // The faster of the instructions that multiply bfloat16: vdpbf16ps, products of tiles (AMX).
-ComputePeak measure_bfloat16_peak(Team& team, Isa isa);
+ComputePeak measure_bfloat16_peak(Team& team);
 
 // FLOP/s of the fastest of these loops (float32's alone, or also those of bfloat16), each sustained with all threads
 // for about `time`: what a kernel that runs just before or after is compared with where speed changes from moment to

@@ -15,9 +15,4 @@ namespace laptime::LAPTIME_ISA {
 void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 std::string tiles_refusal(const cpu::Gemm& gemm);
 
-// The same for products of bfloat16 by pairs (vdpbf16ps): denormals are zeros, and bits are not those of tiles_gemm.
-#if defined(__AVX512BF16__)
-void tiles_dot_gemm(cpu::Team& team, const cpu::Gemm& gemm);
-#endif
-
 }  // namespace laptime::LAPTIME_ISA

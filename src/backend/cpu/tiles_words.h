@@ -64,7 +64,7 @@ struct FloatWords {
 };
 
 #if defined(__AVX512BF16__)
-struct DotWords {
+struct PairWords {
   static constexpr int64_t kSpan = 2;
 
   static Vector along(const Brain* from) {

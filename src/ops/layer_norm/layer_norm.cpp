@@ -49,6 +49,7 @@ void reference_backward(const OpCall& call) {
   const TensorView& mean = call.in[2];
   const TensorView& rstd = call.in[3];
   const TensorView& weight = call.in[4];
+  const bool addend = call.attributes.as<LayerNormBackwardAttributes>().addend;
   const int64_t columns = x.shape().back();
   std::vector<double> grad_weight(static_cast<size_t>(columns), 0.0);
   std::vector<double> grad_bias(static_cast<size_t>(columns), 0.0);
@@ -65,8 +66,9 @@ void reference_backward(const OpCall& call) {
     }
     const auto count = static_cast<double>(columns);
     for (int64_t i = 0; i < columns; ++i) {
-      const double g = grad.at(row * columns + i) * weight.at(i);
-      call.out[0].put(row * columns + i, rstd.at(row) * (g - sum / count - normalised(i) * product / count));
+      const int64_t at = row * columns + i;
+      const double grad_x = rstd.at(row) * (grad.at(at) * weight.at(i) - sum / count - normalised(i) * product / count);
+      call.out[0].put(at, addend ? grad_x + call.in[5].at(at) : grad_x);
     }
   }
   for (int64_t i = 0; i < columns; ++i) {
@@ -77,7 +79,7 @@ void reference_backward(const OpCall& call) {
 
 void gradient(GradientContext& c) {
   const ValueId inputs[] = {c.grad_out[0], c.in[0], c.out[1], c.out[2], c.in[1]};
-  c.grad_in = c.build.emit(kLayerNormBackward, c.attributes, inputs);
+  c.grad_in = c.build.emit(kLayerNormBackward, LayerNormBackwardAttributes{}, inputs);
 }
 
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
@@ -86,6 +88,11 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const ValueId variance = mean(build, square(build, centred), last);
   const ValueId rstd = rsqrt(build, add_scalar(build, variance, attributes.as<LayerNormAttributes>().eps));
   return {add(build, mul(build, mul(build, centred, rstd), in[1]), in[2]), {}, {}};
+}
+
+std::optional<Attributes> fold_addend(const Attributes& attributes) {
+  if (attributes.as<LayerNormBackwardAttributes>().addend) return std::nullopt;
+  return LayerNormBackwardAttributes{.addend = true};
 }
 
 }  // namespace
@@ -99,12 +106,17 @@ const OpCard kLayerNorm = {.name = "layer_norm",
                            .reference = reference,
                            .decompose = decompose,
                            .optional_outputs = {1, 2}};
-const OpCard kLayerNormBackward = {
-    .name = "layer_norm_backward",
-    .kind = OpKind::kReduction,
-    .infer = infer_backward,
-    .flops = [](const Signature& s) { return 14.0 * static_cast<double>(s.in[0].numel()); },
-    .reference = reference_backward};
+const OpCard kLayerNormBackward = {.name = "layer_norm_backward",
+                                   .kind = OpKind::kReduction,
+                                   .infer = infer_backward,
+                                   .flops =
+                                       [](const Signature& s) {
+                                         const bool addend = s.attributes.as<LayerNormBackwardAttributes>().addend;
+                                         return (addend ? 15.0 : 14.0) * static_cast<double>(s.in[0].numel());
+                                       },
+                                   .reference = reference_backward,
+                                   .fold_addend = fold_addend,
+                                   .may_overwrite = {{0, 0}, {0, 1}, {0, 5}}};
 
 std::span<const OpCard* const> layer_norm_cards() {
   static constexpr const OpCard* kCards[] = {&kLayerNorm, &kLayerNormBackward};

@@ -7,7 +7,8 @@ namespace laptime {
 
 // (x [..., C], weight [C], bias [C]) -> (y [..., C], mean [..., 1], rstd [..., 1]); statistics float32
 extern const OpCard kLayerNorm;
-// (grad [..., C], x, mean, rstd, weight) -> (grad x, grad weight [C], grad bias [C])
+// (grad [..., C], x, mean, rstd, weight, addend [..., C] where there is one)
+//   -> (grad x + addend, grad weight [C], grad bias [C])
 extern const OpCard kLayerNormBackward;
 
 struct LayerNormAttributes {
@@ -15,6 +16,14 @@ struct LayerNormAttributes {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("eps", self.eps);
+  }
+};
+
+struct LayerNormBackwardAttributes {
+  bool addend = false;  // what reaches x past the norm: the gradient of a residual stream
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("addend", self.addend);
   }
 };
 

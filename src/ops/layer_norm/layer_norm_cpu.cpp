@@ -56,58 +56,68 @@ void launch_forward(const KernelCall& call) {
   });
 }
 
-struct Backward {
-  const TensorView& grad;
-  const TensorView& x;
-  const TensorView& grad_x;
-  Line weight;
+// One row: grad x = rstd (g - mean(g) - xhat mean(g xhat)), g = grad weight, and the addend; adds to the weights'
+// gradients. grad x may stand where one of the others does.
+template <bool with_addend>
+struct BackwardRow {
+  Line grad, x, weight, addend;
+  Statistics s;
   int64_t columns;
-};
 
-// One row: grad x = rstd (g - mean(g) - xhat mean(g xhat)), g = grad weight; adds to the weights' gradients.
-void backward_row(const Backward& b, const Line& grad, const Line& x, int64_t to, Statistics s, float* grad_weight,
-                  float* grad_bias) {
-  alignas(64) Piece grad_buffer;
-  alignas(64) Piece x_buffer;
-  alignas(64) Piece weight_buffer;
-  double sum = 0;
-  double product = 0;
-  for_pieces(b.columns, [&](int64_t begin, int64_t size) {
-    const float* g = grad.piece(begin, size, grad_buffer.data());
-    const float* from = x.piece(begin, size, x_buffer.data());
-    const float* w = b.weight.piece(begin, size, weight_buffer.data());
-    sum += lane_sum(size, [=](int64_t i) { return g[i] * w[i]; });
-    product += lane_sum(size, [=](int64_t i) { return g[i] * w[i] * ((from[i] - s.mean) * s.rstd); });
-    float* to_weight = grad_weight + begin;
-    float* to_bias = grad_bias + begin;
-#pragma omp simd
-    for (int64_t i = 0; i < size; ++i) {
-      to_weight[i] += g[i] * ((from[i] - s.mean) * s.rstd);
-      to_bias[i] += g[i];
-    }
-  });
-  const double mean_sum = sum / static_cast<double>(b.columns);
-  const double mean_product = product / static_cast<double>(b.columns);
-  for_pieces(b.columns, [&](int64_t begin, int64_t size) {
-    const float* g = grad.piece(begin, size, grad_buffer.data());
-    const float* from = x.piece(begin, size, x_buffer.data());
-    const float* w = b.weight.piece(begin, size, weight_buffer.data());
-    write_piece(b.grad_x, to + begin, size, [=](float* y) {
+  void operator()(const TensorView& grad_x, int64_t to, float* grad_weight, float* grad_bias) const {
+    alignas(64) Piece grad_buffer;
+    alignas(64) Piece x_buffer;
+    alignas(64) Piece weight_buffer;
+    alignas(64) Piece addend_buffer;
+    const auto [mean, rstd] = s;
+    double sum = 0;
+    double product = 0;
+    for_pieces(columns, [&](int64_t begin, int64_t size) {
+      const float* g = grad.piece(begin, size, grad_buffer.data());
+      const float* from = x.piece(begin, size, x_buffer.data());
+      const float* w = weight.piece(begin, size, weight_buffer.data());
+      sum += lane_sum(size, [=](int64_t i) { return g[i] * w[i]; });
+      product += lane_sum(size, [=](int64_t i) { return g[i] * w[i] * ((from[i] - mean) * rstd); });
+      float* to_weight = grad_weight + begin;
+      float* to_bias = grad_bias + begin;
 #pragma omp simd
       for (int64_t i = 0; i < size; ++i) {
-        // In float64: the three terms cancel.
-        const double part = static_cast<double>(g[i]) * w[i] - mean_sum -
-                            (static_cast<double>(from[i]) - s.mean) * s.rstd * mean_product;
-        y[i] = static_cast<float>(s.rstd * part);
+        to_weight[i] += g[i] * ((from[i] - mean) * rstd);
+        to_bias[i] += g[i];
       }
     });
-  });
-}
+    const double mean_sum = sum / static_cast<double>(columns);
+    const double mean_product = product / static_cast<double>(columns);
+    for_pieces(columns, [&](int64_t begin, int64_t size) {
+      const float* g = grad.piece(begin, size, grad_buffer.data());
+      const float* from = x.piece(begin, size, x_buffer.data());
+      const float* w = weight.piece(begin, size, weight_buffer.data());
+      const float* add = with_addend ? addend.piece(begin, size, addend_buffer.data()) : nullptr;
+      write_piece(grad_x, to + begin, size, [=](float* y) {
+#pragma omp simd
+        for (int64_t i = 0; i < size; ++i) {
+          // In float64: the three terms cancel.
+          const double part =
+              static_cast<double>(g[i]) * w[i] - mean_sum - (static_cast<double>(from[i]) - mean) * rstd * mean_product;
+          const auto value = static_cast<float>(rstd * part);
+          if constexpr (with_addend) {
+            y[i] = value + add[i];
+          } else {
+            y[i] = value;
+          }
+        }
+      });
+    });
+  }
+};
 
+template <bool with_addend>
 void launch_backward(const KernelCall& call) {
-  const Backward backward{call.in[0], call.in[1], call.out[0], vector_line(call.in[4]), call.in[1].shape().back()};
-  const int64_t columns = backward.columns;
-  const Rows rows({&backward.grad, &backward.x, &call.in[2], &call.in[3], &backward.grad_x});
+  const std::span<const TensorView> in = call.in;
+  const TensorView& addend = in[with_addend ? 5 : 0];
+  const TensorView& grad_x = call.out[0];
+  const int64_t columns = in[1].shape().back();
+  const Rows rows({&in[0], &in[1], &in[2], &in[3], &addend, &grad_x});
   auto* partial = reinterpret_cast<float*>(call.workspace);  // [parts, 2, C]
   cpu::Team& team = cpu::team_of(call);
   const int64_t parts = parts_of(rows.count());
@@ -117,10 +127,14 @@ void launch_backward(const KernelCall& call) {
     const int64_t first = part * kRowsOfPart;
     const int64_t last = first + kRowsOfPart < rows.count() ? first + kRowsOfPart : rows.count();
     for (int64_t row = first; row < last; ++row) {
-      const Statistics s{number_at(call.in[2], rows.position(2, row)), number_at(call.in[3], rows.position(3, row))};
-      backward_row(backward, row_line(backward.grad, rows.position(0, row)),
-                   row_line(backward.x, rows.position(1, row)), rows.position(4, row), s, grad_weight,
-                   grad_weight + columns);
+      const BackwardRow<with_addend> backward{
+          .grad = row_line(in[0], rows.position(0, row)),
+          .x = row_line(in[1], rows.position(1, row)),
+          .weight = vector_line(in[4]),
+          .addend = row_line(addend, rows.position(4, row)),
+          .s = {number_at(in[2], rows.position(2, row)), number_at(in[3], rows.position(3, row))},
+          .columns = columns};
+      backward(grad_x, rows.position(5, row), grad_weight, grad_weight + columns);
     }
   });
   team.parallel_blocks(columns, kStripSize, [&](int64_t begin, int64_t end) {
@@ -129,6 +143,10 @@ void launch_backward(const KernelCall& call) {
                 call.out[which + 1]);
     }
   });
+}
+
+void launch_any_backward(const KernelCall& call) {
+  call.attributes.as<LayerNormBackwardAttributes>().addend ? launch_backward<true>(call) : launch_backward<false>(call);
 }
 
 int64_t backward_workspace(const Signature& signature) {
@@ -158,7 +176,7 @@ std::vector<Kernel> layer_norm_kernels() {
        .name = isa_name("parts"),
        .supports = backward_refusal,
        .workspace = backward_workspace,
-       .launch = launch_backward},
+       .launch = launch_any_backward},
   };
 }
 

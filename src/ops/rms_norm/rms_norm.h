@@ -1,5 +1,4 @@
-// RMSNorm over the last axis: x / sqrt(mean(x^2) + eps) * weight (Zhang and Sennrich 2019); alone and after an
-// addition.
+// RMSNorm over the last axis: x / sqrt(mean(x^2) + eps) * weight (Zhang and Sennrich 2019).
 #pragma once
 
 #include "graph/builder.h"
@@ -8,16 +7,12 @@ namespace laptime {
 
 // (x [..., C], weight [C]) -> (y [..., C], rstd [..., 1] float32)
 extern const OpCard kRmsNorm;
-// (grad_y [..., C], x, rstd, weight) -> (grad_x, grad_weight [C])
+// (grad_y [..., C], x, rstd, weight, addend [..., C] where there is one) -> (grad_x + addend, grad_weight [C])
 extern const OpCard kRmsNormBackward;
-// (x [..., C], r [..., C], weight [C]) -> (sum = x + r, y = rms_norm(sum), rstd [..., 1] float32)
-extern const OpCard kAddRmsNorm;
-// (grad_sum [..., C], grad_y, sum, rstd, weight) -> (grad_x, which r's gradient equals, grad_weight [C])
-extern const OpCard kAddRmsNormBackward;
 
 struct RmsNormAttributes {
   double eps = 1e-5;
-  std::optional<DType> y_dtype{};  // nothing: that of x (of the sum)
+  std::optional<DType> y_dtype{};  // nothing: that of x
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("eps", self.eps);
@@ -25,11 +20,15 @@ struct RmsNormAttributes {
   }
 };
 
-struct AddRmsNorm {
-  ValueId sum, y;
+struct RmsNormBackwardAttributes {
+  bool addend = false;  // what reaches x past the norm: the gradient of a residual stream
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("addend", self.addend);
+  }
 };
+
 ValueId rms_norm(Builder& build, ValueId x, ValueId weight, double eps);
-AddRmsNorm add_rms_norm(Builder& build, ValueId x, ValueId r, ValueId weight, double eps);
 
 std::span<const OpCard* const> rms_norm_cards();
 

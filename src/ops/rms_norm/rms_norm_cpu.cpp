@@ -1,5 +1,4 @@
-// Kernels of RMSNorm: rows forward, the addition before it in the same pass; backward rows in parts, each with its own
-// sums of the weight's gradient.
+// Kernels of RMSNorm: rows forward; backward rows in parts, each with its own sums of the weight's gradient.
 #include "ops/rms_norm/rms_norm.h"
 
 #include "backend/cpu/lines.h"
@@ -45,65 +44,18 @@ void launch_forward(const KernelCall& call) {
   });
 }
 
-// ---- after an addition
-
-// A row of the sum, kept as float32: where the output stands if it is that, else in the thread's scratch.
-constexpr int64_t kLongestRow = cpu::Team::kScratchBytes / static_cast<int64_t>(sizeof(float));
-
-void launch_add(const KernelCall& call) {
-  const double eps = call.attributes.as<RmsNormAttributes>().eps;
-  const TensorView& sum = call.out[0];
-  const Line weight = vector_line(call.in[2]);
-  const int64_t columns = sum.shape().back();
-  const Rows rows({&call.in[0], &call.in[1], &sum, &call.out[1], &call.out[2]});
-  const bool in_place = sum.data != nullptr && sum.type.dtype == DType::kFloat32;
-  const bool stored = sum.data != nullptr && !in_place;
-  cpu::Team& team = cpu::team_of(call);
-  const int64_t per_block = Rows::per_block(columns);
-  team.parallel_for((rows.count() + per_block - 1) / per_block, [&](int64_t block, int lane) {
-    alignas(64) Piece x_buffer;
-    alignas(64) Piece r_buffer;
-    alignas(64) Piece weight_buffer;
-    const int64_t last = (block + 1) * per_block < rows.count() ? (block + 1) * per_block : rows.count();
-    for (int64_t row = block * per_block; row < last; ++row) {
-      const Line x = row_line(call.in[0], rows.position(0, row));
-      const Line r = row_line(call.in[1], rows.position(1, row));
-      const int64_t to = rows.position(2, row);
-      float* total = in_place ? reinterpret_cast<float*>(sum.data) + to : reinterpret_cast<float*>(team.scratch(lane));
-      double squares = 0;
-      for_pieces(columns, [&](int64_t begin, int64_t size) {
-        const float* a = x.piece(begin, size, x_buffer.data());
-        const float* b = r.piece(begin, size, r_buffer.data());
-        float* out = total + begin;
-        squares += lane_sum(size, [=](int64_t i) {
-          const float value = a[i] + b[i];
-          out[i] = value;
-          return value * value;
-        });
-        if (stored) store_line(out, size, sum, to + begin, 1);
-      });
-      const float rstd = rstd_of(squares, columns, eps);
-      for_pieces(columns, [&](int64_t begin, int64_t size) {
-        normalise(total + begin, weight.piece(begin, size, weight_buffer.data()), rstd, size, call.out[1],
-                  rows.position(3, row) + begin);
-      });
-      put_number(rstd, call.out[2], rows.position(4, row));
-    }
-  });
-}
-
 // ---- backward
 
-// One row: grad x = rstd (g - xhat mean(g xhat)), g = grad_y weight, xhat = x rstd, and what comes past the norm;
-// adds to the weight's gradient. grad x may stand where one of the others does.
-template <bool with_past>
+// One row: grad x = rstd (g - xhat mean(g xhat)), g = grad_y weight, xhat = x rstd, and the addend; adds to the
+// weight's gradient. grad x may stand where one of the others does.
+template <bool with_addend>
 struct BackwardRow {
-  Line past, grad, x, weight;
+  Line grad, x, weight, addend;
   float rstd;
   int64_t columns;
 
   void operator()(const TensorView& grad_x, int64_t to, float* grad_weight) const {
-    alignas(64) Piece past_buffer;
+    alignas(64) Piece addend_buffer;
     alignas(64) Piece grad_buffer;
     alignas(64) Piece x_buffer;
     alignas(64) Piece weight_buffer;
@@ -125,12 +77,12 @@ struct BackwardRow {
       const float* g = grad.piece(begin, size, grad_buffer.data());
       const float* from = x.piece(begin, size, x_buffer.data());
       const float* w = weight.piece(begin, size, weight_buffer.data());
-      const float* add = with_past ? past.piece(begin, size, past_buffer.data()) : nullptr;
+      const float* add = with_addend ? addend.piece(begin, size, addend_buffer.data()) : nullptr;
       write_piece(grad_x, to + begin, size, [=](float* out) {
 #pragma omp simd
         for (int64_t i = 0; i < size; ++i) {
           const float value = scale * (g[i] * w[i] - from[i] * factor);
-          if constexpr (with_past) {
+          if constexpr (with_addend) {
             out[i] = value + add[i];
           } else {
             out[i] = value;
@@ -141,14 +93,13 @@ struct BackwardRow {
   }
 };
 
-// Inputs: what comes past the norm, where there is such; grad_y, x, rstd, weight.
-template <bool with_past>
+template <bool with_addend>
 void launch_backward(const KernelCall& call) {
-  const std::span<const TensorView> in = call.in.subspan(with_past ? 1 : 0);
-  const TensorView& past = call.in[0];
+  const std::span<const TensorView> in = call.in;
+  const TensorView& addend = in[with_addend ? 4 : 0];
   const TensorView& grad_x = call.out[0];
   const int64_t columns = in[1].shape().back();
-  const Rows rows({&in[0], &in[1], &in[2], &grad_x, &past});
+  const Rows rows({&in[0], &in[1], &in[2], &addend, &grad_x});
   auto* partial = reinterpret_cast<float*>(call.workspace);  // [parts, C]
   cpu::Team& team = cpu::team_of(call);
   const int64_t parts = parts_of(rows.count());
@@ -158,16 +109,22 @@ void launch_backward(const KernelCall& call) {
     const int64_t first = part * kRowsOfPart;
     const int64_t last = first + kRowsOfPart < rows.count() ? first + kRowsOfPart : rows.count();
     for (int64_t row = first; row < last; ++row) {
-      const BackwardRow<with_past> backward{
-          row_line(past, rows.position(4, row)),   row_line(in[0], rows.position(0, row)),
-          row_line(in[1], rows.position(1, row)),  vector_line(in[3]),
-          number_at(in[2], rows.position(2, row)), columns};
-      backward(grad_x, rows.position(3, row), grad_weight);
+      const BackwardRow<with_addend> backward{.grad = row_line(in[0], rows.position(0, row)),
+                                              .x = row_line(in[1], rows.position(1, row)),
+                                              .weight = vector_line(in[3]),
+                                              .addend = row_line(addend, rows.position(3, row)),
+                                              .rstd = number_at(in[2], rows.position(2, row)),
+                                              .columns = columns};
+      backward(grad_x, rows.position(4, row), grad_weight);
     }
   });
   team.parallel_blocks(columns, kStripSize, [&](int64_t begin, int64_t end) {
     add_parts(partial, parts, columns, begin, end - begin, call.out[1]);
   });
+}
+
+void launch_any_backward(const KernelCall& call) {
+  call.attributes.as<RmsNormBackwardAttributes>().addend ? launch_backward<true>(call) : launch_backward<false>(call);
 }
 
 int64_t backward_workspace(const Signature& signature) {
@@ -176,14 +133,8 @@ int64_t backward_workspace(const Signature& signature) {
   return (Size(parts_of(rows)) * columns * static_cast<int64_t>(sizeof(float))).value();
 }
 
-std::string add_refusal(const Signature& signature) {
-  if (signature.out[0].shape().back() > kLongestRow) return "a row that is longer than a thread's scratch";
-  return pointwise_refusal(signature);
-}
-
-template <size_t rstd>
 std::string backward_refusal(const Signature& signature) {
-  if (signature.in[rstd].dtype != DType::kFloat32) return "rstd is not float32";
+  if (signature.in[2].dtype != DType::kFloat32) return "rstd is not float32";
   return pointwise_refusal(signature);
 }
 
@@ -198,19 +149,9 @@ std::vector<Kernel> rms_norm_kernels() {
        .launch = launch_forward},
       {.op = &kRmsNormBackward,
        .name = isa_name("parts"),
-       .supports = backward_refusal<2>,
+       .supports = backward_refusal,
        .workspace = backward_workspace,
-       .launch = launch_backward<false>},
-      {.op = &kAddRmsNorm,
-       .name = isa_name("rows"),
-       .supports = add_refusal,
-       .workspace = nullptr,
-       .launch = launch_add},
-      {.op = &kAddRmsNormBackward,
-       .name = isa_name("parts"),
-       .supports = backward_refusal<3>,
-       .workspace = backward_workspace,
-       .launch = launch_backward<true>},
+       .launch = launch_any_backward},
   };
 }
 

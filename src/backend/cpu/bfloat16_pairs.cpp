@@ -1,0 +1,21 @@
+// Whether this build and this machine multiply pairs of bfloat16.
+#include "backend/cpu/bfloat16_pairs.h"
+
+#include "base/isa.h"
+
+namespace laptime::cpu {
+
+const Bfloat16Pairs* bfloat16_pairs() {
+#if defined(LAPTIME_AVX512_BF16)
+  static const bool there = may_use_bfloat16_pairs();
+  static const Bfloat16Pairs pairs{
+      .gemm = avx512_bf16::tiles_pairs_gemm,
+      .peak_loop = avx512_bf16::pairs_peak_loop,
+      .tiles_peak_loop = there && may_use_tiles() ? avx512_bf16::tiles_peak_loop : nullptr};
+  return there ? &pairs : nullptr;
+#else
+  return nullptr;
+#endif
+}
+
+}  // namespace laptime::cpu

@@ -1,0 +1,28 @@
+// What is compiled for vdpbf16ps alone, behind a look at the processor.
+#pragma once
+
+#include "backend/cpu/gemm.h"
+#include "backend/cpu/peak_loops.h"
+#include "backend/cpu/team.h"
+
+namespace laptime::cpu {
+
+struct Bfloat16Pairs {
+  // A product that tiles_gemm takes, in bfloat16: denormals are zeros, and bits are not those of tiles_gemm.
+  void (*gemm)(Team& team, const Gemm& gemm);
+  PeakLoop peak_loop;
+  PeakLoop tiles_peak_loop;  // of AMX; null where there is none, or the system does not lend its registers
+};
+
+// Null where this build or this machine has no such instruction.
+const Bfloat16Pairs* bfloat16_pairs();
+
+}  // namespace laptime::cpu
+
+namespace laptime::avx512_bf16 {
+
+void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm);
+double pairs_peak_loop(int64_t repetitions, float* value);
+double tiles_peak_loop(int64_t repetitions, float* value);
+
+}  // namespace laptime::avx512_bf16

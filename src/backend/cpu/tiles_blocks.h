@@ -1,0 +1,291 @@
+// c = a b by blocks: a thread packs a block of a for each chunk of K, slivers of b just before they are used, and sums
+// tiles of c in registers (Goto and van de Geijn 2008, with the thread as the owner of the packed block of a).
+#pragma once
+
+#include <algorithm>
+
+#include "backend/cpu/cores.h"
+#include "backend/cpu/gemm.h"
+#include "backend/cpu/team.h"
+#include "backend/cpu/tiles_multiply.h"
+
+namespace laptime::LAPTIME_ISA {
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// K is split by K alone, which fixes every bit of the result.
+inline int64_t chunk_of(int64_t depth) {
+  const int64_t chunks = std::max<int64_t>(1, ceil_div(depth, kDepth));
+  return align_up(ceil_div(depth, chunks), 16);
+}
+
+// How the scratch of a thread is used: a sliver of b, the block of a, and, where c is bfloat16 and K has several
+// chunks, the block's sums.
+template <class Words>
+struct ScratchCut {
+  static constexpr int64_t kSliver = kWords<Words> * kTileColumns;
+  static constexpr int64_t kFloats = cpu::Team::kScratchBytes / 4;
+
+  int64_t tiles = 0;    // of the block of a: in less than half of a core's second-level cache
+  int64_t columns = 0;  // of the block's sums
+  explicit ScratchCut(bool sums) {
+    constexpr int64_t kMostTiles = 40;
+    tiles = std::clamp<int64_t>(cpu::second_level_cache() * 42 / 100 / (4 * kPanel<Words>), 4, kMostTiles);
+    columns = INT64_MAX / 2;
+    if (sums) columns = (kFloats - kSliver - tiles * kPanel<Words>) / (tiles * kTileRows) / kTileColumns * kTileColumns;
+  }
+};
+
+// Into which blocks c is cut for a number of threads. No bit depends on it, K being cut by K alone: so here, unlike
+// elsewhere, it may be cut for the threads that are there. Packing a costs the more the narrower a block is, packing b
+// the more the lower it is; a thread without a block waits.
+inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, int64_t most_rows, int64_t most_columns, int threads) {
+  constexpr double kPackA = 24, kPackB = 12;  // in columns and rows of products
+  constexpr double kHandOut = 3e5;            // in products
+  constexpr double kTail = 0.05;              // of a block: what threads wait for one another
+  const int64_t least_row_blocks = ceil_div(shape.m, most_rows);
+  const int64_t least_column_blocks = ceil_div(shape.n, most_columns);
+  double best = 0;
+  int64_t best_rows = 0;
+  int64_t best_columns = 0;
+  const auto consider = [&](int64_t row_blocks, int64_t column_blocks) {
+    const int64_t rows = align_up(ceil_div(shape.m, row_blocks), 2);
+    const int64_t columns = align_up(ceil_div(shape.n, column_blocks), kTileColumns);
+    const int64_t count = shape.batches * ceil_div(shape.m, rows) * ceil_div(shape.n, columns);
+    const double block = static_cast<double>(rows * columns) *
+                             (1 + kPackA / static_cast<double>(columns) + kPackB / static_cast<double>(rows)) *
+                             static_cast<double>(shape.k) +
+                         kHandOut;
+    const double time = (static_cast<double>(ceil_div(count, threads)) + kTail) * block;
+    if (best_rows > 0 && time >= best) return;
+    best = time;
+    best_rows = rows;
+    best_columns = columns;
+  };
+  const int64_t most_row_blocks = std::min(least_row_blocks + threads, ceil_div(shape.m, 2));
+  for (int64_t row_blocks = least_row_blocks; row_blocks <= std::max(most_row_blocks, least_row_blocks); ++row_blocks) {
+    consider(row_blocks, least_column_blocks);
+    for (int64_t rounds = 1; rounds <= 4; ++rounds) {
+      const int64_t column_blocks = ceil_div(rounds * threads, shape.batches * row_blocks);
+      if (column_blocks > least_column_blocks && column_blocks <= ceil_div(shape.n, kTileColumns))
+        consider(row_blocks, column_blocks);
+    }
+  }
+  return {shape, {.rows = best_rows, .columns = best_columns, .row_multiple = 2, .column_multiple = kTileColumns}, 1};
+}
+
+// A product's operands as the code below reads them.
+template <class Words>
+struct Task {
+  const cpu::Gemm& gemm;
+  ScratchCut<Words> scratch;
+  PackBlock pack_a;
+  PackSliver pack_b;
+  int64_t chunk = 0;
+};
+
+// One block of c over all of K.
+template <class Words>
+class BlockProduct {
+ public:
+  BlockProduct(const Task<Words>& task, const cpu::GemmBlock& block, std::byte* scratch)
+      : task_(task), gemm_(task.gemm), block_(block), tiles_(block.rows) {
+    sliver_ = reinterpret_cast<float*>(scratch);
+    panels_ = sliver_ + ScratchCut<Words>::kSliver;
+    sums_ = panels_ + task.scratch.tiles * kPanel<Words>;
+  }
+
+  void run() {
+    int64_t first = 0;
+    do {  // even for K = 0, where c is all bias and addend
+      add_chunk(first, std::min(task_.chunk, gemm_.shape.k - first));
+      first += task_.chunk;
+    } while (first < gemm_.shape.k);
+  }
+
+ private:
+  void add_chunk(int64_t first, int64_t depth) {
+    const cpu::GemmShape& shape = gemm_.shape;
+    source_ = block_source(first, depth);
+    by_tiles_ = shape.a.column_stride == 1;
+    if (!by_tiles_) {
+      task_.pack_a.all(source_, tiles_, panels_);
+      const int64_t next = first + depth;
+      ahead_of_a_ =
+          next < shape.k ? columns_ahead(block_source(next, std::min(task_.chunk, shape.k - next))) : Ahead<false>();
+    }
+    for (int64_t column = 0; column < block_.columns; column += kTileColumns) add_sliver(first, depth, column);
+  }
+
+  BlockSource block_source(int64_t first, int64_t depth) const {
+    const cpu::MatrixLayout& a = gemm_.shape.a;
+    const int64_t position = position_in_a(gemm_.shape, block_) + first * a.column_stride;
+    return {.first = gemm_.a.data + position * size_of(gemm_.a.dtype),
+            .strides = {a.row_stride, a.column_stride},
+            .rows = block_.rows,
+            .depth = depth,
+            .readable = gemm_.shape.m - block_.row};
+  }
+
+  SliverSource sliver(int64_t first, int64_t depth, int64_t column) const {
+    const cpu::MatrixLayout& b = gemm_.shape.b;
+    const int64_t position = position_in_b(gemm_.shape, block_) + first * b.row_stride + column * b.column_stride;
+    return {.first = gemm_.b.data + position * size_of(gemm_.b.dtype),
+            .strides = {b.row_stride, b.column_stride},
+            .depth = depth,
+            .columns = std::min<int64_t>(kTileColumns, block_.columns - column)};
+  }
+
+  // The bytes of a sliver, to be fetched before it is packed.
+  Ahead<false> sliver_ahead(const SliverSource& source) const {
+    const int64_t size = size_of(gemm_.b.dtype);
+    if (source.columns <= 0) return {};
+    if (source.strides.column == 1)
+      return {source.first, source.depth, source.columns * size, source.strides.row * size};
+    if (source.strides.row == 1)
+      return {source.first, source.columns, source.depth * size, source.strides.column * size};
+    return {};
+  }
+
+  // The bytes of a block of a to be packed at once.
+  Ahead<false> columns_ahead(const BlockSource& source) const {
+    const int64_t size = size_of(gemm_.a.dtype);
+    if (source.strides.row != 1) return {};
+    return {source.first, source.depth, source.rows * size, source.strides.column * size};
+  }
+  // The bytes of a tile's rows of a.
+  Ahead<false> rows_ahead(int64_t tile) const {
+    const int64_t size = size_of(gemm_.a.dtype);
+    if (tile >= tiles_.count()) return {};
+    return {source_.first + tiles_.first(tile) * source_.strides.row * size,
+            std::min(tiles_.rows(tile), source_.rows - tiles_.first(tile)), source_.depth * size,
+            source_.strides.row * size};
+  }
+
+  void add_sliver(int64_t first, int64_t depth, int64_t column) {
+    const SliverSource source = sliver(first, depth, column);
+    const bool first_tile_packs = source.columns == kTileColumns && source.strides.column == 1 &&
+                                  depth % Words::kSpan == 0 && tiles_.rows(0) == kTileRows;
+    if (!first_tile_packs) task_.pack_b.all(source, sliver_);
+    const int64_t words = ceil_div(depth, Words::kSpan);
+    const int64_t stretches = std::max<int64_t>(1, words / kStretch);
+    const int64_t slivers = ceil_div(block_.columns - column, kTileColumns);  // with this one
+    Ahead<false> next = sliver_ahead(sliver(first, depth, column + kTileColumns));
+    constexpr int64_t kMostLines = 4;  // of a stretch
+    TileAhead ahead{.sliver = &next,
+                    .sliver_lines = std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
+                    .block = &ahead_of_a_,
+                    .c_lines = ceil_div(int64_t{3} * kTileRows, stretches)};
+    const bool packs = by_tiles_ && column == 0;
+    if (packs) {
+      ahead.block_lines = ceil_div(rows_ahead(0).lines() + kTileRows, stretches);
+    } else if (constexpr int64_t kLate = 6; slivers <= kLate) {  // earlier it would drive out this block of a
+      ahead.block_lines = std::min(kMostLines, ceil_div(ahead_of_a_.lines(), stretches * tiles_.count() * slivers));
+    }
+    TileTarget to = target(first, depth, column);
+    alignas(64) std::array<float, kTileColumns> bias{};
+    if (first == 0 && gemm_.bias.present) {
+      for (int64_t j = 0; j < to.columns; ++j) bias[static_cast<size_t>(j)] = bias_at(block_.column + column + j);
+      to.bias = bias.data();
+    }
+    for (int64_t tile = 0; tile < tiles_.count(); ++tile) {
+      const int64_t rows = tiles_.rows(tile);
+      to.rows = std::min(rows, block_.rows - tiles_.first(tile));
+      float* const panel = panels_ + tile * kPanel<Words>;
+      if (packs) {
+        task_.pack_a.tile(source_, tiles_, tile, panel);
+        ahead_of_a_ = rows_ahead(tile + 1);
+      }
+      if (tile == 0 && first_tile_packs) {
+        task_.pack_b.multiply(panel, source, sliver_, to, ahead);
+      } else {
+        tile_of<Words>(rows)(panel, PackedSliver(sliver_), words, to, ahead);
+      }
+      if (to.addend != nullptr) to.addend += to.rows * to.addend_pitch;
+      if (to.narrow_addend != nullptr) to.narrow_addend += to.rows * to.addend_pitch;
+      if (to.c != nullptr) to.c += to.rows * to.pitch;
+      if (to.narrow != nullptr) to.narrow += to.rows * to.pitch;
+    }
+  }
+
+  float bias_at(int64_t column) const {
+    const int64_t position = column;
+    if (gemm_.bias.dtype == DType::kBFloat16) return widened(reinterpret_cast<const Brain*>(gemm_.bias.data)[position]);
+    const float value = reinterpret_cast<const float*>(gemm_.bias.data)[position];
+    return gemm_.compute == DType::kBFloat16 ? widened(Rounded{value}) : value;
+  }
+
+  // Of the first tile, without its rows and its bias. The first chunk adds the addend, so that c may stand in its
+  // place.
+  TileTarget target(int64_t first, int64_t depth, int64_t column) const {
+    const int64_t position = position_in_c(gemm_.shape, block_) + column;
+    float* const sums = sums_ + column;
+    const bool last = first + depth >= gemm_.shape.k;
+    TileTarget to{.columns = std::min<int64_t>(kTileColumns, block_.columns - column)};
+    if (gemm_.c_dtype == DType::kFloat32) {
+      to.c = reinterpret_cast<float*>(gemm_.c) + position;
+      to.pitch = gemm_.shape.n;
+    } else if (last) {
+      to.narrow = reinterpret_cast<Brain*>(gemm_.c) + position;
+      to.pitch = gemm_.shape.n;
+    } else {
+      to.c = sums;
+      to.pitch = task_.scratch.columns;
+    }
+    if (first > 0) {
+      to.addend = gemm_.c_dtype == DType::kFloat32 ? to.c : sums;
+      to.addend_pitch = gemm_.c_dtype == DType::kFloat32 ? gemm_.shape.n : task_.scratch.columns;
+    } else if (gemm_.addend.present) {
+      const cpu::MatrixLayout& layout = gemm_.addend_layout;
+      const int64_t at = block_.batch * layout.batch_stride + block_.row * layout.row_stride + block_.column + column;
+      to.addend_pitch = layout.row_stride;
+      if (gemm_.addend.dtype == DType::kFloat32) {
+        to.addend = reinterpret_cast<const float*>(gemm_.addend.data) + at;
+      } else {
+        to.narrow_addend = reinterpret_cast<const Brain*>(gemm_.addend.data) + at;
+      }
+    }
+    return to;
+  }
+
+  const Task<Words>& task_;
+  const cpu::Gemm& gemm_;
+  const cpu::GemmBlock& block_;
+  TileRows tiles_;
+  BlockSource source_;
+  bool by_tiles_ = false;  // a is packed tile by tile, together with the first sliver's products
+  Ahead<false> ahead_of_a_;
+  float* sliver_ = nullptr;
+  float* panels_ = nullptr;
+  float* sums_ = nullptr;
+};
+
+template <class Words>
+void multiply(cpu::Team& team, const cpu::Gemm& gemm, const PackBlock& pack_a, const PackSliver& pack_b) {
+  const int64_t chunk = chunk_of(gemm.shape.k);
+  const bool sums = gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > chunk;
+  const Task<Words> task{
+      .gemm = gemm, .scratch = ScratchCut<Words>(sums), .pack_a = pack_a, .pack_b = pack_b, .chunk = chunk};
+  const cpu::GemmCut cut = cut_for(gemm.shape, task.scratch.tiles * kTileRows, task.scratch.columns, team.size());
+  team.parallel_for(cut.count(), [&](int64_t index, int lane) {
+    const cpu::GemmBlock block = cut[index];
+    BlockProduct<Words>(task, block, team.scratch(lane)).run();
+  });
+}
+
+// By the types of the factors.
+template <class Words, class A, class B>
+void multiply_as(cpu::Team& team, const cpu::Gemm& gemm) {
+  multiply<Words>(team, gemm, kPackBlock<Words, A>, kPackSliver<Words, B>);
+}
+template <class Words, class WideElement>
+void multiply_from(cpu::Team& team, const cpu::Gemm& gemm) {
+  const bool a_narrow = gemm.a.dtype == DType::kBFloat16;
+  const bool b_narrow = gemm.b.dtype == DType::kBFloat16;
+  if (a_narrow)
+    return b_narrow ? multiply_as<Words, Brain, Brain>(team, gemm) : multiply_as<Words, Brain, WideElement>(team, gemm);
+  return b_narrow ? multiply_as<Words, WideElement, Brain>(team, gemm)
+                  : multiply_as<Words, WideElement, WideElement>(team, gemm);
+}
+
+}  // namespace laptime::LAPTIME_ISA
