@@ -27,7 +27,7 @@ std::vector<KernelChoice> stored_choices(const std::string& option) {
 std::string text_of(const SweepPoint& point, const std::vector<KernelChoice>& known, Dump dump) {
   switch (dump) {
     case Dump::kNone: return print(explain(point, known));
-    case Dump::kGraph: return dump_graph(point);
+    case Dump::kGraph: return dump_graph(point, known);
     case Dump::kPlan: return dump_plan(point, known);
   }
   return {};

@@ -277,10 +277,16 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
   return explanation;
 }
 
-std::string dump_graph(const SweepPoint& point) {
+std::string dump_graph(const SweepPoint& point, const std::vector<KernelChoice>& known) {
   if (!point.invalid.empty()) throw Error::format("{}: {}", point.name, point.invalid);
+  FittedRecompute fitted{recompute_rule(point.config), point.config.recompute, {}};
+  if (unsupported_reason(point.config).empty()) {
+    const Device device = make_device(point.config);
+    const KernelChoices choices = choices_of(point.config, *device.backend, known);
+    fitted = fit_recompute(point.config, memory_bound(point.config, device), chooser(*device.backend, choices));
+  }
   std::string text;
-  lowered_graph(point.config, {}, [&](const std::string& pass, const Graph& graph) {
+  lowered_graph(point.config, fitted.rule, {}, [&](const std::string& pass, const Graph& graph) {
     text += fmt::format("=== {}: after {}, {} nodes\n{}", point.name, pass, graph.nodes.size(), print(graph));
   });
   return text;

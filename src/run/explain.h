@@ -216,7 +216,7 @@ std::string print(const Explanation& explanation);   // for people
 JsonObject to_json(const Explanation& explanation);  // the fields above; empty texts are null
 
 // --dump: the graph after each pass; the plan. Error for a point that is invalid or that its device does not run.
-std::string dump_graph(const SweepPoint& point);
+std::string dump_graph(const SweepPoint& point, const std::vector<KernelChoice>& known);
 std::string dump_plan(const SweepPoint& point, const std::vector<KernelChoice>& known);
 
 }  // namespace laptime

@@ -258,7 +258,7 @@ TEST(Explain, SaysWhyAPointCannotExist) {
   const Explanation explanation = explain(invalid, {});
   EXPECT_THAT(print(explanation), HasSubstr("DOES NOT RUN: d_model 100 does not divide by num_heads 7"));
   EXPECT_EQ(explanation.parameters, 0);
-  EXPECT_THROW(dump_graph(invalid), Error);
+  EXPECT_THROW(dump_graph(invalid, {}), Error);
   EXPECT_TRUE(to_json(explanation).json().at("memory").is_null());
 }
 
@@ -280,7 +280,7 @@ TEST(Explain, WritesJson) {
 
 TEST(Explain, DumpsTheGraphAfterEachPassAndThePlan) {
   const SweepPoint asked = tiny({{"dtype", "bfloat16"}});
-  const std::string graphs = dump_graph(asked);
+  const std::string graphs = dump_graph(asked, {});
   for (const char* pass : {"model", "decompose", "autocast", "differentiate", "dead_code"}) {
     EXPECT_THAT(graphs, HasSubstr(fmt::format("=== {}: after {}, ", asked.name, pass)));
   }

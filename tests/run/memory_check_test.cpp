@@ -104,6 +104,9 @@ TEST(MemoryLimit, AutoRecomputesNoMoreThanItMust) {
   const Explanation fits = explain(on_l4({{"memory-limit", std::to_string(none - 1)}}), {});
   EXPECT_EQ(fits.memory->does_not_fit, "");
   EXPECT_THAT(print(fits), HasSubstr("made again in backward: block in layers 0-"));
+  EXPECT_THAT(dump_graph(on_l4({{"memory-limit", std::to_string(none - 1)}}), {}), HasSubstr("after recompute"));
+  EXPECT_THAT(dump_graph(on_l4({{"memory-limit", std::to_string(none)}}), {}),
+              testing::Not(HasSubstr("after recompute")));
 }
 
 TEST(MemoryLimit, AttentionAloneHasOneToo) {

@@ -10,6 +10,7 @@ const Bfloat16Pairs* bfloat16_pairs() {
   static const bool there = may_use_bfloat16_pairs();
   static const Bfloat16Pairs pairs{
       .gemm = avx512_bf16::tiles_pairs_gemm,
+      .packed_bytes = avx512_bf16::tiles_pairs_packed_bytes,
       .peak_loop = avx512_bf16::pairs_peak_loop,
       .tiles_peak_loop = there && may_use_tiles() ? avx512_bf16::tiles_peak_loop : nullptr};
   return there ? &pairs : nullptr;

@@ -9,7 +9,8 @@ namespace laptime::cpu {
 
 struct Bfloat16Pairs {
   // A product that tiles_gemm takes, in bfloat16: denormals are zeros, and bits are not those of tiles_gemm.
-  void (*gemm)(Team& team, const Gemm& gemm);
+  void (*gemm)(Team& team, const Gemm& gemm, bool packs_first);
+  int64_t (*packed_bytes)(const Gemm& gemm);  // as tiles_packed_bytes
   PeakLoop peak_loop;
   PeakLoop tiles_peak_loop;  // of AMX; null where there is none, or the system does not lend its registers
 };
@@ -21,7 +22,8 @@ const Bfloat16Pairs* bfloat16_pairs();
 
 namespace laptime::avx512_bf16 {
 
-void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm);
+void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first);
+int64_t tiles_pairs_packed_bytes(const cpu::Gemm& gemm);
 double pairs_peak_loop(int64_t repetitions, float* value);
 double tiles_peak_loop(int64_t repetitions, float* value);
 

@@ -70,9 +70,23 @@ struct Tiles {
   static std::string name() { return isa_name("tiles"); }
   static std::string refusal(const cpu::Gemm& gemm) { return tiles_refusal(gemm); }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm); }
+  static int64_t packed_bytes(const cpu::Gemm& gemm) { return tiles_packed_bytes(gemm); }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm, false); }
 };
-// The fields of cpu::bfloat16_pairs() are there where it lists itself.
+// A product that packs b before it begins.
+template <class Product>
+std::string packed_refusal(const cpu::Gemm& gemm) {
+  std::string reason = Product::refusal(gemm);
+  if (reason.empty() && Product::packed_bytes(gemm) == 0) return "no part of the second factor is packed twice";
+  return reason;
+}
+struct TilesPacked {
+  static std::string name() { return isa_name("tiles_packed"); }
+  static std::string refusal(const cpu::Gemm& gemm) { return packed_refusal<Tiles>(gemm); }
+  static int64_t workspace(const cpu::Gemm& gemm) { return Tiles::packed_bytes(gemm); }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm, true); }
+};
+// These two are listed where cpu::bfloat16_pairs() is there.
 struct TilesDot {
   static std::string name() { return "tiles_dot_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) {
@@ -81,7 +95,14 @@ struct TilesDot {
     return fmt::format("a product in {}", name_of(gemm.compute));
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
+  static int64_t packed_bytes(const cpu::Gemm& gemm) { return cpu::bfloat16_pairs()->packed_bytes(gemm); }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm, false); }
+};
+struct TilesDotPacked {
+  static std::string name() { return "tiles_dot_packed_bf16"; }
+  static std::string refusal(const cpu::Gemm& gemm) { return packed_refusal<TilesDot>(gemm); }
+  static int64_t workspace(const cpu::Gemm& gemm) { return TilesDot::packed_bytes(gemm); }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm, true); }
 };
 
 // visit(way) for each of them, the preferred first; the plan takes the one that measured fastest.
@@ -91,8 +112,11 @@ void for_each_product(const Visit& visit) {
   visit(OnednnBfloat16());
   visit(OnednnSgemmWiden());
   visit(Tiles());
+  visit(TilesPacked());
 #if defined(__AVX512F__)
-  if (cpu::bfloat16_pairs() != nullptr) visit(TilesDot());
+  if (cpu::bfloat16_pairs() == nullptr) return;
+  visit(TilesDot());
+  visit(TilesDotPacked());
 #endif
 }
 

@@ -74,6 +74,24 @@ inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, int64_t most_rows, int6
   return {shape, {.rows = best_rows, .columns = best_columns, .row_multiple = 2, .column_multiple = kTileColumns}, 1};
 }
 
+// All of b packed once, before the products: sliver by sliver, each over all of K.
+template <class Words>
+struct PackedB {
+  float* words = nullptr;  // null: each block packs what it needs
+  int64_t sliver = 0;      // words of one
+
+  static PackedB in(float* words, const cpu::GemmShape& shape) {
+    return {words, ceil_div(shape.k, Words::kSpan) * kTileColumns};
+  }
+  float* at(int64_t column, int64_t first) const {
+    return words + column / kTileColumns * sliver + first / Words::kSpan * kTileColumns;
+  }
+  static int64_t bytes(const cpu::GemmShape& shape) {
+    return (Size(ceil_div(shape.n, kTileColumns)) * in(nullptr, shape).sliver * static_cast<int64_t>(sizeof(float)))
+        .value();
+  }
+};
+
 // A product's operands as the code below reads them.
 template <class Words>
 struct Task {
@@ -82,7 +100,19 @@ struct Task {
   PackBlock pack_a;
   PackSliver pack_b;
   int64_t chunk = 0;
+  PackedB<Words> packed_b;
 };
+
+// A sliver of b over `depth` elements of K, as it lies in memory.
+inline SliverSource sliver_source(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t first, int64_t depth,
+                                  int64_t column) {
+  const cpu::MatrixLayout& b = gemm.shape.b;
+  const int64_t position = position_in_b(gemm.shape, block) + first * b.row_stride + column * b.column_stride;
+  return {.first = gemm.b.data + position * size_of(gemm.b.dtype),
+          .strides = {b.row_stride, b.column_stride},
+          .depth = depth,
+          .columns = std::min<int64_t>(kTileColumns, block.columns - column)};
+}
 
 // One block of c over all of K.
 template <class Words>
@@ -128,18 +158,18 @@ class BlockProduct {
   }
 
   SliverSource sliver(int64_t first, int64_t depth, int64_t column) const {
-    const cpu::MatrixLayout& b = gemm_.shape.b;
-    const int64_t position = position_in_b(gemm_.shape, block_) + first * b.row_stride + column * b.column_stride;
-    return {.first = gemm_.b.data + position * size_of(gemm_.b.dtype),
-            .strides = {b.row_stride, b.column_stride},
-            .depth = depth,
-            .columns = std::min<int64_t>(kTileColumns, block_.columns - column)};
+    return sliver_source(gemm_, block_, first, depth, column);
   }
 
-  // The bytes of a sliver, to be fetched before it is packed.
-  Ahead<false> sliver_ahead(const SliverSource& source) const {
+  // The bytes of a sliver, to be fetched before it is packed or, where it is already, read.
+  Ahead<false> sliver_ahead(int64_t first, int64_t depth, int64_t column) const {
+    const SliverSource source = sliver(first, depth, column);
     const int64_t size = size_of(gemm_.b.dtype);
     if (source.columns <= 0) return {};
+    if (task_.packed_b.words != nullptr) {
+      const int64_t words = ceil_div(depth, Words::kSpan) * kTileColumns;
+      return {task_.packed_b.at(block_.column + column, first), 1, words * int64_t{sizeof(float)}, 0};
+    }
     if (source.strides.column == 1)
       return {source.first, source.depth, source.columns * size, source.strides.row * size};
     if (source.strides.row == 1)
@@ -164,13 +194,15 @@ class BlockProduct {
 
   void add_sliver(int64_t first, int64_t depth, int64_t column) {
     const SliverSource source = sliver(first, depth, column);
-    const bool first_tile_packs = source.columns == kTileColumns && source.strides.column == 1 &&
+    const bool packed = task_.packed_b.words != nullptr;
+    const float* const words_of_b = packed ? task_.packed_b.at(block_.column + column, first) : sliver_;
+    const bool first_tile_packs = !packed && source.columns == kTileColumns && source.strides.column == 1 &&
                                   depth % Words::kSpan == 0 && tiles_.rows(0) == kTileRows;
-    if (!first_tile_packs) task_.pack_b.all(source, sliver_);
+    if (!packed && !first_tile_packs) task_.pack_b.all(source, sliver_);
     const int64_t words = ceil_div(depth, Words::kSpan);
     const int64_t stretches = std::max<int64_t>(1, words / kStretch);
     const int64_t slivers = ceil_div(block_.columns - column, kTileColumns);  // with this one
-    Ahead<false> next = sliver_ahead(sliver(first, depth, column + kTileColumns));
+    Ahead<false> next = sliver_ahead(first, depth, column + kTileColumns);
     constexpr int64_t kMostLines = 4;  // of a stretch
     TileAhead ahead{.sliver = &next,
                     .sliver_lines = std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
@@ -199,7 +231,7 @@ class BlockProduct {
       if (tile == 0 && first_tile_packs) {
         task_.pack_b.multiply(panel, source, sliver_, to, ahead);
       } else {
-        tile_of<Words>(rows)(panel, PackedSliver(sliver_), words, to, ahead);
+        tile_of<Words>(rows)(panel, PackedSliver(words_of_b), words, to, ahead);
       }
       if (to.addend != nullptr) to.addend += to.rows * to.addend_pitch;
       if (to.narrow_addend != nullptr) to.narrow_addend += to.rows * to.addend_pitch;
@@ -261,11 +293,40 @@ class BlockProduct {
 };
 
 template <class Words>
-void multiply(cpu::Team& team, const cpu::Gemm& gemm, const PackBlock& pack_a, const PackSliver& pack_b) {
-  const int64_t chunk = chunk_of(gemm.shape.k);
-  const bool sums = gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > chunk;
-  const Task<Words> task{
-      .gemm = gemm, .scratch = ScratchCut<Words>(sums), .pack_a = pack_a, .pack_b = pack_b, .chunk = chunk};
+ScratchCut<Words> scratch_cut_of(const cpu::Gemm& gemm) {
+  return ScratchCut<Words>(gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > chunk_of(gemm.shape.k));
+}
+
+// Bytes of b packed before the products; 0 where each part of it is packed no more than once anyway.
+template <class Words>
+int64_t packed_b_bytes(const cpu::Gemm& gemm) {
+  const bool again = gemm.shape.batches == 1 && gemm.shape.m > scratch_cut_of<Words>(gemm).tiles * kTileRows;
+  return again ? PackedB<Words>::bytes(gemm.shape) : 0;
+}
+
+template <class Words>
+void pack_all_of_b(cpu::Team& team, const Task<Words>& task) {
+  const cpu::GemmShape& shape = task.gemm.shape;
+  const cpu::GemmBlock whole{.rows = shape.m, .columns = shape.n};
+  team.parallel_for(ceil_div(shape.n, kTileColumns), [&](int64_t index) {
+    const int64_t column = index * kTileColumns;
+    task.pack_b.all(sliver_source(task.gemm, whole, 0, shape.k, column), task.packed_b.at(column, 0));
+  });
+}
+
+template <class Words>
+void multiply(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first, const PackBlock& pack_a,
+              const PackSliver& pack_b) {
+  Task<Words> task{.gemm = gemm,
+                   .scratch = scratch_cut_of<Words>(gemm),
+                   .pack_a = pack_a,
+                   .pack_b = pack_b,
+                   .chunk = chunk_of(gemm.shape.k),
+                   .packed_b = {}};
+  if (packs_first) {
+    task.packed_b = PackedB<Words>::in(reinterpret_cast<float*>(gemm.workspace), gemm.shape);
+    pack_all_of_b(team, task);
+  }
   const cpu::GemmCut cut = cut_for(gemm.shape, task.scratch.tiles * kTileRows, task.scratch.columns, team.size());
   team.parallel_for(cut.count(), [&](int64_t index, int lane) {
     const cpu::GemmBlock block = cut[index];
@@ -275,17 +336,18 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, const PackBlock& pack_a, c
 
 // By the types of the factors.
 template <class Words, class A, class B>
-void multiply_as(cpu::Team& team, const cpu::Gemm& gemm) {
-  multiply<Words>(team, gemm, kPackBlock<Words, A>, kPackSliver<Words, B>);
+void multiply_as(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
+  multiply<Words>(team, gemm, packs_first, kPackBlock<Words, A>, kPackSliver<Words, B>);
 }
 template <class Words, class WideElement>
-void multiply_from(cpu::Team& team, const cpu::Gemm& gemm) {
+void multiply_from(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
   const bool a_narrow = gemm.a.dtype == DType::kBFloat16;
   const bool b_narrow = gemm.b.dtype == DType::kBFloat16;
   if (a_narrow)
-    return b_narrow ? multiply_as<Words, Brain, Brain>(team, gemm) : multiply_as<Words, Brain, WideElement>(team, gemm);
-  return b_narrow ? multiply_as<Words, WideElement, Brain>(team, gemm)
-                  : multiply_as<Words, WideElement, WideElement>(team, gemm);
+    return b_narrow ? multiply_as<Words, Brain, Brain>(team, gemm, packs_first)
+                    : multiply_as<Words, Brain, WideElement>(team, gemm, packs_first);
+  return b_narrow ? multiply_as<Words, WideElement, Brain>(team, gemm, packs_first)
+                  : multiply_as<Words, WideElement, WideElement>(team, gemm, packs_first);
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -4,6 +4,10 @@
 
 namespace laptime::LAPTIME_ISA {
 
-void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm) { multiply_from<PairWords, Rounded>(team, gemm); }
+int64_t tiles_pairs_packed_bytes(const cpu::Gemm& gemm) { return packed_b_bytes<PairWords>(gemm); }
+
+void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
+  multiply_from<PairWords, Rounded>(team, gemm, packs_first);
+}
 
 }  // namespace laptime::LAPTIME_ISA

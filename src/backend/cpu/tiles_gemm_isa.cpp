@@ -17,9 +17,11 @@ std::string tiles_refusal(const cpu::Gemm& gemm) {
   return "";
 }
 
-void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
-  gemm.compute == DType::kBFloat16 ? multiply_from<FloatWords, Rounded>(team, gemm)
-                                   : multiply_from<FloatWords, float>(team, gemm);
+int64_t tiles_packed_bytes(const cpu::Gemm& gemm) { return packed_b_bytes<FloatWords>(gemm); }
+
+void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
+  gemm.compute == DType::kBFloat16 ? multiply_from<FloatWords, Rounded>(team, gemm, packs_first)
+                                   : multiply_from<FloatWords, float>(team, gemm, packs_first);
 }
 
 }  // namespace laptime::LAPTIME_ISA
