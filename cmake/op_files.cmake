@@ -27,9 +27,8 @@ endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/isas.inc CONTENT "${isas_inc}" @ONLY)
 include_directories(${CMAKE_BINARY_DIR}/generated)
 
-# What lets a compiler vectorise without changing what NaN and infinity do (so no -ffast-math). Under a sanitizer -O3
-# would take minutes to compile.
-set(LAPTIME_KERNEL_FLAGS $<IF:$<CONFIG:Sanitize>,-O1,-O3> -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd)
+# What lets a compiler vectorise without changing what NaN and infinity do (so no -ffast-math).
+set(LAPTIME_KERNEL_FLAGS -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd)
 
 # Sources whose results must have the same bits on every instruction set: no product and sum may become one rounding.
 # They do without the precompiled headers, whose flags are others.
@@ -37,12 +36,13 @@ set(LAPTIME_EXACT_SOURCES ${CMAKE_SOURCE_DIR}/src/data/fill_loops_isa.cpp)
 set_source_files_properties(${LAPTIME_EXACT_SOURCES} PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 
-# Compiles each source once per instruction set into `target`; `headers` of ours are precompiled with it.
+# Compiles each source once per instruction set into `target`; `headers` are precompiled with it, or none are named and it
+# takes those of `owner`.
 #
 # An inline function of a shared header that such a copy emits is a weak symbol, and a linker keeps one of all equal
 # names: an AVX-512 copy of std::vector's growth could end up in code that runs on every machine. The launcher
 # tools/isolate_symbols.sh therefore gives the weak symbols of each copy names of its own.
-function(laptime_add_isa_sources target headers)
+function(laptime_add_isa_sources target owner headers)
   foreach(row IN LISTS LAPTIME_BUILT_ISAS)
     string(REGEX MATCH "^([a-z0-9_]+) *\\|(.*)$" matched "${row}")
     set(isa ${CMAKE_MATCH_1})
@@ -60,14 +60,14 @@ function(laptime_add_isa_sources target headers)
     list(REMOVE_ITEM precompiled_sources ${LAPTIME_EXACT_SOURCES})
     add_library(${target}_${isa} OBJECT ${sources})
     target_compile_definitions(${target}_${isa} PRIVATE LAPTIME_ISA=${isa})
-    target_compile_options(${target}_${isa} PRIVATE ${LAPTIME_KERNEL_FLAGS} ${flags})
+    # Under a sanitizer -O3 would take minutes to compile, and who has no AVX2 is not here for speed.
+    set(optimise $<IF:$<CONFIG:Sanitize>,-O1,-O3>)
+    if(isa STREQUAL "plain")
+      set(optimise -O1)
+    endif()
+    target_compile_options(${target}_${isa} PRIVATE ${optimise} ${LAPTIME_KERNEL_FLAGS} ${flags})
     if(precompiled_sources AND NOT isa STREQUAL "avx512_bf16")
-      get_property(owner GLOBAL PROPERTY LAPTIME_PRECOMPILED_${isa})
-      if(NOT owner)
-        set(owner ${target}_${isa})
-        set_property(GLOBAL PROPERTY LAPTIME_PRECOMPILED_${isa} ${owner})
-      endif()
-      laptime_precompile(${target}_${isa} ${owner} ${headers})
+      laptime_precompile(${target}_${isa} ${owner}_${isa} ${headers})
     endif()
     if(NOT isa STREQUAL "plain")
       set(launcher ${CMAKE_SOURCE_DIR}/tools/isolate_symbols.sh ${isa} ${CMAKE_CXX_COMPILER_LAUNCHER})

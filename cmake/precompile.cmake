@@ -6,10 +6,18 @@ option(LAPTIME_UNITE "Compile the sources of a layer, and those of a test progra
 set(LAPTIME_PRECOMPILED <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional>
   <map> <memory> <optional> <span> <string> <string_view> <thread> <utility> <variant> <vector>)
 
-# layer | headers of ours that most of its sources include: these have precompiled headers of their own
+# layer | headers that most of its sources include, which has precompiled headers of its own, or `as` whose headers it has;
+# the others have those of base
 set(LAPTIME_LAYER_PRECOMPILED
-  "cards   | graph/builder.h graph/structural_ops.h"
-  "kernels | backend/cpu/gemm_kernels.h backend/cpu/lines.h backend/cpu/strips.h"
+  "cards       | graph/builder.h graph/structural_ops.h"
+  "backend/cpu | backend/cpu/gemm_kernels.h backend/cpu/lines.h backend/cpu/strips.h"
+  "kernels     | as backend/cpu"
+  "config      | <nlohmann/json.hpp>"
+  "data        | as config"
+  "record      | as config"
+  "report      | as config"
+  "run         | as config"
+  "cli         | as config"
 )
 
 # Gives `target` precompiled headers: of its own, the list above and what else is named; or those of `owner`, if that is

@@ -120,6 +120,15 @@ void for_each_product(const Visit& visit) {
 #endif
 }
 
+// One of them as a value, for code that need not be compiled for each.
+struct ProductWay {
+  std::string (*refusal)(const cpu::Gemm& gemm);
+  int64_t (*workspace)(const cpu::Gemm& gemm);
+  void (*run)(cpu::Team& team, const cpu::Gemm& gemm);
+};
+template <class Product>
+inline constexpr ProductWay kProductWay{Product::refusal, Product::workspace, Product::run};
+
 // What an op says of itself: its product, or nothing where an operand is no matrix without gaps. Never allocates.
 using GemmOf = std::optional<cpu::Gemm> (*)(const Attributes&, std::span<const TensorView> in, const TensorView& out);
 

@@ -149,14 +149,13 @@ TensorView tile_view(const Tile& tile, float* logits) {
   return {reinterpret_cast<std::byte*>(logits), contiguous_type(DType::kFloat32, {tile.rows, tile.columns})};
 }
 
-template <class Product>
 class Forward {
  public:
-  Forward(const Operands& of, std::byte* workspace) : of_(of), space_(workspace) {
+  Forward(const ProductWay& way, const Operands& of, std::byte* workspace) : way_(way), of_(of), space_(workspace) {
     const Tile largest = of.cut().tile(0, 0);
     logits_ = space_.piece<float>(largest.rows * largest.columns);
     states_ = space_.piece<RowState>(largest.rows);
-    product_ = space_.piece<std::byte>(Product::workspace(of.logits(largest, nullptr)));
+    product_ = space_.piece<std::byte>(way_.workspace(of.logits(largest, nullptr)));
   }
   int64_t bytes() const { return space_.bytes(); }
 
@@ -189,7 +188,7 @@ class Forward {
     cpu::Team& team = cpu::team_of(call);
     cpu::Gemm gemm = of_.logits(tile, logits_);
     gemm.workspace = product_;
-    Product::run(team, gemm);
+    way_.run(team, gemm);
     const auto* const targets = call.in[2].as<const int64_t>();
     const TensorView view = tile_view(tile, logits_);
     const TensorView& all = call.out[2];
@@ -208,6 +207,7 @@ class Forward {
     });
   }
 
+  const ProductWay& way_;
   const Operands& of_;
   Space space_;
   float* logits_ = nullptr;
@@ -215,11 +215,11 @@ class Forward {
   std::byte* product_ = nullptr;
 };
 
-template <class Product>
 class Backward {
  public:
   // `x` and `weight`: types of their gradients.
-  Backward(const Operands& of, DType x, DType weight, bool bias, std::byte* workspace) : of_(of), space_(workspace) {
+  Backward(const ProductWay& way, const Operands& of, DType x, DType weight, bool bias, std::byte* workspace)
+      : way_(way), of_(of), space_(workspace) {
     const Tile largest = of.cut().tile(0, 0);
     logits_ = space_.piece<float>(largest.rows * largest.columns);
     if (x != DType::kFloat32) x_sums_ = space_.piece<float>(of.rows() * of.depth());
@@ -228,7 +228,7 @@ class Backward {
     int64_t wanted = 0;
     for (const cpu::Gemm& gemm : {of.logits(largest, nullptr), of.grad_x(largest, nullptr, nullptr, true),
                                   of.grad_weight(largest, nullptr, nullptr, true)})
-      wanted = std::max(wanted, Product::workspace(gemm));
+      wanted = std::max(wanted, way_.workspace(gemm));
     product_ = space_.piece<std::byte>(wanted);
   }
   int64_t bytes() const { return space_.bytes(); }
@@ -249,7 +249,7 @@ class Backward {
  private:
   void multiply(const KernelCall& call, cpu::Gemm gemm) const {
     gemm.workspace = product_;
-    Product::run(cpu::team_of(call), gemm);
+    way_.run(cpu::team_of(call), gemm);
   }
 
   void add(const KernelCall& call, const Tile& tile) const {
@@ -311,6 +311,7 @@ class Backward {
     });
   }
 
+  const ProductWay& way_;
   const Operands& of_;
   Space space_;
   float* logits_ = nullptr;
@@ -338,12 +339,12 @@ std::optional<Operands> form_of(const Signature& signature, const OperandsOf& op
 }
 
 // Why a product of some tile is refused; gemms(tile) are the products of a tile.
-template <class Product, class Gemms>
-std::string product_refusal(const TileCut& cut, const Gemms& gemms) {
+template <class Gemms>
+std::string product_refusal(const ProductWay& way, const TileCut& cut, const Gemms& gemms) {
   for (const int64_t row_tile : {int64_t{0}, cut.row_tiles() - 1}) {
     for (const int64_t column_tile : {int64_t{0}, cut.column_tiles() - 1}) {
       for (const cpu::Gemm& gemm : gemms(cut.tile(row_tile, column_tile))) {
-        if (std::string reason = Product::refusal(gemm); !reason.empty()) return reason;
+        if (std::string reason = way.refusal(gemm); !reason.empty()) return reason;
       }
     }
   }
@@ -352,52 +353,45 @@ std::string product_refusal(const TileCut& cut, const Gemms& gemms) {
 
 constexpr const char* kGaps = "an operand is no matrix without gaps";
 
-template <class Product>
-std::string forward_refusal(const Signature& signature) {
+std::string forward_refusal(const ProductWay& way, const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[2]); !reason.empty()) return reason;
   const std::optional<Operands> of = form_of(signature, forward_operands);
   if (!of) return kGaps;
-  return product_refusal<Product>(of->cut(), [&](const Tile& tile) { return std::array{of->logits(tile, nullptr)}; });
+  return product_refusal(way, of->cut(), [&](const Tile& tile) { return std::array{of->logits(tile, nullptr)}; });
 }
 
-template <class Product>
-std::string backward_refusal(const Signature& signature) {
+std::string backward_refusal(const ProductWay& way, const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[In::kTargets]); !reason.empty()) return reason;
   if (signature.in[In::kGradLoss].dtype != DType::kFloat32) return "the loss is not float32";
   if (signature.in[In::kLogSumExp].dtype != DType::kFloat64 || !signature.in[In::kLogSumExp].layout.is_contiguous())
     return "log_sum_exp is not float64 without gaps";
   const std::optional<Operands> of = form_of(signature, backward_operands);
   if (!of) return kGaps;
-  return product_refusal<Product>(of->cut(), [&](const Tile& tile) {
+  return product_refusal(way, of->cut(), [&](const Tile& tile) {
     return std::array{of->logits(tile, nullptr), of->grad_x(tile, nullptr, nullptr, false),
                       of->grad_x(tile, nullptr, nullptr, true), of->grad_weight(tile, nullptr, nullptr, false),
                       of->grad_weight(tile, nullptr, nullptr, true)};
   });
 }
 
-template <class Product>
-int64_t forward_workspace(const Signature& signature) {
+int64_t forward_workspace(const ProductWay& way, const Signature& signature) {
   const std::optional<Operands> of = form_of(signature, forward_operands);
-  return of ? Forward<Product>(*of, nullptr).bytes() : 0;
+  return of ? Forward(way, *of, nullptr).bytes() : 0;
 }
-template <class Product>
-int64_t backward_workspace(const Signature& signature) {
+int64_t backward_workspace(const ProductWay& way, const Signature& signature) {
   const std::optional<Operands> of = form_of(signature, backward_operands);
   if (!of) return 0;
-  return Backward<Product>(*of, signature.out[0].dtype, signature.out[1].dtype, signature.in.size() > In::kBias,
-                           nullptr)
+  return Backward(way, *of, signature.out[0].dtype, signature.out[1].dtype, signature.in.size() > In::kBias, nullptr)
       .bytes();
 }
 
-template <class Product>
-void launch_forward(const KernelCall& call) {
+void launch_forward(const ProductWay& way, const KernelCall& call) {
   const Operands of = *forward_operands(call.attributes, call.in);
-  Forward<Product>(of, call.workspace).run(call);
+  Forward(way, of, call.workspace).run(call);
 }
-template <class Product>
-void launch_backward(const KernelCall& call) {
+void launch_backward(const ProductWay& way, const KernelCall& call) {
   const Operands of = *backward_operands(call.attributes, call.in);
-  Backward<Product>(of, call.out[0].type.dtype, call.out[1].type.dtype, call.in.size() > In::kBias, call.workspace)
+  Backward(way, of, call.out[0].type.dtype, call.out[1].type.dtype, call.in.size() > In::kBias, call.workspace)
       .run(call);
 }
 
@@ -406,16 +400,17 @@ void launch_backward(const KernelCall& call) {
 std::vector<Kernel> linear_cross_entropy_kernels() {
   std::vector<Kernel> kernels;
   for_each_product([&]<class Product>(const Product&) {
+    static constexpr const ProductWay& kWay = kProductWay<Product>;
     kernels.push_back({.op = &kLinearCrossEntropy,
                        .name = Product::name(),
-                       .supports = forward_refusal<Product>,
-                       .workspace = forward_workspace<Product>,
-                       .launch = launch_forward<Product>});
+                       .supports = [](const Signature& signature) { return forward_refusal(kWay, signature); },
+                       .workspace = [](const Signature& signature) { return forward_workspace(kWay, signature); },
+                       .launch = [](const KernelCall& call) { launch_forward(kWay, call); }});
     kernels.push_back({.op = &kLinearCrossEntropyBackward,
                        .name = Product::name(),
-                       .supports = backward_refusal<Product>,
-                       .workspace = backward_workspace<Product>,
-                       .launch = launch_backward<Product>});
+                       .supports = [](const Signature& signature) { return backward_refusal(kWay, signature); },
+                       .workspace = [](const Signature& signature) { return backward_workspace(kWay, signature); },
+                       .launch = [](const KernelCall& call) { launch_backward(kWay, call); }});
   });
   return kernels;
 }
