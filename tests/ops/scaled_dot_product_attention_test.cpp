@@ -141,6 +141,8 @@ class Attention {
               const std::vector<size_t>& out, cpu::Team& team) {
     std::vector<TensorView> in_views;
     std::vector<TensorView> out_views;
+    in_views.reserve(in.size() + 1);
+    out_views.reserve(out.size());
     for (const size_t k : in) in_views.push_back(tensors_[k].view());
     if (attributes_.dropout_p > 0) in_views.push_back(tensors_.back().view());
     for (const size_t k : out) out_views.push_back(tensors_[k].view());

@@ -69,7 +69,8 @@ struct BackwardRow {
     alignas(64) Piece x_buffer;
     alignas(64) Piece weight_buffer;
     alignas(64) Piece addend_buffer;
-    const auto [mean, rstd] = s;
+    const float mean = s.mean;
+    const float rstd = s.rstd;
     double sum = 0;
     double product = 0;
     for_pieces(columns, [&](int64_t begin, int64_t size) {

@@ -400,17 +400,18 @@ void launch_backward(const ProductWay& way, const KernelCall& call) {
 std::vector<Kernel> linear_cross_entropy_kernels() {
   std::vector<Kernel> kernels;
   for_each_product([&]<class Product>(const Product&) {
-    static constexpr const ProductWay& kWay = kProductWay<Product>;
-    kernels.push_back({.op = &kLinearCrossEntropy,
-                       .name = Product::name(),
-                       .supports = [](const Signature& signature) { return forward_refusal(kWay, signature); },
-                       .workspace = [](const Signature& signature) { return forward_workspace(kWay, signature); },
-                       .launch = [](const KernelCall& call) { launch_forward(kWay, call); }});
-    kernels.push_back({.op = &kLinearCrossEntropyBackward,
-                       .name = Product::name(),
-                       .supports = [](const Signature& signature) { return backward_refusal(kWay, signature); },
-                       .workspace = [](const Signature& signature) { return backward_workspace(kWay, signature); },
-                       .launch = [](const KernelCall& call) { launch_backward(kWay, call); }});
+    kernels.push_back(
+        {.op = &kLinearCrossEntropy,
+         .name = Product::name(),
+         .supports = [](const Signature& signature) { return forward_refusal(kProductWay<Product>, signature); },
+         .workspace = [](const Signature& signature) { return forward_workspace(kProductWay<Product>, signature); },
+         .launch = [](const KernelCall& call) { launch_forward(kProductWay<Product>, call); }});
+    kernels.push_back(
+        {.op = &kLinearCrossEntropyBackward,
+         .name = Product::name(),
+         .supports = [](const Signature& signature) { return backward_refusal(kProductWay<Product>, signature); },
+         .workspace = [](const Signature& signature) { return backward_workspace(kProductWay<Product>, signature); },
+         .launch = [](const KernelCall& call) { launch_backward(kProductWay<Product>, call); }});
   });
   return kernels;
 }
