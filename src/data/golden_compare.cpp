@@ -69,17 +69,19 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
   return factor * std::max(torch_error, floors_of(golden, precision).tensors);
 }
 
-// Whether each stored element of `key` is one of moved_by_rounding().
-std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, size_t count) {
+// Whether each element of `stored`, the values of `key`, is one of moved_by_rounding(); none where the file has the
+// gradient at other places.
+std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
+  const size_t count = stored.values.size();
   std::vector<bool> out(count, false);
   const std::string gradient = fmt::format("grad/{}", split_key(key).name);
   if (!split_key(key).group.starts_with("after") || !golden.norms.contains(gradient)) return out;
-  const std::vector<double> truth = stored_tensor(golden, gradient).values;
-  LAPTIME_CHECK(truth.size() == count, "{}: {} values of {}", gradient, truth.size(), count);
+  const auto [positions, truth] = stored_tensor(golden, gradient);
+  if (positions != stored.positions || truth.size() != count) return out;
   const double off = allowed_to(golden, Precision::kFloat32, gradient) * scale_of(golden, gradient) /
                      std::sqrt(static_cast<double>(count));
   // Zeros are exact (a word that does not occur) where other elements have a gradient.
-  const bool all = std::all_of(truth.begin(), truth.end(), [=](double g) { return std::fabs(g) <= off; });
+  const bool all = std::all_of(truth.begin(), truth.end(), [off](double g) { return std::fabs(g) <= off; });
   for (size_t i = 0; i < count; ++i) out[i] = all || (truth[i] != 0 && std::fabs(truth[i]) <= off);
   return out;
 }
@@ -101,7 +103,7 @@ Comparison compare_tensor(const GoldenCase& golden, Precision precision, const s
   int64_t numel = 1;
   for (const int64_t size : golden.norms.at(key).shape) numel *= size;
   LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: {} values of {}", key, values.size(), numel);
-  const std::vector<bool> out = left_out(golden, key, truth.values.size());
+  const std::vector<bool> out = left_out(golden, key, truth);
   const auto absent = std::count(out.begin(), out.end(), true);
   if (absent == std::ssize(out) && absent > 0)
     return not_compared(key, "its gradient is zero within what is allowed to it");
@@ -124,7 +126,7 @@ template Comparison compare_tensor(const GoldenCase&, Precision, const std::stri
 
 std::vector<MovedByRounding> moved_by_rounding(const GoldenCase& golden, const std::string& key) {
   const GoldenTensor truth = stored_tensor(golden, key);
-  const std::vector<bool> out = left_out(golden, key, truth.values.size());
+  const std::vector<bool> out = left_out(golden, key, truth);
   std::vector<MovedByRounding> moved;
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i]) continue;

@@ -371,6 +371,11 @@ TEST(Golden, AChangedSampleIsNoticed) {
   Parts place(name);
   place.data[place.header["sample_at/logits"]["data_offsets"][0].get<size_t>()] ^= 1;
   EXPECT_EQ(noticed(place, name).front(), "file: sample_at/logits");
+  // A gradient at other places says nothing of the weights beside it: they are compared, and are those of the truth.
+  Parts elsewhere(name);
+  const std::string gradient = "sample_at/grad/layers.0.attn.k_proj.bias";
+  elsewhere.data[elsewhere.header[gradient]["data_offsets"][0].get<size_t>()] ^= 1;
+  EXPECT_EQ(noticed(elsewhere, name), Names{"file: " + gradient});
 }
 
 TEST(Golden, OptionalFieldsMayBeAbsentOrNull) {
