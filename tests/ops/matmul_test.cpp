@@ -279,8 +279,8 @@ TEST(MatmulKernels, SayWhyTheyRefuse) {
       EXPECT_NE(kernel.refusal(narrow).find("is packed twice"), std::string::npos) << kernel.name;
       continue;
     }
-    const bool ours = kernel.name.starts_with("tiles_");
-    const bool dot = kernel.name == "tiles_dot_bf16";
+    const bool dot = kernel.name == "tiles_dot_bf16" || kernel.name == "amx_bf16";
+    const bool ours = dot || kernel.name.starts_with("tiles_");
     EXPECT_NE(kernel.refusal(wide).find("a float64 operand"), std::string::npos) << kernel.name;
     EXPECT_TRUE(kernel.refusal(folded).empty() || !ours) << kernel.name;
     EXPECT_EQ(kernel.name.starts_with("onednn_sgemm"), !kernel.refusal(folded).empty() && kernel.name != "onednn_bf16");

@@ -8,11 +8,12 @@ namespace laptime::cpu {
 const Bfloat16Pairs* bfloat16_pairs() {
 #if defined(LAPTIME_AVX512_BF16)
   static const bool kThere = may_use_bfloat16_pairs();
-  static const Bfloat16Pairs kPairs{
-      .gemm = avx512_bf16::tiles_pairs_gemm,
-      .packed_bytes = avx512_bf16::tiles_pairs_packed_bytes,
-      .peak_loop = avx512_bf16::pairs_peak_loop,
-      .tiles_peak_loop = kThere && may_use_tiles() ? avx512_bf16::tiles_peak_loop : nullptr};
+  static const bool kAmx = kThere && may_use_tiles();
+  static const Bfloat16Pairs kPairs{.gemm = avx512_bf16::tiles_pairs_gemm,
+                                    .packed_bytes = avx512_bf16::tiles_pairs_packed_bytes,
+                                    .peak_loop = avx512_bf16::pairs_peak_loop,
+                                    .amx_gemm = kAmx ? avx512_bf16::amx_gemm : nullptr,
+                                    .amx_peak_loop = kAmx ? avx512_bf16::amx_peak_loop : nullptr};
   return kThere ? &kPairs : nullptr;
 #else
   return nullptr;

@@ -1,4 +1,4 @@
-// What is compiled for vdpbf16ps alone, behind a look at the processor.
+// What is compiled for the instructions of bfloat16 alone, behind a look at the processor.
 #pragma once
 
 #include "backend/cpu/gemm.h"
@@ -12,7 +12,9 @@ struct Bfloat16Pairs {
   void (*gemm)(Team& team, const Gemm& gemm, bool packs_first);
   int64_t (*packed_bytes)(const Gemm& gemm);  // as tiles_packed_bytes
   PeakLoop peak_loop;
-  PeakLoop tiles_peak_loop;  // of AMX; null where there is none, or the system does not lend its registers
+  // The same by AMX; null where there is none, or the system does not lend its registers.
+  void (*amx_gemm)(Team& team, const Gemm& gemm);
+  PeakLoop amx_peak_loop;
 };
 
 // Null where this build or this machine has no such instruction.
@@ -24,7 +26,8 @@ namespace laptime::avx512_bf16 {
 
 void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first);
 int64_t tiles_pairs_packed_bytes(const cpu::Gemm& gemm);
+void amx_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 double pairs_peak_loop(int64_t repetitions, float* value);
-double tiles_peak_loop(int64_t repetitions, float* value);
+double amx_peak_loop(int64_t repetitions, float* value);
 
 }  // namespace laptime::avx512_bf16

@@ -105,6 +105,14 @@ struct TilesDotPacked {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm, true); }
 };
 
+// This one where it has amx_gemm.
+struct Amx {
+  static std::string name() { return "amx_bf16"; }
+  static std::string refusal(const cpu::Gemm& gemm) { return TilesDot::refusal(gemm); }
+  static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
+};
+
 // visit(way) for each of them, the preferred first; the plan takes the one that measured fastest.
 template <class Visit>
 void for_each_product(const Visit& visit) {
@@ -117,6 +125,7 @@ void for_each_product(const Visit& visit) {
   if (cpu::bfloat16_pairs() == nullptr) return;
   visit(TilesDot());
   visit(TilesDotPacked());
+  if (cpu::bfloat16_pairs()->amx_gemm != nullptr) visit(Amx());
 #endif
 }
 

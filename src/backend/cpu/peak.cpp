@@ -77,7 +77,7 @@ ComputePeak measure_bfloat16_peak(Team& team) {
   const Bfloat16Pairs* pairs = bfloat16_pairs();
   if (pairs == nullptr) return {};
   const ComputePeak dot = measure(team, pairs->peak_loop);
-  const ComputePeak tiles = measure(team, pairs->tiles_peak_loop);
+  const ComputePeak tiles = measure(team, pairs->amx_peak_loop);
   return dot.all_threads > tiles.all_threads ? dot : tiles;
 }
 
@@ -85,7 +85,7 @@ double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
   const Bfloat16Pairs* pairs = bfloat16 ? bfloat16_pairs() : nullptr;
   double fastest = 0;
   for (const PeakLoop loop : {loops_for(isa).float32, pairs == nullptr ? nullptr : pairs->peak_loop,
-                              pairs == nullptr ? nullptr : pairs->tiles_peak_loop}) {
+                              pairs == nullptr ? nullptr : pairs->amx_peak_loop}) {
     if (loop == nullptr) continue;
     fastest = std::max(fastest, rate(team, team.size(), loop, repetitions_of(loop),
                                      std::max<int64_t>(1, static_cast<int64_t>(time / kPiece))));

@@ -1,6 +1,7 @@
 // The loops whose speed is the peak of bfloat16: products by pairs (vdpbf16ps), and by tiles (AMX).
 #include <immintrin.h>
 
+#include "backend/cpu/amx.h"
 #include "backend/cpu/bfloat16_pairs.h"
 #include "backend/cpu/peak_chains.h"
 
@@ -19,22 +20,13 @@ double pairs_peak_loop(int64_t repetitions, float* value) {
 
 // Four products of 16 x 32 by 32 x 16 tiles, two tiles of each factor, as a matrix product would use the eight
 // registers.
-__attribute__((target("amx-tile,amx-bf16"))) double tiles_peak_loop(int64_t repetitions, float* value) {
+LAPTIME_AMX double amx_peak_loop(int64_t repetitions, float* value) {
   constexpr size_t kRows = 16;
   constexpr size_t kRowBytes = 64;
-  struct alignas(64) {
-    uint8_t palette = 1, start = 0, reserved[14] = {};
-    uint16_t row_bytes[16] = {};
-    uint8_t rows[16] = {};
-  } shape;
-  for (size_t tile = 0; tile < 8; ++tile) {
-    shape.row_bytes[tile] = kRowBytes;
-    shape.rows[tile] = kRows;
-  }
   alignas(64) uint32_t ones[kRows * kRowBytes / sizeof(uint32_t)];
   for (uint32_t& pair : ones) pair = 0x3F803F80;  // 1, 1
   alignas(64) float sums[kRows * kRowBytes / sizeof(float)];
-  _tile_loadconfig(&shape);
+  configure_amx();
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -50,7 +42,7 @@ __attribute__((target("amx-tile,amx-bf16"))) double tiles_peak_loop(int64_t repe
     _tile_dpbf16ps(3, 5, 7);
   }
   _tile_stored(0, sums, kRowBytes);
-  _tile_release();
+  release_amx();
   *value = sums[0];
   constexpr double kProducts = 4.0 * kRows * kRows * kRowBytes / 2;
   return 2 * kProducts * static_cast<double>(repetitions);

@@ -36,33 +36,40 @@ struct ScratchCut {
   }
 };
 
+// What a block may be, and what it costs beside its products.
+struct BlockCosts {
+  int64_t most_rows = 0, most_columns = 0;
+  int64_t row_multiple = 2;
+  double pack_a = 24, pack_b = 12;  // in columns and rows of products
+  double hand_out = 3e5;            // in products
+};
+
 // Into which blocks c is cut for a number of threads. No bit depends on it, K being cut by K alone: so here, unlike
 // elsewhere, it may be cut for the threads that are there. Packing a costs the more the narrower a block is, packing b
 // the more the lower it is; a thread without a block waits.
-inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, int64_t most_rows, int64_t most_columns, int threads) {
-  constexpr double kPackA = 24, kPackB = 12;  // in columns and rows of products
-  constexpr double kHandOut = 3e5;            // in products
-  constexpr double kTail = 0.05;              // of a block: what threads wait for one another
-  const int64_t least_row_blocks = ceil_div(shape.m, most_rows);
-  const int64_t least_column_blocks = ceil_div(shape.n, most_columns);
+inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockCosts& costs, int threads) {
+  constexpr double kTail = 0.05;  // of a block: what threads wait for one another
+  const int64_t least_row_blocks = ceil_div(shape.m, costs.most_rows);
+  const int64_t least_column_blocks = ceil_div(shape.n, costs.most_columns);
   double best = 0;
   int64_t best_rows = 0;
   int64_t best_columns = 0;
   const auto consider = [&](int64_t row_blocks, int64_t column_blocks) {
-    const int64_t rows = align_up(ceil_div(shape.m, row_blocks), 2);
+    const int64_t rows = align_up(ceil_div(shape.m, row_blocks), costs.row_multiple);
     const int64_t columns = align_up(ceil_div(shape.n, column_blocks), kTileColumns);
     const int64_t count = shape.batches * ceil_div(shape.m, rows) * ceil_div(shape.n, columns);
-    const double block = static_cast<double>(rows * columns) *
-                             (1 + kPackA / static_cast<double>(columns) + kPackB / static_cast<double>(rows)) *
-                             static_cast<double>(shape.k) +
-                         kHandOut;
+    const double block =
+        static_cast<double>(rows * columns) *
+            (1 + costs.pack_a / static_cast<double>(columns) + costs.pack_b / static_cast<double>(rows)) *
+            static_cast<double>(shape.k) +
+        costs.hand_out;
     const double time = (static_cast<double>(ceil_div(count, threads)) + kTail) * block;
     if (best_rows > 0 && time >= best) return;
     best = time;
     best_rows = rows;
     best_columns = columns;
   };
-  const int64_t most_row_blocks = std::min(least_row_blocks + threads, ceil_div(shape.m, 2));
+  const int64_t most_row_blocks = std::min(least_row_blocks + threads, ceil_div(shape.m, costs.row_multiple));
   for (int64_t row_blocks = least_row_blocks; row_blocks <= std::max(most_row_blocks, least_row_blocks); ++row_blocks) {
     consider(row_blocks, least_column_blocks);
     for (int64_t rounds = 1; rounds <= 4; ++rounds) {
@@ -71,7 +78,10 @@ inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, int64_t most_rows, int6
         consider(row_blocks, column_blocks);
     }
   }
-  return {shape, {.rows = best_rows, .columns = best_columns, .row_multiple = 2, .column_multiple = kTileColumns}, 1};
+  return {
+      shape,
+      {.rows = best_rows, .columns = best_columns, .row_multiple = costs.row_multiple, .column_multiple = kTileColumns},
+      1};
 }
 
 // All of b packed once, before the products: sliver by sliver, each over all of K.
@@ -114,6 +124,28 @@ inline SliverSource sliver_source(const cpu::Gemm& gemm, const cpu::GemmBlock& b
           .columns = std::min<int64_t>(kTileColumns, block.columns - column)};
 }
 
+// A block of a over `depth` elements of K, as it lies in memory.
+inline BlockSource block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t first, int64_t depth) {
+  const cpu::MatrixLayout& a = gemm.shape.a;
+  const int64_t position = position_in_a(gemm.shape, block) + first * a.column_stride;
+  return {.first = gemm.a.data + position * size_of(gemm.a.dtype),
+          .strides = {a.row_stride, a.column_stride},
+          .rows = block.rows,
+          .depth = depth,
+          .readable = gemm.shape.m - block.row};
+}
+
+// The bytes of a sliver to be packed soon; none where it has gaps in both directions, or no column.
+inline Ahead<false> sliver_ahead(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t first, int64_t depth,
+                                 int64_t column) {
+  const SliverSource source = sliver_source(gemm, block, first, depth, column);
+  const int64_t size = size_of(gemm.b.dtype);
+  if (source.columns <= 0) return {};
+  if (source.strides.column == 1) return {source.first, source.depth, source.columns * size, source.strides.row * size};
+  if (source.strides.row == 1) return {source.first, source.columns, source.depth * size, source.strides.column * size};
+  return {};
+}
+
 // One block of c over all of K.
 template <class Words>
 class BlockProduct {
@@ -148,33 +180,15 @@ class BlockProduct {
   }
 
   BlockSource block_source(int64_t first, int64_t depth) const {
-    const cpu::MatrixLayout& a = gemm_.shape.a;
-    const int64_t position = position_in_a(gemm_.shape, block_) + first * a.column_stride;
-    return {.first = gemm_.a.data + position * size_of(gemm_.a.dtype),
-            .strides = {a.row_stride, a.column_stride},
-            .rows = block_.rows,
-            .depth = depth,
-            .readable = gemm_.shape.m - block_.row};
-  }
-
-  SliverSource sliver(int64_t first, int64_t depth, int64_t column) const {
-    return sliver_source(gemm_, block_, first, depth, column);
+    return LAPTIME_ISA::block_source(gemm_, block_, first, depth);
   }
 
   // The bytes of a sliver, to be fetched before it is packed or, where it is already, read.
   Ahead<false> sliver_ahead(int64_t first, int64_t depth, int64_t column) const {
-    const SliverSource source = sliver(first, depth, column);
-    const int64_t size = size_of(gemm_.b.dtype);
-    if (source.columns <= 0) return {};
-    if (task_.packed_b.words != nullptr) {
-      const int64_t words = ceil_div(depth, Words::kSpan) * kTileColumns;
-      return {task_.packed_b.at(block_.column + column, first), 1, words * int64_t{sizeof(float)}, 0};
-    }
-    if (source.strides.column == 1)
-      return {source.first, source.depth, source.columns * size, source.strides.row * size};
-    if (source.strides.row == 1)
-      return {source.first, source.columns, source.depth * size, source.strides.column * size};
-    return {};
+    if (task_.packed_b.words == nullptr || column >= block_.columns)
+      return LAPTIME_ISA::sliver_ahead(gemm_, block_, first, depth, column);
+    const int64_t words = ceil_div(depth, Words::kSpan) * kTileColumns;
+    return {task_.packed_b.at(block_.column + column, first), 1, words * int64_t{sizeof(float)}, 0};
   }
 
   // The bytes of a block of a to be packed at once.
@@ -193,7 +207,7 @@ class BlockProduct {
   }
 
   void add_sliver(int64_t first, int64_t depth, int64_t column) {
-    const SliverSource source = sliver(first, depth, column);
+    const SliverSource source = sliver_source(gemm_, block_, first, depth, column);
     const bool packed = task_.packed_b.words != nullptr;
     const float* const words_of_b = packed ? task_.packed_b.at(block_.column + column, first) : sliver_;
     const bool first_tile_packs = !packed && source.columns == kTileColumns && source.strides.column == 1 &&
@@ -214,10 +228,10 @@ class BlockProduct {
     } else if (constexpr int64_t kLate = 6; slivers <= kLate) {  // earlier it would drive out this block of a
       ahead.block_lines = std::min(kMostLines, ceil_div(ahead_of_a_.lines(), stretches * tiles_.count() * slivers));
     }
-    TileTarget to = target(first, depth, column);
-    alignas(64) std::array<float, kTileColumns> bias{};
+    TileTarget to = tile_target(gemm_, block_, {sums_, task_.scratch.columns}, first, first + depth, column);
+    alignas(64) TileBias bias{};
     if (first == 0 && gemm_.bias.present) {
-      for (int64_t j = 0; j < to.columns; ++j) bias[static_cast<size_t>(j)] = bias_at(block_.column + column + j);
+      bias = tile_bias(gemm_, block_.column + column, to.columns);
       to.bias = bias.data();
     }
     for (int64_t tile = 0; tile < tiles_.count(); ++tile) {
@@ -233,51 +247,8 @@ class BlockProduct {
       } else {
         tile_of<Words>(rows)(panel, PackedSliver(words_of_b), words, to, ahead);
       }
-      if (to.addend != nullptr) to.addend += to.rows * to.addend_pitch;
-      if (to.narrow_addend != nullptr) to.narrow_addend += to.rows * to.addend_pitch;
-      if (to.c != nullptr) to.c += to.rows * to.pitch;
-      if (to.narrow != nullptr) to.narrow += to.rows * to.pitch;
+      to.advance(to.rows);
     }
-  }
-
-  float bias_at(int64_t column) const {
-    const int64_t position = column;
-    if (gemm_.bias.dtype == DType::kBFloat16) return widened(reinterpret_cast<const Brain*>(gemm_.bias.data)[position]);
-    const float value = reinterpret_cast<const float*>(gemm_.bias.data)[position];
-    return gemm_.compute == DType::kBFloat16 ? widened(Rounded{value}) : value;
-  }
-
-  // Of the first tile, without its rows and its bias. The first chunk adds the addend, so that c may stand in its
-  // place.
-  TileTarget target(int64_t first, int64_t depth, int64_t column) const {
-    const int64_t position = position_in_c(gemm_.shape, block_) + column;
-    float* const sums = sums_ + column;
-    const bool last = first + depth >= gemm_.shape.k;
-    TileTarget to{.columns = std::min<int64_t>(kTileColumns, block_.columns - column)};
-    if (gemm_.c_dtype == DType::kFloat32) {
-      to.c = reinterpret_cast<float*>(gemm_.c) + position;
-      to.pitch = gemm_.shape.n;
-    } else if (last) {
-      to.narrow = reinterpret_cast<Brain*>(gemm_.c) + position;
-      to.pitch = gemm_.shape.n;
-    } else {
-      to.c = sums;
-      to.pitch = task_.scratch.columns;
-    }
-    if (first > 0) {
-      to.addend = gemm_.c_dtype == DType::kFloat32 ? to.c : sums;
-      to.addend_pitch = gemm_.c_dtype == DType::kFloat32 ? gemm_.shape.n : task_.scratch.columns;
-    } else if (gemm_.addend.present) {
-      const cpu::MatrixLayout& layout = gemm_.addend_layout;
-      const int64_t at = block_.batch * layout.batch_stride + block_.row * layout.row_stride + block_.column + column;
-      to.addend_pitch = layout.row_stride;
-      if (gemm_.addend.dtype == DType::kFloat32) {
-        to.addend = reinterpret_cast<const float*>(gemm_.addend.data) + at;
-      } else {
-        to.narrow_addend = reinterpret_cast<const Brain*>(gemm_.addend.data) + at;
-      }
-    }
-    return to;
   }
 
   const Task<Words>& task_;
@@ -327,7 +298,8 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first, const Pa
     task.packed_b = PackedB<Words>::in(reinterpret_cast<float*>(gemm.workspace), gemm.shape);
     pack_all_of_b(team, task);
   }
-  const cpu::GemmCut cut = cut_for(gemm.shape, task.scratch.tiles * kTileRows, task.scratch.columns, team.size());
+  const cpu::GemmCut cut = cut_for(
+      gemm.shape, {.most_rows = task.scratch.tiles * kTileRows, .most_columns = task.scratch.columns}, team.size());
   team.parallel_for(cut.count(), [&](int64_t index, int lane) {
     const cpu::GemmBlock block = cut[index];
     BlockProduct<Words>(task, block, team.scratch(lane)).run();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/cpu/tiles_pack.h"
+#include "backend/cpu/tiles_target.h"
 
 namespace laptime::LAPTIME_ISA {
 
@@ -39,54 +40,6 @@ class Ahead {
   int64_t rows_ = 0, bytes_ = 0, pitch_ = 0;
   int64_t at_ = 0;
 };
-
-// What a tile's sums are added to, and where the total goes: one of `c` and `narrow`.
-struct TileTarget {
-  int64_t rows = 0, columns = 0;
-  const float* bias = nullptr;  // kTileColumns numbers
-  // A matrix to add, of float32 or bfloat16 (at most one).
-  const float* addend = nullptr;
-  const Brain* narrow_addend = nullptr;
-  int64_t addend_pitch = 0;
-  float* c = nullptr;
-  Brain* narrow = nullptr;
-  int64_t pitch = 0;
-};
-
-// Sums of a tile in memory, for targets that are not plain.
-using TileSums = std::array<float, static_cast<size_t>(kTileRows) * kTileColumns>;
-
-inline void store_any(const TileSums& sums, const TileTarget& to) {
-  for (int64_t i = 0; i < to.rows; ++i) {
-    for (int64_t j = 0; j < to.columns; ++j) {
-      float total = sums[static_cast<size_t>(i * kTileColumns + j)];
-      if (to.bias != nullptr) total += to.bias[j];
-      if (to.addend != nullptr) total += to.addend[i * to.addend_pitch + j];
-      if (to.narrow_addend != nullptr) total += widened(to.narrow_addend[i * to.addend_pitch + j]);
-      if (to.narrow != nullptr) {
-        to.narrow[i * to.pitch + j] = narrowed<Brain>(total);
-      } else {
-        to.c[i * to.pitch + j] = total;
-      }
-    }
-  }
-}
-
-inline void store_whole_columns(const TileSums& sums, const TileTarget& to) {
-  for (int64_t i = 0; i < to.rows; ++i) {
-    for (int64_t j = 0; j < kTileColumns; j += kLanes) {
-      Vector total = load(sums.data() + i * kTileColumns + j);
-      if (to.bias != nullptr) total += load(to.bias + j);
-      if (to.addend != nullptr) total += load(to.addend + i * to.addend_pitch + j);
-      if (to.narrow_addend != nullptr) total += load(to.narrow_addend + i * to.addend_pitch + j);
-      if (to.narrow != nullptr) {
-        store(to.narrow + i * to.pitch + j, total);
-      } else {
-        store(to.c + i * to.pitch + j, total);
-      }
-    }
-  }
-}
 
 // What a tile fetches beside its own operands in each stretch of kStretch words.
 struct TileAhead {
@@ -185,13 +138,13 @@ void multiply_tile(const float* a, Sliver b, int64_t words, const TileTarget& to
     }
     return;
   }
-  alignas(64) TileSums spilled;
+  alignas(64) std::array<float, static_cast<size_t>(kTileRows) * kTileColumns> spilled;
 #pragma GCC unroll 16
   for (size_t i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
     for (size_t v = 0; v < kTileVectors; ++v) store(spilled.data() + i * kTileColumns + v * kLanes, sums[i][v]);
   }
-  to.columns == kTileColumns ? store_whole_columns(spilled, to) : store_any(spilled, to);
+  store_sums(spilled.data(), to);
 }
 
 using MultiplyTile = void (*)(const float* a, PackedSliver b, int64_t words, const TileTarget& to,

@@ -72,14 +72,13 @@ struct PairWords {
     std::memcpy(&words, from, sizeof(words));
     return words;
   }
-  static Vector along(const Rounded* from) {
-    std::array<Brain, size_t{2} * kLanes> narrow;
-    for (int64_t half = 0; half < 2; ++half) store(narrow.data() + half * kLanes, load(&from[half * kLanes].value));
-    return along(narrow.data());
-  }
-  template <class Element>
-  static Vector across(const Element* from, int64_t stride) {
+  static Vector along(const Rounded* from) { return both(load(&from->value), load(&from[kLanes].value)); }
+  static Vector across(const Brain* from, int64_t stride) {
     return from_bits((bits_of(load(from)) >> 16U) | bits_of(load(from + stride)));
+  }
+  static Vector across(const Rounded* from, int64_t stride) {
+    const Vector words = both(load(&from->value), load(&from[stride].value));
+    return (Vector)_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved.data()), (__m512i)words);
   }
   template <class Element>
   static float one(const Element* from, int64_t stride, int64_t depth) {
@@ -89,6 +88,18 @@ struct PairWords {
   }
   static void multiply(Vector& sum, float a, const Vector& b) {
     sum = _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_ps(a), (__m512bh)b);
+  }
+
+ private:
+  // Places of the elements of two halves, one of each in turn.
+  alignas(64) static constexpr std::array<uint16_t, 32> kInterleaved = [] {
+    std::array<uint16_t, 32> places{};
+    for (uint16_t i = 0; i < 32; ++i) places[i] = static_cast<uint16_t>(i / 2 + i % 2 * 16);
+    return places;
+  }();
+  // Rounded to bfloat16, `lower` in the lower half. NaN stays NaN, denormals become zeros as in the product.
+  static Vector both(const Vector& lower, const Vector& upper) {
+    return (Vector)_mm512_cvtne2ps_pbh((__m512)upper, (__m512)lower);
   }
 };
 #endif
