@@ -1,29 +1,41 @@
 # Kernel sources, by suffix: which flags compile them, once per instruction set.
 
-# isa | flags. The first column is also LAPTIME_ISA, the namespace of that copy; in order of width. The last one adds to
-# avx512 an instruction that few sources use: it compiles only those named *_avx512_bf16.cpp, the others all the rest.
+# isa | which sources | optimisation | flags. The first column is also LAPTIME_ISA, the namespace of that copy; in order
+# of width. Which: all, or own: only those named *_ISA.cpp, for an instruction that few sources use; LAPTIME_ and its name in
+# capitals is then defined: they are there. Who has no AVX2 is not here for speed.
+set(avx2 "-march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2")
+set(avx512 "${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512")
 set(LAPTIME_ISAS
-  "plain       | -march=x86-64"
-  "avx2        | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2"
-  "avx512      | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512"
-  "avx512_bf16 | -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mprefer-vector-width=512"
+  "plain       | all | -O1 | -march=x86-64"
+  "avx2        | all | -O3 | ${avx2}"
+  "avx512      | all | -O3 | ${avx512}"
+  "avx512_bf16 | own | -O3 | ${avx512} -mavx512bf16"
 )
+set(LAPTIME_ISA_ROW "^([a-z0-9_]+) *\\| *(all|own) *\\| *(-O[0-9]) *\\|(.*)$")
 
 # The copies that are built: all, or a list of theirs; never without plain. Sources expand it from generated/isas.inc.
 set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for, e.g. plain;avx2 (default: all)")
 set(isas_inc "// LAPTIME_ISA_ROW(instruction set) for each that all kernels are compiled for, in order of width.\n")
 set(LAPTIME_BUILT_ISAS "")
+set(LAPTIME_ISA_SOURCES "_(isa")  # a pattern of the names of sources that are compiled once per instruction set
 foreach(row IN LISTS LAPTIME_ISAS)
-  string(REGEX MATCH "^[a-z0-9_]+" isa "${row}")
+  string(REGEX MATCH "${LAPTIME_ISA_ROW}" matched "${row}")
+  set(isa ${CMAKE_MATCH_1})
+  set(which ${CMAKE_MATCH_2})
+  if(which STREQUAL "own")
+    string(APPEND LAPTIME_ISA_SOURCES "|${isa}")
+  endif()
   if(NOT LAPTIME_ONLY_ISAS OR isa STREQUAL "plain" OR isa IN_LIST LAPTIME_ONLY_ISAS)
     list(APPEND LAPTIME_BUILT_ISAS "${row}")
-    if(isa STREQUAL "avx512_bf16")
-      add_compile_definitions(LAPTIME_AVX512_BF16)  # the sources of that name are there
+    if(which STREQUAL "own")
+      string(TOUPPER "LAPTIME_${isa}" definition)
+      add_compile_definitions(${definition})
     else()
       string(APPEND isas_inc "LAPTIME_ISA_ROW(${isa})\n")
     endif()
   endif()
 endforeach()
+string(APPEND LAPTIME_ISA_SOURCES ")\\.cpp$")
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/isas.inc CONTENT "${isas_inc}" @ONLY)
 include_directories(${CMAKE_BINARY_DIR}/generated)
 
@@ -44,14 +56,16 @@ set_source_files_properties(${LAPTIME_EXACT_SOURCES} PROPERTIES
 # tools/isolate_symbols.sh therefore gives the weak symbols of each copy names of its own.
 function(laptime_add_isa_sources target owner headers)
   foreach(row IN LISTS LAPTIME_BUILT_ISAS)
-    string(REGEX MATCH "^([a-z0-9_]+) *\\|(.*)$" matched "${row}")
+    string(REGEX MATCH "${LAPTIME_ISA_ROW}" matched "${row}")
     set(isa ${CMAKE_MATCH_1})
-    separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_2}")
+    set(which ${CMAKE_MATCH_2})
+    set(optimise ${CMAKE_MATCH_3})
+    separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_4}")
     set(sources ${ARGN})
-    if(isa STREQUAL "avx512_bf16")
-      list(FILTER sources INCLUDE REGEX "_avx512_bf16\\.cpp$")
+    if(which STREQUAL "own")
+      list(FILTER sources INCLUDE REGEX "_${isa}\\.cpp$")
     else()
-      list(FILTER sources EXCLUDE REGEX "_avx512_bf16\\.cpp$")
+      list(FILTER sources INCLUDE REGEX "_(isa|cpu)\\.cpp$")
     endif()
     if(NOT sources)
       continue()
@@ -60,13 +74,9 @@ function(laptime_add_isa_sources target owner headers)
     list(REMOVE_ITEM precompiled_sources ${LAPTIME_EXACT_SOURCES})
     add_library(${target}_${isa} OBJECT ${sources})
     target_compile_definitions(${target}_${isa} PRIVATE LAPTIME_ISA=${isa})
-    # Under a sanitizer -O3 would take minutes to compile, and who has no AVX2 is not here for speed.
-    set(optimise $<IF:$<CONFIG:Sanitize>,-O1,-O3>)
-    if(isa STREQUAL "plain")
-      set(optimise -O1)
-    endif()
-    target_compile_options(${target}_${isa} PRIVATE ${optimise} ${LAPTIME_KERNEL_FLAGS} ${flags})
-    if(precompiled_sources AND NOT isa STREQUAL "avx512_bf16")
+    # Under a sanitizer -O3 would take minutes to compile.
+    target_compile_options(${target}_${isa} PRIVATE $<IF:$<CONFIG:Sanitize>,-O1,${optimise}> ${LAPTIME_KERNEL_FLAGS} ${flags})
+    if(precompiled_sources AND which STREQUAL "all")
       laptime_precompile(${target}_${isa} ${owner}_${isa} ${headers})
     endif()
     if(NOT isa STREQUAL "plain")

@@ -45,6 +45,9 @@ class Size {
   int64_t value_ = 0;
 };
 
+// The quotient rounded up, of a >= 0 and b > 0 whose sum fits.
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 // Rounds up to a multiple of `alignment`.
 inline int64_t align_up(int64_t value, int64_t alignment) {
   return ((Size(value) + (alignment - 1)).value() / alignment) * alignment;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "config/parameters.h"
@@ -218,6 +219,32 @@ std::string machine_text(const Device& device) {
   return text + ", " + device.math_mode;
 }
 
+// What a point that can run is planned with.
+struct Planning {
+  Device device;
+  KernelChoices choices;
+  MemoryBound bound;
+  FittedRecompute fitted;
+
+  Planning(const RunConfig& config, const std::vector<KernelChoice>& known)
+      : device(make_device(config)),
+        choices(choices_of(config, *device.backend, known)),
+        bound(memory_bound(config, device)),
+        fitted(fit_recompute(config, bound, choose())) {}
+  ChooseKernel choose() const { return chooser(*device.backend, choices); }
+};
+
+// Nothing where the point cannot run.
+std::optional<Planning> planning_of(const RunConfig& config, const std::vector<KernelChoice>& known) {
+  std::optional<Planning> planning;
+  if (unsupported_reason(config).empty()) planning.emplace(config, known);
+  return planning;
+}
+
+RecomputeRule rule_of(const RunConfig& config, const std::optional<Planning>& planning) {
+  return planning ? planning->fitted.rule : recompute_rule(config);
+}
+
 void refuse_unless_runnable(const SweepPoint& point) {
   const std::string reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
   if (!reason.empty()) throw Error::format("{}: {}", point.name, reason);
@@ -240,17 +267,13 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
 
   explanation.refused = unsupported_reason(config);
-  const bool runs = explanation.refused.empty();
-  const Device device = runs ? make_device(config) : Device();
-  const KernelChoices choices = runs ? choices_of(config, *device.backend, known) : KernelChoices();
-  const MemoryBound bound = runs ? memory_bound(config, device) : MemoryBound();
+  const std::optional<Planning> planning = planning_of(config, known);
+  const RecomputeRule rule = rule_of(config, planning);
+  explanation.recompute = planning ? planning->fitted.text : config.recompute;
   std::optional<int64_t> saved;
-  const FittedRecompute fitted = runs ? fit_recompute(config, bound, chooser(*device.backend, choices))
-                                      : FittedRecompute{recompute_rule(config), config.recompute, {}};
-  explanation.recompute = fitted.text;
   std::set<std::string_view> composites;
   std::set<std::string_view> whole;
-  const Graph graph = lowered_graph(config, fitted.rule, {}, [&](const std::string& pass, const Graph& after) {
+  const Graph graph = lowered_graph(config, rule, {}, [&](const std::string& pass, const Graph& after) {
     if (pass == "model") add_composites(after, composites);
     if (pass == "decompose") add_composites(after, whole);
     explanation.passes.push_back(outcome_of(pass, after));
@@ -258,35 +281,30 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
     if (differentiated) saved = saved_bytes(after);
   });
   composites.insert(whole.begin(), whole.end());
-  for (const CompositeChoice& choice : composite_choices(config, fitted.rule)) {
+  for (const CompositeChoice& choice : composite_choices(config, rule)) {
     if (!composites.contains(choice.op)) continue;
     explanation.composites.push_back({std::string(choice.op), whole.contains(choice.op), std::string(choice.reason)});
   }
   count_work(graph, explanation);
   explanation.constants = constant_uses(graph);
 
-  if (!runs) return explanation;
-  explanation.machine = machine_text(device);
-  explanation.kernels = kernel_uses(graph, *device.backend, choices);
+  if (!planning) return explanation;
+  explanation.machine = machine_text(planning->device);
+  explanation.kernels = kernel_uses(graph, *planning->device.backend, planning->choices);
   for (const KernelDecision& use : explanation.kernels) {
     if (use.chosen.empty()) explanation.refused = fmt::format("no kernel for {}", use.example);
   }
   if (!explanation.refused.empty()) return explanation;
-  explanation.memory = memory_need(make_plan(graph, chooser(*device.backend, choices)), bound, fitted);
+  explanation.memory = memory_need(make_plan(graph, planning->choose()), planning->bound, planning->fitted);
   explanation.memory->saved_bytes = saved;
   return explanation;
 }
 
 std::string dump_graph(const SweepPoint& point, const std::vector<KernelChoice>& known) {
   if (!point.invalid.empty()) throw Error::format("{}: {}", point.name, point.invalid);
-  FittedRecompute fitted{recompute_rule(point.config), point.config.recompute, {}};
-  if (unsupported_reason(point.config).empty()) {
-    const Device device = make_device(point.config);
-    const KernelChoices choices = choices_of(point.config, *device.backend, known);
-    fitted = fit_recompute(point.config, memory_bound(point.config, device), chooser(*device.backend, choices));
-  }
+  const RecomputeRule rule = rule_of(point.config, planning_of(point.config, known));
   std::string text;
-  lowered_graph(point.config, fitted.rule, {}, [&](const std::string& pass, const Graph& graph) {
+  lowered_graph(point.config, rule, {}, [&](const std::string& pass, const Graph& graph) {
     text += fmt::format("=== {}: after {}, {} nodes\n{}", point.name, pass, graph.nodes.size(), print(graph));
   });
   return text;
@@ -294,12 +312,9 @@ std::string dump_graph(const SweepPoint& point, const std::vector<KernelChoice>&
 
 std::string dump_plan(const SweepPoint& point, const std::vector<KernelChoice>& known) {
   refuse_unless_runnable(point);
-  const Device device = make_device(point.config);
-  const KernelChoices choices = choices_of(point.config, *device.backend, known);
-  const ChooseKernel choose = chooser(*device.backend, choices);
-  const FittedRecompute fitted = fit_recompute(point.config, memory_bound(point.config, device), choose);
+  const Planning planning(point.config, known);
   return fmt::format("=== {}: plan\n{}", point.name,
-                     print(make_plan(lowered_graph(point.config, fitted.rule), choose)));
+                     print(make_plan(lowered_graph(point.config, planning.fitted.rule), planning.choose())));
 }
 
 }  // namespace laptime

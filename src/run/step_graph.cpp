@@ -91,13 +91,14 @@ std::vector<std::string> composites_of(const RunConfig& config) {
   std::vector<Graph> graphs;
   graphs.reserve(rules.size());
   for (const RecomputeRule& rule : rules) graphs.push_back(decompose(model, kept(whole, rule)));
+  const Graph lowered = decompose(model, {});  // what is still there has no other form
   std::vector<std::string> names;
   for (const std::string_view name : composites()) {
-    const bool used = std::any_of(graphs.begin(), graphs.end(), [&](const Graph& graph) {
+    const auto has = [&](const Graph& graph) {
       return std::any_of(graph.nodes.begin(), graph.nodes.end(),
                          [&](const Node& node) { return node.op->name == name; });
-    });
-    if (used) names.emplace_back(name);
+    };
+    if (std::any_of(graphs.begin(), graphs.end(), has) && !has(lowered)) names.emplace_back(name);
   }
   return names;
 }

@@ -31,7 +31,8 @@ struct CompositeChoice {
 // Of every composite, whether the step is written in it or not. Error where --keep or --lower names none.
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule);
 
-// Those that the step of this configuration keeps whole in compile mode where nothing is kept or lowered by name.
+// Those that the step of this configuration keeps whole in compile mode where nothing is kept or lowered by name, and
+// that can be lowered.
 std::vector<std::string> composites_of(const RunConfig& config);
 
 }  // namespace laptime

@@ -7,9 +7,6 @@
 namespace laptime::test {
 namespace {
 
-const std::vector<Arrangement> kEmbeddingGaps{Arrangement::kTransposed, Arrangement::kReversed,  Arrangement::kStrided,
-                                              Arrangement::kPadded,     Arrangement::kBroadcast, Arrangement::kMixed};
-
 std::vector<ConformanceCase> embedding_rows() {
   struct Size {
     Shape ids;
@@ -25,13 +22,13 @@ std::vector<ConformanceCase> embedding_rows() {
     grad.push_back(size.columns);
     rows.push_back({.op = &kEmbedding,
                     .inputs = {{.shape = {size.vocabulary, size.columns}}, ids},
-                    .may_refuse = kEmbeddingGaps,
+                    .may_refuse = kGaps,
                     .slack = 0});
     rows.push_back({.op = &kEmbeddingBackward,
                     .attributes = EmbeddingBackwardAttributes{size.vocabulary},
                     .inputs = {{.shape = grad}, ids},
                     .dtypes = {DType::kFloat32},
-                    .may_refuse = kEmbeddingGaps});
+                    .may_refuse = kGaps});
   }
   return rows;
 }

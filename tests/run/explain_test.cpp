@@ -205,6 +205,8 @@ TEST(Explain, AblationLowersWhatTheStepKeepsWhole) {
   using testing::IsSupersetOf;
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), IsSupersetOf({"linear", "cross_entropy"}));
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), Not(Contains("linear_cross_entropy")));
+  EXPECT_THAT(composites_of(tiny({{"optimizer", "2025"}}).config), Contains("adamw"));
+  EXPECT_THAT(composites_of(tiny({{"optimizer", "torch"}}).config), Not(Contains("adamw")));  // one kernel there too
   const auto recomputed = composites_of(tiny({{"mode", "compile"}, {"recompute", "block"}}).config);
   EXPECT_THAT(recomputed, IsSupersetOf({"linear", "linear_cross_entropy"}));
   EXPECT_THAT(recomputed, Not(Contains("cross_entropy")));

@@ -40,6 +40,10 @@ enum class Arrangement : uint8_t {
 };
 const char* name_of(Arrangement arrangement);
 
+// What a kernel may refuse that wants its operands without gaps.
+inline const std::vector<Arrangement> kGaps{Arrangement::kTransposed, Arrangement::kReversed,  Arrangement::kStrided,
+                                            Arrangement::kPadded,     Arrangement::kBroadcast, Arrangement::kMixed};
+
 // `operand` decides the axis of kBroadcast and what kMixed means.
 Layout arranged(const Shape& shape, Arrangement arrangement, int operand);
 

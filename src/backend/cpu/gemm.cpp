@@ -9,8 +9,6 @@ namespace {
 // What makes a block worth handing out: about 0.1 ms.
 constexpr double kLeastBlockFlops = 8e6;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 MatrixLayout matrix_layout(const Layout& layout) {
   return {layout.rank() == 3 ? layout.strides[0] : 0, layout.strides[-2], layout.strides[-1]};
 }

@@ -3,15 +3,17 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
 
 #include "backend/cpu/cores.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/team.h"
 #include "backend/cpu/tiles_multiply.h"
+#include "backend/cpu/tiles_share.h"
 
 namespace laptime::LAPTIME_ISA {
-
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // K is split by K alone, which fixes every bit of the result.
 inline int64_t chunk_of(int64_t depth) {
@@ -150,6 +152,8 @@ inline Ahead<false> sliver_ahead(const cpu::Gemm& gemm, const cpu::GemmBlock& bl
 template <class Words>
 class BlockProduct {
  public:
+  using Share = ChunkShare<BlockProduct>;
+
   BlockProduct(const Task<Words>& task, const cpu::GemmBlock& block, std::byte* scratch)
       : task_(task), gemm_(task.gemm), block_(block), tiles_(block.rows) {
     sliver_ = reinterpret_cast<float*>(scratch);
@@ -157,26 +161,50 @@ class BlockProduct {
     sums_ = panels_ + task.scratch.tiles * kPanel<Words>;
   }
 
-  void run() {
+  void run(Share& share) {
     int64_t first = 0;
     do {  // even for K = 0, where c is all bias and addend
-      add_chunk(first, std::min(task_.chunk, gemm_.shape.k - first));
+      add_chunk(first, std::min(task_.chunk, gemm_.shape.k - first), share);
       first += task_.chunk;
     } while (first < gemm_.shape.k);
   }
 
+  // What can be had of the block of another thread; `scratch` is the helper's.
+  static void help(Share& share, std::byte* scratch) {
+    share.join();
+    for (typename Share::Sliver sliver = share.take(); sliver.block != nullptr; sliver = share.take()) {
+      Ahead<false> none;
+      sliver.block->add_sliver(sliver.first, sliver.depth, sliver.index * kTileColumns,
+                               {.words = reinterpret_cast<float*>(scratch), .block_ahead = &none});
+    }
+    share.leave();
+  }
+
  private:
-  void add_chunk(int64_t first, int64_t depth) {
+  // Where a sliver of b is packed, whether tiles of a are packed on the way, and what is fetched of a for later.
+  struct SliverRun {
+    float* words = nullptr;
+    bool packs_a = false;
+    Ahead<false>* block_ahead = nullptr;
+  };
+
+  void add_chunk(int64_t first, int64_t depth, Share& share) {
     const cpu::GemmShape& shape = gemm_.shape;
     source_ = block_source(first, depth);
-    by_tiles_ = shape.a.column_stride == 1;
-    if (!by_tiles_) {
+    const bool by_tiles = shape.a.column_stride == 1;  // tile by tile, together with the first sliver's products
+    if (!by_tiles) {
       task_.pack_a.all(source_, tiles_, panels_);
       const int64_t next = first + depth;
       ahead_of_a_ =
           next < shape.k ? columns_ahead(block_source(next, std::min(task_.chunk, shape.k - next))) : Ahead<false>();
     }
-    for (int64_t column = 0; column < block_.columns; column += kTileColumns) add_sliver(first, depth, column);
+    SliverRun run{.words = sliver_, .packs_a = by_tiles, .block_ahead = &ahead_of_a_};
+    add_sliver(first, depth, 0, run);
+    run.packs_a = false;
+    share.open(this, first, depth, 1, ceil_div(block_.columns, kTileColumns));
+    for (typename Share::Sliver sliver = share.take(); sliver.block != nullptr; sliver = share.take())
+      add_sliver(first, depth, sliver.index * kTileColumns, run);
+    share.close();
   }
 
   BlockSource block_source(int64_t first, int64_t depth) const {
@@ -206,13 +234,13 @@ class BlockProduct {
             source_.strides.row * size};
   }
 
-  void add_sliver(int64_t first, int64_t depth, int64_t column) {
+  void add_sliver(int64_t first, int64_t depth, int64_t column, const SliverRun& run) {
     const SliverSource source = sliver_source(gemm_, block_, first, depth, column);
     const bool packed = task_.packed_b.words != nullptr;
-    const float* const words_of_b = packed ? task_.packed_b.at(block_.column + column, first) : sliver_;
+    const float* const words_of_b = packed ? task_.packed_b.at(block_.column + column, first) : run.words;
     const bool first_tile_packs = !packed && source.columns == kTileColumns && source.strides.column == 1 &&
                                   depth % Words::kSpan == 0 && tiles_.rows(0) == kTileRows;
-    if (!packed && !first_tile_packs) task_.pack_b.all(source, sliver_);
+    if (!packed && !first_tile_packs) task_.pack_b.all(source, run.words);
     const int64_t words = ceil_div(depth, Words::kSpan);
     const int64_t stretches = std::max<int64_t>(1, words / kStretch);
     const int64_t slivers = ceil_div(block_.columns - column, kTileColumns);  // with this one
@@ -220,13 +248,13 @@ class BlockProduct {
     constexpr int64_t kMostLines = 4;  // of a stretch
     TileAhead ahead{.sliver = &next,
                     .sliver_lines = std::min(kMostLines, ceil_div(next.lines(), stretches * tiles_.count())),
-                    .block = &ahead_of_a_,
+                    .block = run.block_ahead,
                     .c_lines = ceil_div(int64_t{3} * kTileRows, stretches)};
-    const bool packs = by_tiles_ && column == 0;
-    if (packs) {
+    if (run.packs_a) {
       ahead.block_lines = ceil_div(rows_ahead(0).lines() + kTileRows, stretches);
     } else if (constexpr int64_t kLate = 6; slivers <= kLate) {  // earlier it would drive out this block of a
-      ahead.block_lines = std::min(kMostLines, ceil_div(ahead_of_a_.lines(), stretches * tiles_.count() * slivers));
+      ahead.block_lines =
+          std::min(kMostLines, ceil_div(run.block_ahead->lines(), stretches * tiles_.count() * slivers));
     }
     TileTarget to = tile_target(gemm_, block_, {sums_, task_.scratch.columns}, first, first + depth, column);
     alignas(64) TileBias bias{};
@@ -238,12 +266,12 @@ class BlockProduct {
       const int64_t rows = tiles_.rows(tile);
       to.rows = std::min(rows, block_.rows - tiles_.first(tile));
       float* const panel = panels_ + tile * kPanel<Words>;
-      if (packs) {
+      if (run.packs_a) {
         task_.pack_a.tile(source_, tiles_, tile, panel);
-        ahead_of_a_ = rows_ahead(tile + 1);
+        *run.block_ahead = rows_ahead(tile + 1);
       }
       if (tile == 0 && first_tile_packs) {
-        task_.pack_b.multiply(panel, source, sliver_, to, ahead);
+        task_.pack_b.multiply(panel, source, run.words, to, ahead);
       } else {
         tile_of<Words>(rows)(panel, PackedSliver(words_of_b), words, to, ahead);
       }
@@ -256,7 +284,6 @@ class BlockProduct {
   const cpu::GemmBlock& block_;
   TileRows tiles_;
   BlockSource source_;
-  bool by_tiles_ = false;  // a is packed tile by tile, together with the first sliver's products
   Ahead<false> ahead_of_a_;
   float* sliver_ = nullptr;
   float* panels_ = nullptr;
@@ -300,9 +327,21 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first, const Pa
   }
   const cpu::GemmCut cut = cut_for(
       gemm.shape, {.most_rows = task.scratch.tiles * kTileRows, .most_columns = task.scratch.columns}, team.size());
-  team.parallel_for(cut.count(), [&](int64_t index, int lane) {
-    const cpu::GemmBlock block = cut[index];
-    BlockProduct<Words>(task, block, team.scratch(lane)).run();
+  const int64_t blocks = cut.count();
+  std::vector<typename BlockProduct<Words>::Share> shares(static_cast<size_t>(team.size()));
+  std::atomic<int64_t> next{0};
+  std::atomic<int64_t> unfinished{blocks};
+  team.parallel_for(std::min<int64_t>(blocks, team.size()), [&](int64_t, int lane) {
+    std::byte* const scratch = team.scratch(lane);
+    for (int64_t index = next.fetch_add(1); index < blocks; index = next.fetch_add(1)) {
+      const cpu::GemmBlock block = cut[index];
+      BlockProduct<Words>(task, block, scratch).run(shares[static_cast<size_t>(lane)]);
+      unfinished.fetch_sub(1, std::memory_order_release);
+    }
+    while (unfinished.load(std::memory_order_acquire) > 0) {
+      for (typename BlockProduct<Words>::Share& share : shares) BlockProduct<Words>::help(share, scratch);
+      std::this_thread::yield();
+    }
   });
 }
 
