@@ -28,4 +28,7 @@ inline constexpr AmxShape kAmxShape;  // in memory as it is: the compiler sees o
 LAPTIME_AMX inline void configure_amx() { _tile_loadconfig(&detail::kAmxShape); }
 LAPTIME_AMX inline void release_amx() { _tile_release(); }
 
+// Before tiles are loaded: the intrinsics do not tell the compiler which memory they read.
+inline void finish_stores() { __asm__ volatile("" ::: "memory"); }
+
 }  // namespace laptime::LAPTIME_ISA

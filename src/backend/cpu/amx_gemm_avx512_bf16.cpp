@@ -151,6 +151,7 @@ struct Meanwhile {
 // Packed rows of a by a packed sliver of b.
 LAPTIME_AMX void multiply_square(const float* a, const float* b, int64_t steps, float* sums, Meanwhile& meanwhile) {
   constexpr int64_t kRow = kTile * int64_t{sizeof(float)};
+  finish_stores();
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);

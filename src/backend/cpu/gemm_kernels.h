@@ -116,6 +116,9 @@ struct Amx {
 // visit(way) for each of them, the preferred first; the plan takes the one that measured fastest.
 template <class Visit>
 void for_each_product(const Visit& visit) {
+#if defined(__AVX512F__)
+  if (cpu::bfloat16_pairs() != nullptr && cpu::bfloat16_pairs()->amx_gemm != nullptr) visit(Amx());
+#endif
   visit(OnednnSgemm());
   visit(OnednnBfloat16());
   visit(OnednnSgemmWiden());
@@ -125,7 +128,6 @@ void for_each_product(const Visit& visit) {
   if (cpu::bfloat16_pairs() == nullptr) return;
   visit(TilesDot());
   visit(TilesDotPacked());
-  if (cpu::bfloat16_pairs()->amx_gemm != nullptr) visit(Amx());
 #endif
 }
 

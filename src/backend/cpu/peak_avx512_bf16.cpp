@@ -27,6 +27,7 @@ LAPTIME_AMX double amx_peak_loop(int64_t repetitions, float* value) {
   for (uint32_t& pair : ones) pair = 0x3F803F80;  // 1, 1
   alignas(64) float sums[kRows * kRowBytes / sizeof(float)];
   configure_amx();
+  finish_stores();
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
