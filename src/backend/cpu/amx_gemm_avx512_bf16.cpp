@@ -33,7 +33,8 @@ int64_t chunk_by_tiles(int64_t depth) {
 template <class Element>
 void pack_rows_tile(const BlockSource& source, int64_t row, int64_t k, float* to) {
   const auto* const from = reinterpret_cast<const Element*>(source.first);
-  const auto [row_stride, stride] = source.strides;
+  const int64_t row_stride = source.strides.row;
+  const int64_t stride = source.strides.column;
   const auto at = [&](int64_t i) { return from + std::min(row + i, source.rows - 1) * row_stride + k * stride; };
   if (stride == 1 && k + kStep <= source.depth) {
 #pragma GCC unroll 16
