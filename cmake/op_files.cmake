@@ -1,8 +1,8 @@
 # Kernel sources, by suffix: which flags compile them, once per instruction set.
 
 # isa | which sources | optimisation | flags. The first column is also LAPTIME_ISA, the namespace of that copy; in order
-# of width. Which: all, or own: only those named *_ISA.cpp, for an instruction that few sources use; LAPTIME_ and its name in
-# capitals is then defined: they are there. Who has no AVX2 is not here for speed.
+# of width. Which sources: all, or own, only those named *_ISA.cpp, for an instruction that few need; LAPTIME_ and the
+# name in capitals is then defined: they are there. Who has no AVX2 is not here for speed.
 set(avx2 "-march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2")
 set(avx512 "${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512")
 set(LAPTIME_ISAS

@@ -90,7 +90,6 @@ class SliverPacker {
  public:
   using PackTile = void (*)(const SliverSource& source, int64_t column, int64_t k, float* to);
 
-  SliverPacker() = default;
   SliverPacker(PackTile pack, const SliverSource& source, float* sliver)
       : pack_(pack), source_(source), to_(sliver), left_(source.columns > 0 ? tiles(source.depth) : 0) {}
 
