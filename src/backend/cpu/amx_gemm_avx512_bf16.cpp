@@ -23,11 +23,6 @@ constexpr int64_t kLongestChunk = 768;
 constexpr int64_t kPanelWords = kLongestChunk / kStep * kStepWords;  // of a square's rows, or of a sliver
 using SquareSums = std::array<float, static_cast<size_t>(kSquare) * kSquare>;
 
-int64_t chunk_by_tiles(int64_t depth) {
-  const int64_t chunks = std::max<int64_t>(1, ceil_div(depth, kLongestChunk));
-  return align_up(ceil_div(depth, chunks), kStep);
-}
-
 // A tile of a: 16 rows from `row` on, 32 elements of K from `k` on. Rows past the end repeat the last, K past the end
 // is zeros.
 template <class Element>
@@ -260,9 +255,7 @@ class SquareBlock {
     }
     for (int64_t i = 0; i < squares_; ++i) {
       to.rows = std::min(kSquare, block_.rows - i * kSquare);
-      const int64_t size = to.narrow != nullptr ? 2 : 4;
-      const void* const c = to.narrow != nullptr ? static_cast<const void*>(to.narrow) : to.c;
-      meanwhile.c = {c, to.rows, to.columns * size, to.pitch * size};
+      meanwhile.c = c_ahead(to);
       SquareSums& sums = sums_[static_cast<size_t>(turn_)];
       turn_ = 1 - turn_;
       multiply_square(panels_ + i * kPanelWords, sliver_, steps, sums.data(), meanwhile);
@@ -295,10 +288,10 @@ void amx_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
   SquareTask task{.gemm = gemm,
                   .pack_a = a_narrow ? pack_rows_tile<Brain> : pack_rows_tile<Rounded>,
                   .pack_b = b_narrow ? pack_columns_tile<Brain> : pack_columns_tile<Rounded>,
-                  .chunk = chunk_by_tiles(gemm.shape.k)};
+                  .chunk = chunk_of(gemm.shape.k, kLongestChunk, kStep)};
   constexpr int64_t kPanelBytes = kPanelWords * int64_t{sizeof(float)};
   constexpr int64_t kScratch = cpu::Team::kScratchBytes / kPanelBytes;  // panels
-  task.squares = std::clamp<int64_t>(cpu::second_level_cache() * 42 / 100 / kPanelBytes, 4, kScratch / 2);
+  task.squares = panels_of_block(kPanelBytes, kScratch / 2);
   BlockCosts costs{.most_rows = task.squares * kSquare,
                    .most_columns = INT64_MAX / 2,
                    .row_multiple = kSquare,

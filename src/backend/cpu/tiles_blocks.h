@@ -15,10 +15,17 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// K is split by K alone, which fixes every bit of the result.
-inline int64_t chunk_of(int64_t depth) {
-  const int64_t chunks = std::max<int64_t>(1, ceil_div(depth, kDepth));
-  return align_up(ceil_div(depth, chunks), 16);
+// K is split by K alone, which fixes every bit of the result: into equal chunks, rounded up to a multiple of
+// `multiple`.
+inline int64_t chunk_of(int64_t depth, int64_t longest, int64_t multiple) {
+  const int64_t chunks = std::max<int64_t>(1, ceil_div(depth, longest));
+  return align_up(ceil_div(depth, chunks), multiple);
+}
+inline int64_t chunk_of(int64_t depth) { return chunk_of(depth, kDepth, 16); }
+
+// Panels of a block of a: in less than half of a core's second-level cache.
+inline int64_t panels_of_block(int64_t panel_bytes, int64_t most) {
+  return std::clamp<int64_t>(cpu::second_level_cache() * 42 / 100 / panel_bytes, 4, most);
 }
 
 // How the scratch of a thread is used: a sliver of b, the block of a, and, where c is bfloat16 and K has several
@@ -28,11 +35,11 @@ struct ScratchCut {
   static constexpr int64_t kSliver = kWords<Words> * kTileColumns;
   static constexpr int64_t kFloats = cpu::Team::kScratchBytes / 4;
 
-  int64_t tiles = 0;    // of the block of a: in less than half of a core's second-level cache
+  int64_t tiles = 0;    // of the block of a
   int64_t columns = 0;  // of the block's sums
   explicit ScratchCut(bool sums) {
     constexpr int64_t kMostTiles = 40;
-    tiles = std::clamp<int64_t>(cpu::second_level_cache() * 42 / 100 / (4 * kPanel<Words>), 4, kMostTiles);
+    tiles = panels_of_block(4 * kPanel<Words>, kMostTiles);
     columns = INT64_MAX / 2;
     if (sums) columns = (kFloats - kSliver - tiles * kPanel<Words>) / (tiles * kTileRows) / kTileColumns * kTileColumns;
   }

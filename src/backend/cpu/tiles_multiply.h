@@ -18,7 +18,7 @@ class Ahead {
     bytes_ = row_bytes + past;
   }
 
-  int64_t lines() const { return rows_ * ((bytes_ + kLine - 1) / kLine); }
+  int64_t lines() const { return rows_ * ceil_div(bytes_, kLine); }
   void fetch(int64_t lines) {
     for (; lines > 0 && rows_ > 0; --lines) {
       if constexpr (kWrite) {
@@ -40,6 +40,12 @@ class Ahead {
   int64_t rows_ = 0, bytes_ = 0, pitch_ = 0;
   int64_t at_ = 0;
 };
+
+// The bytes that a tile is going to write.
+inline Ahead<true> c_ahead(const TileTarget& to) {
+  if (to.narrow != nullptr) return {to.narrow, to.rows, to.columns * 2, to.pitch * 2};
+  return {to.c, to.rows, to.columns * 4, to.pitch * 4};
+}
 
 // What a tile fetches beside its own operands in each stretch of kStretch words.
 struct TileAhead {
@@ -98,14 +104,12 @@ void multiply_tile(const float* a, Sliver b, int64_t words, const TileTarget& to
       for (size_t v = 0; v < kTileVectors; ++v) Words::multiply(sums[i][v], factor, row[v]);
     }
   };
-  const int64_t size = to.narrow != nullptr ? 2 : 4;
-  const void* const c = to.narrow != nullptr ? static_cast<const void*>(to.narrow) : to.c;
-  Ahead<true> c_ahead(c, to.rows, to.columns * size, to.pitch * size);
+  Ahead<true> c_lines = c_ahead(to);
   Ahead<true> addend_ahead;
   if (to.addend != to.c)
     addend_ahead = {to.addend, to.addend == nullptr ? 0 : to.rows, to.columns * 4, to.addend_pitch * 4};
   for (; words >= kStretch; words -= kStretch, a += kStretch * kTileRows, b.advance()) {
-    c_ahead.fetch(ahead.c_lines);
+    c_lines.fetch(ahead.c_lines);
     addend_ahead.fetch(ahead.c_lines);
     ahead.sliver->fetch(ahead.sliver_lines);
     ahead.block->fetch(ahead.block_lines);
