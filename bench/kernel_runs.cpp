@@ -115,6 +115,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
 Machine::Machine(int threads) : threads_(threads), backend_(cpu_kernels(isa_), threads) {
   float32_ = cpu::measure_float32_peak(backend_.team(), isa_).all_threads;
   bfloat16_ = cpu::measure_bfloat16_peak(backend_.team()).all_threads;
+  split_ = cpu::measure_split_float32_peak(backend_.team()).all_threads;
   bandwidth_ = cpu::measure_bandwidth(backend_.team(), isa_);
 }
 
@@ -136,8 +137,10 @@ const std::vector<Operands>& Machine::operands(const Signature& signature,
 }
 
 std::string Machine::text() const {
-  return fmt::format("{}, {} threads: float32 {}/s, bfloat16 {}/s, memory {}/s", cpu::name_of(isa_), threads_,
-                     format_flops(float32_), format_flops(bfloat16_), format_bytes(static_cast<int64_t>(bandwidth_)));
+  const std::string by_tiles = split_ == 0 ? "" : fmt::format(" ({}/s by tiles)", format_flops(split_));
+  return fmt::format("{}, {} threads: float32 {}/s{}, bfloat16 {}/s, memory {}/s", cpu::name_of(isa_), threads_,
+                     format_flops(float32_), by_tiles, format_flops(bfloat16_),
+                     format_bytes(static_cast<int64_t>(bandwidth_)));
 }
 
 Signature signature_of(const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in) {

@@ -24,7 +24,7 @@ class Machine {
   ~Machine();
 
   cpu::CpuBackend& backend() { return backend_; }
-  // FLOP/s of all threads: of float32, or of the faster way to multiply bfloat16.
+  // FLOP/s of all threads: of float32 multiply-adds, or of the faster way to multiply bfloat16.
   double flops_peak(DType dtype) const { return dtype == DType::kBFloat16 ? std::max(float32_, bfloat16_) : float32_; }
   double bandwidth() const { return bandwidth_; }
   // FLOP/s that the peak's loops reach now, sustained for a few milliseconds.
@@ -37,7 +37,7 @@ class Machine {
   cpu::Isa isa_ = cpu::widest_isa();
   int threads_;
   cpu::CpuBackend backend_;
-  double float32_ = 0, bfloat16_ = 0, bandwidth_ = 0;
+  double float32_ = 0, split_ = 0, bfloat16_ = 0, bandwidth_ = 0;
   std::string operands_of_;
   std::vector<Operands> operands_;
 };

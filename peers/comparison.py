@@ -256,9 +256,10 @@ def case_text(result):
             )
         if result["floor"]:
             least, peaks = result["floor"]["seconds"], result["floor"]["peaks"]
+            median, by_float32 = by_name[column]["median"], result["floor"].get("multiply_add_seconds")
+            plain = f" and {by_float32 / median:.0%} of that of float32 multiply-adds, {by_float32:.3f} s" if by_float32 else ""
             text.append(
-                f"  {column} is at {least / by_name[column]['median']:.0%} of the floor, {least:.3f} s (peaks "
-                f"{peaks['source']})"
+                f"  {column} is at {least / median:.0%} of the floor, {least:.3f} s{plain} (peaks {peaks['source']})"
             )
     return "\n".join(text)
 

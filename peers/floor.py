@@ -14,17 +14,22 @@ import model_config
 
 _SCALE = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _PEAKS = re.compile(
-    r"float32 ([\d.]+) (\w*)FLOP/s, bfloat16 ([\d.]+) (\w*)FLOP/s, memory ([\d.]+) ([kMGTKi]*)B/s", re.ASCII
+    r"float32 ([\d.]+) (\w*)FLOP/s(?: \(([\d.]+) (\w*)FLOP/s by tiles\))?, bfloat16 ([\d.]+) (\w*)FLOP/s, "
+    r"memory ([\d.]+) ([kMGTKi]*)B/s",
+    re.ASCII,
 )
 
 
 def parse_peaks(text):
-    """The peaks that laptime's kernel benchmarks print first, FLOP/s and bytes/s; None where they are not there."""
+    """The peaks that laptime's kernel benchmarks print first, FLOP/s and bytes/s; None where they are not there.
+
+    "float32" is that of multiply-adds, "split" that of float32 products by tiles of bfloat16, 0 where there are none.
+    """
     found = _PEAKS.search(text)
-    if found is None or any(found[i] not in _SCALE for i in (2, 4, 6)):
+    if found is None or any(found[i] not in _SCALE for i in (2, 6, 8)) or (found[3] and found[4] not in _SCALE):
         return None
-    values = (float(found[i]) * _SCALE[found[i + 1]] for i in (1, 3, 5))
-    return dict(zip(("float32", "bfloat16", "bandwidth"), values))
+    values = (float(found[i]) * _SCALE[found[i + 1]] if found[i] else 0 for i in (1, 3, 5, 7))
+    return dict(zip(("float32", "split", "bfloat16", "bandwidth"), values))
 
 
 def work(config):
@@ -52,12 +57,19 @@ def work(config):
 
 
 def seconds(config, peaks):
-    """FLOPs over the peak of the faster arithmetic plus bytes over the bandwidth; None where one is not known."""
+    """FLOPs over the peak of the fastest arithmetic plus bytes over the bandwidth; None where one is not known."""
     needed = work(config)
     if needed is None or not peaks or not peaks.get("float32"):
         return None
-    best = max(peaks["float32"], peaks["bfloat16"] or 0) if config["dtype"] == "bfloat16" else peaks["float32"]
+    best = max(peaks["float32"], peaks.get("bfloat16" if config["dtype"] == "bfloat16" else "split") or 0)
     return needed[0] / best + (needed[1] / peaks["bandwidth"] if peaks.get("bandwidth") else 0)
+
+
+def multiply_add_seconds(config, peaks):
+    """The same without tiles of bfloat16, where float32 is faster with them; else None."""
+    if config["dtype"] == "bfloat16" or not peaks or (peaks.get("split") or 0) <= peaks["float32"]:
+        return None
+    return seconds(config, peaks | {"split": 0})
 
 
 def main():
@@ -70,8 +82,8 @@ def main():
     text = subprocess.run([options.peaks, "--benchmark_filter=^$"], capture_output=True, text=True, check=True).stdout
     peaks = parse_peaks(text)
     print(text.splitlines()[0])
-    print("| model | layers | batch | context | dtype | mode | seconds | floor | fraction |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| model | layers | batch | context | dtype | mode | seconds | floor | fraction | of multiply-adds' floor |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for record in found:
         config = record["config"]
         names = ("model", "num_layers", "batch_size", "context_length", "dtype", "mode")
@@ -79,9 +91,10 @@ def main():
         least = seconds(config, peaks)
         if record["status"] == "ok" and least:
             median = record["time"][config["pass"]]["median"]
-            row += [f"{median:.3f}", f"{least:.3f}", f"{least / median:.2f}"]
+            by_float32 = multiply_add_seconds(config, peaks) or least
+            row += [f"{median:.3f}", f"{least:.3f}", f"{least / median:.2f}", f"{by_float32 / median:.2f}"]
         else:
-            row += [record["status"], "", ""]
+            row += [record["status"], "", "", ""]
         print("| " + " | ".join(row) + " |")
 
 

@@ -222,7 +222,9 @@ class Comparison(unittest.TestCase):
 class Floor(unittest.TestCase):
     def test_peaks_as_the_benchmarks_print_them(self):
         found = floor.parse_peaks("avx512, 2 threads: float32 446.5 GFLOP/s, bfloat16 1.2 TFLOP/s, memory 2.0 GiB/s\n")
-        self.assertEqual(found, {"float32": 446.5e9, "bfloat16": 1.2e12, "bandwidth": 2.0 * 2**30})
+        self.assertEqual(found, {"float32": 446.5e9, "split": 0, "bfloat16": 1.2e12, "bandwidth": 2.0 * 2**30})
+        found = floor.parse_peaks("float32 450 GFLOP/s (1.1 TFLOP/s by tiles), bfloat16 6 TFLOP/s, memory 2.0 GiB/s\n")
+        self.assertEqual(found, {"float32": 450e9, "split": 1.1e12, "bfloat16": 6e12, "bandwidth": 2.0 * 2**30})
         self.assertIsNone(floor.parse_peaks("Failed to match any benchmarks"))
 
     def test_small(self):
@@ -234,6 +236,10 @@ class Floor(unittest.TestCase):
         self.assertAlmostEqual(floor.seconds(c, peaks), 1.91, 2)
         # bfloat16 takes the better of both arithmetics
         self.assertLess(floor.seconds(c | {"dtype": "bfloat16"}, peaks), floor.seconds(c, peaks))
+        self.assertIsNone(floor.multiply_add_seconds(c, peaks))
+        tiles = peaks | {"split": 1050e9}
+        self.assertAlmostEqual(floor.seconds(c, tiles), 0.83, 2)
+        self.assertEqual(floor.multiply_add_seconds(c, tiles), floor.seconds(c, peaks))
         self.assertIsNone(floor.seconds(c, None))
         self.assertIsNone(floor.work(model_config.resolve("small", "2024", {})))
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -133,6 +135,17 @@ class Product {
     for (size_t k = 0; k < in_.size(); ++k) {
       for (int64_t i = 0; i < in_[k].numel(); ++i) in_[k].put(i, whole ? whole_number(k, i) : number(k, i));
     }
+  }
+
+  // Values of each input in row-major order.
+  void fill_with(const std::array<std::vector<double>, 2>& values) {
+    for (size_t k = 0; k < in_.size(); ++k)
+      for (size_t i = 0; i < values[k].size(); ++i) in_[k].put(static_cast<int64_t>(i), values[k][i]);
+  }
+  // Bit by bit, as a number may not survive.
+  void put(size_t input, int64_t i, float value) {
+    std::byte* const to = in_[input].data + in_[input].position(i) * size_of(DType::kFloat32);
+    std::memcpy(to, &value, sizeof(value));
   }
 
   const Signature& signature() const { return signature_; }
@@ -279,6 +292,13 @@ TEST(MatmulKernels, SayWhyTheyRefuse) {
       EXPECT_NE(kernel.refusal(narrow).find("is packed twice"), std::string::npos) << kernel.name;
       continue;
     }
+    if (kernel.name == "amx_bf16x6") {
+      EXPECT_NE(kernel.refusal(wide).find("a float64 operand"), std::string::npos);
+      EXPECT_EQ(kernel.refusal(folded), "a product in bfloat16");
+      EXPECT_EQ(kernel.refusal(mixed), "a bfloat16 factor");
+      EXPECT_EQ(kernel.refusal(gaps), "");
+      continue;
+    }
     const bool dot = kernel.name == "tiles_dot_bf16" || kernel.name == "amx_bf16";
     const bool ours = dot || kernel.name.starts_with("tiles_");
     EXPECT_NE(kernel.refusal(wide).find("a float64 operand"), std::string::npos) << kernel.name;
@@ -291,6 +311,87 @@ TEST(MatmulKernels, SayWhyTheyRefuse) {
     }
     EXPECT_EQ(dot, kernel.refusal(mixed) == "a product in float32") << kernel.name;
     EXPECT_EQ(kernel.workspace_bytes(gaps), 0);
+  }
+}
+
+// L2 error of a float32 result over the norm of the exact one.
+double relative_error(const std::vector<std::byte>& result, const std::vector<double>& exact) {
+  double error = 0;
+  double square = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    float value = 0;
+    std::memcpy(&value, result.data() + i * sizeof(float), sizeof(float));
+    error += (value - exact[i]) * (value - exact[i]);
+    square += exact[i] * exact[i];
+  }
+  return std::sqrt(error / square);
+}
+
+const Kernel* kernel_named(const std::vector<Kernel>& kernels, const std::string& name) {
+  const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& k) { return k.name == name; });
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+// Three bfloat16 for a float32, six products for one: more exact than multiply-adds of float32, and where elements differ
+// by 2^40 within what the additions of six products round.
+TEST(MatmulSplit, IsAsExactAsFloat32) {
+  const std::vector<Kernel> kernels = kernels_of(kMatmul);
+  const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
+  if (split == nullptr) GTEST_SKIP() << "this machine has no AMX";
+  const Kernel* const tiles = kernel_named(kernels, "tiles_avx512");
+  ASSERT_NE(tiles, nullptr);
+  cpu::Team team(2);
+  std::string error;
+  for (const Sizes& of : {Sizes{0, 70, 60, 40}, Sizes{0, 70, 60, 1500}}) {
+    for (const int spread : {0, 20}) {
+      for (const Placement& at : placements()) {
+        Product product(kMatmul, DType::kFloat32, of, at);
+        std::array<std::vector<double>, 2> values;
+        for (size_t k = 0; k < 2; ++k) {
+          for (int64_t i = 0; i < of.m * of.k + (k == 0 ? 0 : (of.n - of.m) * of.k); ++i) {
+            const int exponent = spread == 0 ? 0 : static_cast<int>(bits_of(k + 7, i) % (2 * spread)) - spread;
+            values[k].push_back(static_cast<float>(std::ldexp(number(k, i), exponent)));
+          }
+        }
+        product.fill_with(values);
+        std::vector<double> exact(static_cast<size_t>(of.m * of.n));
+        for (int64_t i = 0; i < of.m; ++i)
+          for (int64_t j = 0; j < of.n; ++j)
+            for (int64_t k = 0; k < of.k; ++k)
+              exact[static_cast<size_t>(i * of.n + j)] +=
+                  values[0][static_cast<size_t>(i * of.k + k)] * values[1][static_cast<size_t>(k * of.n + j)];
+        const double ours = relative_error(product.run(*split, team, error), exact);
+        const double theirs = relative_error(product.run(*tiles, team, error), exact);
+        EXPECT_LT(ours, (spread == 0 ? 1.0 : 1.5) * theirs) << product.signature().text() << ", spread " << spread;
+        EXPECT_LT(ours, 3e-7) << product.signature().text();
+      }
+    }
+  }
+}
+
+// What is not finite shows: NaN stays NaN, infinity becomes NaN at the latest; the largest number is a number.
+TEST(MatmulSplit, KeepsWhatIsNotFinite) {
+  const std::vector<Kernel> kernels = kernels_of(kMatmul);
+  const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
+  if (split == nullptr) GTEST_SKIP() << "this machine has no AMX";
+  cpu::Team team(1);
+  std::string error;
+  const Sizes of{0, 40, 35, 50};
+  for (const Placement& at : placements()) {
+    for (const uint32_t bits : {0x7FC00000U, 0xFFFFFFFFU, 0x7FFFFFFFU, 0x7F800001U, 0x7F800000U, 0xFF800000U, 0x7F7FFFFFU}) {
+      Product product(kMatmul, DType::kFloat32, of, at);
+      std::array<std::vector<double>, 2> values{std::vector<double>(static_cast<size_t>(of.m * of.k), 0.25),
+                                                std::vector<double>(static_cast<size_t>(of.k * of.n), 0.5)};
+      const auto value = std::bit_cast<float>(bits);
+      product.fill_with(values);
+      product.put(0, 3 * of.k + 7, value);
+      const std::vector<std::byte> result = product.run(*split, team, error);
+      for (int64_t i = 0; i < of.m; ++i) {
+        float got = 0;
+        std::memcpy(&got, result.data() + i * of.n * 4, sizeof(got));
+        EXPECT_EQ(std::isfinite(got), i != 3 || std::isfinite(value)) << std::hex << bits << " row " << i;
+      }
+    }
   }
 }
 

@@ -7,12 +7,16 @@
 
 namespace laptime::cpu {
 
+// Products of bfloat16 that amx_gemm makes of one of float32.
+constexpr int kSplitProducts = 6;
+
 struct Bfloat16Pairs {
   // A product that tiles_gemm takes, in bfloat16: denormals are zeros, and bits are not those of tiles_gemm.
   void (*gemm)(Team& team, const Gemm& gemm, bool packs_first);
   int64_t (*packed_bytes)(const Gemm& gemm);  // as tiles_packed_bytes
   PeakLoop peak_loop;
-  // The same by AMX; null where there is none, or the system does not lend its registers.
+  // By AMX, also of float32 factors as three bfloat16 each; null where there is none, or the system does not lend its
+  // registers.
   void (*amx_gemm)(Team& team, const Gemm& gemm);
   PeakLoop amx_peak_loop;
 };

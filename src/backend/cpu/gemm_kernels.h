@@ -105,10 +105,24 @@ struct TilesDotPacked {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm, true); }
 };
 
-// This one where it has amx_gemm.
+// These two where it has amx_gemm.
 struct Amx {
   static std::string name() { return "amx_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) { return TilesDot::refusal(gemm); }
+  static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
+};
+// float32, each factor as three bfloat16: six of their nine products, no less exact than float32's own.
+struct AmxSplit {
+  static std::string name() { return "amx_bf16x6"; }
+  static std::string refusal(const cpu::Gemm& gemm) {
+    std::string reason = tiles_refusal(gemm);
+    if (!reason.empty()) return reason;
+    if (gemm.compute != DType::kFloat32) return fmt::format("a product in {}", name_of(gemm.compute));
+    for (const cpu::GemmOperand* factor : {&gemm.a, &gemm.b})
+      if (factor->dtype != DType::kFloat32) return fmt::format("a {} factor", name_of(factor->dtype));
+    return "";
+  }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
@@ -117,7 +131,10 @@ struct Amx {
 template <class Visit>
 void for_each_product(const Visit& visit) {
 #if defined(__AVX512F__)
-  if (cpu::bfloat16_pairs() != nullptr && cpu::bfloat16_pairs()->amx_gemm != nullptr) visit(Amx());
+  if (cpu::bfloat16_pairs() != nullptr && cpu::bfloat16_pairs()->amx_gemm != nullptr) {
+    visit(Amx());
+    visit(AmxSplit());
+  }
 #endif
   visit(OnednnSgemm());
   visit(OnednnBfloat16());

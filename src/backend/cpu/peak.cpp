@@ -81,6 +81,13 @@ ComputePeak measure_bfloat16_peak(Team& team) {
   return dot.all_threads > tiles.all_threads ? dot : tiles;
 }
 
+ComputePeak measure_split_float32_peak(Team& team) {
+  const Bfloat16Pairs* pairs = bfloat16_pairs();
+  if (pairs == nullptr) return {};
+  const ComputePeak tiles = measure(team, pairs->amx_peak_loop);
+  return {tiles.one_core / kSplitProducts, tiles.all_threads / kSplitProducts};
+}
+
 double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
   const Bfloat16Pairs* pairs = bfloat16 ? bfloat16_pairs() : nullptr;
   double fastest = 0;

@@ -19,6 +19,9 @@ ComputePeak measure_float32_peak(Team& team, Isa isa);
 // The faster of the instructions that multiply bfloat16: vdpbf16ps, products of tiles (AMX).
 ComputePeak measure_bfloat16_peak(Team& team);
 
+// float32 products by tiles, each as kSplitProducts of bfloat16.
+ComputePeak measure_split_float32_peak(Team& team);
+
 // FLOP/s of the fastest of these loops (float32's alone, or also those of bfloat16), each sustained with all threads
 // for about `time`: what a kernel that runs just before or after is compared with where speed changes from moment to
 // moment.

@@ -3,9 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
-#include <vector>
 
 #include "backend/cpu/cores.h"
 #include "backend/cpu/gemm.h"
@@ -334,22 +331,7 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first, const Pa
   }
   const cpu::GemmCut cut = cut_for(
       gemm.shape, {.most_rows = task.scratch.tiles * kTileRows, .most_columns = task.scratch.columns}, team.size());
-  const int64_t blocks = cut.count();
-  std::vector<typename BlockProduct<Words>::Share> shares(static_cast<size_t>(team.size()));
-  std::atomic<int64_t> next{0};
-  std::atomic<int64_t> unfinished{blocks};
-  team.parallel_for(std::min<int64_t>(blocks, team.size()), [&](int64_t, int lane) {
-    std::byte* const scratch = team.scratch(lane);
-    for (int64_t index = next.fetch_add(1); index < blocks; index = next.fetch_add(1)) {
-      const cpu::GemmBlock block = cut[index];
-      BlockProduct<Words>(task, block, scratch).run(shares[static_cast<size_t>(lane)]);
-      unfinished.fetch_sub(1, std::memory_order_release);
-    }
-    while (unfinished.load(std::memory_order_acquire) > 0) {
-      for (typename BlockProduct<Words>::Share& share : shares) BlockProduct<Words>::help(share, scratch);
-      std::this_thread::yield();
-    }
-  });
+  multiply_blocks<BlockProduct<Words>>(team, task, cut);
 }
 
 // By the types of the factors.

@@ -5,8 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
+#include <vector>
 
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/isa_namespace.h"
+#include "backend/cpu/team.h"
 
 namespace laptime::LAPTIME_ISA {
 
@@ -48,5 +52,27 @@ class ChunkShare {
   std::atomic<int> helpers_{0};
   Sliver chunk_;  // read only by whom left_ gave a sliver
 };
+
+// Multiplies all blocks: Product(task, block, scratch).run(share) for each of them, and Product::help(share, scratch) by
+// threads for which none is left.
+template <class Product, class Task>
+void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
+  const int64_t blocks = cut.count();
+  std::vector<ChunkShare<Product>> shares(static_cast<size_t>(team.size()));
+  std::atomic<int64_t> next{0};
+  std::atomic<int64_t> unfinished{blocks};
+  team.parallel_for(std::min<int64_t>(blocks, team.size()), [&](int64_t, int lane) {
+    std::byte* const scratch = team.scratch(lane);
+    for (int64_t index = next.fetch_add(1); index < blocks; index = next.fetch_add(1)) {
+      const cpu::GemmBlock block = cut[index];
+      Product(task, block, scratch).run(shares[static_cast<size_t>(lane)]);
+      unfinished.fetch_sub(1, std::memory_order_release);
+    }
+    while (unfinished.load(std::memory_order_acquire) > 0) {
+      for (ChunkShare<Product>& share : shares) Product::help(share, scratch);
+      std::this_thread::yield();
+    }
+  });
+}
 
 }  // namespace laptime::LAPTIME_ISA

@@ -77,8 +77,7 @@ struct PairWords {
     return from_bits((bits_of(load(from)) >> 16U) | bits_of(load(from + stride)));
   }
   static Vector across(const Rounded* from, int64_t stride) {
-    const Vector words = both(load(&from->value), load(&from[stride].value));
-    return (Vector)_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved.data()), (__m512i)words);
+    return interleaved(both(load(&from->value), load(&from[stride].value)));
   }
   template <class Element>
   static float one(const Element* from, int64_t stride, int64_t depth) {
@@ -90,17 +89,21 @@ struct PairWords {
     sum = _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_ps(a), (__m512bh)b);
   }
 
+  // Rounded to bfloat16, `lower` in the lower half. NaN stays NaN, denormals become zeros as in the product.
+  static Vector both(const Vector& lower, const Vector& upper) {
+    return (Vector)_mm512_cvtne2ps_pbh((__m512)upper, (__m512)lower);
+  }
+  // Of two halves, one element of each in turn.
+  static Vector interleaved(const Vector& halves) {
+    return (Vector)_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved.data()), (__m512i)halves);
+  }
+
  private:
-  // Places of the elements of two halves, one of each in turn.
   alignas(64) static constexpr std::array<uint16_t, 32> kInterleaved = [] {
     std::array<uint16_t, 32> places{};
     for (uint16_t i = 0; i < 32; ++i) places[i] = static_cast<uint16_t>(i / 2 + i % 2 * 16);
     return places;
   }();
-  // Rounded to bfloat16, `lower` in the lower half. NaN stays NaN, denormals become zeros as in the product.
-  static Vector both(const Vector& lower, const Vector& upper) {
-    return (Vector)_mm512_cvtne2ps_pbh((__m512)upper, (__m512)lower);
-  }
 };
 #endif
 
