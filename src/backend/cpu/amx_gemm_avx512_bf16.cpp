@@ -1,12 +1,10 @@
-// Our product by the processor's tiles (AMX), of bfloat16 or of float32 as three of them: squares of 32 x 32 sums, each of
-// 2 x 2 tiles.
+// Our product by the processor's tiles (AMX), of bfloat16 or of float32 as three of them.
 //
 // A tile product takes 16 cycles and one instruction, so that most of a core is free meanwhile: between the products of
-// a square the next sliver of b is packed, and what comes next is fetched. float32 as the sum of three bfloat16, and
-// which of the nine products count: Henry, Tang and Heinecke 2019.
+// a square the next sliver of b is packed, and what comes next is fetched.
 #include <immintrin.h>
 
-#include "backend/cpu/amx.h"
+#include "backend/cpu/amx_multiply.h"
 #include "backend/cpu/amx_pack.h"
 #include "backend/cpu/bfloat16_pairs.h"
 #include "backend/cpu/tiles_blocks.h"
@@ -42,106 +40,41 @@ class Store {
   int64_t left_ = 0;
 };
 
-// What a core does between the tile products of a square, in every step.
+// What a core does between the tile products of a square, each time a little.
 struct Meanwhile {
   Store* store = nullptr;
   int64_t rows = 0;
   SliverPacker* packer = nullptr;
-  int64_t every = 1;     // steps, a tile is packed
-  Ahead<true> c;         // of the next square
-  Ahead<false> addend;   // to it
+  int64_t pieces = 1, every = 1;  // so many pieces are packed, every so many times
+  Ahead<true> c;                  // of the next square
+  Ahead<false> addend;            // to it
   int64_t c_lines = 0;
   Ahead<false>* sliver = nullptr;  // of b, to be packed soon
   int64_t sliver_lines = 0;
-};
+  int64_t until = 1;  // times, pieces are packed again
 
-// Where the sums of a square start from, zeros without it, and where they go, in floats.
-struct SquarePlace {
-  const float* from = nullptr;
-  int64_t from_pitch = 0;
-  float* to = nullptr;
-  int64_t to_pitch = 0;
-};
-
-// Which terms of a and b are multiplied, small products first. What is left out of nine is below 2^-24 of a product of
-// two float32: less than float32 rounds when it adds it.
-struct TermPair {
-  int a = 0, b = 0;
-};
-template <int64_t kTerms>
-constexpr auto kTermPairs = std::array{TermPair{0, 0}};
-template <>
-constexpr auto kTermPairs<3> = std::array{TermPair{2, 0}, TermPair{1, 0}, TermPair{1, 1},
-                                          TermPair{0, 1}, TermPair{0, 2}, TermPair{0, 0}};
-static_assert(kTermPairs<3>.size() == cpu::kSplitProducts);
-
-// The products of one step, pair by pair; between(i) after pair i.
-template <int64_t kTerms, size_t kPair = 0, class Between>
-LAPTIME_AMX [[gnu::always_inline]] inline void multiply_step(const float* a, const float* b, const Between& between) {
-  constexpr int64_t kRow = kTile * int64_t{sizeof(float)};
-  constexpr auto kPairs = kTermPairs<kTerms>;
-  constexpr TermPair kNow = kPairs[kPair];
-  constexpr bool kNewA = kPair == 0 || kPairs[kPair - (kPair > 0)].a != kNow.a;
-  constexpr bool kNewB = kPair == 0 || kPairs[kPair - (kPair > 0)].b != kNow.b;
-  const float* const a_words = a + kNow.a * kStepWords;
-  const float* const b_words = b + kNow.b * kStepWords;
-  // a is read once for each sliver: it must not drive b out of the first-level cache
-  if constexpr (kNewA) _tile_stream_loadd(4, a_words, kRow);
-  if constexpr (kNewB) _tile_loadd(6, b_words, 2 * kRow);
-  if constexpr (kNewB) _tile_loadd(7, b_words + kTile, 2 * kRow);
-  _tile_dpbf16ps(0, 4, 6);
-  if constexpr (kNewA) _tile_stream_loadd(5, a_words + kTileWords, kRow);
-  _tile_dpbf16ps(1, 4, 7);
-  _tile_dpbf16ps(2, 5, 6);
-  _tile_dpbf16ps(3, 5, 7);
-  between(kPair);
-  if constexpr (kPair + 1 < kPairs.size()) multiply_step<kTerms, kPair + 1>(a, b, between);
-}
-
-// The 512-bit units sleep after 0.8 us without use, and a tile store then waits 0.25 us for them.
-inline void keep_vectors_awake() {
-  __m512i value = _mm512_setzero_si512();
-  __asm__ volatile("vfmadd231ps %0, %0, %0" : "+v"(value));
-}
-
-// Packed rows of a by a packed sliver of b.
-template <int64_t kTerms>
-LAPTIME_AMX void multiply_square(const float* a, const float* b, int64_t steps, const SquarePlace& place,
-                                 Meanwhile& meanwhile) {
-  constexpr int64_t kFloat = sizeof(float);
-  finish_stores();
-  if (place.from == nullptr) {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  } else {
-    const float* const lower = place.from + kTile * place.from_pitch;
-    _tile_loadd(0, place.from, place.from_pitch * kFloat);
-    _tile_loadd(1, place.from + kTile, place.from_pitch * kFloat);
-    _tile_loadd(2, lower, place.from_pitch * kFloat);
-    _tile_loadd(3, lower + kTile, place.from_pitch * kFloat);
+  void some() {
+    c.fetch(c_lines);
+    addend.fetch(c_lines);
+    sliver->fetch(sliver_lines);
+    store->rows(rows);
+    if (--until > 0) return;
+    until = every;
+    packer->pack(pieces);
   }
-  for (int64_t step = 0; step < steps; ++step, a += kTerms * kStepWords, b += kTerms * kStepWords) {
-    multiply_step<kTerms>(a, b, [](size_t) {});
-    keep_vectors_awake();
-    meanwhile.c.fetch(meanwhile.c_lines);
-    meanwhile.addend.fetch(meanwhile.c_lines);
-    meanwhile.sliver->fetch(meanwhile.sliver_lines);
-    meanwhile.store->rows(meanwhile.rows);
-    if (step % meanwhile.every == 0) meanwhile.packer->pack(1);
-  }
-  float* const lower = place.to + kTile * place.to_pitch;
-  _tile_stored(0, place.to, place.to_pitch * kFloat);
-  _tile_stored(1, place.to + kTile, place.to_pitch * kFloat);
-  _tile_stored(2, lower, place.to_pitch * kFloat);
-  _tile_stored(3, lower + kTile, place.to_pitch * kFloat);
+};
+
+template <int64_t kTerms>
+LAPTIME_AMX void multiply_meanwhile(const float* a, const float* b, int64_t steps, const SquarePlace& place,
+                                    Meanwhile& meanwhile) {
+  multiply_square<kTerms, kTerms>(a, b, steps, place, [&] { meanwhile.some(); });
 }
 
 struct SquareTask {
   const cpu::Gemm& gemm;
   PackTiles pack;
   void (*multiply)(const float* a, const float* b, int64_t steps, const SquarePlace& place, Meanwhile& meanwhile);
+  int64_t times = 1;    // that it does something meanwhile in a step
   int64_t chunk = 0;
   int64_t squares = 0;  // of a block of a
   int64_t columns = 0;  // of the sums between chunks
@@ -231,9 +164,12 @@ class SquareBlock {
   // All tiles side by side where the columns of a have no gaps: a cache line may be of two tiles.
   void pack_rows(const BlockSource& source) const {
     const int64_t tiles = 2 * squares_;
+    alignas(64) Turning turning;
     const auto pack = [&](int64_t tile, int64_t k) {
       float* const panel = panels_ + tile / 2 * kPanelWords + tile % 2 * kTileWords;
-      task_.pack.rows(source, tile * kTile, k, panel + k / kStep * task_.pack.terms * kStepWords);
+      for (int64_t piece = 0; piece < task_.pack.pieces; ++piece)
+        task_.pack.rows(source, tile * kTile, k, piece, turning.data(),
+                        panel + k / kStep * task_.pack.terms * kStepWords);
     };
     if (source.strides.row != 1) {
       for (int64_t tile = 0; tile < tiles; ++tile)
@@ -267,20 +203,21 @@ class SquareBlock {
 
   void add_sliver(Lane& lane, const Share::Sliver& sliver, const Share::Sliver& next) {
     const int64_t steps = ceil_div(sliver.depth, kStep);
-    const int64_t least_steps = std::max<int64_t>(1, steps);
     SliverPacker next_packer = packer(next, lane.next_sliver());
     Ahead<false> after_next =
         sliver_ahead(gemm_, block_, sliver.first, sliver.depth, (std::max(next.index, sliver.index) + 1) * kSquare);
+    const int64_t times = std::max<int64_t>(1, steps * task_.times);  // between the products of a square
+    const int64_t all_times = times * squares_;
     Meanwhile meanwhile{.store = &lane.store,
-                        .rows = ceil_div(kSquare, least_steps),
+                        .rows = ceil_div(kSquare, times),
                         .packer = &next_packer,
-                        .every = std::clamp<int64_t>(
-                            least_steps * squares_ / std::max<int64_t>(1, next_packer.left()), 1, least_steps),
+                        .pieces = ceil_div(next_packer.left(), all_times),
+                        .every = std::clamp<int64_t>(all_times / std::max<int64_t>(1, next_packer.left()), 1, times),
                         .c = {},
                         .addend = {},
-                        .c_lines = ceil_div(2 * kSquare, least_steps),
+                        .c_lines = ceil_div(2 * kSquare, times),
                         .sliver = &after_next,
-                        .sliver_lines = ceil_div(after_next.lines(), least_steps * squares_)};
+                        .sliver_lines = ceil_div(after_next.lines(), all_times)};
     TileTarget to = target(sliver);
     alignas(64) TileBias bias{};
     if (sliver.first == 0 && gemm_.bias.present) {
@@ -333,9 +270,10 @@ SquareTask task_for(const cpu::Gemm& gemm) {
   const bool b_narrow = gemm.b.dtype == DType::kBFloat16;
   using Narrow = OneTerm<Brain>;
   using Round = OneTerm<Rounded>;
-  SquareTask task{.gemm = gemm, .pack = kPackTiles<ThreeTerms, ThreeTerms>, .multiply = multiply_square<3>};
+  SquareTask task{.gemm = gemm, .pack = kPackTiles<ThreeTerms, ThreeTerms>, .multiply = multiply_meanwhile<3>, .times = cpu::kSplitProducts};
   if (gemm.compute == DType::kBFloat16) {
-    task.multiply = multiply_square<1>;
+    task.multiply = multiply_meanwhile<1>;
+    task.times = 1;
     task.pack = a_narrow ? (b_narrow ? kPackTiles<Narrow, Narrow> : kPackTiles<Narrow, Round>)
                          : (b_narrow ? kPackTiles<Round, Narrow> : kPackTiles<Round, Round>);
   }

@@ -28,9 +28,9 @@ struct Patch {
 
 }  // namespace detail
 
-// A tile of a: 16 rows from `row` on, 32 elements of K from `k` on. Rows and K past the end are zeros.
+// A piece of a tile of a: 16 rows from `row` on, 32 elements of K from `k` on. Rows and K past the end are zeros.
 template <class Terms>
-void pack_rows_tile(const BlockSource& source, int64_t row, int64_t k, float* to) {
+void pack_rows_tile(const BlockSource& source, int64_t row, int64_t k, int64_t piece, float* turning, float* to) {
   const auto [row_stride, stride] = source.strides;
   const auto* const from =
       reinterpret_cast<const typename Terms::Element*>(source.first) + row * row_stride + k * stride;
@@ -38,17 +38,18 @@ void pack_rows_tile(const BlockSource& source, int64_t row, int64_t k, float* to
     store(to + term * kStepWords + line * kTile, words);
   };
   if (row + kTile <= source.readable && k + kStep <= source.depth) {
-    if (stride == 1) return Terms::along(from, row_stride, put);
-    if (row_stride == 1) return Terms::across_turned(from, stride, put);
+    if (stride == 1) return Terms::along(piece, from, row_stride, put);
+    if (row_stride == 1) return Terms::across_turned(piece, from, stride, turning, put);
   }
+  if (piece > 0) return;
   const detail::Patch<Terms> patch(from, row_stride, stride, source.rows - row, source.depth - k);
-  Terms::along(patch.elements.data(), kStep, put);
+  for (int64_t i = 0; i < Terms::kPieces; ++i) Terms::along(i, patch.elements.data(), kStep, put);
 }
 
-// A tile of b: 16 columns from `column` of a sliver on, 32 elements of K from `k` on. Columns and K past the end are
-// zeros.
+// A piece of a tile of b: 16 columns from `column` of a sliver on, 32 elements of K from `k` on. Columns and K past the
+// end are zeros.
 template <class Terms>
-void pack_columns_tile(const SliverSource& source, int64_t column, int64_t k, float* to) {
+void pack_columns_tile(const SliverSource& source, int64_t column, int64_t k, int64_t piece, float* turning, float* to) {
   const auto [stride, column_stride] = source.strides;
   const auto* const from =
       reinterpret_cast<const typename Terms::Element*>(source.first) + k * stride + column * column_stride;
@@ -56,33 +57,43 @@ void pack_columns_tile(const SliverSource& source, int64_t column, int64_t k, fl
     store(to + term * kStepWords + line * kSquare, words);
   };
   if (column + kTile <= source.columns && k + kStep <= source.depth) {
-    if (column_stride == 1) return Terms::across(from, stride, put);
-    if (stride == 1) return Terms::along_turned(from, column_stride, put);
+    if (column_stride == 1) return Terms::across(piece, from, stride, put);
+    if (stride == 1) return Terms::along_turned(piece, from, column_stride, turning, put);
   }
+  if (piece > 0) return;
   const detail::Patch<Terms> patch(from, column_stride, stride, source.columns - column, source.depth - k);
-  Terms::along_turned(patch.elements.data(), kStep, put);
+  for (int64_t i = 0; i < Terms::kPieces; ++i) Terms::along_turned(i, patch.elements.data(), kStep, turning, put);
 }
+
+using Turning = std::array<float, static_cast<size_t>(kTurningFloats)>;
 
 // How the factors of a product are packed.
 struct PackTiles {
-  void (*rows)(const BlockSource& source, int64_t row, int64_t k, float* to) = nullptr;
-  void (*columns)(const SliverSource& source, int64_t column, int64_t k, float* to) = nullptr;
+  void (*rows)(const BlockSource& source, int64_t row, int64_t k, int64_t piece, float* turning, float* to) = nullptr;
+  void (*columns)(const SliverSource& source, int64_t column, int64_t k, int64_t piece, float* turning,
+                  float* to) = nullptr;
   int64_t terms = 1;
+  int64_t pieces = 1;
 };
 template <class OfA, class OfB>
-constexpr PackTiles kPackTiles{pack_rows_tile<OfA>, pack_columns_tile<OfB>, OfA::kTerms};
+constexpr PackTiles kPackTiles{pack_rows_tile<OfA>, pack_columns_tile<OfB>, OfA::kTerms, OfA::kPieces};
 
-// A sliver of b, packed tile by tile.
+// A sliver of b, packed piece by piece.
 class SliverPacker {
  public:
   SliverPacker() = default;
   SliverPacker(const PackTiles& pack, const SliverSource& source, float* sliver)
-      : pack_(pack), source_(source), to_(sliver), left_(source.columns > 0 ? 2 * ceil_div(source.depth, kStep) : 0) {}
+      : pack_(pack),
+        source_(source),
+        to_(sliver),
+        left_(source.columns > 0 ? 2 * ceil_div(source.depth, kStep) * pack.pieces : 0) {}
 
   int64_t left() const { return left_; }
-  void pack(int64_t count) {
-    for (; count > 0 && left_ > 0; --count, --left_) {
-      pack_.columns(source_, column_, k_, to_ + column_);
+  void pack(int64_t pieces) {
+    for (; pieces > 0 && left_ > 0; --pieces, --left_) {
+      pack_.columns(source_, column_, k_, piece_, turning_.data(), to_ + column_);
+      if (++piece_ < pack_.pieces) continue;
+      piece_ = 0;
       column_ = kTile - column_;
       if (column_ > 0) continue;
       k_ += kStep;
@@ -95,7 +106,8 @@ class SliverPacker {
   SliverSource source_;
   float* to_ = nullptr;
   int64_t left_ = 0;
-  int64_t column_ = 0, k_ = 0;
+  int64_t column_ = 0, k_ = 0, piece_ = 0;
+  alignas(64) Turning turning_;
 };
 
 }  // namespace laptime::LAPTIME_ISA

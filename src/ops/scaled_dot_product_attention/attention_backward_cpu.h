@@ -7,35 +7,6 @@
 namespace laptime::LAPTIME_ISA {
 
 constexpr int64_t kBlockRows = int64_t{kTileRows} * (64 / kTileRows + (64 % kTileRows == 0 ? 0 : 1));  // about 64
-constexpr int64_t kLeastParts = 16;  // for fewer heads than that, a head's keys are cut into parts
-
-// Blocks of keys in parts of about the same work, by shape alone.
-struct KeyParts {
-  int64_t blocks = 0;
-  int64_t count = 0;  // parts of each head
-  int64_t positions = 0;
-  bool causal = true;
-
-  KeyParts(int64_t heads, int64_t length, bool is_causal)
-      : blocks((length + kKeyBlock - 1) / kKeyBlock), positions(length), causal(is_causal) {
-    count = std::min(blocks, (kLeastParts + heads - 1) / heads);
-  }
-  explicit KeyParts(const Signature& signature)
-      : KeyParts(signature.in[0].shape()[0] * signature.in[0].shape()[1], signature.in[0].shape()[2],
-                 signature.attributes.as<AttentionAttributes>().causal) {}
-
-  // The first block of a part; that of part `count` is the end.
-  int64_t first_block(int64_t part) const {
-    // Block b meets about blocks - b blocks of rows if causal.
-    const int64_t all = causal ? blocks * (blocks + 1) / 2 : blocks;
-    int64_t work = 0;
-    int64_t block = 0;
-    for (; block < blocks && work * count < all * part; ++block) work += causal ? blocks - block : 1;
-    return block;
-  }
-  // The first row that meets a part.
-  int64_t first_row(int64_t part) const { return causal ? first_block(part) * kKeyBlock : 0; }
-};
 
 // A part's sums of grad_q: [T and a tile, width in whole vectors] floats.
 inline int64_t part_floats(int64_t positions, int64_t width) {

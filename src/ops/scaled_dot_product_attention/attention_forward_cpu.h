@@ -96,7 +96,7 @@ class ForwardGroup {
     const int64_t seen = shape_.causal ? std::min(keys, own + kTileRows - 1) : keys;
     if (seen <= 0) return;
     const int64_t end = rounded_up(seen, kLanes);
-    TileRows best;
+    LaneRows best;
     for (Vector& row : best) row = Vector{} - __builtin_inff();
     // Columns below `clear` are seen by all rows.
     const int64_t clear = std::clamp<int64_t>(own, 0, keys) / kLanes * kLanes;
@@ -119,7 +119,7 @@ class ForwardGroup {
     }
     weigh(row, end, best);
     for (int64_t i = 0; shape_.drops && i < std::min<int64_t>(kTileRows, rows_ - row); ++i)
-      drop(scratch_.scores + i * kPitch, first_row_ + row + i, key, seen);
+      drop_weights(shape_, head_, first_row_ + row + i, key, seen, scratch_.scores + i * kPitch);
     multiply_row<kPitch, 1, kTileColumns>(
         scratch_.scores, scratch_.values, kKeyBlock * kTileColumns, seen, pitch_ / kLanes, ahead_,
         each_vector([sums = scratch_.sums + row * pitch_, pitch = pitch_, factor = scratch_.factor](
@@ -130,14 +130,14 @@ class ForwardGroup {
   }
 
   // Scores of a tile up to column `end` into weights; `best` is the largest of each lane of each row.
-  void weigh(int64_t row, int64_t end, const TileRows& best) {
+  void weigh(int64_t row, int64_t end, const LaneRows& best) {
     float* const state = scratch_.largest + row / kTileRows * kLanes;
     const Vector before = load(state);
     const Vector largest = larger(largest_of_rows(best), before);
     const Vector factor = exp2(before - largest);
     store(state, largest);
     store(scratch_.factor, factor);
-    TileRows sums{};
+    LaneRows sums{};
     for (int64_t i = 0; i < kTileRows; ++i) {
       float* const scores = scratch_.scores + i * kPitch;
       const float its = state[i];
@@ -151,12 +151,6 @@ class ForwardGroup {
     }
     float* const total = scratch_.total + row / kTileRows * kLanes;
     store(total, load(total) * factor + sum_of_rows(sums));
-  }
-
-  void drop(float* weights, int64_t row, int64_t key, int64_t keys) {
-    alignas(64) std::array<float, kKeyBlock> kept;
-    shape_.kept(head_, row, key, keys, kept.data());
-    for (int64_t i = 0; i < keys; ++i) weights[i] *= kept[static_cast<size_t>(i)];
   }
 
   void finish() {

@@ -1,6 +1,8 @@
 // Kernels of attention: tiles of packed blocks, and rows for heads too wide for them.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
+#include "base/isa.h"
+#include "ops/scaled_dot_product_attention/attention_amx.h"
 #include "ops/scaled_dot_product_attention/attention_backward_cpu.h"
 #include "ops/scaled_dot_product_attention/attention_forward_cpu.h"
 #include "ops/scaled_dot_product_attention/attention_rows_cpu.h"
@@ -28,24 +30,6 @@ void tiles_forward(const KernelCall& call) {
   });
 }
 
-// Rows [begin, end) of grad_q of one head: the sums of the parts that they meet, in order.
-template <class Element>
-void add_parts(const KernelCall& call, const AttentionShape& shape, const KeyParts& parts, const float* sums,
-               int64_t head, int64_t begin, int64_t end) {
-  const int64_t pitch = rounded_up(shape.width, kLanes);
-  const auto grad_q = head_rows<Element>(call.out[0], head);
-  alignas(64) std::array<float, kWidest> row_sums;
-  for (int64_t row = begin; row < end; ++row) {
-    const float* from = sums + row * pitch;
-    for (int64_t part = 0; part < parts.count && parts.first_row(part) <= row; ++part) {
-      const float* const its = from + part * part_floats(shape.positions, shape.width);
-      for (int64_t i = 0; i < shape.width; ++i)
-        row_sums[static_cast<size_t>(i)] = part == 0 ? its[i] : row_sums[static_cast<size_t>(i)] + its[i];
-    }
-    write_row(row_sums.data(), shape.width, 1, grad_q[row]);
-  }
-}
-
 template <class Element>
 void tiles_backward(const KernelCall& call) {
   const AttentionShape shape(call, kBackwardStep);
@@ -65,14 +49,8 @@ void tiles_backward(const KernelCall& call) {
         .run(parts.first_block(part), parts.first_block(part + 1),
              {next / parts.count, parts.first_block(next % parts.count)});
   });
-  if (parts.count == 1) return;
-  const int64_t blocks = (shape.positions + kKeyBlock - 1) / kKeyBlock;
-  team.parallel_for(shape.heads * blocks, [&](int64_t index) {
-    const int64_t head = index / blocks;
-    const int64_t begin = index % blocks * kKeyBlock;
-    add_parts<Element>(call, shape, parts, sums + head * parts.count * floats, head, begin,
-                       std::min(begin + kKeyBlock, shape.positions));
-  });
+  if (parts.count > 1)
+    add_parts<Element>(call, shape, parts, sums, floats, rounded_up(shape.width, kLanes), 1);
 }
 
 int64_t tiles_backward_workspace(const Signature& signature) {
@@ -131,31 +109,59 @@ void launch(const KernelCall& call) {
   call.in[0].type.dtype == DType::kBFloat16 ? kBrain(call) : kFloat(call);
 }
 
+#if defined(__AVX512F__) && defined(LAPTIME_AVX512_BF16)
+std::string amx_refusal(const Signature& signature) {
+  const bool forward = signature.op == &kScaledDotProductAttention;
+  const int64_t widest = forward ? avx512_bf16::kWidestAmxForward : avx512_bf16::kWidestAmxBackward;
+  if (signature.in[0].shape().back() > widest) return fmt::format("heads are wider than {}", widest);
+  return attention_refusal(signature, forward ? kNoStatistics : kLogSumExp);
+}
+
+void add_amx(std::vector<Kernel>& kernels) {
+  if (!cpu::may_use_tiles()) return;
+  kernels.push_back({.op = &kScaledDotProductAttention,
+                     .name = "amx",
+                     .supports = amx_refusal,
+                     .workspace = nullptr,
+                     .launch = avx512_bf16::amx_attention});
+  kernels.push_back({.op = &kScaledDotProductAttentionBackward,
+                     .name = "amx",
+                     .supports = amx_refusal,
+                     .workspace = avx512_bf16::amx_attention_backward_workspace,
+                     .launch = avx512_bf16::amx_attention_backward});
+}
+#else
+void add_amx(std::vector<Kernel>&) {}
+#endif
+
 }  // namespace
 
 std::vector<Kernel> scaled_dot_product_attention_kernels() {
-  return {
-      {.op = &kScaledDotProductAttention,
-       .name = isa_name("tiles"),
-       .supports = tiles_refusal,
-       .workspace = nullptr,
-       .launch = launch<tiles_forward<float>, tiles_forward<Brain>>},
-      {.op = &kScaledDotProductAttention,
-       .name = isa_name("rows"),
-       .supports = rows_refusal,
-       .workspace = nullptr,
-       .launch = launch<rows_forward<float>, rows_forward<Brain>>},
-      {.op = &kScaledDotProductAttentionBackward,
-       .name = isa_name("tiles"),
-       .supports = tiles_refusal,
-       .workspace = tiles_backward_workspace,
-       .launch = launch<tiles_backward<float>, tiles_backward<Brain>>},
-      {.op = &kScaledDotProductAttentionBackward,
-       .name = isa_name("rows"),
-       .supports = rows_refusal,
-       .workspace = rows_backward_workspace,
-       .launch = launch<rows_backward<float>, rows_backward<Brain>>},
-  };
+  std::vector<Kernel> kernels;
+  add_amx(kernels);
+  kernels.insert(
+      kernels.end(),
+      {{.op = &kScaledDotProductAttention,
+        .name = isa_name("tiles"),
+        .supports = tiles_refusal,
+        .workspace = nullptr,
+        .launch = launch<tiles_forward<float>, tiles_forward<Brain>>},
+       {.op = &kScaledDotProductAttention,
+        .name = isa_name("rows"),
+        .supports = rows_refusal,
+        .workspace = nullptr,
+        .launch = launch<rows_forward<float>, rows_forward<Brain>>},
+       {.op = &kScaledDotProductAttentionBackward,
+        .name = isa_name("tiles"),
+        .supports = tiles_refusal,
+        .workspace = tiles_backward_workspace,
+        .launch = launch<tiles_backward<float>, tiles_backward<Brain>>},
+       {.op = &kScaledDotProductAttentionBackward,
+        .name = isa_name("rows"),
+        .supports = rows_refusal,
+        .workspace = rows_backward_workspace,
+        .launch = launch<rows_backward<float>, rows_backward<Brain>>}});
+  return kernels;
 }
 
 }  // namespace laptime::LAPTIME_ISA

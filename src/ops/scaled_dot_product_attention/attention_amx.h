@@ -1,0 +1,16 @@
+// Attention by the tiles of AMX, where they are: float32 as three bfloat16 each, or bfloat16.
+#pragma once
+
+#include "backend/kernel.h"
+
+namespace laptime::avx512_bf16 {
+
+// As the kernels of scaled_dot_product_attention_cpu.cpp, of float32 or bfloat16 operands whose rows have no gaps; heads
+// up to these widths.
+constexpr int64_t kWidestAmxForward = 256;
+constexpr int64_t kWidestAmxBackward = 128;
+void amx_attention(const KernelCall& call);
+void amx_attention_backward(const KernelCall& call);
+int64_t amx_attention_backward_workspace(const Signature& signature);
+
+}  // namespace laptime::avx512_bf16
