@@ -13,11 +13,12 @@ constexpr size_t kBackwardStep = 6;
 template <class Element>
 void forward(const KernelCall& call) {
   const AttentionShape shape(call, kForwardStep);
-  const int64_t groups = ceil_div(shape.positions, kGroupRows);
+  const int64_t rows = group_rows(shape);
+  const int64_t groups = ceil_div(shape.positions, rows);
   cpu::team_of(call).parallel_for(groups * shape.heads, [&](int64_t index, int lane) {
     configure_amx();
     // Those with most keys first.
-    AmxForwardGroup<Element>(call, shape, index % shape.heads, (groups - 1 - index / shape.heads) * kGroupRows,
+    AmxForwardGroup<Element>(call, shape, index % shape.heads, (groups - 1 - index / shape.heads) * rows,
                              cpu::team_of(call).scratch(lane))
         .run();
     release_amx();

@@ -23,8 +23,8 @@ class AmxBackwardPart {
   static int64_t floats(int64_t width) {
     return 2 * Panels<Input>::floats(kKeyBlock, width) + Panels<Input>::floats(width, kKeyBlock) +
            2 * Panels<Input>::floats(kBlockRows, width) + 2 * Panels<Input>::floats(width, kBlockRows) +
-           2 * Panels<Made>::floats(kKeyBlock, kBlockRows) + Panels<Made>::floats(kSquare, kKeyBlock) +
-           2 * pitch(width) * kPitch + 2 * kSquare * kPitch + 2 * kBlockRows;
+           2 * Panels<Made>::floats(kKeyBlock, kBlockRows) + 2 * Panels<Made>::floats(kSquare, kKeyBlock) +
+           2 * pitch(width) * kPitch + 4 * kSquare * kPitch + 2 * kBlockRows;
   }
   static bool sums_in_scratch(const KeyParts& parts, int64_t width) {
     constexpr int64_t kScratch = cpu::Team::kScratchBytes / int64_t{sizeof(float)};
@@ -62,11 +62,10 @@ class AmxBackwardPart {
     grad_row_words_ = take(Panels<Input>::floats(width, kBlockRows));
     weight_words_ = take(Panels<Made>::floats(kKeyBlock, kBlockRows));
     grad_score_words_ = take(Panels<Made>::floats(kKeyBlock, kBlockRows));
-    left_words_ = take(Panels<Made>::floats(kSquare, kKeyBlock));
+    left_words_ = take(2 * Panels<Made>::floats(kSquare, kKeyBlock));
     grad_keys_ = take(pitch_ * kPitch);
     grad_values_ = take(pitch_ * kPitch);
-    scores_ = take(kSquare * kPitch);
-    grad_weights_ = take(kSquare * kPitch);
+    scores_ = take(4 * kSquare * kPitch);
     block_log_sum_exp_ = take(kBlockRows);
     product_ = take(kBlockRows);
     sums_ = sums == nullptr ? next : sums;
@@ -90,8 +89,6 @@ class AmxBackwardPart {
   int64_t end(const Block& block, int64_t i) const {
     return align_up(shape_.causal ? std::min(block.keys, own(block, i) + kSquare - 1) : block.keys, kSquare);
   }
-  // Those that row `i` sees.
-  int64_t keys_of(const Block& block, int64_t i) const { return std::clamp<int64_t>(own(block, i), 0, block.keys); }
   int64_t last_end(const Block& block) const { return end(block, (block.rows - 1) / kSquare * kSquare); }
 
   void add_keys(int64_t key, bool summed) {
@@ -105,11 +102,7 @@ class AmxBackwardPart {
     for (int64_t row = shape_.causal ? key : 0; row < shape_.positions; row += kBlockRows) {
       const Block block{row, std::min(kBlockRows, shape_.positions - row), key, keys};
       pack_rows(block);
-      for (int64_t i = 0; i < block.rows; i += kSquare) {
-        multiply_scores(block, i);
-        weigh(block, i);
-        add_to_queries(block, i, summed);
-      }
+      make_weights(block, summed);
       add_to_keys(block, grad_rows_, weights_, grad_values_);
       add_to_keys(block, query_rows_, grad_scores_, grad_keys_);
       finish_queries(block);
@@ -141,79 +134,144 @@ class AmxBackwardPart {
     }
   }
 
+  // And grad_q. While the scores of 32 rows become weights, those of the next are multiplied, and what the last add to
+  // grad_q.
+  void make_weights(const Block& block, bool summed) {
+    auto nothing = nothing_aside();
+    multiply_scores(block, 0, nothing);
+    for (int64_t row = 0; row < block.rows; row += kSquare) {
+      const int64_t next = row + kSquare < block.rows ? end(block, row + kSquare) : 0;
+      const int64_t last = row > 0 ? end(block, row - kSquare) : 0;
+      const int64_t times = 2 * next / kSquare * queries_.steps * kTimes<Input, Input> +
+                            pitch_ / kSquare * steps_of(last) * kTimes<Made, Input>;
+      Aside weighing(Weighing(*this, block, row), kSquare / 2 * end(block, row) / kSquare, std::max<int64_t>(1, times));
+      if (next > 0) multiply_scores(block, row + kSquare, weighing);
+      if (last > 0) add_to_queries(block, row - kSquare, summed, weighing);
+      weighing.rest();
+    }
+    add_to_queries(block, (block.rows - 1) / kSquare * kSquare, summed, nothing);
+  }
+
+  // Of one of two neighbours.
+  float* scores(int64_t row) const { return scores_ + row / kSquare % 2 * 2 * kSquare * kPitch; }
+  float* grad_weights(int64_t row) const { return scores(row) + kSquare * kPitch; }
+  float* left_words(int64_t row) const {
+    return left_words_ + row / kSquare % 2 * Panels<Made>::floats(kSquare, kKeyBlock);
+  }
+
   // Of 32 rows.
-  void multiply_scores(const Block& block, int64_t row) {
+  template <class Work>
+  void multiply_scores(const Block& block, int64_t row, Aside<Work>& aside) {
     for (int64_t column = 0; column < end(block, row); column += kSquare) {
       square_of<Input, Input>(queries_.at(row / kSquare), key_columns_.at(column / kSquare), queries_.steps,
-                              square_at(scores_ + column, kPitch, false));
+                              square_at(scores(row) + column, kPitch, false), aside);
       square_of<Input, Input>(block_grads_.at(row / kSquare), value_columns_.at(column / kSquare), block_grads_.steps,
-                              square_at(grad_weights_ + column, kPitch, false));
+                              square_at(grad_weights(row) + column, kPitch, false), aside);
     }
-  }
-
-  // Weights and gradients of the scores, before the scale, of 32 rows, packed at once: as right factors with K along the
-  // rows, and the gradients as a left one with K along the keys. Zeros where a row does not see keys that others see.
-  void weigh(const Block& block, int64_t row) {
-    const int64_t step = row / kSquare;
-    alignas(64) std::array<std::array<float, kKeyBlock>, 2> kept;
-    for (int64_t line = 0; line < kSquare; line += 2) {
-      if (shape_.drops) {
-        for (int64_t i = 0; i < 2; ++i)
-          shape_.kept(head_, block.row + row + line + i, block.key, kKeyBlock, kept[static_cast<size_t>(i)].data());
-      }
-      for (int64_t column = 0; column < end(block, row); column += kSquare) {
-        float* const left_step = left_words_ + column / kSquare * Panels<Made>::kStepFloats;
-        const auto pair_of = [&](int64_t from) {
-          return std::array{weighed(block, row, line, from, shape_.drops ? kept[0].data() : nullptr),
-                            weighed(block, row, line + 1, from, shape_.drops ? kept[1].data() : nullptr)};
-        };
-        const std::array<Weighed, 2> lower = pair_of(column);
-        const std::array<Weighed, 2> upper = pair_of(column + kLanes);
-        const auto weights_to = [&](int64_t at) { return to_right(weights_.at(column / kSquare, step), at); };
-        const auto grads_to = [&](int64_t at) { return to_right(grad_scores_.at(column / kSquare, step), at); };
-        Made::across(lower[0].weight, lower[1].weight, line / 2, weights_to(0));
-        Made::across(upper[0].weight, upper[1].weight, line / 2, weights_to(kLanes));
-        Made::across(lower[0].grad, lower[1].grad, line / 2, grads_to(0));
-        Made::across(upper[0].grad, upper[1].grad, line / 2, grads_to(kLanes));
-        Made::along(lower[0].grad, upper[0].grad, line % kTile, to_left(left_step, line));
-        Made::along(lower[1].grad, upper[1].grad, line % kTile + 1, to_left(left_step, line));
-      }
-    }
-    for (int64_t column = end(block, row); column < last_end(block); column += kSquare) {
-      std::fill_n(weights_.at(column / kSquare, step), Panels<Made>::kStepFloats, 0.0F);
-      std::fill_n(grad_scores_.at(column / kSquare, step), Panels<Made>::kStepFloats, 0.0F);
-    }
-  }
-
-  struct Weighed {
-    Vector weight, grad;  // after dropout; of the score
-  };
-  [[gnu::always_inline]] Weighed weighed(const Block& block, int64_t row, int64_t line, int64_t column,
-                                         const float* kept) const {
-    const int64_t seen = keys_of(block, row + line);
-    Vector weight = exp2(load(scores_ + line * kPitch + column) * score_scale_ - block_log_sum_exp_[row + line]);
-    if (seen < column + kLanes) weight = first_lanes(weight, seen - column, 0);
-    const Vector grad = load(grad_weights_ + line * kPitch + column);
-    if (kept == nullptr) return {weight, (grad - product_[row + line]) * weight};
-    const Vector factor = load(kept + column);
-    return {weight * factor, (grad * factor - product_[row + line]) * weight};
   }
 
   // grad_q += grad_scores keys, of 32 rows.
-  void add_to_queries(const Block& block, int64_t row, bool summed) {
+  template <class Work>
+  void add_to_queries(const Block& block, int64_t row, bool summed, Aside<Work>& aside) {
     for (int64_t column = 0; column < pitch_; column += kSquare)
-      square_of<Made, Input>(left_words_, key_rows_.at(column / kSquare), steps_of(end(block, row)),
-                             square_at(sums_ + (block.row + row) * pitch_ + column, pitch_, summed));
+      square_of<Made, Input>(left_words(row), key_rows_.at(column / kSquare), steps_of(end(block, row)),
+                             square_at(sums_ + (block.row + row) * pitch_ + column, pitch_, summed), aside);
   }
+
+  // Weights and gradients of the scores, before the scale, of 32 rows, packed at once: as right factors with K along the
+  // rows, and the gradients as a left one with K along the keys; 32 columns of two rows at a time. Zeros where a row does
+  // not see keys that others see.
+  class Weighing {
+   public:
+    Weighing(AmxBackwardPart& part, const Block& block, int64_t row)
+        : part_(part),
+          block_(block),
+          row_(row),
+          end_(part.end(block, row)),
+          scores_(part.scores(row)),
+          grad_weights_(part.grad_weights(row)),
+          left_(part.left_words(row)) {
+      begin_rows();
+    }
+
+    bool unit() {
+      const std::array<Weighed, 2> lower{weighed(0, column_), weighed(1, column_)};
+      const std::array<Weighed, 2> upper{weighed(0, column_ + kLanes), weighed(1, column_ + kLanes)};
+      float* const weights = part_.weights_.at(column_ / kSquare, row_ / kSquare);
+      float* const grads = part_.grad_scores_.at(column_ / kSquare, row_ / kSquare);
+      float* const left = left_ + column_ / kSquare * Panels<Made>::kStepFloats;
+      Made::across(lower[0].weight, lower[1].weight, line_ / 2, to_right(weights, 0));
+      Made::across(upper[0].weight, upper[1].weight, line_ / 2, to_right(weights, kLanes));
+      Made::across(lower[0].grad, lower[1].grad, line_ / 2, to_right(grads, 0));
+      Made::across(upper[0].grad, upper[1].grad, line_ / 2, to_right(grads, kLanes));
+      Made::along(lower[0].grad, upper[0].grad, line_ % kTile, to_left(left, line_));
+      Made::along(lower[1].grad, upper[1].grad, line_ % kTile + 1, to_left(left, line_));
+      column_ += kSquare;
+      if (column_ < end_) return true;
+      line_ += 2;
+      if (line_ == kSquare) {
+        clear_unseen();
+        return false;
+      }
+      begin_rows();
+      return true;
+    }
+
+   private:
+    struct Weighed {
+      Vector weight, grad;  // after dropout; of the score
+    };
+    [[gnu::always_inline]] Weighed weighed(size_t i, int64_t column) const {
+      const int64_t at = static_cast<int64_t>(i) * kPitch + column;
+      Vector weight = exp2(load(scores_ + at) * part_.score_scale_ - log_sum_exp_[i]);
+      if (seen_[i] < column + kLanes) weight = first_lanes(weight, seen_[i] - column, 0);
+      const Vector grad = load(grad_weights_ + at);
+      if (!part_.shape_.drops) return {weight, (grad - product_[i]) * weight};
+      const Vector factor = load(kept_[i].data() + column);
+      return {weight * factor, (grad * factor - product_[i]) * weight};
+    }
+
+    void begin_rows() {
+      column_ = 0;
+      if (line_ > 0) scores_ += 2 * kPitch;
+      if (line_ > 0) grad_weights_ += 2 * kPitch;
+      for (int64_t i = 0; i < 2; ++i) {
+        const auto of_pair = static_cast<size_t>(i);
+        const int64_t row = row_ + line_ + i;
+        seen_[of_pair] = std::clamp<int64_t>(part_.own(block_, row), 0, block_.keys);
+        log_sum_exp_[of_pair] = part_.block_log_sum_exp_[row];
+        product_[of_pair] = part_.product_[row];
+        if (part_.shape_.drops)
+          part_.shape_.kept(part_.head_, block_.row + row, block_.key, kKeyBlock, kept_[of_pair].data());
+      }
+    }
+    void clear_unseen() const {
+      for (int64_t column = end_; column < part_.last_end(block_); column += kSquare) {
+        std::fill_n(part_.weights_.at(column / kSquare, row_ / kSquare), Panels<Made>::kStepFloats, 0.0F);
+        std::fill_n(part_.grad_scores_.at(column / kSquare, row_ / kSquare), Panels<Made>::kStepFloats, 0.0F);
+      }
+    }
+
+    AmxBackwardPart& part_;
+    Block block_;
+    int64_t row_, end_;
+    const float *scores_, *grad_weights_;
+    float* left_;
+    int64_t line_ = 0, column_ = 0;
+    std::array<int64_t, 2> seen_{};
+    std::array<float, 2> log_sum_exp_{}, product_{};
+    alignas(64) std::array<std::array<float, kKeyBlock>, 2> kept_;
+  };
 
   // grad_v^T += grads^T weights, grad_k^T += queries^T grad_scores.
   void add_to_keys(const Block& block, const Panels<Input>& left, const Panels<Made>& right, float* sums) {
+    auto nothing = nothing_aside();
     for (int64_t key = 0; key < last_end(block); key += kSquare) {
       // Rows before step `first` see none of the keys.
       const int64_t first = shape_.causal ? std::max<int64_t>(0, block.key + key - block.row) / kStep : 0;
       for (int64_t column = 0; column < pitch_; column += kSquare)
         square_of<Input, Made>(left.at(column / kSquare, first), right.at(key / kSquare, first), right.steps - first,
-                               square_at(sums + column * kPitch + key, kPitch, true));
+                               square_at(sums + column * kPitch + key, kPitch, true), nothing);
     }
   }
 
@@ -260,9 +318,9 @@ class AmxBackwardPart {
   Panels<Made> weights_, grad_scores_;         // right, along the rows
   float *key_words_, *value_words_, *key_row_words_, *query_words_, *grad_words_, *query_row_words_, *grad_row_words_;
   float *weight_words_, *grad_score_words_;
-  float* left_words_;                      // grad_scores of 32 rows as a left factor
+  float* left_words_;                      // grad_scores of 32 rows as a left factor, twice
   float *grad_keys_, *grad_values_;        // [pitch, kPitch]: turned
-  float *scores_, *grad_weights_;          // [kSquare, kPitch]
+  float* scores_;                          // [2, 2, kSquare, kPitch]: of 32 rows, and the gradients of weights
   float *block_log_sum_exp_, *product_;    // [kBlockRows]: of powers of two; of grads and the forward op's values
   float* sums_;                         // of grad_q
 };

@@ -82,11 +82,38 @@ BlockSource turned_of(const HeadRows<const Element>& head, int64_t first, int64_
   return {reinterpret_cast<const std::byte*>(head[first]), {1, head.stride}, width, rows, width};
 }
 
-template <class Left, class Right>
+// Work that a core does while tiles are multiplied, which take it few instructions: in small units, spread evenly over
+// the `times` that there are between the products. Work::unit() does the next one and says whether another is left.
+template <class Work>
+class Aside {
+ public:
+  Aside(const Work& work, int64_t units, int64_t times) : work_(work), units_(units), times_(times) {}
+  void some() {
+    for (due_ += units_; due_ >= times_; due_ -= times_) left_ = left_ && work_.unit();
+  }
+  void rest() {
+    while (left_) left_ = work_.unit();
+  }
+
+ private:
+  Work work_;
+  int64_t units_, times_;
+  int64_t due_ = 0;  // units, times times_
+  bool left_ = true;
+};
+struct NoWork {
+  bool unit() { return false; }
+};
+inline Aside<NoWork> nothing_aside() { return {{}, 0, 1}; }
+
+template <class Left, class Right, class Work>
 LAPTIME_AMX [[gnu::noinline]] inline void square_of(const float* left, const float* right, int64_t steps,
-                                                    const SquarePlace& place) {
-  multiply_square<Left::kTerms, Right::kTerms>(left, right, steps, place, [] {});
+                                                    const SquarePlace& place, Aside<Work>& aside) {
+  multiply_square<Left::kTerms, Right::kTerms>(left, right, steps, place, [&] { aside.some(); });
 }
+// The times in a step.
+template <class Left, class Right>
+constexpr int64_t kTimes = kTermPairs<Left::kTerms, Right::kTerms>.size();
 
 // A line of a tile of a left factor: 32 columns of row `row` of a panel; and of a right one: 16 columns, from `column` of
 // a sliver on, of rows 2 `pair` and 2 `pair` + 1. `step` is where the step's words are.

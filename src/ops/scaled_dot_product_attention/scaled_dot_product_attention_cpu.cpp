@@ -112,8 +112,8 @@ void launch(const KernelCall& call) {
 #if defined(__AVX512F__) && defined(LAPTIME_AVX512_BF16)
 std::string amx_refusal(const Signature& signature) {
   const bool forward = signature.op == &kScaledDotProductAttention;
-  const int64_t widest = forward ? avx512_bf16::kWidestAmxForward : avx512_bf16::kWidestAmxBackward;
-  if (signature.in[0].shape().back() > widest) return fmt::format("heads are wider than {}", widest);
+  constexpr int64_t kWidestHead = avx512_bf16::kWidestAmxHead;
+  if (signature.in[0].shape().back() > kWidestHead) return fmt::format("heads are wider than {}", kWidestHead);
   return attention_refusal(signature, forward ? kNoStatistics : kLogSumExp);
 }
 
