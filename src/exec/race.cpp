@@ -29,6 +29,7 @@ RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run) {
   LAPTIME_CHECK(candidates > 0, "nobody runs");
   std::vector<Candidate> left;
   for (size_t i = 0; i < candidates; ++i) left.push_back({i});
+  std::vector<Seconds> shortest(candidates);
   Seconds spent{};
   Seconds best{};
   for (int round = 0; round < kRounds; ++round) {
@@ -36,6 +37,7 @@ RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run) {
     for (Candidate& candidate : left) {
       const Seconds seconds = run(candidate.index);
       candidate.shortest = std::min(candidate.shortest, seconds);
+      shortest[candidate.index] = candidate.shortest;
       best = std::min(best, candidate.shortest);
       spent += seconds;
     }
@@ -44,7 +46,7 @@ RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run) {
     if (left.size() == 1 || (round > 0 && spent > kLong)) break;
   }
   const auto winner = std::find_if(left.begin(), left.end(), [&](const auto& other) { return other.shortest == best; });
-  return {winner->index, winner->shortest};
+  return {winner->index, winner->shortest, std::move(shortest)};
 }
 
 }  // namespace laptime

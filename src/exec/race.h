@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "base/units.h"
 
@@ -10,7 +11,8 @@ namespace laptime {
 
 struct RaceResult {
   size_t winner = 0;
-  Seconds seconds{};  // its shortest run
+  Seconds seconds{};              // its shortest run
+  std::vector<Seconds> shortest;  // runs of all
 };
 
 // `run(candidate)` runs a candidate once and says how long that took. All run in turn, so that a machine that slows

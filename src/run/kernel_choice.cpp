@@ -2,6 +2,7 @@
 #include "run/kernel_choice.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -84,6 +85,30 @@ std::vector<Contest> open_contests(const Graph& graph, const Backend& backend, c
   return contests;
 }
 
+// Kernels that were far behind in each of their first races, op by op: they run in no more of them.
+class FarBehind {
+ public:
+  void keep(const std::vector<const Kernel*>& kernels, const RaceResult& result) {
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      Races& races = races_[kernels[i]];
+      ++races.count;
+      if (result.shortest[i] > kFar * result.seconds) ++races.far_behind;
+    }
+  }
+  bool contains(const Kernel* kernel) const {
+    const auto found = races_.find(kernel);
+    return found != races_.end() && found->second.count >= kRaces && found->second.far_behind == found->second.count;
+  }
+
+ private:
+  static constexpr double kFar = 1.25;
+  static constexpr int kRaces = 3;
+  struct Races {
+    int count = 0, far_behind = 0;
+  };
+  std::map<const Kernel*, Races> races_;
+};
+
 }  // namespace
 
 KernelChoices choices_of(const RunConfig& config, const Backend& backend, const std::vector<KernelChoice>& stored) {
@@ -130,11 +155,16 @@ std::vector<KernelChoice> try_kernels(const Graph& graph, Backend& backend, Kern
   for (const Contest& contest : contests) most = std::max(most, Trial::bytes(contest.signature, contest.kernels));
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(most);  // the same for all of them
   std::vector<KernelChoice> learned;
+  FarBehind far_behind;
   for (const Contest& contest : contests) {
     Trial trial(backend, contest.signature, memory->data());
+    std::vector<const Kernel*> kernels = contest.kernels;
+    std::erase_if(kernels, [&](const Kernel* kernel) { return far_behind.contains(kernel); });
+    if (kernels.empty()) kernels = contest.kernels;
     const RaceResult result =
-        race(contest.kernels.size(), [&](size_t candidate) { return trial.time(*contest.kernels[candidate]); });
-    const std::string& kernel = contest.kernels[result.winner]->name;
+        race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
+    far_behind.keep(kernels, result);
+    const std::string& kernel = kernels[result.winner]->name;
     choices.measured[contest.key] = kernel;
     learned.push_back({{}, contest.key, kernel, result.seconds.count(), {}});
   }

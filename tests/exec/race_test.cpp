@@ -50,8 +50,11 @@ TEST(Race, AFirstRunMayTakeLonger) {
 
 TEST(Race, WhoIsClearlyBehindRunsNoMore) {
   Track track(Times{{1}, {9}, {1.05}});
-  EXPECT_EQ(track.race().winner, 0U);
+  const RaceResult result = track.race();
+  EXPECT_EQ(result.winner, 0U);
   EXPECT_EQ(track.runs, (std::vector<size_t>{4, 1, 4}));
+  ASSERT_EQ(result.shortest.size(), 3U);
+  EXPECT_DOUBLE_EQ(result.shortest[1].count(), 9e-3);
 }
 
 TEST(Race, OneLeftEndsIt) {
