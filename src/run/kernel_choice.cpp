@@ -161,8 +161,7 @@ std::vector<KernelChoice> try_kernels(const Graph& graph, Backend& backend, Kern
     std::vector<const Kernel*> kernels = contest.kernels;
     std::erase_if(kernels, [&](const Kernel* kernel) { return far_behind.contains(kernel); });
     if (kernels.empty()) kernels = contest.kernels;
-    const RaceResult result =
-        race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
+    const RaceResult result = race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
     far_behind.keep(kernels, result);
     const std::string& kernel = kernels[result.winner]->name;
     choices.measured[contest.key] = kernel;

@@ -21,8 +21,8 @@ std::string flops_peak_name(const Device& device) {
                      device.threads);
 }
 
-// Of products, by the fastest path: float32's multiply-adds; for bfloat16 operands its own instructions; for float32 the
-// latter on several terms of each operand.
+// Of products, by the fastest path: float32's multiply-adds; for bfloat16 operands its own instructions; for float32
+// the latter on several terms of each operand.
 double measure_flops_peak(const Device& device, cpu::Team& team) {
   const double float32 = cpu::measure_float32_peak(team, cpu::widest_isa()).all_threads;
   const cpu::ComputePeak narrow =

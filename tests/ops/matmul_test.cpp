@@ -332,8 +332,8 @@ const Kernel* kernel_named(const std::vector<Kernel>& kernels, const std::string
   return found == kernels.end() ? nullptr : &*found;
 }
 
-// Three bfloat16 for a float32, six products for one: more exact than multiply-adds of float32, and where elements differ
-// by 2^40 within what the additions of six products round.
+// Three bfloat16 for a float32, six products for one: more exact than multiply-adds of float32, and where elements
+// differ by 2^40 within what the additions of six products round.
 TEST(MatmulSplit, IsAsExactAsFloat32) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
   const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
@@ -349,8 +349,8 @@ TEST(MatmulSplit, IsAsExactAsFloat32) {
         std::array<std::vector<double>, 2> values;
         for (size_t k = 0; k < 2; ++k) {
           for (int64_t i = 0; i < of.m * of.k + (k == 0 ? 0 : (of.n - of.m) * of.k); ++i) {
-            const int exponent = spread == 0 ? 0 : static_cast<int>(bits_of(k + 7, i) % (2 * spread)) - spread;
-            values[k].push_back(static_cast<float>(std::ldexp(number(k, i), exponent)));
+            const int64_t exponent = spread == 0 ? 0 : static_cast<int64_t>(bits_of(k + 7, i) % 40) - spread;
+            values[k].push_back(static_cast<float>(std::ldexp(number(k, i), static_cast<int>(exponent))));
           }
         }
         product.fill_with(values);
@@ -378,7 +378,8 @@ TEST(MatmulSplit, KeepsWhatIsNotFinite) {
   std::string error;
   const Sizes of{0, 40, 35, 50};
   for (const Placement& at : placements()) {
-    for (const uint32_t bits : {0x7FC00000U, 0xFFFFFFFFU, 0x7FFFFFFFU, 0x7F800001U, 0x7F800000U, 0xFF800000U, 0x7F7FFFFFU}) {
+    for (const uint32_t bits :
+         {0x7FC00000U, 0xFFFFFFFFU, 0x7FFFFFFFU, 0x7F800001U, 0x7F800000U, 0xFF800000U, 0x7F7FFFFFU}) {
       Product product(kMatmul, DType::kFloat32, of, at);
       std::array<std::vector<double>, 2> values{std::vector<double>(static_cast<size_t>(of.m * of.k), 0.25),
                                                 std::vector<double>(static_cast<size_t>(of.k * of.n), 0.5)};

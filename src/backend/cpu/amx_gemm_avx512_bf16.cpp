@@ -74,7 +74,7 @@ struct SquareTask {
   const cpu::Gemm& gemm;
   PackTiles pack;
   void (*multiply)(const float* a, const float* b, int64_t steps, const SquarePlace& place, Meanwhile& meanwhile);
-  int64_t times = 1;    // that it does something meanwhile in a step
+  int64_t times = 1;  // that it does something meanwhile in a step
   int64_t chunk = 0;
   int64_t squares = 0;  // of a block of a
   int64_t columns = 0;  // of the sums between chunks
@@ -270,7 +270,10 @@ SquareTask task_for(const cpu::Gemm& gemm) {
   const bool b_narrow = gemm.b.dtype == DType::kBFloat16;
   using Narrow = OneTerm<Brain>;
   using Round = OneTerm<Rounded>;
-  SquareTask task{.gemm = gemm, .pack = kPackTiles<ThreeTerms, ThreeTerms>, .multiply = multiply_meanwhile<3>, .times = cpu::kSplitProducts};
+  SquareTask task{.gemm = gemm,
+                  .pack = kPackTiles<ThreeTerms, ThreeTerms>,
+                  .multiply = multiply_meanwhile<3>,
+                  .times = cpu::kSplitProducts};
   if (gemm.compute == DType::kBFloat16) {
     task.multiply = multiply_meanwhile<1>;
     task.times = 1;

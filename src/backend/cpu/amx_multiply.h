@@ -31,13 +31,13 @@ constexpr auto kTermPairs<2, 1> = std::array{TermPair{1, 0}, TermPair{0, 0}};
 template <>
 constexpr auto kTermPairs<1, 2> = std::array{TermPair{0, 1}, TermPair{0, 0}};
 template <>
-constexpr auto kTermPairs<3, 3> = std::array{TermPair{2, 0}, TermPair{1, 0}, TermPair{1, 1},
-                                          TermPair{0, 1}, TermPair{0, 2}, TermPair{0, 0}};
+constexpr auto kTermPairs<3, 3> =
+    std::array{TermPair{2, 0}, TermPair{1, 0}, TermPair{1, 1}, TermPair{0, 1}, TermPair{0, 2}, TermPair{0, 0}};
 static_assert(kTermPairs<3, 3>.size() == cpu::kSplitProducts);
 
 // The products of one step, pair by pair; between() after each of them.
 template <int64_t kOfA, int64_t kOfB, size_t kPair = 0, class Between>
-LAPTIME_AMX [[gnu::always_inline]] inline void multiply_step(const float* a, const float* b, const Between& between) {
+[[gnu::always_inline]] LAPTIME_AMX inline void multiply_step(const float* a, const float* b, const Between& between) {
   constexpr int64_t kRow = kTile * int64_t{sizeof(float)};
   constexpr auto kPairs = kTermPairs<kOfA, kOfB>;
   constexpr TermPair kNow = kPairs[kPair];
@@ -64,11 +64,11 @@ inline void keep_vectors_awake() {
   __asm__ volatile("vfmadd231ps %0, %0, %0" : "+v"(value));
 }
 
-// Packed rows of a by a packed sliver of b. between() is called after every four tile products, whose 80 cycles it fills
-// with up to about 80 instructions for nothing. More at once would not fit: what waits for tiles holds back what follows
-// it, and registers run out.
+// Packed rows of a by a packed sliver of b. between() is called after every four tile products, whose 80 cycles it
+// fills with up to about 80 instructions for nothing. More at once would not fit: what waits for tiles holds back what
+// follows it, and registers run out.
 template <int64_t kOfA, int64_t kOfB, class Between>
-LAPTIME_AMX [[gnu::always_inline]] inline void multiply_square(const float* a, const float* b, int64_t steps,
+[[gnu::always_inline]] LAPTIME_AMX inline void multiply_square(const float* a, const float* b, int64_t steps,
                                                                const SquarePlace& place, const Between& between) {
   constexpr int64_t kFloat = sizeof(float);
   finish_stores();

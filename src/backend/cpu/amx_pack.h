@@ -49,7 +49,8 @@ void pack_rows_tile(const BlockSource& source, int64_t row, int64_t k, int64_t p
 // A piece of a tile of b: 16 columns from `column` of a sliver on, 32 elements of K from `k` on. Columns and K past the
 // end are zeros.
 template <class Terms>
-void pack_columns_tile(const SliverSource& source, int64_t column, int64_t k, int64_t piece, float* turning, float* to) {
+void pack_columns_tile(const SliverSource& source, int64_t column, int64_t k, int64_t piece, float* turning,
+                       float* to) {
   const auto [stride, column_stride] = source.strides;
   const auto* const from =
       reinterpret_cast<const typename Terms::Element*>(source.first) + k * stride + column * column_stride;

@@ -11,9 +11,9 @@ constexpr int64_t kTile = 16;         // lines of a tile, and words in each
 constexpr int64_t kStep = 2 * kTile;  // elements of K in a line along K
 static_assert(kTile == kLanes);
 
-// How 16 x 32 elements become a tile for each of kTerms: put(term, line, words). They come as 16 lines along K, or as 32
-// across at one K each, `stride` apart; turned, line i and word j change places. Packing is cut into kPieces, to be done
-// one after the other, so that other work finds room between; `turning` holds what one leaves to the next.
+// How 16 x 32 elements become a tile for each of kTerms: put(term, line, words). They come as 16 lines along K, or as
+// 32 across at one K each, `stride` apart; turned, line i and word j change places. Packing is cut into kPieces, to be
+// done one after the other, so that other work finds room between; `turning` holds what one leaves to the next.
 constexpr int64_t kTurningFloats = kTile * kStep;
 
 // Elements that are bfloat16, or rounded to it.
@@ -82,8 +82,7 @@ struct SplitTerms {
   }
   // or of 16 elements at one K and the 16 at the next.
   template <class Put>
-  [[gnu::always_inline]] static void across(const Vector& lower, const Vector& upper, int64_t line,
-                                                const Put& put) {
+  [[gnu::always_inline]] static void across(const Vector& lower, const Vector& upper, int64_t line, const Put& put) {
     const auto of_lower = terms_of(lower);
     const auto of_upper = terms_of(upper);
 #pragma GCC unroll 3

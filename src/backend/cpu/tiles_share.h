@@ -53,8 +53,8 @@ class ChunkShare {
   Sliver chunk_;  // read only by whom left_ gave a sliver
 };
 
-// Multiplies all blocks: Product(task, block, scratch).run(share) for each of them, and Product::help(share, scratch) by
-// threads for which none is left.
+// Multiplies all blocks: Product(task, block, scratch).run(share) for each of them, and Product::help(share, scratch)
+// by threads for which none is left.
 template <class Product, class Task>
 void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
   const int64_t blocks = cut.count();

@@ -5,8 +5,8 @@
 
 namespace laptime::avx512_bf16 {
 
-// As the kernels of scaled_dot_product_attention_cpu.cpp, of float32 or bfloat16 operands whose rows have no gaps; heads
-// up to this width, so that what they pack fits in the scratch.
+// As the kernels of scaled_dot_product_attention_cpu.cpp, of float32 or bfloat16 operands whose rows have no gaps;
+// heads up to this width, so that what they pack fits in the scratch.
 constexpr int64_t kWidestAmxHead = 128;
 void amx_attention(const KernelCall& call);
 void amx_attention_backward(const KernelCall& call);

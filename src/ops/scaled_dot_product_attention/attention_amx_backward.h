@@ -31,7 +31,8 @@ class AmxBackwardPart {
     return parts.count == 1 && sums(parts.positions, width) <= kScratch - floats(width);
   }
 
-  // The sums of grad_q go to `sums`, or stay in the scratch if null, and from there to grad_q if there is no other part.
+  // The sums of grad_q go to `sums`, or stay in the scratch if null, and from there to grad_q if there is no other
+  // part.
   AmxBackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t head, float* sums, bool only,
                   std::byte* scratch)
       : call_(call),
@@ -178,9 +179,9 @@ class AmxBackwardPart {
                              square_at(sums_ + (block.row + row) * pitch_ + column, pitch_, summed), aside);
   }
 
-  // Weights and gradients of the scores, before the scale, of 32 rows, packed at once: as right factors with K along the
-  // rows, and the gradients as a left one with K along the keys; 32 columns of two rows at a time. Zeros where a row does
-  // not see keys that others see.
+  // Weights and gradients of the scores, before the scale, of 32 rows, packed at once: as right factors with K along
+  // the rows, and the gradients as a left one with K along the keys; 32 columns of two rows at a time. Zeros where a
+  // row does not see keys that others see.
   class Weighing {
    public:
     Weighing(AmxBackwardPart& part, const Block& block, int64_t row)
@@ -318,11 +319,11 @@ class AmxBackwardPart {
   Panels<Made> weights_, grad_scores_;         // right, along the rows
   float *key_words_, *value_words_, *key_row_words_, *query_words_, *grad_words_, *query_row_words_, *grad_row_words_;
   float *weight_words_, *grad_score_words_;
-  float* left_words_;                      // grad_scores of 32 rows as a left factor, twice
-  float *grad_keys_, *grad_values_;        // [pitch, kPitch]: turned
-  float* scores_;                          // [2, 2, kSquare, kPitch]: of 32 rows, and the gradients of weights
-  float *block_log_sum_exp_, *product_;    // [kBlockRows]: of powers of two; of grads and the forward op's values
-  float* sums_;                         // of grad_q
+  float* left_words_;                    // grad_scores of 32 rows as a left factor, twice
+  float *grad_keys_, *grad_values_;      // [pitch, kPitch]: turned
+  float* scores_;                        // [2, 2, kSquare, kPitch]: of 32 rows, and the gradients of weights
+  float *block_log_sum_exp_, *product_;  // [kBlockRows]: of powers of two; of grads and the forward op's values
+  float* sums_;                          // of grad_q
 };
 
 }  // namespace laptime::LAPTIME_ISA

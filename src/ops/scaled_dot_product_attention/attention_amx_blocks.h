@@ -107,7 +107,7 @@ struct NoWork {
 inline Aside<NoWork> nothing_aside() { return {{}, 0, 1}; }
 
 template <class Left, class Right, class Work>
-LAPTIME_AMX [[gnu::noinline]] inline void square_of(const float* left, const float* right, int64_t steps,
+[[gnu::noinline]] LAPTIME_AMX inline void square_of(const float* left, const float* right, int64_t steps,
                                                     const SquarePlace& place, Aside<Work>& aside) {
   multiply_square<Left::kTerms, Right::kTerms>(left, right, steps, place, [&] { aside.some(); });
 }
@@ -115,8 +115,8 @@ LAPTIME_AMX [[gnu::noinline]] inline void square_of(const float* left, const flo
 template <class Left, class Right>
 constexpr int64_t kTimes = kTermPairs<Left::kTerms, Right::kTerms>.size();
 
-// A line of a tile of a left factor: 32 columns of row `row` of a panel; and of a right one: 16 columns, from `column` of
-// a sliver on, of rows 2 `pair` and 2 `pair` + 1. `step` is where the step's words are.
+// A line of a tile of a left factor: 32 columns of row `row` of a panel; and of a right one: 16 columns, from `column`
+// of a sliver on, of rows 2 `pair` and 2 `pair` + 1. `step` is where the step's words are.
 inline auto to_left(float* step, int64_t row) {
   float* const to = step + row / kTile * kTileWords;
   return [to](int64_t term, int64_t line, const Vector& words) { store(to + term * kStepWords + line * kTile, words); };

@@ -43,7 +43,8 @@ class AmxForwardGroup {
   }
 
   void run() {
-    queries_ = Panels<Input>::of_rows(block_of(head_rows<const Element>(call_.in[0], head_), first_row_, rows_, shape_.width), query_words_);
+    queries_ = Panels<Input>::of_rows(
+        block_of(head_rows<const Element>(call_.in[0], head_), first_row_, rows_, shape_.width), query_words_);
     std::fill_n(largest_, whole_rows_, -__builtin_inff());
     std::fill_n(total_, whole_rows_, 0.0F);
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
@@ -92,12 +93,8 @@ class AmxForwardGroup {
     return weight_words_ + block.row / kSquare % 2 * Panels<Made>::floats(kSquare, kKeyBlock);
   }
 
-  int64_t score_times(const Block& block) const {
-    return block.end / kSquare * queries_.steps * kTimes<Input, Input>;
-  }
-  int64_t value_times(const Block& block) const {
-    return pitch_ / kSquare * steps_of(block.end) * kTimes<Made, Input>;
-  }
+  int64_t score_times(const Block& block) const { return block.end / kSquare * queries_.steps * kTimes<Input, Input>; }
+  int64_t value_times(const Block& block) const { return pitch_ / kSquare * steps_of(block.end) * kTimes<Made, Input>; }
   template <class Work>
   void multiply_scores(const Block& block, Aside<Work>& aside) {
     for (int64_t column = 0; column < block.end; column += kSquare)
@@ -210,11 +207,11 @@ class AmxForwardGroup {
   HeadRows<const Element> k_, v_;
   Panels<Input> queries_, keys_, values_;
   float *query_words_, *key_words_, *value_words_;
-  float* weight_words_;  // of 32 rows, twice
-  float* scores_;        // [2, kSquare, kPitch]
-  float* sums_;     // [rows, pitch]
-  float* largest_;  // [rows]: of each row's scores so far, in powers of two
-  float* total_;    // [rows]: of the powers of two of its scores less the largest
+  float* weight_words_;                            // of 32 rows, twice
+  float* scores_;                                  // [2, kSquare, kPitch]
+  float* sums_;                                    // [rows, pitch]
+  float* largest_;                                 // [rows]: of each row's scores so far, in powers of two
+  float* total_;                                   // [rows]: of the powers of two of its scores less the largest
   alignas(64) std::array<float, kSquare> factor_;  // what a block lessens its rows' former sums by
 };
 

@@ -49,8 +49,7 @@ void tiles_backward(const KernelCall& call) {
         .run(parts.first_block(part), parts.first_block(part + 1),
              {next / parts.count, parts.first_block(next % parts.count)});
   });
-  if (parts.count > 1)
-    add_parts<Element>(call, shape, parts, sums, floats, rounded_up(shape.width, kLanes), 1);
+  if (parts.count > 1) add_parts<Element>(call, shape, parts, sums, floats, rounded_up(shape.width, kLanes), 1);
 }
 
 int64_t tiles_backward_workspace(const Signature& signature) {
@@ -139,28 +138,26 @@ void add_amx(std::vector<Kernel>&) {}
 std::vector<Kernel> scaled_dot_product_attention_kernels() {
   std::vector<Kernel> kernels;
   add_amx(kernels);
-  kernels.insert(
-      kernels.end(),
-      {{.op = &kScaledDotProductAttention,
-        .name = isa_name("tiles"),
-        .supports = tiles_refusal,
-        .workspace = nullptr,
-        .launch = launch<tiles_forward<float>, tiles_forward<Brain>>},
-       {.op = &kScaledDotProductAttention,
-        .name = isa_name("rows"),
-        .supports = rows_refusal,
-        .workspace = nullptr,
-        .launch = launch<rows_forward<float>, rows_forward<Brain>>},
-       {.op = &kScaledDotProductAttentionBackward,
-        .name = isa_name("tiles"),
-        .supports = tiles_refusal,
-        .workspace = tiles_backward_workspace,
-        .launch = launch<tiles_backward<float>, tiles_backward<Brain>>},
-       {.op = &kScaledDotProductAttentionBackward,
-        .name = isa_name("rows"),
-        .supports = rows_refusal,
-        .workspace = rows_backward_workspace,
-        .launch = launch<rows_backward<float>, rows_backward<Brain>>}});
+  kernels.insert(kernels.end(), {{.op = &kScaledDotProductAttention,
+                                  .name = isa_name("tiles"),
+                                  .supports = tiles_refusal,
+                                  .workspace = nullptr,
+                                  .launch = launch<tiles_forward<float>, tiles_forward<Brain>>},
+                                 {.op = &kScaledDotProductAttention,
+                                  .name = isa_name("rows"),
+                                  .supports = rows_refusal,
+                                  .workspace = nullptr,
+                                  .launch = launch<rows_forward<float>, rows_forward<Brain>>},
+                                 {.op = &kScaledDotProductAttentionBackward,
+                                  .name = isa_name("tiles"),
+                                  .supports = tiles_refusal,
+                                  .workspace = tiles_backward_workspace,
+                                  .launch = launch<tiles_backward<float>, tiles_backward<Brain>>},
+                                 {.op = &kScaledDotProductAttentionBackward,
+                                  .name = isa_name("rows"),
+                                  .supports = rows_refusal,
+                                  .workspace = rows_backward_workspace,
+                                  .launch = launch<rows_backward<float>, rows_backward<Brain>>}});
   return kernels;
 }
 
