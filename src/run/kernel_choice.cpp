@@ -102,7 +102,7 @@ class FarBehind {
 
  private:
   static constexpr double kFar = 1.25;
-  static constexpr int kRaces = 3;
+  static constexpr int kRaces = 2;
   struct Races {
     int count = 0, far_behind = 0;
   };
