@@ -11,6 +11,9 @@ from pathlib import Path
 
 ROW = re.compile(r'^\s*"([a-z_/]+)\s*\|([a-z_/ ]*)"', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+# The names of kernels' sources: _cpu, or an instruction set of its own (the table of cmake/op_files.cmake).
+OWN_ISAS = re.findall(r'^ *"(\w+) *\| *own', (Path(__file__).parent.parent / "cmake/op_files.cmake").read_text(), re.MULTILINE)
+KERNEL_FILE = re.compile(rf"_({'|'.join(['cpu', 'cuda', 'isa', *OWN_ISAS])})\.(h|cpp|cu|cuh)$")
 OUR_FILE = re.compile(r"\.(h|cpp|cu|cuh|inc)$")
 
 
@@ -41,7 +44,7 @@ def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
     if path == "main.cpp":
         return "main"
     if path.startswith("ops/"):
-        return "kernels" if re.search(r"_(cpu|cuda|isa)\.(h|cpp|cu|cuh)$", path) else "cards"
+        return "kernels" if KERNEL_FILE.search(path) else "cards"
     folder = path.rpartition("/")[0]
     while folder and folder not in layers:
         folder = folder.rpartition("/")[0]

@@ -1,8 +1,8 @@
 // Kernels of attention by tiles of AMX.
-#include "ops/scaled_dot_product_attention/attention_amx.h"
+#include "ops/scaled_dot_product_attention/attention_amx_cpu.h"
 
-#include "ops/scaled_dot_product_attention/attention_amx_backward.h"
-#include "ops/scaled_dot_product_attention/attention_amx_forward.h"
+#include "ops/scaled_dot_product_attention/attention_amx_backward_cpu.h"
+#include "ops/scaled_dot_product_attention/attention_amx_forward_cpu.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

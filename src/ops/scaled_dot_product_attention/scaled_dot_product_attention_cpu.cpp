@@ -2,7 +2,7 @@
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 #include "base/isa.h"
-#include "ops/scaled_dot_product_attention/attention_amx.h"
+#include "ops/scaled_dot_product_attention/attention_amx_cpu.h"
 #include "ops/scaled_dot_product_attention/attention_backward_cpu.h"
 #include "ops/scaled_dot_product_attention/attention_forward_cpu.h"
 #include "ops/scaled_dot_product_attention/attention_rows_cpu.h"

@@ -2,7 +2,7 @@
 // al. 2022).
 #pragma once
 
-#include "ops/scaled_dot_product_attention/attention_amx_blocks.h"
+#include "ops/scaled_dot_product_attention/attention_amx_blocks_cpu.h"
 
 namespace laptime::LAPTIME_ISA {
 

@@ -1,7 +1,7 @@
 // Attention backward by tiles of AMX: blocks of keys, the weights made again from the log-sum-exp (Dao et al. 2022).
 #pragma once
 
-#include "ops/scaled_dot_product_attention/attention_amx_blocks.h"
+#include "ops/scaled_dot_product_attention/attention_amx_blocks_cpu.h"
 
 namespace laptime::LAPTIME_ISA {
 
