@@ -34,6 +34,11 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(code, 0 if allowed else 1, output)
         self.assertEqual(path in output, not allowed, output)
 
+    def test_knows_the_sources_of_kernels_by_their_names(self):
+        self.expect("ops/one/one_cpu.cpp", "backend/cpu/a.h", allowed=True)
+        self.expect("ops/one/two_avx512_bf16.cpp", "backend/cpu/a.h", allowed=True)
+        self.expect("ops/one/three.cpp", "backend/cpu/a.h", allowed=False)
+
     def test_reaches_down_through_what_is_named(self):
         self.expect("stats/b.cpp", "base/a.h", allowed=True)
         self.expect("record/b.cpp", "graph/a.h", allowed=True)
