@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "base/error.h"
@@ -18,35 +19,31 @@ constexpr double kBehind = 1.1;
 constexpr double kBehindAtFirst = 1.25;
 constexpr Seconds kOnce{0.003};
 
-struct Candidate {
-  size_t index;
-  Seconds shortest{std::numeric_limits<double>::infinity()};
-};
-
 }  // namespace
 
 RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run) {
   LAPTIME_CHECK(candidates > 0, "nobody runs");
-  std::vector<Candidate> left;
-  for (size_t i = 0; i < candidates; ++i) left.push_back({i});
-  std::vector<Seconds> shortest(candidates);
+  constexpr Seconds kNever(std::numeric_limits<double>::infinity());
+  std::vector<size_t> left(candidates);
+  std::iota(left.begin(), left.end(), size_t{0});
+  std::vector<Seconds> shortest(candidates, kNever);
   Seconds spent{};
   Seconds best{};
   for (int round = 0; round < kRounds; ++round) {
-    best = Seconds(std::numeric_limits<double>::infinity());
-    for (Candidate& candidate : left) {
-      const Seconds seconds = run(candidate.index);
-      candidate.shortest = std::min(candidate.shortest, seconds);
-      shortest[candidate.index] = candidate.shortest;
-      best = std::min(best, candidate.shortest);
+    best = kNever;
+    for (const size_t candidate : left) {
+      const Seconds seconds = run(candidate);
+      shortest[candidate] = std::min(shortest[candidate], seconds);
+      best = std::min(best, shortest[candidate]);
       spent += seconds;
     }
     const Seconds limit = round == 0 ? kBehindAtFirst * best + kOnce : kBehind * best;
-    std::erase_if(left, [&](const Candidate& candidate) { return candidate.shortest > limit; });
+    std::erase_if(left, [&](size_t candidate) { return shortest[candidate] > limit; });
     if (left.size() == 1 || (round > 0 && spent > kLong)) break;
   }
-  const auto winner = std::find_if(left.begin(), left.end(), [&](const auto& other) { return other.shortest == best; });
-  return {winner->index, winner->shortest, std::move(shortest)};
+  const auto winner =
+      std::find_if(left.begin(), left.end(), [&](size_t candidate) { return shortest[candidate] == best; });
+  return {*winner, best, std::move(shortest)};
 }
 
 }  // namespace laptime

@@ -273,10 +273,10 @@ SquareTask task_for(const cpu::Gemm& gemm) {
   SquareTask task{.gemm = gemm,
                   .pack = kPackTiles<ThreeTerms, ThreeTerms>,
                   .multiply = multiply_meanwhile<3>,
-                  .times = cpu::kSplitProducts};
+                  .times = kTermPairs<3, 3>.size()};
   if (gemm.compute == DType::kBFloat16) {
     task.multiply = multiply_meanwhile<1>;
-    task.times = 1;
+    task.times = kTermPairs<1, 1>.size();
     task.pack = a_narrow ? (b_narrow ? kPackTiles<Narrow, Narrow> : kPackTiles<Narrow, Round>)
                          : (b_narrow ? kPackTiles<Round, Narrow> : kPackTiles<Round, Round>);
   }

@@ -7,9 +7,6 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-constexpr size_t kForwardStep = 3;  // inputs that hold the step
-constexpr size_t kBackwardStep = 6;
-
 template <class Element>
 void forward(const KernelCall& call) {
   const AttentionShape shape(call, kForwardStep);

@@ -123,14 +123,7 @@ class AmxBackwardPart {
     for (int64_t i = 0; i < kBlockRows; ++i) {
       product_[i] = block_log_sum_exp_[i] = 0;
       if (i >= block.rows) continue;
-      const Element* const values = values_[block.row + i];
-      const Element* const grads = grads_[block.row + i];
-      Vector sum{};
-      int64_t column = 0;
-      for (; column + kLanes <= width; column += kLanes) sum += load(values + column) * load(grads + column);
-      float rest = 0;
-      for (; column < width; ++column) rest += widened(values[column]) * widened(grads[column]);
-      product_[i] = lane_sum(sum)[0] + rest;
+      product_[i] = row_product(values_[block.row + i], grads_[block.row + i], width);
       block_log_sum_exp_[i] = *log_sum_exp_[block.row + i] * kLog2E;
     }
   }

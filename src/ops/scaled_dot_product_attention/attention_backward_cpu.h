@@ -152,14 +152,8 @@ class BackwardPart {
     pack_left<Element>({q_[block.row], q_.stride}, block.rows, shape_.width, shape_.scale() * kLog2E, scratch_.queries);
     pack_left<Element>({grads_[block.row], grads_.stride}, block.rows, shape_.width, 1, scratch_.grads);
     for (int64_t i = 0; i < block.rows; ++i) {
-      const Element* const values = values_[block.row + i];
       const float* const grads = scratch_.grads + i * kPitch;
-      Vector sum{};
-      int64_t column = 0;
-      for (; column + kLanes <= shape_.width; column += kLanes) sum += load(values + column) * load(grads + column);
-      float rest = 0;
-      for (; column < shape_.width; ++column) rest += widened(values[column]) * grads[column];
-      scratch_.product[i] = lane_sum(sum)[0] + rest;
+      scratch_.product[i] = row_product(values_[block.row + i], grads, shape_.width);
       scratch_.log_sum_exp[i] = *log_sum_exp_[block.row + i] * kLog2E;
     }
     for (int64_t i = block.rows; i % kTileRows != 0; ++i) scratch_.product[i] = scratch_.log_sum_exp[i] = 0;

@@ -11,6 +11,9 @@
 
 namespace laptime::LAPTIME_ISA {
 
+constexpr size_t kForwardStep = 3;  // inputs that hold the step
+constexpr size_t kBackwardStep = 6;
+
 constexpr float kLog2E = 1.44269504F;
 constexpr float kLn2 = 0.693147181F;
 

@@ -43,6 +43,17 @@ inline Vector lane_sum(Vector x) {
   return x;
 }
 
+// Of the first `size` elements of two rows.
+template <class Left, class Right>
+float row_product(const Left* left, const Right* right, int64_t size) {
+  Vector sum{};
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) sum += load(left + i) * load(right + i);
+  float rest = 0;
+  for (; i < size; ++i) rest += widened(left[i]) * widened(right[i]);
+  return lane_sum(sum)[0] + rest;
+}
+
 // Lane i gets the largest, or the sum, of all lanes of row i.
 using LaneRows = std::array<Vector, kLanes>;
 inline Vector largest_of_rows(LaneRows rows) {

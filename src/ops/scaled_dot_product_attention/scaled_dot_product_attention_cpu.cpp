@@ -10,8 +10,6 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-constexpr size_t kForwardStep = 3;  // inputs that hold the step
-constexpr size_t kBackwardStep = 6;
 constexpr int kNoStatistics = -1;
 constexpr int kLogSumExp = 4;
 
