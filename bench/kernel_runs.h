@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/peak.h"
+#include "backend/cpu/peak/peak.h"
 #include "base/isa.h"
 
 namespace laptime::bench {

@@ -14,7 +14,7 @@ set(LAPTIME_FUZZ_TARGETS
   "option             | 1000 | config"
   "record             | 1000 | record"
   "store              | 100  | record"
-  "child_message      | 500  | run"
+  "child_message      | 500  | sweep"
   "filter             | 200  | report"
 )
 

@@ -22,11 +22,14 @@ set(LAPTIME_LAYERS
   "backend/roofline | backend"
   "kernels          | cards backend/cpu"
   "exec             | plan backend timeline distribution"
-  "stats            | plan timeline distribution"
-  "record           | stats timeline config"
+  "record           | data timeline distribution config"
   "report           | only record base"
-  "run              | record exec model passes data kernels backend/roofline"
-  "cli              | run report record config"
+  "prepare          | record model passes plan kernels backend/roofline"
+  "measure          | prepare exec"
+  "sweep            | measure"
+  "explain          | prepare"
+  "verify           | measure"
+  "cli              | sweep explain verify report"
   "main             | cli"
 )
 
@@ -47,22 +50,28 @@ function(laptime_row table layer out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# The sources of a layer, those compiled once per instruction set apart. A folder's subfolders are layers of their own,
-# except in ops.
+# The sources of a layer, those compiled once per instruction set apart. A subfolder belongs to the layer above it
+# unless it has a row of its own.
 function(laptime_sources_of layer out out_isa)
   set(root ${CMAKE_SOURCE_DIR}/src)
   set(isa "")
   if(layer STREQUAL "cards")
-    file(GLOB sources CONFIGURE_DEPENDS ${root}/ops/*.cpp ${root}/ops/*/*.cpp)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${root}/ops/*.cpp)
     list(FILTER sources EXCLUDE REGEX "_cpu\\.cpp$|${LAPTIME_ISA_SOURCES}")
   elseif(layer STREQUAL "kernels")
     file(GLOB sources CONFIGURE_DEPENDS ${root}/ops/*_cpu.cpp)
-    file(GLOB isa CONFIGURE_DEPENDS ${root}/ops/*.cpp ${root}/ops/*/*.cpp)
-    list(FILTER isa INCLUDE REGEX "/ops/[^/]+/[^/]+_cpu\\.cpp$|${LAPTIME_ISA_SOURCES}")
+    file(GLOB_RECURSE isa CONFIGURE_DEPENDS ${root}/ops/*.cpp)
+    list(FILTER isa INCLUDE REGEX "/ops/[^/]+/.+_cpu\\.cpp$|${LAPTIME_ISA_SOURCES}")
   elseif(layer STREQUAL "main")
     set(sources "")
   else()
-    file(GLOB sources CONFIGURE_DEPENDS ${root}/${layer}/*.cpp)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${root}/${layer}/*.cpp)
+    foreach(row IN LISTS LAPTIME_LAYERS)
+      string(REGEX MATCH "^[a-z_/]+" other "${row}")
+      if(other MATCHES "^${layer}/")
+        list(FILTER sources EXCLUDE REGEX "^${root}/${other}/")
+      endif()
+    endforeach()
     set(isa ${sources})
     list(FILTER isa INCLUDE REGEX "${LAPTIME_ISA_SOURCES}")
     list(FILTER sources EXCLUDE REGEX "${LAPTIME_ISA_SOURCES}")

@@ -10,13 +10,17 @@ set(LAPTIME_PRECOMPILED <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <atomi
 # the others have those of base
 set(LAPTIME_LAYER_PRECOMPILED
   "cards       | graph/builder.h graph/structural_ops.h"
-  "backend/cpu | backend/cpu/gemm_kernels.h backend/cpu/lines.h backend/cpu/strips.h"
+  "backend/cpu | backend/cpu/gemm/gemm_kernels.h backend/cpu/vector/lines.h backend/cpu/vector/strips.h"
   "kernels     | as backend/cpu"
   "config      | <nlohmann/json.hpp>"
   "data        | as config"
   "record      | as config"
   "report      | as config"
-  "run         | as config"
+  "prepare     | as config"
+  "measure     | as config"
+  "sweep       | as config"
+  "explain     | as config"
+  "verify      | as config"
   "cli         | as config"
 )
 

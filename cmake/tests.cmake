@@ -9,9 +9,12 @@ set(LAPTIME_TEST_LINKS
   "passes  | model exec kernels data"
   "plan    | model passes exec kernels backend/roofline"
   "exec    | model passes kernels backend/roofline"
-  "stats   | exec model passes kernels backend/roofline"
-  "record  | run"
-  "report  | run"
+  "record  | measure"
+  "report  | measure"
+  "prepare | explain measure sweep report"
+  "sweep   | explain report"
+  "explain | report"
+  "verify  | report"
 )
 
 # What is tested is in the libraries: the tests themselves need neither speed nor debug symbols.
@@ -45,7 +48,7 @@ function(laptime_link_if_there target layer)
 endfunction()
 
 set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/roofline model
-  passes plan exec stats record report run cli support)
+  passes plan exec record report prepare measure sweep explain verify cli support)
 add_custom_target(tests)
 foreach(folder IN LISTS test_folders)
   if(folder STREQUAL "ops")
@@ -102,7 +105,7 @@ if(e2e_sources)
 endif()
 
 # The long ones first, or the others wait for them at the end; in seconds, about.
-set(LAPTIME_LONG_TESTS "ops 100" "run 70" "e2e_kill 50" "data 40" "passes 20" "record 15")
+set(LAPTIME_LONG_TESTS "ops 100" "sweep 50" "verify 20" "e2e_kill 50" "data 40" "passes 20" "record 15")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)
   separate_arguments(row UNIX_COMMAND "${row}")
   list(GET row 0 name)

@@ -13,11 +13,11 @@
 #include "cli/record_output.h"
 #include "cli/store_path.h"
 #include "config/parameters.h"
+#include "prepare/device.h"
 #include "report/shortage.h"
-#include "run/ablation.h"
-#include "run/bench.h"
-#include "run/check_inputs.h"
-#include "run/make_backend.h"
+#include "sweep/ablation.h"
+#include "sweep/check_inputs.h"
+#include "sweep/run_sweep.h"
 
 namespace laptime {
 namespace {

@@ -8,10 +8,11 @@
 #include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/store_path.h"
-#include "run/ablation.h"
-#include "run/check_inputs.h"
-#include "run/describe.h"
-#include "run/explain.h"
+#include "explain/explain.h"
+#include "measure/describe.h"
+#include "report/explanation_text.h"
+#include "sweep/ablation.h"
+#include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {

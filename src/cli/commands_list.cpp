@@ -8,9 +8,9 @@
 #include "cli/destination.h"
 #include "cli/help.h"
 #include "config/model_presets.h"
+#include "explain/inventory.h"
 #include "record/metrics.h"
 #include "report/text.h"
-#include "run/inventory.h"
 
 namespace laptime {
 namespace {

@@ -9,7 +9,8 @@
 #include "cli/progress.h"
 #include "data/golden.h"
 #include "report/text.h"
-#include "run/verify.h"
+#include "report/verification_text.h"
+#include "verify/verify.h"
 
 namespace laptime {
 namespace {

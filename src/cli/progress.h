@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "cli/terminal.h"
-#include "run/run_one.h"
+#include "measure/run_one.h"
 
 namespace laptime {
 

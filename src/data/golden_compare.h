@@ -8,18 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "data/comparison.h"
 #include "data/golden.h"
 
 namespace laptime {
-
-struct Comparison {
-  std::string what;     // "loss of step 3", "grad/ln_final.weight"
-  double distance = 0;  // relative; NaN never passes
-  double allowed = 0;
-  bool pass = false;
-  bool skipped = false;  // the rule does not apply; `note` says why
-  std::string note;      // what was got and what was expected, where a distance does not say it
-};
 
 // All `precision` parameters are float32 or bfloat16.
 

@@ -1,5 +1,5 @@
 // What the process of a point says, one message a line: progress, a record, a result.
-#include "run/child_messages.h"
+#include "sweep/child_messages.h"
 
 #include "fuzz/fuzz_target.h"
 #include "record/sample_record.h"

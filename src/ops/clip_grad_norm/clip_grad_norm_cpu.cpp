@@ -1,7 +1,7 @@
 // Kernel of the clipping coefficient: one number.
 #include "ops/clip_grad_norm/clip_grad_norm.h"
 
-#include "backend/cpu/strips.h"
+#include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

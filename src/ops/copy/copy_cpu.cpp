@@ -1,8 +1,8 @@
 // Kernels of the ops that move bytes: copies of any layout (transposes by tiles), casts, fills, windows.
 #include "ops/copy/copy.h"
 
-#include "backend/cpu/moves.h"
-#include "backend/cpu/strips.h"
+#include "backend/cpu/vector/moves.h"
+#include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -1,7 +1,7 @@
 // Kernels of cross entropy: one pass over the logits each way.
 #include "ops/cross_entropy/cross_entropy.h"
 
-#include "backend/cpu/lines.h"
+#include "backend/cpu/vector/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

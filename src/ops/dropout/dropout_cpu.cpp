@@ -1,7 +1,7 @@
 // Kernels of dropout: the mask is a function of the element's index, so any piece of it can be made anywhere.
 #include "ops/dropout/dropout.h"
 
-#include "backend/cpu/strips.h"
+#include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

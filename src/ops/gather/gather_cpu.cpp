@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backend/cpu/strips.h"
+#include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

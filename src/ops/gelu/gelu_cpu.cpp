@@ -1,8 +1,8 @@
 // Kernels of GELU. The tanh form is a logistic function in disguise: 0.5 (1 + tanh(u)) = sigmoid(2 u).
 #include "ops/gelu/gelu.h"
 
-#include "backend/cpu/strips.h"
-#include "backend/cpu/vector_math.h"
+#include "backend/cpu/vector/strips.h"
+#include "backend/cpu/vector/vector_math.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -2,7 +2,7 @@
 // gradients.
 #include "ops/layer_norm/layer_norm.h"
 
-#include "backend/cpu/lines.h"
+#include "backend/cpu/vector/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -1,5 +1,5 @@
 // Linear on the CPU: the matrix products, over the rows of x and the transposed weight.
-#include "backend/cpu/gemm_kernels.h"
+#include "backend/cpu/gemm/gemm_kernels.h"
 #include "ops/linear/linear.h"
 
 namespace laptime::LAPTIME_ISA {

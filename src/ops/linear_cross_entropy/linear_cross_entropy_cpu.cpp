@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "backend/cpu/gemm_kernels.h"
-#include "backend/cpu/lines.h"
+#include "backend/cpu/gemm/gemm_kernels.h"
+#include "backend/cpu/vector/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

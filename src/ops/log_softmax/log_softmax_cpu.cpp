@@ -1,7 +1,7 @@
 // Kernels of log_softmax: two passes over a row, the second in the cache.
 #include "ops/log_softmax/log_softmax.h"
 
-#include "backend/cpu/lines.h"
+#include "backend/cpu/vector/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -1,5 +1,5 @@
 // Matrix products on the CPU: oneDNN's and our own, as kernels.
-#include "backend/cpu/gemm_kernels.h"
+#include "backend/cpu/gemm/gemm_kernels.h"
 #include "ops/matmul/matmul.h"
 
 namespace laptime::LAPTIME_ISA {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backend/cpu/lines.h"
+#include "backend/cpu/vector/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "backend/cpu/strips.h"
-#include "backend/cpu/vector_math.h"
+#include "backend/cpu/vector/strips.h"
+#include "backend/cpu/vector/vector_math.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -2,8 +2,8 @@
 // the same bits: lines in lanes, lines and rows in parts, parts in their order.
 #include "ops/reduce/reduce.h"
 
-#include "backend/cpu/lanes.h"
-#include "backend/cpu/strips.h"
+#include "backend/cpu/vector/lanes.h"
+#include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -1,7 +1,7 @@
 // Kernels of RMSNorm: rows forward; backward rows in parts, each with its own sums of the weight's gradient.
 #include "ops/rms_norm/rms_norm.h"
 
-#include "backend/cpu/lines.h"
+#include "backend/cpu/vector/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

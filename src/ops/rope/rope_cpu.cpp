@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "backend/cpu/convert.h"
-#include "backend/cpu/strips.h"
+#include "backend/cpu/vector/convert.h"
+#include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -2,10 +2,10 @@
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 #include "base/isa.h"
-#include "ops/scaled_dot_product_attention/attention_amx_cpu.h"
-#include "ops/scaled_dot_product_attention/attention_backward_cpu.h"
-#include "ops/scaled_dot_product_attention/attention_forward_cpu.h"
-#include "ops/scaled_dot_product_attention/attention_rows_cpu.h"
+#include "ops/scaled_dot_product_attention/amx/attention_cpu.h"
+#include "ops/scaled_dot_product_attention/rows/rows_cpu.h"
+#include "ops/scaled_dot_product_attention/tiles/backward_cpu.h"
+#include "ops/scaled_dot_product_attention/tiles/forward_cpu.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

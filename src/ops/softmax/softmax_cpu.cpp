@@ -1,7 +1,7 @@
 // Kernels of softmax: two passes over a row each way, the second in the cache.
 #include "ops/softmax/softmax.h"
 
-#include "backend/cpu/lines.h"
+#include "backend/cpu/vector/lines.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

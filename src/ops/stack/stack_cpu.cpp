@@ -1,7 +1,7 @@
 // Kernel of stack: two strided copies, or one pass that interleaves where the new axis is the last one.
 #include "ops/stack/stack.h"
 
-#include "backend/cpu/moves.h"
+#include "backend/cpu/vector/moves.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

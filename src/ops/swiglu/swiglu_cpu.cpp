@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "backend/cpu/convert.h"
-#include "backend/cpu/strips.h"
-#include "backend/cpu/vector_math.h"
+#include "backend/cpu/vector/convert.h"
+#include "backend/cpu/vector/strips.h"
+#include "backend/cpu/vector/vector_math.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {

@@ -1,5 +1,5 @@
 // Cutting of products into blocks, and matrices as BLAS names them.
-#include "backend/cpu/gemm.h"
+#include "backend/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>
 

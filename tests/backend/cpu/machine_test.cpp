@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "backend/cpu/bfloat16_pairs.h"
 #include "backend/cpu/clock.h"
 #include "backend/cpu/cores.h"
-#include "backend/cpu/peak.h"
+#include "backend/cpu/gemm/bfloat16_pairs.h"
+#include "backend/cpu/peak/peak.h"
 #include "base/isa.h"
 
 namespace laptime::cpu {

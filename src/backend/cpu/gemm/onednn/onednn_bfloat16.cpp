@@ -1,0 +1,192 @@
+// oneDNN's matmul primitive for bfloat16, one primitive for each shape of block, kept with the team.
+#include <dnnl.hpp>
+
+#include <array>
+#include <map>
+#include <memory>
+
+#include "backend/cpu/gemm/onednn/onednn_gemm.h"
+#include "backend/cpu/openmp.h"
+
+namespace laptime::cpu {
+namespace {
+
+using dnnl::memory;
+
+// Its accumulator is rows x columns float32 and must fit the scratch of a thread.
+constexpr GemmCut::Limits kLimits{.rows = 512, .columns = 384, .row_multiple = 16, .column_multiple = 48};
+
+// All that a primitive depends on.
+struct BlockKey {
+  int64_t rows = 0, columns = 0, depth = 0;
+  int64_t a_leading = 0, b_leading = 0, c_leading = 0;
+  bool a_transposed = false, b_transposed = false, bias = false;
+  bool wide = false;        // the result is float32
+  bool accumulate = false;  // onto what the result holds
+  friend auto operator<=>(const BlockKey&, const BlockKey&) = default;
+};
+
+BlockKey key_of(const GemmShape& shape, const GemmCut& cut, bool last_row, bool last_column, const BfloatForm& form) {
+  const BlasLayout a = *blas_layout(shape.a, shape.m, shape.k);
+  const BlasLayout b = *blas_layout(shape.b, shape.k, shape.n);
+  return {cut.rows(last_row),
+          cut.columns(last_column),
+          shape.k,
+          a.leading,
+          b.leading,
+          shape.n,
+          a.transposed,
+          b.transposed,
+          form.bias,
+          form.wide_result,
+          form.accumulate};
+}
+
+memory::desc matrix(int64_t rows, int64_t columns, int64_t leading, bool transposed, bool wide = false) {
+  return {{rows, columns},
+          wide ? memory::data_type::f32 : memory::data_type::bf16,
+          transposed ? memory::dims{1, leading} : memory::dims{leading, 1}};
+}
+
+struct Descriptors {
+  memory::desc a, b, c, bias;
+};
+Descriptors descriptors(const BlockKey& key) {
+  return {matrix(key.rows, key.depth, key.a_leading, key.a_transposed),
+          matrix(key.depth, key.columns, key.b_leading, key.b_transposed),
+          matrix(key.rows, key.columns, key.c_leading, false, key.wide), matrix(1, key.columns, key.columns, false)};
+}
+
+// Scratch comes from us: what oneDNN would take itself belongs to one thread only.
+dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& engine) {
+  use_one_openmp_thread();
+  const Descriptors of = descriptors(key);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (key.accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum();
+    attributes.set_post_ops(sum);
+  }
+  const dnnl::matmul::desc desc =
+      key.bias ? dnnl::matmul::desc(of.a, of.b, of.bias, of.c) : dnnl::matmul::desc(of.a, of.b, of.c);
+  return {desc, attributes, engine};
+}
+
+// One product, with handles of its operands for each thread of the team.
+class BlockProduct {
+ public:
+  BlockProduct(const BlockKey& key, const dnnl::engine& engine, Team& team)
+      : BlockProduct(key, describe(key, engine), engine, team) {}
+
+  void run(int lane, const void* a, const void* b, const void* bias, void* c) const {
+    use_one_openmp_thread();
+    const Lane& use = lanes_[static_cast<size_t>(lane)];
+    use.a.set_data_handle(const_cast<void*>(a));
+    use.b.set_data_handle(const_cast<void*>(b));
+    use.bias.set_data_handle(const_cast<void*>(bias));
+    use.c.set_data_handle(c);
+    const std::array<dnnl_exec_arg_t, 5> arguments{{{DNNL_ARG_SRC, use.a.get()},
+                                                    {DNNL_ARG_WEIGHTS, use.b.get()},
+                                                    {DNNL_ARG_DST, use.c.get()},
+                                                    {DNNL_ARG_SCRATCHPAD, use.scratch.get()},
+                                                    {DNNL_ARG_BIAS, use.bias.get()}}};
+    const dnnl_status_t status =
+        dnnl_primitive_execute(primitive_.get(), use.stream.get(), has_bias_ ? 5 : 4, arguments.data());
+    LAPTIME_CHECK(status == dnnl_success, "matmul: status {}", static_cast<int>(status));
+  }
+
+ private:
+  struct Lane {
+    dnnl::stream stream;
+    memory a, b, bias, c, scratch;
+  };
+
+  BlockProduct(const BlockKey& key, const dnnl::matmul::primitive_desc& description, const dnnl::engine& engine,
+               Team& team)
+      : primitive_(description), has_bias_(key.bias) {
+    const Descriptors of = descriptors(key);
+    for (int lane = 0; lane < team.size(); ++lane) {
+      lanes_.push_back({dnnl::stream(engine), memory(of.a, engine, nullptr), memory(of.b, engine, nullptr),
+                        memory(of.bias, engine, nullptr), memory(of.c, engine, nullptr),
+                        memory(description.scratchpad_desc(), engine, team.scratch(lane))});
+    }
+  }
+
+  dnnl::matmul primitive_;
+  bool has_bias_;
+  std::vector<Lane> lanes_;
+};
+
+// The primitives a team has run so far.
+class BlockProducts {
+ public:
+  explicit BlockProducts(Team& team) : team_(team), engine_(dnnl::engine::kind::cpu, 0) {}
+
+  const BlockProduct& product(const BlockKey& key) {
+    std::unique_ptr<BlockProduct>& slot = products_[key];
+    if (slot == nullptr) slot = std::make_unique<BlockProduct>(key, engine_, team_);
+    return *slot;
+  }
+
+ private:
+  Team& team_;
+  dnnl::engine engine_;
+  std::map<BlockKey, std::unique_ptr<BlockProduct>> products_;
+};
+
+std::string block_refusal(const BlockKey& key, const dnnl::engine& engine) {
+  const dnnl::matmul::primitive_desc description = describe(key, engine);
+  if (std::string_view(description.impl_info_str()).starts_with("ref"))
+    return "oneDNN has only its reference for bfloat16 here";
+  const auto scratch = static_cast<int64_t>(description.scratchpad_desc().get_size());
+  if (scratch > Team::kScratchBytes)
+    return fmt::format("oneDNN wants {} bytes of scratch for each thread, {} are there", scratch, Team::kScratchBytes);
+  return "";
+}
+
+}  // namespace
+
+std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& form) {
+  if (std::string reason = onednn_layout_refusal(shape); !reason.empty()) return reason;
+  const GemmCut cut(shape, kLimits);
+  try {
+    const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    for (const bool last_row : {false, true}) {
+      for (const bool last_column : {false, true}) {
+        if (std::string reason = block_refusal(key_of(shape, cut, last_row, last_column, form), engine);
+            !reason.empty())
+          return reason;
+      }
+    }
+  } catch (const dnnl::error& error) {
+    return fmt::format("oneDNN: {}", error.what());
+  }
+  return "";
+}
+
+void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
+  const GemmShape& shape = gemm.shape;
+  const GemmCut cut(shape, kLimits);
+  const BfloatForm form{gemm.bias.present, gemm.c_dtype == DType::kFloat32, gemm.addend.present};
+  auto& products = team.resident<BlockProducts>();
+  std::array<std::array<const BlockProduct*, 2>, 2> product{};  // [at the lower edge][at the right edge]
+  for (const bool last_row : {false, true}) {
+    for (const bool last_column : {false, true}) {
+      product[last_row ? 1 : 0][last_column ? 1 : 0] =
+          &products.product(key_of(shape, cut, last_row, last_column, form));
+    }
+  }
+  const int64_t size = size_of(DType::kBFloat16);
+  team.parallel_for(cut.count(), [&](int64_t index, int lane) {
+    const GemmBlock block = cut[index];
+    const size_t last_row = block.row + block.rows == shape.m ? 1 : 0;
+    const size_t last_column = block.column + block.columns == shape.n ? 1 : 0;
+    product[last_row][last_column]->run(lane, gemm.a.data + position_in_a(shape, block) * size,
+                                        gemm.b.data + position_in_b(shape, block) * size,
+                                        form.bias ? gemm.bias.data + block.column * size : nullptr,
+                                        gemm.c + position_in_c(shape, block) * size_of(gemm.c_dtype));
+  });
+}
+
+}  // namespace laptime::cpu

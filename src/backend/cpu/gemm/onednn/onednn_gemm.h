@@ -1,0 +1,42 @@
+// Products by oneDNN: one thread per call, on blocks fixed by shape, so that threads never change a bit.
+#pragma once
+
+#include <string>
+
+#include "backend/cpu/gemm/gemm.h"
+#include "backend/cpu/team.h"
+
+namespace laptime::cpu {
+
+// c (rows, columns) = a (rows, depth) b (depth, columns) + (accumulate ? c : 0), float32, on the calling thread alone.
+struct SgemmCall {
+  int64_t rows = 0, columns = 0, depth = 0;
+  const float* a = nullptr;
+  BlasLayout a_layout;
+  const float* b = nullptr;
+  BlasLayout b_layout;
+  float* c = nullptr;
+  int64_t c_leading = 0;
+  bool accumulate = false;
+};
+void onednn_sgemm(const SgemmCall& call);
+
+// Empty where oneDNN can read the operands, else the reason.
+std::string onednn_layout_refusal(const GemmShape& shape);
+
+// float32. onednn_layout_refusal must be empty.
+void onednn_float32_gemm(Team& team, const Gemm& gemm);
+
+// What a product of bfloat16 factors has beside them.
+struct BfloatForm {
+  bool bias = false;         // bfloat16
+  bool wide_result = false;  // float32, else bfloat16
+  bool accumulate = false;   // onto what the result holds
+};
+
+// bfloat16 factors, accumulated in float32 and rounded once; where there is an addend, c holds it already. The refusal
+// asks oneDNN for each block shape (some 0.1 ms).
+std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& form);
+void onednn_bfloat16_gemm(Team& team, const Gemm& gemm);
+
+}  // namespace laptime::cpu

@@ -1,0 +1,13 @@
+// bfloat16 products by a float32 library: blocks are widened, multiplied, and rounded once.
+#pragma once
+
+#include "backend/cpu/gemm/gemm.h"
+#include "backend/cpu/isa_namespace.h"
+#include "backend/cpu/team.h"
+
+namespace laptime::LAPTIME_ISA {
+
+// bfloat16 by oneDNN's sgemm. onednn_layout_refusal must be empty.
+void widened_gemm(cpu::Team& team, const cpu::Gemm& gemm);
+
+}  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,124 @@
+// Peak loops against the clock.
+#include "backend/cpu/peak/peak.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "backend/cpu/clock.h"
+#include "backend/cpu/gemm/bfloat16_pairs.h"
+#include "backend/cpu/peak/peak_loops.h"
+
+namespace laptime::cpu {
+namespace {
+
+constexpr Seconds kBudget{0.075};  // for one number of threads
+
+PeakLoops loops_for(Isa isa) {
+#define LAPTIME_ISA_ROW(name) \
+  if (name_of(isa) == #name) return name::peak_loops();
+#include <isas.inc>
+#undef LAPTIME_ISA_ROW
+  return plain::peak_loops();
+}
+
+// Work is handed out in pieces of about 0.1 ms, so that a thread that starts late costs little.
+constexpr Seconds kPiece{1e-4};
+
+// Repetitions of a loop that take about kPiece.
+int64_t repetitions_of(PeakLoop loop) {
+  constexpr int64_t kProbe = 1'000;
+  float value = 0.5F;
+  loop(kProbe, &value);
+  const Seconds begin = now();
+  loop(kProbe, &value);
+  const double probe = std::max((now() - begin).count(), 1e-9);
+  return std::max<int64_t>(1, static_cast<int64_t>(kProbe * kPiece.count() / probe));
+}
+
+// FLOP/s of `threads` of the team over `pieces` pieces each.
+double rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t pieces) {
+  std::atomic<double> flops{0};
+  const auto piece = [&](int64_t) {
+    float value = 0.5F;
+    flops.fetch_add(loop(repetitions, &value), std::memory_order_relaxed);
+  };
+  const Seconds begin = now();
+  if (threads == 1) {
+    for (int64_t i = 0; i < pieces; ++i) piece(i);
+  } else {
+    team.parallel_for(pieces * threads, piece);
+  }
+  return flops.load() / (now() - begin).count();
+}
+
+// The best of runs of about 2 ms.
+double best_rate(Team& team, int threads, PeakLoop loop) {
+  constexpr int64_t kPieces = 20;
+  const int64_t repetitions = repetitions_of(loop);
+  double best = 0;
+  const Seconds stop = now() + kBudget;
+  while (now() < stop) best = std::max(best, rate(team, threads, loop, repetitions, kPieces));
+  return best;
+}
+
+ComputePeak measure(Team& team, PeakLoop loop) {
+  if (loop == nullptr) return {};
+  ComputePeak peak;
+  peak.one_core = best_rate(team, 1, loop);
+  peak.all_threads = team.size() == 1 ? peak.one_core : std::max(peak.one_core, best_rate(team, team.size(), loop));
+  return peak;
+}
+
+}  // namespace
+
+ComputePeak measure_float32_peak(Team& team, Isa isa) { return measure(team, loops_for(isa).float32); }
+
+ComputePeak measure_bfloat16_peak(Team& team) {
+  const Bfloat16Pairs* pairs = bfloat16_pairs();
+  if (pairs == nullptr) return {};
+  const ComputePeak dot = measure(team, pairs->peak_loop);
+  const ComputePeak tiles = measure(team, pairs->amx_peak_loop);
+  return dot.all_threads > tiles.all_threads ? dot : tiles;
+}
+
+ComputePeak measure_split_float32_peak(Team& team) {
+  const Bfloat16Pairs* pairs = bfloat16_pairs();
+  if (pairs == nullptr) return {};
+  const ComputePeak tiles = measure(team, pairs->amx_peak_loop);
+  return {tiles.one_core / kSplitProducts, tiles.all_threads / kSplitProducts};
+}
+
+double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
+  const Bfloat16Pairs* pairs = bfloat16 ? bfloat16_pairs() : nullptr;
+  double fastest = 0;
+  for (const PeakLoop loop : {loops_for(isa).float32, pairs == nullptr ? nullptr : pairs->peak_loop,
+                              pairs == nullptr ? nullptr : pairs->amx_peak_loop}) {
+    if (loop == nullptr) continue;
+    fastest = std::max(fastest, rate(team, team.size(), loop, repetitions_of(loop),
+                                     std::max<int64_t>(1, static_cast<int64_t>(time / kPiece))));
+  }
+  return fastest;
+}
+
+double measure_bandwidth(Team& team, Isa isa) {
+  constexpr int64_t kParameters = int64_t{12} << 20;
+  constexpr int64_t kGrain = int64_t{64} << 10;
+  constexpr int kPasses = 10;
+  const PeakLoops loops = loops_for(isa);
+  const Pages pages(4 * kParameters * static_cast<int64_t>(sizeof(float)));
+  auto* const w = reinterpret_cast<float*>(pages.data());
+  team.parallel_blocks(4 * kParameters, kGrain,
+                       [&](int64_t begin, int64_t end) { std::fill(w + begin, w + end, 0.5F); });
+  Seconds best(std::numeric_limits<double>::infinity());
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const Seconds begin = now();
+    team.parallel_blocks(kParameters, kGrain, [&](int64_t first, int64_t end) {
+      loops.stream(w + first, w + kParameters + first, w + 2 * kParameters + first, w + 3 * kParameters + first,
+                   end - first);
+    });
+    best = std::min(best, now() - begin);
+  }
+  return 7.0 * static_cast<double>(kParameters) * static_cast<double>(sizeof(float)) / best.count();
+}
+
+}  // namespace laptime::cpu

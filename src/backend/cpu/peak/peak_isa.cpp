@@ -1,0 +1,42 @@
+// The loops whose speed is the peak of float32 and of memory.
+#include "backend/cpu/peak/peak_chains.h"
+#include "backend/cpu/peak/peak_loops.h"
+
+namespace laptime::LAPTIME_ISA {
+namespace {
+
+double float32_loop(int64_t repetitions, float* value) {
+  const Vector factor = Vector{} + *value;
+  const Vector addend = Vector{} + (1.0F - *value);  // x * value + (1 - value) stays near 1
+  Chains sums = chains_from(*value);
+  for (int64_t i = 0; i < repetitions; ++i) {
+#pragma GCC unroll 12
+    for (Vector& sum : sums) sum = sum * factor + addend;
+  }
+  *value = sum_of(sums);
+  return 2.0 * kChains * kLanes * static_cast<double>(repetitions);
+}
+
+void stream(float* w, const float* g, float* m, float* v, int64_t count) {
+  constexpr int64_t kAhead = 512;  // 2 KiB
+  constexpr int64_t kLine = 16;
+  for (int64_t begin = 0; begin < count; begin += kLine) {
+    __builtin_prefetch(w + begin + kAhead, 1);
+    __builtin_prefetch(g + begin + kAhead);
+    __builtin_prefetch(m + begin + kAhead, 1);
+    __builtin_prefetch(v + begin + kAhead, 1);
+    const int64_t end = begin + kLine < count ? begin + kLine : count;
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) {
+      m[i] = 0.9F * m[i] + 0.1F * g[i];
+      v[i] = 0.99F * v[i] + 0.01F * g[i] * g[i];
+      w[i] -= 1e-3F * m[i] * v[i];
+    }
+  }
+}
+
+}  // namespace
+
+cpu::PeakLoops peak_loops() { return {float32_loop, stream}; }
+
+}  // namespace laptime::LAPTIME_ISA

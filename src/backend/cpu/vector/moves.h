@@ -1,0 +1,29 @@
+// Moves: copies of elements from one layout to another, whatever they mean; only their size matters.
+#pragma once
+
+#include "backend/cpu/vector/strips.h"
+
+namespace laptime::LAPTIME_ISA {
+
+// Copies all elements; both tensors have the same shape and type, and no bytes in common.
+void move_elements(cpu::Team& team, const TensorView& from, const TensorView& to);
+
+// Sets every element to `value`, rounded to the tensor's type.
+void fill_elements(cpu::Team& team, const TensorView& to, double value);
+
+// `size` elements from `position` on, `stride` apart, where they stand if there are no gaps, else copied to `buffer`.
+// Word has the size of an element.
+template <class Word>
+const Word* words(const TensorView& from, int64_t position, int64_t stride, int64_t size, Word* buffer) {
+  const Word* data = reinterpret_cast<const Word*>(from.data) + position;
+  if (stride == 1) return data;
+  if (stride == 2) {
+#pragma omp simd
+    for (int64_t i = 0; i < size; ++i) buffer[i] = data[2 * i];
+  } else {
+    for (int64_t i = 0; i < size; ++i) buffer[i] = data[i * stride];
+  }
+  return buffer;
+}
+
+}  // namespace laptime::LAPTIME_ISA

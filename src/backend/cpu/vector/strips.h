@@ -1,0 +1,123 @@
+// Strips: how kernels walk tensors of any layout and floating type with one plain float32 loop.
+#pragma once
+
+#include "backend/cpu/isa_namespace.h"
+#include "backend/cpu/team.h"
+#include "backend/cpu/vector/loop_nest.h"
+
+namespace laptime::LAPTIME_ISA {
+
+// A strip is a piece of the innermost axis, or several whole rows of it where they are short.
+constexpr int64_t kStripSize = 1024;  // most elements of one: a kernel's buffers of it stay in the L1 cache
+constexpr int64_t kBlockSize = int64_t{32} * 1024;  // elements that a thread takes at a time
+
+// How a nest is cut into strips: by its shape alone, never by the number of threads.
+struct StripCut {
+  int cut_axis = 0;       // the innermost axis, or the one above it
+  int64_t length = 0;     // of the cut axis in one strip, the last one of an axis apart
+  int64_t per_axis = 0;   // strips along the cut axis
+  int64_t count = 0;      // strips in all
+  int64_t per_block = 0;  // strips that a thread takes at a time
+};
+StripCut cut_strips(const cpu::LoopNest& nest);
+
+// The strips of a nest one after the other, beginning anywhere.
+class StripWalk {
+ public:
+  StripWalk(const cpu::LoopNest& nest, const StripCut& cut, int64_t first);
+  void next();
+
+  int64_t rows() const { return by_rows_ ? length() : 1; }
+  int64_t columns() const { return by_rows_ ? nest_.columns() : length(); }
+  // Where the operand's first element of this strip stands, in elements from the start of its storage.
+  int64_t position(int operand) const { return position_[static_cast<size_t>(operand)]; }
+
+ private:
+  int64_t length() const { return left_ < cut_.length ? left_ : cut_.length; }
+
+  const cpu::LoopNest& nest_;
+  const StripCut& cut_;
+  bool by_rows_;
+  int64_t left_ = 0;  // of the cut axis, from this strip on
+  std::array<int64_t, kMaxRank> index_{};
+  std::array<int64_t, cpu::kMaxOperands> position_{};
+};
+
+// body(walk) for every strip of the nest, in parallel.
+template <class Body>
+void for_strips(cpu::Team& team, const cpu::LoopNest& nest, const Body& body) {
+  const StripCut cut = cut_strips(nest);
+  team.parallel_blocks(cut.count, cut.per_block, [&](int64_t begin, int64_t end) {
+    StripWalk walk(nest, cut, begin);
+    for (int64_t strip = begin; strip < end; ++strip, walk.next()) body(walk);
+  });
+}
+
+// float32 elements from and to a line of a tensor: `size` elements from `position` on, `stride` apart. The tensor may
+// be float32, bfloat16, float16 or (reading) bool; results round to nearest even.
+void load_line(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to);
+void store_line(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride);
+
+// The line where it stands if it is float32 without gaps, else `buffer` filled with it.
+inline const float* line(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* buffer) {
+  if (from.type.dtype == DType::kFloat32 && stride == 1) return reinterpret_cast<const float*>(from.data) + position;
+  load_line(from, position, stride, size, buffer);
+  return buffer;
+}
+
+// The rows of tensors of shape [..., C] (C may differ between them), all leading axes as one; cut into blocks for
+// threads.
+class Rows {
+ public:
+  explicit Rows(std::initializer_list<const TensorView*> tensors);
+
+  int64_t count() const { return count_; }
+  // Where a tensor's row begins, in elements from the start of its storage.
+  int64_t position(int tensor, int64_t row) const {
+    const auto k = static_cast<size_t>(tensor);
+    if (nest_.rank == 1) return nest_.offset[k] + row * nest_.stride[k][0];
+    return far_position(k, row);
+  }
+  // Rows that a thread takes at a time, when a row has `elements` elements.
+  static int64_t per_block(int64_t elements) {
+    return elements <= 0 || elements > kBlockSize ? 1 : kBlockSize / elements;
+  }
+
+ private:
+  int64_t far_position(size_t tensor, int64_t row) const;
+
+  cpu::LoopNest nest_;
+  int64_t count_ = 1;
+};
+
+// What a strip function sees: its outputs, then its inputs, each as `size` = rows * columns elements without gaps;
+// tensors of bool as bytes, all others as float32. An input may stand where an output does, element by element.
+struct Strip {
+  int64_t size = 0;
+  int64_t columns = 0;
+  const void* parameters = nullptr;
+  int repeated = -1;  // the operand that holds only one element for each row, if any
+  std::array<std::byte*, cpu::kMaxOperands> operands{};
+
+  float* floats(int operand) const { return reinterpret_cast<float*>(operands[static_cast<size_t>(operand)]); }
+  uint8_t* bytes(int operand) const { return reinterpret_cast<uint8_t*>(operands[static_cast<size_t>(operand)]); }
+};
+using StripFunction = void (*)(const Strip&);
+struct StripProgram {
+  StripFunction function = nullptr;
+  const void* parameters = nullptr;
+  bool takes_repeated = false;  // the function looks at `repeated`
+};
+
+// Runs the function over all elements of the outputs, to whose shape the inputs are broadcast. Outputs have one shape;
+// an output without data is computed and dropped.
+void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
+                const StripProgram& program);
+
+// Empty where run_strips can read and write all operands, else the reason.
+std::string strips_refusal(std::span<const TensorType> out, std::span<const TensorType> in);
+
+// For a kernel of a pointwise op without device scalars among its inputs.
+inline std::string pointwise_refusal(const Signature& signature) { return strips_refusal(signature.out, signature.in); }
+
+}  // namespace laptime::LAPTIME_ISA

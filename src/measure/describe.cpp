@@ -1,0 +1,83 @@
+// Identity of point, machine and program.
+#include "measure/describe.h"
+
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "backend/cpu/clock.h"
+#include "base/build_id.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "measure/run_one.h"
+#include "prepare/kernels_file.h"
+#include "record/config_json.h"
+
+namespace laptime {
+namespace {
+
+// Equal texts are equal runs: a kernels file counts by what it chooses. Under another name it is the same, and with
+// other choices under its old name it is not.
+std::string identity_text(RunConfig config) {
+  if (!config.kernels) return canonical_text(config);
+  try {
+    std::string choices;
+    for (const auto& [signature, kernel] : read_kernels_file(*config.kernels))
+      choices += fmt::format("{}\n{}\n", signature, kernel);
+    config.kernels = config_hash(choices);
+  } catch (const Error&) {
+    return canonical_text(config);  // a point without figures, which nothing is compared with
+  }
+  return canonical_text(config);
+}
+
+}  // namespace
+
+std::string machine_fingerprint() {
+  static const std::string kFingerprint = fingerprint(describe_machine());  // the same for the whole run
+  return kFingerprint;
+}
+
+Binary this_binary() {
+  static const std::string kId = [] {
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    std::array<char, 1 << 16> bytes{};  // a piece at a time: memory may be short
+    uint64_t id = 0;
+    while (file) {
+      file.read(bytes.data(), bytes.size());
+      id = splitmix64(id ^ fnv1a64({bytes.data(), static_cast<size_t>(file.gcount())}));
+    }
+    return fmt::format("{:016x}", id);
+  }();
+  return {std::string(version()), std::string(git_commit()) + (git_dirty() ? "+dirty" : ""), std::string(build_type()),
+          kId};
+}
+
+Record describe_point(const SweepPoint& point) {
+  Record record;
+  record.name = point.name;
+  record.label = point.label;
+  record.config = config_json(point.config);
+  record.config_hash = config_hash(identity_text(point.config));
+  record.fingerprint = machine_fingerprint();
+  record.binary = this_binary();
+  record.created = format_utc(static_cast<int64_t>(std::time(nullptr)));
+  return record;
+}
+
+void describe_device(const Device& device, Record& record) {
+  Machine machine = describe_machine(cpu::now);
+  if (!device.isa.empty()) machine.isa_used = device.isa;
+  const cpu::ClockQuality clock = cpu::measure_clock();
+  machine.timer_resolution = clock.resolution.count();
+  machine.timer_overhead = clock.overhead.count();
+  record.machine = to_json_object(machine);
+  record.math_mode = device.math_mode;
+  Json config = record.config.json();
+  config["device"] = device.name;
+  if (device.threads > 0) config["threads"] = device.threads;
+  record.config = config;
+}
+
+}  // namespace laptime

@@ -1,0 +1,20 @@
+// What a record states of the point, the machine and the program before anything has run.
+#pragma once
+
+#include <string>
+
+#include "prepare/device.h"
+#include "record/machine.h"
+#include "record/record.h"
+
+namespace laptime {
+
+// Key of kernel choices, peaks and finished points on this machine.
+std::string machine_fingerprint();
+// Tells this build of the program from any other: a hash of its own file.
+Binary this_binary();
+
+// Device, threads, math mode and machine as they turned out to be.
+void describe_device(const Device& device, Record& record);
+
+}  // namespace laptime

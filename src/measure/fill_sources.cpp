@@ -1,0 +1,81 @@
+// Filling of the plan's sources.
+#include "measure/fill_sources.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "config/parameters.h"
+#include "model/train_step.h"
+
+namespace laptime {
+namespace {
+
+constexpr int64_t kBlock = 1 << 16;  // elements a thread takes at a time
+
+// task(index) for every index, on `threads` threads. The task must not throw.
+void for_each_index(int64_t count, int threads, const std::function<void(int64_t)>& task) {
+  std::atomic<int64_t> next{0};
+  const auto work = [&] {
+    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) task(i);
+  };
+  std::vector<std::jthread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+}
+
+struct Block {
+  const ParameterSpec* parameter;
+  int64_t begin;
+  std::span<float> values;
+};
+
+// Cuts a parameter into blocks; none where a device computes nothing.
+void add_blocks(Executor& executor, const ParameterSpec& parameter, std::vector<Block>& blocks) {
+  const std::span<std::byte> bytes = executor.source_bytes(parameter.name);
+  const std::span<float> values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
+  for (size_t begin = 0; begin < values.size(); begin += kBlock) {
+    blocks.push_back({&parameter, static_cast<int64_t>(begin),
+                      values.subspan(begin, std::min<size_t>(kBlock, values.size() - begin))});
+  }
+}
+
+}  // namespace
+
+void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads) {
+  std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
+  for (ParameterSpec& input : input_list(config.step_model())) parameters.push_back(std::move(input));
+  std::vector<Block> blocks;
+  for (const ParameterSpec& parameter : parameters) add_blocks(executor, parameter, blocks);
+  for_each_index(static_cast<int64_t>(blocks.size()), threads, [&](int64_t i) {
+    const Block& block = blocks[static_cast<size_t>(i)];
+    weights.fill(*block.parameter, block.begin, block.values);
+  });
+}
+
+StepInputs::StepInputs(const RunConfig& config) : config_(config) {
+  if (config.model.is_attention()) return;
+  source_ = make_token_source(config);
+  const auto ids = static_cast<size_t>((Size(config.model.batch_size) * config.step_context()).value());
+  tokens_.resize(ids);
+  targets_.resize(ids);
+}
+
+void StepInputs::bring(Executor& executor, int64_t step) {
+  if (!source_) return;
+  const int64_t number = step + 1;
+  const auto lr = static_cast<float>(config_.lr);
+  executor.write(source::kStep, &number, sizeof(number));
+  executor.write(source::kLr, &lr, sizeof(lr));
+  const int64_t batch = config_.batches == Batches::kFixed ? 0 : step;
+  if (batch == held_) return;
+  source_->batch(step, tokens_, targets_);
+  const auto bytes = static_cast<int64_t>(tokens_.size() * sizeof(int64_t));
+  executor.write(source::kTokens, tokens_.data(), bytes);
+  executor.write(source::kTargets, targets_.data(), bytes);
+  held_ = batch;
+}
+
+}  // namespace laptime

@@ -1,0 +1,99 @@
+// Search for the fewest recomputed layers.
+#include "prepare/fit_recompute.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/units.h"
+#include "prepare/step_graph.h"
+
+namespace laptime {
+namespace {
+
+constexpr int64_t kLongestRegion = 4;  // layers; longer ones hold more at once than they save in all but huge stacks
+
+class Fit {
+ public:
+  Fit(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose)
+      : config_(config), bound_(bound), choose_(choose) {}
+
+  FittedRecompute run() {
+    if (fits({0, 0}, "none")) return leanest_;  // what fits needs less than what did not
+    if (fits({1, 0}, "loss")) return leanest_;
+    const int64_t layers = config_.model.num_layers;
+    if (fits({1, layers}, "block")) return fewest_layers(layers);
+    for (int64_t group = 2; group <= std::min(kLongestRegion, layers); ++group) {
+      if (fits({group, layers}, fmt::format("every={}", group))) return leanest_;
+    }
+    leanest_.advice = advice();
+    return leanest_;
+  }
+
+ private:
+  struct Choice {
+    int64_t group, layers;
+  };
+
+  FittedRecompute fitted(const Choice& choice, const std::string& text) const {
+    FittedRecompute step{recompute_rule(config_), text, {}};
+    step.rule.group = choice.group;
+    step.rule.layers = choice.layers;
+    return step;
+  }
+
+  // Whether it fits; keeps it where nothing so far needs less.
+  bool fits(const Choice& choice, const std::string& text) {
+    const FittedRecompute step = fitted(choice, text);
+    const int64_t need = make_plan(lowered_graph(config_, step.rule), choose_).predicted_peak_bytes();
+    if (need < least_) {
+      least_ = need;
+      leanest_ = step;
+    }
+    return need <= bound_.bytes;
+  }
+
+  // Each layer more saves memory and costs time: the smallest number that fits.
+  FittedRecompute fewest_layers(int64_t layers) {
+    FittedRecompute fewest = fitted({1, layers}, "block");
+    int64_t too_few = 0;
+    int64_t enough = layers;
+    while (enough - too_few > 1) {
+      const int64_t middle = too_few + (enough - too_few) / 2;
+      const std::string text = fmt::format("block in layers 0-{} of {}", middle - 1, layers);
+      if (!fits({1, middle}, text)) {
+        too_few = middle;
+      } else {
+        enough = middle;
+        fewest = fitted({1, middle}, text);
+      }
+    }
+    return fewest;
+  }
+
+  std::string advice() const {
+    std::string advice = fmt::format("no recomputation needs less than --recompute {}", leanest_.text);
+    if (config_.pass == Pass::kStep && !config_.optimizer_in_backward && !config_.clip_norm && !config_.accumulate) {
+      RunConfig other = config_;
+      other.optimizer_in_backward = true;
+      other.recompute = "block";
+      const int64_t need = make_plan(lowered_graph(other), choose_).predicted_peak_bytes();
+      advice += fmt::format(", but block with --optimizer-in-backward needs {}", format_bytes(need));
+    }
+    return advice;
+  }
+
+  const RunConfig& config_;
+  const MemoryBound& bound_;
+  const ChooseKernel& choose_;
+  int64_t least_ = std::numeric_limits<int64_t>::max();
+  FittedRecompute leanest_;
+};
+
+}  // namespace
+
+FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose) {
+  if (config.recompute != "auto") return {recompute_rule(config), config.recompute, {}};
+  return Fit(config, bound, choose).run();
+}
+
+}  // namespace laptime

@@ -1,0 +1,110 @@
+// Records in, choices out.
+#include "prepare/kernels_file.h"
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "data/input_file.h"
+#include "record/record.h"
+
+namespace laptime {
+namespace {
+
+constexpr const char* kPurpose = "kernels file";
+constexpr const char* kWanted = "give records as `laptime bench --output json` writes them";
+constexpr std::string_view kSpace = " \t\r\n";
+
+std::string contents_of(const InputFile& file) {
+  if (file.size() > kMaxKernelsFile) {
+    throw Error::format("{} has {} bytes, more than the limit of {}; keep fewer records, or their `kernels` alone",
+                        file.text(), file.size(), kMaxKernelsFile);
+  }
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+Json parse_json(std::string_view text, const std::string& where) {
+  const auto within_limits = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMaxRecordDepth) throw Error::format("{}: nested deeper than the limit of {}", where, kMaxRecordDepth);
+    return true;
+  };
+  try {
+    return Json::parse(text, within_limits);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error::format("{}: not JSON ({}); {}", where, std::string_view(error.what()).substr(0, 200), kWanted);
+  }
+}
+
+// Lines of one record each where the first line is complete, else whatever the file is as a whole.
+std::vector<Json> documents(std::string_view text, const std::string& where) {
+  const size_t start = text.find_first_not_of(kSpace);
+  if (start == std::string_view::npos) throw Error::format("{} is empty; {}", where, kWanted);
+  const std::string_view first = text.substr(start, text.find('\n', start) - start);
+  if (!Json::accept(first)) return {parse_json(text, where)};
+  std::vector<Json> lines;
+  for (int64_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.find_first_not_of(kSpace) != std::string_view::npos)
+      lines.push_back(parse_json(line, fmt::format("{}, line {}", where, number)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// Empty where there is no such text.
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+void add_choices(const Json& record, const std::string& where, KernelsBySignature& choices) {
+  const auto kernels = record.find("kernels");
+  if (kernels == record.end() || !kernels->is_array())
+    throw Error::format("{} has no list 'kernels'; {}", where, kWanted);
+  for (const Json& use : *kernels) {
+    const std::string op = text_at(use, "op");
+    const std::string signature = text_at(use, "signature");
+    const std::string kernel = text_at(use, "kernel");
+    if (op.empty() || kernel.empty() || !signature.starts_with(op + "(")) {
+      throw Error::format("{}: {} is no kernel choice; give op, signature and kernel as a record states them", where,
+                          quote(use.dump(-1, ' ', true, Json::error_handler_t::replace)));
+    }
+    const auto [chosen, is_new] = choices.try_emplace(signature, kernel);
+    if (!is_new && chosen->second != kernel) {
+      throw Error::format("{} chooses {} for {}, an earlier one {}; keep the records of one choice", where,
+                          quote(kernel), signature, quote(chosen->second));
+    }
+  }
+}
+
+}  // namespace
+
+std::string kernels_file_text(const std::string& path) { return fmt::format("{} {}", kPurpose, quote(path)); }
+
+KernelsBySignature read_kernels_file(const std::string& path) {
+  const InputFile file(path, kPurpose);
+  KernelsBySignature choices;
+  int64_t number = 0;
+  const auto add = [&](const Json& record) {
+    add_choices(record, fmt::format("{}: record {}", file.text(), ++number), choices);
+  };
+  for (const Json& document : documents(contents_of(file), file.text())) {
+    if (!document.is_array()) {
+      add(document);
+      continue;
+    }
+    for (const Json& record : document) add(record);
+  }
+  if (choices.empty()) {
+    throw Error::format("{} chooses nothing: it has no record of a point that has run; {}", file.text(), kWanted);
+  }
+  return choices;
+}
+
+}  // namespace laptime

@@ -1,0 +1,100 @@
+// Prediction against availability.
+#include "prepare/memory_check.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "plan/live_bytes.h"
+#include "prepare/process_memory.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kUsable = 0.95;
+constexpr const char* kLimit = "--memory-limit";
+
+std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan) {
+  std::vector<std::pair<std::string, int64_t>> parts;
+  int64_t listed = 0;
+  for (int role = 0; role < kRoleCount; ++role) {
+    const int64_t bytes = plan.peak_bytes_by_role[static_cast<size_t>(role)];
+    listed += bytes;
+    if (bytes > 0) parts.emplace_back(name_of(static_cast<Role>(role)), bytes);
+  }
+  if (const int64_t gaps = plan.predicted_peak_bytes() - listed; gaps > 0) parts.emplace_back("gaps", gaps);
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return parts;
+}
+
+std::vector<TensorUse> largest_tensors(const Plan& plan) {
+  constexpr size_t kMost = 12;
+  std::vector<TensorUse> uses;
+  for (const int index : alive_at_peak(plan)) {
+    if (uses.size() == kMost) break;
+    const Buffer& buffer = plan.buffers[static_cast<size_t>(index)];
+    TensorUse use{.name = buffer.name,
+                  .op = buffer.op,
+                  .scope = buffer.scope,
+                  .phase = name_of(buffer.phase),
+                  .role = name_of(buffer.role),
+                  .dtype = {},
+                  .shape = {},
+                  .bytes = buffer.bytes};
+    if (buffer.role != Role::kWorkspace) {
+      use.dtype = name_of(buffer.type.dtype);
+      use.shape = {buffer.type.shape().begin(), buffer.type.shape().end()};
+    }
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+// All that the plan knows before it runs.
+void predict_memory(const Plan& plan, MemoryUse& memory) {
+  memory.predicted_peak_bytes = plan.predicted_peak_bytes();
+  memory.parts.clear();
+  for (const auto& [name, bytes] : parts(plan)) memory.parts[name] = bytes;
+  memory.resident_bytes = plan.resident_bytes;
+  memory.after_forward_bytes = bytes_after(plan, Phase::kForward);
+  memory.after_backward_bytes = bytes_after(plan, Phase::kBackward);
+  memory.largest = largest_tensors(plan);
+}
+
+}  // namespace
+
+std::string memory_arithmetic(const Plan& plan) {
+  std::vector<std::string> terms;
+  for (const auto& [name, bytes] : parts(plan)) terms.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
+  return fmt::format("{} = {}", format_bytes(plan.predicted_peak_bytes()), fmt::join(terms, " + "));
+}
+
+MemoryBound memory_bound(const RunConfig& config, const Device& device) {
+  MemoryBound bound;
+  bound.available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name} : available_memory();
+  bound.bytes = static_cast<int64_t>(kUsable * static_cast<double>(bound.available.bytes));
+  bound.text = fmt::format("95 % of {} ({}) are usable", format_bytes(bound.available.bytes), bound.available.bound_by);
+  if (!config.memory_limit) return bound;
+  const int64_t limit = parse_bytes(kLimit, *config.memory_limit);
+  if (limit > bound.bytes) return bound;
+  return {limit, {limit, kLimit}, fmt::format("{} is {}", kLimit, format_bytes(limit))};
+}
+
+void check_memory(const Plan& plan, const MemoryBound& bound, const std::string& advice, Record& record) {
+  predict_memory(plan, record.memory);
+  if (plan.predicted_peak_bytes() <= bound.bytes) return;
+  throw OutOfMemory(
+      plan.predicted_peak_bytes(), bound.available.bytes,
+      fmt::format("predicted: {}; {}{}{}", memory_arithmetic(plan), bound.text, advice.empty() ? "" : "; ", advice));
+}
+
+void fill_memory(const Plan& plan, const Backend& backend, Record& record) {
+  predict_memory(plan, record.memory);
+  record.memory.peak_bytes = backend.peak_held_bytes();
+  if (backend.computes()) record.memory.peak_rss_bytes = peak_resident_bytes();
+}
+
+}  // namespace laptime

@@ -1,0 +1,123 @@
+// Model, then passes.
+#include "prepare/step_graph.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "model/gpt.h"
+#include "ops/registry.h"
+#include "passes/decompose.h"
+
+namespace laptime {
+namespace {
+
+constexpr std::string_view kNone = "none";
+
+// "a+b" -> its members, each a composite; "none" -> no member.
+std::vector<std::string> members(const std::string& where, const std::string& set) {
+  std::vector<std::string> names;
+  if (set == kNone) return names;
+  const std::vector<std::string_view> known = composites();
+  for (size_t begin = 0; begin <= set.size();) {
+    const size_t end = std::min(set.find('+', begin), set.size());
+    names.push_back(set.substr(begin, end - begin));
+    if (std::find(known.begin(), known.end(), names.back()) == known.end())
+      reject_word(where, "composite", names.back(), known);
+    begin = end + 1;
+  }
+  return names;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule) {
+  std::vector<std::string> names;
+  for (const CompositeChoice& choice : composite_choices(config, rule)) {
+    if (choice.whole) names.emplace_back(choice.op);
+  }
+  return names;
+}
+
+PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& rule) {
+  return {.keep = kept(config, rule),
+          .lower = autocast_dtype(config.dtype),
+          .forward_only = config.pass == Pass::kForward,
+          .compile = config.mode == Mode::kCompile,
+          .recompute = rule,
+          .optimizer_in_backward = config.optimizer_in_backward};
+}
+
+}  // namespace
+
+std::vector<std::string_view> composites() {
+  std::vector<std::string_view> names;
+  for (const OpCard* op : all_ops()) {
+    if (op->decompose != nullptr) names.emplace_back(op->name);
+  }
+  return names;
+}
+
+std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule) {
+  const bool eager = config.mode == Mode::kEager;
+  const auto named = [&](const char* where, const std::optional<std::string>& set) {
+    return set && !eager ? members(where, *set) : std::vector<std::string>();
+  };
+  const std::vector<std::string> keep = eager ? kept_by_eager(config.model.edition) : named("--keep", config.keep);
+  const std::vector<std::string> lower = named("--lower", config.lower);
+  const auto choose = [&](const OpCard& op) -> CompositeChoice {
+    if (eager) return {op.name, contains(keep, op.name), "as eager mode runs the edition's modules"};
+    if (config.keep) return {op.name, contains(keep, op.name), "--keep"};
+    if (contains(lower, op.name)) return {op.name, false, "--lower"};
+    if (!op.trades_time_for_memory) return {op.name, true, "compile mode"};
+    return {op.name, rule.group > 0, "whole it takes more time and less memory: for steps that recompute"};
+  };
+  std::vector<CompositeChoice> choices;
+  for (const OpCard* op : all_ops()) {
+    if (op->decompose != nullptr) choices.push_back(choose(*op));
+  }
+  return choices;
+}
+
+std::vector<std::string> composites_of(const RunConfig& config) {
+  RunConfig whole = config;
+  whole.mode = Mode::kCompile;
+  whole.keep.reset();
+  whole.lower.reset();
+  std::vector<RecomputeRule> rules{recompute_rule(whole)};
+  if (config.recompute == "auto") rules.push_back({.local = true, .group = 1, .layers = 0});  // it may come to that
+  const Graph model = build_train_step(config);
+  std::vector<Graph> graphs;
+  graphs.reserve(rules.size());
+  for (const RecomputeRule& rule : rules) graphs.push_back(decompose(model, kept(whole, rule)));
+  const Graph lowered = decompose(model, {});  // what is still there has no other form
+  std::vector<std::string> names;
+  for (const std::string_view name : composites()) {
+    const auto has = [&](const Graph& graph) {
+      return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                         [&](const Node& node) { return node.op->name == name; });
+    };
+    if (std::any_of(graphs.begin(), graphs.end(), has) && !has(lowered)) names.emplace_back(name);
+  }
+  return names;
+}
+
+RecomputeRule recompute_rule(const RunConfig& config) {
+  return {.local = config.mode == Mode::kCompile,
+          .group = recompute_group(config.recompute),
+          .layers = config.model.num_layers};
+}
+
+PipelineOptions pipeline_options(const RunConfig& config) { return pipeline_options(config, recompute_rule(config)); }
+
+Graph lowered_graph(const RunConfig& config, const RecomputeRule& rule, const StepOutputs& keep,
+                    const PassObserver& observer) {
+  return run_passes(build_train_step(config, keep), pipeline_options(config, rule), observer);
+}
+
+Graph lowered_graph(const RunConfig& config, const StepOutputs& keep, const PassObserver& observer) {
+  return lowered_graph(config, recompute_rule(config), keep, observer);
+}
+
+}  // namespace laptime

@@ -1,0 +1,28 @@
+// Verification: the comparisons of our engine with a golden file, as a fact that reports can show.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/comparison.h"
+
+namespace laptime {
+
+// Comparisons of one kind: "float32 gradients".
+struct VerifiedGroup {
+  std::string name;
+  std::vector<Comparison> comparisons;
+
+  bool pass() const;
+};
+
+struct VerifiedFile {
+  std::string model;    // "tiny_2025.safetensors: edition 2025, 2 layers, ..."
+  std::string machine;  // "eager, cpu, avx512, 2 threads"
+  std::vector<VerifiedGroup> groups;
+  std::string refused;  // why the run could not be made, memory for instance; such a file does not pass
+
+  bool pass() const;
+};
+
+}  // namespace laptime

@@ -1,0 +1,170 @@
+// Tables of an explanation.
+#include "report/explanation_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace laptime {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+// Columns as wide as they must be, those in `right` aligned to the right.
+std::string aligned(const std::vector<Cells>& rows, const std::vector<bool>& right) {
+  std::vector<size_t> widths(right.size());
+  for (const Cells& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    std::string line = " ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += right[i] ? fmt::format(" {:>{}} ", row[i], widths[i]) : fmt::format(" {:<{}} ", row[i], widths[i]);
+    }
+    text += line.erase(line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+// 128625408 -> "128,625,408"
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<size_t>(at), 1, ',');
+  return text;
+}
+
+std::string intensity(const Work& work) {
+  return work.bytes > 0 ? fmt::format("{:.2f}", work.flops / static_cast<double>(work.bytes)) : "";
+}
+
+std::string parameters_text(const Explanation& explanation) {
+  std::vector<Cells> rows{{"", "tensors", "shape", "parameters", "share"}};
+  for (const ParameterGroup& group : explanation.parameter_groups) {
+    const double share = 100 * static_cast<double>(group.parameters) / static_cast<double>(explanation.parameters);
+    rows.push_back({group.name, std::to_string(group.tensors), fmt::format("[{}]", fmt::join(group.shape, ", ")),
+                    grouped(group.parameters), fmt::format("{:.1f} %", share)});
+  }
+  constexpr int64_t kBytes = 4;  // parameters are float32 under every dtype
+  return fmt::format("parameters: {}, {} in float32\n{}", grouped(explanation.parameters),
+                     format_bytes(explanation.parameters * kBytes), aligned(rows, {false, true, false, true, true}));
+}
+
+std::string composites_text(const Explanation& explanation) {
+  if (explanation.composites.empty()) return "composites: none\n";
+  std::vector<Cells> rows;
+  for (const CompositeUse& use : explanation.composites)
+    rows.push_back({use.op, use.whole ? "whole" : "lowered", use.reason});
+  return fmt::format("composites, with recompute {}\n{}", explanation.recompute, aligned(rows, {false, false, false}));
+}
+
+std::string passes_text(const Explanation& explanation) {
+  std::vector<Cells> rows{{"", "nodes", "views", "set-up", "forward", "backward", "optimizer"}};
+  for (const PassOutcome& pass : explanation.passes) {
+    Cells cells{pass.pass};
+    for (const int64_t count : {pass.nodes, pass.views, pass.setup, pass.forward, pass.backward, pass.optimizer}) {
+      cells.push_back(std::to_string(count));
+    }
+    rows.push_back(cells);
+  }
+  return "passes, and the graph after each\n" + aligned(rows, {false, true, true, true, true, true, true});
+}
+
+std::string work_text(const Explanation& explanation) {
+  std::string text =
+      fmt::format("model FLOPs by formula: forward {}, backward {}\n", format_flops(explanation.model_flops_forward),
+                  format_flops(explanation.model_flops_backward));
+  std::vector<Cells> kinds{{"", "", "nodes", "FLOPs", "bytes", "FLOP/byte"}};
+  for (const Work& phase : explanation.phases) {
+    kinds.push_back({phase.phase, "", std::to_string(phase.nodes), format_flops(phase.flops), format_bytes(phase.bytes),
+                     intensity(phase)});
+    for (const Work& kind : explanation.kinds) {
+      if (kind.phase != phase.phase) continue;
+      kinds.push_back({"", kind.kind, std::to_string(kind.nodes), format_flops(kind.flops), format_bytes(kind.bytes),
+                       intensity(kind)});
+    }
+  }
+  text += "work of one step, views left out\n" + aligned(kinds, {false, false, true, true, true, true});
+  std::vector<Cells> ops{{"", "op", "kind", "nodes", "FLOPs", "bytes", "FLOP/byte"}};
+  std::string last;
+  for (const Work& op : explanation.ops) {
+    ops.push_back({op.phase == last ? "" : op.phase, op.op, op.kind, std::to_string(op.nodes), format_flops(op.flops),
+                   format_bytes(op.bytes), intensity(op)});
+    last = op.phase;
+  }
+  return text + "\nops\n" + aligned(ops, {false, false, false, true, true, true, true});
+}
+
+std::string reason_chosen(const KernelDecision& decision) {
+  if (decision.chosen_by == "pinned") return "pinned by --kernels";
+  if (decision.chosen_by == "measured") return "measured fastest here";
+  if (decision.chosen_by == "first") return "first of its list; bench measures before it runs";
+  return "";
+}
+
+std::string kernels_text(const Explanation& explanation) {
+  std::vector<Cells> rows{{"op", "kernel", "nodes", "signatures", ""}};
+  std::string details;
+  for (const KernelDecision& decision : explanation.kernels) {
+    rows.push_back({decision.op, decision.chosen.empty() ? "none" : decision.chosen, std::to_string(decision.nodes),
+                    std::to_string(decision.signatures), reason_chosen(decision)});
+    if (decision.rivals.empty() && decision.refused.empty()) continue;
+    details += fmt::format("  {} by {}, such as {}\n", decision.op, rows.back()[1], decision.example);
+    if (!decision.rivals.empty()) details += fmt::format("      would run too: {}\n", fmt::join(decision.rivals, ", "));
+    for (const RefusedKernel& refused : decision.refused)
+      details += fmt::format("      refused: {}: {}\n", refused.kernel, refused.reason);
+  }
+  return "kernels\n" + aligned(rows, {false, false, true, true, false}) +
+         (details.empty() ? "" : "\nother kernels\n" + details);
+}
+
+std::string constants_text(const Explanation& explanation) {
+  if (explanation.constants.empty()) return "constants: none\n";
+  std::vector<Cells> rows;
+  for (const ConstantUse& use : explanation.constants)
+    rows.push_back({use.op, format_bytes(use.bytes), use.attributes});
+  return "constants, made once in set-up\n" + aligned(rows, {false, true, false});
+}
+
+std::string memory_text(const MemoryNeed& need, const std::string& recompute) {
+  std::vector<Cells> rows;
+  rows.push_back({"resident: parameters, states, inputs, constants", format_bytes(need.resident_bytes)});
+  rows.push_back({"arena: what the step makes, in its places", format_bytes(need.arena_bytes)});
+  rows.push_back({"  alive at once, at most", format_bytes(need.live_peak_bytes)});
+  if (need.saved_bytes) rows.push_back({"  saved by forward for backward", format_bytes(*need.saved_bytes)});
+  std::string text =
+      fmt::format("memory: {}\n{}", format_bytes(need.predicted_peak_bytes), aligned(rows, {false, true}));
+  text += fmt::format("  {}\n", need.arithmetic);
+  if (!need.peak_op.empty()) {
+    text +=
+        fmt::format("  the peak is at {}{}{}\n", need.peak_op, need.peak_scope.empty() ? "" : " in ", need.peak_scope);
+  }
+  if (recompute != "none") text += fmt::format("  made again in backward: {}\n", recompute);
+  const std::string available = fmt::format("{} available ({})", format_bytes(need.available_bytes), need.bound_by);
+  text += fmt::format("  {} {}", need.does_not_fit.empty() ? "fits:" : "DOES NOT FIT:", available);
+  return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
+}
+
+}  // namespace
+
+std::string print(const Explanation& explanation) {
+  std::string text = explanation.name + "\n";
+  if (!explanation.model.empty()) text += explanation.model + "\n";
+  if (!explanation.machine.empty()) text += fmt::format("on {}\n", explanation.machine);
+  if (!explanation.refused.empty()) text += fmt::format("DOES NOT RUN: {}\n", explanation.refused);
+  if (explanation.model.empty()) return text;
+  for (const auto& part : {parameters_text, composites_text, passes_text, work_text, constants_text})
+    text += fmt::format("\n{}", part(explanation));
+  if (!explanation.kernels.empty()) text += fmt::format("\n{}", kernels_text(explanation));
+  if (explanation.memory) text += fmt::format("\n{}", memory_text(*explanation.memory, explanation.recompute));
+  return text;
+}
+
+}  // namespace laptime

@@ -1,0 +1,87 @@
+// Every distinct input once.
+#include "sweep/check_inputs.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "backend/roofline/device_table.h"
+#include "base/error.h"
+#include "config/option_table.h"
+#include "data/tokens.h"
+#include "data/weights.h"
+#include "prepare/device.h"
+#include "prepare/kernel_choice.h"
+#include "prepare/step_graph.h"
+
+namespace laptime {
+namespace {
+
+// Runs `check` for the first point with this key; later ones get the same answer.
+class Checks {
+ public:
+  template <class Check>
+  std::string problem(const std::string& key, const Check& check) {
+    const auto [found, is_new] = problems_.try_emplace(key);
+    if (!is_new) return found->second;
+    try {
+      check();
+    } catch (const Error& error) {
+      found->second = error.what();
+    }
+    return found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> problems_;
+};
+
+std::string model_key(const RunConfig& config) {
+  std::string text;
+  const ModelConfig model = config.step_model();
+  ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
+    text += fmt::format(" {}={}", option.key, text_of(option, field));
+  });
+  return text;
+}
+
+// The kernels of a device do not depend on its threads, and there may be no second one where a process is forked.
+void check_kernels(RunConfig config) {
+  config.threads = 1;
+  const Device device = make_device(config);
+  check_pinned(lowered_graph(config), *device.backend, choices_of(config, *device.backend, {}));
+}
+
+std::string problem_of(const RunConfig& config, Checks& checks) {
+  std::string problem = checks.problem("device " + config.device, [&] { check_device(config); });
+  if (problem.empty() && config.mode == Mode::kCompile) {
+    const std::string key = fmt::format("composites {} {}", config.keep.value_or(""), config.lower.value_or(""));
+    problem = checks.problem(key, [&] { pipeline_options(config); });
+  }
+  if (problem.empty() && !config.weights.empty()) {
+    problem = checks.problem("weights " + config.weights + model_key(config), [&] { StartingWeights{config}; });
+  }
+  if (problem.empty() && !config.data.empty()) {
+    const std::string key =
+        fmt::format("data {} vocab={} context={}", config.data, config.model.vocab_size, config.step_context());
+    problem = checks.problem(key, [&] { make_token_source(config); });
+  }
+  if (problem.empty() && config.kernels && unsupported_reason(config).empty()) {
+    problem = checks.problem("kernels " + canonical_text(config), [&] { check_kernels(config); });
+  }
+  return problem;
+}
+
+}  // namespace
+
+void check_inputs(std::vector<SweepPoint>& points) {
+  Checks checks;
+  for (SweepPoint& point : points) {
+    if (point.invalid.empty()) point.invalid = problem_of(point.config, checks);
+  }
+  if (std::all_of(points.begin(), points.end(), [](const SweepPoint& point) { return !point.invalid.empty(); })) {
+    throw Error::format("{}{}", points.size() == 1 ? "" : "no point of the sweep can run: ", points.front().invalid);
+  }
+}
+
+}  // namespace laptime

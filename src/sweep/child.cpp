@@ -1,0 +1,348 @@
+// Fork, listen, classify the end.
+#include "sweep/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <system_error>
+
+#include "backend/cpu/clock.h"
+#include "base/available_memory.h"
+#include "base/error.h"
+#include "base/words.h"
+#include "sweep/child_messages.h"
+#include "sweep/oom_kills.h"
+
+namespace laptime {
+namespace {
+
+constexpr int kMemoryRefused = 78;  // exit code of a child whose own allocation failed
+constexpr Seconds kProgressInterval{0.1};
+constexpr Seconds kGrace{2};  // for a child that has said its last word to be gone
+constexpr size_t kKeptOutput = size_t{16} << 10U;
+
+class Pipe {
+ public:
+  Pipe() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw Error::format("cannot start the process of a point ({}); raise `ulimit -n`", std::strerror(errno));
+    }
+  }
+  ~Pipe() {
+    close_end(0);
+    close_end(1);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  int reading() const { return ends_[0]; }
+  int writing() const { return ends_[1]; }
+  void close_reading() { close_end(0); }
+  void close_writing() { close_end(1); }
+
+ private:
+  void close_end(size_t end) {
+    if (ends_.at(end) >= 0) close(ends_.at(end));
+    ends_.at(end) = -1;
+  }
+  std::array<int, 2> ends_{-1, -1};
+};
+
+// ---- in the child
+
+void say(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) _exit(1);  // nobody listens any more
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+PointHooks hooks_to(int descriptor) {
+  PointHooks hooks;
+  hooks.interrupted = StopSignals::pending;
+  hooks.planned = [descriptor](const Record& planned) { say(descriptor, message_text(planned)); };
+  hooks.progress = [descriptor, stage = std::string(), said = Seconds()](const PointProgress& progress) mutable {
+    const Seconds now = cpu::now();
+    if (progress.stage == stage && progress.done > 1 && now - said < kProgressInterval) return;
+    stage = progress.stage;
+    said = now;
+    say(descriptor, message_text(progress));
+  };
+  return hooks;
+}
+
+// A thread whose stack finds no room is reported like one too many.
+bool is_want_of_memory(const std::system_error& error) {
+  constexpr int64_t kStack = int64_t{16} << 20U;  // of a thread, with what comes with it
+  if (error.code() == std::errc::not_enough_memory) return true;
+  return error.code() == std::errc::resource_unavailable_try_again && available_memory().bytes < kStack;
+}
+
+[[noreturn]] void live_as_child(const PointBody& body, int messages, int output, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  int code = 1;
+  try {
+    say(messages, message_text(body(hooks_to(messages))));
+    code = 0;
+  } catch (const std::bad_alloc&) {
+    code = kMemoryRefused;
+  } catch (const std::system_error& error) {
+    code = is_want_of_memory(error) ? kMemoryRefused : 1;
+    fmt::print(stderr, "{}\n", error.what());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+  std::fflush(nullptr);
+  _exit(code);
+}
+
+// ---- in the parent
+
+// Everything that was seen of a child.
+struct Life {
+  std::optional<PointResult> result;
+  Record known;  // of the point, as far as it came
+  PointProgress last;
+  std::string garbage;
+  std::string output;  // the end of what it printed
+  int wait_status = 0;
+  bool timed_out = false;
+  bool fell_silent = false;  // alive, but with its pipes closed
+  int stops = 0;             // signals while it ran
+};
+
+class Listener {
+ public:
+  Listener(pid_t child, int messages, int output, StopSignals& signals, const ChildCallbacks& callbacks, Life& life)
+      : child_(child), messages_(messages), output_(output), signals_(signals), callbacks_(callbacks), life_(life) {}
+
+  // Until the child is gone.
+  void listen(Seconds timeout) {
+    const Seconds start = cpu::now();
+    const int stops_before = signals_.count();
+    while (messages_ >= 0 || output_ >= 0) {
+      const Seconds left = start + timeout - cpu::now();
+      if (left.count() <= 0 && !killed_) {
+        life_.timed_out = true;
+        kill_child();
+      }
+      wait_for_words(killed_ ? Seconds(-1) : left);
+      elapsed_ = cpu::now() - start;
+      if (messages_ >= 0) read_messages();
+      if (output_ >= 0) read_output();
+      obey(signals_.count() - stops_before);
+    }
+    reap();
+  }
+
+ private:
+  void wait_for_words(Seconds left) const {
+    std::array<pollfd, 3> waiting{pollfd{messages_, POLLIN, 0}, pollfd{output_, POLLIN, 0},
+                                  pollfd{signals_.descriptor(), POLLIN, 0}};
+    const double milliseconds = std::ceil(left.count() * 1e3);
+    poll(waiting.data(), waiting.size(), left.count() < 0 ? -1 : static_cast<int>(std::min(milliseconds, 1e9)));
+  }
+
+  // Bytes that are there; closes its end when the other one is.
+  static std::string read_some(int& descriptor) {
+    std::array<char, 1 << 16> buffer{};
+    pollfd ready{descriptor, POLLIN, 0};
+    if (poll(&ready, 1, 0) <= 0) return {};
+    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return {};
+    if (count <= 0) {
+      descriptor = -1;
+      return {};
+    }
+    return {buffer.data(), static_cast<size_t>(count)};
+  }
+
+  void read_messages() {
+    const size_t seen = unread_.size();
+    unread_ += read_some(messages_);
+    size_t line = 0;
+    for (size_t end = unread_.find('\n', seen); end != std::string::npos; end = unread_.find('\n', line)) {
+      take(std::string_view(unread_).substr(line, end - line));
+      line = end + 1;
+    }
+    unread_.erase(0, line);
+    if (unread_.size() > kMaxMessageBytes || (messages_ < 0 && !unread_.empty())) reject(unread_);
+  }
+
+  void take(std::string_view line) {
+    try {
+      ChildMessage message = parse_message(line);
+      if (auto* const progress = std::get_if<PointProgress>(&message)) {
+        life_.last = *progress;
+        if (callbacks_.progress) callbacks_.progress(*progress, elapsed_);
+      } else if (auto* const planned = std::get_if<Record>(&message)) {
+        life_.known = std::move(*planned);
+      } else {
+        life_.result = std::move(std::get<PointResult>(message));
+      }
+    } catch (const Error&) {
+      reject(line);
+    }
+  }
+
+  void reject(std::string_view text) {
+    if (life_.garbage.empty()) life_.garbage = quote(text);
+    unread_.clear();
+    kill_child();
+  }
+
+  void read_output() {
+    const std::string text = read_some(output_);
+    if (text.empty()) return;
+    if (callbacks_.output) callbacks_.output(text);
+    life_.output += text;
+    if (life_.output.size() > kKeptOutput) life_.output.erase(0, life_.output.size() - kKeptOutput);
+  }
+
+  void obey(int stops) {
+    if (stops == life_.stops) return;
+    life_.stops = stops;
+    if (stops > 1 || life_.last.done == 0) {
+      kill_child();
+    } else {
+      kill(child_, SIGTERM);  // it asks between steps
+    }
+  }
+
+  void reap() {
+    const Seconds deadline = cpu::now() + kGrace;
+    while (waitpid(child_, &life_.wait_status, WNOHANG) == 0) {
+      if (cpu::now() > deadline) {
+        life_.fell_silent = true;
+        kill_child();
+      }
+      poll(nullptr, 0, 1);
+    }
+  }
+
+  void kill_child() {
+    if (!killed_) kill(child_, SIGKILL);
+    killed_ = true;
+  }
+
+  pid_t child_;
+  int messages_;
+  int output_;
+  StopSignals& signals_;
+  const ChildCallbacks& callbacks_;
+  Life& life_;
+  Seconds elapsed_{};
+  std::string unread_;
+  bool killed_ = false;
+};
+
+std::string first_line(std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    if (line.find_first_not_of("= \t\r") != std::string_view::npos) return ": " + std::string(line.substr(0, 300));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return {};
+}
+
+std::string place(const PointProgress& last) {
+  if (last.stage.empty()) return "before it said anything";
+  if (last.done == 0) return fmt::format("while at: {}", last.stage);
+  return last.expected > 0 ? fmt::format("after step {} of {}", last.done, last.expected)
+                           : fmt::format("after step {}", last.done);
+}
+
+PointResult ended(const Life& life, Status status, const std::string& reason) {
+  PointResult result{life.known, {}};
+  result.record.status = status;
+  result.record.reason = reason;
+  return result;
+}
+
+PointResult ended_without_memory(const Life& life, int64_t available, const std::string& reason) {
+  PointResult result = ended(life, Status::kOutOfMemory, reason);
+  result.record.bytes_requested = life.known.memory.predicted_peak_bytes;
+  result.record.bytes_available = available;
+  return result;
+}
+
+PointResult classify(const Life& life, Seconds timeout, const KernelKills& kills, int64_t available) {
+  const std::string where = place(life.last);
+  if (life.timed_out) {
+    return ended(life, Status::kTimeout,
+                 fmt::format("no result within {}, killed {}; allow more with --timeout",
+                             format_seconds(timeout.count()), where));
+  }
+  if (life.result && life.garbage.empty()) return *life.result;
+  if (life.stops > 0) return ended(life, Status::kInterrupted, fmt::format("stopped by a signal {}", where));
+  if (!life.garbage.empty()) {
+    return ended(life, Status::kFailed, fmt::format("its process wrote no message but {}", life.garbage));
+  }
+  if (life.fell_silent) return ended(life, Status::kFailed, fmt::format("closed its pipe without a result {}", where));
+  if (WIFSIGNALED(life.wait_status)) {
+    const int signal = WTERMSIG(life.wait_status);
+    if (signal == SIGKILL && kills.may_have_risen()) {
+      return ended_without_memory(life, available,
+                                  fmt::format("killed by the kernel {}, as it does when memory runs out; use a smaller "
+                                              "model, batch or context",
+                                              where));
+    }
+    if (signal == SIGKILL) return ended(life, Status::kFailed, fmt::format("killed by another process {}", where));
+    const char* const name = sigabbrev_np(signal);
+    return ended(
+        life, Status::kFailed,
+        fmt::format("ended by SIG{} ({}) {}{}", name == nullptr ? std::to_string(signal) : name,
+                    sigdescr_np(signal) == nullptr ? "signal" : sigdescr_np(signal), where, first_line(life.output)));
+  }
+  const int code = WEXITSTATUS(life.wait_status);
+  if (code == kMemoryRefused) {
+    return ended_without_memory(life, available, fmt::format("an allocation was refused {}", where));
+  }
+  return ended(life, Status::kFailed,
+               fmt::format("ended {} without a result, exit code {}{}", where, code, first_line(life.output)));
+}
+
+}  // namespace
+
+PointResult run_in_child(const Record& described, const PointBody& body, Seconds timeout, StopSignals& signals,
+                         const ChildCallbacks& callbacks) {
+  Life life;
+  life.known = described;
+  const KernelKills kills;
+  const int64_t available = available_memory().bytes;
+  Pipe messages;
+  Pipe output;
+  std::fflush(nullptr);  // what is buffered is written once
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    const std::string reason = fmt::format("the system refused a new process ({})", std::strerror(errno));
+    return errno == ENOMEM ? ended_without_memory(life, available, reason) : ended(life, Status::kFailed, reason);
+  }
+  if (child == 0) live_as_child(body, messages.writing(), output.writing(), parent);
+  messages.close_writing();
+  output.close_writing();
+  Listener(child, messages.reading(), output.reading(), signals, callbacks, life).listen(timeout);
+  return classify(life, timeout, kills, available);
+}
+
+}  // namespace laptime

@@ -1,0 +1,82 @@
+// Opening and closing around each use.
+#include "sweep/sweep_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+// Puts `item` in the place of the one with the same key, or at the end.
+template <class Item, class Same>
+void replace(std::vector<Item>& items, const Item& item, const Same& same) {
+  const auto found = std::find_if(items.begin(), items.end(), [&](const Item& other) { return same(other, item); });
+  if (found == items.end()) {
+    items.push_back(item);
+  } else {
+    *found = item;
+  }
+}
+
+void merge(MachineKnowledge& into, const MachineKnowledge& from) {
+  for (const KernelChoice& choice : from.kernel_choices) {
+    replace(into.kernel_choices, choice, [](const KernelChoice& a, const KernelChoice& b) {
+      return a.fingerprint == b.fingerprint && a.signature == b.signature;
+    });
+  }
+  for (const MeasuredPeak& peak : from.peaks) {
+    replace(into.peaks, peak, [](const MeasuredPeak& a, const MeasuredPeak& b) {
+      return a.fingerprint == b.fingerprint && a.name == b.name;
+    });
+  }
+}
+
+}  // namespace
+
+SweepStore::SweepStore(std::optional<std::filesystem::path> path) : path_(std::move(path)) {
+  if (path_) Store::open(*path_).check_writable();
+}
+
+std::optional<Record> SweepStore::finished(const Record& described) const {
+  if (!path_) return std::nullopt;
+  try {
+    return Store::open(*path_, Store::Access::kRead)
+        .find_finished(described.config_hash, described.binary.id, described.fingerprint);
+  } catch (const Error&) {
+    return std::nullopt;  // a store that is lost costs no point: keep() reports it
+  }
+}
+
+MachineKnowledge SweepStore::known(const std::string& fingerprint) const {
+  if (!path_) return known_;
+  try {
+    const Store store = Store::open(*path_, Store::Access::kRead);
+    return {store.kernel_choices(fingerprint), store.measured_peaks(fingerprint)};
+  } catch (const Error&) {
+    return known_;
+  }
+}
+
+std::optional<std::string> SweepStore::keep(const PointResult& point) {
+  merge(known_, point.learned);
+  if (!path_) return std::nullopt;
+  waiting_.push_back(point);
+  try {
+    Store store = Store::open(*path_);
+    while (!waiting_.empty()) {
+      const PointResult& next = waiting_.front();
+      store.append(next.record);
+      const MachineKnowledge learned = next.learned;
+      waiting_.erase(waiting_.begin());
+      store.put(learned.kernel_choices);
+      for (const MeasuredPeak& peak : learned.peaks) store.put(peak);
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+}  // namespace laptime

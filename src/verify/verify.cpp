@@ -1,0 +1,217 @@
+// The run behind `laptime verify`.
+#include "verify/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "config/option_table.h"
+#include "config/parameters.h"
+#include "data/golden_compare.h"
+#include "measure/fill_sources.h"
+#include "ops/rope/rope.h"
+#include "passes/saved.h"
+#include "prepare/device.h"
+#include "prepare/kernel_choice.h"
+#include "prepare/memory_check.h"
+#include "prepare/step_graph.h"
+
+namespace laptime {
+namespace {
+
+// Values of a floating tensor as float32; what is stored so is copied as it is.
+std::vector<float> floats_of(const std::vector<std::byte>& bytes, DType dtype) {
+  const auto count = static_cast<int64_t>(bytes.size()) / size_of(dtype);
+  std::vector<float> values(static_cast<size_t>(count));
+  if (dtype == DType::kFloat32) {
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  std::vector<std::byte> copy = bytes;
+  const TensorView view{copy.data(), contiguous_type(dtype, {count})};
+  for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = static_cast<float>(view.load(i));
+  return values;
+}
+
+// One precision of a case.
+class PrecisionRun {
+ public:
+  PrecisionRun(const GoldenCase& golden, Precision precision, const RunConfig& machine, const ChooserMaker& choose,
+               const VerifyProgress& progress, VerifiedFile& file)
+      : golden_(golden),
+        precision_(precision),
+        config_(run_config_of(golden, precision)),
+        progress_(progress),
+        file_(file) {
+    RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
+      if (option.of_engine) assign(config_, option.flag, option.flag, text_of(option, field));
+    });
+    device_ = make_device(config_);
+    if (!device_.backend->computes()) {
+      throw Error::format("laptime verify: {} computes no values to compare; use --device cpu", device_.name);
+    }
+    choose_ = choose(*device_.backend);
+    file_.machine = fmt::format("{}, {}, {}, {} thread{}", name_of(config_.mode), device_.name, device_.isa,
+                                device_.threads, device_.threads == 1 ? "" : "s");
+  }
+
+  void run() {
+    const Graph graph =
+        lowered_graph(config_, {.logits = true, .gradients = true}, [&](const std::string& pass, const Graph& after) {
+          if (pass == "autocast" && mirrors_framework()) compare_dtypes(after);
+        });
+    if (mirrors_framework()) compare_books(graph);
+    train(graph);
+  }
+
+ private:
+  // Only an eager step has a framework's own dtypes and bytes.
+  bool mirrors_framework() const { return config_.mode == Mode::kEager && config_.recompute == "none"; }
+
+  void add(const std::string& kind, Comparison comparison) {
+    const std::string name = fmt::format("{} {}", name_of(precision_), kind);
+    if (file_.groups.empty() || file_.groups.back().name != name) file_.groups.push_back({name, {}});
+    file_.groups.back().comparisons.push_back(std::move(comparison));
+  }
+
+  void tell(const std::string& stage) const {
+    if (progress_) progress_(fmt::format("{}: {}", name_of(precision_), stage));
+  }
+
+  void compare_dtypes(const Graph& graph) {
+    for (const auto& [name, expected] : golden_.autocast_dtypes) {
+      std::string found;
+      for (const Value& value : graph.values) {
+        if (value.annotations.name == name) found = name_of(value.type.dtype);
+      }
+      add("dtypes", compare_dtype(golden_, name, found.empty() ? "not in the graph" : found));
+    }
+  }
+
+  void compare_books(const Graph& graph) {
+    add("memory", compare_saved_bytes(golden_, precision_, saved_bytes(graph)));
+    if (precision_ != Precision::kFloat32) return;
+    add("memory", compare_inference_peak(golden_, peak_of(Pass::kInference)));
+    add("memory", compare_forward_backward_peak(golden_, peak_of(Pass::kForwardBackward)));
+  }
+
+  // What the step holds beyond parameters, batch and tables. Constants that we make in set-up PyTorch makes in the step
+  // (the mask, positions); RoPE's tables it has before.
+  int64_t peak_of(Pass pass) const {
+    RunConfig config = config_;
+    config.pass = pass;
+    const Plan plan = make_plan(lowered_graph(config), choose_);
+    Size bytes = plan.live_peak_bytes;
+    for (const Buffer& buffer : plan.buffers) {
+      const bool made_in_step = buffer.role == Role::kConstant && buffer.op != kRopeTable.name;
+      if (made_in_step) bytes += buffer.bytes;
+    }
+    return bytes.value();
+  }
+
+  void train(const Graph& graph) {
+    tell("set-up");
+    Plan plan = make_plan(graph, choose_);
+    Record unused;
+    check_memory(plan, memory_bound(config_, device_), {}, unused);
+    Executor executor(std::move(plan), *device_.backend);
+    StepInputs inputs(config_);
+    fill_weights(executor, config_, StartingWeights(config_), std::max(device_.threads, 1));
+    for (int64_t step = 0; step < golden_.steps; ++step) {
+      tell(fmt::format("step {} of {}", step + 1, golden_.steps));
+      inputs.bring(executor, step);
+      executor.run();
+      losses_.push_back(output_of(executor, output::kLoss).at(0));
+      if (step == 0) compare_first_step(executor);
+      if (step == 0) compare_weights(executor, 1);
+      if (step == 0) put_back(executor);
+      if (step + 1 == golden_.steps && step > 0) compare_weights(executor, golden_.steps);
+    }
+    for (int64_t step = 0; step < golden_.steps; ++step) {
+      add("losses", compare_loss(golden_, precision_, step, losses_[static_cast<size_t>(step)]));
+    }
+  }
+
+  static std::vector<float> output_of(const Executor& executor, const std::string& name) {
+    const Operand* operand = executor.plan().find_output(name);
+    LAPTIME_CHECK(operand != nullptr, "no output {}", name);
+    return floats_of(executor.read_output(name), operand->type.dtype);
+  }
+
+  void compare_first_step(const Executor& executor) {
+    const auto compare = [&](const std::string& kind, const std::string& key) {
+      add(kind, compare_tensor<float>(golden_, precision_, key, output_of(executor, key)));
+    };
+    compare("logits", output::kLogits);
+    for (const std::string& key : golden_.keys) {
+      if (split_key(key).group == "grad") compare("gradients", key);
+    }
+    if (!config_.clip_norm) return;
+    add("gradients", compare_grad_norm(golden_, precision_, output_of(executor, output::kGradNorm).at(0)));
+  }
+
+  void compare_weights(const Executor& executor, int64_t steps) {
+    const std::string group = fmt::format("after{}", steps);
+    for (const std::string& key : golden_.keys) {
+      const GoldenKey parts = split_key(key);
+      if (parts.group != group) continue;
+      const std::vector<float> values = floats_of(executor.read_source(std::string(parts.name)), DType::kFloat32);
+      add(fmt::format("weights after {} step{}", steps, steps == 1 ? "" : "s"),
+          compare_tensor<float>(golden_, precision_, key, values));
+    }
+  }
+
+  // What rounding moved goes where the truth has it, so that the steps to come are the same run.
+  void put_back(Executor& executor) {
+    for (const std::string& key : golden_.keys) {
+      const GoldenKey parts = split_key(key);
+      if (parts.group != "after1") continue;
+      auto* const weights = reinterpret_cast<float*>(executor.source_bytes(std::string(parts.name)).data());
+      for (const MovedByRounding& moved : moved_by_rounding(golden_, key))
+        weights[moved.position] = static_cast<float>(moved.truth);
+    }
+  }
+
+  const GoldenCase& golden_;
+  Precision precision_;
+  RunConfig config_;
+  Device device_;
+  ChooseKernel choose_;
+  const VerifyProgress& progress_;
+  VerifiedFile& file_;
+  std::vector<double> losses_;
+};
+
+std::string model_text(const GoldenCase& golden) {
+  const ModelConfig& model = golden.model;
+  return fmt::format(
+      "{}: edition {}, {} layers x {}, {} heads, vocabulary {}, batch {} x {}, {}AdamW of {}, {} steps, truth in {}",
+      golden.file->text(), name_of(model.edition), model.num_layers, model.d_model, model.num_heads, model.vocab_size,
+      model.batch_size, model.context_length, golden.clip_norm ? fmt::format("clipped at {}, ", *golden.clip_norm) : "",
+      name_of(golden.optimizer), golden.steps, golden.exact ? "float64" : "float32");
+}
+
+}  // namespace
+
+VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const ChooserMaker& choose,
+                           const VerifyProgress& progress) {
+  VerifiedFile file{model_text(golden), {}, {}, {}};
+  file.groups.push_back({"file", check_golden_file(golden)});
+  try {
+    for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16}) {
+      PrecisionRun(golden, precision, machine, choose, progress, file).run();
+    }
+  } catch (const OutOfMemory& error) {
+    file.refused = error.what();
+  }
+  return file;
+}
+
+VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress) {
+  const KernelChoices none;
+  return verify_golden(
+      golden, machine, [&](const Backend& backend) { return chooser(backend, none); }, progress);
+}
+
+}  // namespace laptime

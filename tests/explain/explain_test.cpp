@@ -1,0 +1,311 @@
+// What explain says of points of any size, on any device, without taking their memory.
+#include "explain/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "backend/kernel.h"
+#include "base/error.h"
+#include "prepare/device.h"
+#include "prepare/kernel_choice.h"
+#include "prepare/step_graph.h"
+#include "report/explanation_text.h"
+#include "support/points.h"
+
+namespace laptime {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+using test::Options;
+using test::point_of;
+
+SweepPoint tiny(const Options& more = {}) {
+  return point_of({{"d-model", "40"},
+                   {"d-ff", "104"},
+                   {"num-layers", "2"},
+                   {"num-heads", "5"},
+                   {"vocab", "97"},
+                   {"context", "18"},
+                   {"batch", "3"},
+                   {"device", "cpu"}},
+                  more);
+}
+
+const Work* find_work(const std::vector<Work>& rows, const std::string& phase, const std::string& kind) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Work& row) { return row.phase == phase && row.kind == kind; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+TEST(Explain, CountsParametersAndModelFlops) {
+  const Explanation small = explain(point_of({{"model", "small"}, {"device", "cpu"}}), {});
+  EXPECT_EQ(small.parameters, 128'625'408);
+  int64_t sum = 0;
+  for (const ParameterGroup& group : small.parameter_groups) sum += group.parameters;
+  EXPECT_EQ(sum, small.parameters);
+  ASSERT_GT(small.parameter_groups.size(), 2U);
+  EXPECT_EQ(small.parameter_groups[2].name, "layers.*.attn.q_proj.weight");
+  EXPECT_EQ(small.parameter_groups[2].tensors, 12);
+  EXPECT_NEAR(small.model_flops_forward, 0.257e12, 0.001e12);
+  // Every matrix product of the model, and no other, is counted by the formula.
+  const Work* forward = find_work(small.kinds, "forward", "contraction");
+  const Work* backward = find_work(small.kinds, "backward", "contraction");
+  ASSERT_TRUE(forward != nullptr && backward != nullptr);
+  EXPECT_EQ(forward->flops, small.model_flops_forward);
+  EXPECT_EQ(backward->flops, small.model_flops_backward);
+}
+
+TEST(Explain, SumsAgreeWithEachOtherAndWithThePasses) {
+  const Explanation explanation = explain(tiny({{"dtype", "bfloat16"}}), {});
+  std::vector<std::string> names;
+  for (const PassOutcome& pass : explanation.passes) {
+    names.push_back(pass.pass);
+    EXPECT_EQ(pass.nodes, pass.setup + pass.forward + pass.backward + pass.optimizer);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"model", "decompose", "autocast", "differentiate", "dead_code"}));
+  EXPECT_GT(explanation.passes[2].nodes, explanation.passes[1].nodes);  // casts
+
+  Work ops;
+  Work kinds;
+  Work phases;
+  const auto add = [](Work& sum, const std::vector<Work>& rows) {
+    for (const Work& row : rows) {
+      sum.nodes += row.nodes;
+      sum.flops += row.flops;
+      sum.bytes += row.bytes;
+    }
+  };
+  add(ops, explanation.ops);
+  add(kinds, explanation.kinds);
+  add(phases, explanation.phases);
+  EXPECT_EQ(ops.nodes, phases.nodes);
+  EXPECT_EQ(kinds.nodes, phases.nodes);
+  EXPECT_EQ(ops.bytes, phases.bytes);
+  EXPECT_EQ(kinds.bytes, phases.bytes);
+  EXPECT_DOUBLE_EQ(ops.flops, phases.flops);
+  const PassOutcome& last = explanation.passes.back();
+  EXPECT_EQ(phases.nodes, last.nodes - last.views - last.setup);
+  int64_t decided = 0;
+  for (const KernelDecision& decision : explanation.kernels) decided += decision.nodes;
+  EXPECT_EQ(decided, last.nodes - last.views);
+}
+
+TEST(Explain, NamesKernelsChosenAndRefused) {
+  const Explanation explanation = explain(tiny(), {});
+  const auto matmul = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
+                                   [](const KernelDecision& decision) { return decision.op == "matmul"; });
+  ASSERT_NE(matmul, explanation.kernels.end());
+  EXPECT_EQ(matmul->chosen_by, "first");
+  EXPECT_THAT(matmul->candidates, Contains(kReferenceName));
+  const auto refused = std::find_if(matmul->refused.begin(), matmul->refused.end(),
+                                    [](const RefusedKernel& kernel) { return kernel.kernel == "onednn_bf16"; });
+  ASSERT_NE(refused, matmul->refused.end());
+  EXPECT_THAT(refused->reason, HasSubstr("float32 operand"));
+  EXPECT_THAT(print(explanation), HasSubstr("refused: onednn_bf16: " + refused->reason));
+  for (const KernelDecision& decision : explanation.kernels) EXPECT_FALSE(decision.chosen.empty()) << decision.op;
+}
+
+TEST(Explain, FollowsChoicesThatWereMeasured) {
+  const Explanation before = explain(tiny(), {});
+  const auto open = std::find_if(before.kernels.begin(), before.kernels.end(),
+                                 [](const KernelDecision& decision) { return decision.chosen_by == "first"; });
+  ASSERT_NE(open, before.kernels.end());
+  const std::string other = open->candidates.front();
+  ASSERT_NE(other, open->chosen);
+  const Explanation after = explain(tiny(), {{"", open->example, other, 1e-6, ""}});
+  const auto measured = std::find_if(after.kernels.begin(), after.kernels.end(),
+                                     [](const KernelDecision& decision) { return decision.chosen_by == "measured"; });
+  ASSERT_NE(measured, after.kernels.end());
+  EXPECT_EQ(measured->chosen, other);
+  EXPECT_EQ(measured->example, open->example);
+  EXPECT_EQ(measured->signatures, 1);
+  EXPECT_THAT(print(after), HasSubstr("measured fastest here"));
+}
+
+TEST(Explain, PredictsTheMemoryThatThePlanNeeds) {
+  for (const char* pass : {"inference", "forward", "step"}) {
+    const SweepPoint asked = tiny({{"pass", pass}});
+    const Explanation explanation = explain(asked, {});
+    ASSERT_TRUE(explanation.memory.has_value());
+    const Device device = make_device(asked.config);
+    const KernelChoices none;
+    const Plan plan = make_plan(lowered_graph(asked.config), chooser(*device.backend, none));
+    EXPECT_EQ(explanation.memory->predicted_peak_bytes, plan.predicted_peak_bytes());
+    int64_t parts = 0;
+    for (const auto& [role, bytes] : explanation.memory->parts) parts += bytes;
+    EXPECT_EQ(parts, plan.predicted_peak_bytes());
+    EXPECT_TRUE(explanation.memory->does_not_fit.empty());
+    EXPECT_EQ(explanation.memory->saved_bytes.has_value(), std::string(pass) != "inference");
+  }
+  // What the golden file of this model says that PyTorch keeps.
+  EXPECT_EQ(explain(tiny(), {}).memory->saved_bytes, 552'996);
+  EXPECT_EQ(explain(tiny({{"dtype", "bfloat16"}, {"pass", "forward"}}), {}).memory->saved_bytes, 474'276);
+}
+
+const CompositeUse* find_composite(const Explanation& explanation, const std::string& op) {
+  const auto found = std::find_if(explanation.composites.begin(), explanation.composites.end(),
+                                  [&](const CompositeUse& use) { return use.op == op; });
+  return found == explanation.composites.end() ? nullptr : &*found;
+}
+
+// Time is given for memory where the step recomputes, or where the user asks for it by name.
+TEST(Explain, SaysWhichCompositesStayWhole) {
+  struct Row {
+    Options options;
+    bool whole;
+  };
+  for (const Row& row : std::vector<Row>{
+           {{}, false},
+           {{{"recompute", "block"}}, false},  // eager mode never does
+           {{{"mode", "compile"}}, false},
+           {{{"mode", "compile"}, {"recompute", "block"}}, true},
+           {{{"mode", "compile"}, {"recompute", "every=2"}}, true},
+           {{{"mode", "compile"}, {"recompute", "block"}, {"lower", "linear_cross_entropy"}}, false},
+           {{{"mode", "compile"}, {"recompute", "block"}, {"keep", "linear"}}, false},
+           {{{"mode", "compile"}, {"keep", "linear_cross_entropy+linear"}}, true},
+       }) {
+    const Explanation explanation = explain(tiny(row.options), {});
+    SCOPED_TRACE(print(explanation));
+    const CompositeUse* const loss = find_composite(explanation, "linear_cross_entropy");
+    ASSERT_NE(loss, nullptr);
+    EXPECT_EQ(loss->whole, row.whole);
+    EXPECT_EQ(std::any_of(explanation.ops.begin(), explanation.ops.end(),
+                          [](const Work& work) { return work.op == "linear_cross_entropy_backward"; }),
+              row.whole);
+  }
+  const Explanation compiled = explain(tiny({{"mode", "compile"}}), {});
+  ASSERT_NE(find_composite(compiled, "cross_entropy"), nullptr);
+  EXPECT_TRUE(find_composite(compiled, "cross_entropy")->whole);
+  EXPECT_THAT(print(compiled), HasSubstr("composites, with recompute none"));
+}
+
+// What auto comes to: the logits alone, before any layer.
+TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
+  const Options big{{"mode", "compile"}, {"vocab", "50000"}, {"context", "256"}, {"batch", "8"}};
+  const auto needs = [&](const std::string& recompute) {
+    Options options = big;
+    options.emplace_back("recompute", recompute);
+    return explain(tiny(options), {}).memory->predicted_peak_bytes;
+  };
+  ASSERT_LT(needs("block"), needs("none"));
+  Options options = big;
+  options.emplace_back("memory-limit", std::to_string(needs("none") - 1));
+  const Explanation explanation = explain(tiny(options), {});
+  EXPECT_EQ(explanation.recompute, "loss");
+  EXPECT_TRUE(find_composite(explanation, "linear_cross_entropy")->whole);
+  EXPECT_LT(explanation.memory->predicted_peak_bytes, needs("none"));
+}
+
+TEST(Explain, AblationLowersWhatTheStepKeepsWhole) {
+  using testing::IsSupersetOf;
+  EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), IsSupersetOf({"linear", "cross_entropy"}));
+  EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), Not(Contains("linear_cross_entropy")));
+  EXPECT_THAT(composites_of(tiny({{"optimizer", "2025"}}).config), Contains("adamw"));
+  EXPECT_THAT(composites_of(tiny({{"optimizer", "torch"}}).config), Not(Contains("adamw")));  // one kernel there too
+  const auto recomputed = composites_of(tiny({{"mode", "compile"}, {"recompute", "block"}}).config);
+  EXPECT_THAT(recomputed, IsSupersetOf({"linear", "linear_cross_entropy"}));
+  EXPECT_THAT(recomputed, Not(Contains("cross_entropy")));
+}
+
+TEST(Explain, SlowTakesNoMemoryForAModelOfAnySize) {
+  rusage before{};
+  getrusage(RUSAGE_SELF, &before);
+  for (const char* device : {"cpu", "roofline:h200"}) {
+    const Explanation explanation = explain(point_of({{"model", "10B"}, {"context", "1024"}, {"device", device}}), {});
+    EXPECT_EQ(explanation.parameters, 12'832'823'808);
+    ASSERT_TRUE(explanation.memory.has_value());
+    EXPECT_GT(explanation.memory->predicted_peak_bytes, int64_t{200} << 30);
+    EXPECT_THAT(explanation.memory->does_not_fit, HasSubstr("predicted: "));
+    EXPECT_THAT(print(explanation), HasSubstr("DOES NOT FIT: "));
+  }
+  rusage after{};
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 1L << 20) << "KiB";
+
+  const Explanation inference =
+      explain(point_of({{"model", "10B"}, {"pass", "inference"}, {"device", "roofline:h200"}}), {});
+  EXPECT_TRUE(inference.memory->does_not_fit.empty());
+  EXPECT_EQ(inference.memory->available_bytes, 141'000'000'000);
+  EXPECT_THAT(print(inference), HasSubstr("fits: "));
+}
+
+TEST(Explain, ListsConstants) {
+  const Explanation explanation = explain(tiny(), {});
+  std::vector<std::pair<std::string, int64_t>> constants;
+  for (const ConstantUse& use : explanation.constants) constants.emplace_back(use.op, use.bytes);
+  EXPECT_THAT(constants, testing::UnorderedElementsAre(std::pair<std::string, int64_t>("rope_table", 2 * 18 * 4 * 4),
+                                                       std::pair<std::string, int64_t>("causal_mask", 18 * 18)));
+}
+
+TEST(Explain, SaysWhyADeviceDoesNotRunAPoint) {
+  const Explanation explanation = explain(tiny({{"dtype", "tf32"}}), {});
+  EXPECT_THAT(explanation.refused, HasSubstr("tf32"));
+  EXPECT_GT(explanation.passes.size(), 3U);
+  EXPECT_FALSE(explanation.memory.has_value());
+  EXPECT_TRUE(explanation.kernels.empty());
+  EXPECT_THAT(print(explanation), HasSubstr("DOES NOT RUN: tf32"));
+  EXPECT_THROW(dump_plan(tiny({{"dtype", "tf32"}}), {}), Error);
+}
+
+TEST(Explain, SaysWhyAPointCannotExist) {
+  Sweep sweep;
+  set_option(sweep, "d-model", "test", {"100"});
+  set_option(sweep, "num-heads", "test", {"10", "7"});
+  const SweepPoint invalid = expand(sweep).at(1);
+  const Explanation explanation = explain(invalid, {});
+  EXPECT_THAT(print(explanation), HasSubstr("DOES NOT RUN: d_model 100 does not divide by num_heads 7"));
+  EXPECT_EQ(explanation.parameters, 0);
+  EXPECT_THROW(dump_graph(invalid, {}), Error);
+  EXPECT_TRUE(to_json(explanation).json().at("memory").is_null());
+}
+
+TEST(Explain, WritesJson) {
+  const SweepPoint asked = tiny({{"edition", "gpt2"}, {"pass", "forward_backward"}});
+  const Json json = to_json(explain(asked, {})).json();
+  EXPECT_EQ(json.at("name"), asked.name);
+  EXPECT_TRUE(json.at("refused").is_null());
+  EXPECT_EQ(json.at("config").at("d_model"), 40);
+  EXPECT_EQ(json.at("parameters"), explain(asked, {}).parameters);
+  EXPECT_EQ(json.at("parameter_groups")[0].at("name"), "token_embeddings.weight");
+  EXPECT_EQ(json.at("parameter_groups")[0].at("shape"), (Json{97, 40}));
+  EXPECT_GT(json.at("passes").size(), 3U);
+  EXPECT_GT(json.at("memory").at("parts").at("parameter"), 0);
+  EXPECT_TRUE(json.at("memory").at("does_not_fit").is_null());
+  EXPECT_FALSE(json.at("kernels")[0].at("chosen").is_null());
+  EXPECT_GT(json.at("kinds")[0].at("flops").get<double>(), 0);
+}
+
+TEST(Explain, DumpsTheGraphAfterEachPassAndThePlan) {
+  const SweepPoint asked = tiny({{"dtype", "bfloat16"}});
+  const std::string graphs = dump_graph(asked, {});
+  for (const char* pass : {"model", "decompose", "autocast", "differentiate", "dead_code"}) {
+    EXPECT_THAT(graphs, HasSubstr(fmt::format("=== {}: after {}, ", asked.name, pass)));
+  }
+  EXPECT_THAT(graphs, HasSubstr("'layers.1.attn.scores'"));
+  EXPECT_THAT(graphs, HasSubstr("output loss = %"));
+  const std::string plan = dump_plan(asked, {});
+  EXPECT_THAT(plan, HasSubstr("persistent parameter"));
+  EXPECT_THAT(plan, HasSubstr("alloc b"));
+  EXPECT_THAT(plan, HasSubstr("free b"));
+  EXPECT_THAT(plan, HasSubstr("matmul:"));
+  EXPECT_THAT(plan, Not(HasSubstr("scaled_dot_product_attention:")));
+}
+
+TEST(Explain, TextHasEveryPart) {
+  const std::string text = print(explain(tiny(), {}));
+  for (const char* part :
+       {"edition 2025, 2 layers x 40", "parameters: ", "passes, and the graph after each", "model FLOPs by formula",
+        "work of one step", "constants, made once in set-up", "kernels\n", "memory: ", "the peak is at "}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace laptime

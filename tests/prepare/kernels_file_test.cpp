@@ -1,0 +1,257 @@
+// Kernel choices from the records of earlier runs: what is read, what is refused, and what becomes of it.
+#include "prepare/kernels_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "explain/explain.h"
+#include "measure/describe.h"
+#include "measure/run_one.h"
+#include "prepare/device.h"
+#include "prepare/step_graph.h"
+#include "record/record.h"
+#include "report/explanation_text.h"
+#include "support/points.h"
+#include "sweep/check_inputs.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Options;
+using test::point_of;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class KernelsFile : public testing::Test {
+ protected:
+  KernelsFile() { fs::create_directories(folder_); }
+  ~KernelsFile() override { fs::remove_all(folder_); }
+
+  std::string file(const std::string& content, const std::string& name = "choices.json") const {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+    return (folder_ / name).string();
+  }
+  std::string refusal(const std::string& content) const {
+    try {
+      read_kernels_file(file(content));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / ("laptime_kernels_" + std::to_string(getpid()));
+};
+
+Json record_with(const KernelsBySignature& choices) {
+  Json kernels = Json::array();
+  for (const auto& [signature, kernel] : choices) {
+    const std::string op = signature.substr(0, signature.find('('));
+    kernels.push_back({{"op", op}, {"signature", signature}, {"kernel", kernel}});
+  }
+  return {{"kernels", kernels}};
+}
+
+TEST_F(KernelsFile, RecordsAreReadInEveryFormThatIsWritten) {
+  Record first;
+  first.name = "first";
+  first.kernels = {{"matmul", "matmul(a)", "tiles"}, {"add", "add(b)", "strips"}};
+  Record second;
+  second.name = "second";
+  second.kernels = {{"matmul", "matmul(a)", "tiles"}, {"matmul", "matmul(c)", "onednn"}};
+  Record failed;
+  failed.name = "failed";
+  failed.status = Status::kFailed;
+  const KernelsBySignature both{{"matmul(a)", "tiles"}, {"add(b)", "strips"}, {"matmul(c)", "onednn"}};
+  const std::string texts[] = {to_text(first), to_text(second), to_text(failed)};
+  const std::string array = fmt::format("[\n{},\n{},\n{}\n]\n", texts[0], texts[1], texts[2]);
+  EXPECT_EQ(read_kernels_file(file(array)), both);
+  EXPECT_EQ(read_kernels_file(file(fmt::format("[{},{}]", texts[0], texts[1]))), both);
+  EXPECT_EQ(read_kernels_file(file(fmt::format("{}\n{}\n{}\n", texts[0], texts[1], texts[2]))), both);
+  EXPECT_EQ(read_kernels_file(file(fmt::format("\r\n{}\r\n\r\n{}", texts[0], texts[1]))), both);
+  EXPECT_EQ(read_kernels_file(file(texts[0])).size(), 2U);
+  EXPECT_EQ(read_kernels_file(file(to_json(first).dump(2))).size(), 2U);
+}
+
+TEST_F(KernelsFile, OfARecordOnlyItsKernelsAreNeeded) {
+  const KernelsBySignature choices{{"matmul(a)", "tiles"}};
+  EXPECT_EQ(read_kernels_file(file(record_with(choices).dump())), choices);
+}
+
+TEST_F(KernelsFile, WhatIsNoSuchFileIsSaid) {
+  const auto missing = [&](const std::string& path) {
+    try {
+      read_kernels_file(path);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(missing((folder_ / "none.json").string()), AllOf(HasSubstr("none.json"), HasSubstr("No such file")));
+  EXPECT_THAT(missing(folder_.string()), HasSubstr("a directory"));
+  EXPECT_THAT(refusal(""), AllOf(HasSubstr("choices.json"), HasSubstr("is empty")));
+  EXPECT_THAT(refusal(" \n\n"), HasSubstr("is empty"));
+  EXPECT_THAT(refusal("tiles everywhere"), AllOf(HasSubstr("not JSON"), HasSubstr("--output json")));
+  EXPECT_THAT(refusal(std::string("\x7f"
+                                  "ELF\0\x01\xff\n",
+                                  8)),
+              HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("[{\"kernels\": []}"), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("{\"kernels\": []}\n{\"kernels\""), HasSubstr("line 2: not JSON"));
+  EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("nested deeper"));
+  EXPECT_THAT(refusal("42"), HasSubstr("record 1 has no list 'kernels'"));
+  EXPECT_THAT(refusal("[{\"kernels\": []}, {\"name\": \"x\"}]"), HasSubstr("record 2 has no list 'kernels'"));
+  EXPECT_THAT(refusal("{\"kernels\": {\"matmul\": \"tiles\"}}"), HasSubstr("no list 'kernels'"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("chooses nothing"));
+  EXPECT_THAT(refusal("{\"kernels\": []}"), HasSubstr("chooses nothing"));
+  const std::string path = file("");
+  fs::resize_file(path, kMaxKernelsFile + 1);  // a hole
+  EXPECT_THAT(missing(path), HasSubstr("more than the limit of"));
+}
+
+TEST_F(KernelsFile, WhatIsNoChoiceIsSaid) {
+  for (const char* use : {"\"tiles\"", "{}", "{\"op\": \"matmul\", \"signature\": \"matmul(a)\"}",
+                          "{\"op\": \"matmul\", \"signature\": \"matmul(a)\", \"kernel\": 3}",
+                          "{\"op\": \"mul\", \"signature\": \"matmul(a)\", \"kernel\": \"tiles\"}",
+                          "{\"op\": \"matmul\", \"example\": \"matmul(a)\", \"chosen\": \"tiles\"}"}) {
+    EXPECT_THAT(refusal(fmt::format("{{\"kernels\": [{}]}}", use)), HasSubstr("record 1: '")) << use;
+  }
+  const std::string two =
+      record_with({{"matmul(a)", "tiles"}}).dump() + "\n" + record_with({{"matmul(a)", "onednn"}}).dump();
+  EXPECT_THAT(refusal(two), HasSubstr("record 2 chooses 'onednn' for matmul(a), an earlier one 'tiles'"));
+}
+
+SweepPoint one_layer(const Options& more = {}) {
+  return point_of({{"d-model", "40"},
+                   {"d-ff", "104"},
+                   {"num-layers", "1"},
+                   {"num-heads", "5"},
+                   {"vocab", "97"},
+                   {"context", "18"},
+                   {"batch", "3"},
+                   {"device", "cpu"},
+                   {"threads", "1"},
+                   {"pass", "forward"},
+                   {"steps", "2"},
+                   {"warmup", "0"}},
+                  more);
+}
+
+// A signature of the point that several kernels run, with the last of them before the reference.
+std::pair<std::string, std::string> unlikely_choice() {
+  const SweepPoint point = one_layer();
+  const Device device = make_device(point.config);
+  const Graph graph = lowered_graph(point.config);
+  for (const Node& node : graph.nodes) {
+    if (node.op->kind == OpKind::kView) continue;
+    const Signature signature = signature_of(graph, node);
+    std::vector<std::string> names;
+    for (const Kernel& kernel : device.backend->kernels(*node.op)) {
+      if (kernel.refusal(signature).empty() && kernel.name != kReferenceName) names.push_back(kernel.name);
+    }
+    if (names.size() > 1) return {signature.text(), names.back()};
+  }
+  ADD_FAILURE() << "no node has a choice";
+  return {};
+}
+
+std::string problem_of(const SweepPoint& point) {
+  std::vector<SweepPoint> points{point};
+  try {
+    check_inputs(points);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return points[0].invalid;
+}
+
+TEST_F(KernelsFile, APinnedKernelRunsAndIsNotMeasured) {
+  const auto [signature, kernel] = unlikely_choice();
+  const std::string path = file(record_with({{signature, kernel}, {"matmul(of another model)", "reference"}}).dump());
+  const SweepPoint point = one_layer({{"kernels", path}});
+  EXPECT_EQ(problem_of(point), "");
+  const PointResult result = run_one(point, {});
+  ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
+  const auto& uses = result.record.kernels;
+  EXPECT_TRUE(std::any_of(uses.begin(), uses.end(), [&, text = signature, name = kernel](const KernelUse& use) {
+    return use.signature == text && use.kernel == name;
+  }));
+  for (const KernelChoice& choice : result.learned.kernel_choices) EXPECT_NE(choice.signature, signature);
+  EXPECT_FALSE(result.learned.kernel_choices.empty());  // what the file does not name
+  EXPECT_EQ(result.record.config.text("kernels_file"), path);
+}
+
+TEST_F(KernelsFile, TheRecordOfARunPinsAllOfIt) {
+  const PointResult measured = run_one(one_layer(), {});
+  ASSERT_EQ(measured.record.status, Status::kOk) << measured.record.reason;
+  const PointResult again = run_one(one_layer({{"kernels", file(to_text(measured.record))}}), {});
+  ASSERT_EQ(again.record.status, Status::kOk) << again.record.reason;
+  EXPECT_EQ(again.record.kernels, measured.record.kernels);
+  EXPECT_EQ(again.record.loss, measured.record.loss);
+  EXPECT_TRUE(again.learned.kernel_choices.empty());
+}
+
+TEST_F(KernelsFile, PinnedBeforeMeasured) {
+  const auto [signature, kernel] = unlikely_choice();
+  const SweepPoint point = one_layer({{"kernels", file(record_with({{signature, kernel}}).dump())}});
+  const Explanation explanation = explain(point, {{"", signature, kReferenceName, 1e-6, ""}});
+  const auto pinned = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
+                                   [](const KernelDecision& decision) { return decision.chosen_by == "pinned"; });
+  ASSERT_NE(pinned, explanation.kernels.end());
+  EXPECT_EQ(pinned->chosen, kernel);
+  EXPECT_EQ(pinned->example, signature);
+  EXPECT_EQ(pinned->signatures, 1);
+  EXPECT_THAT(print(explanation), HasSubstr("pinned by --kernels"));
+}
+
+TEST_F(KernelsFile, ChoicesThatCannotBeAreRefusedBeforeAnythingRuns) {
+  const auto [signature, kernel] = unlikely_choice();
+  const auto problem = [&](const KernelsBySignature& choices, const std::string& device = "cpu") {
+    return problem_of(one_layer({{"kernels", file(record_with(choices).dump())}, {"device", device}}));
+  };
+  EXPECT_THAT(problem({{signature, kernel + "x"}}),
+              AllOf(HasSubstr("choices.json"), HasSubstr("unknown"), HasSubstr("did you mean '" + kernel + "'?")));
+  EXPECT_THAT(problem({{signature, kernel}, {"matmul(of another model)", "tilez"}}), HasSubstr("'tilez'"));
+  EXPECT_THAT(problem({{"matmull(a)", "tiles"}}), HasSubstr("unknown op 'matmull'; did you mean 'matmul'?"));
+  EXPECT_THAT(problem({{"matmul(of another model)", "reference"}}), HasSubstr("chooses nothing for this point"));
+  EXPECT_THAT(problem({{signature, kernel}}, "roofline:h100"), HasSubstr("(one of: roofline)"));
+  EXPECT_THAT(problem_of(one_layer({{"kernels", (folder_ / "none.json").string()}})), HasSubstr("none.json"));
+}
+
+TEST_F(KernelsFile, AKernelThatRefusesSaysWhy) {
+  const Explanation explanation = explain(one_layer(), {});
+  const auto decision = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
+                                     [](const KernelDecision& one) { return !one.refused.empty(); });
+  ASSERT_NE(decision, explanation.kernels.end());
+  const RefusedKernel& refused = decision->refused.front();
+  const SweepPoint point = one_layer({{"kernels", file(record_with({{decision->example, refused.kernel}}).dump())}});
+  const std::string expected =
+      fmt::format("kernel '{}' refuses {}: {}", refused.kernel, decision->example, refused.reason);
+  EXPECT_THAT(problem_of(point), HasSubstr(expected));
+  const PointResult result = run_one(point, {});  // where nobody has checked
+  EXPECT_EQ(result.record.status, Status::kFailed);
+  EXPECT_THAT(result.record.reason, HasSubstr(expected));
+}
+
+TEST_F(KernelsFile, CountsByItsChoicesWhereRunsAreCompared) {
+  const auto hash = [&](const std::string& path) { return describe_point(one_layer({{"kernels", path}})).config_hash; };
+  const std::string one = record_with({{"matmul(a)", "tiles"}}).dump();
+  const std::string first = hash(file(one));
+  EXPECT_EQ(hash(file("[" + one + "]", "moved.json")), first);
+  EXPECT_NE(hash(file(record_with({{"matmul(a)", "onednn"}}).dump())), first);
+  EXPECT_NE(hash(file(record_with({{"matmul(a)", "tiles"}, {"matmul(b)", "tiles"}}).dump())), first);
+  EXPECT_EQ(hash(file(one)), first);
+  EXPECT_NE(describe_point(one_layer()).config_hash, first);
+  EXPECT_NE(hash((folder_ / "none.json").string()), first);  // invalid, but described all the same
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,122 @@
+// The bound on a step's memory, and that whoever predicts honours it.
+#include "prepare/memory_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "config/sweep.h"
+#include "explain/explain.h"
+#include "measure/run_one.h"
+#include "prepare/device.h"
+#include "report/explanation_text.h"
+#include "support/points.h"
+
+namespace laptime {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+using test::Options;
+using test::point_of;
+
+SweepPoint on_l4(const Options& more = {}) {
+  return point_of({{"d-model", "32"},
+                   {"num-layers", "4"},
+                   {"num-heads", "2"},
+                   {"vocab", "64"},
+                   {"context", "64"},
+                   {"batch", "4"},
+                   {"warmup", "0"},
+                   {"steps", "1"},
+                   {"device", "roofline:l4"}},
+                  more);
+}
+
+int64_t peak(const Options& more) { return explain(on_l4(more), {}).memory->predicted_peak_bytes; }
+
+MemoryBound bound_with(const Options& more) {
+  const RunConfig config = on_l4(more).config;
+  return memory_bound(config, make_device(config));
+}
+
+TEST(MemoryBound, IsTheTighterOfLimitAndDevice) {
+  const int64_t memory = *make_device(on_l4().config).memory_bytes;
+  const MemoryBound device = bound_with({});
+  EXPECT_EQ(device.available.bytes, memory);
+  EXPECT_NEAR(static_cast<double>(device.bytes), 0.95 * static_cast<double>(memory), 1);
+  EXPECT_THAT(device.text, AllOf(StartsWith("95 % of "), HasSubstr("(roofline:l4)")));
+  const MemoryBound limit = bound_with({{"memory-limit", "1GiB"}});
+  EXPECT_EQ(limit.bytes, int64_t{1} << 30U);
+  EXPECT_EQ(limit.available.bytes, limit.bytes);
+  EXPECT_EQ(limit.available.bound_by, "--memory-limit");
+  EXPECT_EQ(limit.text, "--memory-limit is 1.000 GiB");
+  EXPECT_EQ(bound_with({{"memory-limit", "1TiB"}}).text, device.text);
+}
+
+TEST(MemoryLimit, SlowIsHonouredByExplainAndBenchWhateverIsRecomputed) {
+  for (const char* recompute : {"none", "block", "every=2", "auto"}) {
+    const SweepPoint point = on_l4({{"memory-limit", "1kB"}, {"recompute", recompute}});
+    const Explanation explanation = explain(point, {});
+    ASSERT_TRUE(explanation.memory.has_value()) << recompute;
+    EXPECT_THAT(explanation.memory->does_not_fit, AllOf(StartsWith("predicted: " + explanation.memory->arithmetic),
+                                                        HasSubstr("--memory-limit is 1000 B")));
+    EXPECT_EQ(explanation.memory->available_bytes, 1000);
+    EXPECT_THAT(print(explanation), HasSubstr("DOES NOT FIT: 1000 B available (--memory-limit)"));
+    EXPECT_THAT(dump_plan(point, {}), HasSubstr("persistent parameter"));
+    const Record record = run_one(point, {}).record;
+    EXPECT_EQ(record.status, Status::kOutOfMemory);
+    EXPECT_EQ(record.reason, explanation.memory->does_not_fit);
+    EXPECT_EQ(record.bytes_requested, explanation.memory->predicted_peak_bytes);
+    EXPECT_EQ(record.bytes_available, 1000);
+    EXPECT_FALSE(record.memory.largest.empty());
+  }
+}
+
+TEST(MemoryLimit, AutoSaysWhatWouldNeedLess) {
+  const SweepPoint point = on_l4({{"memory-limit", "1kB"}});
+  EXPECT_EQ(point.config.recompute, "auto");
+  const Explanation explanation = explain(point, {});
+  const std::string advice = explanation.memory->advice;
+  EXPECT_THAT(explanation.memory->does_not_fit, testing::EndsWith("--memory-limit is 1000 B; " + advice));
+  EXPECT_THAT(print(explanation), HasSubstr("1000 B available (--memory-limit); " + advice));
+  EXPECT_THAT(advice, AllOf(StartsWith("no recomputation needs less than --recompute "),
+                            HasSubstr("with --optimizer-in-backward needs ")));
+  EXPECT_THAT(explain(on_l4({{"memory-limit", "1kB"}, {"pass", "forward_backward"}}), {}).memory->does_not_fit,
+              testing::Not(HasSubstr("optimizer-in-backward")));
+  EXPECT_THAT(explain(on_l4({{"memory-limit", "1kB"}, {"recompute", "none"}}), {}).memory->does_not_fit,
+              testing::EndsWith("--memory-limit is 1000 B"));
+}
+
+TEST(MemoryLimit, AutoRecomputesNoMoreThanItMust) {
+  const int64_t none = peak({});
+  const int64_t block = peak({{"recompute", "block"}});
+  ASSERT_LT(block, none);
+  const auto recomputed = [](int64_t limit) {
+    const Record record = run_one(on_l4({{"memory-limit", std::to_string(limit)}}), {}).record;
+    EXPECT_EQ(record.status, Status::kOk) << record.reason;
+    EXPECT_LE(*record.memory.predicted_peak_bytes, limit);
+    return record.memory.recompute;
+  };
+  EXPECT_EQ(recomputed(none), "none");
+  EXPECT_THAT(recomputed(none - 1), StartsWith("block in layers 0-"));
+  const Explanation fits = explain(on_l4({{"memory-limit", std::to_string(none - 1)}}), {});
+  EXPECT_EQ(fits.memory->does_not_fit, "");
+  EXPECT_THAT(print(fits), HasSubstr("made again in backward: block in layers 0-"));
+  EXPECT_THAT(dump_graph(on_l4({{"memory-limit", std::to_string(none - 1)}}), {}), HasSubstr("after recompute"));
+  EXPECT_THAT(dump_graph(on_l4({{"memory-limit", std::to_string(none)}}), {}),
+              testing::Not(HasSubstr("after recompute")));
+}
+
+TEST(MemoryLimit, AttentionAloneHasOneToo) {
+  Sweep sweep;
+  for (const auto& [flag, value] : Options{{"model", "attention"}, {"device", "roofline:l4"}, {"memory-limit", "1kB"}})
+    set_option(sweep, flag, "test", {value});
+  const Explanation explanation = explain(expand(sweep).at(0), {});
+  EXPECT_THAT(explanation.memory->does_not_fit, HasSubstr("--memory-limit is 1000 B"));
+}
+
+}  // namespace
+}  // namespace laptime

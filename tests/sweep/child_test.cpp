@@ -1,0 +1,363 @@
+// The process of a point: every way in which it can end becomes a record.
+#include "sweep/child.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "base/error.h"
+#include "sweep/child_messages.h"
+
+namespace laptime {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr Seconds kLong{30};
+
+Record described() {
+  Record record;
+  record.name = "step/model:tiny";
+  record.config_hash = "0123456789abcdef";
+  return record;
+}
+
+PointResult finished(Status status = Status::kOk) {
+  PointResult result{described(), {}};
+  result.record.status = status;
+  return result;
+}
+
+Record record_of(const PointBody& body, Seconds timeout = kLong, const ChildCallbacks& callbacks = {}) {
+  StopSignals signals;
+  return run_in_child(described(), body, timeout, signals, callbacks).record;
+}
+
+TEST(Child, HandsOverRecordAndKnowledge) {
+  StopSignals signals;
+  const PointResult result = run_in_child(
+      described(),
+      [](const PointHooks&) {
+        PointResult result = finished();
+        result.record.reason = "caf\xc3\xa9 \"quoted\"\nsecond line";
+        result.record.loss.values = {0.1, 1.0 / 3, 1e-300};
+        result.record.tokens_per_second = 12345.678901234567;
+        result.learned.kernel_choices = {{"machine", "matmul 3x4", "tiles", 0.1 + 0.2, "2025-01-02T03:04:05Z"}};
+        result.learned.peaks = {{"machine", "float32", 1e12, "FLOP/s", "2025-01-02T03:04:05Z"}};
+        return result;
+      },
+      kLong, signals);
+  EXPECT_EQ(result.record.status, Status::kOk);
+  EXPECT_EQ(result.record.reason, "caf\xc3\xa9 \"quoted\"\nsecond line");
+  EXPECT_EQ(result.record.loss.values, (std::vector<double>{0.1, 1.0 / 3, 1e-300}));
+  EXPECT_EQ(result.record.tokens_per_second, 12345.678901234567);
+  ASSERT_EQ(result.learned.kernel_choices.size(), 1U);
+  EXPECT_EQ(result.learned.kernel_choices[0],
+            (KernelChoice{"machine", "matmul 3x4", "tiles", 0.1 + 0.2, "2025-01-02T03:04:05Z"}));
+  ASSERT_EQ(result.learned.peaks.size(), 1U);
+  EXPECT_EQ(result.learned.peaks[0], (MeasuredPeak{"machine", "float32", 1e12, "FLOP/s", "2025-01-02T03:04:05Z"}));
+}
+
+TEST(Child, IsAnotherProcessAndItsMemoryIsItsOwn) {
+  int ours = 1;
+  const Record record = record_of([&](const PointHooks&) {
+    ours = 2;
+    PointResult result = finished();
+    result.record.reason = std::to_string(getpid());
+    return result;
+  });
+  EXPECT_EQ(ours, 1);
+  EXPECT_NE(record.reason, std::to_string(getpid()));
+  EXPECT_EQ(kill(std::stoi(record.reason), 0), -1);  // it is gone, not a zombie
+}
+
+TEST(Child, LargeRecordsPass) {
+  const Record record = record_of([](const PointHooks&) {
+    PointResult result = finished();
+    result.record.loss.values.assign(300'000, 0.123456789012345);
+    return result;
+  });
+  EXPECT_EQ(record.loss.values.size(), 300'000U);
+}
+
+TEST(Child, ProgressIsHeardButNotForEveryShortStep) {
+  std::vector<PointProgress> heard;
+  ChildCallbacks callbacks;
+  callbacks.progress = [&](const PointProgress& progress, Seconds elapsed) {
+    EXPECT_GE(elapsed.count(), 0);
+    heard.push_back(progress);
+  };
+  record_of(
+      [](const PointHooks& hooks) {
+        hooks.progress({.stage = "plan"});
+        hooks.progress({.stage = "weights"});
+        for (int step = 1; step <= 1000; ++step) hooks.progress({"steps", step, 1000, 1e-6});
+        return finished();
+      },
+      kLong, callbacks);
+  ASSERT_GE(heard.size(), 3U);
+  EXPECT_LT(heard.size(), 200U);
+  EXPECT_EQ(heard[0].stage, "plan");
+  EXPECT_EQ(heard[1].stage, "weights");
+  EXPECT_EQ(heard[2].stage, "steps");
+  EXPECT_EQ(heard[2].done, 1);
+  EXPECT_EQ(heard[2].expected, 1000);
+}
+
+TEST(Child, ASignalIsNamedWithThePlaceWhereItStruck) {
+  const Record record = record_of([](const PointHooks& hooks) {
+    hooks.progress({"steps", 3, 10, 0.5});
+    std::signal(SIGSEGV, SIG_DFL);
+    raise(SIGSEGV);
+    return finished();
+  });
+  EXPECT_EQ(record.status, Status::kFailed);
+  EXPECT_THAT(record.reason, AllOf(HasSubstr("SIGSEGV"), HasSubstr("after step 3 of 10")));
+  EXPECT_EQ(record.name, "step/model:tiny");
+  EXPECT_EQ(record.config_hash, "0123456789abcdef");
+}
+
+TEST(Child, AnInternalCheckLeavesItsWords) {
+  std::string printed;
+  ChildCallbacks callbacks;
+  callbacks.output = [&](std::string_view text) { printed += text; };
+  const Record record = record_of(
+      [](const PointHooks&) {
+        std::signal(SIGABRT, SIG_DFL);
+        LAPTIME_CHECK(2 + 2 == 5, "sum is {}", 4);
+        return finished();
+      },
+      kLong, callbacks);
+  EXPECT_EQ(record.status, Status::kFailed);
+  EXPECT_THAT(record.reason, AllOf(HasSubstr("SIGABRT"), HasSubstr("sum is 4")));
+  EXPECT_THAT(printed, HasSubstr("internal check failed"));
+}
+
+TEST(Child, AKillThatTheKernelDidNotCountCameFromOutside) {
+  const Record record = record_of([](const PointHooks&) {
+    raise(SIGKILL);
+    return finished();
+  });
+  if (record.status == Status::kOutOfMemory) GTEST_SKIP() << "this kernel does not count its kills";
+  EXPECT_EQ(record.status, Status::kFailed);
+  EXPECT_THAT(record.reason, HasSubstr("killed by another process"));
+}
+
+TEST(Child, ARefusedAllocationIsOutOfMemoryWithThePrediction) {
+  const Record record = record_of([](const PointHooks& hooks) {
+    Record planned = described();
+    planned.memory.predicted_peak_bytes = 12345;
+    planned.math_mode = "float32";
+    hooks.planned(planned);
+    throw std::bad_alloc();
+    return finished();
+  });
+  EXPECT_EQ(record.status, Status::kOutOfMemory);
+  EXPECT_EQ(record.bytes_requested, 12345);
+  EXPECT_GT(record.bytes_available.value_or(0), 0);
+  EXPECT_EQ(record.math_mode, "float32");
+}
+
+TEST(Child, ExceptionsAndExitCodesAreFailures) {
+  const Record thrown = record_of([](const PointHooks&) -> PointResult { throw std::runtime_error("out of cheese"); });
+  EXPECT_EQ(thrown.status, Status::kFailed);
+  EXPECT_THAT(thrown.reason, HasSubstr("out of cheese"));
+
+  const Record left = record_of([](const PointHooks&) -> PointResult { _exit(7); });
+  EXPECT_EQ(left.status, Status::kFailed);
+  EXPECT_THAT(left.reason, AllOf(HasSubstr("exit code 7"), HasSubstr("before it said anything")));
+
+  const Record silent = record_of([](const PointHooks&) -> PointResult { _exit(0); });
+  EXPECT_EQ(silent.status, Status::kFailed);
+  EXPECT_THAT(silent.reason, HasSubstr("without a result"));
+}
+
+// Writes to every pipe that it inherited beside the standard ones.
+PointResult babble(const std::string& text) {
+  for (int descriptor = 3; descriptor < 64; ++descriptor) {
+    if (write(descriptor, text.data(), text.size()) < 0) continue;
+  }
+  return finished();
+}
+
+TEST(Child, GarbageIsAFailure) {
+  for (const std::string& garbage : {std::string("\x01\x02nonsense\n"), std::string("{\"progress\": 3}\n"),
+                                     std::string("{}\n"), std::string("[1,2]\n")}) {
+    const Record record = record_of([&](const PointHooks&) { return babble(garbage); });
+    EXPECT_EQ(record.status, Status::kFailed) << garbage;
+    EXPECT_THAT(record.reason, HasSubstr("no message but")) << garbage;
+  }
+}
+
+TEST(Child, AResultCutShortIsAFailure) {
+  const Record record = record_of([](const PointHooks&) {
+    babble("{\"record\": {\"name\"");
+    _exit(0);
+    return finished();
+  });
+  EXPECT_EQ(record.status, Status::kFailed);
+}
+
+TEST(Child, SlowAChildThatStopsSpeakingIsEnded) {
+  const Record record = record_of([](const PointHooks&) {
+    for (int descriptor = 1; descriptor < 64; ++descriptor) close(descriptor);
+    std::this_thread::sleep_for(1h);
+    return finished();
+  });
+  EXPECT_EQ(record.status, Status::kFailed);
+  EXPECT_THAT(record.reason, HasSubstr("closed its pipe"));
+}
+
+TEST(Child, TimeIsLimited) {
+  const auto start = std::chrono::steady_clock::now();
+  const Record record = record_of(
+      [](const PointHooks& hooks) {
+        hooks.progress({"steps", 2, 9, 0.1});
+        std::this_thread::sleep_for(1h);
+        return finished();
+      },
+      Seconds(0.3));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
+  EXPECT_EQ(record.status, Status::kTimeout);
+  EXPECT_THAT(record.reason, AllOf(HasSubstr("300.0 ms"), HasSubstr("after step 2 of 9"), HasSubstr("--timeout")));
+}
+
+TEST(Child, WhatItPrintsDoesNotReachOurOutput) {
+  std::string printed;
+  ChildCallbacks callbacks;
+  callbacks.output = [&](std::string_view text) { printed += text; };
+  testing::internal::CaptureStdout();
+  const Record record = record_of(
+      [](const PointHooks&) {
+        std::puts("a library's banner");
+        std::fputs("and a warning\n", stderr);
+        return finished();
+      },
+      kLong, callbacks);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(record.status, Status::kOk);
+  EXPECT_THAT(printed, AllOf(HasSubstr("a library's banner"), HasSubstr("and a warning")));
+}
+
+TEST(Child, BufferedOutputIsWrittenOnce) {
+  testing::internal::CaptureStdout();
+  std::fputs("before;", stdout);
+  record_of([](const PointHooks&) -> PointResult { std::exit(0); });
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "before;");
+}
+
+// A point that takes steps until it is asked to stop.
+PointResult step_until_asked(const PointHooks& hooks) {
+  for (int step = 1; step < 10'000; ++step) {
+    std::this_thread::sleep_for(5ms);
+    hooks.progress({"steps", step, 0, 5e-3});
+    if (hooks.interrupted()) {
+      PointResult result = finished(Status::kInterrupted);
+      result.record.reason = "by itself";
+      return result;
+    }
+  }
+  return finished();
+}
+
+TEST(Child, TheFirstSignalLetsTheStepEnd) {
+  ChildCallbacks callbacks;
+  bool sent = false;
+  callbacks.progress = [&](const PointProgress& progress, Seconds) {
+    if (progress.done >= 1 && !sent) sent = kill(getpid(), SIGINT) == 0;
+  };
+  StopSignals signals;
+  const Record record = run_in_child(described(), step_until_asked, kLong, signals, callbacks).record;
+  EXPECT_EQ(record.status, Status::kInterrupted);
+  EXPECT_EQ(record.reason, "by itself");
+  EXPECT_EQ(signals.count(), 1);
+}
+
+TEST(Child, TheSecondSignalEndsItAtOnce) {
+  ChildCallbacks callbacks;
+  int sent = 0;
+  callbacks.progress = [&](const PointProgress& progress, Seconds) {
+    if (progress.stage == "deaf" || progress.done == 0) return;
+    if (sent++ < 2) kill(getpid(), sent == 1 ? SIGINT : SIGTERM);
+  };
+  StopSignals signals;
+  const Record record = run_in_child(
+                            described(),
+                            [](const PointHooks& hooks) {
+                              for (int step = 1; step < 100; ++step) {
+                                hooks.progress({"steps", step, 0, 0.2});
+                                std::this_thread::sleep_for(200ms);
+                              }
+                              return finished();
+                            },
+                            kLong, signals, callbacks)
+                            .record;
+  EXPECT_EQ(record.status, Status::kInterrupted);
+  EXPECT_THAT(record.reason, HasSubstr("stopped by a signal after step"));
+}
+
+TEST(Child, ASignalBeforeAnyStepEndsItAtOnce) {
+  ChildCallbacks callbacks;
+  callbacks.progress = [&](const PointProgress&, Seconds) { kill(getpid(), SIGTERM); };
+  StopSignals signals;
+  const Record record = run_in_child(
+                            described(),
+                            [](const PointHooks& hooks) {
+                              hooks.progress({.stage = "weights"});
+                              std::this_thread::sleep_for(1h);
+                              return finished();
+                            },
+                            kLong, signals, callbacks)
+                            .record;
+  EXPECT_EQ(record.status, Status::kInterrupted);
+  EXPECT_THAT(record.reason, HasSubstr("while at: weights"));
+}
+
+TEST(Child, DiesWithItsParent) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {  // a sweep of its own, killed while its child sleeps
+    StopSignals signals;
+    ChildCallbacks callbacks;
+    callbacks.progress = [](const PointProgress&, Seconds) { raise(SIGKILL); };
+    run_in_child(
+        described(),
+        [&](const PointHooks& hooks) {
+          hooks.progress({.stage = "asleep"});
+          std::this_thread::sleep_for(1h);
+          return finished();
+        },
+        kLong, signals, callbacks);
+    _exit(0);
+  }
+  close(ends[1]);
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // returns once nobody holds the other end
+  close(ends[0]);
+}
+
+TEST(ChildMessages, EveryMessageIsOneLine) {
+  const PointProgress progress{"steps\n", 3, 7, 0.25};
+  const std::string line = message_text(progress);
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+  const auto read = std::get<PointProgress>(parse_message(line));
+  EXPECT_EQ(read.stage, "steps\n");
+  EXPECT_EQ(read.done, 3);
+  EXPECT_EQ(read.expected, 7);
+  EXPECT_EQ(read.step_seconds, 0.25);
+}
+
+}  // namespace
+}  // namespace laptime

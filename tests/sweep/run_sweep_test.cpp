@@ -1,0 +1,262 @@
+// A sweep as a whole: order, durability, resuming, and stores that fail. Points run on a virtual clock.
+#include "sweep/run_sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "record/store.h"
+#include "sweep/check_inputs.h"
+#include "sweep/sweep_store.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Bench : public testing::Test {
+ protected:
+  Bench() { fs::create_directories(folder_); }
+  ~Bench() override { fs::remove_all(folder_); }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / ("laptime_bench_" + std::to_string(getpid()));
+  fs::path store_ = folder_ / "records.sqlite";
+};
+
+// Points that are predicted, not run; `contexts` is the axis.
+std::vector<SweepPoint> points_of(const std::vector<std::string>& contexts,
+                                  const std::vector<std::pair<std::string, std::string>>& more = {}) {
+  Sweep sweep;
+  std::vector<std::pair<std::string, std::string>> options{
+      {"d-model", "32"}, {"d-ff", "64"},  {"num-layers", "1"}, {"num-heads", "2"},         {"vocab", "64"},
+      {"batch", "1"},    {"warmup", "1"}, {"steps", "2"},      {"device", "roofline:h100"}};
+  options.insert(options.end(), more.begin(), more.end());
+  for (const auto& [flag, value] : options) set_option(sweep, flag, "--" + flag, {value});
+  set_option(sweep, "context", "--context", contexts);
+  return expand(sweep);
+}
+
+struct Seen {
+  std::vector<Record> records;
+  std::vector<PointSource> sources;
+  std::vector<std::string> warnings;
+
+  SweepCallbacks callbacks() {
+    SweepCallbacks callbacks;
+    callbacks.finished = [this](size_t index, const Record& record, PointSource source, Seconds) {
+      EXPECT_EQ(index, records.size());
+      records.push_back(record);
+      sources.push_back(source);
+    };
+    callbacks.warning = [this](const std::string& message) { warnings.push_back(message); };
+    return callbacks;
+  }
+};
+
+std::vector<Status> statuses(const std::vector<Record>& records) {
+  std::vector<Status> statuses;
+  statuses.reserve(records.size());
+  for (const Record& record : records) statuses.push_back(record.status);
+  return statuses;
+}
+
+TEST_F(Bench, PointsComeInOrderEachInTheStoreBeforeItIsReported) {
+  Seen seen;
+  SweepCallbacks callbacks = seen.callbacks();
+  const auto remember = callbacks.finished;
+  callbacks.finished = [&](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+    const std::vector<Record> stored = Store::open(store_, Store::Access::kRead).all();
+    ASSERT_EQ(stored.size(), index + 1);
+    EXPECT_EQ(stored.back(), record);
+    remember(index, record, source, elapsed);
+  };
+  const auto points = points_of({"8", "16", "24"});
+  const SweepOutcome outcome = run_sweep(points, {store_, false, "contexts"}, callbacks);
+  EXPECT_FALSE(outcome.failed || outcome.interrupted);
+  EXPECT_EQ(outcome.lost, 0U);
+  ASSERT_EQ(seen.records.size(), 3U);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(seen.records[i].status, Status::kOk) << seen.records[i].reason;
+    EXPECT_EQ(seen.records[i].name, points[i].name);
+    EXPECT_EQ(seen.records[i].sweep, "contexts");
+    EXPECT_EQ(seen.records[i].run, seen.records[0].run);
+    ASSERT_NE(seen.records[i].main_time(), nullptr);
+    EXPECT_EQ(seen.records[i].main_time()->count, 2);
+  }
+}
+
+TEST_F(Bench, AnInvalidPointIsARow) {
+  Sweep sweep;
+  set_option(sweep, "device", "--device", {"roofline:h100"});
+  set_option(sweep, "d-model", "--d-model", {"32"});
+  set_option(sweep, "num-heads", "--num-heads", {"2", "3"});
+  set_option(sweep, "steps", "--steps", {"1"});
+  Seen mixed;
+  const SweepOutcome with_invalid = run_sweep(expand(sweep), {store_, false, ""}, mixed.callbacks());
+  EXPECT_FALSE(with_invalid.failed);
+  EXPECT_THAT(statuses(mixed.records), ElementsAre(Status::kOk, Status::kUnsupported));
+  EXPECT_EQ(mixed.sources[1], PointSource::kInvalid);
+  EXPECT_THAT(mixed.records[1].reason, HasSubstr("3"));
+  EXPECT_EQ(Store::open(store_).all().size(), 2U);
+}
+
+TEST_F(Bench, ResumeTakesFinishedPointsFromTheStore) {
+  Seen first;
+  run_sweep(points_of({"8", "16"}), {store_, false, ""}, first.callbacks());
+  Seen second;
+  run_sweep(points_of({"8", "16", "24"}), {store_, true, ""}, second.callbacks());
+  EXPECT_THAT(second.sources, ElementsAre(PointSource::kStored, PointSource::kStored, PointSource::kMeasured));
+  EXPECT_EQ(second.records[0], first.records[0]);
+  EXPECT_EQ(second.records[1], first.records[1]);
+  EXPECT_EQ(Store::open(store_).all().size(), 3U);
+}
+
+TEST_F(Bench, ResumeMeasuresAgainWhatDidNotFinish) {
+  Seen first;
+  run_sweep(points_of({"8"}), {store_, false, ""}, first.callbacks());
+  Record failed = first.records[0];
+  fs::remove(store_);
+  for (const Status status : {Status::kFailed, Status::kTimeout, Status::kInterrupted}) {
+    failed.status = status;
+    Store::open(store_).append(failed);
+  }
+  Record elsewhere = first.records[0];
+  elsewhere.fingerprint = "another machine";
+  Store::open(store_).append(elsewhere);
+  elsewhere = first.records[0];
+  elsewhere.binary.id = "another build";
+  Store::open(store_).append(elsewhere);
+  Seen second;
+  run_sweep(points_of({"8"}), {store_, true, ""}, second.callbacks());
+  EXPECT_THAT(second.sources, ElementsAre(PointSource::kMeasured));
+}
+
+TEST_F(Bench, ResumeNeedsAStore) { EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error); }
+
+TEST_F(Bench, AStoreThatCannotBeWrittenIsNoticedBeforeAnythingRuns) {
+  std::ofstream(folder_ / "file") << "not a directory";
+  bool begun = false;
+  SweepCallbacks callbacks;
+  callbacks.begin = [&](size_t) { begun = true; };
+  EXPECT_THROW(run_sweep(points_of({"8"}), {folder_ / "file" / "records.sqlite", false, ""}, callbacks), Error);
+  EXPECT_THROW(run_sweep(points_of({"8"}), {folder_ / "file", false, ""}, callbacks), Error);
+  EXPECT_FALSE(begun);
+}
+
+TEST_F(Bench, AStoreLostMidwayIsSaidOnceAndCostsNoResult) {
+  Seen seen;
+  SweepCallbacks callbacks = seen.callbacks();
+  const auto remember = callbacks.finished;
+  callbacks.finished = [&](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+    remember(index, record, source, elapsed);
+    if (index == 0) {
+      fs::remove(store_);
+      fs::create_directory(store_);  // as bad as a disk that is gone
+    }
+  };
+  const SweepOutcome outcome = run_sweep(points_of({"8", "16", "24"}), {store_, false, ""}, callbacks);
+  EXPECT_EQ(outcome.lost, 2U);
+  EXPECT_EQ(seen.records.size(), 3U);
+  EXPECT_EQ(seen.warnings.size(), 1U);
+  EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kOk, Status::kOk, Status::kOk));
+}
+
+TEST_F(Bench, WhatAStoreRefusedIsWrittenWhenItCanBe) {
+  Seen seen;
+  SweepCallbacks callbacks = seen.callbacks();
+  const auto remember = callbacks.finished;
+  callbacks.finished = [&](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+    remember(index, record, source, elapsed);
+    if (index == 0) fs::rename(store_, folder_ / "away"), fs::create_directory(store_);
+    if (index == 2) fs::remove(store_), fs::rename(folder_ / "away", store_);
+  };
+  const SweepOutcome outcome = run_sweep(points_of({"8", "16", "24", "32"}), {store_, false, ""}, callbacks);
+  EXPECT_EQ(outcome.lost, 0U);
+  const std::vector<Record> stored = Store::open(store_).all();
+  ASSERT_EQ(stored.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(stored[i].name, seen.records[i].name);
+}
+
+TEST_F(Bench, ASignalEndsTheSweepWithWhatIsFinished) {
+  Seen seen;
+  SweepCallbacks callbacks = seen.callbacks();
+  const auto remember = callbacks.finished;
+  callbacks.finished = [&](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+    remember(index, record, source, elapsed);
+    if (index == 1) kill(getpid(), SIGINT);
+  };
+  const SweepOutcome outcome = run_sweep(points_of({"8", "16", "24", "32"}), {store_, false, ""}, callbacks);
+  EXPECT_TRUE(outcome.interrupted);
+  EXPECT_EQ(seen.records.size(), 2U);
+  EXPECT_EQ(Store::open(store_).all().size(), 2U);
+}
+
+TEST_F(Bench, PointsThatFailSoTheSweepDoes) {
+  Seen seen;
+  const SweepOutcome outcome = run_sweep(points_of({"8"}, {{"device", "cpu"}, {"timeout", "0.001"}, {"threads", "1"}}),
+                                         {std::nullopt, false, ""}, seen.callbacks());
+  EXPECT_TRUE(outcome.failed);
+  EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kTimeout));
+}
+
+PointResult learned(const std::string& name, const std::string& signature, const std::string& kernel) {
+  PointResult result;
+  result.record.name = name;
+  result.learned.kernel_choices = {{"machine", signature, kernel, 1, "2025-01-01T00:00:00Z"}};
+  result.learned.peaks = {{"machine", "peak of " + kernel, 1, "FLOP/s", "2025-01-01T00:00:00Z"}};
+  return result;
+}
+
+TEST_F(Bench, KnowledgeIsKeptInTheStoreOrInMemory) {
+  for (const std::optional<fs::path>& path : {std::optional<fs::path>(), std::optional<fs::path>(store_)}) {
+    SweepStore store(path);
+    EXPECT_TRUE(store.known("machine").kernel_choices.empty());
+    EXPECT_EQ(store.keep(learned("a", "matmul 1", "slow")), std::nullopt);
+    EXPECT_EQ(store.keep(learned("b", "matmul 2", "other")), std::nullopt);
+    EXPECT_EQ(store.keep(learned("c", "matmul 1", "fast")), std::nullopt);
+    const MachineKnowledge known = store.known("machine");
+    ASSERT_EQ(known.kernel_choices.size(), 2U);
+    EXPECT_EQ(known.kernel_choices[0].kernel, "fast");
+    EXPECT_EQ(known.kernel_choices[1].kernel, "other");
+    EXPECT_EQ(known.peaks.size(), 3U);
+  }
+  EXPECT_EQ(SweepStore(store_).known("machine").kernel_choices.size(), 2U);
+  EXPECT_TRUE(SweepStore(store_).known("another").kernel_choices.empty());
+}
+
+std::string refusal(std::vector<SweepPoint> points) {
+  try {
+    check_inputs(points);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {
+  EXPECT_EQ(refusal(points_of({"8"})), "");
+  EXPECT_THAT(refusal(points_of({"8"}, {{"device", "roofline:h1000"}})), HasSubstr("h1000"));
+  EXPECT_THAT(refusal(points_of({"8"}, {{"data", folder_ / "none.txt"}})), HasSubstr("none.txt"));
+  EXPECT_THAT(refusal(points_of({"8"}, {{"weights", folder_ / "none.safetensors"}})), HasSubstr("none.safetensors"));
+  std::ofstream(folder_ / "text") << "0123456789";
+  EXPECT_THAT(refusal(points_of({"8"}, {{"data", folder_ / "text"}, {"vocab", "50"}})), HasSubstr("text"));
+}
+
+TEST_F(Bench, AnInputThatFailsAtSomePointsMakesThemUnsupported) {
+  std::ofstream(folder_ / "text") << "0123456789";
+  std::vector<SweepPoint> points = points_of({"8", "16"}, {{"data", folder_ / "text"}, {"vocab", "256"}});
+  check_inputs(points);
+  EXPECT_EQ(points[0].invalid, "");
+  EXPECT_THAT(points[1].invalid, HasSubstr("text"));
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,53 @@
+// A run that does not repeat an earlier one's losses has no timing.
+#include "sweep/same_loss.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace laptime {
+namespace {
+
+Record measured(std::vector<double> losses) {
+  Record record;
+  record.name = "step/model:small";
+  record.config = Json{{"data", ""}, {"weights", ""}};
+  record.config_hash = "0123456789abcdef";
+  record.created = "2026-01-01T00:00:00Z";
+  record.loss.values = std::move(losses);
+  record.kernels = {{"matmul", "matmul(...)", "tiles"}};
+  record.time["step"].median = 1;
+  return record;
+}
+
+TEST(SameLoss, EqualLossesKeepTheTiming) {
+  Record record = measured({4.5, 4.25});
+  require_same_loss(measured({4.5, 4.25, 4.0}), record);
+  EXPECT_EQ(record.status, Status::kOk);
+  EXPECT_TRUE(record.time.contains("step"));
+}
+
+TEST(SameLoss, OneBitTakesTheTimingAway) {
+  Record record = measured({4.5, 4.25});
+  require_same_loss(measured({4.5, 4.250000001}), record);
+  EXPECT_EQ(record.status, Status::kFailed);
+  EXPECT_NE(record.reason.find("step 2"), std::string::npos) << record.reason;
+  EXPECT_TRUE(record.time.empty());
+}
+
+TEST(SameLoss, OtherKernelsMayGiveOtherBits) {
+  Record record = measured({4.5});
+  record.kernels[0].kernel = "onednn";
+  require_same_loss(measured({4.75}), record);
+  EXPECT_EQ(record.status, Status::kOk);
+}
+
+TEST(SameLoss, AFileMayHaveChanged) {
+  Record record = measured({4.5});
+  record.config = Json{{"data", "text.txt"}, {"weights", ""}};
+  require_same_loss(measured({4.75}), record);
+  EXPECT_EQ(record.status, Status::kOk);
+}
+
+}  // namespace
+}  // namespace laptime

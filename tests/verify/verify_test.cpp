@@ -1,0 +1,298 @@
+// Golden files verified: every file passes with every kernel, nothing is left uncompared, any changed number is seen.
+#include "verify/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "config/parameters.h"
+#include "data/golden_compare.h"
+#include "data/written_file.h"
+#include "prepare/kernel_choice.h"
+#include "report/verification_text.h"
+#include "support/golden_path.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+using test::golden_path;
+
+RunConfig on_threads(int64_t threads) {
+  RunConfig machine;
+  machine.device = "cpu";
+  machine.threads = threads;
+  return machine;
+}
+
+VerifiedFile verified(const std::string& path, int64_t threads = 2) {
+  return verify_golden(read_golden(path), on_threads(threads));
+}
+
+std::map<std::string, size_t> counts_of(const VerifiedFile& file) {
+  std::map<std::string, size_t> counts;
+  for (const VerifiedGroup& group : file.groups) counts[group.name] += group.comparisons.size();
+  return counts;
+}
+
+// Names of the groups with a comparison that fails.
+std::vector<std::string> failing_groups(const VerifiedFile& file) {
+  std::vector<std::string> names;
+  for (const VerifiedGroup& group : file.groups) {
+    if (!group.pass()) names.push_back(group.name);
+  }
+  return names;
+}
+
+class VerifyFile : public testing::TestWithParam<const char*> {};
+
+TEST_P(VerifyFile, PassesInEveryComparison) {
+  const GoldenCase golden = read_golden(golden_path(GetParam()));
+  const VerifiedFile file = verify_golden(golden, on_threads(2));
+  EXPECT_TRUE(file.pass()) << print(file);
+
+  const size_t parameters = parameter_list(golden.model).size();
+  const auto steps = static_cast<size_t>(golden.steps);
+  std::map<std::string, size_t> expected;
+  for (const std::string dtype : {"float32", "bfloat16"}) {
+    expected[dtype + " losses"] = steps;
+    expected[dtype + " logits"] = 1;
+    expected[dtype + " gradients"] = parameters + (golden.clip_norm ? 1 : 0);
+    expected[dtype + " weights after 1 step"] = parameters;
+    expected[fmt::format("{} weights after {} steps", dtype, steps)] = parameters;
+  }
+  expected["float32 memory"] = 3;
+  expected["bfloat16 memory"] = 1;
+  expected["bfloat16 dtypes"] = golden.autocast_dtypes.size();
+  expected["file"] = check_golden_file(golden).size();
+  EXPECT_EQ(counts_of(file), expected);
+}
+
+std::string name_of_case(const testing::TestParamInfo<const char*>& parameter) { return parameter.param; }
+
+INSTANTIATE_TEST_SUITE_P(Small, VerifyFile,
+                         testing::Values("tiny_2024", "tiny_2024_tied_bias", "tiny_2025", "tiny_2025_clip",
+                                         "tiny_2025_torch_adamw", "tiny_2026", "tiny_gpt2", "head64_2025",
+                                         "head80_gpt2"),
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Slow, VerifyFile, testing::Values("small_2025"), name_of_case);
+
+// Which of the kernels that run a signature is taken: 0 is the first.
+ChooserMaker nth_candidate(size_t number, bool reference) {
+  return [=](const Backend& backend) -> ChooseKernel {
+    return [&backend, number, reference](const Signature& signature) -> const Kernel* {
+      const Kernel* found = nullptr;
+      size_t seen = 0;
+      for (const Kernel& kernel : backend.kernels(*signature.op)) {
+        if (!kernel.refusal(signature).empty()) continue;
+        if (reference) {
+          if (kernel.name == kReferenceName) return &kernel;
+          continue;
+        }
+        if (kernel.name == kReferenceName && found != nullptr) break;
+        found = &kernel;
+        if (seen++ == number) break;
+      }
+      return found;
+    };
+  };
+}
+
+TEST(Verify, PassesWithEveryKernelOfAList) {
+  for (const char* name : {"tiny_2025_clip", "tiny_gpt2"}) {
+    const GoldenCase golden = read_golden(golden_path(name));
+    for (const size_t number : {1, 2}) {
+      const VerifiedFile file = verify_golden(golden, on_threads(1), nth_candidate(number, false));
+      EXPECT_TRUE(file.pass()) << "candidate " << number << "\n" << print(file);
+    }
+  }
+}
+
+TEST(Verify, SlowPassesWithReferences) {
+  const GoldenCase golden = read_golden(golden_path("tiny_2024_tied_bias"));
+  const VerifiedFile file = verify_golden(golden, on_threads(1), nth_candidate(0, true));
+  EXPECT_TRUE(file.pass()) << print(file);
+}
+
+// A copy of tiny_2025_clip with its metadata, or bytes of one tensor, changed.
+class ChangedGolden {
+ public:
+  ChangedGolden() : bytes_(bytes_of_file(golden_path("tiny_2025_clip"))) {
+    uint64_t length = 0;
+    std::memcpy(&length, bytes_.data(), sizeof(length));
+    header_ = Json::parse(bytes_.substr(8, length));
+    data_ = bytes_.substr(8 + length);
+    metadata = Json::parse(header_["__metadata__"]["laptime"].get<std::string>());
+  }
+
+  Json metadata;
+
+  // Adds to one element of a float64 tensor.
+  void add_to(const std::string& tensor, size_t element, double difference) {
+    const auto begin = header_[tensor]["data_offsets"][0].get<size_t>() + element * sizeof(double);
+    double value = 0;
+    std::memcpy(&value, data_.data() + begin, sizeof(value));
+    value += difference;
+    std::memcpy(data_.data() + begin, &value, sizeof(value));
+  }
+
+  VerifiedFile verified() {
+    header_["__metadata__"]["laptime"] = metadata.dump();
+    const WrittenFile file("changed.safetensors", safetensors_bytes(header_.dump(), data_));
+    return laptime::verified(file.path());
+  }
+
+ private:
+  std::string bytes_;
+  Json header_;
+  std::string data_;
+};
+
+TEST(VerifyChanged, NothingChangedPasses) { EXPECT_TRUE(ChangedGolden().verified().pass()); }
+
+TEST(VerifyChanged, ALossIsNoticed) {
+  ChangedGolden golden;
+  golden.metadata["losses"][7] = golden.metadata["losses"][7].get<double>() * (1 + 3e-6);
+  const VerifiedFile file = golden.verified();
+  EXPECT_FALSE(file.pass());
+  EXPECT_THAT(failing_groups(file), testing::Contains("float32 losses"));
+  EXPECT_THAT(print(file), HasSubstr("float32 losses:  FAIL  loss of step 7  distance"));
+}
+
+TEST(VerifyChanged, AGradientIsNoticed) {
+  ChangedGolden golden;
+  golden.add_to("grad/layers.1.ffn.w3.weight", 4159, 1e-4);
+  EXPECT_THAT(failing_groups(golden.verified()), testing::Contains("float32 gradients"));
+}
+
+TEST(VerifyChanged, LogitsAndWeightsAreNoticed) {
+  ChangedGolden golden;
+  golden.add_to("logits", 0, 1e-2);
+  golden.add_to("after1/ln_final.weight", 0, 1e-2);
+  golden.add_to("after10/layers.0.ln1.weight", 39, 1e-2);
+  const std::vector<std::string> failing = failing_groups(golden.verified());
+  EXPECT_THAT(failing, testing::Contains("float32 logits"));
+  EXPECT_THAT(failing, testing::Contains("float32 weights after 1 step"));
+  EXPECT_THAT(failing, testing::Contains("float32 weights after 10 steps"));
+}
+
+TEST(VerifyChanged, SavedBytesAreNoticed) {
+  for (const std::string dtype : {"float32", "bfloat16"}) {
+    ChangedGolden golden;
+    Json& books = golden.metadata["eager_" + dtype];
+    books["saved_bytes"] = books["saved_bytes"].get<int64_t>() + 4;
+    books["saved"][0][0] = books["saved"][0][0].get<int64_t>() + 4;  // so that the file agrees with itself
+    EXPECT_EQ(failing_groups(golden.verified()), std::vector<std::string>{dtype + " memory"});
+  }
+}
+
+TEST(VerifyChanged, PeaksAreNoticed) {
+  for (const char* peak : {"inference", "forward_backward"}) {
+    ChangedGolden golden;
+    Json& bytes = golden.metadata["eager_float32_peak_bytes"][peak];
+    bytes = bytes.get<int64_t>() * 11 / 10;
+    EXPECT_EQ(failing_groups(golden.verified()), std::vector<std::string>{"float32 memory"});
+  }
+}
+
+TEST(VerifyChanged, ADtypeIsNoticed) {
+  ChangedGolden golden;
+  golden.metadata["autocast_dtypes"]["layers.1.attn.scores"] = "float32";
+  const VerifiedFile file = golden.verified();
+  EXPECT_EQ(failing_groups(file), std::vector<std::string>{"bfloat16 dtypes"});
+  EXPECT_THAT(print(file), HasSubstr("bfloat16, PyTorch float32"));
+}
+
+TEST(VerifyChanged, ANameThatTheModelDoesNotHaveIsNoticed) {
+  ChangedGolden golden;
+  golden.metadata["autocast_dtypes"]["layers.9.attn.scores"] = "bfloat16";
+  EXPECT_EQ(failing_groups(golden.verified()), std::vector<std::string>{"bfloat16 dtypes"});
+}
+
+TEST(VerifyChanged, TheGradientNormIsNoticed) {
+  ChangedGolden golden;
+  golden.metadata["grad_norm"] = golden.metadata["grad_norm"].get<double>() * 1.001;
+  EXPECT_THAT(failing_groups(golden.verified()), testing::Contains("float32 gradients"));
+}
+
+TEST(VerifyChanged, AnotherSeedIsNoticed) {
+  ChangedGolden golden;
+  golden.metadata["seed"] = 77;
+  EXPECT_FALSE(golden.verified().pass());
+}
+
+TEST(VerifyText, SaysEveryComparison) {
+  const VerifiedFile file = verified(golden_path("tiny_2024"));
+  const std::string text = print(file);
+  for (const VerifiedGroup& group : file.groups) {
+    for (const Comparison& comparison : group.comparisons) EXPECT_THAT(text, HasSubstr("  ok    " + comparison.what));
+  }
+  EXPECT_THAT(text, HasSubstr("edition 2024, 2 layers x 40, 5 heads"));
+  EXPECT_THAT(text, HasSubstr("2 threads"));
+  EXPECT_THAT(text, HasSubstr("\npassed\n"));
+  EXPECT_THAT(text, Not(HasSubstr("FAIL")));
+}
+
+TEST(VerifyText, RepeatsFailuresAtTheEnd) {
+  VerifiedFile file{"a model", "cpu", {{"float32 losses", {}}}, {}};
+  file.groups[0].comparisons.push_back({"loss of step 0", 0.5, 0.25, false, false, "note"});
+  file.groups[0].comparisons.push_back({"loss of step 1", 0, 0, true, true, "not in the file"});
+  EXPECT_FALSE(file.pass());
+  EXPECT_EQ(print(file),
+            "a model\n"
+            "on cpu\n"
+            "\n"
+            "float32 losses\n"
+            "  FAIL  loss of step 0  distance 0.5        allowed 0.25       note\n"
+            "  skip  loss of step 1  not in the file\n"
+            "\n"
+            "summary\n"
+            "                  compared  failed  skipped  nearest to its limit\n"
+            "  float32 losses         1       1        1  0.5 of 0.25 (loss of step 0)\n"
+            "failed\n"
+            "  float32 losses:  FAIL  loss of step 0  distance 0.5        allowed 0.25       note\n"
+            "NOT PASSED\n");
+}
+
+TEST(VerifyText, AFileWithoutAnyComparisonDoesNotPass) { EXPECT_FALSE(VerifiedFile{}.pass()); }
+
+TEST(Verify, ReportsProgress) {
+  std::vector<std::string> stages;
+  verify_golden(read_golden(golden_path("tiny_2026")), on_threads(1),
+                [&](const std::string& stage) { stages.push_back(stage); });
+  ASSERT_EQ(stages.size(), 22U);
+  EXPECT_EQ(stages[1], "float32: step 1 of 10");
+  EXPECT_EQ(stages.back(), "bfloat16: step 10 of 10");
+}
+
+TEST(Verify, ADeviceWithoutValuesIsAnError) {
+  RunConfig machine;
+  machine.device = "roofline:h100";
+  EXPECT_THAT(error_of([&] { verify_golden(read_golden(golden_path("tiny_2026")), machine); }),
+              HasSubstr("computes no values"));
+}
+
+// Needs a limit of address space, which sanitizers cannot live in.
+TEST(VerifySlow, WithoutMemoryAFileIsRefused) {
+  const auto refused = [] {
+    const GoldenCase golden = read_golden(golden_path("small_2025"));
+    const rlimit limit{2UL << 30U, 2UL << 30U};
+    setrlimit(RLIMIT_AS, &limit);
+    const VerifiedFile file = verify_golden(golden, on_threads(1));
+    const bool told = print(file).find("not run: predicted: ") != std::string::npos;
+    std::exit(!file.pass() && told ? 0 : 1);  // NOLINT(concurrency-mt-unsafe): a process of its own
+  };
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(refused(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace laptime
