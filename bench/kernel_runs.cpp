@@ -88,6 +88,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
                         .out = turn.out,
                         .workspace = workspace->data()});
   }
+  machine.backend().prepare(kernel, signature);
   for (int i = 0; i < 2; ++i) machine.backend().launch(launches[0]);  // warm
   size_t turn = launches.size() - 1;
   double best = std::numeric_limits<double>::infinity();
@@ -170,6 +171,7 @@ std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& si
   for (const Kernel& kernel : machine.backend().kernels(*signature.op)) {
     if (kernel.name == kReferenceName || !kernel.refusal(signature).empty()) continue;
     kernels.push_back(&kernel);
+    machine.backend().prepare(kernel, signature);
     times.push_back({kernel.name});
     workspace_bytes = std::max(workspace_bytes, kernel.workspace_bytes(signature));
   }

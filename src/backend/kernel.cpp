@@ -1,7 +1,23 @@
-// The reference of a card as a kernel.
+// The table of kernels, and the reference of a card as one of them.
 #include "backend/kernel.h"
 
+#include <utility>
+
 namespace laptime {
+
+KernelTable::KernelTable(std::vector<Kernel> kernels) {
+  for (Kernel& kernel : kernels) {
+    std::vector<Kernel>& of_op = kernels_[kernel.op];
+    if (of_op.empty()) ops_.push_back(kernel.op);
+    of_op.push_back(std::move(kernel));
+  }
+}
+
+std::span<const Kernel> KernelTable::of(const OpCard& op) const {
+  const auto found = kernels_.find(&op);
+  if (found == kernels_.end()) return {};
+  return found->second;
+}
 
 Kernel reference_kernel(const OpCard& op) {
   LAPTIME_CHECK(op.reference != nullptr, "{} has no reference", op.name);
@@ -9,6 +25,7 @@ Kernel reference_kernel(const OpCard& op) {
           .name = kReferenceName,
           .supports = nullptr,
           .workspace = nullptr,
+          .prepare = nullptr,
           .launch = [](const KernelCall& call) {
             call.op.reference({call.attributes, call.in, call.out});
           }};

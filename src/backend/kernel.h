@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/op.h"
@@ -29,7 +30,7 @@ struct KernelCall {
   Queue& queue;
 };
 
-// Kernels never allocate, log, throw or read a clock.
+// A launch never allocates, logs, throws or reads a clock.
 struct Kernel {
   const OpCard* op = nullptr;
   std::string name;  // "rows_avx512"
@@ -37,12 +38,31 @@ struct Kernel {
   std::string (*supports)(const Signature&) = nullptr;
   // Bytes of scratch; null: none. Must not depend on the number of threads, so that a plan fits any.
   int64_t (*workspace)(const Signature&) = nullptr;
+  // Makes what launches of this signature look up in the queue, such as a library's primitives; null: nothing. Runs
+  // once before the first launch; may allocate and throw.
+  void (*prepare)(const Signature&, Queue&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
 
   std::string refusal(const Signature& signature) const {
     return supports == nullptr ? std::string() : supports(signature);
   }
   int64_t workspace_bytes(const Signature& signature) const { return workspace == nullptr ? 0 : workspace(signature); }
+};
+
+// The kernels of one kind of device by op. It can be asked without a device.
+class KernelTable {
+ public:
+  // Kernels of one op keep their order, that of preference; they need not stand together.
+  explicit KernelTable(std::vector<Kernel> kernels);
+
+  // The reference, where there is one, last; empty for an op that the device cannot run.
+  std::span<const Kernel> of(const OpCard& op) const;
+  // Each op that has a kernel, in the order of the first ones.
+  const std::vector<const OpCard*>& ops() const { return ops_; }
+
+ private:
+  std::unordered_map<const OpCard*, std::vector<Kernel>> kernels_;
+  std::vector<const OpCard*> ops_;
 };
 
 // The card's reference as the last kernel of its list: slow, always right, one thread.

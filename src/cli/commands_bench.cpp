@@ -4,15 +4,16 @@
 
 #include <algorithm>
 
-#include "backend/cpu/clock.h"
 #include "base/available_memory.h"
 #include "base/error.h"
+#include "base/host_clock.h"
 #include "base/words.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/record_output.h"
 #include "cli/store_path.h"
 #include "config/parameters.h"
+#include "measure/describe.h"
 #include "prepare/device.h"
 #include "report/shortage.h"
 #include "sweep/ablation.h"
@@ -34,7 +35,7 @@ double cost_of(const SweepPoint& point) {
   }
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
   constexpr double kPredicted = 1e9;  // a step that is not computed costs the same for any model
-  if (device_name(config) != "cpu") return kPredicted;
+  if (!find_device(config).computes) return kPredicted;
   // What cannot fit ends at once: weights, gradients, and two moments of the optimizer.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
   if (parameters * copies * sizeof(float) > static_cast<double>(available_memory().bytes)) return 0;
@@ -96,7 +97,7 @@ class Watcher {
     line_.show(
         index,
         progress_text(index, points_.size(), points_[index].name, progress, left_.estimate(index, fraction, elapsed)),
-        cpu::now());
+        host_now());
   }
 
   void finish(size_t index, const Record& record, PointSource source, Seconds elapsed) {

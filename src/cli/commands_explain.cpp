@@ -9,7 +9,6 @@
 #include "cli/destination.h"
 #include "cli/store_path.h"
 #include "explain/explain.h"
-#include "measure/describe.h"
 #include "report/explanation_text.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
@@ -17,15 +16,16 @@
 namespace laptime {
 namespace {
 
-// What bench has learned of this machine so far, if there is a store.
-std::vector<KernelChoice> stored_choices(const std::string& option) {
-  const std::optional<std::filesystem::path> path = store_path(option);
-  std::error_code error;
-  if (!path || !std::filesystem::exists(*path, error)) return {};
-  return Store::open(*path, Store::Access::kRead).kernel_choices(machine_fingerprint());
+// What bench has learned of each device so far, if there is a store.
+KnownChoices stored_choices(const std::string& option) {
+  return [path = store_path(option)](const std::string& device) -> std::vector<KernelChoice> {
+    std::error_code error;
+    if (!path || !std::filesystem::exists(*path, error)) return {};
+    return Store::open(*path, Store::Access::kRead).kernel_choices(device);
+  };
 }
 
-std::string text_of(const SweepPoint& point, const std::vector<KernelChoice>& known, Dump dump) {
+std::string text_of(const SweepPoint& point, const KnownChoices& known, Dump dump) {
   switch (dump) {
     case Dump::kNone: return print(explain(point, known));
     case Dump::kGraph: return dump_graph(point, known);
@@ -34,13 +34,13 @@ std::string text_of(const SweepPoint& point, const std::vector<KernelChoice>& kn
   return {};
 }
 
-std::string texts(const std::vector<SweepPoint>& points, const std::vector<KernelChoice>& known, Dump dump) {
+std::string texts(const std::vector<SweepPoint>& points, const KnownChoices& known, Dump dump) {
   std::string text;
   for (const SweepPoint& point : points) text += (text.empty() ? "" : "\n") + text_of(point, known, dump);
   return text;
 }
 
-std::string objects(const std::vector<SweepPoint>& points, const std::vector<KernelChoice>& known, bool one_array) {
+std::string objects(const std::vector<SweepPoint>& points, const KnownChoices& known, bool one_array) {
   std::string text = one_array ? "[\n" : "";
   for (const SweepPoint& point : points) {
     const bool is_last = &point == &points.back();
@@ -63,7 +63,7 @@ ExitCode run_command(const ExplainCommand& command) {
   check_inputs(points);
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);
-  const std::vector<KernelChoice> known = stored_choices(config.store);
+  const KnownChoices known = stored_choices(config.store);
   const std::string text =
       as_json ? objects(points, known, config.output == OutputFormat::kJson) : texts(points, known, command.dump);
   file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");

@@ -8,7 +8,8 @@
 #include "cli/destination.h"
 #include "cli/help.h"
 #include "config/model_presets.h"
-#include "explain/inventory.h"
+#include "prepare/device.h"
+#include "prepare/inventory.h"
 #include "record/metrics.h"
 #include "report/text.h"
 
@@ -49,7 +50,7 @@ std::string models() {
 
 std::string devices() {
   Lines lines{{"device", "what it is"}};
-  for (const DeviceText& device : list_devices()) lines.push_back({device.name, device.summary});
+  for (const DeviceSummary& device : list_devices()) lines.push_back({device.name, device.text});
   return aligned(lines);
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/cpu/clock.h"
+#include "base/host_clock.h"
 #include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/progress.h"
@@ -35,7 +35,7 @@ ExitCode run_command(const VerifyCommand& command) {
   for (size_t i = 0; i < command.files.size(); ++i) {
     const GoldenCase golden = read_golden(command.files[i]);
     const VerifyProgress progress = [&](const std::string& stage) {
-      line.show(i, fmt::format("[{}/{}] {}: {}", i + 1, command.files.size(), command.files[i], stage), cpu::now());
+      line.show(i, fmt::format("[{}/{}] {}: {}", i + 1, command.files.size(), command.files[i], stage), host_now());
     };
     const VerifiedFile verified = verify_golden(golden, command.machine, progress);
     line.clear();

@@ -12,7 +12,11 @@ Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backen
   for (const PlanStep& step : plan_.setup) backend_.launch(bind(step).launch);
   backend_.synchronize();
   bound_.reserve(plan_.steps.size());
-  for (const PlanStep& step : plan_.steps) bound_.push_back(bind(step));
+  for (const PlanStep& step : plan_.steps) {
+    bound_.push_back(bind(step));
+    if (stretches_.empty() || stretches_.back().phase != step.phase) stretches_.push_back({step.phase, 0});
+    stretches_.back().end = bound_.size();
+  }
 }
 
 TensorView Executor::view_of(const Operand& operand) const {
@@ -22,7 +26,8 @@ TensorView Executor::view_of(const Operand& operand) const {
   return {memory.data() == nullptr ? nullptr : memory.data() + buffer.offset, operand.type};
 }
 
-Executor::BoundStep Executor::bind(const PlanStep& step) const {
+Executor::BoundStep Executor::bind(const PlanStep& step) {
+  if (step.kernel->prepare != nullptr) backend_.prepare(*step.kernel, step.signature());
   BoundStep bound;
   for (const Operand& operand : step.in) bound.operands.push_back(view_of(operand));
   for (const Operand& operand : step.out) bound.operands.push_back(view_of(operand));
@@ -37,24 +42,28 @@ Executor::BoundStep Executor::bind(const PlanStep& step) const {
 Timeline Executor::run() {
   Timeline timeline;
   timeline.begin = backend_.now();
-  Seconds begin = timeline.begin;
-  for (size_t i = 0; i < bound_.size(); ++i) {
-    backend_.launch(bound_[i].launch);
-    const Phase phase = plan_.steps[i].phase;
-    if (i + 1 < bound_.size() && plan_.steps[i + 1].phase == phase) continue;
-    backend_.synchronize();
-    const Seconds end = backend_.now();
-    timeline.events.push_back({static_cast<int>(phase), begin, end});
-    begin = end;
+  backend_.mark(0);
+  size_t step = 0;
+  for (size_t i = 0; i < stretches_.size(); ++i) {
+    for (; step < stretches_[i].end; ++step) backend_.launch(bound_[step].launch);
+    backend_.mark(i + 1);
   }
+  backend_.synchronize();
   timeline.end = backend_.now();
+  timeline.events.reserve(stretches_.size());
+  for (size_t i = 0; i < stretches_.size(); ++i) {
+    timeline.events.push_back(
+        {static_cast<int>(stretches_[i].phase), backend_.time_of_mark(i), backend_.time_of_mark(i + 1)});
+  }
   return timeline;
 }
 
 bool Executor::holds_nan(const TensorView& view) const {
   if (view.data == nullptr || !is_floating(view.type.dtype)) return false;
-  for (int64_t i = 0; i < view.numel(); ++i) {
-    if (std::isnan(view.at(i))) return true;
+  std::vector<std::byte> bytes = read(view);
+  const TensorView values{bytes.data(), contiguous_type(view.type.dtype, view.shape())};
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    if (std::isnan(values.load(i))) return true;
   }
   return false;
 }
@@ -71,19 +80,20 @@ std::optional<Executor::NanSite> Executor::find_nan() {
 }
 
 bool Executor::write(const std::string& source, const void* bytes, int64_t size) {
-  const std::span<std::byte> target = source_bytes(source);
-  if (target.empty()) return false;
-  LAPTIME_CHECK(static_cast<int64_t>(target.size()) == size, "{} takes {} bytes, not {}", source, target.size(), size);
-  backend_.write(target.data(), static_cast<const std::byte*>(bytes), size);
+  const int index = plan_.find_source(source);
+  if (index < 0) return false;
+  const int64_t expected = plan_.buffers[static_cast<size_t>(index)].bytes;
+  LAPTIME_CHECK(expected == size, "{} takes {} bytes, not {}", source, expected, size);
+  write(index, 0, {static_cast<const std::byte*>(bytes), static_cast<size_t>(size)});
   return true;
 }
 
-std::span<std::byte> Executor::source_bytes(const std::string& name) {
-  const int index = plan_.find_source(name);
-  if (index < 0) return {};
-  const Buffer& buffer = plan_.buffers[static_cast<size_t>(index)];
-  if (resident_->data() == nullptr) return {};  // a device that computes nothing
-  return {resident_->data() + buffer.offset, static_cast<size_t>(buffer.bytes)};
+void Executor::write(int source, int64_t offset, std::span<const std::byte> bytes) {
+  const Buffer& buffer = plan_.buffers[static_cast<size_t>(source)];
+  const auto size = static_cast<int64_t>(bytes.size());
+  LAPTIME_CHECK(buffer.lifetime != Lifetime::kStep && offset >= 0 && offset + size <= buffer.bytes,
+                "{} bytes at {} of {}, which has {}", size, offset, buffer.name, buffer.bytes);
+  if (backend_.computes()) backend_.write(resident_->data() + buffer.offset + offset, bytes.data(), size);
 }
 
 std::vector<std::byte> Executor::read(const TensorView& view) const {
@@ -102,8 +112,8 @@ std::vector<std::byte> Executor::read_source(const std::string& name) const {
   const int index = plan_.find_source(name);
   if (index < 0) return {};
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(index)];
+  if (!backend_.computes()) return {};
   std::vector<std::byte> bytes(static_cast<size_t>(buffer.bytes));
-  if (resident_->data() == nullptr) return {};
   backend_.read(bytes.data(), resident_->data() + buffer.offset, buffer.bytes);
   return bytes;
 }

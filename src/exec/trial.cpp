@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/random.h"
 
@@ -15,22 +16,25 @@ int64_t bytes_of(const TensorType& type) {
   return align_up((Size(type.layout.extent()) * size_of(type.dtype)).value(), kAlignment);
 }
 
-void fill_random(const TensorView& view, uint64_t stream) {
-  // A short period is as good as none here, and quick to make.
-  constexpr int64_t kPeriod = 4096;
+// Random numbers in [-1, 1) for a floating tensor, zeros for any other, written over its whole extent.
+void fill_random(Backend& backend, const TensorView& view, uint64_t stream) {
+  constexpr int64_t kPeriod = 4096;     // elements until the numbers repeat: enough for a timing, and quick to make
+  constexpr int64_t kRepetitions = 64;  // of the period in one write
+  const int64_t extent = view.type.layout.extent();
+  const int64_t period = std::min(kPeriod, extent);
+  std::vector<std::byte> bytes(static_cast<size_t>(period * kRepetitions * size_of(view.type.dtype)));
+  const TensorView values{bytes.data(), contiguous_type(view.type.dtype, {period})};
   const bool floating = is_floating(view.type.dtype);
-  const int64_t elements = std::min(kPeriod, view.type.layout.extent());
-  const TensorView first{view.data, contiguous_type(view.type.dtype, {elements})};
-  for (int64_t i = 0; i < elements; ++i) {
+  for (int64_t i = 0; i < period; ++i) {
     const auto bits = splitmix64(stream + static_cast<uint64_t>(i)) >> 40U;
-    first.store(i, floating ? static_cast<double>(bits) * 0x1p-23 - 1 : 0);
+    values.store(i, floating ? static_cast<double>(bits) * 0x1p-23 - 1 : 0);
   }
-  const int64_t total = view.type.layout.extent() * size_of(view.type.dtype);
-  for (int64_t filled = first.type.bytes(); filled < total;) {
-    const int64_t more = std::min(filled, total - filled);
-    std::memcpy(view.data + filled, view.data, static_cast<size_t>(more));
-    filled += more;
-  }
+  const int64_t one = values.type.bytes();
+  for (int64_t i = 1; i < kRepetitions; ++i)
+    std::memcpy(bytes.data() + i * one, bytes.data(), static_cast<size_t>(one));
+  const int64_t total = extent * size_of(view.type.dtype);
+  for (int64_t done = 0; done < total; done += static_cast<int64_t>(bytes.size()))
+    backend.write(view.data + done, bytes.data(), std::min(static_cast<int64_t>(bytes.size()), total - done));
 }
 
 }  // namespace
@@ -57,8 +61,10 @@ Trial::Trial(Backend& backend, const Signature& signature, std::byte* memory)
       workspace_ += bytes_of(type);
     }
   }
-  for (size_t i = 0; i < signature.in.size(); ++i) fill_random(operands_[i], i + 1);
+  for (size_t i = 0; i < signature.in.size(); ++i) fill_random(backend, operands_[i], i + 1);
 }
+
+void Trial::prepare(const Kernel& kernel) { backend_.prepare(kernel, signature_); }
 
 Seconds Trial::time(const Kernel& kernel) {
   const std::span<const TensorView> all(operands_);

@@ -19,6 +19,8 @@ class Trial {
   // `memory` has the bytes that `bytes` says, aligned to 64. Backend, signature and memory must outlive the trial.
   Trial(Backend& backend, const Signature& signature, std::byte* memory);
 
+  // Before the kernel's first run; not timed, as it is not in a step.
+  void prepare(const Kernel& kernel);
   // One run.
   Seconds time(const Kernel& kernel);
 

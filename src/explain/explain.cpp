@@ -14,7 +14,9 @@
 #include "prepare/device.h"
 #include "prepare/fit_recompute.h"
 #include "prepare/kernel_choice.h"
+#include "prepare/knowledge.h"
 #include "prepare/memory_check.h"
+#include "prepare/prepare.h"
 #include "prepare/step_graph.h"
 #include "record/config_json.h"
 
@@ -119,13 +121,13 @@ void count_work(const Graph& graph, Explanation& explanation) {
 }
 
 // Kernels of one signature; nodes, signatures and example are the caller's.
-KernelDecision kernels_for(const Backend& backend, const Signature& signature, const KernelChoices& choices,
+KernelDecision kernels_for(const KernelTable& kernels, const Signature& signature, const KernelChoices& choices,
                            const ChooseKernel& choose) {
   KernelDecision use;
   use.op = signature.op->name;
   int64_t contenders = 0;  // that a trial would time
   const Kernel* chosen = choose(signature);
-  for (const Kernel& kernel : backend.kernels(*signature.op)) {
+  for (const Kernel& kernel : kernels.of(*signature.op)) {
     if (const std::string reason = kernel.refusal(signature); !reason.empty()) {
       use.refused.push_back({kernel.name, reason});
       continue;
@@ -135,7 +137,6 @@ KernelDecision kernels_for(const Backend& backend, const Signature& signature, c
     use.candidates.push_back(kernel.name);
     if (kernel.name != kReferenceName) use.rivals.push_back(kernel.name);
   }
-  if (chosen == nullptr) return use;
   use.chosen = chosen->name;
   const std::string text = signature.text();
   use.chosen_by = choices.pinned.contains(text)     ? "pinned"
@@ -153,8 +154,10 @@ bool alike(const KernelDecision& a, const KernelDecision& b) {
          std::equal(a.refused.begin(), a.refused.end(), b.refused.begin(), b.refused.end(), same_refusal);
 }
 
-std::vector<KernelDecision> kernel_uses(const Graph& graph, const Backend& backend, const KernelChoices& choices) {
-  const ChooseKernel choose = chooser(backend, choices);
+std::vector<KernelDecision> kernel_uses(const Prepared& prepared) {
+  const Graph& graph = prepared.graph;
+  const KernelTable& kernels = *prepared.device.kernels;
+  const ChooseKernel choose = chooser(kernels, prepared.choices);
   std::map<std::string, int64_t> nodes;
   std::vector<std::pair<std::string, Signature>> signatures;  // each once, in the order of the graph
   for (const Node& node : graph.nodes) {
@@ -165,7 +168,7 @@ std::vector<KernelDecision> kernel_uses(const Graph& graph, const Backend& backe
   }
   std::vector<KernelDecision> uses;
   for (const auto& [text, signature] : signatures) {
-    const KernelDecision use = kernels_for(backend, signature, choices, choose);
+    const KernelDecision use = kernels_for(kernels, signature, prepared.choices, choose);
     auto known = std::find_if(uses.begin(), uses.end(), [&](const KernelDecision& other) { return alike(use, other); });
     if (known == uses.end()) {
       known = uses.insert(uses.end(), use);
@@ -190,8 +193,10 @@ std::vector<ConstantUse> constant_uses(const Graph& graph) {
   return uses;
 }
 
-MemoryNeed memory_need(const Plan& plan, const MemoryBound& bound, const FittedRecompute& fitted) {
+MemoryNeed memory_need(const Prepared& prepared, std::optional<int64_t> saved) {
+  const Plan& plan = prepared.plan;
   MemoryNeed need;
+  need.predicted_peak_bytes = plan.predicted_peak_bytes();
   need.resident_bytes = plan.resident_bytes;
   need.arena_bytes = plan.arena_bytes;
   need.live_peak_bytes = plan.live_peak_bytes;
@@ -199,62 +204,64 @@ MemoryNeed memory_need(const Plan& plan, const MemoryBound& bound, const FittedR
     need.peak_op = plan.steps[peak].kernel->op->name;
     need.peak_scope = plan.steps[peak].scope;
   }
-  need.available_bytes = bound.available.bytes;
-  need.bound_by = bound.available.bound_by;
+  need.saved_bytes = saved;
+  need.parts = prepared.memory.parts;
+  need.available_bytes = prepared.bound.available.bytes;
+  need.bound_by = prepared.bound.available.bound_by;
   need.arithmetic = memory_arithmetic(plan);
-  Record record;
-  try {
-    check_memory(plan, bound, fitted.advice, record);
-  } catch (const OutOfMemory& error) {
-    need.does_not_fit = error.what();
-    need.advice = fitted.advice;
-  }
-  need.predicted_peak_bytes = plan.predicted_peak_bytes();
-  need.parts = record.memory.parts;
+  need.does_not_fit = prepared.shortage;
+  if (!prepared.shortage.empty()) need.advice = prepared.recompute.advice;
   return need;
 }
 
 std::string machine_text(const Device& device) {
   std::string text = device.name;
   if (!device.isa.empty()) text += fmt::format(", {} kernels", device.isa);
-  if (device.threads > 0) text += fmt::format(", {} thread{}", device.threads, device.threads == 1 ? "" : "s");
+  if (device.threads) text += fmt::format(", {} thread{}", *device.threads, *device.threads == 1 ? "" : "s");
   return text + ", " + device.math_mode;
 }
 
-// What a point that can run is planned with.
-struct Planning {
-  Device device;
-  KernelChoices choices;
-  MemoryBound bound;
-  FittedRecompute fitted;
+// What the passes say of themselves on their way to the graph that runs.
+struct PassesSeen {
+  std::vector<PassOutcome> outcomes;
+  std::set<std::string_view> composites;  // in the model
+  std::set<std::string_view> whole;       // and those that are left after decompose
+  std::optional<int64_t> saved;           // bytes for backward
 
-  Planning(const RunConfig& config, const std::vector<KernelChoice>& known)
-      : device(make_device(config)),
-        choices(choices_of(config, *device.backend, known)),
-        bound(memory_bound(config, device)),
-        fitted(fit_recompute(config, bound, choose())) {}
-  ChooseKernel choose() const { return chooser(*device.backend, choices); }
+  PassObserver observer() {
+    return [this](const std::string& pass, const Graph& after) {
+      if (pass == "model") add_composites(after, composites);
+      if (pass == "decompose") add_composites(after, whole);
+      outcomes.push_back(outcome_of(pass, after));
+      const bool differentiated = outcomes.back().backward > 0 && pass == "dead_code";  // the last one counts
+      if (differentiated) saved = saved_bytes(after);
+    };
+  }
 };
 
-// Nothing where the point cannot run.
-std::optional<Planning> planning_of(const RunConfig& config, const std::vector<KernelChoice>& known) {
-  std::optional<Planning> planning;
-  if (unsupported_reason(config).empty()) planning.emplace(config, known);
-  return planning;
+// The prepared point; nothing where its device does not run it.
+std::optional<Prepared> prepare_if_supported(const RunConfig& config, const KnownChoices& known,
+                                             const PassObserver& observer = {}) {
+  if (!unsupported_reason(config).empty()) return std::nullopt;
+  const Device device = find_device(config);
+  MachineKnowledge stored;
+  if (known) stored.kernel_choices = known(device_key(device));
+  return prepare(config, device, stored, {.observer = observer});
 }
 
-RecomputeRule rule_of(const RunConfig& config, const std::optional<Planning>& planning) {
-  return planning ? planning->fitted.rule : recompute_rule(config);
-}
-
-void refuse_unless_runnable(const SweepPoint& point) {
-  const std::string reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
-  if (!reason.empty()) throw Error::format("{}: {}", point.name, reason);
+std::vector<CompositeUse> composite_uses(const RunConfig& config, const RecomputeRule& rule, const PassesSeen& seen) {
+  std::vector<CompositeUse> uses;
+  for (const CompositeChoice& choice : composite_choices(config, rule)) {
+    const bool whole = seen.whole.contains(choice.op);
+    if (whole || seen.composites.contains(choice.op))
+      uses.push_back({std::string(choice.op), whole, std::string(choice.reason)});
+  }
+  return uses;
 }
 
 }  // namespace
 
-Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& known) {
+Explanation explain(const SweepPoint& point, const KnownChoices& known) {
   const RunConfig& config = point.config;
   Explanation explanation;
   explanation.name = point.name;
@@ -267,56 +274,37 @@ Explanation explain(const SweepPoint& point, const std::vector<KernelChoice>& kn
   explanation.parameter_groups = parameter_groups(model);
   explanation.model_flops_forward = static_cast<double>(forward_flops(model));
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
-
   explanation.refused = unsupported_reason(config);
-  const std::optional<Planning> planning = planning_of(config, known);
-  const RecomputeRule rule = rule_of(config, planning);
-  explanation.recompute = planning ? planning->fitted.text : config.recompute;
-  std::optional<int64_t> saved;
-  std::set<std::string_view> composites;
-  std::set<std::string_view> whole;
-  const Graph graph = lowered_graph(config, rule, {}, [&](const std::string& pass, const Graph& after) {
-    if (pass == "model") add_composites(after, composites);
-    if (pass == "decompose") add_composites(after, whole);
-    explanation.passes.push_back(outcome_of(pass, after));
-    const bool differentiated = explanation.passes.back().backward > 0 && pass == "dead_code";  // the last one counts
-    if (differentiated) saved = saved_bytes(after);
-  });
-  composites.insert(whole.begin(), whole.end());
-  for (const CompositeChoice& choice : composite_choices(config, rule)) {
-    if (!composites.contains(choice.op)) continue;
-    explanation.composites.push_back({std::string(choice.op), whole.contains(choice.op), std::string(choice.reason)});
-  }
+
+  PassesSeen seen;
+  const std::optional<Prepared> prepared = prepare_if_supported(config, known, seen.observer());
+  const Graph graph = prepared ? prepared->graph : graph_without_device(config, seen.observer());
+  explanation.passes = seen.outcomes;
+  explanation.recompute = prepared ? prepared->recompute.text : config.recompute;
+  explanation.composites = composite_uses(config, prepared ? prepared->recompute.rule : recompute_rule(config), seen);
   count_work(graph, explanation);
   explanation.constants = constant_uses(graph);
-
-  if (!planning) return explanation;
-  explanation.machine = machine_text(planning->device);
-  explanation.kernels = kernel_uses(graph, *planning->device.backend, planning->choices);
-  for (const KernelDecision& use : explanation.kernels) {
-    if (use.chosen.empty()) explanation.refused = fmt::format("no kernel for {}", use.example);
-  }
-  if (!explanation.refused.empty()) return explanation;
-  explanation.memory = memory_need(make_plan(graph, planning->choose()), planning->bound, planning->fitted);
-  explanation.memory->saved_bytes = saved;
+  if (!prepared) return explanation;
+  explanation.machine = machine_text(prepared->device);
+  explanation.kernels = kernel_uses(*prepared);
+  explanation.memory = memory_need(*prepared, seen.saved);
   return explanation;
 }
 
-std::string dump_graph(const SweepPoint& point, const std::vector<KernelChoice>& known) {
+std::string dump_graph(const SweepPoint& point, const KnownChoices& known) {
   if (!point.invalid.empty()) throw Error::format("{}: {}", point.name, point.invalid);
-  const RecomputeRule rule = rule_of(point.config, planning_of(point.config, known));
   std::string text;
-  lowered_graph(point.config, rule, {}, [&](const std::string& pass, const Graph& graph) {
+  const PassObserver observer = [&](const std::string& pass, const Graph& graph) {
     text += fmt::format("=== {}: after {}, {} nodes\n{}", point.name, pass, graph.nodes.size(), print(graph));
-  });
+  };
+  if (!prepare_if_supported(point.config, known, observer)) graph_without_device(point.config, observer);
   return text;
 }
 
-std::string dump_plan(const SweepPoint& point, const std::vector<KernelChoice>& known) {
-  refuse_unless_runnable(point);
-  const Planning planning(point.config, known);
-  return fmt::format("=== {}: plan\n{}", point.name,
-                     print(make_plan(lowered_graph(point.config, planning.fitted.rule), planning.choose())));
+std::string dump_plan(const SweepPoint& point, const KnownChoices& known) {
+  const std::string reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
+  if (!reason.empty()) throw Error::format("{}: {}", point.name, reason);
+  return fmt::format("=== {}: plan\n{}", point.name, print(prepare_if_supported(point.config, known)->plan));
 }
 
 }  // namespace laptime

@@ -6,12 +6,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "backend/cpu/clock.h"
 #include "base/build_id.h"
 #include "base/error.h"
+#include "base/host_clock.h"
 #include "base/random.h"
-#include "measure/run_one.h"
 #include "prepare/kernels_file.h"
+#include "prepare/knowledge.h"
 #include "record/config_json.h"
 
 namespace laptime {
@@ -33,11 +33,6 @@ std::string identity_text(RunConfig config) {
 }
 
 }  // namespace
-
-std::string machine_fingerprint() {
-  static const std::string kFingerprint = fingerprint(describe_machine());  // the same for the whole run
-  return kFingerprint;
-}
 
 Binary this_binary() {
   static const std::string kId = [] {
@@ -67,16 +62,16 @@ Record describe_point(const SweepPoint& point) {
 }
 
 void describe_device(const Device& device, Record& record) {
-  Machine machine = describe_machine(cpu::now);
+  Machine machine = describe_machine(host_now);
   if (!device.isa.empty()) machine.isa_used = device.isa;
-  const cpu::ClockQuality clock = cpu::measure_clock();
+  const ClockQuality clock = measure_host_clock();
   machine.timer_resolution = clock.resolution.count();
   machine.timer_overhead = clock.overhead.count();
   record.machine = to_json_object(machine);
   record.math_mode = device.math_mode;
   Json config = record.config.json();
   config["device"] = device.name;
-  if (device.threads > 0) config["threads"] = device.threads;
+  if (device.threads) config["threads"] = *device.threads;
   record.config = config;
 }
 

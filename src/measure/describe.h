@@ -1,16 +1,16 @@
 // What a record states of the point, the machine and the program before anything has run.
 #pragma once
 
-#include <string>
-
+#include "config/sweep.h"
 #include "prepare/device.h"
 #include "record/machine.h"
 #include "record/record.h"
 
 namespace laptime {
 
-// Key of kernel choices, peaks and finished points on this machine.
-std::string machine_fingerprint();
+// A record for a point that has no figures: everything that is known without running it.
+Record describe_point(const SweepPoint& point);
+
 // Tells this build of the program from any other: a hash of its own file.
 Binary this_binary();
 

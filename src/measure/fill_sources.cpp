@@ -28,30 +28,32 @@ void for_each_index(int64_t count, int threads, const std::function<void(int64_t
 
 struct Block {
   const ParameterSpec* parameter;
-  int64_t begin;
-  std::span<float> values;
+  int source;
+  int64_t begin, size;  // elements
 };
 
-// Cuts a parameter into blocks; none where a device computes nothing.
-void add_blocks(Executor& executor, const ParameterSpec& parameter, std::vector<Block>& blocks) {
-  const std::span<std::byte> bytes = executor.source_bytes(parameter.name);
-  const std::span<float> values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
-  for (size_t begin = 0; begin < values.size(); begin += kBlock) {
-    blocks.push_back({&parameter, static_cast<int64_t>(begin),
-                      values.subspan(begin, std::min<size_t>(kBlock, values.size() - begin))});
-  }
+void add_blocks(const Plan& plan, const ParameterSpec& parameter, std::vector<Block>& blocks) {
+  const int source = plan.find_source(parameter.name);
+  if (source < 0) return;
+  const int64_t elements = plan.buffers[static_cast<size_t>(source)].bytes / static_cast<int64_t>(sizeof(float));
+  for (int64_t begin = 0; begin < elements; begin += kBlock)
+    blocks.push_back({&parameter, source, begin, std::min(kBlock, elements - begin)});
 }
 
 }  // namespace
 
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads) {
+  if (!executor.computes()) return;
   std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
   for (ParameterSpec& input : input_list(config.step_model())) parameters.push_back(std::move(input));
   std::vector<Block> blocks;
-  for (const ParameterSpec& parameter : parameters) add_blocks(executor, parameter, blocks);
+  for (const ParameterSpec& parameter : parameters) add_blocks(executor.plan(), parameter, blocks);
   for_each_index(static_cast<int64_t>(blocks.size()), threads, [&](int64_t i) {
     const Block& block = blocks[static_cast<size_t>(i)];
-    weights.fill(*block.parameter, block.begin, block.values);
+    thread_local std::vector<float> values(kBlock);
+    const std::span<float> part(values.data(), static_cast<size_t>(block.size));
+    weights.fill(*block.parameter, block.begin, part);
+    executor.write(block.source, block.begin * static_cast<int64_t>(sizeof(float)), std::as_bytes(part));
   });
 }
 

@@ -21,13 +21,13 @@ struct Contest {
 };
 
 // Each signature of the graph that has several kernels and no choice, once.
-std::vector<Contest> open_contests(const Graph& graph, const Backend& backend, const KernelChoices& choices) {
+std::vector<Contest> open_contests(const Graph& graph, const KernelTable& table, const KernelChoices& choices) {
   std::vector<Contest> contests;
   std::set<std::string> seen;
   for (const Node& node : graph.nodes) {
     if (node.op->kind == OpKind::kView) continue;
     Signature signature = signature_of(graph, node);
-    std::vector<const Kernel*> kernels = candidates(backend, signature);
+    std::vector<const Kernel*> kernels = candidates(table, signature);
     std::erase_if(kernels, [](const Kernel* kernel) { return kernel->name == kReferenceName; });
     if (kernels.size() < 2) continue;
     std::string key = signature.text();
@@ -63,8 +63,9 @@ class FarBehind {
 
 }  // namespace
 
-std::vector<KernelChoice> try_kernels(const Graph& graph, Backend& backend, KernelChoices& choices) {
-  const std::vector<Contest> contests = open_contests(graph, backend, choices);
+std::vector<KernelChoice> try_kernels(const Graph& graph, const KernelChoices& choices, Backend& backend) {
+  const std::vector<Contest> contests = open_contests(graph, backend.kernel_table(), choices);
+  if (contests.empty()) return {};
   int64_t most = 0;
   for (const Contest& contest : contests) most = std::max(most, Trial::bytes(contest.signature, contest.kernels));
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(most);  // the same for all of them
@@ -75,11 +76,10 @@ std::vector<KernelChoice> try_kernels(const Graph& graph, Backend& backend, Kern
     std::vector<const Kernel*> kernels = contest.kernels;
     std::erase_if(kernels, [&](const Kernel* kernel) { return far_behind.contains(kernel); });
     if (kernels.empty()) kernels = contest.kernels;
+    for (const Kernel* kernel : kernels) trial.prepare(*kernel);
     const RaceResult result = race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
     far_behind.keep(kernels, result);
-    const std::string& kernel = kernels[result.winner]->name;
-    choices.measured[contest.key] = kernel;
-    learned.push_back({{}, contest.key, kernel, result.seconds.count(), {}});
+    learned.push_back({{}, contest.key, kernels[result.winner]->name, result.seconds.count(), {}});
   }
   return learned;
 }

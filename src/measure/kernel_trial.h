@@ -3,12 +3,13 @@
 
 #include <vector>
 
+#include "backend/backend.h"
 #include "prepare/kernel_choice.h"
 
 namespace laptime {
 
 // Times every candidate (the reference aside) of each signature in the graph that has more than one and no choice yet,
-// on random operands; adds the fastest to `choices` and returns what was added, fingerprint and date left empty.
-std::vector<KernelChoice> try_kernels(const Graph& graph, Backend& backend, KernelChoices& choices);
+// on random operands. Returns the fastest of each, device and date left empty.
+std::vector<KernelChoice> try_kernels(const Graph& graph, const KernelChoices& choices, Backend& backend);
 
 }  // namespace laptime

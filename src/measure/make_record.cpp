@@ -1,4 +1,4 @@
-// Statistics of a sampling run.
+// Statistics of a run.
 #include "measure/make_record.h"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include "base/build_id.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
-#include "measure/peaks.h"
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -65,8 +64,8 @@ double flops_of_pass(const Record& record, Pass pass) {
   return 0;
 }
 
-void fill_rates(const RunConfig& config, const Device& device, const Plan& plan, const MachineKnowledge& known,
-                const MachineKnowledge& learned, Record& record) {
+void fill_rates(const RunConfig& config, const Device& device, const Plan& plan, const MeasuredLimits& limits,
+                Record& record) {
   const ModelConfig model = config.step_model();
   const double median = record.time.at(main_key(config.pass)).median;
   record.flops.forward = static_cast<double>(forward_flops(model));
@@ -76,7 +75,7 @@ void fill_rates(const RunConfig& config, const Device& device, const Plan& plan,
   if (median <= 0) return;
   record.tokens_per_second = static_cast<double>(model.batch_size * model.context_length) / median;
   record.flops.model_flops_per_second = flops_of_pass(record, config.pass) / median;
-  record.flops.peak_measured = measured_flops_peak(device, known, learned);
+  record.flops.peak_measured = limits.product_flops;
   record.flops.peak_datasheet = device.datasheet_flops;
   if (record.flops.peak_measured)
     record.flops.mfu_measured = *record.flops.model_flops_per_second / *record.flops.peak_measured;
@@ -85,12 +84,13 @@ void fill_rates(const RunConfig& config, const Device& device, const Plan& plan,
 }
 
 // Counters grown over steps [begin, end).
-MachineState grown(const Observed& observed, size_t begin, size_t end) {
-  return change(begin == 0 ? observed.before : observed.states[begin - 1], observed.states[end - 1]);
+MachineState grown(const Measurement& run, size_t begin, size_t end) {
+  return change(begin == 0 ? run.before : run.states[begin - 1], run.states[end - 1]);
 }
 
 // The excess of the first steps over steady ones: page faults at what one costs here, no packing, the rest.
-void fill_transient(const Sampling& sampling, const Observed& observed, double page_fault, Record& record) {
+void fill_transient(const Measurement& run, Record& record) {
+  const Sampling& sampling = run.sampling;
   std::vector<double> steps;
   for (const Timeline& timeline : sampling.steps) steps.push_back(timeline.total().count());
   record.transient.warmup.assign(steps.begin(), steps.begin() + sampling.warmup);
@@ -99,27 +99,26 @@ void fill_transient(const Sampling& sampling, const Observed& observed, double p
   record.transient.steps = start.steps;
   record.transient.excess = start.excess;
   double faults = 0;
-  if (start.steps > 0 && observed.states.size() >= static_cast<size_t>(start.steps)) {
-    const MachineState change = grown(observed, 0, static_cast<size_t>(start.steps));
-    faults = static_cast<double>(change.minor_faults.value_or(0)) * page_fault;
+  if (start.steps > 0 && run.states.size() >= static_cast<size_t>(start.steps)) {
+    const MachineState change = grown(run, 0, static_cast<size_t>(start.steps));
+    faults = static_cast<double>(change.minor_faults.value_or(0)) * run.limits.page_fault;
   }
   record.transient.page_faults = std::min(faults, start.excess);
   record.transient.packing = 0;  // an eager plan packs no operand ahead
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
-void fill_verdict(const Device& device, const Sampling& sampling, const Observed& observed, const TimeStats& main,
-                  Record& record) {
+void fill_verdict(const Device& device, const Measurement& run, const TimeStats& main, Record& record) {
+  const Sampling& sampling = run.sampling;
   std::vector<double> stolen;
   std::vector<double> throttled;
   double shortest = main.min * static_cast<double>(sampling.steps_per_sample);
   const auto batch = static_cast<size_t>(sampling.steps_per_sample);
-  for (size_t i = static_cast<size_t>(sampling.warmup); device.threads > 0 && i + batch <= observed.states.size();
-       i += batch) {
-    const MachineState change = grown(observed, i, i + batch);
+  for (size_t i = static_cast<size_t>(sampling.warmup); device.threads && i + batch <= run.states.size(); i += batch) {
+    const MachineState change = grown(run, i, i + batch);
     const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
-    if (const auto fraction = stolen_fraction(change, wall, device.threads)) stolen.push_back(*fraction);
-    if (const auto fraction = throttled_fraction(change, wall, device.threads)) throttled.push_back(*fraction);
+    if (const auto fraction = stolen_fraction(change, wall, *device.threads)) stolen.push_back(*fraction);
+    if (const auto fraction = throttled_fraction(change, wall, *device.threads)) throttled.push_back(*fraction);
   }
   Observations seen{summarize(main.samples),
                     main.samples,
@@ -132,17 +131,17 @@ void fill_verdict(const Device& device, const Sampling& sampling, const Observed
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
   const bool for_speed = build_type() == "Release" && sanitizer().empty();
-  if (device.threads == 0 || for_speed) return;
+  if (!device.computes || for_speed) return;
   record.verdict.rating = name_of(Stability::kUnstable);
   record.verdict.reasons.insert(record.verdict.reasons.begin(),
                                 fmt::format("a {} build was measured: no figure of it means anything", build_type()));
 }
 
 // What disturbed the samples. A page fault among them is a defect of ours.
-void fill_disturbance(const Sampling& sampling, const Observed& observed, Record& record) {
-  const auto first = static_cast<size_t>(sampling.warmup);
-  if (first >= observed.states.size()) return;
-  record.machine.json()["during"] = to_json_object(grown(observed, first, observed.states.size())).json();
+void fill_disturbance(const Measurement& run, Record& record) {
+  const auto first = static_cast<size_t>(run.sampling.warmup);
+  if (first >= run.states.size()) return;
+  record.machine.json()["during"] = to_json_object(grown(run, first, run.states.size())).json();
 }
 
 void fill_kernels(const Plan& plan, Record& record) {
@@ -154,23 +153,71 @@ void fill_kernels(const Plan& plan, Record& record) {
   }
 }
 
-}  // namespace
+void fill_memory(const Measurement& run, MemoryUse& memory) {
+  memory.base_rss_bytes = run.base_rss_bytes;
+  memory.peak_bytes = run.peak_bytes;
+  memory.peak_rss_bytes = run.peak_rss_bytes;
+}
 
-void fill_record(const RunConfig& config, const Device& device, const Plan& plan, const Sampling& sampling,
-                 const StoppingRule& rule, const Observed& observed, const MachineKnowledge& known,
-                 const MachineKnowledge& learned, Record& record) {
-  fill_times(config, plan, sampling, record);
-  fill_rates(config, device, plan, known, learned, record);
-  const TimeStats& main = record.time.at(main_key(config.pass));
-  fill_transient(sampling, observed, measured_page_fault(known, learned), record);
-  fill_verdict(device, sampling, observed, main, record);
-  fill_disturbance(sampling, observed, record);
-  fill_kernels(plan, record);
-  record.stopping = {std::string(name_of(sampling.reason)), rule.describe(sampling.reason), sampling.warmup,
+void fill_setup(const SetupTimes& run, SetupTimes& setup) {
+  setup.data = run.data;
+  setup.memory = run.memory;
+  setup.weights = run.weights;
+  setup.total = 0;
+  for (const auto& part : {setup.plan, setup.kernel_trial, setup.data, setup.memory, setup.weights})
+    *setup.total += part.value_or(0);
+}
+
+// Where the first NaN was made is worth more than a timing.
+std::string reason_not_finite(const Measurement& run) {
+  const size_t step = run.losses.size();
+  const std::string what = step > 0 ? fmt::format("the loss of step {}", step) : "what the step computes";
+  std::string reason = fmt::format("{} is not finite: no timing is reported", what);
+  if (run.first_nan) {
+    reason += fmt::format("; the first NaN is made by {} in {}", run.first_nan->op,
+                          run.first_nan->scope.empty() ? "the step" : run.first_nan->scope);
+  }
+  return reason;
+}
+
+void fill_figures(const Prepared& prepared, const Measurement& run, Record& record) {
+  const RunConfig& config = prepared.config;
+  const Sampling& sampling = run.sampling;
+  fill_times(config, prepared.plan, sampling, record);
+  fill_rates(config, prepared.device, prepared.plan, run.limits, record);
+  fill_transient(run, record);
+  fill_verdict(prepared.device, run, record.time.at(main_key(config.pass)), record);
+  fill_disturbance(run, record);
+  fill_kernels(prepared.plan, record);
+  record.stopping = {std::string(name_of(sampling.reason)), run.rule.describe(sampling.reason), sampling.warmup,
                      sampling.sample_count(), sampling.steps_per_sample};
   // What was left to the rule is stated as it turned out.
   record.config.json()["warmup"] = sampling.warmup;
   record.config.json()["steps"] = sampling.sample_count();
+}
+
+}  // namespace
+
+Record make_record(Record described, const Prepared& prepared, const Measurement& measurement) {
+  Record record = std::move(described);
+  record.memory = prepared.memory;
+  fill_memory(measurement, record.memory);
+  fill_setup(measurement.setup, record.setup);
+  record.loss.values = measurement.losses;
+  if (!measurement.finite) {
+    record.status = Status::kFailed;
+    record.reason = reason_not_finite(measurement);
+    if (measurement.first_nan) {
+      record.op = measurement.first_nan->op;
+      record.scope = measurement.first_nan->scope;
+    }
+  } else if (measurement.sampling.interrupted) {
+    record.status = Status::kInterrupted;
+    record.reason = fmt::format("stopped by a signal after {} steps", measurement.sampling.steps.size());
+  } else {
+    fill_figures(prepared, measurement, record);
+  }
+  return record;
 }
 
 }  // namespace laptime

@@ -1,28 +1,14 @@
-// What was measured, as the figures of a record.
+// make_record: what was prepared and measured, as a record.
 #pragma once
 
-#include <vector>
-
-#include "config/run_config.h"
-#include "exec/sampler.h"
-#include "measure/run_one.h"
-#include "plan/plan.h"
-#include "prepare/device.h"
-#include "record/machine_state.h"
+#include "measure/measurement.h"
+#include "prepare/prepare.h"
 #include "record/record.h"
 
 namespace laptime {
 
-// Counters of the machine around every step.
-struct Observed {
-  MachineState before;               // the first step
-  std::vector<MachineState> states;  // after each step
-};
-
-// Fills times, phases, rates, verdict, stopping, transient and kernels. record.loss, setup and memory are there
-// already.
-void fill_record(const RunConfig& config, const Device& device, const Plan& plan, const Sampling& sampling,
-                 const StoppingRule& rule, const Observed& observed, const MachineKnowledge& known,
-                 const MachineKnowledge& learned, Record& record);
+// `described` (describe_point, describe_device) with everything that the run has shown. A run whose values are not
+// finite becomes `failed` and has no timing; an interrupted one has none either.
+Record make_record(Record described, const Prepared& prepared, const Measurement& measurement);
 
 }  // namespace laptime

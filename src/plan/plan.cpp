@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
 #include "graph/op.h"
 #include "plan/elide.h"
 #include "plan/memory_plan.h"
+#include "plan/step_order.h"
 
 namespace laptime {
 namespace {
 
 constexpr int kNever = -1;
+constexpr int kCommunicationQueue = 1;  // what moves between devices runs beside what computes
 
 class Planner {
  public:
@@ -41,6 +44,7 @@ class Planner {
       plan_.outputs.push_back({output.name, operand});
       extend(operand.buffer, static_cast<int>(plan_.steps.size()));
     }
+    outlast_other_queues();
     place_buffers();
     list_actions();
     return std::move(plan_);
@@ -50,6 +54,10 @@ class Planner {
   struct Life {
     int first = kNever;
     int last = kNever;
+  };
+  struct Use {  // the last steps of one queue that read and wrote a buffer
+    int read = kNever;
+    int written = kNever;
   };
 
   StorageId storage_of(ValueId value) const {
@@ -108,7 +116,7 @@ class Planner {
     const Signature signature = signature_of(graph_, node);
     PlanStep step;
     step.kernel = choose_(signature);
-    LAPTIME_CHECK(step.kernel != nullptr, "no kernel for {}", signature.text());
+    if (step.kernel == nullptr) throw Error::format("this device has no kernel for {}", signature.text());
     step.attributes = node.attributes;
     for (const ValueId input : node.inputs) step.in.push_back(operand_of(input));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -126,6 +134,7 @@ class Planner {
                                    node.annotations.phase,
                                    {}});
     }
+    step.queue = node.op->kind == OpKind::kCommunication ? kCommunicationQueue : 0;
     step.phase = node.annotations.phase;
     step.scope = node.annotations.scope;
     step.flops = flops_of(signature);
@@ -141,10 +150,35 @@ class Planner {
     life.last = std::max(life.last, until);
   }
 
-  void use_operands(const PlanStep& step) {
-    for (const Operand& operand : step.in) extend(operand.buffer, now_);
-    for (const Operand& operand : step.out) extend(operand.buffer, now_);
-    extend(step.workspace, now_);
+  void use_operands(PlanStep& step) {
+    for (const Operand& operand : step.in) use(step, operand.buffer, false);
+    for (const Operand& operand : step.out) use(step, operand.buffer, true);
+    use(step, step.workspace, true);
+  }
+
+  // The step begins after the last one of every other queue that writes the buffer or, if it writes itself, reads it.
+  void use(PlanStep& step, int buffer, bool writes) {
+    if (buffer == kNever) return;
+    extend(buffer, now_);
+    uses_.resize(plan_.buffers.size());
+    std::map<int, Use>& uses = uses_[static_cast<size_t>(buffer)];
+    for (const auto& [queue, use] : uses) {
+      const int before = writes ? std::max(use.read, use.written) : use.written;
+      const bool waits = std::find(step.waits.begin(), step.waits.end(), before) != step.waits.end();
+      if (queue != step.queue && before != kNever && !waits) step.waits.push_back(before);
+    }
+    (writes ? uses[step.queue].written : uses[step.queue].read) = now_;
+  }
+
+  // A buffer stays until every queue knows that the steps that use it are done.
+  void outlast_other_queues() {
+    const StepOrder order(plan_.steps);
+    if (order.queues() == 1) return;
+    for (size_t buffer = 0; buffer < uses_.size(); ++buffer) {
+      std::vector<int> last;
+      for (const auto& [queue, use] : uses_[buffer]) last.push_back(std::max(use.read, use.written));
+      if (!last.empty()) extend(static_cast<int>(buffer), order.last_beside(last));
+    }
   }
 
   // A variable of the eager program keeps its value until it is assigned again or its function ends.
@@ -229,10 +263,11 @@ class Planner {
   const Graph& graph_;
   const ChooseKernel& choose_;
   const Elision elided_;
-  std::vector<int> buffer_of_;    // storage -> buffer
-  std::vector<Life> lives_;       // buffer -> steps
-  std::map<int, int> node_step_;  // node -> step
-  std::vector<bool> readers_;     // storage -> read by a node or an output
+  std::vector<int> buffer_of_;            // storage -> buffer
+  std::vector<Life> lives_;               // buffer -> steps
+  std::vector<std::map<int, Use>> uses_;  // buffer -> queue -> steps
+  std::map<int, int> node_step_;          // node -> step
+  std::vector<bool> readers_;             // storage -> read by a node or an output
   int now_ = 0;
   Plan plan_;
 };

@@ -36,7 +36,9 @@ struct PlanStep {
   const Kernel* kernel = nullptr;
   Attributes attributes;
   std::vector<Operand> in, out;
-  int workspace = -1;  // buffer
+  int workspace = -1;        // buffer
+  int queue = 0;             // steps of different queues may run at the same time
+  std::vector<int> waits{};  // steps of other queues that must be done before
   Phase phase = Phase::kForward;
   std::string scope;
   double flops = 0;   // model FLOPs

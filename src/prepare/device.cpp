@@ -7,6 +7,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/roofline/roofline_backend.h"
 #include "base/isa.h"
+#include "base/units.h"
 #include "ops/kernels_cpu.h"
 #include "ops/registry.h"
 
@@ -28,46 +29,71 @@ std::string math_mode_of(Precision dtype) {
   return "";
 }
 
-Device make_cpu(const RunConfig& config) {
-  Device device;
+DType product_factors_of(Precision dtype) { return autocast_dtype(dtype).value_or(DType::kFloat32); }
+
+Device find_cpu(const RunConfig& config) {
   const cpu::Isa isa = cpu::widest_isa();
-  device.threads = config.threads ? static_cast<int>(*config.threads) : cpu::default_threads();
-  device.isa = cpu::name_of(isa);
-  device.name = "cpu";
-  device.autocast = is_mixed(config.dtype);
-  device.math_mode = math_mode_of(config.dtype);
-  device.backend = std::make_unique<cpu::CpuBackend>(cpu_kernels(isa), device.threads);
-  return device;
-}
-
-Device make_roofline(const RunConfig& config, const std::string& name) {
-  const roofline::Device& described = roofline::find_device(std::string_view(name).substr(kRooflinePrefix.size()));
+  const int threads = config.threads ? static_cast<int>(*config.threads) : cpu::default_threads();
+  static const auto kKernels = std::make_shared<const KernelTable>(cpu_kernels(isa));  // the same for every point
   Device device;
-  device.name = name;
-  device.math_mode = math_mode_of(config.dtype) + ", predicted";
-  device.memory_bytes = described.memory;
-  const std::optional<DType> lower = autocast_dtype(config.dtype);
-  device.datasheet_flops = config.dtype == Precision::kTf32 && described.tf32 > 0
-                               ? described.tf32
-                               : described.peak(lower.value_or(DType::kFloat32));
-  const std::vector<const OpCard*> ops = all_ops();
-  device.backend = std::make_unique<roofline::RooflineBackend>(described, ops, config.dtype == Precision::kTf32);
+  device.name = "cpu";
+  device.identity = fmt::format("cpu/{}", cpu::name_of(isa));
+  device.math_mode = math_mode_of(config.dtype);
+  device.product_factors = product_factors_of(config.dtype);
+  device.isa = cpu::name_of(isa);
+  device.threads = threads;
+  device.kernels = kKernels;
+  device.open = [threads] { return std::make_unique<cpu::CpuBackend>(kKernels, threads); };
   return device;
 }
 
-}  // namespace
+const roofline::Device& described_device(const std::string& name) {
+  return roofline::find_device(std::string_view(name).substr(kRooflinePrefix.size()));
+}
+
+Device find_roofline(const RunConfig& config, const std::string& name) {
+  const roofline::Device& described = described_device(name);
+  const bool tf32 = config.dtype == Precision::kTf32;
+  const std::vector<const OpCard*> ops = all_ops();
+  auto kernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(ops));
+  Device device;
+  device.name = device.identity = name;
+  device.math_mode = math_mode_of(config.dtype) + ", predicted";
+  device.product_factors = product_factors_of(config.dtype);
+  device.computes = false;
+  device.memory_bytes = described.memory;
+  device.datasheet_flops = tf32 && described.tf32 > 0 ? described.tf32 : described.peak(device.product_factors);
+  device.kernels = kernels;
+  device.open = [&described, kernels, tf32] {
+    return std::make_unique<roofline::RooflineBackend>(described, kernels, tf32);
+  };
+  return device;
+}
 
 std::string device_name(const RunConfig& config) { return config.device == "auto" ? "cpu" : config.device; }
 
-void check_device(const RunConfig& config) {
-  const std::string name = device_name(config);
-  if (is_roofline(name)) roofline::find_device(std::string_view(name).substr(kRooflinePrefix.size()));
+}  // namespace
+
+std::vector<DeviceSummary> list_devices() {
+  std::vector<DeviceSummary> summaries{{"cpu", fmt::format("this machine: {} threads, {} kernels",
+                                                           cpu::default_threads(), cpu::name_of(cpu::widest_isa()))}};
+  for (const roofline::Device& device : roofline::devices()) {
+    summaries.push_back(
+        {fmt::format("{}{}", kRooflinePrefix, device.name),
+         fmt::format("{}, predicted: float32 {}/s, bfloat16 {}/s, {}/s, {}", device.title, format_flops(device.float32),
+                     format_flops(device.peak(DType::kBFloat16)), format_bytes(static_cast<int64_t>(device.bandwidth)),
+                     format_bytes(device.memory))});
+  }
+  return summaries;
 }
 
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
   if (name == "cuda") return "this build has no CUDA backend; use --device cpu or roofline:NAME";
-  if (is_roofline(name)) return {};
+  if (is_roofline(name)) {
+    described_device(name);
+    return {};
+  }
   if (config.dtype == Precision::kTf32)
     return "tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --dtype float32 or bfloat16";
   if (config.dtype == Precision::kFloat16)
@@ -75,10 +101,10 @@ std::string unsupported_reason(const RunConfig& config) {
   return {};
 }
 
-Device make_device(const RunConfig& config) {
-  const std::string name = device_name(config);
+Device find_device(const RunConfig& config) {
   if (const std::string reason = unsupported_reason(config); !reason.empty()) throw Error(reason);
-  return is_roofline(name) ? make_roofline(config, name) : make_cpu(config);
+  const std::string name = device_name(config);
+  return is_roofline(name) ? find_roofline(config, name) : find_cpu(config);
 }
 
 }  // namespace laptime

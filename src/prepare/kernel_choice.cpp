@@ -11,10 +11,10 @@
 namespace laptime {
 namespace {
 
-const Kernel& kernel_named(const OpCard& op, const std::string& name, const Backend& backend,
+const Kernel& kernel_named(const OpCard& op, const std::string& name, const KernelTable& kernels,
                            const std::string& where) {
   std::vector<std::string_view> known;
-  for (const Kernel& kernel : backend.kernels(op)) {
+  for (const Kernel& kernel : kernels.of(op)) {
     if (kernel.name == name) return kernel;
     known.push_back(kernel.name);
   }
@@ -22,7 +22,7 @@ const Kernel& kernel_named(const OpCard& op, const std::string& name, const Back
 }
 
 // A signature's text begins with its op.
-void check_names(const KernelChoices& choices, const Backend& backend) {
+void check_names(const KernelChoices& choices, const KernelTable& kernels) {
   for (const auto& [signature, kernel] : choices.pinned) {
     const std::string name = signature.substr(0, signature.find('('));
     const OpCard* const op = find_op(name);
@@ -32,16 +32,16 @@ void check_names(const KernelChoices& choices, const Backend& backend) {
       throw Error::format("{}: unknown op {}{} (laptime list kernels)", choices.pinned_by, quote(name),
                           did_you_mean(name, known));
     }
-    kernel_named(*op, kernel, backend, choices.pinned_by);
+    kernel_named(*op, kernel, kernels, choices.pinned_by);
   }
 }
 
-const Kernel* pinned_kernel(const Signature& signature, const Backend& backend, const KernelChoices& choices) {
+const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kernels, const KernelChoices& choices) {
   if (choices.pinned.empty()) return nullptr;
   const std::string text = signature.text();
   const auto pinned = choices.pinned.find(text);
   if (pinned == choices.pinned.end()) return nullptr;
-  const Kernel& kernel = kernel_named(*signature.op, pinned->second, backend, choices.pinned_by);
+  const Kernel& kernel = kernel_named(*signature.op, pinned->second, kernels, choices.pinned_by);
   if (const std::string reason = kernel.refusal(signature); !reason.empty()) {
     throw Error::format("{}: kernel {} refuses {}: {}", choices.pinned_by, quote(kernel.name), text, reason);
   }
@@ -50,44 +50,44 @@ const Kernel* pinned_kernel(const Signature& signature, const Backend& backend, 
 
 }  // namespace
 
-std::vector<const Kernel*> candidates(const Backend& backend, const Signature& signature) {
-  std::vector<const Kernel*> kernels;
-  for (const Kernel& kernel : backend.kernels(*signature.op)) {
-    if (kernel.refusal(signature).empty()) kernels.push_back(&kernel);
+std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature) {
+  std::vector<const Kernel*> able;
+  for (const Kernel& kernel : kernels.of(*signature.op)) {
+    if (kernel.refusal(signature).empty()) able.push_back(&kernel);
   }
-  return kernels;
+  return able;
 }
 
-KernelChoices choices_of(const RunConfig& config, const Backend& backend, const std::vector<KernelChoice>& stored) {
+KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, const std::vector<KernelChoice>& stored) {
   KernelChoices choices;
   for (const KernelChoice& choice : stored) choices.measured[choice.signature] = choice.kernel;
   if (!config.kernels) return choices;
   choices.pinned_by = kernels_file_text(*config.kernels);
   choices.pinned = read_kernels_file(*config.kernels);
-  check_names(choices, backend);
+  check_names(choices, kernels);
   return choices;
 }
 
-ChooseKernel chooser(const Backend& backend, const KernelChoices& choices) {
-  return [&backend, &choices](const Signature& signature) -> const Kernel* {
-    if (const Kernel* const pinned = pinned_kernel(signature, backend, choices)) return pinned;
-    const std::vector<const Kernel*> kernels = candidates(backend, signature);
-    if (kernels.size() > 1) {
+ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices) {
+  return [&kernels, &choices](const Signature& signature) -> const Kernel* {
+    if (const Kernel* const pinned = pinned_kernel(signature, kernels, choices)) return pinned;
+    const std::vector<const Kernel*> able = candidates(kernels, signature);
+    if (able.size() > 1) {
       if (const auto chosen = choices.measured.find(signature.text()); chosen != choices.measured.end()) {
-        for (const Kernel* kernel : kernels) {
+        for (const Kernel* kernel : able) {
           if (kernel->name == chosen->second) return kernel;
         }
       }
     }
-    return kernels.empty() ? nullptr : kernels.front();
+    return able.empty() ? nullptr : able.front();
   };
 }
 
-void check_pinned(const Graph& graph, const Backend& backend, const KernelChoices& choices) {
+void check_pinned(const Graph& graph, const KernelTable& kernels, const KernelChoices& choices) {
   bool any = choices.pinned.empty();
   for (const Node& node : graph.nodes) {
     if (node.op->kind == OpKind::kView) continue;
-    any = pinned_kernel(signature_of(graph, node), backend, choices) != nullptr || any;
+    any = pinned_kernel(signature_of(graph, node), kernels, choices) != nullptr || any;
   }
   if (any) return;
   throw Error::format(

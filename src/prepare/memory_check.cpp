@@ -9,7 +9,6 @@
 
 #include "base/units.h"
 #include "plan/live_bytes.h"
-#include "prepare/process_memory.h"
 
 namespace laptime {
 namespace {
@@ -53,18 +52,18 @@ std::vector<TensorUse> largest_tensors(const Plan& plan) {
   return uses;
 }
 
-// All that the plan knows before it runs.
-void predict_memory(const Plan& plan, MemoryUse& memory) {
+}  // namespace
+
+MemoryUse forecast_memory(const Plan& plan) {
+  MemoryUse memory;
   memory.predicted_peak_bytes = plan.predicted_peak_bytes();
-  memory.parts.clear();
   for (const auto& [name, bytes] : parts(plan)) memory.parts[name] = bytes;
   memory.resident_bytes = plan.resident_bytes;
   memory.after_forward_bytes = bytes_after(plan, Phase::kForward);
   memory.after_backward_bytes = bytes_after(plan, Phase::kBackward);
   memory.largest = largest_tensors(plan);
+  return memory;
 }
-
-}  // namespace
 
 std::string memory_arithmetic(const Plan& plan) {
   std::vector<std::string> terms;
@@ -83,18 +82,9 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   return {limit, {limit, kLimit}, fmt::format("{} is {}", kLimit, format_bytes(limit))};
 }
 
-void check_memory(const Plan& plan, const MemoryBound& bound, const std::string& advice, Record& record) {
-  predict_memory(plan, record.memory);
-  if (plan.predicted_peak_bytes() <= bound.bytes) return;
-  throw OutOfMemory(
-      plan.predicted_peak_bytes(), bound.available.bytes,
-      fmt::format("predicted: {}; {}{}{}", memory_arithmetic(plan), bound.text, advice.empty() ? "" : "; ", advice));
-}
-
-void fill_memory(const Plan& plan, const Backend& backend, Record& record) {
-  predict_memory(plan, record.memory);
-  record.memory.peak_bytes = backend.peak_held_bytes();
-  if (backend.computes()) record.memory.peak_rss_bytes = peak_resident_bytes();
+std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice) {
+  if (plan.predicted_peak_bytes() <= bound.bytes) return {};
+  return fmt::format("predicted: {}; {}{}{}", memory_arithmetic(plan), bound.text, advice.empty() ? "" : "; ", advice);
 }
 
 }  // namespace laptime

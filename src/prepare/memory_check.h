@@ -1,4 +1,4 @@
-// Memory predicted before it is taken, with the arithmetic, and what was held in the end.
+// Memory predicted before it is taken, with the arithmetic.
 #pragma once
 
 #include <string>
@@ -21,14 +21,14 @@ struct MemoryBound {
 // The tighter of --memory-limit and 95 % of what the device, or for a CPU the machine and its limits, has left.
 MemoryBound memory_bound(const RunConfig& config, const Device& device);
 
-// Fills the predicted bytes; throws OutOfMemory, saying "predicted: ..." with every part, the bound and `advice` (may
-// be empty), where they exceed the bound.
-void check_memory(const Plan& plan, const MemoryBound& bound, const std::string& advice, Record& record);
+// Why the plan needs more than the bound: "predicted: ..." with every part, the bound and `advice` (may be empty).
+// Empty: it fits.
+std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice);
 
 // "1.92 GiB = parameters 490.7 MiB + ...", by role, the largest first.
 std::string memory_arithmetic(const Plan& plan);
 
-// Predicted, held and resident bytes of a plan that has run.
-void fill_memory(const Plan& plan, const Backend& backend, Record& record);
+// All that the plan knows of its memory before it runs.
+MemoryUse forecast_memory(const Plan& plan);
 
 }  // namespace laptime

@@ -18,7 +18,7 @@ using sqlite::Statement;
 using sqlite::Transaction;
 
 // The record's JSON is the one source; the other columns of `records` are read from it.
-constexpr const char* kSchema = R"sql(
+constexpr const char* kRecords = R"sql(
   CREATE TABLE records (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     json        TEXT NOT NULL CHECK (json_valid(json)),
@@ -32,34 +32,41 @@ constexpr const char* kSchema = R"sql(
   );
   CREATE INDEX records_by_name ON records (name, created);
   CREATE INDEX records_by_point ON records (config_hash, binary_id, fingerprint);
+)sql";
+
+constexpr const char* kKnowledge = R"sql(
   CREATE TABLE kernel_choices (
-    fingerprint TEXT NOT NULL,
+    device      TEXT NOT NULL,
     signature   TEXT NOT NULL,
     kernel      TEXT NOT NULL,
     seconds     REAL NOT NULL,
     created     TEXT NOT NULL,
-    PRIMARY KEY (fingerprint, signature)
+    PRIMARY KEY (device, signature)
   ) WITHOUT ROWID;
   CREATE TABLE measured_peaks (
-    fingerprint TEXT NOT NULL,
+    device      TEXT NOT NULL,
     name        TEXT NOT NULL,
     value       REAL NOT NULL,
     unit        TEXT NOT NULL,
     created     TEXT NOT NULL,
-    PRIMARY KEY (fingerprint, name)
+    PRIMARY KEY (device, name)
   ) WITHOUT ROWID;
   PRAGMA application_id = 1280332884;
-  PRAGMA user_version = 1;
+  PRAGMA user_version = 2;
 )sql";
-constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
-static_assert(Store::kSchemaVersion == 1, "kSchema states it too");
 
-// True if the file holds the schema; false if it is empty. Error for another program's database or a newer schema.
-bool has_schema(Database& database) {
+// Schema 1 kept choices and peaks by machine. Whose device they are is not known any more, so they are measured again.
+constexpr const char* kFrom1To2 = "DROP TABLE kernel_choices; DROP TABLE measured_peaks;";
+
+constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
+static_assert(Store::kSchemaVersion == 2, "kKnowledge states it too");
+
+// The schema version of the file, or 0 if it is empty. Error for another program's database or a newer schema.
+int64_t schema_version(Database& database) {
   const int64_t application = database.query_integer("PRAGMA application_id");
   const int64_t version = database.query_integer("PRAGMA user_version");
   if (application == kApplicationId) {
-    if (version == Store::kSchemaVersion) return true;
+    if (version >= 1 && version <= Store::kSchemaVersion) return version;
     throw Error::format(
         "store '{}': written with schema version {}, but this laptime knows {}; use a newer laptime, or another file "
         "with --store",
@@ -71,7 +78,17 @@ bool has_schema(Database& database) {
     throw Error::format("store '{}': a database of another program; name another file with --store",
                         database.path().string());
   }
-  return false;
+  return 0;
+}
+
+// Brings the file to the schema of this program; another process may do so first.
+void bring_up_to_date(Database& database) {
+  Transaction transaction(database);
+  const int64_t version = schema_version(database);
+  if (version == Store::kSchemaVersion) return;
+  database.execute(version == 0 ? kRecords : kFrom1To2);
+  database.execute(kKnowledge);
+  transaction.commit();
 }
 
 void make_directories(const fs::path& path) {
@@ -116,13 +133,11 @@ Store Store::open(const fs::path& path, Access access) {
   // A rollback journal, not a write-ahead log: one file, readable on a read-only disk. EXTRA also syncs the directory
   // when the journal goes, so a commit outlives a power cut.
   database->execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA cell_size_check = ON");
-  if (!has_schema(*database)) {
-    if (access == Access::kRead) {
-      throw Error::format("store '{}': empty; name the file with --store", path.string());
-    }
-    Transaction transaction(*database);
-    if (!has_schema(*database)) database->execute(kSchema);  // another process may have been faster
-    transaction.commit();
+  const int64_t version = schema_version(*database);
+  if (access == Access::kWrite) {
+    if (version != kSchemaVersion) bring_up_to_date(*database);
+  } else if (version == 0) {
+    throw Error::format("store '{}': empty; name the file with --store", path.string());
   }
   return Store(std::move(database));
 }
@@ -163,7 +178,7 @@ void Store::put(std::span<const KernelChoice> choices) {
   Transaction transaction(*database_);
   Statement insert(*database_, "INSERT OR REPLACE INTO kernel_choices VALUES (?1, ?2, ?3, ?4, ?5)");
   for (const KernelChoice& choice : choices) {
-    insert.bind(1, choice.fingerprint)
+    insert.bind(1, choice.device)
         .bind(2, choice.signature)
         .bind(3, choice.kernel)
         .bind(4, choice.seconds)
@@ -173,14 +188,17 @@ void Store::put(std::span<const KernelChoice> choices) {
   transaction.commit();
 }
 
-std::vector<KernelChoice> Store::kernel_choices(std::string_view fingerprint) const {
+bool Store::has_knowledge() const { return schema_version(*database_) == kSchemaVersion; }
+
+std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
   std::vector<KernelChoice> choices;
+  if (!has_knowledge()) return choices;
   Statement rows(*database_,
-                 "SELECT signature, kernel, seconds, created FROM kernel_choices WHERE fingerprint = ?1 "
+                 "SELECT signature, kernel, seconds, created FROM kernel_choices WHERE device = ?1 "
                  "ORDER BY signature");
-  rows.bind(1, fingerprint);
+  rows.bind(1, device);
   while (rows.step()) {
-    choices.push_back({std::string(fingerprint), std::string(rows.text(0)), std::string(rows.text(1)), rows.number(2),
+    choices.push_back({std::string(device), std::string(rows.text(0)), std::string(rows.text(1)), rows.number(2),
                        std::string(rows.text(3))});
   }
   return choices;
@@ -189,7 +207,7 @@ std::vector<KernelChoice> Store::kernel_choices(std::string_view fingerprint) co
 void Store::put(const MeasuredPeak& peak) {
   Transaction transaction(*database_);
   Statement(*database_, "INSERT OR REPLACE INTO measured_peaks VALUES (?1, ?2, ?3, ?4, ?5)")
-      .bind(1, peak.fingerprint)
+      .bind(1, peak.device)
       .bind(2, peak.name)
       .bind(3, peak.value)
       .bind(4, peak.unit)
@@ -198,21 +216,21 @@ void Store::put(const MeasuredPeak& peak) {
   transaction.commit();
 }
 
-std::optional<MeasuredPeak> Store::measured_peak(std::string_view fingerprint, std::string_view name) const {
-  Statement rows(*database_, "SELECT value, unit, created FROM measured_peaks WHERE fingerprint = ?1 AND name = ?2");
-  rows.bind(1, fingerprint).bind(2, name);
+std::optional<MeasuredPeak> Store::measured_peak(std::string_view device, std::string_view name) const {
+  Statement rows(*database_, "SELECT value, unit, created FROM measured_peaks WHERE device = ?1 AND name = ?2");
+  rows.bind(1, device).bind(2, name);
   if (!rows.step()) return std::nullopt;
-  return MeasuredPeak{std::string(fingerprint), std::string(name), rows.number(0), std::string(rows.text(1)),
+  return MeasuredPeak{std::string(device), std::string(name), rows.number(0), std::string(rows.text(1)),
                       std::string(rows.text(2))};
 }
 
-std::vector<MeasuredPeak> Store::measured_peaks(std::string_view fingerprint) const {
+std::vector<MeasuredPeak> Store::measured_peaks(std::string_view device) const {
   std::vector<MeasuredPeak> peaks;
-  Statement rows(*database_,
-                 "SELECT name, value, unit, created FROM measured_peaks WHERE fingerprint = ?1 ORDER BY name");
-  rows.bind(1, fingerprint);
+  if (!has_knowledge()) return peaks;
+  Statement rows(*database_, "SELECT name, value, unit, created FROM measured_peaks WHERE device = ?1 ORDER BY name");
+  rows.bind(1, device);
   while (rows.step()) {
-    peaks.push_back({std::string(fingerprint), std::string(rows.text(0)), rows.number(1), std::string(rows.text(2)),
+    peaks.push_back({std::string(device), std::string(rows.text(0)), rows.number(1), std::string(rows.text(2)),
                      std::string(rows.text(3))});
   }
   return peaks;

@@ -17,9 +17,9 @@ namespace sqlite {
 class Database;
 }
 
-// The kernel that measured fastest on one machine for one signature (the op is part of the signature).
+// The kernel that measured fastest on one device for one signature (the op is part of the signature).
 struct KernelChoice {
-  std::string fingerprint;
+  std::string device;  // its machine's fingerprint and its own identity
   std::string signature;
   std::string kernel;
   double seconds = 0;
@@ -28,9 +28,9 @@ struct KernelChoice {
   friend bool operator==(const KernelChoice&, const KernelChoice&) = default;
 };
 
-// A peak of one machine, measured once: name "float32_flops_per_second" or "memory_bytes_per_second", ...
+// A limit of one device, measured once: name "float32_product_flops_per_second/threads:2", ...
 struct MeasuredPeak {
-  std::string fingerprint;
+  std::string device;
   std::string name;
   double value = 0;
   std::string unit;
@@ -47,7 +47,7 @@ class Store {
  public:
   enum class Access { kRead, kWrite };
 
-  static constexpr int64_t kSchemaVersion = 1;
+  static constexpr int64_t kSchemaVersion = 2;
 
   // kWrite makes the file and its directories where there are none; kRead asks for one that is there.
   static Store open(const std::filesystem::path& path, Access access = Access::kWrite);
@@ -69,12 +69,13 @@ class Store {
 
   // A choice or peak of the same key takes the place of an older one. All of a call are written, or none.
   void put(std::span<const KernelChoice> choices);
-  std::vector<KernelChoice> kernel_choices(std::string_view fingerprint) const;  // ordered by signature
+  std::vector<KernelChoice> kernel_choices(std::string_view device) const;  // ordered by signature
   void put(const MeasuredPeak& peak);
-  std::optional<MeasuredPeak> measured_peak(std::string_view fingerprint, std::string_view name) const;
-  std::vector<MeasuredPeak> measured_peaks(std::string_view fingerprint) const;  // ordered by name
+  std::optional<MeasuredPeak> measured_peak(std::string_view device, std::string_view name) const;
+  std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
  private:
+  bool has_knowledge() const;  // false in a file of an older schema that was opened for reading
   explicit Store(std::unique_ptr<sqlite::Database> database);
 
   std::unique_ptr<sqlite::Database> database_;

@@ -5,13 +5,11 @@
 #include <map>
 #include <string>
 
-#include "backend/roofline/device_table.h"
 #include "base/error.h"
 #include "config/option_table.h"
 #include "data/tokens.h"
 #include "data/weights.h"
-#include "prepare/device.h"
-#include "prepare/kernel_choice.h"
+#include "prepare/prepare.h"
 #include "prepare/step_graph.h"
 
 namespace laptime {
@@ -45,15 +43,8 @@ std::string model_key(const RunConfig& config) {
   return text;
 }
 
-// The kernels of a device do not depend on its threads, and there may be no second one where a process is forked.
-void check_kernels(RunConfig config) {
-  config.threads = 1;
-  const Device device = make_device(config);
-  check_pinned(lowered_graph(config), *device.backend, choices_of(config, *device.backend, {}));
-}
-
 std::string problem_of(const RunConfig& config, Checks& checks) {
-  std::string problem = checks.problem("device " + config.device, [&] { check_device(config); });
+  std::string problem = checks.problem("device " + config.device, [&] { unsupported_reason(config); });
   if (problem.empty() && config.mode == Mode::kCompile) {
     const std::string key = fmt::format("composites {} {}", config.keep.value_or(""), config.lower.value_or(""));
     problem = checks.problem(key, [&] { pipeline_options(config); });
@@ -67,7 +58,7 @@ std::string problem_of(const RunConfig& config, Checks& checks) {
     problem = checks.problem(key, [&] { make_token_source(config); });
   }
   if (problem.empty() && config.kernels && unsupported_reason(config).empty()) {
-    problem = checks.problem("kernels " + canonical_text(config), [&] { check_kernels(config); });
+    problem = checks.problem("kernels " + canonical_text(config), [&] { prepare(config, find_device(config), {}); });
   }
   return problem;
 }

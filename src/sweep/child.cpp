@@ -19,9 +19,9 @@
 #include <optional>
 #include <system_error>
 
-#include "backend/cpu/clock.h"
 #include "base/available_memory.h"
 #include "base/error.h"
+#include "base/host_clock.h"
 #include "base/words.h"
 #include "sweep/child_messages.h"
 #include "sweep/oom_kills.h"
@@ -77,7 +77,7 @@ PointHooks hooks_to(int descriptor) {
   hooks.interrupted = StopSignals::pending;
   hooks.planned = [descriptor](const Record& planned) { say(descriptor, message_text(planned)); };
   hooks.progress = [descriptor, stage = std::string(), said = Seconds()](const PointProgress& progress) mutable {
-    const Seconds now = cpu::now();
+    const Seconds now = host_now();
     if (progress.stage == stage && progress.done > 1 && now - said < kProgressInterval) return;
     stage = progress.stage;
     said = now;
@@ -136,16 +136,16 @@ class Listener {
 
   // Until the child is gone.
   void listen(Seconds timeout) {
-    const Seconds start = cpu::now();
+    const Seconds start = host_now();
     const int stops_before = signals_.count();
     while (messages_ >= 0 || output_ >= 0) {
-      const Seconds left = start + timeout - cpu::now();
+      const Seconds left = start + timeout - host_now();
       if (left.count() <= 0 && !killed_) {
         life_.timed_out = true;
         kill_child();
       }
       wait_for_words(killed_ ? Seconds(-1) : left);
-      elapsed_ = cpu::now() - start;
+      elapsed_ = host_now() - start;
       if (messages_ >= 0) read_messages();
       if (output_ >= 0) read_output();
       obey(signals_.count() - stops_before);
@@ -228,9 +228,9 @@ class Listener {
   }
 
   void reap() {
-    const Seconds deadline = cpu::now() + kGrace;
+    const Seconds deadline = host_now() + kGrace;
     while (waitpid(child_, &life_.wait_status, WNOHANG) == 0) {
-      if (cpu::now() > deadline) {
+      if (host_now() > deadline) {
         life_.fell_silent = true;
         kill_child();
       }

@@ -17,9 +17,9 @@ constexpr const char* kChoices = "kernel_choices";
 constexpr const char* kPeaks = "peaks";
 
 Json json_of(const KernelChoice& choice) {
-  return {choice.fingerprint, choice.signature, choice.kernel, choice.seconds, choice.created};
+  return {choice.device, choice.signature, choice.kernel, choice.seconds, choice.created};
 }
-Json json_of(const MeasuredPeak& peak) { return {peak.fingerprint, peak.name, peak.value, peak.unit, peak.created}; }
+Json json_of(const MeasuredPeak& peak) { return {peak.device, peak.name, peak.value, peak.unit, peak.created}; }
 
 template <class Item>
 Json array_of(const std::vector<Item>& items) {

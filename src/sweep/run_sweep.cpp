@@ -6,8 +6,8 @@
 #include <ctime>
 #include <utility>
 
-#include "backend/cpu/clock.h"
 #include "base/error.h"
+#include "base/host_clock.h"
 #include "measure/describe.h"
 #include "sweep/child.h"
 #include "sweep/same_loss.h"
@@ -28,7 +28,7 @@ class SweepRun {
 
   SweepOutcome run() {
     for (size_t index = 0; index < points_.size() && signals_.count() == 0; ++index) {
-      const Seconds start = cpu::now();
+      const Seconds start = host_now();
       const Record described = describe(points_[index]);
       if (std::optional<Record> stored = finished_before(described)) {
         report(index, *stored, PointSource::kStored, start);
@@ -66,7 +66,7 @@ class SweepRun {
   PointResult measure(size_t index, const Record& described) {
     if (callbacks_.begin) callbacks_.begin(index);
     const SweepPoint& point = points_[index];
-    const MachineKnowledge known = store_.known(described.fingerprint);
+    const MachineKnowledge known = store_.known(device_key(point.config));
     ChildCallbacks child;
     child.output = callbacks_.output;
     if (callbacks_.progress) {
@@ -93,7 +93,7 @@ class SweepRun {
     const bool is_settled =
         record.status == Status::kOk || record.status == Status::kOutOfMemory || record.status == Status::kUnsupported;
     outcome_.failed = outcome_.failed || !is_settled;
-    if (callbacks_.finished) callbacks_.finished(index, record, source, cpu::now() - start);
+    if (callbacks_.finished) callbacks_.finished(index, record, source, host_now() - start);
   }
 
   std::span<const SweepPoint> points_;

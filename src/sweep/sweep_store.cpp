@@ -23,13 +23,12 @@ void replace(std::vector<Item>& items, const Item& item, const Same& same) {
 void merge(MachineKnowledge& into, const MachineKnowledge& from) {
   for (const KernelChoice& choice : from.kernel_choices) {
     replace(into.kernel_choices, choice, [](const KernelChoice& a, const KernelChoice& b) {
-      return a.fingerprint == b.fingerprint && a.signature == b.signature;
+      return a.device == b.device && a.signature == b.signature;
     });
   }
   for (const MeasuredPeak& peak : from.peaks) {
-    replace(into.peaks, peak, [](const MeasuredPeak& a, const MeasuredPeak& b) {
-      return a.fingerprint == b.fingerprint && a.name == b.name;
-    });
+    replace(into.peaks, peak,
+            [](const MeasuredPeak& a, const MeasuredPeak& b) { return a.device == b.device && a.name == b.name; });
   }
 }
 
@@ -49,11 +48,11 @@ std::optional<Record> SweepStore::finished(const Record& described) const {
   }
 }
 
-MachineKnowledge SweepStore::known(const std::string& fingerprint) const {
+MachineKnowledge SweepStore::known(const std::string& device) const {
   if (!path_) return known_;
   try {
     const Store store = Store::open(*path_, Store::Access::kRead);
-    return {store.kernel_choices(fingerprint), store.measured_peaks(fingerprint)};
+    return {store.kernel_choices(device), store.measured_peaks(device)};
   } catch (const Error&) {
     return known_;
   }

@@ -22,7 +22,7 @@ class SweepStore {
   // The finished record of this point, by this binary on this machine.
   std::optional<Record> finished(const Record& described) const;
 
-  MachineKnowledge known(const std::string& fingerprint) const;
+  MachineKnowledge known(const std::string& device) const;
 
   // Durable when it returns, unless the store fails: then the reason, and the point is written with the next one.
   std::optional<std::string> keep(const PointResult& point);

@@ -12,10 +12,7 @@
 #include "measure/fill_sources.h"
 #include "ops/rope/rope.h"
 #include "passes/saved.h"
-#include "prepare/device.h"
-#include "prepare/kernel_choice.h"
-#include "prepare/memory_check.h"
-#include "prepare/step_graph.h"
+#include "prepare/prepare.h"
 
 namespace laptime {
 namespace {
@@ -37,7 +34,7 @@ std::vector<float> floats_of(const std::vector<std::byte>& bytes, DType dtype) {
 // One precision of a case.
 class PrecisionRun {
  public:
-  PrecisionRun(const GoldenCase& golden, Precision precision, const RunConfig& machine, const ChooserMaker& choose,
+  PrecisionRun(const GoldenCase& golden, Precision precision, const RunConfig& machine, const FindDevice& find,
                const VerifyProgress& progress, VerifiedFile& file)
       : golden_(golden),
         precision_(precision),
@@ -47,22 +44,23 @@ class PrecisionRun {
     RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
       if (option.of_engine) assign(config_, option.flag, option.flag, text_of(option, field));
     });
-    device_ = make_device(config_);
-    if (!device_.backend->computes()) {
+    device_ = find(config_);
+    if (!device_.computes)
       throw Error::format("laptime verify: {} computes no values to compare; use --device cpu", device_.name);
-    }
-    choose_ = choose(*device_.backend);
-    file_.machine = fmt::format("{}, {}, {}, {} thread{}", name_of(config_.mode), device_.name, device_.isa,
-                                device_.threads, device_.threads == 1 ? "" : "s");
+    file_.machine = fmt::format("{}, {}", name_of(config_.mode), device_.name);
+    if (!device_.isa.empty()) file_.machine += fmt::format(", {}", device_.isa);
+    if (device_.threads)
+      file_.machine += fmt::format(", {} thread{}", *device_.threads, *device_.threads == 1 ? "" : "s");
   }
 
   void run() {
-    const Graph graph =
-        lowered_graph(config_, {.logits = true, .gradients = true}, [&](const std::string& pass, const Graph& after) {
-          if (pass == "autocast" && mirrors_framework()) compare_dtypes(after);
-        });
-    if (mirrors_framework()) compare_books(graph);
-    train(graph);
+    const PassObserver observer = [&](const std::string& pass, const Graph& after) {
+      if (pass == "autocast" && mirrors_framework()) compare_dtypes(after);
+    };
+    const Prepared prepared =
+        prepare(config_, device_, {}, {.outputs = {.logits = true, .gradients = true}, .observer = observer});
+    if (mirrors_framework()) compare_memory(prepared.graph);
+    train(prepared);
   }
 
  private:
@@ -89,7 +87,7 @@ class PrecisionRun {
     }
   }
 
-  void compare_books(const Graph& graph) {
+  void compare_memory(const Graph& graph) {
     add("memory", compare_saved_bytes(golden_, precision_, saved_bytes(graph)));
     if (precision_ != Precision::kFloat32) return;
     add("memory", compare_inference_peak(golden_, peak_of(Pass::kInference)));
@@ -101,7 +99,7 @@ class PrecisionRun {
   int64_t peak_of(Pass pass) const {
     RunConfig config = config_;
     config.pass = pass;
-    const Plan plan = make_plan(lowered_graph(config), choose_);
+    const Plan plan = prepare(config, device_, {}).plan;
     Size bytes = plan.live_peak_bytes;
     for (const Buffer& buffer : plan.buffers) {
       const bool made_in_step = buffer.role == Role::kConstant && buffer.op != kRopeTable.name;
@@ -110,14 +108,13 @@ class PrecisionRun {
     return bytes.value();
   }
 
-  void train(const Graph& graph) {
+  void train(const Prepared& prepared) {
     tell("set-up");
-    Plan plan = make_plan(graph, choose_);
-    Record unused;
-    check_memory(plan, memory_bound(config_, device_), {}, unused);
-    Executor executor(std::move(plan), *device_.backend);
+    prepared.require_fit();
+    const std::unique_ptr<Backend> backend = device_.open();
+    Executor executor(prepared.plan, *backend);
     StepInputs inputs(config_);
-    fill_weights(executor, config_, StartingWeights(config_), std::max(device_.threads, 1));
+    fill_weights(executor, config_, StartingWeights(config_), device_.threads.value_or(1));
     for (int64_t step = 0; step < golden_.steps; ++step) {
       tell(fmt::format("step {} of {}", step + 1, golden_.steps));
       inputs.bring(executor, step);
@@ -167,9 +164,12 @@ class PrecisionRun {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);
       if (parts.group != "after1") continue;
-      auto* const weights = reinterpret_cast<float*>(executor.source_bytes(std::string(parts.name)).data());
-      for (const MovedByRounding& moved : moved_by_rounding(golden_, key))
-        weights[moved.position] = static_cast<float>(moved.truth);
+      const int source = executor.plan().find_source(std::string(parts.name));
+      for (const MovedByRounding& moved : moved_by_rounding(golden_, key)) {
+        const auto truth = static_cast<float>(moved.truth);
+        executor.write(source, moved.position * static_cast<int64_t>(sizeof(truth)),
+                       std::as_bytes(std::span(&truth, 1)));
+      }
     }
   }
 
@@ -177,7 +177,6 @@ class PrecisionRun {
   Precision precision_;
   RunConfig config_;
   Device device_;
-  ChooseKernel choose_;
   const VerifyProgress& progress_;
   VerifiedFile& file_;
   std::vector<double> losses_;
@@ -194,24 +193,17 @@ std::string model_text(const GoldenCase& golden) {
 
 }  // namespace
 
-VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const ChooserMaker& choose,
-                           const VerifyProgress& progress) {
+VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress,
+                           const FindDevice& find) {
   VerifiedFile file{model_text(golden), {}, {}, {}};
   file.groups.push_back({"file", check_golden_file(golden)});
   try {
-    for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16}) {
-      PrecisionRun(golden, precision, machine, choose, progress, file).run();
-    }
+    for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
+      PrecisionRun(golden, precision, machine, find, progress, file).run();
   } catch (const OutOfMemory& error) {
     file.refused = error.what();
   }
   return file;
-}
-
-VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress) {
-  const KernelChoices none;
-  return verify_golden(
-      golden, machine, [&](const Backend& backend) { return chooser(backend, none); }, progress);
 }
 
 }  // namespace laptime

@@ -6,7 +6,7 @@
 
 #include "config/run_config.h"
 #include "data/golden.h"
-#include "plan/plan.h"
+#include "prepare/device.h"
 #include "record/verification.h"
 
 namespace laptime {
@@ -15,14 +15,9 @@ namespace laptime {
 using VerifyProgress = std::function<void(const std::string& stage)>;
 
 // Compares the file with itself, then runs the case in float32 and bfloat16 as the options of the engine in `machine`
-// say (Option::of_engine; all else in it is ignored): losses, logits, gradients, weights, and in eager
-// mode dtypes, bytes saved, peaks. Error for a
-// device that computes nothing.
-VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {});
-
-// The same with the kernels that `choose` picks, rebuilt for each backend.
-using ChooserMaker = std::function<ChooseKernel(const Backend& backend)>;
-VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const ChooserMaker& choose,
-                           const VerifyProgress& progress = {});
+// say (Option::of_engine; all else in it is ignored): losses, logits, gradients, weights, and in eager mode dtypes,
+// bytes saved, peaks. Error for a device that computes nothing.
+VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
+                           const FindDevice& find = find_device);
 
 }  // namespace laptime

@@ -10,10 +10,10 @@
 
 #include "backend/kernel.h"
 #include "base/error.h"
-#include "prepare/device.h"
-#include "prepare/kernel_choice.h"
+#include "prepare/prepare.h"
 #include "prepare/step_graph.h"
 #include "report/explanation_text.h"
+#include "support/known_choices.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -119,7 +119,7 @@ TEST(Explain, FollowsChoicesThatWereMeasured) {
   ASSERT_NE(open, before.kernels.end());
   const std::string other = open->candidates.front();
   ASSERT_NE(other, open->chosen);
-  const Explanation after = explain(tiny(), {{"", open->example, other, 1e-6, ""}});
+  const Explanation after = explain(tiny(), test::known({{"", open->example, other, 1e-6, ""}}));
   const auto measured = std::find_if(after.kernels.begin(), after.kernels.end(),
                                      [](const KernelDecision& decision) { return decision.chosen_by == "measured"; });
   ASSERT_NE(measured, after.kernels.end());
@@ -134,9 +134,7 @@ TEST(Explain, PredictsTheMemoryThatThePlanNeeds) {
     const SweepPoint asked = tiny({{"pass", pass}});
     const Explanation explanation = explain(asked, {});
     ASSERT_TRUE(explanation.memory.has_value());
-    const Device device = make_device(asked.config);
-    const KernelChoices none;
-    const Plan plan = make_plan(lowered_graph(asked.config), chooser(*device.backend, none));
+    const Plan plan = prepare(asked.config, find_device(asked.config), {}).plan;
     EXPECT_EQ(explanation.memory->predicted_peak_bytes, plan.predicted_peak_bytes());
     int64_t parts = 0;
     for (const auto& [role, bytes] : explanation.memory->parts) parts += bytes;

@@ -94,6 +94,7 @@ std::vector<std::byte> product(const Kernel& kernel, const ProductAttributes& at
   GuardedTensor out(signature.out[0]);
   GuardedTensor workspace(contiguous_type(DType::kBool, {kernel.workspace_bytes(signature)}));
   const TensorView out_view = out.view();
+  if (kernel.prepare != nullptr) kernel.prepare(signature, team);
   kernel.launch({kMatmul, signature.attributes, views, {&out_view, 1}, workspace.view().data, team});
   EXPECT_TRUE(out.guards_intact() && workspace.guards_intact());
   return {out.bytes().begin(), out.bytes().end()};
@@ -145,6 +146,8 @@ TEST_P(MatmulFolding, TheResultMayStandInPlaceOfTheAddend) {
     if (apart.empty()) continue;
     const TensorView views[] = {a.view(), b.view(), addend.view()};
     const Attributes held = attributes;
+    const Signature signature{&kMatmul, held, {a.view().type, b.view().type, addend.view().type}, {addend.view().type}};
+    if (GetParam().prepare != nullptr) GetParam().prepare(signature, team);
     GetParam().launch({kMatmul, held, views, {&views[2], 1}, nullptr, team});
     EXPECT_TRUE(std::ranges::equal(addend.tensor.bytes(), apart));
   }

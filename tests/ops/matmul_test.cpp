@@ -155,6 +155,7 @@ class Product {
     GuardedTensor out(signature_.out[0]);
     const TensorView out_view = out.view();
     GuardedTensor workspace(contiguous_type(DType::kBool, {kernel.workspace_bytes(signature_)}));
+    if (kernel.prepare != nullptr) kernel.prepare(signature_, team);
     kernel.launch({*signature_.op, signature_.attributes, in_, {&out_view, 1}, workspace.view().data, team});
     if (!out.guards_intact()) error = "writes around the result";
     if (!workspace.guards_intact()) error = "writes around its workspace";
@@ -430,6 +431,7 @@ TEST(MatmulKernels, FaultNoPagesOnceWarm) {
                             .in = all.first(2),
                             .out = all.last(1),
                             .workspace = memory.back()->data()};
+        backend.prepare(kernel, product.signature());
         for (int i = 0; i < 3; ++i) backend.launch(launch);
         const int64_t before = page_faults();
         for (int i = 0; i < 10; ++i) backend.launch(launch);

@@ -18,6 +18,7 @@
 #include "prepare/step_graph.h"
 #include "record/record.h"
 #include "report/explanation_text.h"
+#include "support/known_choices.h"
 #include "support/points.h"
 #include "sweep/check_inputs.h"
 
@@ -148,13 +149,13 @@ SweepPoint one_layer(const Options& more = {}) {
 // A signature of the point that several kernels run, with the last of them before the reference.
 std::pair<std::string, std::string> unlikely_choice() {
   const SweepPoint point = one_layer();
-  const Device device = make_device(point.config);
+  const Device device = find_device(point.config);
   const Graph graph = lowered_graph(point.config);
   for (const Node& node : graph.nodes) {
     if (node.op->kind == OpKind::kView) continue;
     const Signature signature = signature_of(graph, node);
     std::vector<std::string> names;
-    for (const Kernel& kernel : device.backend->kernels(*node.op)) {
+    for (const Kernel& kernel : device.kernels->of(*node.op)) {
       if (kernel.refusal(signature).empty() && kernel.name != kReferenceName) names.push_back(kernel.name);
     }
     if (names.size() > 1) return {signature.text(), names.back()};
@@ -202,7 +203,7 @@ TEST_F(KernelsFile, TheRecordOfARunPinsAllOfIt) {
 TEST_F(KernelsFile, PinnedBeforeMeasured) {
   const auto [signature, kernel] = unlikely_choice();
   const SweepPoint point = one_layer({{"kernels", file(record_with({{signature, kernel}}).dump())}});
-  const Explanation explanation = explain(point, {{"", signature, kReferenceName, 1e-6, ""}});
+  const Explanation explanation = explain(point, test::known({{"", signature, kReferenceName, 1e-6, ""}}));
   const auto pinned = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                    [](const KernelDecision& decision) { return decision.chosen_by == "pinned"; });
   ASSERT_NE(pinned, explanation.kernels.end());

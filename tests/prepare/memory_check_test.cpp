@@ -39,11 +39,11 @@ int64_t peak(const Options& more) { return explain(on_l4(more), {}).memory->pred
 
 MemoryBound bound_with(const Options& more) {
   const RunConfig config = on_l4(more).config;
-  return memory_bound(config, make_device(config));
+  return memory_bound(config, find_device(config));
 }
 
 TEST(MemoryBound, IsTheTighterOfLimitAndDevice) {
-  const int64_t memory = *make_device(on_l4().config).memory_bytes;
+  const int64_t memory = *find_device(on_l4().config).memory_bytes;
   const MemoryBound device = bound_with({});
   EXPECT_EQ(device.available.bytes, memory);
   EXPECT_NEAR(static_cast<double>(device.bytes), 0.95 * static_cast<double>(memory), 1);

@@ -185,6 +185,7 @@ Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_ou
   }
   const int64_t bytes = kernel.workspace_bytes(point.signature);
   GuardedTensor workspace(contiguous_type(DType::kBool, {bytes}));
+  if (kernel.prepare != nullptr) kernel.prepare(point.signature, team_of(threads));
   kernel.launch({op_, point.signature.attributes, in, out_, workspace.view().data, team_of(threads)});
   if (!workspace.guards_intact()) ADD_FAILURE() << "the workspace of " << bytes << " bytes is too small";
 }

@@ -113,8 +113,8 @@ class Training {
       fill_parameter(parameter, WeightInit::kStream, config_.seed, 0, values);
       set_source(parameter.name, {values.begin(), values.end()});
       for (const char* prefix : {source::kFirstMoment, source::kSecondMoment, source::kGradient}) {
-        const std::span<std::byte> state = executor_.source_bytes(prefix + parameter.name);
-        if (!state.empty()) std::memset(state.data(), 0, state.size());
+        const std::vector<std::byte> zeros(executor_.read_source(prefix + parameter.name).size());
+        executor_.write(prefix + parameter.name, zeros.data(), static_cast<int64_t>(zeros.size()));
       }
     }
     const ModelConfig model = config_.step_model();
@@ -136,17 +136,17 @@ class Training {
 
   // All elements of a floating source.
   void set_source(const std::string& name, const std::vector<double>& values) {
-    const std::span<std::byte> bytes = executor_.source_bytes(name);
+    std::vector<std::byte> bytes(values.size() * static_cast<size_t>(size_of(real_)));
     const TensorView view{bytes.data(), contiguous_type(real_, {static_cast<int64_t>(values.size())})};
-    LAPTIME_CHECK(static_cast<int64_t>(bytes.size()) == view.type.bytes(), "{}", name);
     for (size_t i = 0; i < values.size(); ++i) view.store(static_cast<int64_t>(i), values[i]);
+    LAPTIME_CHECK(executor_.write(name, bytes.data(), static_cast<int64_t>(bytes.size())), "no source {}", name);
   }
   std::vector<double> source(const std::string& name) { return numbers(executor_.read_source(name), real_); }
 
   void step() {
     ++step_;
     executor_.write(source::kStep, &step_, sizeof(step_));
-    if (!executor_.source_bytes(source::kLr).empty()) set_source(source::kLr, {config_.lr});
+    if (executor_.plan().find_source(source::kLr) >= 0) set_source(source::kLr, {config_.lr});
     executor_.run();
   }
 

@@ -10,12 +10,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "backend/cpu/cpu_backend.h"
 #include "config/parameters.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
-#include "prepare/kernel_choice.h"
 #include "report/verification_text.h"
 #include "support/golden_path.h"
+#include "support/guarded_backend.h"
 
 namespace laptime {
 namespace {
@@ -85,41 +86,55 @@ INSTANTIATE_TEST_SUITE_P(Small, VerifyFile,
                          name_of_case);
 INSTANTIATE_TEST_SUITE_P(Slow, VerifyFile, testing::Values("small_2025"), name_of_case);
 
-// Which of the kernels that run a signature is taken: 0 is the first.
-ChooserMaker nth_candidate(size_t number, bool reference) {
-  return [=](const Backend& backend) -> ChooseKernel {
-    return [&backend, number, reference](const Signature& signature) -> const Kernel* {
-      const Kernel* found = nullptr;
-      size_t seen = 0;
-      for (const Kernel& kernel : backend.kernels(*signature.op)) {
-        if (!kernel.refusal(signature).empty()) continue;
-        if (reference) {
-          if (kernel.name == kReferenceName) return &kernel;
-          continue;
-        }
-        if (kernel.name == kReferenceName && found != nullptr) break;
-        found = &kernel;
-        if (seen++ == number) break;
+// The device with the kernels of each op in another order: the first `number` of them stand after the others; with
+// `references`, there are only the references.
+FindDevice reordered(size_t number, bool references) {
+  return [=](const RunConfig& config) {
+    Device device = find_device(config);
+    std::vector<Kernel> kernels;
+    for (const OpCard* op : device.kernels->ops()) {
+      std::vector<Kernel> of_op(device.kernels->of(*op).begin(), device.kernels->of(*op).end());
+      std::vector<Kernel> last;
+      if (of_op.back().name == kReferenceName) {
+        last.push_back(of_op.back());
+        of_op.pop_back();
       }
-      return found;
+      if (references && !last.empty()) of_op.clear();
+      if (!of_op.empty())
+        std::rotate(of_op.begin(), of_op.begin() + static_cast<std::ptrdiff_t>(number % of_op.size()), of_op.end());
+      for (const auto* part : {&of_op, &last}) kernels.insert(kernels.end(), part->begin(), part->end());
+    }
+    auto table = std::make_shared<const KernelTable>(std::move(kernels));
+    device.kernels = table;
+    device.open = [table, threads = device.threads.value()] {
+      return std::make_unique<cpu::CpuBackend>(table, threads);
     };
+    return device;
   };
 }
 
 TEST(Verify, PassesWithEveryKernelOfAList) {
   for (const char* name : {"tiny_2025_clip", "tiny_gpt2"}) {
     const GoldenCase golden = read_golden(golden_path(name));
-    for (const size_t number : {1, 2}) {
-      const VerifiedFile file = verify_golden(golden, on_threads(1), nth_candidate(number, false));
-      EXPECT_TRUE(file.pass()) << "candidate " << number << "\n" << print(file);
+    for (const size_t number : {1, 2, 3, 4}) {
+      const VerifiedFile file = verify_golden(golden, on_threads(1), {}, reordered(number, false));
+      EXPECT_TRUE(file.pass()) << "order " << number << "\n" << print(file);
     }
   }
 }
 
 TEST(Verify, SlowPassesWithReferences) {
   const GoldenCase golden = read_golden(golden_path("tiny_2024_tied_bias"));
-  const VerifiedFile file = verify_golden(golden, on_threads(1), nth_candidate(0, true));
+  const VerifiedFile file = verify_golden(golden, on_threads(1), {}, reordered(0, true));
   EXPECT_TRUE(file.pass()) << print(file);
+}
+
+TEST(Verify, PassesOnADeviceWhoseMemoryTheHostCannotTouch) {
+  for (const char* name : {"tiny_2025_clip", "tiny_gpt2", "tiny_2024_tied_bias"}) {
+    const VerifiedFile file =
+        verify_golden(read_golden(golden_path(name)), on_threads(2), {}, test::find_guarded_device);
+    EXPECT_TRUE(file.pass()) << print(file);
+  }
 }
 
 // A copy of tiny_2025_clip with its metadata, or bytes of one tensor, changed.

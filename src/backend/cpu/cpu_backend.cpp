@@ -3,12 +3,19 @@
 
 #include <malloc.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
-#include "backend/cpu/clock.h"
 #include "backend/cpu/openmp.h"
+#include "backend/cpu/page_fault.h"
+#include "backend/cpu/peak/peak.h"
+#include "base/host_clock.h"
+#include "base/isa.h"
 
 namespace laptime::cpu {
 namespace {
@@ -68,21 +75,18 @@ class CpuBackend::Memory : public DeviceMemory {
   std::shared_ptr<Held> held_;
 };
 
-CpuBackend::CpuBackend(std::vector<Kernel> kernels, int threads) : team_(threads) {
+CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads)
+    : kernels_(std::move(kernels)), team_(threads) {
   keep_freed_memory();
   team_.on_each_lane([](int) {
     use_one_openmp_thread();
     grow_heap();
     grow_stack();
   });
-  for (Kernel& kernel : kernels) kernels_[kernel.op].push_back(std::move(kernel));
 }
 
-std::span<const Kernel> CpuBackend::kernels(const OpCard& op) const {
-  const auto found = kernels_.find(&op);
-  if (found == kernels_.end()) return {};
-  return found->second;
-}
+CpuBackend::CpuBackend(std::vector<Kernel> kernels, int threads)
+    : CpuBackend(std::make_shared<KernelTable>(std::move(kernels)), threads) {}
 
 std::unique_ptr<DeviceMemory> CpuBackend::allocate(int64_t bytes, Contents contents) {
   LAPTIME_CHECK(bytes >= 0, "{} bytes", bytes);
@@ -91,18 +95,40 @@ std::unique_ptr<DeviceMemory> CpuBackend::allocate(int64_t bytes, Contents conte
   return memory;
 }
 
+void CpuBackend::prepare(const Kernel& kernel, const Signature& signature) {
+  if (kernel.prepare != nullptr) kernel.prepare(signature, team_);
+}
+
 void CpuBackend::launch(const Launch& launch) {
   const Kernel& kernel = *launch.kernel;
   kernel.launch({*kernel.op, *launch.attributes, launch.in, launch.out, launch.workspace, team_});
 }
 
-Seconds CpuBackend::now() { return cpu::now(); }
+void CpuBackend::mark(size_t index) {
+  if (index >= marks_.size()) marks_.resize(index + 1);
+  marks_[index] = host_now();
+}
+
+Seconds CpuBackend::now() { return host_now(); }
 
 void CpuBackend::write(std::byte* device, const std::byte* host, int64_t bytes) {
   std::memcpy(device, host, static_cast<size_t>(bytes));
 }
 void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
   std::memcpy(host, device, static_cast<size_t>(bytes));
+}
+
+std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
+  const bool narrow = factors == DType::kBFloat16;
+  const auto product_flops = [this, narrow] {
+    const double float32 = measure_float32_peak(team_, widest_isa()).all_threads;
+    const ComputePeak other = narrow ? measure_bfloat16_peak(team_) : measure_split_float32_peak(team_);
+    return std::max(float32, other.all_threads);
+  };
+  return {{DeviceLimit::Kind::kProductFlops,
+           fmt::format("{}_product_flops_per_second/threads:{}", laptime::name_of(factors), team_.size()), "FLOP/s",
+           product_flops},
+          {DeviceLimit::Kind::kPageFault, "page_fault_seconds", "s", [] { return measure_page_fault().count(); }}};
 }
 
 }  // namespace laptime::cpu

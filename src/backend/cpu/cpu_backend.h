@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <memory>
-#include <unordered_map>
+#include <vector>
 
 #include "backend/backend.h"
 #include "backend/cpu/team.h"
@@ -12,19 +12,23 @@ namespace laptime::cpu {
 
 class CpuBackend : public Backend {
  public:
-  // `kernels` in order of preference; those of one op need not stand together. Sets how malloc of this process keeps
-  // what it frees, so that a library's buffers cost no page fault in a step.
+  // Sets how malloc of this process keeps what it frees, so that a library's buffers cost no page fault in a step.
+  CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads);
   CpuBackend(std::vector<Kernel> kernels, int threads);
 
   std::string name() const override { return "cpu"; }
   bool computes() const override { return true; }
-  std::span<const Kernel> kernels(const OpCard& op) const override;
+  const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
-  void launch(const Launch& launch) override;
+  void prepare(const Kernel& kernel, const Signature& signature) override;
+  void launch(const Launch& launch) override;  // returns when it is done
+  void mark(size_t index) override;
   void synchronize() override {}
+  Seconds time_of_mark(size_t index) const override { return marks_.at(index); }
   Seconds now() override;
   void write(std::byte* device, const std::byte* host, int64_t bytes) override;
   void read(std::byte* host, const std::byte* device, int64_t bytes) override;
+  std::vector<DeviceLimit> limits(DType factors) override;
 
   Team& team() { return team_; }
   // Bytes mapped by allocate and not yet released, whole pages counted; and the most they ever were.
@@ -39,7 +43,8 @@ class CpuBackend : public Backend {
   };
   class Memory;
 
-  std::unordered_map<const OpCard*, std::vector<Kernel>> kernels_;
+  std::shared_ptr<const KernelTable> kernels_;
+  std::vector<Seconds> marks_;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   Team team_;
 };

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
-#include "backend/cpu/clock.h"
 #include "backend/cpu/memory.h"
+#include "base/host_clock.h"
 
 namespace laptime::cpu {
 namespace {
@@ -21,9 +21,9 @@ Seconds measure_page_fault() {
   if (mapped == MAP_FAILED) return Seconds{0};
   madvise(mapped, kBytes, MADV_NOHUGEPAGE);
   auto* const bytes = static_cast<volatile std::byte*>(mapped);
-  const Seconds begin = now();
+  const Seconds begin = host_now();
   for (size_t at = 0; at < kBytes; at += kPage) bytes[at] = std::byte{1};
-  const Seconds total = now() - begin;
+  const Seconds total = host_now() - begin;
   munmap(mapped, kBytes);
   return total / static_cast<double>(kPages);
 }

@@ -2,39 +2,47 @@
 #include "backend/roofline/roofline_backend.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace laptime::roofline {
 
-// Bytes that exist in the books only.
-class RooflineBackend::Paper : public DeviceMemory {
+// Memory that is counted and has no bytes.
+class RooflineBackend::NullMemory : public DeviceMemory {
  public:
-  Paper(int64_t bytes, Books& books) : bytes_(bytes), books_(books) {
-    books_.held += bytes_;
-    books_.peak = std::max(books_.peak, books_.held);
+  NullMemory(int64_t bytes, MemoryUsage& usage) : bytes_(bytes), usage_(usage) {
+    usage_.held += bytes_;
+    usage_.peak = std::max(usage_.peak, usage_.held);
   }
-  ~Paper() override { books_.held -= bytes_; }
+  ~NullMemory() override { usage_.held -= bytes_; }
   std::byte* data() override { return nullptr; }
 
  private:
   int64_t bytes_;
-  Books& books_;
+  MemoryUsage& usage_;
 };
 
-RooflineBackend::RooflineBackend(const Device& device, std::span<const OpCard* const> ops, bool tf32)
-    : device_(device), tf32_(tf32) {
-  for (const OpCard* op : ops) kernels_[op] = {.op = op, .name = "roofline"};
+std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
+  std::vector<Kernel> kernels;
+  for (const OpCard* op : ops) kernels.push_back({.op = op, .name = "roofline"});
+  return kernels;
 }
+
+RooflineBackend::RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, bool tf32)
+    : device_(device), tf32_(tf32), kernels_(std::move(kernels)) {}
+
+RooflineBackend::RooflineBackend(const Device& device, std::span<const OpCard* const> ops, bool tf32)
+    : RooflineBackend(device, std::make_shared<KernelTable>(roofline_kernels(ops)), tf32) {}
 
 std::string RooflineBackend::name() const { return std::string("roofline:") + device_.name; }
 
-std::span<const Kernel> RooflineBackend::kernels(const OpCard& op) const {
-  const auto found = kernels_.find(&op);
-  return found == kernels_.end() ? std::span<const Kernel>{} : std::span(&found->second, 1);
+std::unique_ptr<DeviceMemory> RooflineBackend::allocate(int64_t bytes, Contents) {
+  if (bytes > device_.memory - usage_.held) throw OutOfMemory(bytes, device_.memory - usage_.held);
+  return std::make_unique<NullMemory>(bytes, usage_);
 }
 
-std::unique_ptr<DeviceMemory> RooflineBackend::allocate(int64_t bytes, Contents) {
-  if (bytes > device_.memory - books_.held) throw OutOfMemory(bytes, device_.memory - books_.held);
-  return std::make_unique<Paper>(bytes, books_);
+void RooflineBackend::mark(size_t index) {
+  if (index >= marks_.size()) marks_.resize(index + 1);
+  marks_[index] = clock_;
 }
 
 void RooflineBackend::launch(const Launch& launch) {

@@ -1,8 +1,10 @@
 // RooflineBackend: nothing is computed; a virtual clock moves by what each kernel would take on a described machine.
 #pragma once
 
-#include <map>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "backend/backend.h"
 #include "backend/roofline/device_table.h"
@@ -13,16 +15,20 @@ namespace laptime::roofline {
 class RooflineBackend : public Backend {
  public:
   // tf32: float32 contractions run on the tensor cores where the machine has them.
+  RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, bool tf32);
   RooflineBackend(const Device& device, std::span<const OpCard* const> ops, bool tf32);
 
   std::string name() const override;
   bool computes() const override { return false; }
-  std::span<const Kernel> kernels(const OpCard& op) const override;
+  const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(
       int64_t bytes, Contents contents = Contents::kZeros) override;  // Error beyond the machine's memory
-  int64_t peak_held_bytes() const override { return books_.peak; }
+  int64_t peak_held_bytes() const override { return usage_.peak; }
+  void prepare(const Kernel&, const Signature&) override {}
   void launch(const Launch& launch) override;
+  void mark(size_t index) override;
   void synchronize() override {}
+  Seconds time_of_mark(size_t index) const override { return marks_.at(index); }
   Seconds now() override { return clock_; }
   void write(std::byte*, const std::byte*, int64_t) override {}
   void read(std::byte*, const std::byte*, int64_t) override {}
@@ -30,17 +36,21 @@ class RooflineBackend : public Backend {
   const Device& device() const { return device_; }
 
  private:
-  struct Books {
+  struct MemoryUsage {
     int64_t held = 0;
     int64_t peak = 0;
   };
-  class Paper;
+  class NullMemory;
 
   const Device& device_;
   bool tf32_;
-  std::map<const OpCard*, Kernel> kernels_;
+  std::shared_ptr<const KernelTable> kernels_;
+  std::vector<Seconds> marks_;
   Seconds clock_{};
-  Books books_;
+  MemoryUsage usage_;
 };
+
+// One kernel for each op: it stands for any.
+std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops);
 
 }  // namespace laptime::roofline

@@ -338,15 +338,28 @@ std::optional<Operands> form_of(const Signature& signature, const OperandsOf& op
   return operands_of(signature.attributes, in);
 }
 
-// Why a product of some tile is refused; gemms(tile) are the products of a tile.
-template <class Gemms>
-std::string product_refusal(const ProductWay& way, const TileCut& cut, const Gemms& gemms) {
+// The products of one tile, and of a whole call each that differs from the others in its form: those of the first and
+// the last tile of rows and of columns.
+std::array<cpu::Gemm, 1> forward_gemms(const Operands& of, const Tile& tile) { return {of.logits(tile, nullptr)}; }
+std::array<cpu::Gemm, 5> backward_gemms(const Operands& of, const Tile& tile) {
+  return {of.logits(tile, nullptr), of.grad_x(tile, nullptr, nullptr, false), of.grad_x(tile, nullptr, nullptr, true),
+          of.grad_weight(tile, nullptr, nullptr, false), of.grad_weight(tile, nullptr, nullptr, true)};
+}
+template <class GemmsOfTile>
+std::vector<cpu::Gemm> distinct_gemms(const Operands& of, const GemmsOfTile& gemms_of_tile) {
+  const TileCut cut = of.cut();
+  std::vector<cpu::Gemm> gemms;
   for (const int64_t row_tile : {int64_t{0}, cut.row_tiles() - 1}) {
     for (const int64_t column_tile : {int64_t{0}, cut.column_tiles() - 1}) {
-      for (const cpu::Gemm& gemm : gemms(cut.tile(row_tile, column_tile))) {
-        if (std::string reason = way.refusal(gemm); !reason.empty()) return reason;
-      }
+      for (const cpu::Gemm& gemm : gemms_of_tile(of, cut.tile(row_tile, column_tile))) gemms.push_back(gemm);
     }
+  }
+  return gemms;
+}
+
+std::string product_refusal(const ProductWay& way, const std::vector<cpu::Gemm>& gemms) {
+  for (const cpu::Gemm& gemm : gemms) {
+    if (std::string reason = way.refusal(gemm); !reason.empty()) return reason;
   }
   return "";
 }
@@ -356,8 +369,7 @@ constexpr const char* kGaps = "an operand is no matrix without gaps";
 std::string forward_refusal(const ProductWay& way, const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[2]); !reason.empty()) return reason;
   const std::optional<Operands> of = form_of(signature, forward_operands);
-  if (!of) return kGaps;
-  return product_refusal(way, of->cut(), [&](const Tile& tile) { return std::array{of->logits(tile, nullptr)}; });
+  return of ? product_refusal(way, distinct_gemms(*of, forward_gemms)) : kGaps;
 }
 
 std::string backward_refusal(const ProductWay& way, const Signature& signature) {
@@ -366,12 +378,16 @@ std::string backward_refusal(const ProductWay& way, const Signature& signature) 
   if (signature.in[In::kLogSumExp].dtype != DType::kFloat64 || !signature.in[In::kLogSumExp].layout.is_contiguous())
     return "log_sum_exp is not float64 without gaps";
   const std::optional<Operands> of = form_of(signature, backward_operands);
-  if (!of) return kGaps;
-  return product_refusal(way, of->cut(), [&](const Tile& tile) {
-    return std::array{of->logits(tile, nullptr), of->grad_x(tile, nullptr, nullptr, false),
-                      of->grad_x(tile, nullptr, nullptr, true), of->grad_weight(tile, nullptr, nullptr, false),
-                      of->grad_weight(tile, nullptr, nullptr, true)};
-  });
+  return of ? product_refusal(way, distinct_gemms(*of, backward_gemms)) : kGaps;
+}
+
+void prepare_forward(const ProductWay& way, const Signature& signature, Queue& queue) {
+  for (const cpu::Gemm& gemm : distinct_gemms(*form_of(signature, forward_operands), forward_gemms))
+    way.prepare(static_cast<cpu::Team&>(queue), gemm);
+}
+void prepare_backward(const ProductWay& way, const Signature& signature, Queue& queue) {
+  for (const cpu::Gemm& gemm : distinct_gemms(*form_of(signature, backward_operands), backward_gemms))
+    way.prepare(static_cast<cpu::Team&>(queue), gemm);
 }
 
 int64_t forward_workspace(const ProductWay& way, const Signature& signature) {
@@ -405,12 +421,16 @@ std::vector<Kernel> linear_cross_entropy_kernels() {
          .name = Product::name(),
          .supports = [](const Signature& signature) { return forward_refusal(kProductWay<Product>, signature); },
          .workspace = [](const Signature& signature) { return forward_workspace(kProductWay<Product>, signature); },
+         .prepare = [](const Signature& signature,
+                       Queue& queue) { prepare_forward(kProductWay<Product>, signature, queue); },
          .launch = [](const KernelCall& call) { launch_forward(kProductWay<Product>, call); }});
     kernels.push_back(
         {.op = &kLinearCrossEntropyBackward,
          .name = Product::name(),
          .supports = [](const Signature& signature) { return backward_refusal(kProductWay<Product>, signature); },
          .workspace = [](const Signature& signature) { return backward_workspace(kProductWay<Product>, signature); },
+         .prepare = [](const Signature& signature,
+                       Queue& queue) { prepare_backward(kProductWay<Product>, signature, queue); },
          .launch = [](const KernelCall& call) { launch_backward(kProductWay<Product>, call); }});
   });
   return kernels;

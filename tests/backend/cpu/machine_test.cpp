@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "backend/cpu/clock.h"
 #include "backend/cpu/cores.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak.h"
+#include "base/host_clock.h"
 #include "base/isa.h"
 
 namespace laptime::cpu {
@@ -37,7 +37,7 @@ TEST(Clock, GoesForwardAndIsFine) {
     ASSERT_GE(reading, last);
     last = reading;
   }
-  const ClockQuality quality = measure_clock();
+  const ClockQuality quality = measure_host_clock();
   EXPECT_GT(quality.resolution.count(), 0);
   EXPECT_LT(quality.resolution.count(), 1e-3);
   EXPECT_GT(quality.overhead.count(), 0);

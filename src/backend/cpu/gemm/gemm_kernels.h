@@ -39,7 +39,7 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
 }
 
 // The ways to multiply. Each has a name, says which products it refuses and why, how many bytes of workspace it wants,
-// and runs.
+// and runs. One that a library must know of before its first product of a form has `prepare`.
 struct OnednnSgemm {
   static std::string name() { return "onednn_sgemm"; }
   static std::string refusal(const cpu::Gemm& gemm) {
@@ -54,6 +54,7 @@ struct OnednnBfloat16 {
   static std::string name() { return "onednn_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) { return narrowed_refusal(gemm); }
   static int64_t workspace(const cpu::Gemm& gemm) { return narrowed_workspace(gemm); }
+  static void prepare(cpu::Team& team, const cpu::Gemm& gemm) { prepare_narrowed(team, gemm); }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { narrowed_gemm(team, gemm); }
 };
 struct OnednnSgemmWiden {
@@ -148,14 +149,21 @@ void for_each_product(const Visit& visit) {
 #endif
 }
 
+// Prepares a product of this form where the way to multiply asks for it.
+template <class Product>
+void prepare_product(cpu::Team& team, const cpu::Gemm& gemm) {
+  if constexpr (requires { Product::prepare(team, gemm); }) Product::prepare(team, gemm);
+}
+
 // One of them as a value, for code that need not be compiled for each.
 struct ProductWay {
   std::string (*refusal)(const cpu::Gemm& gemm);
   int64_t (*workspace)(const cpu::Gemm& gemm);
+  void (*prepare)(cpu::Team& team, const cpu::Gemm& gemm);
   void (*run)(cpu::Team& team, const cpu::Gemm& gemm);
 };
 template <class Product>
-inline constexpr ProductWay kProductWay{Product::refusal, Product::workspace, Product::run};
+inline constexpr ProductWay kProductWay{Product::refusal, Product::workspace, prepare_product<Product>, Product::run};
 
 // What an op says of itself: its product, or nothing where an operand is no matrix without gaps. Never allocates.
 using GemmOf = std::optional<cpu::Gemm> (*)(const Attributes&, std::span<const TensorView> in, const TensorView& out);
@@ -182,6 +190,11 @@ int64_t workspace(const Signature& signature) {
 }
 
 template <GemmOf kGemmOf, class Product>
+void prepare(const Signature& signature, Queue& queue) {
+  prepare_product<Product>(static_cast<cpu::Team&>(queue), *form_of<kGemmOf>(signature));
+}
+
+template <GemmOf kGemmOf, class Product>
 void launch(const KernelCall& call) {
   cpu::Gemm gemm = *kGemmOf(call.attributes, call.in, call.out[0]);
   gemm.workspace = call.workspace;
@@ -199,6 +212,7 @@ std::vector<Kernel> gemm_kernels(const OpCard& op) {
                        .name = Product::name(),
                        .supports = detail::supports<kGemmOf, Product>,
                        .workspace = detail::workspace<kGemmOf, Product>,
+                       .prepare = detail::prepare<kGemmOf, Product>,
                        .launch = detail::launch<kGemmOf, Product>});
   });
   return kernels;

@@ -11,7 +11,8 @@ namespace laptime::LAPTIME_ISA {
 
 // By oneDNN, with factors, bias and result of float32 or bfloat16; an addend and its result are float32.
 std::string narrowed_refusal(const cpu::Gemm& gemm);
-int64_t narrowed_workspace(const cpu::Gemm& gemm);  // bytes: the operands that must be rounded
+int64_t narrowed_workspace(const cpu::Gemm& gemm);              // bytes: the operands that must be rounded
+void prepare_narrowed(cpu::Team& team, const cpu::Gemm& gemm);  // before the first product of this form
 void narrowed_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 
 }  // namespace laptime::LAPTIME_ISA

@@ -64,6 +64,10 @@ cpu::GemmShape rounded_shape(const cpu::Gemm& gemm, const Operands& of) {
   return shape;
 }
 
+cpu::BfloatForm form_of(const cpu::Gemm& gemm) {
+  return {gemm.bias.present, gemm.c_dtype == DType::kFloat32, gemm.addend.present};
+}
+
 void copy_addend(cpu::Team& team, const cpu::Gemm& gemm) {
   if (gemm.addend.data == gemm.c) return;
   const cpu::GemmShape& shape = gemm.shape;
@@ -92,8 +96,7 @@ std::string narrowed_refusal(const cpu::Gemm& gemm) {
   if (gemm.addend.present && (gemm.addend.dtype != DType::kFloat32 || gemm.c_dtype != DType::kFloat32))
     return "an addend that is not float32 as its result is";
   if (std::string reason = cpu::onednn_layout_refusal(gemm.shape); !reason.empty()) return reason;
-  return cpu::onednn_bfloat16_refusal(rounded_shape(gemm, Operands(gemm.shape)),
-                                      {gemm.bias.present, gemm.c_dtype == DType::kFloat32, gemm.addend.present});
+  return cpu::onednn_bfloat16_refusal(rounded_shape(gemm, Operands(gemm.shape)), form_of(gemm));
 }
 
 int64_t narrowed_workspace(const cpu::Gemm& gemm) {
@@ -101,6 +104,10 @@ int64_t narrowed_workspace(const cpu::Gemm& gemm) {
   if (gemm.compute != DType::kBFloat16 || !of.a || !of.b) return 0;
   return (rounds(gemm.a) ? bytes_of(of.a->elements()) : 0) + (rounds(gemm.b) ? bytes_of(of.b->elements()) : 0) +
          (rounds(gemm.bias) ? bytes_of(gemm.shape.n) : 0);
+}
+
+void prepare_narrowed(cpu::Team& team, const cpu::Gemm& gemm) {
+  cpu::prepare_onednn_bfloat16(team, rounded_shape(gemm, Operands(gemm.shape)), form_of(gemm));
 }
 
 void narrowed_gemm(cpu::Team& team, const cpu::Gemm& gemm) {

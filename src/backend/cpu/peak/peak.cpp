@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/clock.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak_loops.h"
+#include "base/host_clock.h"
 
 namespace laptime::cpu {
 namespace {
@@ -29,9 +29,9 @@ int64_t repetitions_of(PeakLoop loop) {
   constexpr int64_t kProbe = 1'000;
   float value = 0.5F;
   loop(kProbe, &value);
-  const Seconds begin = now();
+  const Seconds begin = host_now();
   loop(kProbe, &value);
-  const double probe = std::max((now() - begin).count(), 1e-9);
+  const double probe = std::max((host_now() - begin).count(), 1e-9);
   return std::max<int64_t>(1, static_cast<int64_t>(kProbe * kPiece.count() / probe));
 }
 
@@ -42,13 +42,13 @@ double rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t
     float value = 0.5F;
     flops.fetch_add(loop(repetitions, &value), std::memory_order_relaxed);
   };
-  const Seconds begin = now();
+  const Seconds begin = host_now();
   if (threads == 1) {
     for (int64_t i = 0; i < pieces; ++i) piece(i);
   } else {
     team.parallel_for(pieces * threads, piece);
   }
-  return flops.load() / (now() - begin).count();
+  return flops.load() / (host_now() - begin).count();
 }
 
 // The best of runs of about 2 ms.
@@ -56,8 +56,8 @@ double best_rate(Team& team, int threads, PeakLoop loop) {
   constexpr int64_t kPieces = 20;
   const int64_t repetitions = repetitions_of(loop);
   double best = 0;
-  const Seconds stop = now() + kBudget;
-  while (now() < stop) best = std::max(best, rate(team, threads, loop, repetitions, kPieces));
+  const Seconds stop = host_now() + kBudget;
+  while (host_now() < stop) best = std::max(best, rate(team, threads, loop, repetitions, kPieces));
   return best;
 }
 
@@ -111,12 +111,12 @@ double measure_bandwidth(Team& team, Isa isa) {
                        [&](int64_t begin, int64_t end) { std::fill(w + begin, w + end, 0.5F); });
   Seconds best(std::numeric_limits<double>::infinity());
   for (int pass = 0; pass < kPasses; ++pass) {
-    const Seconds begin = now();
+    const Seconds begin = host_now();
     team.parallel_blocks(kParameters, kGrain, [&](int64_t first, int64_t end) {
       loops.stream(w + first, w + kParameters + first, w + 2 * kParameters + first, w + 3 * kParameters + first,
                    end - first);
     });
-    best = std::min(best, now() - begin);
+    best = std::min(best, host_now() - begin);
   }
   return 7.0 * static_cast<double>(kParameters) * static_cast<double>(sizeof(float)) / best.count();
 }

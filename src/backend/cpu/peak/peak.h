@@ -1,8 +1,8 @@
 // What this machine's cores and memory can do at most, measured: what every figure is a fraction of.
 #pragma once
 
-#include "backend/cpu/clock.h"
 #include "backend/cpu/team.h"
+#include "base/host_clock.h"
 #include "base/isa.h"
 
 namespace laptime::cpu {

@@ -118,15 +118,20 @@ class BlockProduct {
   std::vector<Lane> lanes_;
 };
 
-// The primitives a team has run so far.
+// The primitives that a team has prepared.
 class BlockProducts {
  public:
   explicit BlockProducts(Team& team) : team_(team), engine_(dnnl::engine::kind::cpu, 0) {}
 
-  const BlockProduct& product(const BlockKey& key) {
+  void make(const BlockKey& key) {
     std::unique_ptr<BlockProduct>& slot = products_[key];
     if (slot == nullptr) slot = std::make_unique<BlockProduct>(key, engine_, team_);
-    return *slot;
+  }
+  const BlockProduct& find(const BlockKey& key) const {
+    const auto found = products_.find(key);
+    LAPTIME_CHECK(found != products_.end(), "a product of {} x {} x {} was not prepared", key.rows, key.columns,
+                  key.depth);
+    return *found->second;
   }
 
  private:
@@ -165,16 +170,23 @@ std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& fo
   return "";
 }
 
+void prepare_onednn_bfloat16(Team& team, const GemmShape& shape, const BfloatForm& form) {
+  const GemmCut cut(shape, kLimits);
+  auto& products = team.resident<BlockProducts>();
+  for (const bool last_row : {false, true}) {
+    for (const bool last_column : {false, true}) products.make(key_of(shape, cut, last_row, last_column, form));
+  }
+}
+
 void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
   const GemmShape& shape = gemm.shape;
   const GemmCut cut(shape, kLimits);
   const BfloatForm form{gemm.bias.present, gemm.c_dtype == DType::kFloat32, gemm.addend.present};
-  auto& products = team.resident<BlockProducts>();
+  const auto& products = team.resident<BlockProducts>();
   std::array<std::array<const BlockProduct*, 2>, 2> product{};  // [at the lower edge][at the right edge]
   for (const bool last_row : {false, true}) {
     for (const bool last_column : {false, true}) {
-      product[last_row ? 1 : 0][last_column ? 1 : 0] =
-          &products.product(key_of(shape, cut, last_row, last_column, form));
+      product[last_row ? 1 : 0][last_column ? 1 : 0] = &products.find(key_of(shape, cut, last_row, last_column, form));
     }
   }
   const int64_t size = size_of(DType::kBFloat16);

@@ -35,8 +35,10 @@ struct BfloatForm {
 };
 
 // bfloat16 factors, accumulated in float32 and rounded once; where there is an addend, c holds it already. The refusal
-// asks oneDNN for each block shape (some 0.1 ms).
+// asks oneDNN for each block shape (some 0.1 ms). `prepare` makes the primitives that products of this shape and form
+// look up in the team.
 std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& form);
+void prepare_onednn_bfloat16(Team& team, const GemmShape& shape, const BfloatForm& form);
 void onednn_bfloat16_gemm(Team& team, const Gemm& gemm);
 
 }  // namespace laptime::cpu

@@ -1,22 +1,22 @@
 // std::chrono::steady_clock, measured against itself.
-#include "backend/cpu/clock.h"
+#include "base/host_clock.h"
 
 #include <algorithm>
 #include <array>
 
-namespace laptime::cpu {
+namespace laptime {
 
-Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+Seconds host_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-ClockQuality measure_clock() {
+ClockQuality measure_host_clock() {
   constexpr int kReadings = 256;
   std::array<double, 64> overheads{};
   double resolution = 1;
   for (double& overhead : overheads) {
-    const Seconds begin = now();
+    const Seconds begin = host_now();
     Seconds last = begin;
     for (int i = 0; i < kReadings; ++i) {
-      const Seconds reading = now();
+      const Seconds reading = host_now();
       if (reading > last) resolution = std::min(resolution, (reading - last).count());
       last = reading;
     }
@@ -27,4 +27,4 @@ ClockQuality measure_clock() {
   return {Seconds(resolution), Seconds(*middle)};
 }
 
-}  // namespace laptime::cpu
+}  // namespace laptime

@@ -1,5 +1,5 @@
 // Fields of /proc/self/status.
-#include "prepare/process_memory.h"
+#include "measure/process_memory.h"
 
 #include <fstream>
 #include <string>

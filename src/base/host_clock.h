@@ -1,12 +1,12 @@
-// The clock of the CPU backend, and how good it is on this machine.
+// The host's monotonic clock, and how good it is on this machine.
 #pragma once
 
 #include "base/units.h"
 
-namespace laptime::cpu {
+namespace laptime {
 
-// Monotonic; its zero is arbitrary.
-Seconds now();
+// Its zero is arbitrary.
+Seconds host_now();
 
 struct ClockQuality {
   Seconds resolution;  // the smallest step seen between two readings
@@ -14,6 +14,6 @@ struct ClockQuality {
 };
 
 // Takes well under 10 ms.
-ClockQuality measure_clock();
+ClockQuality measure_host_clock();
 
-}  // namespace laptime::cpu
+}  // namespace laptime

@@ -1,0 +1,29 @@
+// Limits by name in what is known of the device.
+#include "measure/limits.h"
+
+#include <algorithm>
+
+namespace laptime {
+
+MeasuredLimits measure_limits(Backend& backend, DType factors, const std::vector<MeasuredPeak>& known,
+                              std::vector<MeasuredPeak>& learned) {
+  MeasuredLimits limits;
+  for (const DeviceLimit& limit : backend.limits(factors)) {
+    auto found =
+        std::find_if(known.begin(), known.end(), [&](const MeasuredPeak& peak) { return peak.name == limit.name; });
+    double value = 0;
+    if (found != known.end()) {
+      value = found->value;
+    } else {
+      value = limit.measure();
+      learned.push_back({{}, limit.name, value, limit.unit, {}});
+    }
+    switch (limit.kind) {
+      case DeviceLimit::Kind::kProductFlops: limits.product_flops = value; break;
+      case DeviceLimit::Kind::kPageFault: limits.page_fault = value; break;
+    }
+  }
+  return limits;
+}
+
+}  // namespace laptime

@@ -1,0 +1,104 @@
+// Memory, weights, samples.
+#include "measure/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "measure/fill_sources.h"
+#include "measure/laps.h"
+#include "measure/process_memory.h"
+#include "model/train_step.h"
+
+namespace laptime {
+namespace {
+
+double scalar(const std::vector<std::byte>& bytes) {
+  float value = 0;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return value;
+}
+
+// Whether every output of the last step is finite.
+bool outputs_are_finite(const Executor& executor) {
+  return std::all_of(executor.plan().outputs.begin(), executor.plan().outputs.end(), [&](const PlanOutput& output) {
+    std::vector<std::byte> bytes = executor.read_output(output.name);
+    if (bytes.empty()) return true;
+    const TensorType& type = output.operand.type;
+    const TensorView values{bytes.data(), contiguous_type(type.dtype, type.shape())};
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      if (!std::isfinite(values.load(i))) return false;
+    }
+    return true;
+  });
+}
+
+class PointRun {
+ public:
+  PointRun(const Prepared& prepared, Backend& backend, const PointHooks& hooks)
+      : config_(prepared.config), prepared_(prepared), backend_(backend), hooks_(hooks) {}
+
+  Measurement run() {
+    Laps laps(backend_);
+    const StartingWeights weights(config_);
+    StepInputs inputs(config_);
+    run_.setup.data = laps.next();
+
+    tell({.stage = "memory"});
+    run_.base_rss_bytes = resident_bytes();
+    Executor executor(prepared_.plan, backend_);
+    run_.setup.memory = laps.next();
+
+    tell({.stage = "weights"});
+    fill_weights(executor, config_, weights, prepared_.device.threads.value_or(1));
+    run_.setup.weights = laps.next();
+
+    take_samples(executor, inputs);
+    run_.peak_bytes = backend_.peak_held_bytes();
+    if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
+    const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
+    if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
+    if (!run_.finite) run_.first_nan = executor.find_nan();
+    return std::move(run_);
+  }
+
+ private:
+  void tell(const PointProgress& progress) const {
+    if (hooks_.progress) hooks_.progress(progress);
+  }
+
+  void take_samples(Executor& executor, StepInputs& inputs) {
+    const int64_t warmup = config_.warmup.value_or(0);
+    const int64_t expected = config_.steps ? *config_.steps + warmup : 0;
+    const bool fixed = config_.steps.has_value();
+    run_.rule = fixed ? StoppingRule::fixed(warmup, *config_.steps) : StoppingRule();
+    MachineCounters counters;
+    run_.before = counters.read();
+    StepHooks hooks;
+    hooks.before = [&](int64_t step) { inputs.bring(executor, step); };
+    hooks.after = [&](int64_t step, const Timeline& timeline) {
+      run_.states.push_back(counters.read());
+      if (const std::vector<std::byte> loss = executor.read_output(output::kLoss); !loss.empty()) {
+        run_.losses.push_back(scalar(loss));
+        run_.finite = run_.finite && std::isfinite(run_.losses.back());
+      }
+      tell({step < warmup ? "warm-up" : "steps", step + 1, expected, timeline.total().count()});
+    };
+    hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
+    run_.sampling = sample(executor, {run_.rule, fixed}, hooks);
+  }
+
+  const RunConfig& config_;
+  const Prepared& prepared_;
+  Backend& backend_;
+  const PointHooks& hooks_;
+  Measurement run_;
+};
+
+}  // namespace
+
+Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks) {
+  return PointRun(prepared, backend, hooks).run();
+}
+
+}  // namespace laptime

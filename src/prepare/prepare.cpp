@@ -1,0 +1,39 @@
+// Choices, bound, recomputation, graph, plan, forecast: in this order.
+#include "prepare/prepare.h"
+
+#include "base/error.h"
+#include "prepare/step_graph.h"
+
+namespace laptime {
+
+void Prepared::require_fit() const {
+  if (!shortage.empty()) throw OutOfMemory(plan.predicted_peak_bytes(), bound.available.bytes, shortage);
+}
+
+Prepared prepare(const RunConfig& config, const Device& device, const MachineKnowledge& known,
+                 const PrepareOptions& options) {
+  Prepared prepared{.config = config,
+                    .device = device,
+                    .choices = choices_of(config, *device.kernels, known.kernel_choices),
+                    .bound = memory_bound(config, device),
+                    .recompute = {},
+                    .graph = {},
+                    .plan = {},
+                    .memory = {},
+                    .shortage = {}};
+  const ChooseKernel choose = chooser(*device.kernels, prepared.choices);
+  prepared.recompute = fit_recompute(config, prepared.bound, choose);
+  prepared.graph = lowered_graph(config, prepared.recompute.rule, options.outputs, options.observer);
+  check_pinned(prepared.graph, *device.kernels, prepared.choices);
+  prepared.plan = make_plan(prepared.graph, choose);
+  prepared.memory = forecast_memory(prepared.plan);
+  prepared.memory.recompute = prepared.recompute.text;
+  prepared.shortage = memory_shortage(prepared.plan, prepared.bound, prepared.recompute.advice);
+  return prepared;
+}
+
+Graph graph_without_device(const RunConfig& config, const PassObserver& observer) {
+  return lowered_graph(config, recompute_rule(config), {}, observer);
+}
+
+}  // namespace laptime

@@ -1,0 +1,87 @@
+// The device seam: whole points measured on a device whose memory the host cannot touch.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "measure/run_one.h"
+#include "support/guarded_backend.h"
+#include "support/points.h"
+
+namespace laptime::test {
+namespace {
+
+// Two steps of a model with two layers of width 32.
+Options tiny(const Options& more) {
+  Options options{{"d-model", "32"}, {"d-ff", "64"},  {"num-layers", "2"}, {"num-heads", "2"}, {"batch", "2"},
+                  {"context", "16"}, {"vocab", "61"}, {"threads", "2"},    {"warmup", "1"},    {"steps", "2"}};
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+void expect_the_same(const SweepPoint& point) {
+  const PointResult plain = run_one(point, {});
+  ASSERT_EQ(plain.record.status, Status::kOk) << plain.record.reason;
+  const PointResult guarded = run_one(point, plain.learned, {}, find_guarded_device);
+  EXPECT_EQ(guarded.record.status, Status::kOk) << guarded.record.reason;
+  EXPECT_EQ(guarded.record.loss, plain.record.loss);
+  EXPECT_EQ(guarded.record.kernels, plain.record.kernels);
+  EXPECT_EQ(guarded.record.phases.size(), plain.record.phases.size());
+}
+
+TEST(GuardedDevice, HostAccessDies) {
+  GuardedBackend backend(std::make_shared<KernelTable>(std::vector<Kernel>{}), 1);
+  const std::unique_ptr<DeviceMemory> memory = backend.allocate(64);
+  std::byte value{1};
+  backend.write(memory->data(), &value, 1);
+  value = std::byte{0};
+  backend.read(&value, memory->data(), 1);
+  EXPECT_EQ(value, std::byte{1});
+#if !defined(__SANITIZE_ADDRESS__)
+  EXPECT_DEATH(*static_cast<volatile std::byte*>(memory->data()), "");
+  EXPECT_DEATH(*static_cast<volatile std::byte*>(memory->data()) = value, "");
+#endif
+}
+
+class GuardedStep : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {};
+
+TEST_P(GuardedStep, RunsWithTheSameLosses) {
+  const auto& [edition, dtype, mode] = GetParam();
+  expect_the_same(point_of(tiny({{"edition", edition}, {"dtype", dtype}, {"mode", mode}})));
+}
+
+INSTANTIATE_TEST_SUITE_P(Editions, GuardedStep,
+                         testing::Combine(testing::Values("2024", "2025", "2026", "gpt2"),
+                                          testing::Values("float32", "bfloat16"), testing::Values("eager", "compile")));
+
+TEST(GuardedDevice, RunsEveryOtherKindOfPoint) {
+  for (const Options& more : std::vector<Options>{{{"pass", "inference"}},
+                                                  {{"pass", "forward"}},
+                                                  {{"mode", "compile"}, {"recompute", "block"}, {"clip-norm", "1"}},
+                                                  {{"mode", "compile"}, {"optimizer-in-backward", "true"}},
+                                                  {{"accumulate", "true"}, {"init", "stream"}}}) {
+    expect_the_same(point_of(tiny(more)));
+  }
+  for (const char* mode : {"eager", "compile"}) {
+    expect_the_same(point_of({{"model", "attention"},
+                              {"d-model", "16"},
+                              {"context", "32"},
+                              {"projections", "true"},
+                              {"batch", "2"},
+                              {"warmup", "1"},
+                              {"steps", "2"},
+                              {"threads", "2"},
+                              {"mode", mode}}));
+  }
+}
+
+// The search for the first NaN looks at every output of the step.
+TEST(GuardedDevice, FindsTheFirstNan) {
+  const SweepPoint point =
+      point_of(tiny({{"lr", "1e6"}, {"optimizer", "torch"}, {"weight-decay", "1e6"}, {"steps", "60"}}));
+  const PointResult result = run_one(point, {}, {}, find_guarded_device);
+  ASSERT_EQ(result.record.status, Status::kFailed);
+  EXPECT_NE(result.record.reason.find("the first NaN is made by"), std::string::npos) << result.record.reason;
+}
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,134 @@
+// make_record: a record follows from what was prepared and measured, and from nothing else.
+#include "measure/make_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/points.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+class MakeRecord : public testing::Test {
+ protected:
+  MakeRecord() {
+    const RunConfig config = test::point_of({{"d-model", "32"},
+                                             {"num-layers", "1"},
+                                             {"num-heads", "2"},
+                                             {"vocab", "64"},
+                                             {"context", "16"},
+                                             {"batch", "2"},
+                                             {"device", "roofline:h100"},
+                                             {"warmup", "1"},
+                                             {"steps", "2"}})
+                                 .config;
+    prepared_ = prepare(config, find_device(config), {});
+    described_.name = "point";
+    described_.setup.plan = 0.5;
+    described_.setup.kernel_trial = 0.25;
+    run_.setup.data = 0.125;
+    run_.setup.memory = 1;
+    run_.setup.weights = 2;
+    run_.rule = StoppingRule::fixed(1, 2);
+    run_.sampling.warmup = 1;
+    for (const double scale : {4.0, 1.0, 3.0}) run_.sampling.steps.push_back(step(scale));
+    run_.states.resize(3);
+    run_.losses = {3, 2, 1};
+    run_.base_rss_bytes = 10;
+    run_.peak_bytes = 20;
+    run_.limits.product_flops = 1e9;
+  }
+
+  // forward 1, backward 2, optimizer 0.5, nobody 0.5 seconds, all times `scale`.
+  static Timeline step(double scale) {
+    Timeline timeline;
+    timeline.begin = Seconds(100);
+    timeline.end = timeline.begin + Seconds(4 * scale);
+    Seconds at = timeline.begin;
+    for (const auto& [phase, seconds] :
+         {std::pair{Phase::kForward, 1.0}, std::pair{Phase::kBackward, 2.0}, std::pair{Phase::kOptimizer, 0.5}}) {
+      timeline.events.push_back({static_cast<int>(phase), at, at + Seconds(seconds * scale)});
+      at = timeline.events.back().end;
+    }
+    return timeline;
+  }
+
+  Record record() const { return make_record(described_, prepared_, run_); }
+
+  Prepared prepared_;
+  Record described_;
+  Measurement run_;
+};
+
+TEST_F(MakeRecord, PhasesAndResidueAddUpToTheStep) {
+  const Record made = record();
+  EXPECT_EQ(made.status, Status::kOk);
+  EXPECT_EQ(made.time.at("step").samples, (std::vector<double>{4, 12}));
+  EXPECT_EQ(made.time.at("forward").mean, 2);
+  EXPECT_EQ(made.time.at("backward").mean, 4);
+  EXPECT_EQ(made.time.at("optimizer").mean, 1);
+  double seconds = 0;
+  double share = 0;
+  for (const PhaseShare& phase : made.phases) {
+    seconds += phase.seconds;
+    share += phase.share;
+  }
+  EXPECT_EQ(made.phases.back().phase, "residue");
+  EXPECT_EQ(made.phases.back().seconds, 1);
+  EXPECT_DOUBLE_EQ(seconds, made.time.at("step").mean);
+  EXPECT_DOUBLE_EQ(share, 1);
+}
+
+TEST_F(MakeRecord, RatesFollowFromTheMedian) {
+  const Record made = record();
+  EXPECT_DOUBLE_EQ(*made.tokens_per_second, 2 * 16 / 8.0);
+  const double flops = *made.flops.forward + *made.flops.backward;
+  EXPECT_DOUBLE_EQ(*made.flops.model_flops_per_second, flops / 8);
+  EXPECT_DOUBLE_EQ(*made.flops.mfu_measured, flops / 8 / 1e9);
+  EXPECT_DOUBLE_EQ(*made.flops.mfu_datasheet, flops / 8 / *prepared_.device.datasheet_flops);
+}
+
+TEST_F(MakeRecord, StatesSetUpMemoryAndStopping) {
+  const Record made = record();
+  EXPECT_EQ(made.name, "point");
+  EXPECT_EQ(*made.setup.total, 3.875);
+  EXPECT_EQ(*made.setup.plan, 0.5);
+  EXPECT_EQ(made.memory.predicted_peak_bytes, prepared_.plan.predicted_peak_bytes());
+  EXPECT_EQ(made.memory.base_rss_bytes, 10);
+  EXPECT_EQ(made.memory.peak_bytes, 20);
+  EXPECT_EQ(made.loss.values, (std::vector<double>{3, 2, 1}));
+  EXPECT_EQ(made.stopping.rule, "fixed");
+  EXPECT_EQ(made.stopping.warmup, 1);
+  EXPECT_EQ(made.stopping.steps, 2);
+  EXPECT_EQ(made.transient.warmup, std::vector<double>{16});
+  EXPECT_FALSE(made.kernels.empty());
+}
+
+TEST_F(MakeRecord, APureFunction) { EXPECT_EQ(record(), record()); }
+
+TEST_F(MakeRecord, WhatIsNotFiniteHasNoTiming) {
+  run_.finite = false;
+  run_.first_nan = {"softmax", "layers.0.attn"};
+  const Record made = record();
+  EXPECT_EQ(made.status, Status::kFailed);
+  EXPECT_THAT(made.reason, HasSubstr("the loss of step 3 is not finite"));
+  EXPECT_THAT(made.reason, HasSubstr("the first NaN is made by softmax in layers.0.attn"));
+  EXPECT_EQ(made.op, "softmax");
+  EXPECT_EQ(made.scope, "layers.0.attn");
+  EXPECT_TRUE(made.time.empty());
+  EXPECT_FALSE(made.tokens_per_second.has_value());
+}
+
+TEST_F(MakeRecord, AnInterruptedRunHasNoTiming) {
+  run_.sampling.interrupted = true;
+  const Record made = record();
+  EXPECT_EQ(made.status, Status::kInterrupted);
+  EXPECT_EQ(made.reason, "stopped by a signal after 3 steps");
+  EXPECT_TRUE(made.time.empty());
+  EXPECT_EQ(made.loss.values.size(), 3U);
+}
+
+}  // namespace
+}  // namespace laptime

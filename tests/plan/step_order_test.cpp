@@ -1,0 +1,94 @@
+// Steps in several queues: what is done when, and what must keep its bytes.
+#include "plan/step_order.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/builder.h"
+#include "ops/pointwise/pointwise.h"
+#include "support/types.h"
+
+namespace laptime {
+namespace {
+
+PlanStep in_queue(int queue, std::vector<int> waits = {}) {
+  PlanStep step;
+  step.queue = queue;
+  step.waits = std::move(waits);
+  return step;
+}
+
+TEST(StepOrder, OneQueueIsTheOrderOfTheSteps) {
+  const std::vector<PlanStep> steps{in_queue(0), in_queue(0), in_queue(0)};
+  const StepOrder order(steps);
+  EXPECT_EQ(order.queues(), 1);
+  EXPECT_TRUE(order.is_done(0, 1));
+  EXPECT_FALSE(order.is_done(1, 1));
+  const std::vector<int> uses{0, 1};
+  EXPECT_EQ(order.last_beside(uses), 1);
+}
+
+TEST(StepOrder, AnotherQueueIsKnownOnlyThroughWaits) {
+  // 0 and 2 and 3 and 5 in queue 0; 1 and 4 in queue 1. 1 waits for 0, 3 for nothing, 5 for 4.
+  const std::vector<PlanStep> steps{in_queue(0), in_queue(1, {0}), in_queue(0),
+                                    in_queue(0), in_queue(1),      in_queue(0, {4})};
+  const StepOrder order(steps);
+  EXPECT_EQ(order.queues(), 2);
+  EXPECT_TRUE(order.is_done(0, 1));
+  EXPECT_FALSE(order.is_done(1, 2));
+  EXPECT_FALSE(order.is_done(1, 3));
+  EXPECT_TRUE(order.is_done(1, 5)) << "4 follows 1 in its queue, and 5 waits for 4";
+  EXPECT_FALSE(order.is_done(2, 4));
+  const std::vector<int> use{1};
+  EXPECT_EQ(order.last_beside(use), 3);
+  const std::vector<int> both{1, 2};
+  EXPECT_EQ(order.last_beside(both), 4);
+}
+
+// A copy to another device, as far as a plan is concerned.
+const OpCard kSend = {
+    .name = "send",
+    .kind = OpKind::kCommunication,
+    .infer = [](const Attributes&, std::span<const TensorType> in) -> std::vector<TensorType> { return {in[0]}; }};
+
+const Kernel* any_kernel(const Signature& signature) {
+  static std::map<const OpCard*, Kernel> kernels;
+  Kernel& kernel = kernels[signature.op];
+  kernel.op = signature.op;
+  kernel.name = "any";
+  return &kernel;
+}
+
+bool overlap(const Buffer& a, const Buffer& b) {
+  return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+TEST(Plan, WhatAnotherQueueReadsKeepsItsBytes) {
+  constexpr int64_t kSize = 1024;
+  const auto plan_of = [&](bool communicates) {
+    Builder build;
+    const ValueId x = build.source("x", test::floats({kSize}), Role::kInput);
+    const ValueId a = exp(build, x);
+    const ValueId sent = communicates ? build.emit_one(kSend, {}, {a}) : neg(build, a);
+    ValueId y = x;
+    for (int i = 0; i < 4; ++i) y = exp(build, y);  // beside the communication
+    build.output("sum", add(build, y, sent));
+    return make_plan(build.finish(), any_kernel);
+  };
+  const Plan one = plan_of(false);
+  for (const PlanStep& step : one.steps) EXPECT_EQ(step.queue, 0);
+
+  const Plan two = plan_of(true);
+  ASSERT_EQ(two.steps.size(), 7U);
+  EXPECT_EQ(two.steps[1].queue, 1);
+  EXPECT_EQ(two.steps[1].waits, std::vector<int>{0});
+  EXPECT_EQ(two.steps[6].waits, std::vector<int>{1}) << "the sum needs what was sent";
+  EXPECT_GT(two.arena_bytes, one.arena_bytes);
+  const Buffer& read = two.buffers[static_cast<size_t>(two.steps[1].in[0].buffer)];
+  for (size_t step = 2; step < 6; ++step) {
+    const Buffer& made = two.buffers[static_cast<size_t>(two.steps[step].out[0].buffer)];
+    EXPECT_FALSE(overlap(read, made)) << "step " << step << " writes what the other queue may still read";
+  }
+}
+
+}  // namespace
+}  // namespace laptime

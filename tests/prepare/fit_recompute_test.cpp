@@ -1,0 +1,81 @@
+// fit_recompute: the least recomputation that fits, on plans without a device.
+#include "prepare/fit_recompute.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "prepare/kernel_choice.h"
+#include "prepare/step_graph.h"
+#include "support/points.h"
+
+namespace laptime {
+namespace {
+
+using test::Options;
+using testing::HasSubstr;
+
+class FitRecompute : public testing::Test {
+ protected:
+  static RunConfig config_with(const Options& more) {
+    return test::point_of({{"d-model", "32"},
+                           {"num-layers", "4"},
+                           {"num-heads", "2"},
+                           {"vocab", "64"},
+                           {"context", "64"},
+                           {"batch", "4"},
+                           {"device", "roofline:l4"},
+                           {"recompute", "auto"}},
+                          more)
+        .config;
+  }
+
+  FittedRecompute fit(int64_t bytes, const Options& more = {}) {
+    MemoryBound bound;
+    bound.bytes = bytes;
+    return fit_recompute(config_with(more), bound, choose_);
+  }
+  int64_t need(const RecomputeRule& rule) {
+    return make_plan(lowered_graph(config_with({}), rule), choose_).predicted_peak_bytes();
+  }
+
+  Device device_ = find_device(config_with({}));
+  KernelChoices none_;
+  ChooseKernel choose_ = chooser(*device_.kernels, none_);
+};
+
+TEST_F(FitRecompute, RecomputesNothingWhereAllFits) {
+  const FittedRecompute fitted = fit(int64_t{1} << 40U);
+  EXPECT_EQ(fitted.text, "none");
+  EXPECT_EQ(fitted.rule.group, 0);
+  EXPECT_EQ(fitted.advice, "");
+}
+
+TEST_F(FitRecompute, EachLayerMoreIsTakenOnlyWhenItMust) {
+  std::vector<int64_t> needs;
+  RecomputeRule rule = fit(int64_t{1} << 40U).rule;
+  needs.push_back(need(rule));
+  rule.group = 1;
+  for (rule.layers = 1; rule.layers <= 4; ++rule.layers) needs.push_back(need(rule));
+  for (size_t layers = 1; layers < needs.size(); ++layers) {
+    ASSERT_LT(needs[layers], needs[layers - 1]) << layers << " layers";
+    const FittedRecompute fitted = fit(needs[layers]);
+    EXPECT_EQ(fitted.rule.layers, static_cast<int64_t>(layers));
+    EXPECT_EQ(fitted.text, layers == 4 ? "block" : fmt::format("block in layers 0-{} of 4", layers - 1));
+  }
+}
+
+TEST_F(FitRecompute, SaysWhatWouldNeedLessWhereNothingFits) {
+  const FittedRecompute fitted = fit(1);
+  EXPECT_THAT(fitted.advice, HasSubstr("no recomputation needs less than --recompute " + fitted.text));
+  EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
+}
+
+TEST_F(FitRecompute, AFixedChoiceIsKeptWhateverTheBound) {
+  const FittedRecompute fitted = fit(1, {{"recompute", "every=2"}});
+  EXPECT_EQ(fitted.text, "every=2");
+  EXPECT_EQ(fitted.rule.group, 2);
+  EXPECT_EQ(fitted.advice, "");
+}
+
+}  // namespace
+}  // namespace laptime
