@@ -1,0 +1,133 @@
+"""The check of the rules finds a file that breaks each of them, and accepts what the rules allow."""
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = ROOT / "tools/check_rules.py"
+
+# (file, line that breaks the rule, file in which the same line is allowed or None), by name of the rule.
+BREAKING = {
+    "an op's header outside the op": [
+        ("src/passes/fuse.cpp", '#include "ops/rope/rope.h"', "src/model/gpt.cpp"),
+        ("src/verify/verify.cpp", '#include "ops/rope/rope.h"', "src/ops/two/two.cpp"),
+    ],
+    "an op recognised by its name or card": [
+        ("src/passes/fuse.cpp", "if (node.op == &kRope) fuse();", "src/ops/rope/rope.cpp"),
+        ("src/plan/plan.cpp", "if (step.kernel->op != &graph::kCast) return;", None),
+        ("src/verify/verify.cpp", "const bool ours = buffer.op != kRopeTable.name;", None),
+        ("src/explain/explain.cpp", 'if (op == "rope") return;', None),
+        ("src/report/text.cpp", 'if (node.op->name == "anything") return;', None),
+    ],
+    "a clock": [
+        ("src/measure/run_one.cpp", "const auto now = std::chrono::steady_clock::now();", "src/exec/executor.cpp"),
+        ("src/record/machine.cpp", "clock_gettime(CLOCK_MONOTONIC, &time);", "src/backend/cpu/clock.cpp"),
+        ("src/prepare/device.cpp", "const Seconds begin = cpu::now();", "src/cli/progress.cpp"),
+    ],
+    "the terminal or the environment": [
+        ("src/config/option.cpp", 'const char* home = getenv("HOME");', "src/cli/store_path.cpp"),
+        ("src/report/table.cpp", "std::cout << text;", None),
+        ("src/report/text.cpp", "if (isatty(1)) color();", None),
+        ("src/exec/executor.cpp", 'printf("%d", step);', None),
+        ("src/measure/run_one.cpp", 'fmt::print(stderr, "late");', "src/base/error.cpp"),
+    ],
+    "a concrete device outside the place that names them": [
+        ("src/measure/peaks.cpp", '#include "backend/cpu/peak/peak.h"', "src/ops/rope/rope_cpu.cpp"),
+        ("src/cli/commands.cpp", "CpuBackend backend;", "src/backend/cpu/cpu_backend.cpp"),
+        ("src/explain/inventory.cpp", '#include "backend/roofline/device_table.h"', "src/prepare/device.cpp"),
+    ],
+    "dynamic_cast": [("src/measure/peaks.cpp", "auto* own = dynamic_cast<Own*>(backend.get());", None)],
+    "the address of device memory": [
+        ("src/measure/kernel_trial.cpp", "Trial trial(memory->data());", "src/exec/executor.cpp"),
+    ],
+    "a copy or cast of raw bytes where device memory is at hand": [
+        ("src/exec/executor.cpp", "std::memcpy(to, from, size);", "src/backend/cpu/cpu_backend.cpp"),
+        ("src/verify/verify.cpp", "auto* weights = reinterpret_cast<float*>(bytes);", "src/data/weights.cpp"),
+    ],
+    "global mutable state": [
+        ("src/config/option.cpp", "std::map<std::string, int> cache;", None),
+        ("src/config/label.cpp", "static int count = 0;", None),
+        ("src/report/sort.cpp", "  static std::vector<int> seen;", None),
+        ("src/base/words.cpp", "thread_local int depth{0};", None),
+    ],
+}
+
+# (file, line that no rule forbids there).
+ACCEPTED = [
+    ("src/passes/fuse.cpp", "if (node.op->is_cast) fold();  // not node.op == &kCast"),
+    ("src/passes/differentiate.cpp", '#include "ops/pointwise/pointwise.h"'),
+    ("src/explain/explain.cpp", 'return a.op == b.op && name == "cuda";'),
+    ("src/record/record.cpp", "const std::chrono::sys_seconds time{};"),
+    ("src/config/label.cpp", "const std::map<std::string, int> kNames = names();"),
+    ("src/config/sweep.cpp", "  static std::vector<int> of(int count);"),
+    ("src/config/option.cpp", "std::string text_of(const Option& option);"),
+]
+
+
+def load_tool():
+    spec = importlib.util.spec_from_file_location("check_rules", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["check_rules"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+check_rules = load_tool()
+
+
+class CheckRules(unittest.TestCase):
+    def check(self, path: str, text: str) -> list[str]:
+        """What the tool prints for a tree with one op, rope, and one more file."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for file, content in (("src/ops/rope/rope.cpp", 'const OpCard kRope = {\n    .name = "rope"};\n'), (path, text)):
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                (root / file).write_text(content + "\n")
+            return check_rules.check(root)
+
+    def test_every_rule_has_a_case(self):
+        self.assertEqual({rule.name for rule in check_rules.RULES}, BREAKING.keys())
+
+    def test_finds_what_breaks_a_rule(self):
+        for rule, cases in BREAKING.items():
+            for path, line, allowed in cases:
+                with self.subTest(rule=rule, line=line):
+                    found = self.check(path, f"// A file.\n{line}")
+                    self.assertIn(f"{path}:2: {rule}: {line.strip()}", found)
+                    if allowed:
+                        self.assertNotIn(f"{allowed}:1: {rule}: {line.strip()}", self.check(allowed, line))
+
+    def test_states_the_reason(self):
+        found = self.check("src/measure/peaks.cpp", "dynamic_cast<Own*>(backend.get());")
+        self.assertTrue(found[-1].startswith("dynamic_cast: What a caller needs"), found)
+
+    def test_accepts_what_no_rule_forbids(self):
+        for path, line in ACCEPTED:
+            with self.subTest(line=line):
+                self.assertEqual(self.check(path, line), [])
+
+    def test_finds_a_long_file(self):
+        self.assertEqual(self.check("tests/data/long_test.cpp", "\n" * 499), [])
+        self.assertIn("tests/data/long_test.cpp:501: 501 lines", self.check("tests/data/long_test.cpp", "\n" * 500))
+
+    def test_finds_an_allowance_that_nothing_needs(self):
+        found = self.check("src/passes/differentiate.cpp", "// This file includes no op.")
+        self.assertTrue(found[0].startswith("src/passes/differentiate.cpp:1: an op's header outside the op: the file no"), found)
+
+    def test_exits_with_1_where_a_rule_is_broken(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, TOOL, folder]
+            self.assertEqual(subprocess.run(command, capture_output=True, check=False).returncode, 0)
+            (Path(folder) / "src/plan").mkdir(parents=True)
+            (Path(folder) / "src/plan/plan.cpp").write_text("dynamic_cast<Own*>(backend);\n")
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("src/plan/plan.cpp:1: dynamic_cast: dynamic_cast<Own*>(backend);", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Checks the stated rules that a pattern can find broken: ops known by name, clocks, terminal, devices, file lengths.
+
+RULES is the table: what is forbidden, why, in which files, and where it is allowed nevertheless. Comments are not searched.
+Which layer may include which is checked by tools/check_layers.py.
+Prints one line per violation, FILE:LINE: RULE: SOURCE, then the reason of each broken rule, and exits with 1 if there is any.
+Usage: check_rules.py [SOURCE_DIR]
+"""
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MAX_LINES = 500
+
+
+@dataclass(frozen=True)
+class Rule:
+    name: str
+    why: str
+    forbidden: str  # pattern, searched in each line
+    where: tuple[str, ...] = ("src/",)  # beginnings of paths
+    allowed: dict[str, str] = field(default_factory=dict)  # beginning of a path -> why
+
+
+RULES = [
+    Rule(
+        name="an op's header outside the op",
+        why="A pass, plan or report that includes an op knows it; state what it needs on the card (graph/op.h).",
+        forbidden=r'#\s*include "ops/\w+/',
+        allowed={
+            "src/ops/": "an op may be built from other ops",
+            "src/model/": "a model is written in ops",
+            "src/passes/differentiate.cpp": "emits the additions and sums of reverse-mode differentiation",
+        },
+    ),
+    Rule(
+        name="an op recognised by its name or card",
+        why="State what distinguishes the op as a field of the card (graph/op.h) and test that field.",
+        forbidden=r'\bop(\(\))?\s*[!=]=\s*&(\w+::)*k[A-Z]|\bk[A-Z]\w*\.name\b|\bop(->|\.)name\s*[!=]=\s*"|[!=]=\s*"(OP_NAMES)"',
+        allowed={"src/ops/": "an op may know itself"},
+    ),
+    Rule(
+        name="a clock",
+        why="Inside a measurement only the executor and the devices read time; elsewhere a figure would have two clocks.",
+        forbidden=r"\b(steady|system|high_resolution)_clock\b|\b(clock_gettime|gettimeofday|rdtscp?)\b|\bcpu::now\b",
+        allowed={
+            "src/exec/": "times steps and trials",
+            "src/backend/": "a device has its own clock",
+            "src/sweep/": "time limits of child processes, and how long a point took",
+            "src/cli/": "progress",
+        },
+    ),
+    Rule(
+        name="the terminal or the environment",
+        why="Only the command line talks to the user; everything else returns values.",
+        forbidden=r"\b(getenv|setenv|isatty|ioctl|TIOCGWINSZ)\b|std::(cout|cerr|cin|clog)\b|\bf?printf\(|\bfmt::print\b|\b(puts|fputs)\(",
+        allowed={
+            "src/cli/": "words in, words out",
+            "src/sweep/child.cpp": "what a child process writes goes to a pipe of its parent",
+            "src/base/error.cpp": "says which check failed before it aborts",
+        },
+    ),
+    Rule(
+        name="a concrete device outside the place that names them",
+        why="Everything but src/prepare/device.cpp works with any Backend.",
+        forbidden=r'#\s*include "backend/(cpu|cuda|roofline)/|\b(Cpu|Cuda|Roofline)Backend\b',
+        allowed={
+            "src/backend/": "the devices themselves",
+            "src/ops/": "kernels are written for one device",
+            "src/prepare/device.cpp": "the place that names the devices",
+        },
+    ),
+    Rule(
+        name="dynamic_cast",
+        why="What a caller needs of a device is a function of Backend; a cast asks which device it is.",
+        forbidden=r"\bdynamic_cast\b",
+    ),
+    Rule(
+        name="the address of device memory",
+        why="Device memory may be unreadable to the host; bytes move through the transfers of Backend only.",
+        forbidden=r"->data\(\)",
+        where=("src/prepare/", "src/measure/", "src/sweep/", "src/explain/", "src/verify/", "src/cli/"),
+    ),
+    Rule(
+        name="a copy or cast of raw bytes where device memory is at hand",
+        why="Device memory may be unreadable to the host; bytes move through the transfers of Backend only.",
+        forbidden=r"\bmem(cpy|move|set)\(|\breinterpret_cast\b",
+        where=("src/exec/", "src/measure/", "src/verify/"),
+    ),
+    Rule(
+        name="global mutable state",
+        why="A value that any code may change makes results depend on what ran before; pass it as an argument.",
+        # A variable at namespace scope (not indented), or static in a function, that is neither const nor constexpr. A line
+        # with parentheses declares a function. A heuristic: declarations over several lines are not found.
+        forbidden=r"^(?!.*\b(const|constexpr|constinit|extern|using|return|template|typedef|friend|enum|struct|class|namespace|concept|requires|case|default|public|private)\b)"
+        r"((static|inline|thread_local)\s+)*[A-Za-z_][\w:]*(<[^()]*>)?[\s*&]+[a-z]\w*\s*(=[^=()]*|\{[^()]*\})?;"
+        r"|^\s+(static|thread_local)\s+(?!const|constexpr|inline|void)[\w:<>,\s*&]+?\s\w+\s*(=.*|\{.*\})?;",
+    ),
+]
+
+
+def without_comment(line: str) -> str:
+    return re.sub(r'("(?:\\.|[^"\\])*")|//.*', lambda found: found.group(1) or "", line)
+
+
+def op_names(root: Path) -> list[str]:
+    """The names on the cards."""
+    names = set()
+    for folder in ("src/ops", "src/graph"):
+        for file in (root / folder).rglob("*.cpp"):
+            names.update(re.findall(r'OpCard k\w+ = \{\s*\.name = "(\w+)"', file.read_text()))
+    return sorted(names)
+
+
+def broken(root: Path, rule: Rule, files: dict[str, list[str]], names: list[str]) -> list[str]:
+    """The violations of one rule, and its allowances that nothing needs any more."""
+    pattern = re.compile(rule.forbidden.replace("OP_NAMES", "|".join(names) or "(?!)"))
+    problems = []
+    needed = set()
+    for path, lines in files.items():
+        if not path.startswith(rule.where):
+            continue
+        found = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
+        allowance = next((begin for begin in rule.allowed if path.startswith(begin)), None)
+        if allowance is None:
+            problems += [f"{path}:{number}: {rule.name}: {lines[number - 1].strip()}" for number in found]
+        elif found:
+            needed.add(allowance)
+    for begin in rule.allowed.keys() - needed:
+        if (root / begin).is_file():
+            problems.append(f"{begin}:1: {rule.name}: the file no longer needs its allowance in tools/check_rules.py")
+    return problems
+
+
+def check(root: Path) -> list[str]:
+    """Every violation, then the reasons of the rules that are broken; empty if there is none."""
+    suffixes = {".h", ".cpp", ".inc", ".cu", ".cuh", ".py"}
+    folders = ("src", "tests", "bench", "tools", "peers")
+    found = (file for folder in folders for file in (root / folder).rglob("*") if file.suffix in suffixes)
+    texts = {file.relative_to(root).as_posix(): file.read_text().splitlines() for file in sorted(found)}
+    sources = {path: [without_comment(line) for line in lines] for path, lines in texts.items() if path.startswith("src/")}
+    names = op_names(root)
+    problems = []
+    reasons = []
+    for rule in RULES:
+        of_rule = broken(root, rule, sources, names)
+        problems += of_rule
+        reasons += [f"{rule.name}: {rule.why}"] if of_rule else []
+    too_long = [f"{path}:{MAX_LINES + 1}: {len(lines)} lines" for path, lines in texts.items() if len(lines) > MAX_LINES]
+    reasons += [f"over {MAX_LINES} lines: a file has one subject; split it by subject."] if too_long else []
+    problems += too_long
+    return [*problems, "", *reasons] if problems else []
+
+
+def main() -> int:
+    problems = check(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent))
+    print("\n".join(problems) if problems else "no rule is broken")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
