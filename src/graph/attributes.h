@@ -1,5 +1,4 @@
-// Attributes: the parameters of an op (an axis, a scale, a shape) as a plain struct, held by value without its type
-// showing.
+// Attributes: the parameters of an op (an axis, a scale, a shape), a plain struct held by value with its type erased.
 #pragma once
 
 #include <array>
@@ -15,7 +14,8 @@
 
 namespace laptime {
 
-// Holds one trivially copyable struct that states its fields (base/fields.h). Printing, equality and hash follow.
+// Holds one trivially copyable struct that lists its fields (base/fields.h), from which printing, equality and hash
+// follow.
 class Attributes {
  public:
   Attributes() = default;
@@ -43,7 +43,7 @@ class Attributes {
  private:
   static constexpr size_t kCapacity = 96;
 
-  // Known by typeid: code for another instruction set has its own copy of kTypeOf (cmake/op_files.cmake).
+  // Compared by typeid: code compiled for another instruction set has its own copy of kTypeOf (cmake/op_files.cmake).
   struct Type {
     const std::type_info* id;
     std::string (*print)(const std::byte*);

@@ -40,7 +40,7 @@ std::vector<ValueId> Builder::emit(const OpCard& op, const Attributes& attribute
       layout = op.view(attributes, type(node.inputs[0]).layout);
       LAPTIME_CHECK(layout.has_value(), "{} of a contiguous {}", op.name, in[0].text());
     }
-    if (*layout == type(node.inputs[0]).layout) return {node.inputs[0]};  // the same bytes in the same order: no node
+    if (*layout == type(node.inputs[0]).layout) return {node.inputs[0]};  // the view changes nothing
     const NodeId node_id{static_cast<int32_t>(graph_.nodes.size())};
     const Value& base = graph_.value(node.inputs[0]);
     node.outputs = {add_value({base.type.dtype, *layout}, node_id, 0, base.storage, base.role)};
@@ -133,7 +133,7 @@ void Replay::bind(ValueId old_value, ValueId new_value) {
   const Value& old = from.value(old_value);
   map_[static_cast<size_t>(old_value.index)] = new_value;
   to.annotate(new_value, old.annotations);
-  // A role that a pass has set stays; views and updates have inherited theirs already.
+  // kActivation is the default: it must not replace a role that a pass has set or that a view or update has inherited.
   if (old.role != Role::kActivation) to.mark_role(new_value, old.role);
 }
 

@@ -1,4 +1,4 @@
-// Builder: the one gate through which nodes enter a graph.
+// Builder, which adds every node of a graph, and Replay, on which passes are built.
 #pragma once
 
 #include <map>
@@ -17,22 +17,22 @@ class Builder {
   // Annotations that new nodes get; set directly or through Scoped.
   NodeAnnotations current;
 
-  // A value that exists before the step: a parameter, a state, an input.
+  // Adds a value that exists before the step: a parameter, a state, an input.
   ValueId source(const std::string& name, const TensorType& type, Role role);
 
-  // Adds a node. Decides types, layouts and storages; makes an input contiguous where a view op needs it; returns the
-  // existing value for a constant that is already there.
+  // Adds a node and decides its types, layouts and storages. Inserts a copy of an input that a view op needs
+  // contiguous. Returns the existing values of a constant that the graph already has.
   std::vector<ValueId> emit(const OpCard& op, const Attributes& attributes, std::span<const ValueId> inputs);
   // For ops with one output.
   ValueId emit_one(const OpCard& op, const Attributes& attributes, std::initializer_list<ValueId> inputs);
 
-  // By value: emitting moves the values.
+  // These return by value, because emitting may reallocate the values.
   TensorType type(ValueId id) const { return graph_.value(id).type; }
   Shape shape(ValueId id) const { return graph_.value(id).type.layout.shape; }
   DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
   const Graph& graph() const { return graph_; }
 
-  // Names a value within the current scope ("" names it by the scope itself) and tells `value` back.
+  // Names a value within the current scope ("": by the scope alone) and returns it.
   ValueId name(ValueId value, const std::string& name);
   // The eager program's variable `variable` of the current frame now refers to `value`.
   ValueId hold(ValueId value, const std::string& variable);
@@ -95,7 +95,7 @@ class Builder {
   std::map<std::string, std::vector<ValueId>> constants_;  // op and attributes -> its values
 };
 
-// A pass: the old graph played into a new builder, node by node, with the values' correspondence kept.
+// The frame of a pass: emits the nodes of the old graph, changed or not, into a new builder and maps old values to new.
 class Replay {
  public:
   explicit Replay(const Graph& from) : from(from), map_(from.values.size()) { copy_sources(); }
@@ -105,11 +105,11 @@ class Replay {
 
   // Emits the same node on the mapped inputs.
   void copy(const Node& node);
-  // States that `old_value` is now `new_value`; annotations follow.
+  // Maps `old_value` to `new_value`, which receives its annotations.
   void bind(ValueId old_value, ValueId new_value);
   ValueId operator[](ValueId old_value) const { return map_[static_cast<size_t>(old_value.index)]; }
   std::vector<ValueId> mapped(std::span<const ValueId> old_values) const;
-  // Carries the outputs over and hands the graph out.
+  // Maps the outputs and returns the new graph.
   Graph finish();
 
  private:

@@ -1,4 +1,4 @@
-// Look-ups in a graph, and the names of its enumerations.
+// Look-ups in a graph, and the names of phases and roles.
 #include "graph/graph.h"
 
 #include "graph/op.h"

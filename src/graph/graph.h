@@ -1,4 +1,4 @@
-// Graph: one training step as values and the nodes that make them, in execution order.
+// Graph: one training step as values and the nodes that compute them, in execution order.
 #pragma once
 
 #include <compare>
@@ -41,7 +41,7 @@ struct NodeId {
   bool valid() const { return index >= 0; }
   friend auto operator<=>(NodeId, NodeId) = default;
 };
-// Values that share bytes (views, a state and its next value) share a storage.
+// Values that share bytes (a tensor and its views, a state and its next value) share a storage.
 struct StorageId {
   int32_t index = -1;
   friend auto operator<=>(StorageId, StorageId) = default;
@@ -98,14 +98,14 @@ struct GraphOutput {
 struct Graph {
   std::vector<Node> nodes;  // in execution order
   std::vector<Value> values;
-  std::vector<ValueId> storage_roots;  // StorageId -> the value that made the bytes
+  std::vector<ValueId> storage_roots;  // StorageId -> the first value in those bytes
   std::vector<GraphOutput> outputs;
 
   const Node& node(NodeId id) const { return nodes[static_cast<size_t>(id.index)]; }
   const Value& value(ValueId id) const { return values[static_cast<size_t>(id.index)]; }
   Value& value(ValueId id) { return values[static_cast<size_t>(id.index)]; }
   const Value& root(StorageId id) const { return value(storage_roots[static_cast<size_t>(id.index)]); }
-  // The producer of a value, or null for a source.
+  // The node that computes a value, or null for a source.
   const Node* producer(ValueId id) const;
   // A source by name; invalid when there is none.
   ValueId find_source(const std::string& name) const;
@@ -116,8 +116,8 @@ struct Graph {
 // The graph as text, one line per node (`laptime explain --dump graph`).
 std::string print(const Graph& graph);
 
-// Checks the rules every pass must keep; LAPTIME_CHECK fails with the pass's name otherwise:
-// inputs are made before they are read, types are what the cards infer, nobody reads a state after its update.
+// Checks the rules that every pass must keep, and aborts with the pass's name otherwise: a value is made before it is
+// read, types are those that the cards infer, and no node reads a state after its update.
 void verify(const Graph& graph, const std::string& after);
 
 }  // namespace laptime

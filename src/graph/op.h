@@ -1,4 +1,4 @@
-// OpCard: everything an op must state about itself; no pass, plan or report knows an op by name.
+// OpCard: what an op states about itself, so that no pass, plan or report needs to recognise an op by name.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ namespace laptime {
 class Builder;
 
 enum class OpKind : uint8_t {
-  kConstant,       // no inputs; made once, in set-up
+  kConstant,       // no inputs; computed once, during set-up
   kView,           // another layout of the same bytes
-  kPointwise,      // each output element from the input elements at its place
+  kPointwise,      // each output element depends on the input elements at the same index
   kReduction,      // sums, maxima, norms along axes
   kContraction,    // matrix products
   kCopy,           // moves bytes: copies, casts, gathers, fills
@@ -30,25 +30,27 @@ const char* name_of(OpKind kind);
 // What autocast does to the op's floating inputs.
 enum class Autocast : uint8_t { kKeep, kLower, kFloat32, kPromote };
 
-// All that is known of a node without running it; what supports, workspace and the key of a kernel choice look at.
+// What is known of a node without running it. A kernel's `supports` and `workspace`, and the key of a kernel choice,
+// depend on nothing else.
 struct Signature {
   const OpCard* op = nullptr;
   Attributes attributes;
   std::vector<TensorType> in;
   std::vector<TensorType> out;
 
-  std::string text() const;  // "matmul(float32 [1024, 768], float32 [768, 768] strides [1, 768])"; the key of a choice
+  // "matmul(float32 [1024, 768], float32 [768, 768] strides [1, 768])": the key under which a kernel choice is kept.
+  std::string text() const;
 };
 Signature signature_of(const Graph& graph, const Node& node);
 
-// Operands of a reference: plain views; outputs are allocated, never initialised.
+// Operands of a reference implementation. Outputs are allocated, not initialised.
 struct OpCall {
   const Attributes& attributes;
   std::span<const TensorView> in;
   std::span<const TensorView> out;
 };
 
-// What a card's gradient sees, and where it leaves its answer.
+// Input and result of a card's gradient function.
 struct GradientContext {
   Builder& build;
   const Attributes& attributes;
@@ -69,7 +71,7 @@ struct IndexSet {
   constexpr bool contains(int member) const { return ((bits >> static_cast<unsigned>(member)) & 1U) != 0; }
 };
 
-// output `output` is the next value of the state at input `input`: same type, same bytes.
+// States that output `output` is the next value of the state at input `input`, with its type and in its bytes.
 struct Update {
   int output = 0;
   int input = 0;
@@ -79,37 +81,45 @@ struct OpCard {
   const char* name = "";
   OpKind kind = OpKind::kPointwise;
 
-  // Types of the outputs. Checks its inputs with LAPTIME_CHECK: a wrong graph is a defect of ours.
+  // Types of the outputs. Checks its inputs with LAPTIME_CHECK: a wrong graph is a bug in this program.
   std::vector<TensorType> (*infer)(const Attributes&, std::span<const TensorType> in) = nullptr;
-  // kView only: the new layout, or nothing where the input must be made contiguous first.
+  // kView only: the new layout, or nothing if the input must be made contiguous first.
   std::optional<Layout> (*view)(const Attributes&, const Layout& in) = nullptr;
-  // Builds nodes. The pass sums over broadcast axes and casts back to the input's type. Null: no gradient flows.
+  // Builds the nodes of the gradient. The differentiate pass sums over broadcast axes and casts to the input's type.
+  // Null: no gradient flows.
   void (*gradient)(GradientContext&) = nullptr;
-  // Model FLOPs; null: none.
+  // Model FLOPs. Null: none.
   double (*flops)(const Signature&) = nullptr;
-  // Bytes that must move; null: inputs read once + outputs written once.
+  // Bytes that must move. Null: each input is read once and each output written once.
   int64_t (*bytes)(const Signature&) = nullptr;
   Autocast autocast = Autocast::kKeep;
-  // Plain loops with double accumulation over any dtype and layout: the definition of correct.
+  // The definition of a correct result: plain loops with double accumulation, for any dtype and layout.
   void (*reference)(const OpCall&) = nullptr;
-  // The same work in simpler ops, as a framework runs it eagerly; null: a primitive.
+  // The same work in simpler ops, as a framework runs it eagerly. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
-  // Attributes of the same op that also rounds floating input `input` (or output `output`) to type `to`, so that the
-  // cast beside it can go; nothing where it cannot. Null: never.
+  // Attributes with which the op itself rounds floating input `input` (or output `output`) to type `to`, so that the
+  // cast next to it is not needed; nothing if it cannot. Null: it never can.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
   std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
-  // The output is the sum of the two inputs, in the type in which they meet.
+  // The output is the input in another number type, and nothing else: fold_casts may fold it into an op next to it.
+  bool is_cast = false;
+  // The output is the sum of the two inputs, in their common type: fold_addends may fold it into an op next to it.
   bool is_sum = false;
-  // Attributes of the same op with one more input, the last, of output 0's shape, which it adds to that output; nothing
-  // where it cannot. Null: never.
+  // Attributes with which the op takes one more input, the last, of output 0's shape, and adds it to that output;
+  // nothing if it cannot. Null: it never can.
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
-  // Whole it holds less than its parts would and runs more FLOPs, in backward: for steps that recompute.
+  // Kept whole, the op needs less memory than its decomposition and more FLOPs in backward: for steps that recompute.
   bool trades_time_for_memory = false;
-  // Outputs that may be null when nobody reads them; others get scratch.
+  // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
-  // A permission: output `output` may be written over input `input` where that dies here and the types agree.
+  // Permission to write output `output` over input `input`, which the plan uses if no later node reads the input and
+  // the types agree.
   std::vector<Update> may_overwrite{};
+
+  // kConstant only: a PyTorch module would register it as a buffer, so it exists before a step. PyTorch computes other
+  // constants within the step.
+  bool is_module_buffer = false;
 
   // The input whose state `output` updates, or -1.
   int updated_input(int output) const;

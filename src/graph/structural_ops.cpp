@@ -1,4 +1,4 @@
-// Cards of the ops every graph needs: they move or reinterpret bytes and compute nothing.
+// Cards of the structural ops, which move or reinterpret bytes and compute nothing.
 #include "graph/structural_ops.h"
 
 namespace laptime {
@@ -22,7 +22,7 @@ std::vector<TensorType> infer_contiguous(const Attributes&, std::span<const Tens
   return {contiguous_type(in[0].dtype, in[0].shape())};
 }
 
-// A cast keeps the order of the axes in memory, as a framework's does.
+// A cast keeps the order of the axes in memory, as PyTorch's does.
 std::vector<TensorType> infer_cast(const Attributes& attributes, std::span<const TensorType> in) {
   return {{attributes.as<CastAttributes>().dtype, dense_like(in[0].layout)}};
 }
@@ -92,8 +92,12 @@ const OpCard kContiguous = {.name = "contiguous",
                             .infer = infer_contiguous,
                             .gradient = gradient_same,
                             .reference = reference_copy};
-const OpCard kCast = {
-    .name = "cast", .kind = OpKind::kCopy, .infer = infer_cast, .gradient = gradient_same, .reference = reference_copy};
+const OpCard kCast = {.name = "cast",
+                      .kind = OpKind::kCopy,
+                      .infer = infer_cast,
+                      .gradient = gradient_same,
+                      .reference = reference_copy,
+                      .is_cast = true};
 const OpCard kFill = {.name = "fill", .kind = OpKind::kCopy, .infer = infer_fill, .reference = reference_fill};
 const OpCard kAssign = {.name = "assign",
                         .kind = OpKind::kCopy,

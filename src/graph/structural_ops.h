@@ -1,4 +1,4 @@
-// The few ops every graph needs: views, contiguous, cast, fill, assign, and the symbolic gradients.
+// The structural ops, which every graph needs: views, contiguous, cast, fill, assign, and the symbolic gradients.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace laptime {
 
 extern const OpCard kReshape, kPermute, kExpand, kSlice;  // views
 extern const OpCard kContiguous, kCast, kFill, kAssign;   // copies
-extern const OpCard kSliceBackward;                       // zeros with one window filled
+extern const OpCard kSliceBackward;                       // zeros, with the gradient in the window of the slice
 extern const OpCard kGradients;                           // symbolic: (loss, parameters...) -> one gradient each
 
 struct ReshapeAttributes {
@@ -76,9 +76,9 @@ ValueId permute(Builder& build, ValueId x, const Dims& axes);
 ValueId transpose(Builder& build, ValueId x, int axis_a, int axis_b);  // negative axes count from the end
 ValueId expand(Builder& build, ValueId x, const Shape& shape);
 ValueId slice(Builder& build, ValueId x, int axis, int64_t begin, int64_t size, int64_t step = 1);
-ValueId contiguous(Builder& build, ValueId x);                                // x itself where it already is
-ValueId cast(Builder& build, ValueId x, DType dtype);                         // x itself where it already is
-ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // a fresh value each time, in the step
+ValueId contiguous(Builder& build, ValueId x);                                // x itself if it is contiguous
+ValueId cast(Builder& build, ValueId x, DType dtype);                         // x itself if it has that type
+ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // a new value in every step
 ValueId assign(Builder& build, ValueId state, ValueId value);                 // the state's next value
 std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters);
 

@@ -1,4 +1,4 @@
-// The rules every graph keeps, checked after every pass.
+// verify: the rules that every graph must keep, checked after every pass.
 #include <vector>
 
 #include "graph/op.h"
@@ -28,7 +28,8 @@ void verify_types(const Graph& graph, const Node& node, const std::string& after
 
 void verify(const Graph& graph, const std::string& after) {
   std::vector<bool> made(graph.values.size(), false);
-  // The value that holds a storage's current content: reading an older one after an update is an error.
+  // An update raises its storage's generation. Reading a value of an earlier generation is an error: its bytes are
+  // gone.
   std::vector<int> generation(graph.values.size(), 0);
   std::vector<int> current(graph.storage_roots.size(), 0);
   for (size_t i = 0; i < graph.values.size(); ++i) made[i] = !graph.values[i].producer.valid();

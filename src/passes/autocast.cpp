@@ -1,4 +1,4 @@
-// Insertion of casts.
+// Inserts the casts of one lower type by replaying the graph.
 #include "passes/autocast.h"
 
 #include <map>
@@ -37,7 +37,7 @@ class Autocaster {
     if (!is_floating(dtype) || dtype == target) return value;
     const Node* producer = replay_.to.graph().producer(value);
     if (producer != nullptr && producer->op->kind == OpKind::kView) {
-      const Node view = *producer;  // emitting may move the nodes
+      const Node view = *producer;  // a copy: emitting may reallocate the nodes
       return replay_.to.emit_one(*view.op, view.attributes, {cast_root(view.inputs[0], target)});
     }
     const bool parameter = producer == nullptr && replay_.to.graph().value(value).role == Role::kParameter;
@@ -46,7 +46,7 @@ class Autocaster {
     if (missing) {
       place->second = cast(replay_.to, value, target);
       replay_.to.mark_role(place->second, Role::kAutocastCopy);
-      // Held by the cache, which dies with the forward phase: a variable of no frame.
+      // autocast's cache keeps the copy until the forward phase ends; the cache belongs to no function's frame.
       replay_.to.annotate(place->second, {{}, ":" + replay_.to.graph().value(value).annotations.name});
     }
     return place->second;
@@ -54,7 +54,7 @@ class Autocaster {
 
   Replay replay_;
   DType lower_;
-  std::map<ValueId, ValueId> copies_;
+  std::map<ValueId, ValueId> copies_;  // parameter -> its copy in the lower type
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
-// autocast: inputs of forward ops cast as torch.autocast casts them, by the policy on each card.
+// autocast: casts the inputs of forward ops as torch.autocast does, by the policy on each op's card.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace laptime {
 
-// Casts the root of a chain of views and applies the views again: one lower copy per parameter, living through forward;
-// one per use for activations.
+// If the input is a view, casts the tensor behind the chain of views and applies the views to the copy. A parameter has
+// one copy, which lives until forward ends; an activation is cast once for each use.
 Graph autocast(const Graph& graph, DType lower);
 
 }  // namespace laptime

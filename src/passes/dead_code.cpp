@@ -1,4 +1,4 @@
-// Liveness of nodes from the end of the step backwards.
+// Finds the needed nodes by walking from the end of the step to its start.
 #include "passes/dead_code.h"
 
 #include <vector>

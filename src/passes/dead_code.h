@@ -1,11 +1,11 @@
-// dead_code: nodes whose values nobody needs are dropped.
+// dead_code: drops nodes whose results are not needed.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace laptime {
 
-// Keeps what leads to an output of the graph or to a state's next value.
+// Keeps the nodes that an output of the graph or a state's next value depends on.
 Graph dead_code(const Graph& graph);
 
 }  // namespace laptime

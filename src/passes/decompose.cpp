@@ -1,4 +1,4 @@
-// Lowering of composites, level by level.
+// Lowers composites one level at a time, until nothing changes.
 #include "passes/decompose.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-// One level; true in `changed` when something was lowered.
+// Lowers each composite once. Sets `changed` if there was any to lower.
 Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, bool& changed) {
   changed = false;
   Replay replay(graph);
@@ -17,7 +17,7 @@ Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, bool&
     if (!kept) {
       replay.to.current = node.annotations;
       const std::vector<ValueId> lowered = node.op->decompose(replay.to, node.attributes, replay.mapped(node.inputs));
-      // Nothing comes back where this form of the op is one kernel of the framework too.
+      // The result is empty if PyTorch, too, runs this form of the op as a single kernel.
       if (!lowered.empty()) {
         LAPTIME_CHECK(lowered.size() == node.outputs.size(), "{} lowers to {} values", node.op->name, lowered.size());
         for (size_t i = 0; i < lowered.size(); ++i) {

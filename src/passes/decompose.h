@@ -1,4 +1,4 @@
-// decompose: composites lowered to the primitives that a framework runs one by one.
+// decompose: lowers composites to the primitives that a framework runs one by one.
 #pragma once
 
 #include <string>

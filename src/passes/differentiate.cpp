@@ -43,8 +43,8 @@ class Differentiator {
   struct ValueState {
     bool depends = false;  // on a parameter
     bool parameter = false;
-    int pending = 0;  // gradients still to arrive
-    ValueId grad;     // what has arrived
+    int pending = 0;  // contributions to the gradient still to come
+    ValueId grad;     // sum of the contributions so far
   };
   ValueState& at(ValueId value) { return values_[static_cast<size_t>(value.index)]; }
 
@@ -55,7 +55,7 @@ class Differentiator {
     build_.current.parts.clear();
   }
 
-  // How many gradients each value will receive: one for each use on a path to the loss.
+  // Counts the gradients that each value will receive: one for each use on a path to the loss.
   void count_contributions(ValueId loss) {
     std::vector<bool> reaches(values_.size(), false);
     reaches[static_cast<size_t>(loss.index)] = true;
@@ -102,7 +102,7 @@ class Differentiator {
     build_.mark_role(state.grad, Role::kGradient);
   }
 
-  // Undoes a broadcast: sums over the axes that were stretched.
+  // The gradient of a broadcast: sums over the axes along which a tensor of `shape` was repeated.
   ValueId summed_to(ValueId grad, const Shape& shape) {
     const Shape wide = build_.shape(grad);
     if (wide == shape) return grad;
@@ -115,7 +115,7 @@ class Differentiator {
   }
 
   Builder& build_;
-  const std::vector<Node> nodes_;  // forward only: emitting adds to the builder's own list
+  const std::vector<Node> nodes_;  // a copy of the forward nodes, because emitting adds to the builder's list
   std::vector<ValueState> values_;
 };
 

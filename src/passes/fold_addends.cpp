@@ -1,4 +1,4 @@
-// Which sums go into which ops, and the replay.
+// Finds the sums to fold, then replays the graph with them inside the ops.
 #include "passes/fold_addends.h"
 
 #include <map>
@@ -19,7 +19,7 @@ class AddendFolding {
     }
     for (const GraphOutput& output : graph.outputs) ++readers_[index(output.value)];
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (graph.nodes[i].op->is_sum) plan(static_cast<int>(i));
+      if (graph.nodes[i].op->is_sum) try_to_fold(static_cast<int>(i));
     }
   }
 
@@ -27,9 +27,9 @@ class AddendFolding {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
       const Node& node = from().nodes[i];
       if (const auto sum = sums_.find(static_cast<int>(i)); sum != sums_.end()) {
-        const ValueId made = replay_[from().node(sum->second).outputs[0]];
+        const ValueId total = replay_[from().node(sum->second).outputs[0]];
         replay_.to.current = node.annotations;
-        replay_.bind(node.outputs[0], reshape(replay_.to, made, from().value(node.outputs[0]).type.shape()));
+        replay_.bind(node.outputs[0], reshape(replay_.to, total, from().value(node.outputs[0]).type.shape()));
       } else if (const auto addend = addends_.find(static_cast<int>(i)); addend != addends_.end()) {
         emit_with(node, addend->second);
       } else if (!views_.contains(static_cast<int>(i))) {
@@ -43,17 +43,18 @@ class AddendFolding {
   const Graph& from() const { return replay_.from; }
   static size_t index(ValueId value) { return static_cast<size_t>(value.index); }
 
-  // The op that may take the other operand of a sum: what made `value`, views between them read by nobody else.
+  // The op that made `value` and may take the other operand of the sum; none if something else reads the value or a
+  // view on the way. `views` receives the views between the op and `value`.
   NodeId candidate(ValueId value, std::vector<int>& views) const {
-    const TensorType& seen = from().value(value).type;
-    if (!seen.layout.is_contiguous()) return {};
+    const TensorType& operand = from().value(value).type;
+    if (!operand.layout.is_contiguous()) return {};
     for (ValueId at = value;;) {
       const NodeId producer = from().value(at).producer;
       if (!producer.valid() || readers_[index(at)] != 1) return {};
       const Node& node = from().node(producer);
       if (node.op->kind != OpKind::kView) {
-        const TensorType& made = from().value(at).type;
-        const bool whole = at == node.outputs[0] && made.layout.is_contiguous() && made.numel() == seen.numel();
+        const TensorType& result = from().value(at).type;
+        const bool whole = at == node.outputs[0] && result.layout.is_contiguous() && result.numel() == operand.numel();
         return whole && node.op->fold_addend != nullptr && node.op->fold_addend(node.attributes) ? producer : NodeId{};
       }
       views.push_back(producer.index);
@@ -61,7 +62,7 @@ class AddendFolding {
     }
   }
 
-  void plan(int sum) {
+  void try_to_fold(int sum) {
     const Node& node = from().nodes[static_cast<size_t>(sum)];
     const TensorType& result = from().value(node.outputs[0]).type;
     for (size_t operand = 0; operand < 2; ++operand) {
@@ -91,10 +92,10 @@ class AddendFolding {
   }
 
   Replay replay_;
-  std::vector<int> readers_;        // value -> how many nodes and outputs read it
-  std::map<int, ValueId> addends_;  // op -> what it adds
-  std::map<int, NodeId> sums_;      // sum -> the op that does it
-  std::set<int> views_;             // views between the two
+  std::vector<int> readers_;        // value -> number of nodes and graph outputs that read it
+  std::map<int, ValueId> addends_;  // op -> the value that it adds
+  std::map<int, NodeId> sums_;      // sum -> the op that performs it
+  std::set<int> views_;             // views between an op and the sum that it performs
 };
 
 }  // namespace

@@ -1,12 +1,13 @@
-// fold_addends: a sum with the result of an op that can add goes into that op.
+// fold_addends: an op adds the other operand of a sum to its result itself, where its card says that it can.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace laptime {
 
-// Where an op that can take an addend (OpCard::fold_addend) makes a value that only a sum reads (OpCard::is_sum), seen
-// through reshapes, and the sum's other operand is there before the op runs, the op adds it.
+// Folds a sum (OpCard::is_sum) into the op that makes one of its operands, directly or through reshapes, if that op can
+// take an addend (OpCard::fold_addend), nothing but the sum reads the operand, and the other operand exists before the
+// op runs.
 Graph fold_addends(const Graph& graph);
 
 }  // namespace laptime

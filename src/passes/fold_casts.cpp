@@ -1,18 +1,15 @@
-// Casts of outputs, then casts of inputs.
+// Folds casts of an op's outputs first, then casts of an op's inputs.
 #include "passes/fold_casts.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "graph/builder.h"
-#include "graph/structural_ops.h"
 
 namespace laptime {
 namespace {
 
-bool is_view(const Node& node) { return node.op->kind == OpKind::kView; }
-
-// Readers of each value, in order; an invalid one stands for a reader outside of the step.
+// The nodes that read each value, in execution order. An invalid id stands for a reader outside the step.
 std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   std::vector<std::vector<NodeId>> readers(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -23,15 +20,20 @@ std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   return readers;
 }
 
-class Folding {
+// A cast that also changes the layout moves elements, which no op does for it.
+bool is_foldable_cast(const Graph& graph, const Node& node) {
+  return node.op->is_cast && graph.value(node.inputs[0]).type.layout == graph.value(node.outputs[0]).type.layout;
+}
+
+class OutputCastFolding {
  public:
-  explicit Folding(const Graph& graph)
-      : replay_(graph), readers_(readers_of(graph)), gone_(graph.nodes.size(), false) {}
+  explicit OutputCastFolding(const Graph& graph)
+      : replay_(graph), readers_(readers_of(graph)), folded_(graph.nodes.size(), false) {}
 
   Graph run() {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
       const Node& node = from().nodes[i];
-      if (gone_[i]) {  // its producer rounds already: the same value, seen through no cast
+      if (folded_[i]) {  // the op that makes its input rounds the value already
         replay_.bind(node.outputs[0], replay_[node.inputs[0]]);
         continue;
       }
@@ -41,12 +43,12 @@ class Folding {
       }
       Attributes attributes = node.attributes;
       for (size_t k = 0; k < node.outputs.size(); ++k) {
-        const std::optional<DType> to = cast_by_all(node.outputs[k]);
+        const std::optional<DType> to = type_cast_to_by_all_readers(node.outputs[k]);
         if (!to) continue;
-        const auto folded = node.op->fold_output_cast(attributes, static_cast<int>(k), *to);
-        if (!folded) continue;
-        attributes = *folded;
-        drop_casts(node.outputs[k]);
+        const auto with_cast = node.op->fold_output_cast(attributes, static_cast<int>(k), *to);
+        if (!with_cast) continue;
+        attributes = *with_cast;
+        mark_casts_folded(node.outputs[k]);
       }
       replay_.to.current = node.annotations;
       const std::vector<ValueId> outputs = replay_.to.emit(*node.op, attributes, replay_.mapped(node.inputs));
@@ -58,17 +60,18 @@ class Folding {
  private:
   const Graph& from() const { return replay_.from; }
   static size_t index(ValueId value) { return static_cast<size_t>(value.index); }
+  static bool is_view(const Node& node) { return node.op->kind == OpKind::kView; }
 
-  // The type to which every reader, seen through views, casts the value.
-  std::optional<DType> cast_by_all(ValueId value) const {
+  // The one type to which every reader casts the value, directly or after views; nothing if some reader does not.
+  std::optional<DType> type_cast_to_by_all_readers(ValueId value) const {
     std::optional<DType> type;
     for (const NodeId reader : readers_[index(value)]) {
       if (!reader.valid()) return std::nullopt;
       const Node& node = from().node(reader);
       std::optional<DType> to;
       if (is_view(node)) {
-        to = cast_by_all(node.outputs[0]);
-      } else if (node.op == &kCast && from().value(node.outputs[0]).type.layout == from().value(value).type.layout) {
+        to = type_cast_to_by_all_readers(node.outputs[0]);
+      } else if (is_foldable_cast(from(), node)) {
         to = from().value(node.outputs[0]).type.dtype;
       }
       if (!to || (type && *type != *to)) return std::nullopt;
@@ -77,32 +80,34 @@ class Folding {
     return type;
   }
 
-  void drop_casts(ValueId value) {
+  void mark_casts_folded(ValueId value) {
     for (const NodeId reader : readers_[index(value)]) {
       const Node& node = from().node(reader);
-      is_view(node) ? drop_casts(node.outputs[0]) : gone(reader);
+      if (is_view(node)) {
+        mark_casts_folded(node.outputs[0]);
+      } else {
+        folded_[static_cast<size_t>(reader.index)] = true;
+      }
     }
   }
-  void gone(NodeId node) { gone_[static_cast<size_t>(node.index)] = true; }
 
   Replay replay_;
   std::vector<std::vector<NodeId>> readers_;
-  std::vector<bool> gone_;
+  std::vector<bool> folded_;  // node -> a cast that the op before it performs
 };
 
-// Casts of inputs: only where every reader of the cast folds it, so that nothing is cast twice.
-class InputFolding {
+// Folds a cast of an input only if every reader of the cast can fold it; otherwise the value would be cast twice.
+class InputCastFolding {
  public:
-  explicit InputFolding(const Graph& graph) : replay_(graph), folds_(graph.nodes.size(), false) {
+  explicit InputCastFolding(const Graph& graph) : replay_(graph), folded_(graph.nodes.size(), false) {
     const std::vector<std::vector<NodeId>> readers = readers_of(graph);
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
-      if (node.op != &kCast) continue;
-      const std::vector<NodeId>& of_cast = readers[static_cast<size_t>(node.outputs[0].index)];
-      folds_[i] = graph.value(node.inputs[0]).type.layout == graph.value(node.outputs[0]).type.layout &&
-                  std::all_of(of_cast.begin(), of_cast.end(), [&](NodeId reader) {
-                    return reader.valid() && folds_into(graph.node(reader), node.outputs[0]);
-                  });
+      if (!is_foldable_cast(graph, node)) continue;
+      const std::vector<NodeId>& readers_of_cast = readers[static_cast<size_t>(node.outputs[0].index)];
+      folded_[i] = std::all_of(readers_of_cast.begin(), readers_of_cast.end(), [&](NodeId reader) {
+        return reader.valid() && can_fold(graph.node(reader), node.outputs[0]);
+      });
     }
   }
 
@@ -111,12 +116,12 @@ class InputFolding {
       Attributes attributes = node.attributes;
       std::vector<ValueId> inputs = replay_.mapped(node.inputs);
       for (size_t i = 0; i < inputs.size(); ++i) {
-        const NodeId maker = from().value(node.inputs[i]).producer;
-        if (!maker.valid() || !folds_[static_cast<size_t>(maker.index)]) continue;
-        const auto folded = folded_input(node, attributes, i);
-        LAPTIME_CHECK(folded.has_value(), "{} folds input {} alone only", node.op->name, i);
-        attributes = *folded;
-        inputs[i] = replay_[from().node(maker).inputs[0]];
+        const NodeId producer = from().value(node.inputs[i]).producer;
+        if (!producer.valid() || !folded_[static_cast<size_t>(producer.index)]) continue;
+        const auto with_cast = attributes_with_input_cast(node, attributes, i);
+        LAPTIME_CHECK(with_cast.has_value(), "{} can fold a cast of input {} only without another", node.op->name, i);
+        attributes = *with_cast;
+        inputs[i] = replay_[from().node(producer).inputs[0]];
       }
       replay_.to.current = node.annotations;
       const std::vector<ValueId> outputs = replay_.to.emit(*node.op, attributes, inputs);
@@ -128,25 +133,26 @@ class InputFolding {
  private:
   const Graph& from() const { return replay_.from; }
 
-  std::optional<Attributes> folded_input(const Node& node, const Attributes& attributes, size_t input) const {
+  std::optional<Attributes> attributes_with_input_cast(const Node& node, const Attributes& attributes,
+                                                       size_t input) const {
     if (node.op->fold_input_cast == nullptr) return std::nullopt;
     const DType to = from().value(node.inputs[input]).type.dtype;
     return node.op->fold_input_cast(attributes, static_cast<int>(input), to);
   }
 
-  bool folds_into(const Node& node, ValueId value) const {
+  bool can_fold(const Node& node, ValueId value) const {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == value && !folded_input(node, node.attributes, i)) return false;
+      if (node.inputs[i] == value && !attributes_with_input_cast(node, node.attributes, i)) return false;
     }
     return true;
   }
 
   Replay replay_;
-  std::vector<bool> folds_;  // node -> a cast that goes into its readers
+  std::vector<bool> folded_;  // node -> a cast that each of its readers performs
 };
 
 }  // namespace
 
-Graph fold_casts(const Graph& graph) { return InputFolding(Folding(graph).run()).run(); }
+Graph fold_casts(const Graph& graph) { return InputCastFolding(OutputCastFolding(graph).run()).run(); }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The earliest place of each optimizer node.
+// Finds the earliest place for each optimizer node and replays the graph in that order.
 #include "passes/optimizer_in_backward.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kO
 }  // namespace
 
 Graph optimizer_in_backward(const Graph& graph) {
-  // Where each value is made (a node's place moves with it), and where each storage is last read before the optimizer.
+  // made_at: where each value is made, after the optimizer nodes have moved; last_read: the last node before the
+  // optimizer that reads each storage.
   constexpr int kStart = -1;
   std::vector<int> made_at(graph.values.size(), kStart);
   std::vector<int> last_read(graph.storage_roots.size(), kStart);

@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// A compiled step has no variables: a value dies at its last use.
+// A compiled step has no variables that keep values alive: each value is freed after its last use.
 Graph release_variables(Graph graph) {
   for (Value& value : graph.values) value.annotations.held_by.clear();
   return graph;

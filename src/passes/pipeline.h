@@ -1,4 +1,4 @@
-// The passes of a step, in order, each verified after it has run.
+// The passes of a step in their order. The graph is verified after each.
 #pragma once
 
 #include <functional>
@@ -12,19 +12,20 @@
 namespace laptime {
 
 struct PipelineOptions {
-  std::vector<std::string> keep;  // composites that stay whole
+  std::vector<std::string> keep;  // names of composites that are not lowered
   std::optional<DType> lower;     // autocast's lower type
-  bool forward_only = false;      // stop where backward would begin
-  bool compile = false;           // no variable of a program holds a value; casts fold into the ops beside them
+  bool forward_only = false;      // keep forward and what it saves for backward
+  bool compile = false;           // fold casts and sums into ops; no variable keeps a value alive
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
 };
 
-// Called after each pass with its name and what it made.
+// Called after each pass with the pass's name and the resulting graph.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-// decompose -> autocast -> differentiate -> dead code -> [fold casts -> fold addends -> recompute -> dead code ->
-// optimizer in backward] -> cut; those in brackets where the options ask for them.
+// decompose -> [autocast] -> differentiate -> dead code -> [fold casts -> fold addends] -> [recompute -> dead code] ->
+// [optimizer in backward] -> [cut forward]. Passes in brackets run only if the options ask for them; dead code runs the
+// second time after folding, too.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

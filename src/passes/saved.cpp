@@ -1,4 +1,4 @@
-// Saved storages and the forward cut.
+// Finds what forward saves for backward, and cuts a step after forward.
 #include "passes/saved.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What forward keeps for backward, read off a differentiated graph; and forward alone as the cut of that graph.
+// What forward saves for backward, as found in a differentiated graph, and the cut of that graph after forward.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace laptime {
 
-// Every storage that exists before backward and is read in it, parameters aside: each once, in the order of its making.
+// Every storage, other than parameters and gradients, that exists before backward and that backward reads; each once,
+// in the order in which they are made.
 std::vector<StorageId> saved_storages(const Graph& graph);
 int64_t saved_bytes(const Graph& graph);
 
-// Outputs of the cut are named kSavedOutput + number.
+// The outputs of cut_forward that stand for saved storages are named kSavedOutput + number.
 inline constexpr const char* kSavedOutput = "saved/";
 
-// Drops backward and optimizer; what backward would have read stays to the end of the step.
+// Drops backward and optimizer. Storages that backward would have read stay alive until the end of the step.
 Graph cut_forward(const Graph& graph);
 
 }  // namespace laptime

@@ -9,8 +9,8 @@
 #include "config/option_table.h"
 #include "config/parameters.h"
 #include "data/golden_compare.h"
+#include "graph/op.h"
 #include "measure/fill_sources.h"
-#include "ops/rope/rope.h"
 #include "passes/saved.h"
 #include "prepare/prepare.h"
 
@@ -94,16 +94,16 @@ class PrecisionRun {
     add("memory", compare_forward_backward_peak(golden_, peak_of(Pass::kForwardBackward)));
   }
 
-  // What the step holds beyond parameters, batch and tables. Constants that we make in set-up PyTorch makes in the step
-  // (the mask, positions); RoPE's tables it has before.
+  // Bytes that PyTorch holds during the step beyond parameters, batch and module buffers. It computes the other
+  // constants (the mask, positions) within the step, where laptime computes them in set-up.
   int64_t peak_of(Pass pass) const {
     RunConfig config = config_;
     config.pass = pass;
-    const Plan plan = prepare(config, device_, {}).plan;
-    Size bytes = plan.live_peak_bytes;
-    for (const Buffer& buffer : plan.buffers) {
-      const bool made_in_step = buffer.role == Role::kConstant && buffer.op != kRopeTable.name;
-      if (made_in_step) bytes += buffer.bytes;
+    const Prepared prepared = prepare(config, device_, {});
+    Size bytes = prepared.plan.live_peak_bytes;
+    for (const Node& node : prepared.graph.nodes) {
+      if (node.op->kind != OpKind::kConstant || node.op->is_module_buffer) continue;
+      for (const ValueId output : node.outputs) bytes += prepared.graph.value(output).type.bytes();
     }
     return bytes.value();
   }

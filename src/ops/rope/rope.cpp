@@ -106,8 +106,11 @@ double flops(const Signature& s) { return 3.0 * static_cast<double>(s.out[0].num
 
 const char* name_of(RopeForm form) { return form == RopeForm::kInterleaved ? "interleaved" : "halves"; }
 
-const OpCard kRopeTable = {
-    .name = "rope_table", .kind = OpKind::kConstant, .infer = infer_table, .reference = reference_table};
+const OpCard kRopeTable = {.name = "rope_table",
+                           .kind = OpKind::kConstant,
+                           .infer = infer_table,
+                           .reference = reference_table,
+                           .is_module_buffer = true};
 const OpCard kRope = {.name = "rope",
                       .infer = infer,
                       .gradient = gradient,
