@@ -1,4 +1,4 @@
-// Attributes: what they print, when they are equal, and that they are not taken for another op's.
+// Attributes: their text, equality, and the check of their type.
 #include "graph/attributes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The one gate into a graph: views, copies they need, constants met again, updates, names, and the replay of a pass.
+// Builder (views and the copies they need, constants, updates, names), Replay, and what follows from a finished graph.
 #include "graph/builder.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(Builder, AViewThatNeedsACopyGetsOne) {
   EXPECT_EQ(build.graph().nodes.size(), 3U);
 }
 
-TEST(Builder, AConstantIsMadeOnceAndInSetUp) {
+TEST(Builder, AConstantIsComputedOnceAndInSetUp) {
   Builder build;
   build.current = {Phase::kForward, "layers.0", "forward", false};
   const RopeTable first = rope_table(build, 8, 4, 10'000, DType::kFloat32);
@@ -67,7 +67,7 @@ TEST(Builder, AConstantIsMadeOnceAndInSetUp) {
   EXPECT_EQ(maker(build, first.cos).annotations.phase, Phase::kSetup);
   EXPECT_EQ(maker(build, first.cos).annotations.scope, "");
   EXPECT_EQ(build.graph().value(first.sin).role, Role::kConstant);
-  // Zeros to add to are made again each time.
+  // A fill is not a constant: each is a new value.
   EXPECT_NE(fill(build, {2}, 0, DType::kFloat32), fill(build, {2}, 0, DType::kFloat32));
 }
 
@@ -121,7 +121,7 @@ TEST(Builder, FramesAreOneCallEach) {
   EXPECT_EQ(build.graph().value(x).annotations.held_by, "softmax@attn:e");
 }
 
-TEST(BuilderDeath, RefusesWhatNoGraphMayHold) {
+TEST(BuilderDeath, RejectsInvalidNodes) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kParameter);
   const ValueId y = build.source("y", floats({4}), Role::kParameter);
@@ -133,7 +133,7 @@ TEST(BuilderDeath, RefusesWhatNoGraphMayHold) {
 }
 
 // A graph with sources, a constant, views, an update, names and outputs.
-Graph various() {
+Graph graph_with_all_kinds() {
   Builder build;
   const ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
   const ValueId m = build.source("m", floats({2, 3}), Role::kOptimizerState);
@@ -149,7 +149,7 @@ Graph various() {
 }
 
 TEST(Replay, CopiesEverything) {
-  const Graph graph = various();
+  const Graph graph = graph_with_all_kinds();
   Replay replay(graph);
   for (const Node& node : graph.nodes) replay.copy(node);
   const Graph copy = replay.finish();
@@ -161,7 +161,7 @@ TEST(Replay, CopiesEverything) {
   EXPECT_FALSE(copy.find_source("module.product").valid());
 }
 
-TEST(Replay, BindPassesNamesAndRolesOn) {
+TEST(Replay, BindKeepsNamesAndRoles) {
   Builder build;
   const ValueId x = build.source("x", floats({3}), Role::kInput);
   const ValueId y = build.name(exp(build, x), "y");
@@ -177,7 +177,7 @@ TEST(Replay, BindPassesNamesAndRolesOn) {
   EXPECT_EQ(changed.value(other).role, Role::kGradient);
 }
 
-TEST(Print, SaysWhatANodeIs) {
+TEST(Print, ShowsTypesAttributesAndAnnotations) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kInput);
   build.current.phase = Phase::kBackward;

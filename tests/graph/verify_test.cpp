@@ -1,4 +1,4 @@
-// verify catches what a pass must not leave behind.
+// verify: a graph that breaks a rule aborts with the name of the pass.
 #include <gtest/gtest.h>
 
 #include "graph/structural_ops.h"

@@ -35,7 +35,7 @@ DType dtype_of(const Graph& graph, const std::string& output) {
   return graph.value(graph.find_output(output)).type.dtype;
 }
 
-TEST(Autocast, AParameterIsCopiedOnceAndItsViewsAreMadeAgain) {
+TEST(Autocast, AParameterIsCastOnceAndItsViewsAreAppliedToTheCopy) {
   Model model;
   const ValueId turned = transpose(model.build, model.w, 0, 1);
   const ValueId once = matmul(model.build, model.w, turned);
@@ -47,7 +47,7 @@ TEST(Autocast, AParameterIsCopiedOnceAndItsViewsAreMadeAgain) {
   ASSERT_EQ(cast.op, &kCast);
   EXPECT_EQ(cast.inputs[0], graph.find_source("w"));  // the root of the chain of views
   EXPECT_EQ(graph.value(cast.outputs[0]).role, Role::kAutocastCopy);
-  EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // by the cache, until forward ends
+  EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast's cache, until forward ends
 }
 
 TEST(Autocast, AnActivationIsCastForEachUse) {
@@ -60,7 +60,7 @@ TEST(Autocast, AnActivationIsCastForEachUse) {
   EXPECT_EQ(dtype_of(graph, "a"), DType::kBFloat16);
 }
 
-TEST(Autocast, PoliciesOfTheCardsDecide) {
+TEST(Autocast, FollowsThePoliciesOfTheCards) {
   Model model;
   const ValueId product = matmul(model.build, model.x, model.w);  // lower
   model.build.output("product", product);
@@ -92,7 +92,7 @@ TEST(Autocast, OnlyForwardIsCast) {
   EXPECT_EQ(dtype_of(graph, "y"), DType::kFloat32);
 }
 
-TEST(Autocast, ToFloat16Too) {
+TEST(Autocast, CastsToFloat16) {
   Model model;
   model.build.output("y", matmul(model.build, model.x, model.w));
   const Graph graph = autocast(model.build.finish(), DType::kFloat16);

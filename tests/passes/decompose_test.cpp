@@ -1,4 +1,4 @@
-// decompose: the same loss from whole composites and from what they are lowered to.
+// decompose: composites and their decompositions give the same loss, and keep phases, scopes and names.
 #include "passes/decompose.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::set<std::string> composites_of(const Graph& graph) {
   return names;
 }
 
-// Those that a model is written in, and those that one of them is lowered to.
+// The composites of a model, and those that appear when one of them is lowered.
 std::set<std::string> composites_within(const Graph& model) {
   const std::set<std::string> written = composites_of(model);
   std::set<std::string> all = written;
@@ -79,13 +79,13 @@ TEST(Decompose, SlowKeepsTheWeightsOfAWholeAdamW) {
   }
 }
 
-TEST(Decompose, LeavesNothingThatCanBeLoweredButWhatIsKept) {
+TEST(Decompose, LowersEverythingThatIsNotKept) {
   for (const Edition edition : kEditions) {
     const Graph model = build_train_step(tiny_config(edition));
     const Graph lowered = decompose(model, {});
     verify(lowered, "decompose");
     for (const std::string& left : composites_of(lowered)) {
-      // Its own form may be one kernel of the framework too; then lowering again changes nothing.
+      // Where PyTorch runs this form of a composite as one kernel, lowering again changes nothing.
       EXPECT_EQ(decompose(lowered, {}).nodes.size(), lowered.nodes.size()) << left;
     }
     EXPECT_TRUE(composites_of(decompose(model, {"rms_norm", "layer_norm"}))

@@ -1,4 +1,4 @@
-// differentiate: gradients of small graphs against central differences, and how backward nodes are marked.
+// differentiate: gradients of small graphs against central differences, and the annotations of backward nodes.
 #include "passes/differentiate.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(Differentiate, SumsOverBroadcastAxes) {
   });
 }
 
-TEST(Differentiate, AddsWhatMeetsAtAValue) {
+TEST(Differentiate, AddsTheGradientsOfSeveralUses) {
   expect_gradients([](Builder& build, ValueId a, ValueId b) {
     const ValueId x = mul(build, a, b);
     return sum_all(build, add(build, mul(build, x, exp(build, x)), mul(build, x, a)));
@@ -91,7 +91,7 @@ TEST(Differentiate, GoesThroughViews) {
     return sum_all(build, mul(build, square(build, part), other));
   });
   expect_gradients([](Builder& build, ValueId a, ValueId b) {
-    const ValueId flat = reshape(build, transpose(build, a, 0, 1), {6});  // through a copy
+    const ValueId flat = reshape(build, transpose(build, a, 0, 1), {6});  // needs a copy
     return sum_all(build, mul(build, slice(build, flat, 0, 1, 3), b));
   });
 }
@@ -105,7 +105,7 @@ TEST(Differentiate, GoesThroughMatrixProductsAndReductions) {
 
 TEST(Differentiate, AParameterThatTheLossDoesNotReadGetsZeros) {
   expect_gradients([](Builder& build, ValueId a, ValueId) { return sum_all(build, square(build, a)); });
-  // Read, but not on the way to the loss.
+  // b is read, but not on a path to the loss.
   expect_gradients([](Builder& build, ValueId a, ValueId b) {
     build.output("aside", mul(build, a, b));
     return sum_all(build, square(build, a));

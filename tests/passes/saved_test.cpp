@@ -1,4 +1,4 @@
-// Dead code, what forward saves, and forward alone as the cut of the whole step.
+// What forward saves for backward, and the cut of a step after forward.
 #include "passes/saved.h"
 
 #include <gtest/gtest.h>
@@ -9,47 +9,13 @@
 #include "graph/structural_ops.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
-#include "passes/dead_code.h"
 #include "support/training.h"
 #include "support/types.h"
 
 namespace laptime::test {
 namespace {
 
-TEST(DeadCode, DropsWhatNobodyNeeds) {
-  Builder build;
-  const ValueId x = build.source("x", floats({3}), Role::kInput);
-  const ValueId state = build.source("state", floats({3}), Role::kOptimizerState);
-  const ValueId unused = exp(build, x);
-  neg(build, unused);
-  const ValueId used = square(build, x);
-  assign(build, state, used);  // nobody reads it, but it outlives the step
-  build.output("y", sum_all(build, used));
-  const Graph graph = dead_code(build.finish());
-  verify(graph, "dead_code");
-  std::vector<const OpCard*> left;
-  for (const Node& node : graph.nodes) left.push_back(node.op);
-  EXPECT_EQ(std::count(left.begin(), left.end(), &kExp), 0);
-  EXPECT_EQ(std::count(left.begin(), left.end(), &kNeg), 0);
-  EXPECT_EQ(std::count(left.begin(), left.end(), &kSquare), 1);
-  EXPECT_EQ(std::count(left.begin(), left.end(), &kAssign), 1);
-  EXPECT_TRUE(graph.find_source("x").valid());
-  EXPECT_EQ(dead_code(graph).nodes.size(), graph.nodes.size());
-}
-
-TEST(DeadCode, KeepsTheLossAndEveryGradient) {
-  RunConfig config = tiny_config(Edition::k2025);
-  config.pass = Pass::kForwardBackward;
-  std::vector<Graph> graphs;
-  run_passes(build_train_step(config), eager_options(config),
-             [&](const std::string&, const Graph& graph) { graphs.push_back(graph); });
-  const Graph& before = graphs[graphs.size() - 2];
-  const Graph& after = graphs.back();
-  EXPECT_EQ(after.outputs.size(), before.outputs.size());
-  EXPECT_LE(after.nodes.size(), before.nodes.size());
-}
-
-// x -> e = exp(x) -> s = e * e -> loss = sum(s); backward of exp reads e, of the product too; s is not kept.
+// e = exp(w), s = e * e, loss = sum(s). The gradients of exp and of the product read e; none reads s.
 TEST(Saved, IsWhatBackwardReads) {
   Builder build;
   const ValueId w = build.source("w", floats({5}), Role::kParameter);
@@ -81,7 +47,7 @@ TEST(Saved, ParametersAreNotCounted) {
   EXPECT_EQ(saved_bytes(run_passes(build.finish(), {})), 5 * 4);  // x; not w
 }
 
-// forward alone ends with exactly the saved bytes alive.
+// When forward alone ends, exactly the saved bytes are alive.
 TEST(Saved, TheCutKeepsExactlyTheSavedBytes) {
   const cpu::CpuBackend backend(reference_kernels(), 1);
   for (const Edition edition : kEditions) {
@@ -104,7 +70,7 @@ TEST(Saved, TheCutKeepsExactlyTheSavedBytes) {
       for (const Node& node : forward.nodes) {
         EXPECT_TRUE(node.annotations.phase == Phase::kForward || node.annotations.phase == Phase::kSetup);
       }
-      // What the plan holds when the step ends: saved storages that the step makes, and the loss.
+      // When the step ends, the plan holds the saved storages that the step has made, and the loss.
       const Plan plan = make_plan(forward, first_kernel(backend));
       std::set<int> alive;
       int64_t resident = 0;
@@ -131,7 +97,7 @@ TEST(Saved, TheCutKeepsExactlyTheSavedBytes) {
   }
 }
 
-TEST(Saved, TheCutLeavesTheLoss) {
+TEST(Saved, TheCutDoesNotChangeTheLoss) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition);
     Training step(config);
@@ -145,41 +111,6 @@ TEST(Saved, TheCutLeavesTheLoss) {
     EXPECT_EQ(forward.loss(), step.loss());
     EXPECT_EQ(inference.loss(), step.loss());
   }
-}
-
-TEST(Pipeline, TellsItsPassesInOrder) {
-  const auto passes_of = [](Pass pass, Precision dtype) {
-    RunConfig config = tiny_config(Edition::k2025, dtype);
-    config.pass = pass;
-    std::vector<std::string> names;
-    run_passes(build_train_step(config), eager_options(config),
-               [&](const std::string& name, const Graph&) { names.push_back(name); });
-    return names;
-  };
-  EXPECT_EQ(passes_of(Pass::kStep, Precision::kFloat32),
-            (std::vector<std::string>{"model", "decompose", "differentiate", "dead_code"}));
-  EXPECT_EQ(passes_of(Pass::kForward, Precision::kBFloat16),
-            (std::vector<std::string>{"model", "decompose", "autocast", "differentiate", "dead_code", "cut_forward"}));
-}
-
-// The phase of every pass: backward timed in place has its forward beside it; no optimizer but in a step.
-TEST(Pipeline, AStepHasThePhasesOfItsPass) {
-  const cpu::CpuBackend backend(reference_kernels(), 1);
-  const auto phases_of = [&](Pass pass) {
-    RunConfig config = tiny_config(Edition::k2024);
-    config.pass = pass;
-    const Plan plan = make_plan(run_passes(build_train_step(config), eager_options(config)), first_kernel(backend));
-    std::vector<Phase> phases;
-    for (const PlanStep& step : plan.steps) {
-      if (phases.empty() || phases.back() != step.phase) phases.push_back(step.phase);
-    }
-    return phases;
-  };
-  EXPECT_EQ(phases_of(Pass::kInference), (std::vector<Phase>{Phase::kForward}));
-  EXPECT_EQ(phases_of(Pass::kForward), (std::vector<Phase>{Phase::kForward}));
-  EXPECT_EQ(phases_of(Pass::kBackward), (std::vector<Phase>{Phase::kForward, Phase::kBackward}));
-  EXPECT_EQ(phases_of(Pass::kForwardBackward), (std::vector<Phase>{Phase::kForward, Phase::kBackward}));
-  EXPECT_EQ(phases_of(Pass::kStep), (std::vector<Phase>{Phase::kForward, Phase::kBackward, Phase::kOptimizer}));
 }
 
 }  // namespace

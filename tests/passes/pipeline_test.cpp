@@ -1,0 +1,128 @@
+// The passes together: their order, the phases of a step, and compile mode against eager mode.
+#include "passes/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include "passes/saved.h"
+#include "passes/small_steps.h"
+
+namespace laptime::test {
+namespace {
+
+TEST(Pipeline, ReportsItsPassesInOrder) {
+  const auto passes_of = [](Pass pass, Precision dtype) {
+    RunConfig config = tiny_config(Edition::k2025, dtype);
+    config.pass = pass;
+    std::vector<std::string> names;
+    run_passes(build_train_step(config), eager_options(config),
+               [&](const std::string& name, const Graph&) { names.push_back(name); });
+    return names;
+  };
+  EXPECT_EQ(passes_of(Pass::kStep, Precision::kFloat32),
+            (std::vector<std::string>{"model", "decompose", "differentiate", "dead_code"}));
+  EXPECT_EQ(passes_of(Pass::kForward, Precision::kBFloat16),
+            (std::vector<std::string>{"model", "decompose", "autocast", "differentiate", "dead_code", "cut_forward"}));
+}
+
+// `--pass backward` runs forward, too, because backward is timed within a step; only `step` has an optimizer.
+TEST(Pipeline, AStepHasThePhasesOfItsPass) {
+  const cpu::CpuBackend backend(reference_kernels(), 1);
+  const auto phases_of = [&](Pass pass) {
+    RunConfig config = tiny_config(Edition::k2024);
+    config.pass = pass;
+    const Plan plan = make_plan(run_passes(build_train_step(config), eager_options(config)), first_kernel(backend));
+    std::vector<Phase> phases;
+    for (const PlanStep& step : plan.steps) {
+      if (phases.empty() || phases.back() != step.phase) phases.push_back(step.phase);
+    }
+    return phases;
+  };
+  EXPECT_EQ(phases_of(Pass::kInference), (std::vector<Phase>{Phase::kForward}));
+  EXPECT_EQ(phases_of(Pass::kForward), (std::vector<Phase>{Phase::kForward}));
+  EXPECT_EQ(phases_of(Pass::kBackward), (std::vector<Phase>{Phase::kForward, Phase::kBackward}));
+  EXPECT_EQ(phases_of(Pass::kForwardBackward), (std::vector<Phase>{Phase::kForward, Phase::kBackward}));
+  EXPECT_EQ(phases_of(Pass::kStep), (std::vector<Phase>{Phase::kForward, Phase::kBackward, Phase::kOptimizer}));
+}
+
+TEST(Compile, GivesTheLossesOfEagerMode) {
+  for (const Edition edition : kEditions) {
+    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
+      const RunConfig config = tiny_config(edition, dtype);
+      const std::vector<double> eager = losses(config, eager_options(config));
+      const std::vector<double> compiled = losses(config, compile_options(config));
+      const double tolerance = dtype == Precision::kFloat32 ? 2e-6 : 4e-3;
+      for (size_t i = 0; i < eager.size(); ++i)
+        EXPECT_NEAR(compiled[i] / eager[i], 1, tolerance) << name_of(edition) << ' ' << name_of(dtype) << " step " << i;
+    }
+  }
+}
+
+TEST(Compile, GivesTheLossesOfEagerModeForSizesThatNoBlockDivides) {
+  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
+    const RunConfig config = odd_config(dtype);
+    const std::vector<double> eager = losses(config, eager_options(config));
+    const std::vector<double> compiled = losses(config, compile_options(config));
+    for (size_t i = 0; i < eager.size(); ++i)
+      EXPECT_NEAR(compiled[i] / eager[i], 1, dtype == Precision::kFloat32 ? 2e-6 : 4e-3) << i;
+  }
+}
+
+TEST(Compile, HasTheDropoutMasksOfEagerMode) {
+  RunConfig config = tiny_config(Edition::k2024);
+  config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.2;
+  const std::vector<double> eager = losses(config, eager_options(config));
+  const std::vector<double> compiled = losses(config, compile_options(config));
+  for (size_t i = 0; i < eager.size(); ++i) EXPECT_NEAR(compiled[i] / eager[i], 1, 2e-6) << i;
+}
+
+TEST(Compile, SameBitsForAnyNumberOfThreads) {
+  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
+    const RunConfig config = odd_config(dtype);
+    const std::vector<std::byte> one = bits(config, compile_options(config), 1);
+    EXPECT_EQ(one, bits(config, compile_options(config), 1));
+    EXPECT_EQ(one, bits(config, compile_options(config), 2));
+    EXPECT_EQ(one, bits(config, compile_options(config), 3));
+  }
+}
+
+TEST(Compile, RunsTheCompositesThatItKeeps) {
+  const RunConfig config = tiny_config(Edition::k2025);
+  PipelineOptions passes = compile_options(config);
+  const Graph whole = step_graph(config, passes);
+  EXPECT_GT(count(whole, "rms_norm"), 0);
+  EXPECT_EQ(count(whole, "rsqrt"), 0);
+  std::erase(passes.keep, "rms_norm");
+  const Graph lowered = step_graph(config, passes);
+  EXPECT_EQ(count(lowered, "rms_norm"), 0);
+  EXPECT_GT(count(lowered, "rsqrt"), 0);
+  const std::vector<double> a = losses(config, compile_options(config));
+  const std::vector<double> b = losses(config, passes);
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i] / b[i], 1, 2e-6);
+}
+
+// The editions have tied and untied heads, with and without a bias.
+TEST(Compile, ComputesTheLossWithoutTheWholeLogits) {
+  for (const Edition edition : kEditions) {
+    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
+      SCOPED_TRACE(fmt::format("{} {}", name_of(edition), name_of(dtype)));
+      const RunConfig config = tiny_config(edition, dtype);
+      const PipelineOptions whole = compile_options(config, true);
+      const std::vector<double> with_logits = losses(config, compile_options(config));
+      const std::vector<double> without = losses(config, whole);
+      for (size_t i = 0; i < with_logits.size(); ++i)
+        EXPECT_NEAR(without[i] / with_logits[i], 1, dtype == Precision::kFloat32 ? 2e-6 : 4e-3) << "step " << i;
+      const std::vector<std::byte> one = bits(config, whole, 1);
+      EXPECT_EQ(one, bits(config, whole, 2));
+      EXPECT_EQ(one, bits(config, whole, 3));
+
+      const Graph graph = step_graph(config, whole);
+      EXPECT_EQ(count(graph, "linear_cross_entropy"), 1);
+      EXPECT_EQ(count(graph, "linear_cross_entropy_backward"), 1);
+      const int64_t logits = config.model.batch_size * config.model.context_length * config.model.vocab_size;
+      EXPECT_LE(saved_bytes(graph) + 2 * logits, saved_bytes(step_graph(config, compile_options(config))));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,80 @@
+// recompute: no bit of a step changes, and what forward saves shrinks to what the rule says.
+#include "passes/recompute.h"
+
+#include <gtest/gtest.h>
+
+#include "passes/saved.h"
+#include "passes/small_steps.h"
+
+namespace laptime::test {
+namespace {
+
+TEST(Recompute, ChangesNoBit) {
+  for (const Edition edition : kEditions) {
+    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
+      RunConfig config = tiny_config(edition, dtype);
+      if (edition == Edition::k2024) config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.1;
+      PipelineOptions passes = compile_options(config);
+      passes.recompute = {};
+      const std::vector<std::byte> kept = bits(config, passes);
+      for (const RecomputeRule rule : {RecomputeRule{true, 0, 0}, {true, 1, 2}, {true, 1, 1}, {false, 2, 2}}) {
+        passes.recompute = rule;
+        EXPECT_EQ(bits(config, passes), kept) << name_of(edition) << " group " << rule.group << " of " << rule.layers;
+      }
+    }
+  }
+}
+
+TEST(Recompute, ChangesNoBitOfAnEagerStep) {
+  const RunConfig config = tiny_config(Edition::k2025);
+  PipelineOptions passes = eager_options(config);
+  const std::vector<std::byte> kept = bits(config, passes);
+  passes.recompute = {false, 1, 2};
+  EXPECT_EQ(bits(config, passes), kept);
+}
+
+TEST(Recompute, OfBlocksSavesTheirInputsOnly) {
+  RunConfig config = tiny_config(Edition::k2025);
+  config.model.num_layers = 6;
+  config.pass = Pass::kForwardBackward;
+  PipelineOptions passes = compile_options(config);
+  const int64_t local = saved_bytes(step_graph(config, passes));
+  passes.recompute = {true, 1, 6};
+  const Graph graph = step_graph(config, passes);
+  const ModelConfig& model = config.model;
+  const int64_t tokens = model.batch_size * model.context_length;
+  const int64_t residual = tokens * model.d_model * 4;
+  // Of the blocks only their inputs are saved; embedding, final norm and loss save as much as before.
+  EXPECT_LT(saved_bytes(graph), local - 5 * residual);
+  EXPECT_LE(saved_bytes(graph), (6 + 2) * residual + 2 * tokens * model.vocab_size * 4);
+  for (const Node& node : graph.nodes) {
+    if (node.annotations.recomputed) {
+      EXPECT_EQ(node.annotations.phase, Phase::kBackward);
+    }
+  }
+}
+
+// A block of the 2025 model needs 4 (6 N d + 2 N d_ff + N h) bytes if norms and gates are recomputed.
+TEST(Recompute, ABlockOf2025SavesNoMoreThanItNeeds) {
+  RunConfig config = tiny_config(Edition::k2025);
+  config.pass = Pass::kForwardBackward;
+  const auto saved_with = [&](int64_t layers) {
+    config.model.num_layers = layers;
+    return saved_bytes(step_graph(config, compile_options(config)));
+  };
+  const ModelConfig& model = config.model;
+  const int64_t n = model.batch_size * model.context_length;
+  const int64_t block = saved_with(3) - saved_with(2);
+  // The 1/rms of the two norms (2 N) is saved as well.
+  EXPECT_LE(block, 4 * (7 * n * model.d_model + 2 * n * model.d_ff + n * model.num_heads + 2 * n));
+}
+
+TEST(Recompute, LayersOfScopes) {
+  EXPECT_EQ(layer_of("layers.3.attn.scores"), 3);
+  EXPECT_EQ(layer_of("layers.12"), 12);
+  EXPECT_EQ(layer_of("lm_head"), -1);
+  EXPECT_EQ(layer_of(""), -1);
+}
+
+}  // namespace
+}  // namespace laptime::test
