@@ -94,18 +94,12 @@ class PrecisionRun {
     add("memory", compare_forward_backward_peak(golden_, peak_of(Pass::kForwardBackward)));
   }
 
-  // Bytes that PyTorch holds during the step beyond parameters, batch and module buffers. It computes the other
-  // constants (the mask, positions) within the step, where laptime computes them in set-up.
+  // The most bytes that PyTorch holds during the step beyond parameters, batch and module buffers.
   int64_t peak_of(Pass pass) const {
     RunConfig config = config_;
     config.pass = pass;
     const Prepared prepared = prepare(config, device_, {});
-    Size bytes = prepared.plan.live_peak_bytes;
-    for (const Node& node : prepared.graph.nodes) {
-      if (node.op->kind != OpKind::kConstant || node.op->is_module_buffer) continue;
-      for (const ValueId output : node.outputs) bytes += prepared.graph.value(output).type.bytes();
-    }
-    return bytes.value();
+    return (Size(prepared.plan.live_peak_bytes) + constant_bytes_of_step(prepared.graph)).value();
   }
 
   void train(const Prepared& prepared) {
@@ -192,6 +186,15 @@ std::string model_text(const GoldenCase& golden) {
 }
 
 }  // namespace
+
+int64_t constant_bytes_of_step(const Graph& graph) {
+  Size bytes = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.op->kind != OpKind::kConstant || node.op->is_module_buffer) continue;
+    for (const ValueId output : node.outputs) bytes += graph.value(output).type.bytes();
+  }
+  return bytes.value();
+}
 
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress,
                            const FindDevice& find) {

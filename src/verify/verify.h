@@ -11,13 +11,17 @@
 
 namespace laptime {
 
-// Told what happens next, "bfloat16: step 2 of 10".
+// Called with what happens next, "bfloat16: step 2 of 10".
 using VerifyProgress = std::function<void(const std::string& stage)>;
 
-// Compares the file with itself, then runs the case in float32 and bfloat16 as the options of the engine in `machine`
-// say (Option::of_engine; all else in it is ignored): losses, logits, gradients, weights, and in eager mode dtypes,
-// bytes saved, peaks. Error for a device that computes nothing.
+// Checks the file for consistency, then runs the case in float32 and bfloat16 and compares losses, logits, gradients
+// and weights, in eager mode also dtypes, saved bytes and peaks. Of `machine` only the options of the engine count
+// (Option::of_engine). Error for a device that computes nothing.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
                            const FindDevice& find = find_device);
+
+// Bytes of the constants that PyTorch computes within a step (the causal mask, positions) and laptime in set-up. Module
+// buffers, such as RoPE's tables, are not among them: they exist before the step in both.
+int64_t constant_bytes_of_step(const Graph& graph);
 
 }  // namespace laptime

@@ -14,6 +14,8 @@
 #include "config/parameters.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
+#include "ops/embedding/embedding.h"
+#include "ops/rope/rope.h"
 #include "report/verification_text.h"
 #include "support/golden_path.h"
 #include "support/guarded_backend.h"
@@ -278,6 +280,14 @@ TEST(VerifyText, RepeatsFailuresAtTheEnd) {
 }
 
 TEST(VerifyText, AFileWithoutAnyComparisonDoesNotPass) { EXPECT_FALSE(VerifiedFile{}.pass()); }
+
+TEST(Verify, CountsTheConstantsThatPyTorchComputesWithinAStep) {
+  Builder build;
+  rope_table(build, 8, 4, 10'000, DType::kFloat32);  // a module buffer
+  EXPECT_EQ(constant_bytes_of_step(build.graph()), 0);
+  arange(build, 8);  // positions, int64
+  EXPECT_EQ(constant_bytes_of_step(build.graph()), 8 * 8);
+}
 
 TEST(Verify, ReportsProgress) {
   std::vector<std::string> stages;
