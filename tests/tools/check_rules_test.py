@@ -27,6 +27,7 @@ BREAKING = {
         ("src/measure/run_one.cpp", "const auto now = std::chrono::steady_clock::now();", "src/exec/executor.cpp"),
         ("src/record/machine.cpp", "clock_gettime(CLOCK_MONOTONIC, &time);", "src/backend/cpu/clock.cpp"),
         ("src/prepare/device.cpp", "const Seconds begin = cpu::now();", "src/cli/progress.cpp"),
+        ("src/record/record.cpp", "record.created = std::time(nullptr);", "src/sweep/run_sweep.cpp"),
     ],
     "the terminal or the environment": [
         ("src/config/option.cpp", 'const char* home = getenv("HOME");', "src/cli/store_path.cpp"),
