@@ -88,9 +88,9 @@ struct OpCard {
   // Builds the nodes of the gradient. The differentiate pass sums over broadcast axes and casts to the input's type.
   // Null: no gradient flows.
   void (*gradient)(GradientContext&) = nullptr;
-  // Model FLOPs. Null: none.
+  // Model FLOPs; null: none.
   double (*flops)(const Signature&) = nullptr;
-  // Bytes that must move. Null: each input is read once and each output written once.
+  // Bytes that must move; null: inputs read once + outputs written once.
   int64_t (*bytes)(const Signature&) = nullptr;
   Autocast autocast = Autocast::kKeep;
   // The definition of a correct result: plain loops with double accumulation, for any dtype and layout.

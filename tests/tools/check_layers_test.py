@@ -15,7 +15,7 @@ class CheckLayers(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
         self.write("cmake/layers.cmake", (ROOT / "cmake/layers.cmake").read_text())
-        for header in ("base/a.h", "graph/a.h", "exec/a.h", "record/a.h", "ops/one/one.h", "ops/two/two.h", "backend/cpu/a.h"):
+        for header in ("base/a.h", "graph/a.h", "distribution/a.h", "record/a.h", "ops/one/one.h", "ops/two/two.h", "backend/cpu/a.h"):
             self.write(f"src/{header}", "")
 
     def write(self, path: str, text: str):
@@ -40,18 +40,18 @@ class CheckLayers(unittest.TestCase):
         self.expect("ops/one/three.cpp", "backend/cpu/a.h", allowed=False)
 
     def test_reaches_down_through_what_is_named(self):
-        self.expect("exec/b.cpp", "base/a.h", allowed=True)
-        self.expect("prepare/b.cpp", "graph/a.h", allowed=True)
+        self.expect("distribution/b.cpp", "base/a.h", allowed=True)
+        self.expect("exec/b.cpp", "graph/a.h", allowed=True)
 
-    def test_rejects_a_higher_layer(self):
+    def test_refuses_a_higher_layer(self):
         self.expect("graph/b.cpp", "record/a.h", allowed=False)
 
-    def test_rejects_a_layer_beside(self):
+    def test_refuses_a_layer_beside(self):
         self.expect("graph/b.cpp", "backend/cpu/a.h", allowed=False)
 
     def test_report_sees_records_alone(self):
         self.expect("report/b.cpp", "record/a.h", allowed=True)
-        self.expect("report/b.cpp", "exec/a.h", allowed=False)
+        self.expect("report/b.cpp", "distribution/a.h", allowed=False)
 
     def test_a_kernel_sees_its_own_op_and_device(self):
         self.expect("ops/one/one_cpu.cpp", "ops/one/one.h", allowed=True)
@@ -62,12 +62,12 @@ class CheckLayers(unittest.TestCase):
         self.expect("ops/one/one.cpp", "ops/two/two.h", allowed=True)
         self.expect("ops/one/one.cpp", "backend/cpu/a.h", allowed=False)
 
-    def test_rejects_a_folder_that_is_no_layer(self):
+    def test_refuses_what_is_no_layer(self):
         self.expect("elsewhere/b.cpp", "base/a.h", allowed=False)
         (self.root / "src/elsewhere/b.cpp").unlink()
         self.expect("graph/b.cpp", "a.h", allowed=False)
 
-    def test_rejects_a_table_with_a_cycle(self):
+    def test_refuses_a_table_with_a_cycle(self):
         table = (ROOT / "cmake/layers.cmake").read_text()
         row = '"tensor           | base"'
         self.assertIn(row, table)
