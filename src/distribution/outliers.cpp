@@ -1,4 +1,4 @@
-// The two usual tests, side by side, because they disagree where the spread is lopsided.
+// The modified z-score.
 #include "distribution/outliers.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-// A distance from the median above which a sample is an outlier by the modified z-score.
+// The distance from the median beyond which a sample is an outlier.
 double modified_z_limit(std::span<const double> samples, double centre) {
   constexpr double kLimit = 3.5;
   constexpr double kMadOfNormal = 0.6745;           // median |x| of the standard normal distribution
@@ -24,21 +24,12 @@ double modified_z_limit(std::span<const double> samples, double centre) {
 
 }  // namespace
 
-Outliers find_outliers(std::span<const double> samples) {
-  const std::vector<double> sorted = sorted_samples(samples);
-  const double centre = median_of_sorted(sorted);
-  const double farthest = modified_z_limit(samples, centre);
-  const double first_quartile = percentile_of_sorted(sorted, 0.25);
-  const double third_quartile = percentile_of_sorted(sorted, 0.75);
-  const double reach = 1.5 * (third_quartile - first_quartile);
-
-  Outliers outliers;
+std::vector<int64_t> find_outliers(std::span<const double> samples) {
+  const double centre = median_of_sorted(sorted_samples(samples));
+  const double limit = modified_z_limit(samples, centre);
+  std::vector<int64_t> outliers;
   for (size_t i = 0; i < samples.size(); ++i) {
-    const double sample = samples[i];
-    if (std::fabs(sample - centre) > farthest) outliers.modified_z.push_back(static_cast<int64_t>(i));
-    if (sample < first_quartile - reach || sample > third_quartile + reach) {
-      outliers.tukey.push_back(static_cast<int64_t>(i));
-    }
+    if (std::fabs(samples[i] - centre) > limit) outliers.push_back(static_cast<int64_t>(i));
   }
   return outliers;
 }

@@ -1,9 +1,10 @@
-// The statistics of a figure put together.
+// The statistics of one list of samples put together.
 #include "distribution/summary.h"
 
 #include "distribution/bootstrap.h"
 #include "distribution/median.h"
 #include "distribution/moments.h"
+#include "distribution/outliers.h"
 #include "distribution/samples.h"
 
 namespace laptime {
@@ -15,7 +16,7 @@ Summary summarize(std::span<const double> samples) {
   summary.count = static_cast<int64_t>(sorted.size());
   summary.mean = moments.mean;
   summary.median = median_of_sorted(sorted);
-  summary.std_sample = moments.std_sample;
+  summary.std = moments.std_sample;
   summary.std_population = moments.std_population;
   summary.min = sorted.front();
   summary.max = sorted.back();
@@ -23,9 +24,8 @@ Summary summarize(std::span<const double> samples) {
   summary.mad = median_absolute_deviation(samples, summary.median);
   summary.p10 = percentile_of_sorted(sorted, 0.1);
   summary.p90 = percentile_of_sorted(sorted, 0.9);
-  summary.lag1_autocorrelation = lag1_autocorrelation(samples, moments.mean);
   if (sorted.size() > 1) {
-    const Interval interval = bootstrap_median_interval(samples, summary.lag1_autocorrelation);
+    const Interval interval = bootstrap_median_interval(samples, lag1_autocorrelation(samples, moments.mean));
     summary.ci_low = interval.low;
     summary.ci_high = interval.high;
   }

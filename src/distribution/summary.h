@@ -1,4 +1,4 @@
-// Everything that is said about one list of samples.
+// Summary: the statistics of one list of times, as a record states them.
 #pragma once
 
 #include <cstdint>
@@ -6,53 +6,53 @@
 #include <span>
 #include <vector>
 
+#include "base/key.h"
 #include "distribution/modes.h"
-#include "distribution/outliers.h"
 
 namespace laptime {
 
-// All samples count: none is dropped. In the unit of the samples, except where said.
+// Of all samples: none is dropped. Seconds, except where said. summarize() fills every field that a single sample has;
+// what is optional here may be unknown in a record that another program wrote.
 struct Summary {
   int64_t count = 0;
   double mean = 0;
   double median = 0;
-  std::optional<double> std_sample;  // divided by n - 1; none for one sample
-  double std_population = 0;         // divided by n
+  std::optional<double> std;             // of the sample (divided by count - 1); none for one sample
+  std::optional<double> std_population;  // divided by count
   double min = 0;
   double max = 0;
   double total = 0;
-  double mad = 0;  // median |sample - median|, unscaled
-  double p10 = 0;  // percentiles: see percentile_of_sorted
-  double p90 = 0;
+  std::optional<double> mad;  // median |sample - median|, unscaled
+  std::optional<double> p10;  // percentiles: see percentile_of_sorted
+  std::optional<double> p90;
   std::optional<double> ci_low;  // 95 % bootstrap interval of the median; none for one sample
   std::optional<double> ci_high;
-  double lag1_autocorrelation = 0;  // without unit
-  std::vector<SampleMode> modes;    // one, or two
-  Outliers outliers;
+  std::vector<SampleMode> modes;  // one, or two
+  std::vector<int64_t> outliers;  // indices of samples far from the others; they count all the same
 
+  friend bool operator==(const Summary&, const Summary&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("count", self.count);
-    visit("mean", self.mean);
-    visit("median", self.median);
-    visit("std", self.std_sample);
-    visit("std_population", self.std_population);
-    visit("min", self.min);
-    visit("max", self.max);
-    visit("total", self.total);
-    visit("mad", self.mad);
-    visit("p10", self.p10);
-    visit("p90", self.p90);
-    visit("ci_low", self.ci_low);
-    visit("ci_high", self.ci_high);
-    visit("lag1_autocorrelation", self.lag1_autocorrelation);
+    visit(Key{"mean", Unit::kSeconds}, self.mean);
+    visit(Key{"median", Unit::kSeconds}, self.median);
+    visit(Key{"std", Unit::kSeconds}, self.std);
+    visit(Key{"std_population", Unit::kSeconds}, self.std_population);
+    visit(Key{"min", Unit::kSeconds}, self.min);
+    visit(Key{"max", Unit::kSeconds}, self.max);
+    visit(Key{"total", Unit::kSeconds}, self.total);
+    visit(Key{"mad", Unit::kSeconds}, self.mad);
+    visit(Key{"p10", Unit::kSeconds}, self.p10);
+    visit(Key{"p90", Unit::kSeconds}, self.p90);
+    visit(Key{"ci_low", Unit::kSeconds}, self.ci_low);
+    visit(Key{"ci_high", Unit::kSeconds}, self.ci_high);
     visit("modes", self.modes);
     visit("outliers", self.outliers);
   }
 };
 
-// `samples` are in the order of time, which only the autocorrelation, the places of outliers and a block bootstrap look
-// at. Throws Error as sorted_samples does.
+// `samples` are in the order of time, which matters to the indices of outliers and to the bootstrap: it resamples
+// blocks where neighbouring samples resemble each other. Throws Error as sorted_samples does.
 Summary summarize(std::span<const double> samples);
 
 }  // namespace laptime

@@ -40,7 +40,7 @@ void judge_steady_state(const Observations& seen, Judgement& judgement) {
 }
 
 void judge_spread(const Summary& summary, Judgement& judgement) {
-  if (!summary.ci_low || !summary.ci_high || !summary.std_sample) {
+  if (!summary.ci_low || !summary.ci_high || !summary.std) {
     add(judgement, Stability::kNoisy, "one sample says nothing about its spread");
     return;
   }
@@ -51,10 +51,10 @@ void judge_spread(const Summary& summary, Judgement& judgement) {
         fmt::format("the median of {} samples is known only within {:.1f} % (limit {:g} %)", summary.count, 100 * width,
                     100 * (unstable ? kUnstableInterval : kNoisyInterval)));
   }
-  if (*summary.std_sample > 0 && *summary.std_sample >= kUnstableSpread * summary.mean) {
+  if (*summary.std > 0 && *summary.std >= kUnstableSpread * summary.mean) {
     add(judgement, Stability::kUnstable,
-        fmt::format("the standard deviation is {:.1f} % of the mean (limit {:g} %)",
-                    100 * *summary.std_sample / summary.mean, 100 * kUnstableSpread));
+        fmt::format("the standard deviation is {:.1f} % of the mean (limit {:g} %)", 100 * *summary.std / summary.mean,
+                    100 * kUnstableSpread));
   }
   if (summary.modes.size() == 2) {
     const SampleMode& fast = summary.modes[0];

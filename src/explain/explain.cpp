@@ -18,7 +18,7 @@
 #include "prepare/memory_check.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
-#include "record/config_json.h"
+#include "record/fields_json.h"
 
 namespace laptime {
 namespace {
@@ -267,7 +267,7 @@ Explanation explain(const SweepPoint& point, const KnownChoices& known) {
   explanation.name = point.name;
   explanation.refused = point.invalid;
   if (!explanation.refused.empty()) return explanation;
-  explanation.config = config_json(config);
+  explanation.config = to_json(config);
   explanation.model = model_text(config);
   const ModelConfig model = config.step_model();
   explanation.parameters = parameter_count(model);

@@ -7,12 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_id.h"
+#include "base/clock_speed.h"
 #include "base/error.h"
 #include "base/host_clock.h"
 #include "base/random.h"
 #include "prepare/kernels_file.h"
 #include "prepare/knowledge.h"
-#include "record/config_json.h"
+#include "record/fields_json.h"
 
 namespace laptime {
 namespace {
@@ -53,7 +54,7 @@ Record describe_point(const SweepPoint& point) {
   Record record;
   record.name = point.name;
   record.label = point.label;
-  record.config = config_json(point.config);
+  record.config = to_json(point.config);
   record.config_hash = config_hash(identity_text(point.config));
   record.fingerprint = machine_fingerprint();
   record.binary = this_binary();
@@ -62,12 +63,13 @@ Record describe_point(const SweepPoint& point) {
 }
 
 void describe_device(const Device& device, Record& record) {
-  Machine machine = describe_machine(host_now);
+  Machine machine = describe_machine();
   if (!device.isa.empty()) machine.isa_used = device.isa;
+  machine.clock_hz = measure_clock_hz(host_now);
   const ClockQuality clock = measure_host_clock();
   machine.timer_resolution = clock.resolution.count();
   machine.timer_overhead = clock.overhead.count();
-  record.machine = to_json_object(machine);
+  record.machine = to_json(machine);
   record.math_mode = device.math_mode;
   Json config = record.config.json();
   config["device"] = device.name;

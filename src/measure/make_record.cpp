@@ -10,6 +10,7 @@
 #include "base/build_id.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
+#include "record/fields_json.h"
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -141,7 +142,7 @@ void fill_verdict(const Device& device, const Measurement& run, const TimeStats&
 void fill_disturbance(const Measurement& run, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;
-  record.machine.json()["during"] = to_json_object(grown(run, first, run.states.size())).json();
+  record.machine.json()["during"] = to_json(grown(run, first, run.states.size()));
 }
 
 void fill_kernels(const Plan& plan, Record& record) {

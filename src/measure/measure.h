@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/backend.h"
+#include "base/key.h"
 #include "measure/measurement.h"
 #include "prepare/prepare.h"
 
@@ -16,6 +17,14 @@ struct PointProgress {
   int64_t done = 0;         // steps so far, warm-up included
   int64_t expected = 0;     // all steps; 0: not known
   double step_seconds = 0;  // of the last one
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("stage", self.stage);
+    visit("done", self.done);
+    visit("expected", self.expected);
+    visit(Key{"step_seconds", Unit::kSeconds}, self.step_seconds);
+  }
 };
 
 struct PointHooks {

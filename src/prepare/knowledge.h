@@ -12,6 +12,12 @@ namespace laptime {
 struct MachineKnowledge {
   std::vector<KernelChoice> kernel_choices;
   std::vector<MeasuredPeak> peaks;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("kernel_choices", self.kernel_choices);
+    visit("peaks", self.peaks);
+  }
 };
 
 // Tells machines apart; the same for the whole run.

@@ -208,6 +208,4 @@ struct Explanation {
   }
 };
 
-JsonObject to_json(const Explanation& explanation);  // the fields above; empty texts are null
-
 }  // namespace laptime

@@ -1,28 +1,215 @@
-// A struct that states its fields, as a JSON object. Include only in sources: it brings the JSON header.
+// JSON of a struct that states its fields, and the struct of a JSON. Include only in sources: it brings the JSON
+// header.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
+#include "base/error.h"
+#include "base/key.h"
+#include "config/option.h"
 #include "record/json_object.h"
 
 namespace laptime {
 
+// A struct whose `visit_fields` names its fields by a Key, or by an Option, whose key is then the name.
+//
+//   field                           JSON
+//   bool, int64_t                   as it is
+//   double                          a number; null where it is not finite, and back as NaN
+//   text                            a string; null where it is empty, unless an Option states it
+//   enumeration with `choices_of`   the word of its value
+//   std::optional                   null, or its value
+//   std::vector                     an array
+//   std::map by text, such structs  an object
+//   JsonObject                      as it is
 template <class T>
-void add_json(Json& object, const char* name, const T& field) {
-  object[name] = field;
-}
+concept StatesFields = requires(T& value) {
+  T::visit_fields(value, [](const Key&, auto&) {});
+};
+
+namespace fields_json {
+
 template <class T>
-void add_json(Json& object, const char* name, const std::optional<T>& field) {
-  object[name] = field ? Json(*field) : Json(nullptr);
+constexpr bool kIsOptional = false;
+template <class T>
+constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+constexpr bool kIsVector = false;
+template <class T>
+constexpr bool kIsVector<std::vector<T>> = true;
+template <class T>
+constexpr bool kIsMap = false;
+template <class T>
+constexpr bool kIsMap<std::map<std::string, T>> = true;
+
+template <class T>
+Json value_of(const T& field, bool keeps_empty_text = false);
+
+// Writes each field of a struct into an object.
+struct ObjectWriter {
+  Json& object;
+
+  template <class T>
+  void operator()(const Key& key, const T& field) const {
+    object[key.name] = value_of(field);
+  }
+  template <class T>
+  void operator()(const Option& option, const T& field) const {
+    object[std::string(option.key)] = value_of(field, /*keeps_empty_text=*/true);
+  }
+};
+
+template <class T>
+Json value_of(const T& field, bool keeps_empty_text) {
+  if constexpr (StatesFields<T>) {
+    Json object = Json::object();
+    T::visit_fields(field, ObjectWriter{object});
+    return object;
+  } else if constexpr (kIsOptional<T>) {
+    return field ? value_of(*field, keeps_empty_text) : Json(nullptr);
+  } else if constexpr (kIsVector<T>) {
+    Json array = Json::array();
+    for (const auto& element : field) array.push_back(value_of(element));
+    return array;
+  } else if constexpr (kIsMap<T>) {
+    Json object = Json::object();
+    for (const auto& [key, value] : field) object[key] = value_of(value);
+    return object;
+  } else if constexpr (std::is_same_v<T, JsonObject>) {
+    return field.json();
+  } else if constexpr (std::is_enum_v<T>) {
+    return std::string(name_of(field));
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return field.empty() && !keeps_empty_text ? Json(nullptr) : Json(field);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::isfinite(field) ? Json(field) : Json(nullptr);
+  } else {
+    static_assert(std::is_same_v<T, int64_t> || std::is_same_v<T, bool>);
+    return field;
+  }
 }
 
-// Fields are numbers, truth values, texts, lists of them, or optionals; an empty optional is null.
-template <class T>
-JsonObject fields_to_json(const T& value) {
-  Json object = Json::object();
-  T::visit_fields(value, [&](const char* name, const auto& field) { add_json(object, name, field); });
-  return {std::move(object)};
+// Reads the values of one document. Errors read "DOCUMENT: 'path.to.key' must be a number, found ...; ADVICE".
+class Reader {
+ public:
+  Reader(std::string_view document, std::string_view advice)
+      : document_(document), advice_(advice.empty() ? "" : fmt::format("; {}", advice)) {}
+
+  // A null or missing key leaves the field's default. Only numbers and words whose type has no "unknown", which every
+  // writer can state, must be there.
+  template <class T>
+  void read(const Json& json, T& field, const std::string& path) const {
+    if constexpr (std::is_same_v<T, double>) {
+      if (json.is_null()) {
+        field = std::numeric_limits<double>::quiet_NaN();
+        return;
+      }
+      if (!json.is_number()) reject(path, "a number", json);
+      field = json.get<double>();
+    } else if constexpr (std::is_same_v<T, bool>) {
+      if (!json.is_boolean()) reject(path, "true or false", json);
+      field = json.get<bool>();
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      const bool fits =
+          !json.is_number_unsigned() || json.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+      if (!json.is_number_integer() || !fits) reject(path, "an integer of at most 63 bits", json);
+      field = json.get<int64_t>();
+    } else if constexpr (std::is_enum_v<T>) {
+      read_word(json, field, path);
+    } else if constexpr (std::is_same_v<T, JsonObject>) {
+      if (!json.is_object() && !json.is_null()) reject(path, "an object", json);
+      field = JsonObject(json);
+    } else if (!json.is_null()) {
+      read_known(json, field, path);
+    }
+  }
+
+ private:
+  template <class T>
+  void read_known(const Json& json, T& field, const std::string& path) const {
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (!json.is_string()) reject(path, "text", json);
+      field = json.get<std::string>();
+    } else if constexpr (kIsOptional<T>) {
+      read(json, field.emplace(), path);
+    } else if constexpr (kIsVector<T>) {
+      if (!json.is_array()) reject(path, "a list", json);
+      field.clear();
+      field.reserve(json.size());
+      for (size_t i = 0; i < json.size(); ++i) read(json[i], field.emplace_back(), fmt::format("{}[{}]", path, i));
+    } else if constexpr (kIsMap<T>) {
+      if (!json.is_object()) reject(path, "an object", json);
+      for (const auto& [key, value] : json.items()) read(value, field[key], join(path, key));
+    } else {
+      static_assert(StatesFields<T>);
+      if (!json.is_object()) reject(path, "an object", json);
+      T::visit_fields(field, [&](const Key& key, auto& inner) { read_member(json, key.name, inner, path); });
+    }
+  }
+
+  template <class T>
+  void read_member(const Json& object, const char* name, T& field, const std::string& path) const {
+    const auto found = object.find(name);
+    if (found != object.end()) return read(*found, field, join(path, name));
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      throw Error::format("{}: '{}' is missing{}", document_, join(path, name), advice_);
+    }
+  }
+
+  template <class T>
+  void read_word(const Json& json, T& field, const std::string& path) const {
+    std::string words;
+    for (const auto& choice : choices_of(T{})) {
+      if (json.is_string() && json.get_ref<const std::string&>() == choice.name) {
+        field = choice.value;
+        return;
+      }
+      words += fmt::format("{}{}", words.empty() ? "one of " : ", ", choice.name);
+    }
+    reject(path, words, json);
+  }
+
+  [[noreturn]] void reject(const std::string& path, std::string_view expected, const Json& found) const {
+    std::string text = found.is_structured() ? found.type_name() : ascii_text(found);
+    if (text.size() > 40) text = text.substr(0, 40) + "...";
+    throw Error::format("{}: '{}' must be {}, found {}{}", document_, path, expected, text, advice_);
+  }
+
+  static std::string join(const std::string& path, std::string_view key) {
+    return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+  }
+
+  std::string document_;
+  std::string advice_;
+};
+
+}  // namespace fields_json
+
+template <StatesFields T>
+Json to_json(const T& value) {
+  return fields_json::value_of(value);
+}
+
+// Unknown keys are ignored. Error for a value of the wrong type and for a number that is missing, naming the key;
+// `document` is what the message calls the whole, `advice` what it tells to do.
+template <StatesFields T>
+T from_json(const Json& json, std::string_view document, std::string_view advice = {}) {
+  if (!json.is_object()) throw Error::format("{}: expected a JSON object, found {}", document, json.type_name());
+  T value;
+  fields_json::Reader(document, advice).read(json, value, "");
+  return value;
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// JSON values held by value.
+// JSON objects held by value, and JSON values as text.
 #include "record/json_object.h"
 
 #include <nlohmann/json.hpp>
@@ -17,6 +17,12 @@ Json checked(Json json) {
 
 }  // namespace
 
+std::string ascii_text(const Json& json) {
+  return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+}
+
+std::string plain_text(const Json& json) { return json.is_string() ? json.get<std::string>() : ascii_text(json); }
+
 JsonObject::JsonObject() : json_(std::make_unique<Json>(Json::object())) {}
 JsonObject::JsonObject(Json object) : json_(std::make_unique<Json>(checked(std::move(object)))) {}
 JsonObject::JsonObject(const nlohmann::json& object) : JsonObject(Json(object)) {}
@@ -31,9 +37,7 @@ JsonObject::~JsonObject() = default;
 
 std::string JsonObject::text(std::string_view key) const {
   const auto found = json_->find(key);
-  if (found == json_->end() || found->is_null()) return "";
-  if (found->is_string()) return found->get<std::string>();
-  return found->dump(-1, ' ', true, Json::error_handler_t::replace);
+  return found == json_->end() || found->is_null() ? "" : plain_text(*found);
 }
 
 bool operator==(const JsonObject& a, const JsonObject& b) { return *a.json_ == *b.json_; }

@@ -1,4 +1,4 @@
-// A JSON value held by value where the record does not know every key (config, machine), without the cost of the JSON
+// JsonObject: part of a record whose keys the record does not know (config, machine), without the cost of the JSON
 // header.
 #pragma once
 
@@ -11,6 +11,11 @@ namespace laptime {
 
 // Keys stay in the order in which they were written.
 using Json = nlohmann::ordered_json;
+
+// A value on one line of ASCII: other characters are \u-escaped, bytes that are no UTF-8 replaced.
+std::string ascii_text(const Json& json);
+// The same, but strings as they are, without quotes and escapes.
+std::string plain_text(const Json& json);
 
 // An object {key: value, ...}; empty after default construction. Copies are deep.
 class JsonObject {
@@ -27,7 +32,7 @@ class JsonObject {
   const Json& json() const { return *json_; }
   Json& json() { return *json_; }
 
-  // The value of `key` as text: strings as they are, other values as JSON prints them, "" where there is none.
+  // The value of `key` as plain_text() shows it, "" where there is none.
   std::string text(std::string_view key) const;
 
   friend bool operator==(const JsonObject& a, const JsonObject& b);

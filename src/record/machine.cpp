@@ -15,8 +15,6 @@
 #include "base/build_id.h"
 #include "base/cgroup.h"
 #include "base/proc_text.h"
-#include "record/clock_speed.h"
-#include "record/fields_json.h"
 
 namespace laptime {
 namespace {
@@ -146,14 +144,13 @@ std::string or_unknown(const std::optional<int64_t>& number) { return number ? f
 
 }  // namespace
 
-Machine describe_machine(const std::function<Seconds()>& now, const fs::path& root) {
+Machine describe_machine(const fs::path& root) {
   Machine machine;
   describe_processor(machine, root);
   describe_cores(machine, root);
   describe_memory(machine, root);
   describe_system(machine, root);
   describe_process(machine);
-  if (now) machine.clock_hz = measure_clock_hz(now);
   return machine;
 }
 
@@ -167,7 +164,5 @@ std::string fingerprint(const Machine& machine) {
                      or_unknown(machine.cpu_model_number), or_unknown(machine.cpu_stepping),
                      or_unknown(machine.cores_online), or_unknown(memory), fmt::join(machine.isa_available, " "));
 }
-
-JsonObject to_json_object(const Machine& machine) { return fields_to_json(machine); }
 
 }  // namespace laptime

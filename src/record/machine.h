@@ -3,13 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/key.h"
 #include "base/units.h"
-#include "record/json_object.h"
 
 namespace laptime {
 
@@ -34,8 +33,8 @@ struct Machine {
   std::optional<int64_t> l1d_bytes;        // of one core
   std::optional<int64_t> l2_bytes;
   std::optional<int64_t> l3_bytes;         // of the first core's share
-  std::optional<double> clock_hz;          // measured: see measure_clock_hz
-  std::optional<double> timer_resolution;  // seconds, of the clock that times steps; stated by whoever has it
+  std::optional<double> clock_hz;          // measured; stated by whoever has a clock, as the next two
+  std::optional<double> timer_resolution;  // seconds, of the clock that times steps
   std::optional<double> timer_overhead;    // seconds, of one reading
   std::optional<std::string> governor;     // frequency scaling
   std::optional<int64_t> memory_total_bytes;
@@ -70,16 +69,16 @@ struct Machine {
     visit("numa_nodes", self.numa_nodes);
     visit("isa_available", self.isa_available);
     visit("isa_used", self.isa_used);
-    visit("l1d_bytes", self.l1d_bytes);
-    visit("l2_bytes", self.l2_bytes);
-    visit("l3_bytes", self.l3_bytes);
+    visit(Key{"l1d_bytes", Unit::kBytes}, self.l1d_bytes);
+    visit(Key{"l2_bytes", Unit::kBytes}, self.l2_bytes);
+    visit(Key{"l3_bytes", Unit::kBytes}, self.l3_bytes);
     visit("clock_hz", self.clock_hz);
-    visit("timer_resolution", self.timer_resolution);
-    visit("timer_overhead", self.timer_overhead);
+    visit(Key{"timer_resolution", Unit::kSeconds}, self.timer_resolution);
+    visit(Key{"timer_overhead", Unit::kSeconds}, self.timer_overhead);
     visit("governor", self.governor);
-    visit("memory_total_bytes", self.memory_total_bytes);
-    visit("memory_available_bytes", self.memory_available_bytes);
-    visit("memory_limit_bytes", self.memory_limit_bytes);
+    visit(Key{"memory_total_bytes", Unit::kBytes}, self.memory_total_bytes);
+    visit(Key{"memory_available_bytes", Unit::kBytes}, self.memory_available_bytes);
+    visit(Key{"memory_limit_bytes", Unit::kBytes}, self.memory_limit_bytes);
     visit("huge_pages", self.huge_pages);
     visit("flush_to_zero", self.flush_to_zero);
     visit("denormals_are_zero", self.denormals_are_zero);
@@ -93,14 +92,11 @@ struct Machine {
   }
 };
 
-// Reads the files of the kernel below `root`; never fails for a missing one. With a monotonic clock it also measures
-// the core's own, which takes a few milliseconds.
-Machine describe_machine(const std::function<Seconds()>& now = nullptr, const std::filesystem::path& root = "/");
+// Reads the files of the kernel below `root`; never fails for a missing one.
+Machine describe_machine(const std::filesystem::path& root = "/");
 
 // What decides how fast a kernel is here, as one line: CPU, logical cores, memory in GiB, instruction sets. The same
 // from run to run; threads, load, clock and limits of one run are not in it. Keys kernel choices and finished points.
 std::string fingerprint(const Machine& machine);
-
-JsonObject to_json_object(const Machine& machine);
 
 }  // namespace laptime

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/proc_text.h"
-#include "record/fields_json.h"
 
 namespace laptime {
 namespace {
@@ -86,7 +85,5 @@ std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, i
 std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads) {
   return fraction(grown.throttled_seconds, wall, threads);
 }
-
-JsonObject to_json_object(const MachineState& state) { return fields_to_json(state); }
 
 }  // namespace laptime

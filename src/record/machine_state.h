@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/cgroup.h"
+#include "base/key.h"
 #include "base/units.h"
-#include "record/json_object.h"
 
 namespace laptime {
 
@@ -24,8 +24,8 @@ struct MachineState {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit("stolen_seconds", self.stolen_seconds);
-    visit("throttled_seconds", self.throttled_seconds);
+    visit(Key{"stolen_seconds", Unit::kSeconds}, self.stolen_seconds);
+    visit(Key{"throttled_seconds", Unit::kSeconds}, self.throttled_seconds);
     visit("throttled_periods", self.throttled_periods);
     visit("involuntary_switches", self.involuntary_switches);
     visit("minor_faults", self.minor_faults);
@@ -53,7 +53,5 @@ MachineState change(const MachineState& before, const MachineState& after);
 // time passed. `grown` is a change().
 std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, int64_t threads);
 std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads);
-
-JsonObject to_json_object(const MachineState& state);
 
 }  // namespace laptime

@@ -235,21 +235,6 @@ constexpr std::array kMetrics{
 
 }  // namespace
 
-std::string_view name_of(Unit unit) {
-  switch (unit) {
-    case Unit::kNone: return "";
-    case Unit::kSeconds: return "s";
-    case Unit::kBytes: return "bytes";
-    case Unit::kFraction: return "fraction";
-    case Unit::kRatio: return "times";
-    case Unit::kFlops: return "FLOP";
-    case Unit::kFlopsPerSecond: return "FLOP/s";
-    case Unit::kTokensPerSecond: return "tokens/s";
-    case Unit::kNats: return "nats";
-  }
-  return "";
-}
-
 std::string_view name_of(Better better) {
   switch (better) {
     case Better::kLower: return "lower";

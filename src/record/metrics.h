@@ -6,24 +6,13 @@
 #include <span>
 #include <string_view>
 
+#include "base/key.h"
 #include "record/record.h"
 
 namespace laptime {
 
-enum class Unit : uint8_t {
-  kNone,
-  kSeconds,
-  kBytes,
-  kFraction,
-  kRatio,
-  kFlops,
-  kFlopsPerSecond,
-  kTokensPerSecond,
-  kNats
-};
 enum class Better : uint8_t { kLower, kHigher, kNeither };
 
-std::string_view name_of(Unit unit);      // "s", "bytes", "FLOP/s", ...; "" for plain numbers
 std::string_view name_of(Better better);  // "lower", "higher", "-"
 
 struct Metric {

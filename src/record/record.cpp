@@ -1,41 +1,14 @@
-// What a record says about itself: status words, the time that was asked for, hashes and dates.
+// What a record says about itself: the time that was asked for, hashes and dates.
 #include "record/record.h"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
-#include <utility>
 
 #include "base/random.h"
 #include "config/model_config.h"
 
 namespace laptime {
-namespace {
-
-constexpr std::array<std::pair<Status, std::string_view>, 6> kStatusNames{{{Status::kOk, "ok"},
-                                                                           {Status::kOutOfMemory, "out_of_memory"},
-                                                                           {Status::kUnsupported, "unsupported"},
-                                                                           {Status::kTimeout, "timeout"},
-                                                                           {Status::kFailed, "failed"},
-                                                                           {Status::kInterrupted, "interrupted"}}};
-
-}  // namespace
-
-std::string_view name_of(Status status) {
-  for (const auto& [value, name] : kStatusNames) {
-    if (value == status) return name;
-  }
-  return "?";
-}
-
-std::optional<Status> parse_status(std::string_view name) {
-  for (const auto& [value, text] : kStatusNames) {
-    if (text == name) return value;
-  }
-  return std::nullopt;
-}
-
 const TimeStats* Record::main_time() const {
   const auto found = time.find(config.text("pass"));
   if (found != time.end()) return &found->second;

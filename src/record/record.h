@@ -1,6 +1,7 @@
 // Record: one run as a fact that can be stored. Keys, types and units: docs/record_schema.md.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,75 +10,38 @@
 #include <string_view>
 #include <vector>
 
+#include "base/key.h"
+#include "config/option.h"
+#include "distribution/summary.h"
 #include "record/json_object.h"
 
 namespace laptime {
 
-// Each struct states its fields once, in the order of the JSON keys; writing and reading follow from that statement.
-// Unknown numbers are empty optionals (null in JSON); an empty text is written as null.
+// Each struct states its fields once, with their units, in the order of the JSON keys; writing and reading
+// (record/fields_json.h) follow from that statement. Unknown numbers are empty optionals, which JSON has as null.
 
 enum class Status : uint8_t { kOk, kOutOfMemory, kUnsupported, kTimeout, kFailed, kInterrupted };
 
-std::string_view name_of(Status status);  // "ok", "out_of_memory", ...
-std::optional<Status> parse_status(std::string_view name);
+constexpr auto choices_of(Status) {
+  return std::array{Choice<Status>{Status::kOk, "ok"},
+                    Choice<Status>{Status::kOutOfMemory, "out_of_memory"},
+                    Choice<Status>{Status::kUnsupported, "unsupported"},
+                    Choice<Status>{Status::kTimeout, "timeout"},
+                    Choice<Status>{Status::kFailed, "failed"},
+                    Choice<Status>{Status::kInterrupted, "interrupted"}};
+}
 
-// One of the peaks that samples gather at, in seconds.
-struct TimeMode {
-  int64_t count = 0;
-  double median = 0;
-  double min = 0;
-  double max = 0;
-
-  friend bool operator==(const TimeMode&, const TimeMode&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("count", self.count);
-    visit("median", self.median);
-    visit("min", self.min);
-    visit("max", self.max);
-  }
-};
-
-// Every sample of one pass or phase, in seconds, and what they come to.
-struct TimeStats {
+// Every sample of one pass or phase, in seconds, and their statistics.
+struct TimeStats : Summary {
   std::string unit = "s";
   std::vector<double> samples;
-  int64_t count = 0;
-  double mean = 0;
-  double median = 0;
-  std::optional<double> std;  // of the sample (divided by count - 1); none for one sample
-  std::optional<double> std_population;
-  double min = 0;
-  double max = 0;
-  double total = 0;
-  std::optional<double> mad;  // median absolute deviation from the median, unscaled
-  std::optional<double> p10;
-  std::optional<double> p90;
-  std::optional<double> ci_low;  // 95 % interval of the median
-  std::optional<double> ci_high;
-  std::vector<TimeMode> modes;    // two where the machine was now fast, now slow
-  std::vector<int64_t> outliers;  // places of samples far from the others, from 0; they count all the same
 
   friend bool operator==(const TimeStats&, const TimeStats&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("unit", self.unit);
-    visit("samples", self.samples);
-    visit("count", self.count);
-    visit("mean", self.mean);
-    visit("median", self.median);
-    visit("std", self.std);
-    visit("std_population", self.std_population);
-    visit("min", self.min);
-    visit("max", self.max);
-    visit("total", self.total);
-    visit("mad", self.mad);
-    visit("p10", self.p10);
-    visit("p90", self.p90);
-    visit("ci_low", self.ci_low);
-    visit("ci_high", self.ci_high);
-    visit("modes", self.modes);
-    visit("outliers", self.outliers);
+    visit(Key{"samples", Unit::kSeconds}, self.samples);
+    Summary::visit_fields(self, visit);
   }
 };
 
@@ -91,8 +55,8 @@ struct PhaseShare {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("phase", self.phase);
-    visit("seconds", self.seconds);
-    visit("share", self.share);
+    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
+    visit(Key{"share", Unit::kFraction}, self.share);
   }
 };
 
@@ -117,7 +81,7 @@ struct TensorUse {
     visit("role", self.role);
     visit("dtype", self.dtype);
     visit("shape", self.shape);
-    visit("bytes", self.bytes);
+    visit(Key{"bytes", Unit::kBytes}, self.bytes);
   }
 };
 
@@ -137,15 +101,15 @@ struct MemoryUse {
   friend bool operator==(const MemoryUse&, const MemoryUse&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit("predicted_peak_bytes", self.predicted_peak_bytes);
-    visit("peak_bytes", self.peak_bytes);
-    visit("peak_rss_bytes", self.peak_rss_bytes);
-    visit("base_rss_bytes", self.base_rss_bytes);
-    visit("parts", self.parts);
+    visit(Key{"predicted_peak_bytes", Unit::kBytes}, self.predicted_peak_bytes);
+    visit(Key{"peak_bytes", Unit::kBytes}, self.peak_bytes);
+    visit(Key{"peak_rss_bytes", Unit::kBytes}, self.peak_rss_bytes);
+    visit(Key{"base_rss_bytes", Unit::kBytes}, self.base_rss_bytes);
+    visit(Key{"parts", Unit::kBytes}, self.parts);
     visit("recompute", self.recompute);
-    visit("resident_bytes", self.resident_bytes);
-    visit("after_forward_bytes", self.after_forward_bytes);
-    visit("after_backward_bytes", self.after_backward_bytes);
+    visit(Key{"resident_bytes", Unit::kBytes}, self.resident_bytes);
+    visit(Key{"after_forward_bytes", Unit::kBytes}, self.after_forward_bytes);
+    visit(Key{"after_backward_bytes", Unit::kBytes}, self.after_backward_bytes);
     visit("largest", self.largest);
   }
 };
@@ -164,14 +128,14 @@ struct FlopsUse {
   friend bool operator==(const FlopsUse&, const FlopsUse&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit("forward", self.forward);
-    visit("backward", self.backward);
-    visit("optimizer", self.optimizer);
-    visit("model_flops_per_second", self.model_flops_per_second);
-    visit("peak_measured", self.peak_measured);
-    visit("peak_datasheet", self.peak_datasheet);
-    visit("mfu_measured", self.mfu_measured);
-    visit("mfu_datasheet", self.mfu_datasheet);
+    visit(Key{"forward", Unit::kFlops}, self.forward);
+    visit(Key{"backward", Unit::kFlops}, self.backward);
+    visit(Key{"optimizer", Unit::kFlops}, self.optimizer);
+    visit(Key{"model_flops_per_second", Unit::kFlopsPerSecond}, self.model_flops_per_second);
+    visit(Key{"peak_measured", Unit::kFlopsPerSecond}, self.peak_measured);
+    visit(Key{"peak_datasheet", Unit::kFlopsPerSecond}, self.peak_datasheet);
+    visit(Key{"mfu_measured", Unit::kFraction}, self.mfu_measured);
+    visit(Key{"mfu_datasheet", Unit::kFraction}, self.mfu_datasheet);
   }
 };
 
@@ -182,7 +146,7 @@ struct LossValues {
   friend bool operator==(const LossValues&, const LossValues&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit("values", self.values);
+    visit(Key{"values", Unit::kNats}, self.values);
   }
 };
 
@@ -198,12 +162,12 @@ struct SetupTimes {
   friend bool operator==(const SetupTimes&, const SetupTimes&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit("plan", self.plan);
-    visit("kernel_trial", self.kernel_trial);
-    visit("memory", self.memory);
-    visit("weights", self.weights);
-    visit("data", self.data);
-    visit("total", self.total);
+    visit(Key{"plan", Unit::kSeconds}, self.plan);
+    visit(Key{"kernel_trial", Unit::kSeconds}, self.kernel_trial);
+    visit(Key{"memory", Unit::kSeconds}, self.memory);
+    visit(Key{"weights", Unit::kSeconds}, self.weights);
+    visit(Key{"data", Unit::kSeconds}, self.data);
+    visit(Key{"total", Unit::kSeconds}, self.total);
   }
 };
 
@@ -220,12 +184,12 @@ struct Transient {
   friend bool operator==(const Transient&, const Transient&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit("warmup", self.warmup);
+    visit(Key{"warmup", Unit::kSeconds}, self.warmup);
     visit("steps", self.steps);
-    visit("excess", self.excess);
-    visit("page_faults", self.page_faults);
-    visit("packing", self.packing);
-    visit("rest", self.rest);
+    visit(Key{"excess", Unit::kSeconds}, self.excess);
+    visit(Key{"page_faults", Unit::kSeconds}, self.page_faults);
+    visit(Key{"packing", Unit::kSeconds}, self.packing);
+    visit(Key{"rest", Unit::kSeconds}, self.rest);
   }
 };
 
@@ -334,15 +298,15 @@ struct Record {
     visit("label", self.label);
     visit("status", self.status);
     visit("reason", self.reason);
-    visit("bytes_requested", self.bytes_requested);
-    visit("bytes_available", self.bytes_available);
+    visit(Key{"bytes_requested", Unit::kBytes}, self.bytes_requested);
+    visit(Key{"bytes_available", Unit::kBytes}, self.bytes_available);
     visit("op", self.op);
     visit("scope", self.scope);
     visit("config", self.config);
     visit("math_mode", self.math_mode);
     visit("time", self.time);
     visit("phases", self.phases);
-    visit("tokens_per_second", self.tokens_per_second);
+    visit(Key{"tokens_per_second", Unit::kTokensPerSecond}, self.tokens_per_second);
     visit("flops", self.flops);
     visit("memory", self.memory);
     visit("loss", self.loss);
@@ -366,10 +330,8 @@ struct Record {
   bool is_attention() const;  // of attention alone
 };
 
-// Every key is written, unknown values as null.
-Json to_json(const Record& record);
-// Unknown keys are ignored, missing ones keep their default; a wrong type, a missing name, status or schema version, or
-// a newer schema version is an Error that names the key.
+// The record that to_json() (record/fields_json.h) wrote. Unknown keys are ignored, missing ones keep their default; a
+// wrong type, a missing name, status or schema version, or a newer schema version is an Error that names the key.
 Record record_from_json(const Json& json);
 
 // One line without a line break; characters outside ASCII and control bytes are \u-escaped.
@@ -381,13 +343,15 @@ inline constexpr size_t kMaxRecordBytes = size_t{64} << 20U;
 inline constexpr int kMaxRecordDepth = 32;
 inline constexpr int kMaxRecordKeys = 20'000;
 
-// Every key that a record may have, "*" standing for any name and "[]" for an element of a list, with the type of its
-// value: "text", "integer", "number", "object", "list of number", ...
+// A key that a record may have, "*" standing for any name and "[]" for an element of a list, the type of its value
+// ("text", "integer", "number", "object", "list of number", ...), and the unit that it counts in.
 struct SchemaKey {
   std::string path;  // "time.*.mean", "kernels[].op"
   std::string type;
+  Unit unit = Unit::kNone;
 };
 std::vector<SchemaKey> schema_keys();
+std::vector<SchemaKey> machine_keys();  // of `machine`, where this program wrote it; other programs may have others
 
 // 16 hexadecimal digits of a configuration's canonical text.
 std::string config_hash(std::string_view canonical_text);

@@ -26,6 +26,14 @@ struct KernelChoice {
   std::string created;  // ISO 8601, UTC
 
   friend bool operator==(const KernelChoice&, const KernelChoice&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("device", self.device);
+    visit("signature", self.signature);
+    visit("kernel", self.kernel);
+    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
+    visit("created", self.created);
+  }
 };
 
 // A limit of one device, measured once: name "float32_product_flops_per_second/threads:2", ...
@@ -37,6 +45,14 @@ struct MeasuredPeak {
   std::string created;  // ISO 8601, UTC
 
   friend bool operator==(const MeasuredPeak&, const MeasuredPeak&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("device", self.device);
+    visit("name", self.name);
+    visit("value", self.value);
+    visit("unit", self.unit);
+    visit("created", self.created);
+  }
 };
 
 // What is written has reached the disk before the call returns, and several processes may use one file at a time. Every

@@ -31,7 +31,7 @@ std::string harmless(const std::string& text) {
 std::string cell_of(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return quoted(harmless(printable(value.get<std::string>())));
-  return quoted(value.dump(-1, ' ', true, Json::error_handler_t::replace));
+  return quoted(ascii_text(value));
 }
 
 void end_line(std::string& text) {

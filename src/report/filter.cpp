@@ -194,10 +194,6 @@ class Parser {
   size_t comparisons_ = 0;
 };
 
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 template <class T>
 bool holds(Operator op, const T& a, const T& b) {
   switch (op) {
@@ -225,7 +221,7 @@ bool compare(const Node& node, const Json& value) {
     const bool equal = node.null && value.is_null();
     return node.op == Operator::kEqual ? equal : node.op == Operator::kNotEqual && !equal;
   }
-  if (node.op == Operator::kContains) return text_of(value).find(node.value) != std::string::npos;
+  if (node.op == Operator::kContains) return plain_text(value).find(node.value) != std::string::npos;
   if (value.is_number()) {
     if (node.number) return holds(node.op, value.get<double>(), *node.number);
     if (is_order(node.op)) {
@@ -233,7 +229,7 @@ bool compare(const Node& node, const Json& value) {
     }
     return node.op == Operator::kNotEqual;
   }
-  const std::string text = text_of(value);
+  const std::string text = plain_text(value);
   const auto number = is_order(node.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
   if (number && node.number) return holds(node.op, *number, *node.number);
   return holds(node.op, text, node.value);

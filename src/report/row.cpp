@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "record/fields_json.h"
 #include "report/text.h"
 
 namespace laptime {
@@ -85,6 +86,15 @@ bool matches_schema(std::string_view path, const SchemaKey& key) {
   return path.empty() || (key.type.starts_with("list of") && index_of(path));
 }
 
+std::optional<SchemaKey> find_key(std::string_view path) {
+  for (const std::vector<SchemaKey>& keys : {schema_keys(), machine_keys()}) {
+    for (const SchemaKey& key : keys) {
+      if (matches_schema(path, key)) return key;
+    }
+  }
+  return std::nullopt;
+}
+
 bool is_free(std::string_view column) { return column.starts_with("config.") || column.starts_with("machine."); }
 
 void add_leaves(const Json& json, const std::string& path, std::vector<std::string>& names) {
@@ -127,6 +137,8 @@ std::vector<Row> rows_of(std::span<const Record> records) {
   return rows;
 }
 
+Row::Row(const Record& record) : record_(&record), json_(to_json(record)) {}
+
 Json Row::value(std::string_view column) const {
   if (const Metric* metric = find_metric(column)) {
     const std::optional<double> figure = metric->read(*record_);
@@ -162,33 +174,21 @@ void check_column(std::string_view column, std::span<const Row> rows, std::strin
 }
 
 std::string schema_type(std::string_view path) {
-  for (const SchemaKey& key : schema_keys()) {
-    if (matches_schema(path, key)) return key.type;
-  }
-  return "";
+  const std::optional<SchemaKey> key = find_key(path);
+  return key ? key->type : "";
 }
 
 Unit unit_of(std::string_view column) {
   if (const Metric* metric = find_metric(column)) return metric->unit;
   const std::string_view path = path_of_short_name(column);
-  if (!path.empty()) column = path;
-  if (column.ends_with("bytes") || column.starts_with("bytes_") || column.starts_with("memory.parts.")) {
-    return Unit::kBytes;
-  }
-  const std::string_view key = column.substr(column.rfind('.') + 1);
-  if (key == "count" || key == "unit" || key == "steps") return Unit::kNone;
-  if (column.starts_with("time.") || column.starts_with("setup.") || column.starts_with("transient.")) {
-    return Unit::kSeconds;
-  }
-  if (column == "flops.forward" || column == "flops.backward" || column == "flops.optimizer") return Unit::kFlops;
-  if (column.starts_with("flops.mfu")) return Unit::kFraction;
-  return column.starts_with("flops.") ? Unit::kFlopsPerSecond : Unit::kNone;
+  const std::optional<SchemaKey> key = find_key(path.empty() ? column : path);
+  return key ? key->unit : Unit::kNone;
 }
 
 std::string format_value(const Json& value, Unit unit) {
   if (value.is_null()) return "-";
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number()) return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (!value.is_number()) return ascii_text(value);
   const auto number = value.get<double>();
   switch (unit) {
     case Unit::kSeconds: return format_seconds(number);

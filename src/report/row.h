@@ -14,7 +14,7 @@ namespace laptime {
 
 class Row {
  public:
-  explicit Row(const Record& record) : record_(&record), json_(to_json(record)) {}
+  explicit Row(const Record& record);
 
   const Record& record() const { return *record_; }
   const Json& json() const { return json_; }

@@ -1,4 +1,4 @@
-// Records put in order by their columns.
+// `--sort`: records in the order of some of their columns.
 #include <algorithm>
 #include <numeric>
 
@@ -33,14 +33,11 @@ std::vector<SortKey> parse_order(std::string_view order) {
   return keys;
 }
 
-// Numbers before words; both lists and words by their text.
+// Numbers come before everything else, which is ordered by its text.
 bool before(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
   if (a.is_number() != b.is_number()) return a.is_number();
-  const auto text = [](const Json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  };
-  return text(a) < text(b);
+  return plain_text(a) < plain_text(b);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
+#include "record/fields_json.h"
 #include "report/explanation_text.h"
 #include "support/known_choices.h"
 #include "support/points.h"
@@ -261,12 +262,12 @@ TEST(Explain, SaysWhyAPointCannotExist) {
   EXPECT_THAT(print(explanation), HasSubstr("DOES NOT RUN: d_model 100 does not divide by num_heads 7"));
   EXPECT_EQ(explanation.parameters, 0);
   EXPECT_THROW(dump_graph(invalid, {}), Error);
-  EXPECT_TRUE(to_json(explanation).json().at("memory").is_null());
+  EXPECT_TRUE(to_json(explanation).at("memory").is_null());
 }
 
 TEST(Explain, WritesJson) {
   const SweepPoint asked = tiny({{"edition", "gpt2"}, {"pass", "forward_backward"}});
-  const Json json = to_json(explain(asked, {})).json();
+  const Json json = to_json(explain(asked, {}));
   EXPECT_EQ(json.at("name"), asked.name);
   EXPECT_TRUE(json.at("refused").is_null());
   EXPECT_EQ(json.at("config").at("d_model"), 40);

@@ -16,6 +16,7 @@
 #include "measure/run_one.h"
 #include "prepare/device.h"
 #include "prepare/step_graph.h"
+#include "record/fields_json.h"
 #include "record/record.h"
 #include "report/explanation_text.h"
 #include "support/known_choices.h"

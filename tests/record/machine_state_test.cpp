@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "record/fields_json.h"
 #include "support/fake_root.h"
 
 namespace laptime {
@@ -86,9 +87,9 @@ TEST(LostFraction, IsOfTheThreadsTime) {
 TEST(MachineStateJson, HasNullForWhatIsNotKnown) {
   MachineState state;
   state.minor_faults = 3;
-  const JsonObject object = to_json_object(state);
-  EXPECT_EQ(object.json().at("minor_faults"), 3);
-  EXPECT_TRUE(object.json().at("stolen_seconds").is_null());
+  const Json object = to_json(state);
+  EXPECT_EQ(object.at("minor_faults"), 3);
+  EXPECT_TRUE(object.at("stolen_seconds").is_null());
 }
 
 }  // namespace

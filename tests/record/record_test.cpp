@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "record/fields_json.h"
 #include "record/metrics.h"
 #include "record/sample_record.h"
 
@@ -218,9 +219,13 @@ TEST(Schema, EveryKeyOfAWrittenRecordIsStated) {
 }
 
 // A row "| `key` | type | unit | meaning |" with no cell empty, under the exact path.
-TEST(Schema, EveryKeyIsDocumentedWithItsType) {
+TEST(Schema, EveryKeyIsDocumentedWithItsTypeAndUnit) {
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/record_schema.md");
-  std::map<std::string, std::string> types;
+  struct Row {
+    std::string type;
+    std::string unit;
+  };
+  std::map<std::string, Row> rows;
   for (std::string line; std::getline(file, line);) {
     std::vector<std::string> cells;
     std::istringstream stream(line);
@@ -230,10 +235,13 @@ TEST(Schema, EveryKeyIsDocumentedWithItsType) {
       cells.push_back(cell);
     }
     if (cells.size() == 5 && cells[1].starts_with('`') && !cells[3].empty() && !cells[4].empty()) {
-      types[cells[1].substr(1, cells[1].size() - 2)] = cells[2];
+      rows[cells[1].substr(1, cells[1].size() - 2)] = {cells[2], cells[3]};
     }
   }
-  for (const SchemaKey& key : schema_keys()) EXPECT_EQ(types[key.path], key.type) << key.path;
+  for (const SchemaKey& key : schema_keys()) {
+    EXPECT_EQ(rows[key.path].type, key.type) << key.path;
+    EXPECT_EQ(rows[key.path].unit, key.unit == Unit::kNone ? "-" : name_of(key.unit)) << key.path;
+  }
 }
 
 TEST(Schema, TheDocumentedExampleIsARecord) {

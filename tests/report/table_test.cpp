@@ -94,6 +94,24 @@ TEST(Columns, AnyColumnCanBeAsked) {
   EXPECT_THAT(text, HasSubstr("257.3 GFLOP"));
 }
 
+TEST(Columns, UnitsAreThoseThatTheRecordStates) {
+  const std::pair<const char*, Unit> units[] = {{"median", Unit::kSeconds},
+                                                {"time.step.p90", Unit::kSeconds},
+                                                {"time.step.samples.1", Unit::kSeconds},
+                                                {"time.step.modes.0.min", Unit::kSeconds},
+                                                {"time.step.modes.0.count", Unit::kNone},
+                                                {"time.step.outliers.0", Unit::kNone},
+                                                {"transient.steps", Unit::kNone},
+                                                {"phases.0.share", Unit::kFraction},
+                                                {"peak_bytes", Unit::kBytes},
+                                                {"memory.parts.activation", Unit::kBytes},
+                                                {"flops.peak_measured", Unit::kFlopsPerSecond},
+                                                {"machine.l2_bytes", Unit::kBytes},
+                                                {"machine.during.stolen_seconds", Unit::kSeconds},
+                                                {"config.spare_bytes", Unit::kNone}};
+  for (const auto& [column, unit] : units) EXPECT_EQ(unit_of(column), unit) << column;
+}
+
 TEST(Columns, UnknownOnesNameTheNearest) {
   EXPECT_THAT(column_error("defualt"), HasSubstr("did you mean 'default'?"));
   EXPECT_THAT(column_error("2025x"), HasSubstr("did you mean '2025a'?"));

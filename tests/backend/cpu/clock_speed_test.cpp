@@ -1,5 +1,5 @@
-// The clock of a core, with a clock that lies and with a real one.
-#include "record/clock_speed.h"
+// The frequency of a core, by a made-up clock and by a real one.
+#include "base/clock_speed.h"
 
 #include <gtest/gtest.h>
 

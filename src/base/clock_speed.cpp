@@ -1,5 +1,5 @@
-// The loop of dependent additions.
-#include "record/clock_speed.h"
+// The loop of dependent additions and its timing.
+#include "base/clock_speed.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kBlocks = 1 << 14;
+constexpr int64_t kAdditionBlocks = 1 << 14;
 constexpr int64_t kAdditionsPerBlock = 16;
 
-// Adds registers to each other: an immediate operand would not do, recent cores fold it away while renaming. The loop's
-// own counter runs beside the chain and costs no time.
-uint64_t add_in_a_chain(int64_t blocks) {
+// Adds a register, not an immediate, which recent cores fold away while renaming. The loop counter runs in parallel
+// with the chain and costs no time.
+uint64_t run_chain(int64_t blocks) {
   uint64_t sum = 1;
   uint64_t term = 3;
   for (int64_t i = 0; i < blocks; ++i) {
@@ -36,11 +36,11 @@ std::optional<double> measure_clock_hz(const std::function<Seconds()>& now) {
   Seconds fastest(std::numeric_limits<double>::infinity());
   for (int round = 0; round < kRounds; ++round) {
     const Seconds begin = now();
-    add_in_a_chain(kBlocks);
+    run_chain(kAdditionBlocks);
     fastest = std::min(fastest, now() - begin);
   }
   if (fastest <= Seconds(0)) return std::nullopt;
-  return static_cast<double>(kBlocks * kAdditionsPerBlock) / fastest.count();
+  return static_cast<double>(kAdditionBlocks * kAdditionsPerBlock) / fastest.count();
 }
 
 }  // namespace laptime
