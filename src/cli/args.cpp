@@ -1,60 +1,47 @@
 // CLI11 splits the words; the option tables say which words there are and what their values mean.
 #include "cli/args.h"
 
-#include <CLI/CLI.hpp>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 
+#include "base/build_id.h"
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/command_options.h"
+#include "cli/commands.h"
+#include "cli/destination.h"
 #include "cli/help.h"
-#include "config/attention_sweep.h"
-#include "config/option_table.h"
-#include "config/sweep_file.h"
 
 namespace laptime {
 namespace {
 
 constexpr std::string_view kHelp = "help";
 
-struct GivenFlag {
-  std::string flag;
-  std::string text;
-};
-
-// One command's words, split: options in the order given, and the rest.
-struct SplitWords {
-  std::vector<GivenFlag> flags;
-  std::vector<std::string> positionals;
-  bool help = false;
-};
-
-// Words of the command that the parser did not recognise: an option that does not exist.
-[[noreturn]] void reject_unknown(const CommandText& command, std::string_view word) {
+[[noreturn]] void reject_unknown(const Command& command, std::string_view word) {
   std::vector<std::string> flags;
-  for (const OptionRow& row : command.options) flags.push_back(fmt::format("--{}", row.option.flag));
+  for (const OptionRow& row : command.options()) flags.push_back(fmt::format("--{}", row.option.flag));
   const std::string_view name = word.substr(0, word.find('='));
   throw Error::format("laptime {}: unknown option {}{} (laptime {} --help)", command.name, quote(name),
                       did_you_mean(name, {flags.begin(), flags.end()}), command.name);
 }
 
-// A negative number is a word of a filter.
+// A word that starts with "-" and is no number: numbers may be words of a filter.
 bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word.find_first_of("0123456789.", 1) != 1;
 }
 
-SplitWords split(const CommandText& command, std::vector<std::string> words) {
+CommandWords split(const Command& command, std::vector<std::string> words) {
   CLI::App parser;
   parser.set_help_flag();
   parser.allow_extras();
   const CLI::Option* const help = parser.add_flag("-h,--help");
   std::map<const CLI::Option*, std::string> flags;
-  for (const OptionRow& row : command.options) {
+  for (const OptionRow& row : command.options()) {
     CLI::Option* const option = parser.add_option(fmt::format("--{}", row.option.flag));
     option->expected(row.kind == ValueKind::kSwitch ? 0 : 1, 1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    flags[option] = row.option.flag;
+    flags[option] = std::string(row.option.flag);
   }
   for (const std::string& word : words) {  // CLI11 would take the next word for the value
     if (word.size() > 2 && word.rfind("--", 0) == 0 && word.back() == '=') {
@@ -70,8 +57,7 @@ SplitWords split(const CommandText& command, std::vector<std::string> words) {
   } catch (const CLI::Error& error) {
     throw Error::format("laptime {}: {} (laptime {} --help)", command.name, error.what(), command.name);
   }
-  SplitWords split;
-  split.help = help->count() > 0;
+  CommandWords split{.command = command.name, .flags = {}, .positionals = {}, .help = help->count() > 0};
   for (const CLI::Option* const option : parser.parse_order()) {
     const auto flag = flags.find(option);
     if (flag == flags.end()) continue;
@@ -95,122 +81,49 @@ SplitWords split(const CommandText& command, std::vector<std::string> words) {
   return split;
 }
 
-template <class Config>
-bool assign_given(Config& config, const GivenFlag& given) {
-  return assign(config, given.flag, fmt::format("--{}", given.flag), given.text);
-}
-
-bool is_list(std::string_view flag) {
-  const std::optional<Option> option = find_option<RunConfig>(flag);
-  return option && option->axis;
-}
-
-// Options given on the command line in place of those that the sweep has.
-void set_given(Sweep& sweep, const std::vector<GivenFlag>& flags) {
-  const std::vector<std::string_view> known = sweep_flags();
-  for (const GivenFlag& given : flags) {
-    if (std::find(known.begin(), known.end(), given.flag) == known.end()) continue;
-    const std::vector<std::string> values = is_list(given.flag) ? split_list(given.text) : std::vector{given.text};
-    set_option(sweep, given.flag, fmt::format("--{}", given.flag), values);
-  }
-}
-
-std::string sweep_file(const std::vector<GivenFlag>& flags) {
-  SweepSource source;
-  for (const GivenFlag& given : flags) assign_given(source, given);
-  return source.config;
-}
-
-// The options of a sweep: the file of --config first, then what is given beside it.
-Sweep make_sweep(const std::vector<GivenFlag>& flags) {
-  const std::string file = sweep_file(flags);
-  Sweep sweep = file.empty() ? Sweep{} : read_sweep_file(file);
-  set_given(sweep, flags);
-  return sweep;
-}
-
-void reject_positionals(const CommandText& command, const std::vector<std::string>& words) {
-  if (words.empty()) return;
-  throw Error::format("laptime {}: unexpected {}; values of one option are joined by commas without spaces",
-                      command.name, quote(words.front()));
-}
-
-Command make_bench(const CommandText& command, const SplitWords& words) {
-  reject_positionals(command, words.positionals);
-  return BenchCommand{make_sweep(words.flags)};
-}
-
-// A file in place of the command's own grid must be one of attention alone.
-Command make_attention(const CommandText& command, const SplitWords& words) {
-  reject_positionals(command, words.positionals);
-  const std::string file = sweep_file(words.flags);
-  Sweep sweep = file.empty() ? attention_sweep() : read_sweep_file(file);
-  for (const Axis& axis : sweep.axes) {
-    if (axis.flag != "model" || axis.values == std::vector<std::string>{std::string(kAttentionModel)}) continue;
-    throw Error::format("laptime attention: {} is a sweep of model {}; run it with laptime bench", quote(file),
-                        fmt::join(axis.values, ", "));
-  }
-  set_option(sweep, "model", command.name, {std::string(kAttentionModel)});
-  set_given(sweep, words.flags);
-  return BenchCommand{std::move(sweep)};
-}
-
-Command make_explain(const CommandText& command, const SplitWords& words) {
-  reject_positionals(command, words.positionals);
-  ExplainOptions options;
-  for (const GivenFlag& given : words.flags) assign_given(options, given);
-  return ExplainCommand{make_sweep(words.flags), options.dump};
-}
-
-Command make_verify(const CommandText&, const SplitWords& words) {
-  if (words.positionals.empty()) throw Error("laptime verify: no file; give one or more FILE.safetensors");
-  VerifyCommand verify{words.positionals, {}};
-  for (const GivenFlag& given : words.flags) assign_given(verify.machine, given);
-  return verify;
-}
-
-Command make_show(const CommandText&, const SplitWords& words) {
-  ShowCommand show;
-  show.filter = fmt::format("{}", fmt::join(words.positionals, " "));
-  for (const GivenFlag& given : words.flags) assign_given(show.output, given);
-  return show;
-}
-
-Command make_list(const CommandText& command, const SplitWords& words) {
-  const std::vector<std::string_view> topics = names_of_choices<ListTopic>();
-  if (words.positionals.empty()) {
-    throw Error::format("laptime list: of what? (one of: {})", fmt::join(topics, ", "));
-  }
-  reject_positionals(command, {words.positionals.begin() + 1, words.positionals.end()});
-  ListCommand list;
-  parse_value(Option{.flag = "topic", .key = "topic", .group = "", .help = ""}, "laptime list",
-              words.positionals.front(), list.topic);
-  return list;
+std::string version_text() {
+  std::string text = fmt::format("laptime {} ({}{}, {}, {})\n", version(), git_commit(),
+                                 git_dirty() ? ", modified" : "", build_type(), compiler());
+  for (const LibraryVersion& library : library_versions())
+    text += fmt::format("{} {}\n", library.name, library.version);
+  return text;
 }
 
 }  // namespace
 
-Command parse_arguments(const std::vector<std::string>& words) {
-  using Make = Command (*)(const CommandText&, const SplitWords&);
-  const std::map<std::string_view, Make> makers{{"bench", make_bench},     {"attention", make_attention},
-                                                {"explain", make_explain}, {"verify", make_verify},
-                                                {"show", make_show},       {"list", make_list}};
+void reject_positionals(const CommandWords& words, size_t taken) {
+  if (words.positionals.size() <= taken) return;
+  throw Error::format("laptime {}: unexpected {}; values of one option are joined by commas without spaces",
+                      words.command, quote(words.positionals[taken]));
+}
+
+Request parse_request(const std::vector<std::string>& words) {
+  const auto text = [](std::string what) { return Request{.command = nullptr, .words = {}, .text = std::move(what)}; };
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == kHelp && words.size() == 1)) {
-    return HelpCommand{program_help()};
+    return text(program_help());
   }
-  if (words[0] == "--version" || words[0] == "-V") return VersionCommand{};
+  if (words[0] == "--version" || words[0] == "-V") return text(version_text());
   const bool asks_help = words[0] == kHelp;
   const std::string& name = words[asks_help ? 1 : 0];
   std::vector<std::string_view> names{kHelp};
-  for (const CommandText& command : command_texts()) {
-    names.push_back(command.name);
-    if (command.name != name) continue;
-    if (asks_help) return HelpCommand{command_help(command)};
-    const SplitWords split_words = split(command, {words.begin() + 1, words.end()});
-    if (split_words.help) return HelpCommand{command_help(command)};
-    return makers.at(command.name)(command, split_words);
+  for (const Command* const command : commands()) {
+    names.push_back(command->name);
+    if (command->name != name) continue;
+    if (asks_help) return text(command_help(*command));
+    CommandWords split_words = split(*command, {words.begin() + 1, words.end()});
+    if (split_words.help) return text(command_help(*command));
+    return Request{.command = command, .words = std::move(split_words), .text = {}};
   }
   reject_word("laptime", "command", name, names);
+}
+
+CommandAction parse_arguments(const std::vector<std::string>& words) {
+  Request request = parse_request(words);
+  if (request.command != nullptr) return request.command->parse(request.words);
+  return [text = std::move(request.text)] {
+    write_all(STDOUT_FILENO, text, "standard output");
+    return ExitCode::kOk;
+  };
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Texts of help: one column of words, one of explanations, wrapped to the width of a terminal.
+// Help in two columns, options and what they mean, wrapped to the width of a terminal.
 #include "cli/help.h"
 
 #include <fmt/format.h>
@@ -6,50 +6,14 @@
 
 #include <algorithm>
 
-#include "cli/command_options.h"
-#include "config/attention_sweep.h"
-#include "config/output_config.h"
-#include "config/run_config.h"
+#include "cli/commands.h"
+#include "cli/sweep_words.h"
 
 namespace laptime {
 namespace {
 
 constexpr size_t kWidth = 110;
 constexpr size_t kWordColumn = 34;
-
-template <class Config>
-void append_rows(std::vector<OptionRow>& rows, std::string_view only_group = {}) {
-  for (OptionRow& row : option_rows<Config>()) {
-    if (only_group.empty() || row.option.group == only_group) rows.push_back(std::move(row));
-  }
-}
-
-std::vector<OptionRow> sweep_rows() {
-  std::vector<OptionRow> rows;
-  append_rows<RunConfig>(rows);
-  append_rows<SweepSource>(rows);
-  append_rows<OutputConfig>(rows);
-  return rows;
-}
-
-// The options of `laptime attention`: those that mean something to it, with the values that it starts from.
-std::vector<OptionRow> attention_rows() {
-  std::vector<OptionRow> rows;
-  const Sweep defaults = attention_sweep();
-  for (OptionRow& row : option_rows<RunConfig>()) {
-    if (!row.option.of_attention || row.option.flag == "model") continue;
-    for (const Axis& axis : defaults.axes) {
-      if (axis.flag == row.option.flag) row.fallback = fmt::format("{}", fmt::join(axis.values, ","));
-    }
-    rows.push_back(std::move(row));
-  }
-  append_rows<SweepSource>(rows);
-  append_rows<OutputConfig>(rows);
-  for (OptionRow& row : rows) {
-    if (row.option.flag == "columns") row.fallback = defaults.output.columns;
-  }
-  return rows;
-}
 
 // Breaks at spaces; every line after the first starts at column `indent`.
 std::string wrap(std::string_view text, size_t indent) {
@@ -106,45 +70,12 @@ std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
 
 }  // namespace
 
-std::vector<CommandText> command_texts() {
-  std::vector<OptionRow> explain;
-  append_rows<ExplainOptions>(explain);
-  for (OptionRow& row : sweep_rows()) explain.push_back(std::move(row));
-  std::vector<OptionRow> verify;
-  append_rows<RunConfig>(verify);
-  std::erase_if(verify, [](const OptionRow& row) { return !row.option.of_engine; });
-  std::vector<OptionRow> show;
-  append_rows<OutputConfig>(show, kOutput);
-  return {
-      {"bench", "[OPTIONS]", "measure training steps: one row per point of a sweep",
-       "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
-       "process "
-       "of its own and is stored before the next one starts.",
-       sweep_rows()},
-      {"attention", "[OPTIONS]", "attention alone: time and memory of forward and backward, for any width and length",
-       "Softmax(q k^T / sqrt(d)) v of one head, q, k, v [batch, 1, context, d-model]; backward starts from a gradient "
-       "of ones. --mode eager runs one primitive at a time and holds the scores and their softmax; --mode compile is "
-       "one blocked kernel that holds neither; --mode compile --lower scaled_dot_product_attention lies between them: "
-       "two products with a fused softmax, its weights held. Memory is that of the plan, in exact bytes: what does not "
-       "fit is a row that says so before anything is tried, and the smallest one is worked out below the table. All "
-       "else is as in laptime bench --model attention.",
-       attention_rows()},
-      {"explain", "[OPTIONS]", "what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
-       "Takes the options of bench.", std::move(explain)},
-      {"verify", "FILE.safetensors... [OPTIONS]", "our engine against stored PyTorch values", "", std::move(verify)},
-      {"show", "[FILTER] [OPTIONS]", "stored records as a table again",
-       "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\"",
-       std::move(show)},
-      {"list", "models|devices|kernels|metrics|options", "what there is to choose from", "", {}},
-  };
-}
-
 std::string program_help() {
   std::string text =
       "laptime: how long one training step of a GPT-style transformer takes, and where the time goes\n\n"
       "Usage: laptime COMMAND ...\n\n";
-  for (const CommandText& command : command_texts()) {
-    text += fmt::format("  {:11}{}\n", command.name, command.summary);
+  for (const Command* const command : commands()) {
+    text += fmt::format("  {:11}{}\n", command->name, command->summary);
   }
   return text +
          "\n  laptime COMMAND --help     the options of a command\n"
@@ -156,13 +87,14 @@ std::string program_help() {
          "2 bad input; 130 interrupted.\n";
 }
 
-std::string command_help(const CommandText& command) {
+std::string command_help(const Command& command) {
+  const std::vector<OptionRow> options = command.options();
   std::string text = fmt::format("laptime {}: {}\n\nUsage: laptime {} {}\n", command.name, command.summary,
                                  command.name, command.arguments);
   if (!command.details.empty()) text += fmt::format("\n{}\n", wrap(command.details, 0));
-  for (const std::string_view group : groups_of(command.options)) {
+  for (const std::string_view group : groups_of(options)) {
     text += fmt::format("\n{}\n", group);
-    for (const OptionRow& row : command.options) {
+    for (const OptionRow& row : options) {
       if (row.option.group == group) text += option_lines(row);
     }
   }
@@ -171,7 +103,7 @@ std::string command_help(const CommandText& command) {
 
 std::string options_listing() {
   std::string text = fmt::format("{:14} {:20} {:16} {:13} {}\n", "option", "values", "key", "name tag", "meaning");
-  for (const OptionRow& row : sweep_rows()) {
+  for (const OptionRow& row : sweep_options()) {
     text += fmt::format("{:14} {:20} {:16} {:13} {}\n", row.option.flag, value_words(row), row.option.key,
                         row.option.axis ? row.option.tag : "", explanation(row));
   }

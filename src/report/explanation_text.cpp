@@ -4,34 +4,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "report/aligned.h"
 
 namespace laptime {
 namespace {
 
-using Cells = std::vector<std::string>;
-
-// Columns as wide as they must be, those in `right` aligned to the right.
-std::string aligned(const std::vector<Cells>& rows, const std::vector<bool>& right) {
-  std::vector<size_t> widths(right.size());
-  for (const Cells& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Cells& row : rows) {
-    std::string line = " ";
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += right[i] ? fmt::format(" {:>{}} ", row[i], widths[i]) : fmt::format(" {:<{}} ", row[i], widths[i]);
-    }
-    text += line.erase(line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
+constexpr size_t kIndent = 2;
 
 // 128625408 -> "128,625,408"
 std::string grouped(int64_t number) {
@@ -54,7 +37,8 @@ std::string parameters_text(const Explanation& explanation) {
   }
   constexpr int64_t kBytes = 4;  // parameters are float32 under every dtype
   return fmt::format("parameters: {}, {} in float32\n{}", grouped(explanation.parameters),
-                     format_bytes(explanation.parameters * kBytes), aligned(rows, {false, true, false, true, true}));
+                     format_bytes(explanation.parameters * kBytes),
+                     aligned(rows, {false, true, false, true, true}, kIndent));
 }
 
 std::string composites_text(const Explanation& explanation) {
@@ -62,7 +46,8 @@ std::string composites_text(const Explanation& explanation) {
   std::vector<Cells> rows;
   for (const CompositeUse& use : explanation.composites)
     rows.push_back({use.op, use.whole ? "whole" : "lowered", use.reason});
-  return fmt::format("composites, with recompute {}\n{}", explanation.recompute, aligned(rows, {false, false, false}));
+  return fmt::format("composites, with recompute {}\n{}", explanation.recompute,
+                     aligned(rows, {false, false, false}, kIndent));
 }
 
 std::string passes_text(const Explanation& explanation) {
@@ -74,7 +59,7 @@ std::string passes_text(const Explanation& explanation) {
     }
     rows.push_back(cells);
   }
-  return "passes, and the graph after each\n" + aligned(rows, {false, true, true, true, true, true, true});
+  return "passes, and the graph after each\n" + aligned(rows, {false, true, true, true, true, true, true}, kIndent);
 }
 
 std::string work_text(const Explanation& explanation) {
@@ -91,7 +76,7 @@ std::string work_text(const Explanation& explanation) {
                        intensity(kind)});
     }
   }
-  text += "work of one step, views left out\n" + aligned(kinds, {false, false, true, true, true, true});
+  text += "work of one step, views left out\n" + aligned(kinds, {false, false, true, true, true, true}, kIndent);
   std::vector<Cells> ops{{"", "op", "kind", "nodes", "FLOPs", "bytes", "FLOP/byte"}};
   std::string last;
   for (const Work& op : explanation.ops) {
@@ -99,7 +84,7 @@ std::string work_text(const Explanation& explanation) {
                    format_bytes(op.bytes), intensity(op)});
     last = op.phase;
   }
-  return text + "\nops\n" + aligned(ops, {false, false, false, true, true, true, true});
+  return text + "\nops\n" + aligned(ops, {false, false, false, true, true, true, true}, kIndent);
 }
 
 std::string reason_chosen(const KernelDecision& decision) {
@@ -121,7 +106,7 @@ std::string kernels_text(const Explanation& explanation) {
     for (const RefusedKernel& refused : decision.refused)
       details += fmt::format("      refused: {}: {}\n", refused.kernel, refused.reason);
   }
-  return "kernels\n" + aligned(rows, {false, false, true, true, false}) +
+  return "kernels\n" + aligned(rows, {false, false, true, true, false}, kIndent) +
          (details.empty() ? "" : "\nother kernels\n" + details);
 }
 
@@ -130,7 +115,7 @@ std::string constants_text(const Explanation& explanation) {
   std::vector<Cells> rows;
   for (const ConstantUse& use : explanation.constants)
     rows.push_back({use.op, format_bytes(use.bytes), use.attributes});
-  return "constants, made once in set-up\n" + aligned(rows, {false, true, false});
+  return "constants, made once in set-up\n" + aligned(rows, {false, true, false}, kIndent);
 }
 
 std::string memory_text(const MemoryNeed& need, const std::string& recompute) {
@@ -140,7 +125,7 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute) {
   rows.push_back({"  alive at once, at most", format_bytes(need.live_peak_bytes)});
   if (need.saved_bytes) rows.push_back({"  saved by forward for backward", format_bytes(*need.saved_bytes)});
   std::string text =
-      fmt::format("memory: {}\n{}", format_bytes(need.predicted_peak_bytes), aligned(rows, {false, true}));
+      fmt::format("memory: {}\n{}", format_bytes(need.predicted_peak_bytes), aligned(rows, {false, true}, kIndent));
   text += fmt::format("  {}\n", need.arithmetic);
   if (!need.peak_op.empty()) {
     text +=

@@ -10,8 +10,6 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kGap = 2;
-
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
@@ -32,8 +30,8 @@ void fit(std::vector<Column>& columns, const std::vector<size_t>& widths, size_t
   std::vector<bool> kept(columns.size(), true);
   const auto needed = [&] {
     size_t sum = 0;
-    for (size_t i = 0; i < columns.size(); ++i) sum += kept[i] ? widths[i] + kGap : 0;
-    return sum - kGap;
+    for (size_t i = 0; i < columns.size(); ++i) sum += kept[i] ? widths[i] + kColumnGap : 0;
+    return sum - kColumnGap;
   };
   while (terminal > 0 && needed() > terminal) {
     size_t least = columns.size();
@@ -51,19 +49,14 @@ void fit(std::vector<Column>& columns, const std::vector<size_t>& widths, size_t
   columns = std::move(left);
 }
 
-std::string without_trailing_spaces(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
 std::string line_text(const TableLine& line, const std::vector<Column>& columns, bool unicode) {
   std::string text;
   for (size_t i = 0; i < line.cells.size(); ++i) {
     const std::string cell = shown(line.cells[i], unicode);
-    if (i > 0) text += std::string(kGap, ' ');
+    if (i > 0) text += std::string(kColumnGap, ' ');
     text += columns[i].text ? pad_right(cell, columns[i].width) : pad_left(cell, columns[i].width);
   }
-  if (!line.rest.empty()) text += (line.cells.empty() ? "" : std::string(kGap, ' ')) + shown(line.rest, unicode);
+  if (!line.rest.empty()) text += (line.cells.empty() ? "" : std::string(kColumnGap, ' ')) + shown(line.rest, unicode);
   return without_trailing_spaces(std::move(text)) + "\n";
 }
 
@@ -73,7 +66,7 @@ std::string header(const std::vector<Column>& columns, bool unicode) {
   std::string rule;
   for (const Column& column : columns) {
     titles.cells.push_back(column.title);
-    if (!rule.empty()) rule += std::string(kGap, ' ');
+    if (!rule.empty()) rule += std::string(kColumnGap, ' ');
     for (size_t i = 0; i < column.width; ++i) rule += unicode ? "─" : "-";
   }
   return line_text(titles, columns, unicode) + rule + "\n";

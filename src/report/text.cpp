@@ -113,4 +113,9 @@ std::string pad_left(std::string_view text, size_t width) {
   return std::string(width > used ? width - used : 0, ' ') + std::string(text);
 }
 
+std::string without_trailing_spaces(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
 }  // namespace laptime

@@ -18,4 +18,8 @@ size_t display_width(std::string_view text);
 std::string pad_right(std::string_view text, size_t width);
 std::string pad_left(std::string_view text, size_t width);
 
+std::string without_trailing_spaces(std::string line);
+
+inline constexpr size_t kColumnGap = 2;  // spaces between the columns of a table
+
 }  // namespace laptime

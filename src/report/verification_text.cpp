@@ -4,17 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
+
+#include "report/aligned.h"
+#include "report/text.h"
 
 namespace laptime {
 namespace {
 
-constexpr size_t kMostColumns = 52;  // of a name before the numbers move
+constexpr size_t kWidestName = 52;  // a longer name moves the numbers of its own line
 
 size_t widest(const std::vector<Comparison>& comparisons) {
   size_t width = 0;
   for (const Comparison& comparison : comparisons) width = std::max(width, comparison.what.size());
-  return std::min(width, kMostColumns);
+  return std::min(width, kWidestName);
 }
 
 const char* verdict(const Comparison& comparison) {
@@ -26,7 +28,7 @@ std::string line(const Comparison& comparison, size_t width) {
   if (!comparison.skipped)
     text += fmt::format("  distance {:<9.3g}  allowed {:<9.3g}", comparison.distance, comparison.allowed);
   if (!comparison.note.empty()) text += fmt::format("  {}", comparison.note);
-  return text.erase(text.find_last_not_of(' ') + 1) + "\n";
+  return without_trailing_spaces(std::move(text)) + "\n";
 }
 
 // Of the comparisons that count, the one nearest to its limit, or furthest beyond it.
@@ -46,29 +48,27 @@ const Comparison* worst(const VerifiedGroup& group) {
   return found;
 }
 
+std::string nearest_text(const VerifiedGroup& group) {
+  const Comparison* const nearest = worst(group);
+  if (nearest == nullptr) return "";
+  if (nearest->allowed > 0)
+    return fmt::format("{:.3g} of {:.3g} ({})", nearest->distance, nearest->allowed, nearest->what);
+  return nearest->pass ? "all equal" : nearest->what;
+}
+
 std::string summary(const VerifiedFile& file) {
-  size_t width = 0;
-  for (const VerifiedGroup& group : file.groups) width = std::max(width, group.name.size());
-  std::string text =
-      fmt::format("  {:<{}}  {:>8}  {:>6}  {:>7}  nearest to its limit\n", "", width, "compared", "failed", "skipped");
+  std::vector<Cells> rows{{"", "compared", "failed", "skipped", "nearest to its limit"}};
   for (const VerifiedGroup& group : file.groups) {
-    int64_t skipped = 0;
-    int64_t failed = 0;
-    for (const Comparison& comparison : group.comparisons) {
-      skipped += comparison.skipped ? 1 : 0;
-      failed += comparison.pass ? 0 : 1;
-    }
-    text += fmt::format("  {:<{}}  {:>8}  {:>6}  {:>7}", group.name, width,
-                        static_cast<int64_t>(group.comparisons.size()) - skipped, failed, skipped);
-    if (const Comparison* nearest = worst(group); nearest != nullptr) {
-      text += nearest->allowed > 0
-                  ? fmt::format("  {:.3g} of {:.3g} ({})", nearest->distance, nearest->allowed, nearest->what)
-              : nearest->pass ? std::string("  all equal")
-                              : fmt::format("  {}", nearest->what);
-    }
-    text += '\n';
+    const auto number_of = [&](auto&& counts) {
+      return std::count_if(group.comparisons.begin(), group.comparisons.end(), counts);
+    };
+    const auto compared = number_of([](const Comparison& comparison) { return !comparison.skipped; });
+    const auto failed = number_of([](const Comparison& comparison) { return !comparison.pass; });
+    const auto skipped = number_of([](const Comparison& comparison) { return comparison.skipped; });
+    rows.push_back(
+        {group.name, std::to_string(compared), std::to_string(failed), std::to_string(skipped), nearest_text(group)});
   }
-  return text;
+  return aligned(rows, {false, true, true, true, false}, 2);
 }
 
 }  // namespace

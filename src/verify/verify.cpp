@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/clock.h"
+#include "base/host_clock.h"
 #include "config/option_table.h"
 #include "config/parameters.h"
 #include "data/golden_compare.h"
@@ -32,15 +34,13 @@ std::vector<float> floats_of(const std::vector<std::byte>& bytes, DType dtype) {
 }
 
 // One precision of a case.
+using Tell = std::function<void(const std::string& stage)>;
+
 class PrecisionRun {
  public:
   PrecisionRun(const GoldenCase& golden, Precision precision, const RunConfig& machine, const FindDevice& find,
-               const VerifyProgress& progress, VerifiedFile& file)
-      : golden_(golden),
-        precision_(precision),
-        config_(run_config_of(golden, precision)),
-        progress_(progress),
-        file_(file) {
+               const Tell& tell, VerifiedFile& file)
+      : golden_(golden), precision_(precision), config_(run_config_of(golden, precision)), tell_(tell), file_(file) {
     RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
       if (option.of_engine) assign(config_, option.flag, option.flag, text_of(option, field));
     });
@@ -73,9 +73,7 @@ class PrecisionRun {
     file_.groups.back().comparisons.push_back(std::move(comparison));
   }
 
-  void tell(const std::string& stage) const {
-    if (progress_) progress_(fmt::format("{}: {}", name_of(precision_), stage));
-  }
+  void tell(const std::string& stage) const { tell_(fmt::format("{}: {}", name_of(precision_), stage)); }
 
   void compare_dtypes(const Graph& graph) {
     for (const auto& [name, expected] : golden_.autocast_dtypes) {
@@ -171,7 +169,7 @@ class PrecisionRun {
   Precision precision_;
   RunConfig config_;
   Device device_;
-  const VerifyProgress& progress_;
+  const Tell& tell_;
   VerifiedFile& file_;
   std::vector<double> losses_;
 };
@@ -200,9 +198,13 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
                            const FindDevice& find) {
   VerifiedFile file{model_text(golden), {}, {}, {}};
   file.groups.push_back({"file", check_golden_file(golden)});
+  const Seconds start = host_now();
+  const Tell tell = [&](const std::string& stage) {
+    if (progress) progress(stage, host_now() - start);
+  };
   try {
     for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
-      PrecisionRun(golden, precision, machine, find, progress, file).run();
+      PrecisionRun(golden, precision, machine, find, tell, file).run();
   } catch (const OutOfMemory& error) {
     file.refused = error.what();
   }

@@ -11,8 +11,8 @@
 
 namespace laptime {
 
-// Called with what happens next, "bfloat16: step 2 of 10".
-using VerifyProgress = std::function<void(const std::string& stage)>;
+// Called before each stage ("bfloat16: step 2 of 10"), with the time since the file was begun.
+using VerifyProgress = std::function<void(const std::string& stage, Seconds elapsed)>;
 
 // Checks the file for consistency, then runs the case in float32 and bfloat16 and compares losses, logits, gradients
 // and weights, in eager mode also dtypes, saved bytes and peaks. Of `machine` only the options of the engine count

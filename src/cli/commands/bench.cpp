@@ -1,4 +1,6 @@
-// laptime bench: a sweep, its progress, its records.
+// Running a sweep with its progress shown and its records written.
+#include "cli/commands/bench.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -6,12 +8,12 @@
 
 #include "base/available_memory.h"
 #include "base/error.h"
-#include "base/host_clock.h"
 #include "base/words.h"
-#include "cli/commands.h"
+#include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/record_output.h"
 #include "cli/store_path.h"
+#include "cli/sweep_words.h"
 #include "config/parameters.h"
 #include "measure/describe.h"
 #include "prepare/device.h"
@@ -23,7 +25,7 @@
 namespace laptime {
 namespace {
 
-// A guess at what a point takes, in any unit: the FLOPs of its steps.
+// An estimate of what a point costs, in any unit: the FLOPs of its steps.
 double cost_of(const SweepPoint& point) {
   const RunConfig& config = point.config;
   if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
@@ -34,9 +36,9 @@ double cost_of(const SweepPoint& point) {
     parameters += size;
   }
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
-  constexpr double kPredicted = 1e9;  // a step that is not computed costs the same for any model
+  constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
   if (!find_device(config).computes) return kPredicted;
-  // What cannot fit ends at once: weights, gradients, and two moments of the optimizer.
+  // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
   if (parameters * copies * sizeof(float) > static_cast<double>(available_memory().bytes)) return 0;
   constexpr double kStepsByDefault = 30;
@@ -52,7 +54,7 @@ std::vector<double> costs_of(const std::vector<SweepPoint>& points) {
   return costs;
 }
 
-// What people see while a sweep runs.
+// Shows a sweep while it runs, and writes its records.
 class Watcher {
  public:
   Watcher(const std::vector<SweepPoint>& points, const OutputConfig& config, const std::vector<Record>& planned)
@@ -80,7 +82,7 @@ class Watcher {
     return callbacks;
   }
 
-  // The forms that are written at the end, and in words what did not fit.
+  // Writes the formats that come at the end, and what did not fit, in words.
   void end() {
     line_.clear();
     output_.finish();
@@ -97,7 +99,7 @@ class Watcher {
     line_.show(
         index,
         progress_text(index, points_.size(), points_[index].name, progress, left_.estimate(index, fraction, elapsed)),
-        host_now());
+        elapsed);
   }
 
   void finish(size_t index, const Record& record, PointSource source, Seconds elapsed) {
@@ -113,7 +115,7 @@ class Watcher {
     try {
       write_all(error_.descriptor, text, "standard error");
     } catch (const OutputLost&) {
-      return;  // nobody watches; the records go their own way
+      return;  // nobody watches; the records are written elsewhere
     }
   }
 
@@ -129,7 +131,7 @@ class Watcher {
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
   std::optional<std::filesystem::path> path = store_path(config.store);
   if (!path && config.store.empty()) {
-    print_message("HOME is not set, so the records are kept nowhere; name a file with --store");
+    print_message("HOME is not set, so records are not kept; name a file with --store");
   }
   return path;
 }
@@ -141,9 +143,9 @@ std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
   return records;
 }
 
-// Where finished points can be found again.
+// Where finished points can be found, as the end of a message.
 std::string kept_in(const SweepOptions& options) {
-  return options.store ? fmt::format("; what has finished is in the store {}", quote(options.store->string())) : "";
+  return options.store ? fmt::format("; finished points are in the store {}", quote(options.store->string())) : "";
 }
 
 SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, Watcher& watcher) {
@@ -159,7 +161,14 @@ SweepOutcome run_watched(const std::vector<SweepPoint>& points, const SweepOptio
 
 }  // namespace
 
-ExitCode run_command(const BenchCommand& command) {
+BenchCommand parse_bench(const CommandWords& words) {
+  reject_positionals(words);
+  BenchCommand bench{starting_sweep(words, {})};
+  set_given(bench.sweep, words);
+  return bench;
+}
+
+ExitCode run(const BenchCommand& command) {
   OutputConfig config = command.sweep.output;
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
   std::vector<SweepPoint> points = points_of(command.sweep);
@@ -172,10 +181,23 @@ ExitCode run_command(const BenchCommand& command) {
   }
   if (outcome.interrupted) {
     print_message(fmt::format("interrupted: {} of {} points have a record{}{}", watcher.finished(), points.size(),
-                              kept_in(options), options.store ? "; --resume goes on from there" : ""));
+                              kept_in(options), options.store ? "; continue with --resume" : ""));
     return ExitCode::kInterrupted;
   }
   return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;
 }
+
+const Command kBench{
+    .name = "bench",
+    .arguments = "[OPTIONS]",
+    .summary = "measure training steps: one row per point of a sweep",
+    .details =
+        "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
+        "process of its own and is stored before the next one starts.",
+    .options = sweep_options,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [command = parse_bench(words)] { return run(command); };
+    },
+};
 
 }  // namespace laptime

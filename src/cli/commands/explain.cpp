@@ -1,20 +1,43 @@
-// laptime explain: what bench would run.
+// Explanations as text or JSON, and dumps of graphs and plans.
+#include "cli/commands/explain.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/store_path.h"
+#include "cli/sweep_words.h"
 #include "explain/explain.h"
+#include "record/fields_json.h"
 #include "report/explanation_text.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {
+
+struct ExplainOptions {
+  Dump dump = Dump::kNone;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit(Option{.flag = "dump",
+                 .key = "dump",
+                 .group = "Explain",
+                 .help = "print the graph after each pass, or the plan, instead of the summary",
+                 .axis = false},
+          self.dump);
+  }
+};
+
+std::vector<OptionRow> explain_options() {
+  std::vector<OptionRow> rows = option_rows<ExplainOptions>();
+  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  return rows;
+}
 
 // What bench has learned of each device so far, if there is a store.
 KnownChoices stored_choices(const std::string& option) {
@@ -44,19 +67,17 @@ std::string objects(const std::vector<SweepPoint>& points, const KnownChoices& k
   std::string text = one_array ? "[\n" : "";
   for (const SweepPoint& point : points) {
     const bool is_last = &point == &points.back();
-    text += to_json(explain(point, known)).json().dump(-1, ' ', true, Json::error_handler_t::replace);
+    text += ascii_text(to_json(explain(point, known)));
     text += one_array && !is_last ? ",\n" : "\n";
   }
   return text + (one_array ? "]\n" : "");
 }
 
-}  // namespace
-
-ExitCode run_command(const ExplainCommand& command) {
+ExitCode run(const ExplainCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const bool as_json = config.output == OutputFormat::kJson || config.output == OutputFormat::kJsonl;
   if (config.output != OutputFormat::kTable && (!as_json || command.dump != Dump::kNone)) {
-    throw Error::format("laptime explain: --output {} is not for explanations; use {}", name_of(config.output),
+    throw Error::format("laptime explain: --output {} cannot show explanations; use {}", name_of(config.output),
                         command.dump == Dump::kNone ? "table, json or jsonl" : "table");
   }
   std::vector<SweepPoint> points = points_of(command.sweep);
@@ -69,5 +90,27 @@ ExitCode run_command(const ExplainCommand& command) {
   file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");
   return ExitCode::kOk;
 }
+
+}  // namespace
+
+ExplainCommand parse_explain(const CommandWords& words) {
+  reject_positionals(words);
+  ExplainOptions options;
+  for (const GivenFlag& given : words.flags) assign_given(options, given);
+  ExplainCommand explain{starting_sweep(words, {}), options.dump};
+  set_given(explain.sweep, words);
+  return explain;
+}
+
+const Command kExplain{
+    .name = "explain",
+    .arguments = "[OPTIONS]",
+    .summary = "what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
+    .details = "Takes the options of bench.",
+    .options = explain_options,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [command = parse_explain(words)] { return run(command); };
+    },
+};
 
 }  // namespace laptime

@@ -1,0 +1,57 @@
+// Command: what one command of the program states about itself.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/option_table.h"
+
+namespace laptime {
+
+enum class ExitCode : uint8_t {
+  kOk = 0,        // every point ok, out of memory or unsupported
+  kFailed = 1,    // a point failed or timed out, a mismatch, a store or an output lost midway
+  kBadInput = 2,  // nothing has run
+  kInterrupted = 130
+};
+
+struct GivenFlag {
+  std::string flag;  // without its dashes
+  std::string text;  // the value; "true" for a switch without one
+};
+
+// The words after the name of a command.
+struct CommandWords {
+  std::string_view command;              // the name, for messages
+  std::vector<GivenFlag> flags;          // options of the command, in the order given
+  std::vector<std::string> positionals;  // the other words
+  bool help = false;                     // --help is among them
+};
+
+// Does what the words ask for. Throws Error for bad input and OutputLost.
+using CommandAction = std::function<ExitCode()>;
+
+struct Command {
+  std::string_view name;
+  std::string_view arguments;  // after the name, in the line of usage
+  std::string_view summary;    // one line
+  std::string_view details;    // a paragraph for --help; may be empty
+  std::vector<OptionRow> (*options)();
+  CommandAction (*parse)(const CommandWords& words);  // Error for words that the command does not understand
+};
+
+// Error where a positional word follows the first `taken`.
+void reject_positionals(const CommandWords& words, size_t taken = 0);
+
+// Reads the value into the field of `config` that has this flag; false where it has none.
+template <class Config>
+bool assign_given(Config& config, const GivenFlag& given) {
+  return assign(config, given.flag, fmt::format("--{}", given.flag), given.text);
+}
+
+}  // namespace laptime

@@ -1,0 +1,13 @@
+// laptime attention: a sweep of attention alone.
+#pragma once
+
+#include "cli/commands/bench.h"
+
+namespace laptime {
+
+// Error for a sweep file of another model.
+BenchCommand parse_attention(const CommandWords& words);
+
+extern const Command kAttention;
+
+}  // namespace laptime

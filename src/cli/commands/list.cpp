@@ -1,0 +1,98 @@
+// The table of topics, each a table of its own.
+#include "cli/commands/list.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/destination.h"
+#include "cli/help.h"
+#include "config/model_presets.h"
+#include "prepare/device.h"
+#include "prepare/inventory.h"
+#include "record/metrics.h"
+#include "report/aligned.h"
+
+namespace laptime {
+namespace {
+
+std::string models() {
+  std::vector<Cells> lines{{"model", "alias", "edition", "d_model", "d_ff", "layers", "heads", "vocab", "context"}};
+  for (const ModelPreset& model : model_presets()) {
+    const auto number_or = [](const std::optional<int64_t>& value) {
+      return value ? std::to_string(*value) : std::string("of the edition");
+    };
+    lines.push_back({std::string(model.name), std::string(model.alias),
+                     model.only ? std::string(name_of(*model.only)) : "any", std::to_string(model.d_model),
+                     std::to_string(model.d_ff), std::to_string(model.num_layers), std::to_string(model.num_heads),
+                     number_or(model.vocab_size), number_or(model.context_length)});
+  }
+  return aligned(lines);
+}
+
+std::string devices() {
+  std::vector<Cells> lines{{"device", "what it is"}};
+  for (const DeviceSummary& device : list_devices()) lines.push_back({device.name, device.text});
+  return aligned(lines);
+}
+
+std::string kernels() {
+  std::vector<Cells> lines{{"op", "device", "kernels, the preferred first"}};
+  for (const KernelText& op : list_kernels()) {
+    lines.push_back({op.op, op.device, fmt::format("{}", fmt::join(op.kernels, ", "))});
+  }
+  return aligned(lines);
+}
+
+std::string metric_table() {
+  std::vector<Cells> lines{{"metric", "unit", "better", "what it is", "formula"}};
+  for (const Metric& metric : metrics()) {
+    lines.push_back({std::string(metric.tag), std::string(name_of(metric.unit)), std::string(name_of(metric.better)),
+                     std::string(metric.description), std::string(metric.formula)});
+  }
+  return aligned(lines);
+}
+
+constexpr std::array kTopics{ListTopic{"models", models}, ListTopic{"devices", devices}, ListTopic{"kernels", kernels},
+                             ListTopic{"metrics", metric_table}, ListTopic{"options", options_listing}};
+
+std::vector<std::string_view> topic_names() {
+  std::vector<std::string_view> names;
+  for (const ListTopic& topic : kTopics) names.push_back(topic.name);
+  return names;
+}
+
+}  // namespace
+
+std::span<const ListTopic> list_topics() { return kTopics; }
+
+ListTopic parse_list(const CommandWords& words) {
+  if (words.positionals.empty()) {
+    throw Error::format("laptime list: nothing to list; give one of: {}", fmt::join(topic_names(), ", "));
+  }
+  reject_positionals(words, 1);
+  const std::string& name = words.positionals.front();
+  for (const ListTopic& topic : kTopics) {
+    if (topic.name == name) return topic;
+  }
+  reject_word("laptime list", "topic", name, topic_names());
+}
+
+const Command kList{
+    .name = "list",
+    .arguments = "models|devices|kernels|metrics|options",
+    .summary = "what there is to choose from",
+    .details = "",
+    .options = [] { return std::vector<OptionRow>(); },
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [topic = parse_list(words)] {
+        write_all(STDOUT_FILENO, topic.text(), "standard output");
+        return ExitCode::kOk;
+      };
+    },
+};
+
+}  // namespace laptime

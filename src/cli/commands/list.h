@@ -1,0 +1,23 @@
+// laptime list: shows what can be chosen.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/command.h"
+
+namespace laptime {
+
+// Something to list; the table of topics stands in list.cpp.
+struct ListTopic {
+  std::string_view name;
+  std::string (*text)() = nullptr;
+};
+std::span<const ListTopic> list_topics();
+
+ListTopic parse_list(const CommandWords& words);
+
+extern const Command kList;
+
+}  // namespace laptime

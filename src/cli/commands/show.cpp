@@ -1,0 +1,51 @@
+// Stored records, filtered, in any format.
+#include "cli/commands/show.h"
+
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "cli/record_output.h"
+#include "cli/store_path.h"
+#include "record/store.h"
+#include "report/filter.h"
+
+namespace laptime {
+namespace {
+
+std::vector<OptionRow> show_options() {
+  std::vector<OptionRow> rows = option_rows<OutputConfig>();
+  std::erase_if(rows, [](const OptionRow& row) { return row.option.group != kOutput; });
+  return rows;
+}
+
+ExitCode run(const ShowCommand& command) {
+  const std::optional<std::filesystem::path> path = store_path(command.output.store);
+  if (!path) throw Error("laptime show: there is no store to read; name the file with --store");
+  const Filter filter(command.filter);
+  const std::vector<Record> records = filter.apply(Store::open(*path, Store::Access::kRead).all());
+  RecordOutput output(command.output, records);
+  for (const Record& record : records) output.add(record);
+  output.finish();
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+ShowCommand parse_show(const CommandWords& words) {
+  ShowCommand show{.filter = fmt::format("{}", fmt::join(words.positionals, " ")), .output = {}};
+  for (const GivenFlag& given : words.flags) assign_given(show.output, given);
+  return show;
+}
+
+const Command kShow{
+    .name = "show",
+    .arguments = "[FILTER] [OPTIONS]",
+    .summary = "stored records as a table again",
+    .details = "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\"",
+    .options = show_options,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [command = parse_show(words)] { return run(command); };
+    },
+};
+
+}  // namespace laptime

@@ -1,0 +1,73 @@
+// Verification of files one after the other.
+#include "cli/commands/verify.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cli/destination.h"
+#include "cli/progress.h"
+#include "data/golden.h"
+#include "report/text.h"
+#include "report/verification_text.h"
+#include "verify/verify.h"
+
+namespace laptime {
+namespace {
+
+// Each line made safe for a terminal: a file from outside may name its tensors as it likes.
+std::string safe(const std::string& text) {
+  std::string lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines += printable(std::string_view(text).substr(begin, end - begin)) + "\n";
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::vector<OptionRow> engine_options() {
+  std::vector<OptionRow> rows = option_rows<RunConfig>();
+  std::erase_if(rows, [](const OptionRow& row) { return !row.option.of_engine; });
+  return rows;
+}
+
+ExitCode run(const VerifyCommand& command) {
+  for (const std::string& file : command.files) read_golden(file);  // reports a bad file before anything runs
+  ProgressLine line(standard_error());
+  bool pass = true;
+  for (size_t i = 0; i < command.files.size(); ++i) {
+    const GoldenCase golden = read_golden(command.files[i]);
+    const VerifyProgress progress = [&](const std::string& stage, Seconds elapsed) {
+      line.show(i, fmt::format("[{}/{}] {}: {}", i + 1, command.files.size(), command.files[i], stage), elapsed);
+    };
+    const VerifiedFile verified = verify_golden(golden, command.machine, progress);
+    line.clear();
+    write_all(STDOUT_FILENO, safe(print(verified)), "standard output");
+    pass = pass && verified.pass();
+  }
+  return pass ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+}  // namespace
+
+VerifyCommand parse_verify(const CommandWords& words) {
+  if (words.positionals.empty()) throw Error("laptime verify: no file; give one or more FILE.safetensors");
+  VerifyCommand verify{words.positionals, {}};
+  for (const GivenFlag& given : words.flags) assign_given(verify.machine, given);
+  return verify;
+}
+
+const Command kVerify{
+    .name = "verify",
+    .arguments = "FILE.safetensors... [OPTIONS]",
+    .summary = "our engine against stored PyTorch values",
+    .details = "",
+    .options = engine_options,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [command = parse_verify(words)] { return run(command); };
+    },
+};
+
+}  // namespace laptime

@@ -1,0 +1,21 @@
+// laptime verify: compares this engine with stored values of PyTorch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "config/run_config.h"
+
+namespace laptime {
+
+struct VerifyCommand {
+  std::vector<std::string> files;
+  RunConfig machine;  // only the options of the engine (Option::of_engine) are the user's
+};
+
+VerifyCommand parse_verify(const CommandWords& words);
+
+extern const Command kVerify;
+
+}  // namespace laptime

@@ -1,0 +1,45 @@
+// Sweep options from the command line and from the file of --config.
+#include "cli/sweep_words.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/output_config.h"
+#include "config/run_config.h"
+#include "config/sweep_file.h"
+
+namespace laptime {
+namespace {
+
+bool is_list(std::string_view flag) {
+  const std::optional<Option> option = find_option<RunConfig>(flag);
+  return option && option->axis;
+}
+
+}  // namespace
+
+std::vector<OptionRow> sweep_options() { return sweep_options(option_rows<RunConfig>()); }
+
+std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points) {
+  std::vector<OptionRow> rows = std::move(of_points);
+  for (OptionRow& row : option_rows<SweepSource>()) rows.push_back(std::move(row));
+  for (OptionRow& row : option_rows<OutputConfig>()) rows.push_back(std::move(row));
+  return rows;
+}
+
+Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise) {
+  SweepSource source;
+  for (const GivenFlag& given : words.flags) assign_given(source, given);
+  return source.config.empty() ? otherwise : read_sweep_file(source.config);
+}
+
+void set_given(Sweep& sweep, const CommandWords& words) {
+  const std::vector<std::string_view> known = sweep_flags();
+  for (const GivenFlag& given : words.flags) {
+    if (std::find(known.begin(), known.end(), given.flag) == known.end()) continue;
+    const std::vector<std::string> values = is_list(given.flag) ? split_list(given.text) : std::vector{given.text};
+    set_option(sweep, given.flag, fmt::format("--{}", given.flag), values);
+  }
+}
+
+}  // namespace laptime

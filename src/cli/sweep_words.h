@@ -1,0 +1,41 @@
+// The options of a sweep, which bench, attention and explain take.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "config/sweep.h"
+
+namespace laptime {
+
+// The file that a sweep starts from.
+struct SweepSource {
+  std::string config;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit(Option{.flag = "config",
+                 .key = "config",
+                 .group = "Sweep",
+                 .help = "sweep file (TOML, the same words); options given beside it override it",
+                 .otherwise = "none",
+                 .axis = false,
+                 .value = "FILE"},
+          self.config);
+  }
+};
+
+// Every option of a sweep: of its points, of its file, and of what becomes of its records.
+std::vector<OptionRow> sweep_options();
+
+// The same where those of the points are `of_points`.
+std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points);
+
+// The sweep of the file of --config, or `otherwise` where none is given.
+Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise);
+
+// Options given on the command line take the place of those that the sweep has.
+void set_given(Sweep& sweep, const CommandWords& words);
+
+}  // namespace laptime

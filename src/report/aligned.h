@@ -1,0 +1,15 @@
+// Rows of cells as text with aligned columns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace laptime {
+
+using Cells = std::vector<std::string>;
+
+// Columns as wide as their widest cell, two spaces apart, after `indent` spaces; those in `right` are flush right. Rows
+// may be shorter than others. Each ends in a line break, without spaces before it.
+std::string aligned(const std::vector<Cells>& rows, const std::vector<bool>& right = {}, size_t indent = 0);
+
+}  // namespace laptime
