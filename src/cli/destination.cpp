@@ -22,7 +22,7 @@ bool is_special(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-// Error names the file that was asked for, which may be another one.
+// `asked_for` is the name in messages: the file itself may be a temporary one.
 int open_file(const std::string& path, int flags, const std::string& asked_for) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, kFileMode);
   if (descriptor < 0) {

@@ -1,4 +1,4 @@
-// Estimates, words, and the codes that keep a line in its place.
+// Estimates of the time left, and the control codes that overwrite a line.
 #include "cli/progress.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ void write_softly(int descriptor, std::string_view text) {
   try {
     write_all(descriptor, text, "standard error");
   } catch (const OutputLost&) {
-    return;  // nobody watches; that costs no result
+    return;  // nobody watches, and no result is lost
   }
 }
 

@@ -44,8 +44,8 @@ class ProgressLine {
  public:
   explicit ProgressLine(const Stream& stream) : stream_(stream) {}
 
-  // `now`: any clock of the caller's. A new `point` is always shown off a terminal, news of the same one every
-  // kPlainInterval.
+  // `now` is a time that advances within a point, such as the time since it began. Off a terminal a new `point` is
+  // shown at once, and news of the same one every kPlainInterval.
   void show(size_t point, const std::string& text, Seconds now);
   void clear();  // before anything else is written to the same terminal
 

@@ -21,7 +21,7 @@ namespace laptime::LAPTIME_ISA {
 namespace {
 
 constexpr int64_t kBlock = 256;
-constexpr int64_t kGroup = 32;  // a block is looked through for tails in groups of this many
+constexpr int64_t kGroup = 32;  // a block is scanned for tails in groups of this size
 
 // Coefficients, the highest power first.
 template <size_t N>
@@ -71,7 +71,7 @@ inline void top_words(uint64_t key, int64_t index, Words& words) {
   }
 }
 
-// y = erfinv(x) where w is in the tail. Floats that are not negative are in the order of their bits.
+// y = erfinv(x) where w is in the tail. Non-negative floats order like their bit patterns.
 inline void mend_tails(const Floats& x, const Floats& w, Floats& y) {
   constexpr auto kTailBits = std::bit_cast<int32_t>(kTail);
   for (int64_t begin = 0; begin < kBlock; begin += kGroup) {
@@ -92,7 +92,7 @@ inline void mend_tails(const Floats& x, const Floats& w, Floats& y) {
 }
 
 // The magnitude of a value is the quantile of p in (below, 1/2], made of 31 bits so that tails are fine; the last bit
-// is the sign. `limit` takes off what rounding leaves beyond the cut.
+// is the sign. `limit` clips what rounding leaves beyond the cut.
 void normal_block(uint64_t key, int64_t index, NormalShape shape, Floats& out) {
   Words words;
   Floats x;

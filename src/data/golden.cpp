@@ -48,17 +48,17 @@ std::vector<std::string> texts_of(const JsonField& field) {
   return texts;
 }
 
-EagerBooks books_of(const JsonField& field) {
-  EagerBooks books{.forward_ops = texts_of(field.at("forward_ops")),
+EagerTrace trace_of(const JsonField& field) {
+  EagerTrace trace{.forward_ops = texts_of(field.at("forward_ops")),
                    .backward_ops = texts_of(field.at("backward_ops")),
                    .saved_bytes = field.at("saved_bytes").integer(0),
                    .saved = {}};
   for (const JsonField& storage : field.at("saved").elements()) {  // [bytes, dtype, shape]
     const std::vector<JsonField> parts = storage.elements();
     if (parts.size() != 3) storage.fail("an array of bytes, dtype and shape");
-    books.saved.push_back({.bytes = parts[0].integer(0), .dtype = parts[1].text(), .shape = shape_of(parts[2])});
+    trace.saved.push_back({.bytes = parts[0].integer(0), .dtype = parts[1].text(), .shape = shape_of(parts[2])});
   }
-  return books;
+  return trace;
 }
 
 TorchError torch_error_of(const JsonField& metadata, std::string_view precision) {
@@ -79,7 +79,7 @@ TorchError torch_error_of(const JsonField& metadata, std::string_view precision)
 PrecisionValues values_of(const JsonField& metadata, const std::string& precision, size_t steps) {
   return {.losses = numbers_of(metadata.at("losses_" + precision), steps),
           .torch_error = torch_error_of(metadata, precision),
-          .eager = books_of(metadata.at("eager_" + precision))};
+          .eager = trace_of(metadata.at("eager_" + precision))};
 }
 
 ModelConfig model_of(const JsonField& metadata) {

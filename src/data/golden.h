@@ -23,7 +23,7 @@ struct SavedStorage {
 };
 
 // What eager PyTorch runs, views left out, and what it keeps for backward, parameters not counted.
-struct EagerBooks {
+struct EagerTrace {
   std::vector<std::string> forward_ops;  // "pow float32 [3, 18, 40]": name, dtype and shape of the first output
   std::vector<std::string> backward_ops;
   int64_t saved_bytes = 0;          // each storage once
@@ -51,7 +51,7 @@ struct StoredNorm {
 struct PrecisionValues {
   std::vector<double> losses;  // before each of the `steps` updates
   TorchError torch_error;
-  EagerBooks eager;
+  EagerTrace eager;
 };
 
 struct GoldenCase {

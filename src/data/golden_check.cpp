@@ -1,4 +1,4 @@
-// What a golden file must agree on with itself, so that a damaged one is not taken for the truth.
+// Checks that a golden file is consistent with itself, so that a damaged one is not taken for the truth.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -108,10 +108,10 @@ class FileCheck {
   }
 
   void check_books(Precision precision) {
-    const EagerBooks& books = golden_.values(precision).eager;
+    const EagerTrace& eager = golden_.values(precision).eager;
     double sum = 0;
-    for (const SavedStorage& storage : books.saved) sum += static_cast<double>(storage.bytes);
-    const auto stated = static_cast<double>(books.saved_bytes);
+    for (const SavedStorage& storage : eager.saved) sum += static_cast<double>(storage.bytes);
+    const auto stated = static_cast<double>(eager.saved_bytes);
     add(fmt::format("{} saved bytes", name_of(precision)), std::fabs(sum - stated), 0,
         fmt::format("{} listed, {} stated", sum, stated));
   }

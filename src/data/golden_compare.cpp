@@ -1,4 +1,4 @@
-// The rule by which our values meet a golden file.
+// The tolerances of a golden file, and the comparisons that apply them.
 #include "data/golden_compare.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr double kLeastShare = 1e-3;  // of the largest norm in the group: what 
 constexpr double kPeakShare = 0.05;
 constexpr double kSavedShare = 0.02;  // editions 2024 and gpt2
 
-// What is always allowed to a precision, whatever PyTorch's own distance.
+// The distance that a precision is always allowed, however close PyTorch itself comes.
 struct Floors {
   double tensors;
   double losses;
@@ -55,7 +55,7 @@ Comparison compare_peak(const GoldenCase& golden, std::string what, int64_t Eage
   return compare_bytes(std::move(what), bytes, (*golden.eager_float32_peaks).*peak, kPeakShare);
 }
 
-// Over what a distance of a tensor is relative to.
+// The norm that the distance of a tensor is divided by.
 double scale_of(const GoldenCase& golden, const std::string& key) {
   const double least = kLeastShare * golden.largest_norm.at(std::string(split_key(key).group));
   return std::max(golden.truth_norm.at(key), least);

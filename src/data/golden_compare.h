@@ -1,5 +1,5 @@
-// Whether our values meet a golden file: the rule of tests/golden/README.md, all of it and nothing else, and what the
-// file must agree on with itself.
+// Comparison of computed values with a golden file by the rule of tests/golden/README.md, and the checks that the file
+// is consistent with itself.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values);
 
-// An element of a weight whose true gradient is no larger than what an element of a float32 gradient may be off, so
-// that rounding alone decides which way AdamW's first step moves it: not compared after steps, nor what follows from
-// it. Zeros among larger gradients are exact and do not count.
+// An element of a weight whose true gradient is within the error allowed for an element of a float32 gradient. Rounding
+// alone decides in which direction AdamW's first step moves it, so neither the element nor what depends on it is
+// compared after steps. Zeros among larger gradients are exact and do not count.
 struct MovedByRounding {
   int64_t position = 0;  // flat, in the whole tensor
   double truth = 0;
@@ -49,7 +49,7 @@ Comparison compare_saved_bytes(const GoldenCase& golden, Precision precision, in
 Comparison compare_inference_peak(const GoldenCase& golden, int64_t bytes);
 Comparison compare_forward_backward_peak(const GoldenCase& golden, int64_t bytes);
 
-// What the file must agree on with itself: weights, tokens, targets and sampled places with the streams; stated norms
+// Consistency of the file with itself: weights, tokens, targets and sampled places with the streams; stated norms
 // with tensors; losses, their errors and byte counts with one another. One comparison each.
 std::vector<Comparison> check_golden_file(const GoldenCase& golden);
 

@@ -25,7 +25,7 @@ class TokenSource {
   virtual void batch(int64_t step, std::span<int64_t> tokens, std::span<int64_t> targets) const = 0;
 };
 
-// A file as one row of token ids: nanoGPT's uint16, llm.c's header and uint16, or the bytes of any file.
+// A file as one sequence of token ids: nanoGPT's uint16, llm.c's header and uint16, or the bytes of any file.
 class TokenFile {
  public:
   // `format` kAuto: llm.c by its magic number, else uint16 where the name ends in .bin, else bytes. Error when the file

@@ -1,4 +1,4 @@
-// The bootstrap interval of the median: how well the samples at hand fix it.
+// The bootstrap interval of the median: how precisely the samples determine it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ int64_t bootstrap_block_length(int64_t count, double autocorrelation);
 // of one the order of the samples does not matter; longer blocks are runs of neighbours in time, the end continuing at
 // the start (Politis and Romano 1992). Throws Error as sorted_samples does.
 //
-// Few samples cannot fix a median: below six, even [min, max] holds it with less than 95 %.
+// Few samples cannot determine a median: below six, even [min, max] covers it with less than 95 % confidence.
 Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation);
 
 // The larger distance of an end of the interval from the median, as a fraction of the median: 0.01 is "within 1 %".

@@ -1,4 +1,4 @@
-// The gate through which samples enter: what is not a number is refused with its place.
+// Checks of samples; one that is not finite is rejected with its index.
 #include "distribution/samples.h"
 
 #include <algorithm>

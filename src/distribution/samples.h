@@ -1,4 +1,4 @@
-// Samples as every statistic here wants them: checked, and in order of size.
+// Samples as the statistics take them: checked and sorted.
 #pragma once
 
 #include <span>

@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// A sample shorter than this is at the mercy of timer ticks and interrupts. The default rule times several steps as one
+// Timer ticks and interrupts dominate a sample shorter than this. The default rule times several steps as one
 // sample until it is reached; where the number of steps was given, a sample stays one step and is flagged.
 inline constexpr Seconds kShortestSample{5e-3};
 

@@ -18,7 +18,7 @@ enum class Stability : uint8_t { kStable, kNoisy, kUnstable, kNoSteadyState };
 
 std::string_view name_of(Stability stability);  // "stable", "noisy", "unstable", "no_steady_state"
 
-// Limits, each exceeded by what is above it.
+// A value above its limit exceeds it.
 inline constexpr double kNoisyInterval = 0.01;  // end of the 95 % interval from the median, as a fraction of it
 inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kUnstableSpread = 0.10;  // sample standard deviation as a fraction of the mean

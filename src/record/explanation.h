@@ -163,8 +163,8 @@ struct MemoryNeed {
   }
 };
 
-// What cannot be known stays empty: of an invalid point all but name and reason, of one that the device does not run
-// kernels and memory.
+// What cannot be known is empty: everything but name and reason for an invalid point, kernels and memory for a point
+// that the device does not run.
 struct Explanation {
   std::string name;
   std::string refused;  // why the point would not run; memory aside. Empty: it would

@@ -60,7 +60,7 @@ struct PhaseShare {
   }
 };
 
-// A tensor that is held where most is: what it is, which op makes it and where, and its bytes.
+// A tensor that is live at the predicted peak: what it is, which op makes it and where, and its bytes.
 struct TensorUse {
   std::string name;  // of a source, or in the model; empty where it has none
   std::string op;    // empty for a source
@@ -92,7 +92,7 @@ struct MemoryUse {
   std::optional<int64_t> peak_rss_bytes;
   std::optional<int64_t> base_rss_bytes;
   std::map<std::string, int64_t> parts;
-  std::string recompute;  // what backward made again: "none", "block", "block in layers 0-3 of 12", "every=2"
+  std::string recompute;  // what backward recomputed: "none", "block", "block in layers 0-3 of 12", "every=2"
   std::optional<int64_t> resident_bytes;        // held before the step begins: weights, states, inputs, constants
   std::optional<int64_t> after_forward_bytes;   // held when forward is done
   std::optional<int64_t> after_backward_bytes;  // held when backward is done
@@ -171,8 +171,8 @@ struct SetupTimes {
   }
 };
 
-// The first steps against the steady ones. `excess` is their time above as many steady steps; the three parts add up to
-// it.
+// What the first steps cost beyond steady ones. `excess` is their time above that of as many steady steps, and the last
+// three fields are its parts.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // how many first steps were slower than the steady ones
@@ -193,7 +193,7 @@ struct Transient {
   }
 };
 
-// How many samples were taken and why no more: rule "fixed", "interval", "time" or "samples".
+// How many samples were taken and what ended the sampling: rule "fixed", "interval", "time" or "samples".
 struct Stopping {
   std::string rule;
   std::string reason;
@@ -327,7 +327,7 @@ struct Record {
   // The time of the pass that was asked for (`config.pass`); null where there is none.
   const TimeStats* main_time() const;
 
-  bool is_attention() const;  // of attention alone
+  bool is_attention() const;  // whether the model is attention alone
 };
 
 // The record that to_json() (record/fields_json.h) wrote. Unknown keys are ignored, missing ones keep their default; a

@@ -57,7 +57,7 @@ struct MeasuredPeak {
 
 // What is written has reached the disk before the call returns, and several processes may use one file at a time. Every
 // function throws Error, saying what and what to do, when the file cannot be read or written: no room, no permission,
-// damaged, locked, no store of ours, or written by a newer laptime.
+// damaged, locked, not a laptime store, or written by a newer laptime.
 // A store does not pass through fork(): the child must not use its parent's.
 class Store {
  public:
@@ -65,21 +65,21 @@ class Store {
 
   static constexpr int64_t kSchemaVersion = 2;
 
-  // kWrite makes the file and its directories where there are none; kRead asks for one that is there.
+  // kWrite makes the file and its directories where there are none; kRead needs an existing one.
   static Store open(const std::filesystem::path& path, Access access = Access::kWrite);
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
   ~Store();
 
-  // Error unless a record could be written now: writes a byte that is there already.
+  // Error unless a record could be written now. Rewrites a value that the file has already.
   void check_writable();
 
   void append(const Record& record);
 
   // Oldest first.
   std::vector<Record> all() const;
-  // The newest record of this configuration by this binary on this machine that needs no second try: ok, out_of_memory
-  // or unsupported.
+  // The newest record of this configuration by this binary on this machine whose status a second run would not change:
+  // ok, out_of_memory or unsupported.
   std::optional<Record> find_finished(std::string_view config_hash, std::string_view binary_id,
                                       std::string_view fingerprint) const;
 

@@ -22,7 +22,7 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-// A spreadsheet runs what starts with one of these; a number is no text and keeps its sign.
+// A spreadsheet would run a text that starts with one of these as a formula. Numbers are not texts and keep their sign.
 std::string harmless(const std::string& text) {
   const bool formula = !text.empty() && std::string_view("=+-@|%").find(text[0]) != std::string_view::npos;
   return formula ? "'" + text : text;
@@ -44,7 +44,7 @@ struct Leaf {
   Json value;
 };
 
-// A table of its own: phases, kernels. An empty list does not show what it is; the schema says it.
+// Lists of objects (phases, kernels) have no place in a row. What an empty list would hold is stated by the schema.
 bool is_list_of_objects(const std::string& path, const Json& value) {
   if (!value.is_array()) return false;
   if (!value.empty()) return value[0].is_object();
@@ -62,7 +62,7 @@ void add_leaves(const Json& json, const std::string& path, std::vector<Leaf>& le
   }
 }
 
-// A key that only some records have takes its place after the one that it follows there.
+// All paths in order; one that only some records have comes after the one that it follows there.
 std::vector<std::string> merged_paths(const std::vector<std::vector<Leaf>>& records) {
   std::vector<std::string> paths;
   std::map<std::string, bool> seen;

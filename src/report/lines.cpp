@@ -1,4 +1,4 @@
-// A record's lines: the point, its phases, its notes.
+// The lines of a record: the point itself, its phases and notes.
 #include "report/lines.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What the table and Markdown have in common: a record as lines of formatted cells.
+// A record as lines of formatted cells, for the table and for Markdown.
 #pragma once
 
 #include <span>

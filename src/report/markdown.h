@@ -9,8 +9,8 @@
 
 namespace laptime {
 
-// The cells are those of the terminal's table; under a table of a source document, whose columns are fixed, stands a
-// list of the points that are not ok. Everything that Markdown or HTML would read as markup is escaped.
+// The cells are those of the terminal's table; a table of a source document, whose columns are fixed, is
+// followed by a list of the points that are not ok. Everything that Markdown or HTML would read as markup is escaped.
 std::string markdown(std::span<const Record> records, std::string_view columns = "default");
 
 }  // namespace laptime

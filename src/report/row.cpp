@@ -71,7 +71,7 @@ std::string_view path_of_short_name(std::string_view column) {
   return {};
 }
 
-// Whether a path is one that the schema states: "*" matches any name, and an index may follow a list.
+// Whether the schema states this path: "*" matches any name, and an index may follow a list.
 bool matches_schema(std::string_view path, const SchemaKey& key) {
   std::string_view pattern = key.path;
   while (!path.empty() && !pattern.empty()) {

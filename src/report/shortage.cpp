@@ -1,4 +1,4 @@
-// The arithmetic of the smallest record that is out of memory.
+// The arithmetic behind the smallest record that is out of memory.
 #include "report/shortage.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ std::string conditions(const Record& record) {
 // "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; without the product where the bytes have no shape of their own.
 std::string product(const TensorUse& tensor) {
   std::string bytes = format_bytes(tensor.bytes);
-  double numel = 1;  // exact for any tensor that fits into a machine
+  double numel = 1;  // exact up to 2^53 elements
   for (const int64_t extent : tensor.shape) numel *= static_cast<double>(extent);
   const double size = static_cast<double>(tensor.bytes) / numel;
   if (tensor.shape.empty() || (size != 1 && size != 2 && size != 4 && size != 8)) return bytes;
@@ -78,7 +78,7 @@ std::string explain_shortage(std::span<const Record> records) {
                                  printable(reason_of(*smallest)));
   const MemoryUse& memory = smallest->memory;
   if (memory.largest.empty()) return text;
-  text += "held where most is:\n";
+  text += "live at the peak:\n";
   size_t width = 0;
   Size listed = 0;
   for (const TensorUse& tensor : memory.largest) {

@@ -8,9 +8,9 @@
 
 namespace laptime {
 
-// Of the records of attention alone that are out_of_memory the one that asked for the fewest bytes, worked out: what it
-// is, how many bytes it needs and why they are not there, and each large tensor held at its peak with its shape, and
-// their sum. Whole lines; empty where there is no such record.
+// Explains the smallest record of attention alone that is out_of_memory: its configuration, how many bytes it needs and
+// why they are not available, each large tensor that is live at its peak with its shape, and their sum. Whole lines;
+// empty where there is no such record.
 std::string explain_shortage(std::span<const Record> records);
 
 }  // namespace laptime

@@ -11,7 +11,7 @@ std::string point_without(const Record& record, std::initializer_list<const char
   nlohmann::json config(record.config.json());
   for (const char* key : keys) config.erase(key);
   config.erase("timeout");
-  if (record.stopping.rule != "fixed") {  // these are what the rule came to
+  if (record.stopping.rule != "fixed") {  // the stopping rule chose these
     for (const char* key : {"warmup", "steps"}) config.erase(key);
   }
   return record.fingerprint + '\n' + config.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);

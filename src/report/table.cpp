@@ -138,7 +138,7 @@ std::string table(std::span<const Record> records, const TableStyle& style, std:
   };
   for (const TableLine& line : all_lines()) {
     for (size_t i = 0; i < line.cells.size(); ++i) {
-      const bool overhangs = !line.rest.empty() && i + 1 == line.cells.size();  // the long word of a status
+      const bool overhangs = !line.rest.empty() && i + 1 == line.cells.size();  // a long status may overhang
       const size_t width = display_width(shown(line.cells[i], style.unicode));
       if (!overhangs) columns[i].width = std::max(columns[i].width, width);
     }

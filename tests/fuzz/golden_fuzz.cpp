@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, std::vector<int64_t>>> keys_of(const ModelCon
 
 std::string metadata() {
   const ModelConfig model = small_model();
-  const Json books{{"forward_ops", {"add float32 [2]"}},
+  const Json eager{{"forward_ops", {"add float32 [2]"}},
                    {"backward_ops", Json::array()},
                    {"saved_bytes", 8},
                    {"saved", {{8, "float32", {2}}}}};
@@ -66,8 +66,8 @@ std::string metadata() {
                   {"losses_float32", {1.5, 1.25}},
                   {"losses_bfloat16", {1.5, 1.25}},
                   {"torch_error", {{"float32", {{"losses", 1e-7}, {"logits", 1e-7}}}, {"bfloat16", nullptr}}},
-                  {"eager_float32", books},
-                  {"eager_bfloat16", books},
+                  {"eager_float32", eager},
+                  {"eager_bfloat16", eager},
                   {"autocast_dtypes", {{"layers.0.attn.scores", "bfloat16"}}},
                   {"grad_norm", 2.0},
                   {"eager_float32_peak_bytes", {{"inference", 100}, {"forward_backward", 200}}},

@@ -49,7 +49,7 @@ TEST(Shortage, WorksOutTheSmallest) {
   EXPECT_EQ(explain_shortage(records),
             "\nthe smallest that does not fit: context 8192, d_model 16, batch 8, dtype float32\n"
             "  predicted: more GiB than there are\n"
-            "held where most is:\n"
+            "live at the peak:\n"
             "  8 x 1 x 16 x 4 bytes = 512 B  made by exp in attn.weights, backward (activation)\n"
             "  8 x 2 x 4 bytes = 64 B        q (input)\n"
             "  8 x 2 x 4 bytes = 64 B        k (input)\n"

@@ -47,7 +47,7 @@ BenchCommand parse_attention(const CommandWords& words) {
   return bench;
 }
 
-const Command kAttention{
+constinit const Command kAttention{
     .name = "attention",
     .arguments = "[OPTIONS]",
     .summary = "attention alone: time and memory of forward and backward, for any width and length",

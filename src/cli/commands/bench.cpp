@@ -187,7 +187,7 @@ ExitCode run(const BenchCommand& command) {
   return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;
 }
 
-const Command kBench{
+constinit const Command kBench{
     .name = "bench",
     .arguments = "[OPTIONS]",
     .summary = "measure training steps: one row per point of a sweep",

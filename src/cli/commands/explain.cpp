@@ -102,7 +102,7 @@ ExplainCommand parse_explain(const CommandWords& words) {
   return explain;
 }
 
-const Command kExplain{
+constinit const Command kExplain{
     .name = "explain",
     .arguments = "[OPTIONS]",
     .summary = "what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",

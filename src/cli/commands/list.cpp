@@ -81,7 +81,7 @@ ListTopic parse_list(const CommandWords& words) {
   reject_word("laptime list", "topic", name, topic_names());
 }
 
-const Command kList{
+constinit const Command kList{
     .name = "list",
     .arguments = "models|devices|kernels|metrics|options",
     .summary = "what there is to choose from",

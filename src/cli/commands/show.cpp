@@ -37,7 +37,7 @@ ShowCommand parse_show(const CommandWords& words) {
   return show;
 }
 
-const Command kShow{
+constinit const Command kShow{
     .name = "show",
     .arguments = "[FILTER] [OPTIONS]",
     .summary = "stored records as a table again",

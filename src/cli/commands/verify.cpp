@@ -59,7 +59,7 @@ VerifyCommand parse_verify(const CommandWords& words) {
   return verify;
 }
 
-const Command kVerify{
+constinit const Command kVerify{
     .name = "verify",
     .arguments = "FILE.safetensors... [OPTIONS]",
     .summary = "our engine against stored PyTorch values",

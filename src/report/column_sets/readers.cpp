@@ -1,0 +1,74 @@
+// Cells of the column sets.
+#include "report/column_sets/readers.h"
+
+#include <utility>
+
+namespace laptime::cells {
+namespace {
+
+// The time of a phase, or of the pass that was asked for; null where there is none.
+const TimeStats* time_of(const Record& record, std::string_view phase) {
+  if (phase.empty()) return record.main_time();
+  const auto found = record.time.find(std::string(phase));
+  return found == record.time.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Read from_time(const std::function<Json(const TimeStats&)>& figure) {
+  return [figure](const Row& row, std::string_view phase) -> Json {
+    const TimeStats* time = time_of(row.record(), phase);
+    return time != nullptr && time->count > 0 ? figure(*time) : Json(nullptr);
+  };
+}
+
+Read mean_of_time() {
+  return from_time([](const TimeStats& time) { return Json(time.mean); });
+}
+Read std_of_time() {
+  return from_time([](const TimeStats& time) { return json_of(time.std_population); });
+}
+
+Read from_phase(std::string_view phase, std::optional<double> (*figure)(const TimeStats&)) {
+  return [phase, figure](const Row& row, std::string_view) -> Json {
+    const TimeStats* time = time_of(row.record(), phase);
+    return time != nullptr && time->count > 0 ? json_of(figure(*time)) : Json(nullptr);
+  };
+}
+
+Read named(std::string_view column) {
+  return [name = std::string(column)](const Row& row, std::string_view) { return row.value(name); };
+}
+
+Read first_known(std::string_view column, std::string_view otherwise) {
+  return [first = std::string(column), second = std::string(otherwise)](const Row& row, std::string_view) {
+    const Json value = row.value(first);
+    return value.is_null() ? row.value(second) : value;
+  };
+}
+
+Read whether(bool (*holds)(const Record&)) {
+  return [holds](const Row& row, std::string_view) -> Json { return holds(row.record()) ? "True" : "False"; };
+}
+
+Json label_or_name(const Row& row, std::string_view) {
+  return row.record().label.empty() ? row.record().name : row.record().label;
+}
+
+Json warmup_of(const Row& row, std::string_view) {
+  const auto& taken = row.record().stopping.warmup;
+  return taken ? Json(*taken) : row.value("warmup");
+}
+Json steps_of(const Row& row, std::string_view) {
+  const TimeStats* time = row.record().main_time();
+  return time != nullptr ? Json(time->count) : row.value("steps");
+}
+
+Column words(std::string title, Read read, size_t width) {
+  return {.title = std::move(title), .text = true, .width = width, .read = std::move(read)};
+}
+Column figure(std::string title, Read read) { return {.title = std::move(title), .read = std::move(read)}; }
+
+}  // namespace laptime::cells

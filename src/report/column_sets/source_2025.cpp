@@ -1,0 +1,77 @@
+// The tables of the source documents of 2025.
+#include "report/column_sets/column_sets.h"
+#include "report/column_sets/readers.h"
+
+namespace laptime {
+
+using namespace cells;
+
+namespace {
+
+std::optional<double> mean(const TimeStats& time) { return time.mean; }
+std::optional<double> std_of_sample(const TimeStats& time) { return time.std; }
+
+bool is_forward_only(const Record& record) {
+  const std::string pass = record.config.text("pass");
+  return pass == "forward" || pass == "inference";
+}
+bool is_compiled(const Record& record) { return record.config.text("mode") == "compile"; }
+bool profiles_memory(const Record& record) { return record.config.text("profile_memory") == "true"; }
+
+// What the tables of that document have in common: the two phases and the whole of each sample.
+std::vector<Column> times_2025_d() {
+  return {figure("fwd avg (sec)", from_phase("forward", mean)),
+          figure("fwd std (sec)", from_phase("forward", std_of_sample)),
+          figure("back avg (sec)", from_phase("backward", mean)),
+          figure("back std (sec)", from_phase("backward", std_of_sample)),
+          figure("fws & back avg (sec)", from_phase("forward_backward", mean)),
+          figure("fws & back std (sec)", from_phase("forward_backward", std_of_sample))};
+}
+
+std::vector<Column> conditions_2025_d() {
+  return {words("status", named("status"), 13), words("dtype", named("dtype")), words("device", named("device")),
+          figure("batch_size", named("batch")), words("compile", whether(is_compiled))};
+}
+
+std::vector<Column> joined(std::initializer_list<std::vector<Column>> groups) {
+  std::vector<Column> columns;
+  for (const std::vector<Column>& group : groups) columns.insert(columns.end(), group.begin(), group.end());
+  return columns;
+}
+
+}  // namespace
+
+std::vector<Column> columns_2025_ab() {
+  return {words("model", named("model")),    words("forward_only", whether(is_forward_only)),
+          figure("warmup_steps", warmup_of), figure("benchmark_steps", steps_of),
+          figure("avg", mean_of_time()),     figure("std", std_of_time())};
+}
+
+std::vector<Column> columns_2025_c() {
+  return {words("Model", named("model")),
+          words("Pass", named("pass"), 16),
+          figure("Warmup", warmup_of),
+          figure("Min (s)", from_time([](const TimeStats& time) { return Json(time.min); })),
+          figure("Max (s)", from_time([](const TimeStats& time) { return Json(time.max); })),
+          figure("Avg (s)", mean_of_time()),
+          figure("Std (s)", std_of_time())};
+}
+
+std::vector<Column> columns_2025_d() {
+  return joined({{words("model", named("model")), figure("context_length", named("context"))},
+                 times_2025_d(),
+                 conditions_2025_d(),
+                 {words("profile_memory", whether(profiles_memory))}});
+}
+
+std::vector<Column> columns_2025_d_attention() {
+  return joined({{figure("context_length", named("context")), figure("d_model", named("config.d_model"))},
+                 times_2025_d(),
+                 {figure("model mem", named("memory.resident_bytes")),
+                  figure("model+fwd mem", named("memory.after_forward_bytes")),
+                  figure("model+fwd+back mem", named("memory.after_backward_bytes")),
+                  figure("fwd mem", named("forward_memory")), figure("back mem", named("backward_memory"))},
+                 conditions_2025_d()});
+}
+
+}  // namespace laptime
