@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "report/row.h"
-#include "report/text.h"
 
 namespace laptime {
 
@@ -86,13 +85,10 @@ class Parser {
 
  private:
   [[noreturn]] void fail(size_t at, const std::string& what) const {
-    // A window of the text, so that the mark stands under its place whatever the length.
-    constexpr size_t kBefore = 40;
-    const size_t begin = at > kBefore ? at - kBefore : 0;
-    const std::string before = printable(text_.substr(begin, at - begin));
-    const std::string after = printable(text_.substr(at, kBefore));
-    throw Error::format("filter, position {}: {}\n  {}{}\n  {}^", at + 1, what, before, after,
-                        std::string(display_width(before), ' '));
+    constexpr size_t kShown = 40;
+    const size_t begin = at > kShown ? at - kShown : 0;
+    const std::string before = at == 0 ? "" : fmt::format(", after {}", quote(text_.substr(begin, at - begin)));
+    throw Error::format("filter, position {}{}: {}", at + 1, before, what);
   }
 
   void skip_spaces() {
@@ -168,7 +164,7 @@ class Parser {
       at_ += spelling.text.size();
       return spelling.op;
     }
-    fail(at_, fmt::format("expected one of = != < <= > >= ~ after {}", quote(column)));
+    fail(at_, fmt::format("expected one of = != < <= > >= ~ after column {}", quote(column)));
   }
 
   void take_value(Node& node) {
@@ -177,12 +173,12 @@ class Parser {
     const char mark = text_[at_];
     if (mark == '\'' || mark == '"') {
       const size_t close = text_.find(mark, at_ + 1);
-      if (close == std::string_view::npos) fail(at_, "a quote that does not end");
+      if (close == std::string_view::npos) fail(at_, "a quote without its end");
       node.value = text_.substr(at_ + 1, close - at_ - 1);
       at_ = close + 1;
     } else {
       node.value = peek_word();
-      if (node.value.empty()) fail(at_, "expected a value; put it in quotes if it has signs of the grammar in it");
+      if (node.value.empty()) fail(at_, "expected a value; put it in quotes if it contains operators");
       node.null = node.value == "null";
       at_ += node.value.size();
     }
@@ -225,7 +221,7 @@ bool compare(const Node& node, const Json& value) {
   if (value.is_number()) {
     if (node.number) return holds(node.op, value.get<double>(), *node.number);
     if (is_order(node.op)) {
-      throw Error::format("filter: column '{}' holds numbers, and {} is none", node.column, quote(node.value));
+      throw Error::format("filter: column '{}' holds numbers, but {} is not a number", node.column, quote(node.value));
     }
     return node.op == Operator::kNotEqual;
   }

@@ -98,18 +98,18 @@ TEST(Filter, KeepsTheOrder) {
 
 TEST(Filter, ErrorsPointAtTheirPlace) {
   const std::pair<const char*, const char*> cases[] = {
-      {"model", "position 6: expected one of = != < <= > >= ~ after 'model'\n  model\n       ^"},
-      {"model =", "position 8: expected a value\n  model =\n         ^"},
+      {"model", "position 6, after 'model': expected one of = != < <= > >= ~ after column 'model'"},
+      {"model =", "position 8, after 'model =': expected a value"},
       {"= small", "position 1: expected a column"},
-      {"model = small and", "position 18: expected a column"},
-      {"model = small dtype = float32", "position 15: expected 'and', 'or' or the end"},
+      {"model = small and", "position 18, after 'model = small and': expected a column"},
+      {"model = small dtype = float32", "position 15, after 'model = small ': expected 'and', 'or' or the end"},
       {"(model = small", "position 1: '(' without ')'"},
-      {"model = small)", "position 14: ')' without '('"},
-      {"model = 'small", "position 9: a quote that does not end"},
-      {"model = = small", "position 9: expected a value; put it in quotes"},
-      {"model => small", "position 8: expected a value; put it in quotes"},
-      {"model ! small", "position 7: expected one of"},
-      {"()", "position 2: expected a column"},
+      {"model = small)", "position 14, after 'model = small': ')' without '('"},
+      {"model = 'small", "position 9, after 'model = ': a quote without its end"},
+      {"model = = small", "position 9, after 'model = ': expected a value; put it in quotes"},
+      {"model => small", "position 8, after 'model =': expected a value; put it in quotes"},
+      {"model ! small", "position 7, after 'model ': expected one of"},
+      {"()", "position 2, after '(': expected a column"},
       {"model = \x1b[31m and", "\\x1b[31m and"},
   };
   for (const auto& [text, message] : cases) EXPECT_THAT(error_of(text), HasSubstr(message)) << text;
@@ -126,7 +126,7 @@ TEST(Filter, UnknownColumnsNameTheNearest) {
 }
 
 TEST(Filter, OrderNeedsNumbers) {
-  EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' holds numbers, and 'many' is none"));
+  EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' holds numbers, but 'many' is not a number"));
 }
 
 TEST(Filter, NothingStoredMatchesNothing) {
