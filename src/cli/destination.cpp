@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-constexpr mode_t kFileMode = 0666;  // less what the umask takes
+constexpr mode_t kFileMode = 0666;  // less the umask
 
 bool is_special(const std::string& path) {
   struct stat status {};

@@ -1,4 +1,4 @@
-// Where bytes go: standard output, standard error, or a file that is complete or not there.
+// Destinations of output: a standard stream, a file that appears whole or not at all, a file that grows.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// Output that could not be written: the reader has gone, or the disk is full. What was measured is not lost by it.
+// Output that could not be written: the reader has gone, or the disk is full. Records in the store are not lost.
 class OutputLost : public Error {
  public:
   using Error::Error;
@@ -26,7 +26,7 @@ class WholeFile {
 
  private:
   std::string path_;
-  std::string target_;  // where links lead: they stay
+  std::string target_;  // the file that links lead to, so that links stay
 };
 
 // A file that grows: what was written stays, whatever happens next.

@@ -36,10 +36,10 @@ class TimeLeft {
 std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
                           std::optional<Seconds> left);
 
-// "45 s", "12 min", "3.5 h": a guess needs no more digits.
+// "45 s", "12 min", "3.5 h": rounded, because it is an estimate.
 std::string rough_time(Seconds time);
 
-// On a terminal one line that is written over; elsewhere a plain line now and then.
+// On a terminal one line that is overwritten; elsewhere a plain line now and then.
 class ProgressLine {
  public:
   explicit ProgressLine(const Stream& stream) : stream_(stream) {}

@@ -1,4 +1,4 @@
-// The records of a command on their way to where --output and --output-file say.
+// Writes the records of a command as --output and --output-file ask.
 #pragma once
 
 #include <memory>

@@ -6,7 +6,7 @@
 namespace laptime {
 namespace {
 
-// A directory named by the environment; the rule asks for absolute paths and to ignore others.
+// A directory named by the environment; by the specification a path that is not absolute is ignored.
 std::optional<std::filesystem::path> directory(const char* variable) {
   const char* const value = std::getenv(variable);
   if (value == nullptr || *value != '/') return std::nullopt;
