@@ -291,8 +291,12 @@ TEST(Verify, CountsTheConstantsThatPyTorchComputesWithinAStep) {
 
 TEST(Verify, ReportsProgress) {
   std::vector<std::string> stages;
-  verify_golden(read_golden(golden_path("tiny_2026")), on_threads(1),
-                [&](const std::string& stage) { stages.push_back(stage); });
+  Seconds last{};
+  verify_golden(read_golden(golden_path("tiny_2026")), on_threads(1), [&](const std::string& stage, Seconds elapsed) {
+    stages.push_back(stage);
+    EXPECT_GE(elapsed, last);  // across both precisions
+    last = elapsed;
+  });
   ASSERT_EQ(stages.size(), 22U);
   EXPECT_EQ(stages[1], "float32: step 1 of 10");
   EXPECT_EQ(stages.back(), "bfloat16: step 10 of 10");
