@@ -2,11 +2,9 @@
 #include "kernel_runs.h"
 #include "ops/adamw/adamw.h"
 #include "ops/cross_entropy/cross_entropy.h"
-#include "ops/layer_norm/layer_norm.h"
-#include "ops/log_softmax/log_softmax.h"
+#include "ops/norm/norm.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
-#include "ops/rms_norm/rms_norm.h"
 #include "ops/rope/rope.h"
 #include "ops/softmax/softmax.h"
 #include "ops/swiglu/swiglu.h"
@@ -35,8 +33,8 @@ void add_whole(Machine& machine) {
     const std::string name(name_of(dtype));
     const RmsNormAttributes norm{1e-5, dtype};
     bench(kRmsNorm, norm, {tokens32, channels}, name + "/1024x768");
-    bench(kRmsNormBackward, RmsNormBackwardAttributes{}, {tokens, tokens32, rstd, channels}, name + "/1024x768");
-    bench(kRmsNormBackward, RmsNormBackwardAttributes{.addend = true}, {tokens, tokens32, rstd, channels, tokens32},
+    bench(kRmsNormBackward, NormBackwardAttributes{}, {tokens, tokens32, rstd, channels}, name + "/1024x768");
+    bench(kRmsNormBackward, NormBackwardAttributes{.addend = true}, {tokens, tokens32, rstd, channels, tokens32},
           name + "/addend/1024x768");
     bench(kSwiglu, {}, {wide, wide}, name + "/1024x3072");
     bench(kSwigluBackward, {}, {wide, wide, wide}, name + "/1024x3072");

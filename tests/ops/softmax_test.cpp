@@ -1,4 +1,4 @@
-// Softmax: kernels against the references.
+// Softmax and log_softmax: kernels against the references, gradients.
 #include "ops/softmax/softmax.h"
 
 #include <limits>
@@ -9,12 +9,13 @@
 namespace laptime::test {
 namespace {
 
+const std::vector<Shape> kRowShapes{{1}, {5, 7}, {3, 4, 65}, {33, 64}, {2, 1100}, {3, 5003}, {1200, 3}};
+
 std::vector<ConformanceCase> softmax_rows() {
-  const std::vector<Shape> shapes{{1}, {5, 7}, {3, 4, 65}, {33, 64}, {2, 1100}, {3, 5003}, {1200, 3}};
   const Operand x{.shape = {}};
   std::vector<ConformanceCase> rows = joined({
-      over_shapes({.op = &kSoftmax, .inputs = {x}}, shapes),
-      over_shapes({.op = &kSoftmaxBackward, .inputs = {x, x}}, shapes),
+      over_shapes({.op = &kSoftmax, .inputs = {x}}, kRowShapes),
+      over_shapes({.op = &kSoftmaxBackward, .inputs = {x, x}}, kRowShapes),
   });
   for (const double value : {0.0, 80.0, -std::numeric_limits<double>::infinity()}) {
     rows.push_back({.op = &kSoftmax, .inputs = {{.shape = {3, 70}, .values = Values::kConstant, .bound = value}}});
@@ -27,6 +28,23 @@ std::vector<ConformanceCase> softmax_rows() {
 LAPTIME_CONFORMANCE(Softmax, softmax_rows());
 
 TEST(Softmax, Gradient) { expect_gradient({.op = &kSoftmax, .inputs = {{.shape = {4, 9}}}}); }
+
+std::vector<ConformanceCase> log_softmax_rows() {
+  const Operand x{.shape = {}};
+  std::vector<ConformanceCase> rows = joined({
+      over_shapes({.op = &kLogSoftmax, .inputs = {x}, .absolute = 4}, kRowShapes),
+      over_shapes({.op = &kLogSoftmaxBackward, .inputs = {x, x}}, kRowShapes),
+  });
+  for (const double value : {0.0, 80.0, -std::numeric_limits<double>::infinity()}) {
+    rows.push_back({.op = &kLogSoftmax, .inputs = {{.shape = {3, 70}, .values = Values::kConstant, .bound = value}}});
+  }
+  rows.push_back({.op = &kLogSoftmax, .inputs = {{.shape = {300, 9}, .values = Values::kRare}}, .absolute = 4});
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(LogSoftmax, log_softmax_rows());
+
+TEST(LogSoftmax, Gradient) { expect_gradient({.op = &kLogSoftmax, .inputs = {{.shape = {4, 9}}}}); }
 
 }  // namespace
 }  // namespace laptime::test

@@ -5,18 +5,18 @@
 #include <cmath>
 
 #include "graph/structural_ops.h"
+#include "ops/accumulation_type.h"
 #include "ops/gather/gather.h"
-#include "ops/log_softmax/log_softmax.h"
 #include "ops/nll_loss/nll_loss.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
+#include "ops/softmax/softmax.h"
 
 namespace laptime {
 namespace {
 
 std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
-  const DType dtype = in[0].dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  return {contiguous_type(dtype, {}), contiguous_type(DType::kFloat64, in[1].shape())};
+  return {contiguous_type(accumulation_type(in[0].dtype), {}), contiguous_type(DType::kFloat64, in[1].shape())};
 }
 std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<const TensorType> in) {
   const auto& a = attributes.as<CrossEntropyBackwardAttributes>();

@@ -5,13 +5,12 @@
 #include <cmath>
 
 #include "graph/structural_ops.h"
+#include "ops/accumulation_type.h"
 
 namespace laptime {
 namespace {
 
 using In = LinearCrossEntropyBackwardInputs;
-
-DType wide_type(DType dtype) { return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
 
 void check_operands(const TensorType& x, const TensorType& weight, const TensorType& targets, const TensorType* bias) {
   const int64_t inner = x.shape().back();
@@ -23,7 +22,7 @@ void check_operands(const TensorType& x, const TensorType& weight, const TensorT
 
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
   check_operands(in[0], in[1], in[2], in.size() > 3 ? &in[3] : nullptr);
-  const DType statistics = wide_type(in[0].dtype);
+  const DType statistics = accumulation_type(in[0].dtype);
   const DType logits =
       attributes.as<LinearCrossEntropyAttributes>().compute.value_or(promote(in[0].dtype, in[1].dtype));
   Shape shape = in[0].shape();

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "graph/structural_ops.h"
+#include "ops/accumulation_type.h"
 #include "ops/matmul/matmul.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/softmax/softmax.h"
@@ -34,8 +35,7 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
   LAPTIME_CHECK(in.size() == (attributes.as<AttentionAttributes>().dropout_p > 0 ? 4U : 3U), "{} inputs", in.size());
   Shape rows = q.shape();
   rows[-1] = 1;
-  const DType statistics = q.dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  return {{promote(q.dtype, in[2].dtype), dense_like(q.layout)}, contiguous_type(statistics, rows)};
+  return {{promote(q.dtype, in[2].dtype), dense_like(q.layout)}, contiguous_type(accumulation_type(q.dtype), rows)};
 }
 
 std::vector<TensorType> infer_backward(const Attributes&, std::span<const TensorType> in) {

@@ -1,5 +1,5 @@
-// RMSNorm: kernels against the references.
-#include "ops/rms_norm/rms_norm.h"
+// RMSNorm and layer norm: kernels against the references, gradients, casts that RMSNorm folds.
+#include "ops/norm/norm.h"
 
 #include "support/conformance.h"
 #include "support/gradient_check.h"
@@ -7,11 +7,13 @@
 namespace laptime::test {
 namespace {
 
+const std::vector<Shape> kRowShapes{{7}, {5, 40}, {3, 4, 65}, {70, 96}, {2, 1100}, {3, 2051}};
+
 std::vector<ConformanceCase> rms_norm_rows() {
   std::vector<ConformanceCase> rows;
   const RmsNormAttributes as_x{1e-5};
   const RmsNormAttributes narrow{1e-5, DType::kBFloat16};
-  for (const Shape& shape : std::vector<Shape>{{7}, {5, 40}, {3, 4, 65}, {70, 96}, {2, 1100}, {3, 2051}}) {
+  for (const Shape& shape : kRowShapes) {
     Shape one = shape;
     one[-1] = 1;
     const Operand x{.shape = shape};
@@ -23,7 +25,7 @@ std::vector<ConformanceCase> rms_norm_rows() {
     rows.push_back({.op = &kRmsNorm, .attributes = as_x, .inputs = {x, weight}});
     rows.push_back({.op = &kRmsNorm, .attributes = narrow, .inputs = {x32, weight32}, .dtypes = bfloat16});
     for (const bool addend : {false, true}) {
-      const RmsNormBackwardAttributes attributes{addend};
+      const NormBackwardAttributes attributes{addend};
       std::vector<Operand> alike{x, x, rstd, weight};
       std::vector<Operand> mixed{x, x32, rstd, weight32};
       if (addend) alike.push_back(x);
@@ -53,6 +55,44 @@ TEST(RmsNorm, RoundsItsOwnOutput) {
   EXPECT_FALSE(kRmsNorm.fold_output_cast(as_x, 1, DType::kBFloat16).has_value());
   EXPECT_FALSE(kRmsNorm.fold_output_cast(*narrow, 0, DType::kFloat16).has_value());
   EXPECT_FALSE(kRmsNorm.fold_output_cast(as_x, 0, DType::kFloat32).has_value());
+}
+
+std::vector<ConformanceCase> layer_norm_rows() {
+  std::vector<ConformanceCase> rows;
+  for (const Shape& shape : kRowShapes) {
+    Shape one = shape;
+    one[-1] = 1;
+    // A row of one value has no variance: what is left of it is rounding alone.
+    const std::vector<Arrangement>& arrangements = shape.rank() == 1 ? dense_arrangements() : all_arrangements();
+    const Operand x{.shape = shape};
+    const Operand mean{.shape = one, .dtype = DType::kFloat32};
+    const Operand rstd{.shape = one, .values = Values::kPositive, .dtype = DType::kFloat32};
+    const Operand weight{.shape = {shape.back()}};
+    const Operand weight32{.shape = {shape.back()}, .dtype = DType::kFloat32};
+    for (const Operand& w : {weight, weight32}) {
+      rows.push_back({.op = &kLayerNorm,
+                      .attributes = LayerNormAttributes{1e-5},
+                      .inputs = {x, w, w},
+                      .arrangements = arrangements});
+      for (const bool addend : {false, true}) {
+        std::vector<Operand> inputs{x, x, mean, rstd, w};
+        if (addend) inputs.push_back(x);
+        rows.push_back({.op = &kLayerNormBackward,
+                        .attributes = NormBackwardAttributes{addend},
+                        .inputs = inputs,
+                        .arrangements = arrangements});
+      }
+    }
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(LayerNorm, layer_norm_rows());
+
+TEST(LayerNorm, Gradient) {
+  expect_gradient({.op = &kLayerNorm,
+                   .attributes = LayerNormAttributes{1e-5},
+                   .inputs = {{.shape = {2, 3, 7}}, {.shape = {7}}, {.shape = {7}}}});
 }
 
 }  // namespace

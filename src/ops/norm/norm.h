@@ -1,0 +1,55 @@
+// Normalisation over the last axis: layer norm and RMSNorm.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// Layer norm (Ba et al. 2016): y = (x - mean(x)) rstd weight + bias, rstd = 1 / sqrt(mean((x - mean(x))^2) + eps).
+// (x [..., C], weight [C], bias [C]) -> (y [..., C], mean [..., 1], rstd [..., 1]); float32 statistics
+extern const OpCard kLayerNorm;
+// (grad_y [..., C], x [..., C], mean [..., 1], rstd [..., 1], weight [C][, addend [..., C]])
+//   -> (grad_x [..., C] + addend, grad_weight [C], grad_bias [C])
+extern const OpCard kLayerNormBackward;
+
+// RMSNorm (Zhang and Sennrich 2019): y = x rstd weight, rstd = 1 / sqrt(mean(x^2) + eps).
+// (x [..., C], weight [C]) -> (y [..., C], rstd [..., 1]); float32 statistics
+extern const OpCard kRmsNorm;
+// (grad_y [..., C], x [..., C], rstd [..., 1], weight [C][, addend [..., C]])
+//   -> (grad_x [..., C] + addend, grad_weight [C])
+extern const OpCard kRmsNormBackward;
+
+struct LayerNormAttributes {
+  static constexpr bool kCentred = true;  // subtracts the mean and adds a bias
+  double eps = 1e-5;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("eps", self.eps);
+  }
+};
+
+struct RmsNormAttributes {
+  static constexpr bool kCentred = false;
+  double eps = 1e-5;
+  std::optional<DType> y_dtype{};  // absent: the type of x
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("eps", self.eps);
+    visit("y_dtype", self.y_dtype);
+  }
+};
+
+struct NormBackwardAttributes {
+  bool addend = false;  // a gradient that reaches x past the norm, along a residual stream, is added to grad_x
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("addend", self.addend);
+  }
+};
+
+ValueId layer_norm(Builder& build, ValueId x, ValueId weight, ValueId bias, double eps);
+ValueId rms_norm(Builder& build, ValueId x, ValueId weight, double eps);
+
+std::span<const OpCard* const> norm_cards();
+
+}  // namespace laptime
