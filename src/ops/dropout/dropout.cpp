@@ -16,13 +16,13 @@ void reference(const OpCall& call) {
   const uint64_t key = dropout_key(attributes, static_cast<int64_t>(call.in[1].at(0)));
   for (int64_t i = 0; i < call.out[0].numel(); ++i) {
     const bool kept = dropout_keeps(key, i, attributes.p);
-    call.out[0].put(i, kept ? call.in[0].at(i) * kept_scale(attributes.p) : 0);
+    call.out[0].put(i, kept ? call.in[0].at(i) * dropout_scale(attributes.p) : 0);
     if (call.out[1].data != nullptr) call.out[1].put(i, kept ? 1 : 0);
   }
 }
 
 void reference_backward(const OpCall& call) {
-  const double scale = kept_scale(call.attributes.as<DropoutAttributes>().p);
+  const double scale = dropout_scale(call.attributes.as<DropoutAttributes>().p);
   for (int64_t i = 0; i < call.out[0].numel(); ++i)
     call.out[0].put(i, call.in[1].at(i) != 0 ? call.in[0].at(i) * scale : 0);
 }

@@ -30,9 +30,9 @@ constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step
 constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
   return static_cast<double>(splitmix64(key + static_cast<uint64_t>(element)) >> 40U) * 0x1p-24 >= p;
 }
-constexpr double kept_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
+constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
 // The same as a comparison of whole numbers: kept where the top 24 bits are at least this.
-constexpr uint32_t least_kept(double p) {
+constexpr uint32_t dropout_threshold(double p) {
   const auto whole = static_cast<uint32_t>(p * 0x1p24);
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;
 }

@@ -52,8 +52,8 @@ void launch_forward(const KernelCall& call) {
                         call.out[0],
                         mask,
                         dropout_key(attributes, *call.in[1].as<const int64_t>()),
-                        least_kept(attributes.p),
-                        static_cast<float>(kept_scale(attributes.p))};
+                        dropout_threshold(attributes.p),
+                        static_cast<float>(dropout_scale(attributes.p))};
   cpu::team_of(call).parallel_blocks(call.in[0].numel(), kBlockSize, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += kStripSize) {
       forward_strip(forward, at, end - at < kStripSize ? end - at : kStripSize);
@@ -80,7 +80,7 @@ void backward_strip(const Strip& strip) {
 }
 
 void launch_backward(const KernelCall& call) {
-  const auto scale = static_cast<float>(kept_scale(call.attributes.as<DropoutAttributes>().p));
+  const auto scale = static_cast<float>(dropout_scale(call.attributes.as<DropoutAttributes>().p));
   run_strips(cpu::team_of(call), call.out, call.in, {.function = backward_strip, .parameters = &scale});
 }
 

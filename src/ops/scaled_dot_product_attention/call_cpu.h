@@ -1,41 +1,53 @@
-// What the kernels of attention share: where the rows of a head stand, dropout of weights, and what they refuse.
+// One call of an attention kernel: sizes, dropout, the rows of a head, and what every kernel refuses.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "backend/cpu/team.h"
 #include "backend/cpu/vector/vector_math.h"
 #include "backend/cpu/vector/vectors.h"
+#include "base/checked.h"
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
-namespace laptime::LAPTIME_ISA {
+namespace laptime::LAPTIME_ISA::attention {
 
-constexpr size_t kForwardStep = 3;  // inputs that hold the step
+// Position of the step among the inputs, where there is dropout.
+constexpr size_t kForwardStep = 3;
 constexpr size_t kBackwardStep = 6;
 
+// Scores are scaled by log2(e), so that softmax can use exp2.
 constexpr float kLog2E = 1.44269504F;
 constexpr float kLn2 = 0.693147181F;
 
-constexpr int64_t rounded_up(int64_t size, int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
-
-// The rows of one head of an operand; the elements of a row stand without gaps.
+// The rows [T, d] of one head of an operand; the elements of a row are contiguous.
 template <class Element>
 struct HeadRows {
   Element* data = nullptr;
   int64_t stride = 0;
   Element* operator[](int64_t row) const { return data + row * stride; }
+  HeadRows from(int64_t row) const { return {data + row * stride, stride}; }
 };
+
+// Head `head` of an operand [B, h, T, d], counted over all batches.
+template <class Element>
+HeadRows<Element> head_rows(const TensorView& view, int64_t head) {
+  const int64_t heads = view.shape()[1];
+  Element* const data = view.as<Element>();
+  return {data + head / heads * view.strides()[0] + head % heads * view.strides()[1], view.strides()[2]};
+}
 
 // Sizes and options of one call.
 struct AttentionShape {
-  int64_t heads = 0;  // in all batches
-  int64_t positions = 0, width = 0;
+  int64_t heads = 0;      // B h: heads of all batches
+  int64_t positions = 0;  // T
+  int64_t width = 0;      // d
   bool causal = true;
   bool drops = false;
   uint64_t dropout_key = 0;
-  uint32_t least_kept = 0;
-  float kept_scale = 1;
+  uint32_t dropout_threshold = 0;
+  float dropout_scale = 1;
 
   AttentionShape(const KernelCall& call, size_t step_input)
       : heads(call.in[0].shape()[0] * call.in[0].shape()[1]),
@@ -46,74 +58,39 @@ struct AttentionShape {
     drops = attributes.dropout_p > 0;
     if (!drops) return;
     dropout_key = laptime::dropout_key(attributes.dropout(), *call.in[step_input].as<const int64_t>());
-    least_kept = laptime::least_kept(attributes.dropout_p);
-    kept_scale = static_cast<float>(laptime::kept_scale(attributes.dropout_p));
+    dropout_threshold = laptime::dropout_threshold(attributes.dropout_p);
+    dropout_scale = static_cast<float>(laptime::dropout_scale(attributes.dropout_p));
   }
 
   float scale() const { return static_cast<float>(1 / std::sqrt(static_cast<double>(width))); }
-  // What dropout multiplies the weight of a key by.
-  float kept(int64_t head, int64_t row, int64_t key) const {
+
+  // The factor by which dropout multiplies the weight of one key in one row: 0 or dropout_scale.
+  float dropout_factor(int64_t head, int64_t row, int64_t key) const {
     const auto element = static_cast<uint64_t>((head * positions + row) * positions + key);
-    return static_cast<uint32_t>(splitmix64(dropout_key + element) >> 40U) >= least_kept ? kept_scale : 0.0F;
+    return static_cast<uint32_t>(splitmix64(dropout_key + element) >> 40U) >= dropout_threshold ? dropout_scale : 0.0F;
   }
-  // The same for keys [first, first + size).
-  void kept(int64_t head, int64_t row, int64_t first, int64_t size, float* factors) const {
+  // The factors of keys [first, first + size).
+  void dropout_factors(int64_t head, int64_t row, int64_t first, int64_t size, float* factors) const {
     const uint64_t start = dropout_key + static_cast<uint64_t>((head * positions + row) * positions + first);
-    const uint32_t least = least_kept;
-    const float kept_value = kept_scale;
+    const uint32_t threshold = dropout_threshold;
+    const float scale_of_kept = dropout_scale;
 #pragma omp simd
     for (int64_t i = 0; i < size; ++i) {
       const auto top = static_cast<uint32_t>(splitmix64(start + static_cast<uint64_t>(i)) >> 40U);
-      factors[i] = top >= least ? kept_value : 0.0F;
+      factors[i] = top >= threshold ? scale_of_kept : 0.0F;
     }
   }
 };
 
-// The rows of head `head`, all batches counted through.
-template <class Element>
-HeadRows<Element> head_rows(const TensorView& view, int64_t head) {
-  const int64_t heads = view.shape()[1];
-  Element* const data = view.as<Element>();
-  return {data + head / heads * view.strides()[0] + head % heads * view.strides()[1], view.strides()[2]};
-}
-
-// Rows that will be wanted soon, fetched into the L2 cache a few cache lines at a time between products: all at once
-// they would stop the loads.
-class Ahead {
- public:
-  // Rows [begin, end) after those already expected.
-  template <class Element>
-  void expect(const HeadRows<Element>& rows, int64_t begin, int64_t end, int64_t width) {
-    constexpr auto kSize = static_cast<int64_t>(sizeof(Element));
-    if (begin >= end || last_ - first_ == kRanges) return;
-    ranges_[last_++ % kRanges] = {reinterpret_cast<const char*>(rows[begin]), rows.stride * kSize, width * kSize,
-                                  end - begin};
-  }
-
-  // The next two cache lines.
-  [[gnu::always_inline]] void fetch() {
-    if (first_ == last_) return;
-    Range& range = ranges_[first_ % kRanges];
-    const char* const line = range.row + range.done;
-    __builtin_prefetch(line, 0, 2);
-    __builtin_prefetch(line + 64, 0, 2);
-    range.done += 128;
-    if (range.done < range.bytes) return;
-    range.done = 0;
-    range.row += range.stride;
-    if (--range.rows == 0) ++first_;
-  }
-
- private:
-  static constexpr size_t kRanges = 16;
-  struct Range {
-    const char* row;
-    int64_t stride, bytes, rows;
-    int64_t done = 0;  // bytes of the row
-  };
-  std::array<Range, kRanges> ranges_;
-  size_t first_ = 0, last_ = 0;
+// Rows of queries of one head that a thread works on at a time.
+struct RowGroup {
+  int64_t head = 0, first_row = 0;
 };
+// Group `index` of heads x groups. If causal, groups with many keys come first, so that no long one is started last.
+inline RowGroup row_group(int64_t index, const AttentionShape& shape, int64_t group_rows) {
+  const int64_t groups = ceil_div(shape.positions, group_rows);
+  return {index % shape.heads, (groups - 1 - index / shape.heads) * group_rows};
+}
 
 // `size` elements times `scale`, rounded to the element's type.
 template <class Element>
@@ -121,28 +98,50 @@ void write_row(const float* from, int64_t size, float scale, Element* to) {
   for (int64_t i = 0; i < size; ++i) to[i] = narrowed<Element>(from[i] * scale);
 }
 
-// What neither kernel can read: `in` and `out` are of one type, `statistics` among the inputs float32.
-inline std::string attention_refusal(const Signature& signature, int statistics) {
+// The outputs of the forward op, row by row of one head.
+template <class Element>
+class ForwardOutput {
+ public:
+  ForwardOutput(const KernelCall& call, const AttentionShape& shape, int64_t head)
+      : width_(shape.width),
+        values_(head_rows<Element>(call.out[0], head)),
+        log_sum_exp_(call.out[1].data == nullptr ? nullptr : call.out[1].as<float>() + head * shape.positions) {}
+
+  // From sums of weights times values [d]; the weights are 2^(score - row_max), and row_sum is their sum.
+  void put(int64_t row, const float* sums, float row_max, float row_sum) const {
+    write_row(sums, width_, 1 / row_sum, values_[row]);
+    if (log_sum_exp_ != nullptr) log_sum_exp_[row] = row_max * kLn2 + log_f32(row_sum);
+  }
+
+ private:
+  int64_t width_;
+  HeadRows<Element> values_;
+  float* log_sum_exp_;  // null where nobody reads it
+};
+
+// Why no kernel reads these operands: q, k, v and all others of rank 4 must have one type, float32 or bfloat16, and
+// contiguous rows.
+inline std::string attention_refusal(const Signature& signature) {
+  constexpr size_t kLogSumExpInput = 4;
+  const bool backward = signature.op == &kScaledDotProductAttentionBackward;
   const DType dtype = signature.in[0].dtype;
   if (dtype != DType::kFloat32 && dtype != DType::kBFloat16)
     return std::string("operands are ") + std::string(name_of(dtype)) + ", not float32 or bfloat16";
-  const auto refusal = [&](const TensorType& type) -> std::string {
-    if (type.shape().rank() != 4) return "";  // the step
-    if (type.dtype != dtype) return "operands of several types";
-    return type.shape().back() > 1 && type.layout.strides.back() != 1 ? "the last axis has gaps" : "";
-  };
   for (size_t i = 0; i < signature.in.size(); ++i) {
-    if (static_cast<int>(i) == statistics) {
-      if (signature.in[i].dtype != DType::kFloat32) return "log_sum_exp is not float32";
-    } else if (std::string reason = refusal(signature.in[i]); !reason.empty()) {
-      return reason;
+    const TensorType& type = signature.in[i];
+    if (backward && i == kLogSumExpInput) {
+      if (type.dtype != DType::kFloat32) return "log_sum_exp is not float32";
+    } else if (type.shape().rank() == 4) {
+      if (type.dtype != dtype) return "operands have different types";
+      if (type.shape().back() > 1 && type.layout.strides.back() != 1) return "the last axis is not contiguous";
+    } else if (type.dtype != DType::kInt64) {
+      return "step is not int64";
     }
   }
   for (const TensorType& type : signature.out) {
-    if (type.shape().back() != 1 && type.layout.strides.back() != 1) return "the last axis has gaps";
+    if (type.shape().back() != 1 && type.layout.strides.back() != 1) return "the last axis is not contiguous";
   }
-  if (signature.in.back().shape().empty() && signature.in.back().dtype != DType::kInt64) return "step is not int64";
   return "";
 }
 
-}  // namespace laptime::LAPTIME_ISA
+}  // namespace laptime::LAPTIME_ISA::attention

@@ -84,7 +84,8 @@ class Rows {
   // What dropout multiplies the weight by.
   double kept(int64_t row, int64_t key) const {
     if (attributes_.dropout_p <= 0) return 1;
-    return dropout_keeps(key_, row * positions_ + key, attributes_.dropout_p) ? kept_scale(attributes_.dropout_p) : 0;
+    return dropout_keeps(key_, row * positions_ + key, attributes_.dropout_p) ? dropout_scale(attributes_.dropout_p)
+                                                                              : 0;
   }
 
  private:

@@ -1,12 +1,12 @@
-// Attention forward by tiles of AMX: groups of queries, blocks of keys, the softmax made while the keys pass by (Dao et
-// al. 2022).
+// Attention forward in AMX tiles: groups of queries, blocks of keys, and an online softmax (Dao et al. 2022).
 #pragma once
 
-#include "ops/scaled_dot_product_attention/amx/blocks_cpu.h"
+#include "ops/scaled_dot_product_attention/amx/panels_cpu.h"
+#include "ops/scaled_dot_product_attention/vector_math_cpu.h"
 
-namespace laptime::LAPTIME_ISA {
+namespace laptime::LAPTIME_ISA::attention::amx {
 
-// Rows of a group: many where there are enough groups, since each packs the keys and values that it meets.
+// Rows of a group. Each group packs the keys and values it sees, so groups are large where there are enough of them.
 inline int64_t group_rows(const AttentionShape& shape) {
   constexpr int64_t kMany = 512;
   constexpr int64_t kFew = 256;
@@ -14,139 +14,151 @@ inline int64_t group_rows(const AttentionShape& shape) {
 }
 
 template <class Element>
-class AmxForwardGroup {
+class ForwardGroup {
  public:
-  using Input = typename AmxTerms<Element>::Input;
-  using Made = typename AmxTerms<Element>::Made;
+  using Operand = typename FactorTerms<Element>::Operand;
+  using Score = typename FactorTerms<Element>::Score;
 
-  AmxForwardGroup(const KernelCall& call, const AttentionShape& shape, int64_t head, int64_t first_row,
-                  std::byte* scratch)
+  ForwardGroup(const KernelCall& call, const AttentionShape& shape, RowGroup group, std::byte* scratch)
       : call_(call),
         shape_(shape),
-        head_(head),
-        first_row_(first_row),
-        rows_(std::min(group_rows(shape), shape.positions - first_row)),
-        whole_rows_(align_up(rows_, kSquare)),
+        head_(group.head),
+        first_row_(group.first_row),
+        rows_(std::min(group_rows(shape), shape.positions - first_row_)),
+        padded_rows_(align_up(rows_, kSquare)),
         pitch_(align_up(shape.width, kSquare)),
         scale_(shape.scale() * kLog2E),
-        k_(head_rows<const Element>(call.in[1], head)),
-        v_(head_rows<const Element>(call.in[2], head)) {
+        k_(head_rows<const Element>(call.in[1], head_)),
+        v_(head_rows<const Element>(call.in[2], head_)) {
     auto* const floats = reinterpret_cast<float*>(scratch);
-    query_words_ = floats;
-    key_words_ = query_words_ + Panels<Input>::floats(whole_rows_, shape.width);
-    value_words_ = key_words_ + Panels<Input>::floats(kKeyBlock, shape.width);
-    weight_words_ = value_words_ + Panels<Input>::floats(shape.width, kKeyBlock);
-    scores_ = weight_words_ + 2 * Panels<Made>::floats(kSquare, kKeyBlock);
+    query_memory_ = floats;
+    key_memory_ = query_memory_ + Panels<Operand>::floats(padded_rows_, shape.width);
+    value_memory_ = key_memory_ + Panels<Operand>::floats(kKeyBlock, shape.width);
+    weight_memory_ = value_memory_ + Panels<Operand>::floats(shape.width, kKeyBlock);
+    scores_ = weight_memory_ + 2 * Panels<Score>::floats(kSquare, kKeyBlock);
     sums_ = scores_ + 2 * kSquare * kPitch;
-    largest_ = sums_ + whole_rows_ * pitch_;
-    total_ = largest_ + whole_rows_;
+    row_max_ = sums_ + padded_rows_ * pitch_;
+    row_sum_ = row_max_ + padded_rows_;
   }
 
   void run() {
-    queries_ = Panels<Input>::of_rows(
-        block_of(head_rows<const Element>(call_.in[0], head_), first_row_, rows_, shape_.width), query_words_);
-    std::fill_n(largest_, whole_rows_, -__builtin_inff());
-    std::fill_n(total_, whole_rows_, 0.0F);
+    configure_amx();
+    const auto q = head_rows<const Element>(call_.in[0], head_);
+    queries_ = Panels<Operand>::pack_left(left_factor(q, first_row_, rows_, shape_.width), query_memory_);
+    std::fill_n(row_max_, padded_rows_, -__builtin_inff());
+    std::fill_n(row_sum_, padded_rows_, 0.0F);
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
     for (int64_t key = 0; key < end; key += kKeyBlock) add_keys(key, std::min(kKeyBlock, end - key));
-    finish();
+    write_output();
+    release_amx();
   }
 
  private:
-  // While scores become weights, the next rows' are multiplied, and the last rows' values.
+  // 32 rows of the group, and the keys of a block that they see.
+  struct ScoreRows {
+    int64_t row = 0;
+    int64_t key = 0, keys = 0;
+    int64_t first_visible = 0;  // keys that the first row sees; if causal, each further row sees one more
+    int64_t end = 0;            // columns that some row sees, in whole squares
+  };
+
+  // While the scores of 32 rows become weights, the scores of the next 32 rows are multiplied, and the weights of the
+  // 32 rows before are multiplied by the values.
   void add_keys(int64_t key, int64_t keys) {
-    keys_ = Panels<Input>::of_columns(columns_of(k_, key, keys, shape_.width), key_words_);
-    values_ = Panels<Input>::of_columns(depth_of(v_, key, keys, shape_.width), value_words_);
-    const auto block_at = [&](int64_t row) -> Block {
-      const int64_t own = shape_.causal ? first_row_ + row + 1 - key : keys;
-      return {row, key, keys, own, std::max<int64_t>(0, align_up(std::min(keys, own + kSquare - 1), kSquare))};
+    keys_ = Panels<Operand>::pack_right(right_factor_transposed(k_, key, keys, shape_.width), key_memory_);
+    values_ = Panels<Operand>::pack_right(right_factor(v_, key, keys, shape_.width), value_memory_);
+    const auto rows_at = [&](int64_t row) -> ScoreRows {
+      const int64_t first_visible = shape_.causal ? first_row_ + row + 1 - key : keys;
+      const int64_t end = align_up(std::min(keys, first_visible + kSquare - 1), kSquare);
+      return {row, key, keys, first_visible, std::max<int64_t>(0, end)};
     };
-    Block before;
-    Block now = block_at(0);
-    while (now.end == 0) now = block_at(now.row + kSquare);
-    auto nothing = nothing_aside();
+    ScoreRows before;
+    ScoreRows now = rows_at(0);
+    while (now.end == 0) now = rows_at(now.row + kSquare);
+    auto nothing = no_work();
     multiply_scores(now, nothing);
     while (now.row < rows_) {
-      const Block next = now.row + kSquare < rows_ ? block_at(now.row + kSquare) : Block{rows_};
-      for (int64_t half = 0; half < kSquare; half += kLanes) find_largest(now, half);
-      Aside weighing(Weighing(*this, now), kSquare * now.end / kSquare,
-                     std::max<int64_t>(1, score_times(next) + value_times(before)));
-      multiply_scores(next, weighing);
-      add_values(before, weighing);
-      weighing.rest();
+      const ScoreRows next = now.row + kSquare < rows_ ? rows_at(now.row + kSquare) : ScoreRows{rows_};
+      for (int64_t half = 0; half < kSquare; half += kLanes) update_row_max(now, half);
+      Interleaved softmax(Softmax(*this, now), kSquare * now.end / kSquare,
+                          std::max<int64_t>(1, score_slots(next) + value_slots(before)));
+      multiply_scores(next, softmax);
+      add_values(before, softmax);
+      softmax.run_rest();
       before = now;
       now = next;
     }
     add_values(before, nothing);
   }
 
-  // 32 rows of the group, and the keys of a block that they see.
-  struct Block {
-    int64_t row = 0;
-    int64_t key = 0, keys = 0;
-    int64_t own = 0;  // keys that the first row sees; those after it see one more each, if causal
-    int64_t end = 0;  // of the columns in whole squares
-  };
-  // Of one of two neighbours.
-  float* scores(const Block& block) const { return scores_ + block.row / kSquare % 2 * kSquare * kPitch; }
-  float* weights(const Block& block) const {
-    return weight_words_ + block.row / kSquare % 2 * Panels<Made>::floats(kSquare, kKeyBlock);
+  // Each of two neighbours among the rows has memory of its own.
+  float* scores(const ScoreRows& rows) const { return scores_ + rows.row / kSquare % 2 * kSquare * kPitch; }
+  float* weights(const ScoreRows& rows) const {
+    return weight_memory_ + rows.row / kSquare % 2 * Panels<Score>::floats(kSquare, kKeyBlock);
   }
 
-  int64_t score_times(const Block& block) const { return block.end / kSquare * queries_.steps * kTimes<Input, Input>; }
-  int64_t value_times(const Block& block) const { return pitch_ / kSquare * steps_of(block.end) * kTimes<Made, Input>; }
+  // scores = q k^T, not yet scaled.
   template <class Work>
-  void multiply_scores(const Block& block, Aside<Work>& aside) {
-    for (int64_t column = 0; column < block.end; column += kSquare)
-      square_of<Input, Input>(queries_.at(block.row / kSquare), keys_.at(column / kSquare), queries_.steps,
-                              square_at(scores(block) + column, kPitch, false), aside);
+  void multiply_scores(const ScoreRows& rows, Interleaved<Work>& work) {
+    for (int64_t column = 0; column < rows.end; column += kSquare)
+      multiply_panels<Operand, Operand>(queries_.at(rows.row / kSquare), keys_.at(column / kSquare), queries_.steps,
+                                        square_at(scores(rows) + column, kPitch, false), work);
   }
+  int64_t score_slots(const ScoreRows& rows) const {
+    return rows.end / kSquare * queries_.steps * kSlots<Operand, Operand>;
+  }
+  // sums += weights v, or = for the first block of keys.
   template <class Work>
-  void add_values(const Block& block, Aside<Work>& aside) {
-    for (int64_t column = 0; block.end > 0 && column < pitch_; column += kSquare)
-      square_of<Made, Input>(weights(block), values_.at(column / kSquare), steps_of(block.end),
-                             square_at(sums_ + block.row * pitch_ + column, pitch_, block.key > 0), aside);
+  void add_values(const ScoreRows& rows, Interleaved<Work>& work) {
+    for (int64_t column = 0; rows.end > 0 && column < pitch_; column += kSquare)
+      multiply_panels<Score, Operand>(weights(rows), values_.at(column / kSquare), steps_of(rows.end),
+                                      square_at(sums_ + rows.row * pitch_ + column, pitch_, rows.key > 0), work);
+  }
+  int64_t value_slots(const ScoreRows& rows) const {
+    return pitch_ / kSquare * steps_of(rows.end) * kSlots<Score, Operand>;
   }
 
-  // Of kLanes rows, and by how much it lessens what they have summed before.
-  void find_largest(const Block& block, int64_t half) {
-    LaneRows best;
+  // Masks the scores of kLanes rows, and sets their row_max and the factor by which their running sums are rescaled.
+  void update_row_max(const ScoreRows& rows, int64_t half) {
+    LaneRows lane_max;
     for (int64_t i = 0; i < kLanes; ++i) {
-      float* const its = scores(block) + (half + i) * kPitch;
-      const int64_t seen = std::clamp<int64_t>(shape_.causal ? block.own + half + i : block.keys, 0, block.keys);
-      for (int64_t column = seen / kLanes * kLanes; column < block.end; column += kLanes)
-        store(its + column, first_lanes(load(its + column), seen - column, -__builtin_inff()));
-      Vector largest = load(its);
-      for (int64_t column = kLanes; column < block.end; column += kLanes) largest = larger(load(its + column), largest);
-      best[static_cast<size_t>(i)] = largest;
+      float* const row = scores(rows) + (half + i) * kPitch;
+      const int64_t visible_keys =
+          std::clamp<int64_t>(shape_.causal ? rows.first_visible + half + i : rows.keys, 0, rows.keys);
+      for (int64_t column = visible_keys / kLanes * kLanes; column < rows.end; column += kLanes)
+        store(row + column, first_lanes(load(row + column), visible_keys - column, -__builtin_inff()));
+      Vector max_lanes = load(row);
+      for (int64_t column = kLanes; column < rows.end; column += kLanes) max_lanes = max(load(row + column), max_lanes);
+      lane_max[static_cast<size_t>(i)] = max_lanes;
     }
-    float* const state = largest_ + block.row + half;
-    const Vector before = load(state);
-    const Vector largest = larger(largest_of_rows(best) * scale_, before);
-    store(state, largest);
-    store(factor_.data() + half, exp2(before - largest));
+    float* const running_max = row_max_ + rows.row + half;
+    const Vector before = load(running_max);
+    const Vector row_max = max(max_of_rows(lane_max) * scale_, before);
+    store(running_max, row_max);
+    store(rescaling_.data() + half, exp2(before - row_max));
   }
 
-  // Scores of a block into packed weights, 32 of a row at a time.
-  class Weighing {
+  // Turns the scores of 32 rows into packed weights 2^(score - row_max), 32 columns of one row at a time.
+  class Softmax {
    public:
-    Weighing(AmxForwardGroup& group, const Block& block)
-        : group_(group), block_(block), scores_(group.scores(block)), words_(group.weights(block)) {
+    Softmax(ForwardGroup& group, const ScoreRows& rows)
+        : group_(group), rows_(rows), scores_(group.scores(rows)), weights_(group.weights(rows)) {
       begin_row();
     }
 
-    bool unit() {
-      Vector lower = exp2(load(scores_ + column_) * group_.scale_ - largest_);
-      Vector upper = exp2(load(scores_ + column_ + kLanes) * group_.scale_ - largest_);
+    bool next() {
+      Vector lower = exp2(load(scores_ + column_) * group_.scale_ - max_of_row_);
+      Vector upper = exp2(load(scores_ + column_ + kLanes) * group_.scale_ - max_of_row_);
       sum_ += lower;
       sum_ += upper;
       if (drops_) {
-        lower *= load(kept_.data() + column_);
-        upper *= load(kept_.data() + column_ + kLanes);
+        lower *= load(dropout_factors_.data() + column_);
+        upper *= load(dropout_factors_.data() + column_ + kLanes);
       }
-      Made::along(lower, upper, line_ % kTile, to_left(words_ + column_ / kSquare * Panels<Made>::kStepFloats, line_));
+      float* const step = weights_ + column_ / kSquare * Panels<Score>::kStepFloats;
+      Score::along(lower, upper, line_ % kTile, left_row(step, line_));
       column_ += kSquare;
-      if (column_ < block_.end) return true;
+      if (column_ < rows_.end) return true;
       end_row();
       if (++line_ == kSquare) return false;
       begin_row();
@@ -155,64 +167,61 @@ class AmxForwardGroup {
 
    private:
     void begin_row() {
-      const int64_t row = block_.row + line_;
-      largest_ = group_.largest_[row];
+      const int64_t row = rows_.row + line_;
+      max_of_row_ = group_.row_max_[row];
       sum_ = Vector{};
       column_ = 0;
       drops_ = group_.shape_.drops && row < group_.rows_;
-      if (drops_) group_.shape_.kept(group_.head_, group_.first_row_ + row, block_.key, block_.end, kept_.data());
+      if (drops_)
+        group_.shape_.dropout_factors(group_.head_, group_.first_row_ + row, rows_.key, rows_.end,
+                                      dropout_factors_.data());
     }
-    // What the row has summed before is lessened.
+    // Rescales the running sums of the row, and updates row_sum after every kLanes rows.
     void end_row() {
       scores_ += kPitch;
-      sums_[static_cast<size_t>(line_ % kLanes)] = sum_;
-      const float factor = group_.factor_[static_cast<size_t>(line_)];
-      float* const values = group_.sums_ + (block_.row + line_) * group_.pitch_;
-      for (int64_t column = 0; block_.key > 0 && factor != 1 && column < group_.pitch_; column += kLanes)
-        store(values + column, load(values + column) * factor);
+      lane_sums_[static_cast<size_t>(line_ % kLanes)] = sum_;
+      const float rescaling = group_.rescaling_[static_cast<size_t>(line_)];
+      float* const sums = group_.sums_ + (rows_.row + line_) * group_.pitch_;
+      for (int64_t column = 0; rows_.key > 0 && rescaling != 1 && column < group_.pitch_; column += kLanes)
+        store(sums + column, load(sums + column) * rescaling);
       if (line_ % kLanes < kLanes - 1) return;
       const int64_t first = line_ + 1 - kLanes;
-      float* const total = group_.total_ + block_.row + first;
-      store(total, load(total) * load(group_.factor_.data() + first) + sum_of_rows(sums_));
+      float* const row_sum = group_.row_sum_ + rows_.row + first;
+      store(row_sum, load(row_sum) * load(group_.rescaling_.data() + first) + sum_of_rows(lane_sums_));
     }
 
-    AmxForwardGroup& group_;
-    Block block_;
+    ForwardGroup& group_;
+    ScoreRows rows_;
     float* scores_;
-    float* words_;
+    float* weights_;
     int64_t line_ = 0, column_ = 0;
-    float largest_ = 0;
+    float max_of_row_ = 0;
     bool drops_ = false;
     Vector sum_;
-    LaneRows sums_;
-    alignas(64) std::array<float, kKeyBlock> kept_;
+    LaneRows lane_sums_;
+    alignas(64) std::array<float, kKeyBlock> dropout_factors_;
   };
 
-  void finish() {
-    const auto values = head_rows<Element>(call_.out[0], head_);
-    // [B, h, T, 1] without gaps, or nobody reads it.
-    float* const log_sum_exp = call_.out[1].data == nullptr ? nullptr : call_.out[1].as<float>();
-    for (int64_t row = 0; row < rows_; ++row) {
-      write_row(sums_ + row * pitch_, shape_.width, 1 / total_[row], values[first_row_ + row]);
-      if (log_sum_exp != nullptr)
-        log_sum_exp[head_ * shape_.positions + first_row_ + row] = largest_[row] * kLn2 + log_f32(total_[row]);
-    }
+  void write_output() {
+    const ForwardOutput<Element> output(call_, shape_, head_);
+    for (int64_t row = 0; row < rows_; ++row)
+      output.put(first_row_ + row, sums_ + row * pitch_, row_max_[row], row_sum_[row]);
   }
 
   const KernelCall& call_;
   const AttentionShape& shape_;
-  int64_t head_, first_row_, rows_, whole_rows_;
+  int64_t head_, first_row_, rows_, padded_rows_;
   int64_t pitch_;  // of the sums
-  float scale_;    // of the scores, in powers of two
+  float scale_;    // of the scores, log2(e) included
   HeadRows<const Element> k_, v_;
-  Panels<Input> queries_, keys_, values_;
-  float *query_words_, *key_words_, *value_words_;
-  float* weight_words_;                            // of 32 rows, twice
-  float* scores_;                                  // [2, kSquare, kPitch]
-  float* sums_;                                    // [rows, pitch]
-  float* largest_;                                 // [rows]: of each row's scores so far, in powers of two
-  float* total_;                                   // [rows]: of the powers of two of its scores less the largest
-  alignas(64) std::array<float, kSquare> factor_;  // what a block lessens its rows' former sums by
+  Panels<Operand> queries_, keys_, values_;
+  float *query_memory_, *key_memory_, *value_memory_;
+  float* weight_memory_;                              // of 32 rows, twice
+  float* scores_;                                     // [2, kSquare, kPitch]
+  float* sums_;                                       // [padded_rows_, pitch_]: weights times values so far
+  float* row_max_;                                    // [padded_rows_]: running maximum of each row
+  float* row_sum_;                                    // [padded_rows_]: running sum of 2^(score - row_max)
+  alignas(64) std::array<float, kSquare> rescaling_;  // by the current block, of the running sums of 32 rows
 };
 
-}  // namespace laptime::LAPTIME_ISA
+}  // namespace laptime::LAPTIME_ISA::attention::amx

@@ -1,33 +1,39 @@
-// Attention a few rows at a time, for heads too wide to pack: each row of scores is held whole.
+// Attention a few rows at a time, for heads too wide to pack: the scratch holds whole rows of scores.
 #pragma once
 
-#include "ops/scaled_dot_product_attention/tiles/tiles_cpu.h"
+#include "ops/scaled_dot_product_attention/tiles/pack_cpu.h"
+#include "ops/scaled_dot_product_attention/vector_math_cpu.h"
 
-namespace laptime::LAPTIME_ISA {
+namespace laptime::LAPTIME_ISA::attention::rows {
+
+using tiles::kTileColumns;
+using tiles::kTileVectors;
+using tiles::pack_row;
 
 constexpr int kRowsAtOnce = 8;
 
-// What one thread holds: kRowsAtOnce rows of two operands, and for each of them a number for every position, twice.
-struct RowsScratch {
+// The scratch of one thread. Going over rows of queries, `left` and `grads` have rows of q and grad_values, and the
+// columns of weights and grad_scores are keys; going over keys, they have rows of k and v, and the columns are queries.
+struct Scratch {
   int64_t width_pitch, position_pitch;
-  float* left;    // [kRowsAtOnce, width in whole vectors]
-  float* other;   // the same
-  float* first;   // [kRowsAtOnce, positions in whole vectors]
-  float* second;  // the same
+  float* left;         // [kRowsAtOnce, width in whole vectors]
+  float* grads;        // [kRowsAtOnce, width in whole vectors]
+  float* weights;      // [kRowsAtOnce, T in whole vectors]
+  float* grad_scores;  // [kRowsAtOnce, T in whole vectors]
 
   static int64_t bytes(int64_t positions, int64_t width) {
-    return ((Size(rounded_up(positions, kLanes)) + rounded_up(width, kLanes)) * 2 * kRowsAtOnce * 4).value();
+    return ((Size(align_up(positions, kLanes)) + align_up(width, kLanes)) * 2 * kRowsAtOnce * 4).value();
   }
-  RowsScratch(const AttentionShape& shape, std::byte* scratch)
-      : width_pitch(rounded_up(shape.width, kLanes)), position_pitch(rounded_up(shape.positions, kLanes)) {
+  Scratch(const AttentionShape& shape, std::byte* scratch)
+      : width_pitch(align_up(shape.width, kLanes)), position_pitch(align_up(shape.positions, kLanes)) {
     left = reinterpret_cast<float*>(scratch);
-    other = left + kRowsAtOnce * width_pitch;
-    first = other + kRowsAtOnce * width_pitch;
-    second = first + kRowsAtOnce * position_pitch;
+    grads = left + kRowsAtOnce * width_pitch;
+    weights = grads + kRowsAtOnce * width_pitch;
+    grad_scores = weights + kRowsAtOnce * position_pitch;
   }
 };
 
-// A block of rows of one head, of queries or of keys, with what each row meets on the other side.
+// Some rows of one head, either of queries or of keys.
 template <class Element>
 class RowBlock {
  public:
@@ -38,64 +44,66 @@ class RowBlock {
         rows_(std::min<int64_t>(kRowsAtOnce, shape.positions - first_row)),
         scratch_(shape, scratch) {}
 
-  // None is ever inlined: two copies could fuse other products into sums, and the last bit would tell one thread from
-  // two.
+  // The public functions are not inlined: the compiler might contract multiply-adds differently in two copies, and
+  // results would then depend on the number of threads.
   [[gnu::noinline]] void forward(const KernelCall& call) {
     load_rows(head_rows<const Element>(call.in[0], head_), shape_.scale() * kLog2E, scratch_.left);
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
-    multiply(scratch_.left, head_rows<const Element>(call.in[1], head_), 0, end, scratch_.first);
+    multiply(scratch_.left, head_rows<const Element>(call.in[1], head_), 0, end, scratch_.weights);
     float* const log_sum_exp = call.out[1].data == nullptr ? nullptr : call.out[1].as<float>();
     for (int64_t i = 0; i < rows_; ++i) {
       const int64_t row = first_row_ + i;
-      float* const weights = scratch_.first + i * scratch_.position_pitch;
-      float largest = -__builtin_inff();
-      float total = 0;
+      float* const weights = scratch_.weights + i * scratch_.position_pitch;
+      float row_max = -__builtin_inff();
+      float row_sum = 0;
       const int64_t keys = shape_.causal ? row + 1 : end;
-      weigh_row(weights, keys, end, largest, total);
+      softmax_row(weights, keys, end, row_max, row_sum);
       for (int64_t key = 0; key < keys; ++key)
-        weights[key] *= (shape_.drops ? shape_.kept(head_, row, key) : 1) / total;
-      if (log_sum_exp != nullptr) log_sum_exp[head_ * shape_.positions + row] = largest * kLn2 + log_f32(total);
+        weights[key] *= (shape_.drops ? shape_.dropout_factor(head_, row, key) : 1) / row_sum;
+      if (log_sum_exp != nullptr) log_sum_exp[head_ * shape_.positions + row] = row_max * kLn2 + log_f32(row_sum);
     }
-    add_up(scratch_.first, head_rows<const Element>(call.in[2], head_), 0, end, 1,
-           head_rows<Element>(call.out[0], head_));
+    weighted_sum(scratch_.weights, head_rows<const Element>(call.in[2], head_), 0, end, 1,
+                 head_rows<Element>(call.out[0], head_));
   }
 
-  // grad_q; each row's product of grads and values goes to `products`.
-  [[gnu::noinline]] void backward_of_queries(const KernelCall& call, float* products) {
+  // grad_q, and grad_values . values of each row, stored in grad_dot_values [heads, T].
+  [[gnu::noinline]] void backward_of_queries(const KernelCall& call, float* grad_dot_values) {
     load_rows(head_rows<const Element>(call.in[0], head_), shape_.scale() * kLog2E, scratch_.left);
-    load_rows(head_rows<const Element>(call.in[5], head_), 1, scratch_.other);
+    load_rows(head_rows<const Element>(call.in[5], head_), 1, scratch_.grads);
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
     const auto keys = head_rows<const Element>(call.in[1], head_);
-    multiply(scratch_.left, keys, 0, end, scratch_.first);
-    multiply(scratch_.other, head_rows<const Element>(call.in[2], head_), 0, end, scratch_.second);
+    multiply(scratch_.left, keys, 0, end, scratch_.weights);
+    multiply(scratch_.grads, head_rows<const Element>(call.in[2], head_), 0, end, scratch_.grad_scores);
     const auto values = head_rows<const Element>(call.in[3], head_);
     for (int64_t i = 0; i < rows_; ++i) {
       const int64_t row = first_row_ + i;
       float product = 0;
-      const float* const grads = scratch_.other + i * scratch_.width_pitch;
+      const float* const grads = scratch_.grads + i * scratch_.width_pitch;
 #pragma omp simd reduction(+ : product)
       for (int64_t column = 0; column < shape_.width; ++column) product += widened(values[row][column]) * grads[column];
-      products[head_ * shape_.positions + row] = product;
-      for (int64_t key = 0; key < end; ++key) grad_score(call, products, row, key, i * scratch_.position_pitch + key);
+      grad_dot_values[head_ * shape_.positions + row] = product;
+      for (int64_t key = 0; key < end; ++key)
+        differentiate_score(call, grad_dot_values, row, key, i * scratch_.position_pitch + key);
     }
-    add_up(scratch_.second, keys, 0, end, shape_.scale(), head_rows<Element>(call.out[0], head_));
+    weighted_sum(scratch_.grad_scores, keys, 0, end, shape_.scale(), head_rows<Element>(call.out[0], head_));
   }
 
-  // grad_k and grad_v, when all products are there.
-  [[gnu::noinline]] void backward_of_keys(const KernelCall& call, const float* products) {
+  // grad_k and grad_v, after backward_of_queries has run for all rows.
+  [[gnu::noinline]] void backward_of_keys(const KernelCall& call, const float* grad_dot_values) {
     load_rows(head_rows<const Element>(call.in[1], head_), shape_.scale() * kLog2E, scratch_.left);
-    load_rows(head_rows<const Element>(call.in[2], head_), 1, scratch_.other);
+    load_rows(head_rows<const Element>(call.in[2], head_), 1, scratch_.grads);
     const int64_t begin = shape_.causal ? first_row_ : 0;
     const auto queries = head_rows<const Element>(call.in[0], head_);
     const auto grads = head_rows<const Element>(call.in[5], head_);
-    multiply(scratch_.left, queries, begin, shape_.positions, scratch_.first);
-    multiply(scratch_.other, grads, begin, shape_.positions, scratch_.second);
+    multiply(scratch_.left, queries, begin, shape_.positions, scratch_.weights);
+    multiply(scratch_.grads, grads, begin, shape_.positions, scratch_.grad_scores);
     for (int64_t i = 0; i < rows_; ++i) {
       for (int64_t row = begin; row < shape_.positions; ++row)
-        grad_score(call, products, row, first_row_ + i, i * scratch_.position_pitch + row);
+        differentiate_score(call, grad_dot_values, row, first_row_ + i, i * scratch_.position_pitch + row);
     }
-    add_up(scratch_.second, queries, begin, shape_.positions, shape_.scale(), head_rows<Element>(call.out[1], head_));
-    add_up(scratch_.first, grads, begin, shape_.positions, 1, head_rows<Element>(call.out[2], head_));
+    weighted_sum(scratch_.grad_scores, queries, begin, shape_.positions, shape_.scale(),
+                 head_rows<Element>(call.out[1], head_));
+    weighted_sum(scratch_.weights, grads, begin, shape_.positions, 1, head_rows<Element>(call.out[2], head_));
   }
 
  private:
@@ -128,8 +136,8 @@ class RowBlock {
   }
 
   // Row first_row_ + i of `to` = scale * sum over j in [begin, end) of factors[i][j] right[j].
-  void add_up(const float* factors, HeadRows<const Element> right, int64_t begin, int64_t end, float scale,
-              HeadRows<Element> to) const {
+  void weighted_sum(const float* factors, HeadRows<const Element> right, int64_t begin, int64_t end, float scale,
+                    HeadRows<Element> to) const {
     for (int64_t column = 0; column < shape_.width; column += kTileColumns) {
       const int64_t columns = std::min<int64_t>(kTileColumns, shape_.width - column);
       std::array<std::array<Vector, kTileVectors>, kRowsAtOnce> sums{};
@@ -150,32 +158,67 @@ class RowBlock {
     }
   }
 
-  // Scores of powers of two into their powers, unseen ones up to `end` into zeros.
-  static void weigh_row(float* scores, int64_t keys, int64_t end, float& largest, float& total) {
-    for (int64_t key = 0; key < keys; ++key) largest = scores[key] > largest ? scores[key] : largest;
-    for (int64_t key = 0; key < keys; ++key) total += scores[key] = exp_f32((scores[key] - largest) * kLn2);
+  // Turns `keys` scores into weights 2^(score - row_max), whose sum is row_sum, and masked ones up to `end` into zeros.
+  static void softmax_row(float* scores, int64_t keys, int64_t end, float& row_max, float& row_sum) {
+    for (int64_t key = 0; key < keys; ++key) row_max = scores[key] > row_max ? scores[key] : row_max;
+    for (int64_t key = 0; key < keys; ++key) row_sum += scores[key] = exp_f32((scores[key] - row_max) * kLn2);
     for (int64_t key = keys; key < end; ++key) scores[key] = 0;
   }
 
-  // The score in `first` at `place` becomes a weight with dropout, its gradient's part in `second` the whole, both
-  // before the scale.
-  void grad_score(const KernelCall& call, const float* products, int64_t row, int64_t key, int64_t place) {
-    float& weight = scratch_.first[place];
-    float& grad = scratch_.second[place];
+  // Element `at` of `weights` has the score of `row` and `key` and becomes the weight, after dropout. That of
+  // `grad_scores` has grad_values . v and becomes the gradient of the score, still to be scaled.
+  void differentiate_score(const KernelCall& call, const float* grad_dot_values, int64_t row, int64_t key, int64_t at) {
+    float& weight = scratch_.weights[at];
+    float& grad = scratch_.grad_scores[at];
     if (shape_.causal && key > row) {
       weight = grad = 0;
       return;
     }
     const float log_sum_exp = *head_rows<const float>(call.in[4], head_)[row];
-    const float kept = shape_.drops ? shape_.kept(head_, row, key) : 1;
+    const float dropout_factor = shape_.drops ? shape_.dropout_factor(head_, row, key) : 1;
     weight = exp_f32(weight * kLn2 - log_sum_exp);
-    grad = (grad * kept - products[head_ * shape_.positions + row]) * weight;
-    weight *= kept;
+    grad = (grad * dropout_factor - grad_dot_values[head_ * shape_.positions + row]) * weight;
+    weight *= dropout_factor;
   }
 
   const AttentionShape& shape_;
   int64_t head_, first_row_, rows_;
-  RowsScratch scratch_;
+  Scratch scratch_;
 };
 
-}  // namespace laptime::LAPTIME_ISA
+// Runs body(RowBlock) over all blocks of rows of all heads.
+template <class Element, class Body>
+void for_row_blocks(const KernelCall& call, const AttentionShape& shape, const Body& body) {
+  cpu::Team& team = cpu::team_of(call);
+  const int64_t blocks = ceil_div(shape.positions, kRowsAtOnce);
+  team.parallel_for(shape.heads * blocks, [&](int64_t index, int thread) {
+    RowBlock<Element> block(shape, index / blocks, index % blocks * kRowsAtOnce, team.scratch(thread));
+    body(block);
+  });
+}
+
+// (q [B, h, T, d], k, v[, step]) -> (values [B, h, T, d], log_sum_exp [B, h, T, 1])
+template <class Element>
+void forward(const KernelCall& call) {
+  const AttentionShape shape(call, kForwardStep);
+  for_row_blocks<Element>(call, shape, [&](RowBlock<Element>& block) { block.forward(call); });
+}
+
+// (q [B, h, T, d], k, v, values, log_sum_exp [B, h, T, 1], grad_values[, step]) -> (grad_q [B, h, T, d], grad_k,
+// grad_v)
+template <class Element>
+void backward(const KernelCall& call) {
+  const AttentionShape shape(call, kBackwardStep);
+  auto* const grad_dot_values = reinterpret_cast<float*>(call.workspace);  // [heads, T]
+  for_row_blocks<Element>(call, shape,
+                          [&](RowBlock<Element>& block) { block.backward_of_queries(call, grad_dot_values); });
+  for_row_blocks<Element>(call, shape,
+                          [&](RowBlock<Element>& block) { block.backward_of_keys(call, grad_dot_values); });
+}
+
+inline int64_t backward_workspace(const Signature& signature) {
+  const Shape& shape = signature.in[0].shape();  // [B, h, T, d]
+  return (Size(shape[0]) * shape[1] * shape[2] * int64_t{sizeof(float)}).value();
+}
+
+}  // namespace laptime::LAPTIME_ISA::attention::rows

@@ -1,168 +1,169 @@
-// Attention forward by tiles of queries and blocks of keys, the softmax made while the keys pass by (Dao et al. 2022).
+// Attention forward in register tiles: groups of queries, blocks of keys, and an online softmax (Dao et al. 2022).
 #pragma once
 
-#include "ops/scaled_dot_product_attention/tiles/tiles_cpu.h"
+#include "ops/scaled_dot_product_attention/tiles/multiply_cpu.h"
+#include "ops/scaled_dot_product_attention/vector_math_cpu.h"
 
-namespace laptime::LAPTIME_ISA {
+namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// What one thread holds: keys and values of a block, queries and sums of a group of rows, the scores of one tile.
+// The scratch of one thread: packed keys and values of a block, queries and sums of a group of rows, scores of a tile.
 struct ForwardScratch {
   static constexpr int64_t kGroupRows = kKeyRows;
-  static constexpr int64_t kGroupLanes = kGroupRows / kTileRows * kLanes;  // a vector for each tile
+  static constexpr int64_t kGroupLanes = kGroupRows / kTileRows * kLanes;  // a vector for each row of tiles
 
-  float* keys;     // slivers [width, kTileColumns]
-  float* values;   // slivers [kKeyBlock, kTileColumns]
-  float* queries;  // [kGroupRows, kPitch]
-  float* sums;     // [kGroupRows, width in whole vectors]
-  float* scores;   // [kTileRows, kPitch]
-  float* largest;  // [kGroupLanes]: of each row's scores so far, a vector for each tile
-  float* total;    // [kGroupLanes]: of the powers of two of its scores less the largest
-  float* factor;   // [kLanes]: what the last block lessened a row's former sums by
+  float* keys;       // panels [width, kTileColumns]
+  float* values;     // panels [kKeyBlock, kTileColumns]
+  float* queries;    // [kGroupRows, kPitch]
+  float* sums;       // [kGroupRows, width in whole vectors]: weights times values so far
+  float* scores;     // [kTileRows, kPitch]
+  float* row_max;    // [kGroupLanes]: running maximum of each row, one vector per row of tiles
+  float* row_sum;    // [kGroupLanes]: running sum of 2^(score - row_max) of each row
+  float* rescaling;  // [kLanes]: factor by which the current block rescales the running sums of each row of a tile
 
   explicit ForwardScratch(std::byte* bytes) {
     constexpr int64_t kFloats =
-        kKeyBlock * kWidest * 2 + kGroupRows * (kPitch + kWidest) + kTileRows * kPitch + kGroupLanes * 2 + kLanes;
+        kKeyBlock * kMaxWidth * 2 + kGroupRows * (kPitch + kMaxWidth) + kTileRows * kPitch + kGroupLanes * 2 + kLanes;
     static_assert(kFloats * 4 <= cpu::Team::kScratchBytes);
     keys = reinterpret_cast<float*>(bytes);
-    values = keys + kKeyBlock * kWidest;
-    queries = values + kKeyBlock * kWidest;
+    values = keys + kKeyBlock * kMaxWidth;
+    queries = values + kKeyBlock * kMaxWidth;
     sums = queries + kGroupRows * kPitch;
-    scores = sums + kGroupRows * kWidest;
-    largest = scores + kTileRows * kPitch;
-    total = largest + kGroupLanes;
-    factor = total + kGroupLanes;
+    scores = sums + kGroupRows * kMaxWidth;
+    row_max = scores + kTileRows * kPitch;
+    row_sum = row_max + kGroupLanes;
+    rescaling = row_sum + kGroupLanes;
   }
-};
-
-// A group of rows of one head; `next` is the one that may come after it.
-struct RowGroup {
-  int64_t head = 0, first_row = 0;
 };
 
 template <class Element>
 class ForwardGroup {
  public:
+  // `next` is the group that this thread will probably run next.
   ForwardGroup(const KernelCall& call, const AttentionShape& shape, RowGroup group, RowGroup next, std::byte* scratch)
       : call_(call),
         shape_(shape),
         head_(group.head),
         first_row_(group.first_row),
         rows_(std::min(ForwardScratch::kGroupRows, shape.positions - first_row_)),
-        pitch_(rounded_up(shape.width, kLanes)),
+        pitch_(align_up(shape.width, kLanes)),
         next_(next),
         scratch_(scratch) {}
 
-  // Never inlined: two copies could fuse other products into sums, and the last bit would tell one thread from two.
+  // Not inlined: the compiler might contract multiply-adds differently in two copies, and results would then depend on
+  // the number of threads.
   [[gnu::noinline]] void run() {
     const auto q = head_rows<const Element>(call_.in[0], head_);
     const auto k = head_rows<const Element>(call_.in[1], head_);
     const auto v = head_rows<const Element>(call_.in[2], head_);
-    // Scores in powers of two.
-    pack_left<Element>({q[first_row_], q.stride}, rows_, shape_.width, shape_.scale() * kLog2E, scratch_.queries);
-    std::fill_n(scratch_.sums, rounded_up(rows_, kTileRows) * pitch_, 0.0F);
-    std::fill_n(scratch_.largest, ForwardScratch::kGroupLanes, -__builtin_inff());
-    std::fill_n(scratch_.total, ForwardScratch::kGroupLanes, 0.0F);
+    pack_rows<Element>(q.from(first_row_), rows_, shape_.width, shape_.scale() * kLog2E, scratch_.queries);
+    std::fill_n(scratch_.sums, align_up(rows_, kTileRows) * pitch_, 0.0F);
+    std::fill_n(scratch_.row_max, ForwardScratch::kGroupLanes, -__builtin_inff());
+    std::fill_n(scratch_.row_sum, ForwardScratch::kGroupLanes, 0.0F);
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
     for (int64_t key = 0; key < end; key += kKeyBlock) {
       const int64_t keys = std::min(kKeyBlock, end - key);
-      pack_right_transposed<Element>({k[key], k.stride}, keys, shape_.width, scratch_.keys);
-      pack_right<Element>({v[key], v.stride}, keys, shape_.width, 1, scratch_.values);
-      key + keys < end ? expect_keys(key + keys) : expect_next();
-      for (int64_t row = 0; row < rows_; row += kTileRows) add_block(row, key, keys);
+      pack_panels_transposed<Element>(k.from(key), keys, shape_.width, scratch_.keys);
+      pack_panels<Element>(v.from(key), keys, shape_.width, 1, scratch_.values);
+      key + keys < end ? prefetch_keys(key + keys) : prefetch_next_group();
+      for (int64_t row = 0; row < rows_; row += kTileRows) add_tile(row, key, keys);
     }
-    finish();
+    write_output();
   }
 
  private:
-  void expect(size_t input, int64_t head, int64_t first, int64_t rows) {
-    ahead_.expect(head_rows<const Element>(call_.in[input], head), first, std::min(first + rows, shape_.positions),
-                  shape_.width);
+  void prefetch(size_t input, int64_t head, int64_t first, int64_t rows) {
+    prefetcher_.queue(head_rows<const Element>(call_.in[input], head), first, std::min(first + rows, shape_.positions),
+                      shape_.width);
   }
-  void expect_keys(int64_t key) {
-    expect(1, head_, key, kKeyBlock);
-    expect(2, head_, key, kKeyBlock);
+  void prefetch_keys(int64_t key) {
+    prefetch(1, head_, key, kKeyBlock);
+    prefetch(2, head_, key, kKeyBlock);
   }
-  void expect_next() {
-    ahead_.expect(head_rows<Element>(call_.out[0], head_), first_row_, first_row_ + rows_, shape_.width);
-    expect(0, next_.head, next_.first_row, ForwardScratch::kGroupRows);
-    expect(1, next_.head, 0, kKeyBlock);
-    expect(2, next_.head, 0, kKeyBlock);
+  void prefetch_next_group() {
+    prefetcher_.queue(head_rows<Element>(call_.out[0], head_), first_row_, first_row_ + rows_, shape_.width);
+    prefetch(0, next_.head, next_.first_row, ForwardScratch::kGroupRows);
+    prefetch(1, next_.head, 0, kKeyBlock);
+    prefetch(2, next_.head, 0, kKeyBlock);
   }
 
-  // The tile of rows from `row` of the group on and `keys` keys from `key` on.
-  void add_block(int64_t row, int64_t key, int64_t keys) {
-    // Keys of the block that the tile's first row sees; those after it see one more each.
-    const int64_t own = shape_.causal ? first_row_ + row + 1 - key : keys;
-    const int64_t seen = shape_.causal ? std::min(keys, own + kTileRows - 1) : keys;
-    if (seen <= 0) return;
-    const int64_t end = rounded_up(seen, kLanes);
-    LaneRows best;
-    for (Vector& row : best) row = Vector{} - __builtin_inff();
-    // Columns below `clear` are seen by all rows.
-    const int64_t clear = std::clamp<int64_t>(own, 0, keys) / kLanes * kLanes;
+  // Adds keys [key, key + keys) to the sums of the tile of rows from `row` of the group on.
+  void add_tile(int64_t row, int64_t key, int64_t keys) {
+    // Keys of the block that the tile's first row sees; each further row sees one more.
+    const int64_t first_visible = shape_.causal ? first_row_ + row + 1 - key : keys;
+    const int64_t visible = shape_.causal ? std::min(keys, first_visible + kTileRows - 1) : keys;
+    if (visible <= 0) return;
+    const int64_t end = align_up(visible, kLanes);
+    // Columns below `unmasked` are visible to all rows of the tile.
+    const int64_t unmasked = std::clamp<int64_t>(first_visible, 0, keys) / kLanes * kLanes;
+    LaneRows lane_max;
+    for (Vector& row_lanes : lane_max) row_lanes = Vector{} - __builtin_inff();
     multiply_row<kPitch, 1, kTileColumns>(
-        scratch_.queries + row * kPitch, scratch_.keys, shape_.width * kTileColumns, shape_.width, end / kLanes, ahead_,
-        each_vector([scores = scratch_.scores, &best, clear](int64_t i, int64_t column, const Vector& sum) {
+        scratch_.queries + row * kPitch, scratch_.keys, shape_.width * kTileColumns, shape_.width, end / kLanes,
+        prefetcher_,
+        each_vector([scores = scratch_.scores, &lane_max, unmasked](int64_t i, int64_t column, const Vector& sum) {
           store(scores + i * kPitch + column, sum);
-          Vector& largest = best[static_cast<size_t>(i)];
-          if (column < clear) largest = larger(sum, largest);
+          Vector& row_lanes = lane_max[static_cast<size_t>(i)];
+          if (column < unmasked) row_lanes = max(sum, row_lanes);
         }));
     for (int64_t i = 0; i < kTileRows; ++i) {
       float* const scores = scratch_.scores + i * kPitch;
-      const int64_t its = std::min(shape_.causal ? own + i : keys, keys);
-      Vector& largest = best[static_cast<size_t>(i)];
-      for (int64_t column = clear; column < end; column += kLanes) {
-        const Vector score = first_lanes(load(scores + column), its - column, -__builtin_inff());
+      const int64_t visible_keys = std::min(shape_.causal ? first_visible + i : keys, keys);
+      Vector& row_lanes = lane_max[static_cast<size_t>(i)];
+      for (int64_t column = unmasked; column < end; column += kLanes) {
+        const Vector score = first_lanes(load(scores + column), visible_keys - column, -__builtin_inff());
         store(scores + column, score);
-        largest = larger(score, largest);
+        row_lanes = max(score, row_lanes);
       }
     }
-    weigh(row, end, best);
+    softmax_tile(row, end, lane_max);
     for (int64_t i = 0; shape_.drops && i < std::min<int64_t>(kTileRows, rows_ - row); ++i)
-      drop_weights(shape_, head_, first_row_ + row + i, key, seen, scratch_.scores + i * kPitch);
+      drop_weights(first_row_ + row + i, key, visible, scratch_.scores + i * kPitch);
     multiply_row<kPitch, 1, kTileColumns>(
-        scratch_.scores, scratch_.values, kKeyBlock * kTileColumns, seen, pitch_ / kLanes, ahead_,
-        each_vector([sums = scratch_.sums + row * pitch_, pitch = pitch_, factor = scratch_.factor](
+        scratch_.scores, scratch_.values, kKeyBlock * kTileColumns, visible, pitch_ / kLanes, prefetcher_,
+        each_vector([sums = scratch_.sums + row * pitch_, pitch = pitch_, rescaling = scratch_.rescaling](
                         int64_t i, int64_t column, const Vector& sum) {
           float* const at = sums + i * pitch + column;
-          store(at, load(at) * factor[i] + sum);
+          store(at, load(at) * rescaling[i] + sum);
         }));
   }
 
-  // Scores of a tile up to column `end` into weights; `best` is the largest of each lane of each row.
-  void weigh(int64_t row, int64_t end, const LaneRows& best) {
-    float* const state = scratch_.largest + row / kTileRows * kLanes;
-    const Vector before = load(state);
-    const Vector largest = larger(largest_of_rows(best), before);
-    const Vector factor = exp2(before - largest);
-    store(state, largest);
-    store(scratch_.factor, factor);
+  // Turns the scores of a tile, up to column `end`, into weights 2^(score - row_max), and updates row_max, row_sum and
+  // rescaling. lane_max has the maximum of each lane of each row.
+  void softmax_tile(int64_t row, int64_t end, const LaneRows& lane_max) {
+    float* const tile_max = scratch_.row_max + row / kTileRows * kLanes;
+    const Vector before = load(tile_max);
+    const Vector row_max = max(max_of_rows(lane_max), before);
+    const Vector rescaling = exp2(before - row_max);
+    store(tile_max, row_max);
+    store(scratch_.rescaling, rescaling);
     LaneRows sums{};
     for (int64_t i = 0; i < kTileRows; ++i) {
       float* const scores = scratch_.scores + i * kPitch;
-      const float its = state[i];
+      const float max_of_row = tile_max[i];
       Vector sum{};
       for (int64_t column = 0; column < end; column += kLanes) {
-        const Vector weight = exp2(load(scores + column) - its);
+        const Vector weight = exp2(load(scores + column) - max_of_row);
         store(scores + column, weight);
         sum += weight;
       }
       sums[static_cast<size_t>(i)] = sum;
     }
-    float* const total = scratch_.total + row / kTileRows * kLanes;
-    store(total, load(total) * factor + sum_of_rows(sums));
+    float* const tile_sum = scratch_.row_sum + row / kTileRows * kLanes;
+    store(tile_sum, load(tile_sum) * rescaling + sum_of_rows(sums));
   }
 
-  void finish() {
-    const auto values = head_rows<Element>(call_.out[0], head_);
-    // [B, h, T, 1] without gaps, or nobody reads it.
-    float* const log_sum_exp = call_.out[1].data == nullptr ? nullptr : call_.out[1].as<float>();
+  // Applies dropout to the weights of keys [key, key + keys) of one row.
+  void drop_weights(int64_t row, int64_t key, int64_t keys, float* weights) const {
+    alignas(64) std::array<float, kKeyBlock> factors;
+    shape_.dropout_factors(head_, row, key, keys, factors.data());
+    for (int64_t i = 0; i < keys; ++i) weights[i] *= factors[static_cast<size_t>(i)];
+  }
+
+  void write_output() {
+    const ForwardOutput<Element> output(call_, shape_, head_);
     for (int64_t row = 0; row < rows_; ++row) {
-      const int64_t place = row / kTileRows * kLanes + row % kTileRows;
-      const float total = scratch_.total[place];
-      write_row(scratch_.sums + row * pitch_, shape_.width, 1 / total, values[first_row_ + row]);
-      if (log_sum_exp != nullptr)
-        log_sum_exp[head_ * shape_.positions + first_row_ + row] = scratch_.largest[place] * kLn2 + log_f32(total);
+      const int64_t lane = row / kTileRows * kLanes + row % kTileRows;
+      output.put(first_row_ + row, scratch_.sums + row * pitch_, scratch_.row_max[lane], scratch_.row_sum[lane]);
     }
   }
 
@@ -171,7 +172,20 @@ class ForwardGroup {
   int64_t head_, first_row_, rows_, pitch_;
   RowGroup next_;
   ForwardScratch scratch_;
-  Ahead ahead_;
+  Prefetcher prefetcher_;
 };
 
-}  // namespace laptime::LAPTIME_ISA
+// (q [B, h, T, d], k, v[, step]) -> (values [B, h, T, d], log_sum_exp [B, h, T, 1])
+template <class Element>
+void forward(const KernelCall& call) {
+  const AttentionShape shape(call, kForwardStep);
+  cpu::Team& team = cpu::team_of(call);
+  const int64_t items = ceil_div(shape.positions, ForwardScratch::kGroupRows) * shape.heads;
+  const auto group = [&](int64_t index) { return row_group(index, shape, ForwardScratch::kGroupRows); };
+  team.parallel_for(items, [&](int64_t index, int thread) {
+    const RowGroup next = group(std::min(index + team.size(), items - 1));
+    ForwardGroup<Element>(call, shape, group(index), next, team.scratch(thread)).run();
+  });
+}
+
+}  // namespace laptime::LAPTIME_ISA::attention::tiles

@@ -1,9 +1,9 @@
-// What is made of the scores of attention, vector by vector: powers of two, the largest and the sum of each row.
+// Arithmetic on vectors that softmax needs: powers of two, maxima and sums of rows, masks.
 #pragma once
 
-#include "ops/scaled_dot_product_attention/parts_cpu.h"
+#include "ops/scaled_dot_product_attention/call_cpu.h"
 
-namespace laptime::LAPTIME_ISA {
+namespace laptime::LAPTIME_ISA::attention {
 
 // 2^x for x up to 127, within 1.5 ulp; 0 below 2^-100, NaN for NaN.
 inline Vector exp2(const Vector& x) {
@@ -22,7 +22,7 @@ inline Vector exp2(const Vector& x) {
   return x < kSmallest ? Vector{} : y;
 }
 
-inline Vector larger(const Vector& a, const Vector& b) { return a > b ? a : b; }
+inline Vector max(const Vector& a, const Vector& b) { return a > b ? a : b; }
 
 namespace detail {
 template <int kStep, int... kLane>
@@ -35,7 +35,7 @@ inline Vector lane_numbers(std::integer_sequence<int, kLane...>) {
 }
 }  // namespace detail
 
-// All lanes get the sum of all.
+// Every lane becomes the sum of all lanes.
 template <int kStep = kLanes / 2>
 inline Vector lane_sum(Vector x) {
   x += detail::swapped<kStep>(x, std::make_integer_sequence<int, kLanes>());
@@ -43,9 +43,9 @@ inline Vector lane_sum(Vector x) {
   return x;
 }
 
-// Of the first `size` elements of two rows.
+// Dot product of the first `size` elements of two rows.
 template <class Left, class Right>
-float row_product(const Left* left, const Right* right, int64_t size) {
+float dot(const Left* left, const Right* right, int64_t size) {
   Vector sum{};
   int64_t i = 0;
   for (; i + kLanes <= size; i += kLanes) sum += load(left + i) * load(right + i);
@@ -54,17 +54,20 @@ float row_product(const Left* left, const Right* right, int64_t size) {
   return lane_sum(sum)[0] + rest;
 }
 
-// Lane i gets the largest, or the sum, of all lanes of row i.
+// One vector for each of kLanes rows.
 using LaneRows = std::array<Vector, kLanes>;
-inline Vector largest_of_rows(LaneRows rows) {
+
+// Lane i becomes the maximum of the lanes of row i.
+inline Vector max_of_rows(LaneRows rows) {
   transpose(rows);
 #pragma GCC unroll 4
   for (size_t half = kLanes / 2; half > 0; half /= 2) {
 #pragma GCC unroll 8
-    for (size_t i = 0; i < half; ++i) rows[i] = larger(rows[i], rows[i + half]);
+    for (size_t i = 0; i < half; ++i) rows[i] = max(rows[i], rows[i + half]);
   }
   return rows[0];
 }
+// Lane i becomes the sum of the lanes of row i.
 inline Vector sum_of_rows(LaneRows rows) {
   transpose(rows);
 #pragma GCC unroll 4
@@ -81,12 +84,4 @@ inline Vector first_lanes(const Vector& x, int64_t count, float otherwise) {
   return lanes < static_cast<float>(count) ? x : Vector{} + otherwise;
 }
 
-// Dropout of a row's weights of keys [key, key + keys), of one block.
-inline void drop_weights(const AttentionShape& shape, int64_t head, int64_t row, int64_t key, int64_t keys,
-                         float* weights) {
-  alignas(64) std::array<float, kKeyBlock> kept;
-  shape.kept(head, row, key, keys, kept.data());
-  for (int64_t i = 0; i < keys; ++i) weights[i] *= kept[static_cast<size_t>(i)];
-}
-
-}  // namespace laptime::LAPTIME_ISA
+}  // namespace laptime::LAPTIME_ISA::attention

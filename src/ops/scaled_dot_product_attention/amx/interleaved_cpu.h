@@ -1,0 +1,36 @@
+// Vector work interleaved with AMX products, which keep the core busy for few instructions only.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cpu/isa_namespace.h"
+
+namespace laptime::LAPTIME_ISA::attention::amx {
+
+// Runs the units of `work` spread evenly over `slots` calls of run_due(). Work::next() does one unit and says whether
+// any is left.
+template <class Work>
+class Interleaved {
+ public:
+  Interleaved(const Work& work, int64_t units, int64_t slots) : work_(work), units_(units), slots_(slots) {}
+
+  void run_due() {
+    for (due_ += units_; due_ >= slots_; due_ -= slots_) left_ = left_ && work_.next();
+  }
+  void run_rest() {
+    while (left_) left_ = work_.next();
+  }
+
+ private:
+  Work work_;
+  int64_t units_, slots_;
+  int64_t due_ = 0;  // units that are due, times slots_
+  bool left_ = true;
+};
+
+struct NoWork {
+  bool next() { return false; }
+};
+inline Interleaved<NoWork> no_work() { return {{}, 0, 1}; }
+
+}  // namespace laptime::LAPTIME_ISA::attention::amx

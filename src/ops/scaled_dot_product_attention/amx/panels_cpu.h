@@ -1,0 +1,117 @@
+// Attention's factors packed for AMX, and products of 32 x 32 squares of sums.
+#pragma once
+
+#include "backend/cpu/gemm/amx/amx_multiply.h"
+#include "ops/scaled_dot_product_attention/amx/interleaved_cpu.h"
+#include "ops/scaled_dot_product_attention/key_parts_cpu.h"
+
+namespace laptime::LAPTIME_ISA::attention::amx {
+
+// Rows of scores are kPitch floats apart: not a power of two, so that they do not share cache sets.
+constexpr int64_t kPitch = kKeyBlock + kLanes;
+
+// The bfloat16 terms into which factors are split: those of operands in memory, and those of weights and gradients of
+// scores, which are computed in float32. For bfloat16 operands the latter have two terms, because one would round them.
+template <class Element>
+struct FactorTerms {
+  using Operand = OneTerm<Brain>;
+  using Score = TwoTerms;
+};
+template <>
+struct FactorTerms<float> {
+  using Operand = ThreeTerms;
+  using Score = ThreeTerms;
+};
+
+inline int64_t steps_of(int64_t depth) { return ceil_div(depth, kStep); }
+
+// A packed factor: a left one in panels of 32 rows, or a right one in panels of 32 columns, each of `steps` steps of K.
+template <class Terms>
+struct Panels {
+  static constexpr int64_t kStepFloats = Terms::kTerms * kStepWords;
+
+  float* data = nullptr;
+  int64_t steps = 0;
+
+  float* at(int64_t panel, int64_t step = 0) const { return data + (panel * steps + step) * kStepFloats; }
+  // Floats that a factor of `lines` rows (or columns) and `depth` elements of K takes.
+  static int64_t floats(int64_t lines, int64_t depth) {
+    return ceil_div(lines, kSquare) * steps_of(depth) * kStepFloats;
+  }
+
+  static Panels pack_left(const BlockSource& source, float* to) {
+    const Panels panels{to, steps_of(source.depth)};
+    alignas(64) Turning turning;
+    for (int64_t row = 0; row < align_up(source.rows, kSquare); row += kTile) {
+      float* tile = to + row / kSquare * panels.steps * kStepFloats + row % kSquare / kTile * kTileWords;
+      for (int64_t k = 0; k < source.depth; k += kStep, tile += kStepFloats)
+        for (int64_t piece = 0; piece < Terms::kPieces; ++piece)
+          pack_rows_tile<Terms>(source, row, k, piece, turning.data(), tile);
+    }
+    return panels;
+  }
+  static Panels pack_right(const SliverSource& source, float* to) {
+    const Panels panels{to, steps_of(source.depth)};
+    alignas(64) Turning turning;
+    for (int64_t column = 0; column < align_up(source.columns, kSquare); column += kTile) {
+      float* tile = to + column / kSquare * panels.steps * kStepFloats + column % kSquare;
+      for (int64_t k = 0; k < source.depth; k += kStep, tile += kStepFloats)
+        for (int64_t piece = 0; piece < Terms::kPieces; ++piece)
+          pack_columns_tile<Terms>(source, column, k, piece, turning.data(), tile);
+    }
+    return panels;
+  }
+};
+
+// Rows [first, first + rows) of a head, a matrix X [rows, width], as a factor to pack.
+
+// X as a left factor.
+template <class Element>
+BlockSource left_factor(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
+  return {reinterpret_cast<const std::byte*>(head[first]), {head.stride, 1}, rows, width, rows};
+}
+// X^T as a left factor.
+template <class Element>
+BlockSource left_factor_transposed(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
+  return {reinterpret_cast<const std::byte*>(head[first]), {1, head.stride}, width, rows, width};
+}
+// X as a right factor.
+template <class Element>
+SliverSource right_factor(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
+  return {reinterpret_cast<const std::byte*>(head[first]), {head.stride, 1}, rows, width};
+}
+// X^T as a right factor.
+template <class Element>
+SliverSource right_factor_transposed(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
+  return {reinterpret_cast<const std::byte*>(head[first]), {1, head.stride}, width, rows};
+}
+
+// A 32 x 32 square within sums whose rows are `pitch` floats apart; the product is added to it, or overwrites it.
+inline SquarePlace square_at(float* sums, int64_t pitch, bool add) {
+  return {.from = add ? sums : nullptr, .from_pitch = pitch, .to = sums, .to_pitch = pitch};
+}
+
+// Multiplies a panel of a left factor by one of a right factor over `steps` steps of K.
+template <class Left, class Right, class Work>
+[[gnu::noinline]] LAPTIME_AMX inline void multiply_panels(const float* left, const float* right, int64_t steps,
+                                                          const SquarePlace& place, Interleaved<Work>& work) {
+  multiply_square<Left::kTerms, Right::kTerms>(left, right, steps, place, [&] { work.run_due(); });
+}
+// Calls of run_due() in a step of K.
+template <class Left, class Right>
+constexpr int64_t kSlots = kTermPairs<Left::kTerms, Right::kTerms>.size();
+
+// What Terms::along writes its words through: 32 columns of row `row` of a left panel, at the step that begins at
+// `step`.
+inline auto left_row(float* step, int64_t row) {
+  float* const to = step + row / kTile * kTileWords;
+  return [to](int64_t term, int64_t line, const Vector& words) { store(to + term * kStepWords + line * kTile, words); };
+}
+// What Terms::across writes its words through: 16 columns, from `column` on, of two rows of a right panel.
+inline auto right_columns(float* step, int64_t column) {
+  return [to = step + column](int64_t term, int64_t pair, const Vector& words) {
+    store(to + term * kStepWords + pair * kSquare, words);
+  };
+}
+
+}  // namespace laptime::LAPTIME_ISA::attention::amx
