@@ -1,4 +1,4 @@
-// The kernels of the instruction set that is asked for, and every reference.
+// The kernels of one instruction set by its name, and all references.
 #include "ops/kernels_cpu.h"
 
 #include "ops/registry.h"
@@ -13,19 +13,19 @@
 namespace laptime {
 namespace {
 
-std::vector<Kernel> kernels_of(std::string_view wanted) {
+std::vector<Kernel> kernels_for(std::string_view isa_name) {
 #define LAPTIME_ISA_ROW(isa) \
-  if (wanted == #isa) return isa::kernels_of_all_families();
+  if (isa_name == #isa) return isa::kernels_of_all_families();
 #include <isas.inc>
 #undef LAPTIME_ISA_ROW
-  LAPTIME_CHECK(false, "no kernels are compiled for {}", wanted);
+  LAPTIME_CHECK(false, "no kernels are compiled for {}", isa_name);
   return {};
 }
 
 }  // namespace
 
 std::vector<Kernel> cpu_kernels(cpu::Isa isa) {
-  std::vector<Kernel> kernels = kernels_of(name_of(isa));
+  std::vector<Kernel> kernels = kernels_for(name_of(isa));
   for (const OpCard* op : all_ops()) {
     if (op->reference != nullptr) kernels.push_back(reference_kernel(*op));
   }

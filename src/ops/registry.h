@@ -1,4 +1,4 @@
-// The list of all ops: structural ones and every family of op_list.inc.
+// All ops by list and by name.
 #pragma once
 
 #include <span>
@@ -9,6 +9,7 @@
 
 namespace laptime {
 
+// The structural ops and those of every family of op_list.inc.
 std::vector<const OpCard*> all_ops();
 const OpCard* find_op(std::string_view name);  // null when there is none
 

@@ -1,4 +1,4 @@
-// AdamW: the kernel against the reference, in place, for the three arithmetics.
+// AdamW: the kernel against the reference, in place, for the three rules.
 #include "ops/adamw/adamw.h"
 
 #include "support/conformance.h"
@@ -16,7 +16,7 @@ std::vector<ConformanceCase> adamw_rows() {
         rows.push_back({.op = &kAdamW,
                         .attributes = AdamWAttributes{rule, 0.9, 0.999, 1e-8, 0.01},
                         .inputs = {any,
-                                   {.shape = shape},  // the gradient may be of another type
+                                   {.shape = shape},  // the gradient may have a different type
                                    any,
                                    positive,
                                    {.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = step},

@@ -1,8 +1,32 @@
-// The harness's test of every row of every op's table, and that each kernel of the machine stands in some table.
+// The conformance test, which runs over the tables of all ops, and a check that no op with kernels lacks a table.
 #include "support/conformance.h"
+
+#include <set>
+
+#include "base/isa.h"
+#include "ops/kernels_cpu.h"
 
 namespace laptime::test {
 
 TEST_P(Conformance, MatchesReference) { check_conformance(GetParam()); }
+
+// Names of tests are MatchesReference/<op>_<dtype>_...
+TEST(ConformanceTables, EveryOpWithKernelsHasOne) {
+  std::set<std::string> tested;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int k = 0; k < suite.total_test_count(); ++k) tested.insert(suite.GetTestInfo(k)->name());
+  }
+  for (const Kernel& kernel : cpu_kernels(cpu::widest_isa())) {
+    if (kernel.name == kReferenceName) continue;
+    const auto has_table = [&](DType dtype) {
+      const std::string prefix = fmt::format("MatchesReference/{}_{}_", kernel.op->name, name_of(dtype));
+      const auto first = tested.lower_bound(prefix);
+      return first != tested.end() && first->starts_with(prefix);
+    };
+    EXPECT_TRUE(has_table(DType::kFloat32) || has_table(DType::kBFloat16)) << kernel.op->name;
+  }
+}
 
 }  // namespace laptime::test

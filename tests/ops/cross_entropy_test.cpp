@@ -1,4 +1,4 @@
-// Cross entropy: kernels against the references.
+// Cross entropy: kernels against the references, gradients, casts that are folded.
 #include "ops/cross_entropy/cross_entropy.h"
 
 #include <limits>
@@ -9,7 +9,7 @@
 namespace laptime::test {
 namespace {
 
-// The targets come second (third): these layouts leave gaps in them, or in log_sum_exp.
+// Layouts that leave gaps in the targets or in log_sum_exp.
 const std::vector<Arrangement> kCrossEntropyGaps{Arrangement::kReversed,  Arrangement::kTransposed,
                                                  Arrangement::kStrided,   Arrangement::kPadded,
                                                  Arrangement::kBroadcast, Arrangement::kMixed};

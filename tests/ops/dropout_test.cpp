@@ -1,4 +1,4 @@
-// Dropout: kernels against the references; the share of zeros.
+// Dropout: kernels against the references, the share of zeros, gradients.
 #include "ops/dropout/dropout.h"
 
 #include "support/conformance.h"

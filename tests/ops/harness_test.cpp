@@ -1,4 +1,4 @@
-// The harnesses themselves: wrong kernels and wrong gradients must be seen.
+// The test harnesses of kernels and gradients: they must report wrong ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 
@@ -25,7 +25,7 @@ std::string error_of(void (*launch)(const KernelCall&), double slack = 0) {
   return conformance_error({row, DType::kFloat32, Arrangement::kContiguous, 0}, kernel);
 }
 
-TEST(ConformanceHarness, AcceptsARightKernel) {
+TEST(ConformanceHarness, AcceptsACorrectKernel) {
   EXPECT_EQ(error_of([](const KernelCall& call) { negate(call, 0, kSize); }), "");
 }
 
@@ -68,10 +68,10 @@ TEST(ConformanceHarness, SeesBitsThatDependOnTheThreads) {
     negate(call, 0, kSize);
     if (cpu::team_of(call).size() == 3) data(call.out[0])[5] *= 1 + 0x1p-22F;
   };
-  EXPECT_THAT(error_of(depends, 3), HasSubstr("other bits with 3 threads"));
+  EXPECT_THAT(error_of(depends, 3), HasSubstr("with 3 threads differs"));
 }
 
-TEST(ConformanceHarness, SeesAKernelThatMayNotStandOverItsInput) {
+TEST(ConformanceHarness, SeesAKernelThatCannotOverwriteItsInput) {
   static const OpCard kOverwriting = [] {
     OpCard card = kNeg;
     card.may_overwrite = {{0, 0}};
@@ -94,7 +94,9 @@ TEST(ConformanceHarness, SeesAKernelThatMayNotStandOverItsInput) {
 TEST(GradientHarness, SeesAWrongGradient) {
   static const OpCard kWrong = [] {
     OpCard card = kSquare;
-    card.gradient = [](GradientContext& c) { c.grad_in[0] = mul(c.build, c.grad_out[0], c.in[0]); };  // half of it
+    card.gradient = [](GradientContext& c) {
+      c.grad_in[0] = mul(c.build, c.grad_out[0], c.in[0]);
+    };  // half of the right one
     return card;
   }();
   EXPECT_NONFATAL_FAILURE(expect_gradient({.op = &kWrong, .inputs = {{.shape = {1}}}}), "gradient of input 0");

@@ -1,5 +1,4 @@
-// The cross entropy of a linear layer: kernels against the references, gradients, what it folds, and what it is lowered
-// to.
+// Cross entropy of a linear layer: kernels against the references, gradients, casts that are folded, decomposition.
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 
 #include "support/conformance.h"
@@ -14,39 +13,39 @@ struct LossSizes {
   bool bias = false;
 };
 
-// Of the forward op, or with what backward reads beside them.
-std::vector<Operand> operands(const LossSizes& of, bool backward) {
-  Shape rows = of.x;
+// Operands of the forward or of the backward op.
+std::vector<Operand> operands(const LossSizes& sizes, bool backward) {
+  Shape rows = sizes.x;
   rows.erase(rows.rank() - 1);
   std::vector<Operand> operands;
   if (backward) operands.push_back({.shape = {}, .dtype = DType::kFloat32});
   const Values values = backward ? Values::kUnit : Values::kSigned;
-  operands.push_back({.shape = of.x, .values = values});
-  operands.push_back({.shape = {of.columns, of.x.back()}, .values = values});
+  operands.push_back({.shape = sizes.x, .values = values});
+  operands.push_back({.shape = {sizes.columns, sizes.x.back()}, .values = values});
   operands.push_back(
-      {.shape = rows, .values = Values::kIndices, .dtype = DType::kInt64, .bound = static_cast<double>(of.columns)});
-  // About that of the logits or above: probabilities of about 1 at most.
-  const double log_sum_exp = static_cast<double>(of.x.back());
+      {.shape = rows, .values = Values::kIndices, .dtype = DType::kInt64, .bound = static_cast<double>(sizes.columns)});
+  // At least about the log-sum-exp of the logits, so that probabilities are hardly larger than 1.
+  const double log_sum_exp = static_cast<double>(sizes.x.back());
   if (backward)
     operands.push_back({.shape = rows, .values = Values::kConstant, .dtype = DType::kFloat64, .bound = log_sum_exp});
-  if (of.bias) operands.push_back({.shape = {of.columns}});
+  if (sizes.bias) operands.push_back({.shape = {sizes.columns}});
   return operands;
 }
 
-ConformanceCase forward(const LossSizes& of, const LinearCrossEntropyAttributes& attributes = {}) {
+ConformanceCase forward(const LossSizes& sizes, const LinearCrossEntropyAttributes& attributes = {}) {
   return {.op = &kLinearCrossEntropy,
           .attributes = attributes,
-          .inputs = operands(of, false),
+          .inputs = operands(sizes, false),
           .arrangements = {Arrangement::kContiguous},
           .slack = 24,
           .absolute = 24};
 }
-// Gradients of logits are rounded to bfloat16 where the factors are: one of them may fall to the other side.
-ConformanceCase backward(const LossSizes& of, const LinearCrossEntropyBackwardAttributes& attributes = {},
+// Where the factors are bfloat16, gradients of logits are rounded to bfloat16, and one of them may round the other way.
+ConformanceCase backward(const LossSizes& sizes, const LinearCrossEntropyBackwardAttributes& attributes = {},
                          double absolute = 2e4) {
   return {.op = &kLinearCrossEntropyBackward,
           .attributes = attributes,
-          .inputs = operands(of, true),
+          .inputs = operands(sizes, true),
           .arrangements = {Arrangement::kContiguous},
           .slack = 24,
           .absolute = absolute};
@@ -61,24 +60,24 @@ std::vector<ConformanceCase> linear_cross_entropy_rows() {
     rows.push_back(std::move(row));
   };
   const std::vector<Arrangement> laid{Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kPadded};
-  for (const LossSizes& of : std::vector<LossSizes>{
+  for (const LossSizes& sizes : std::vector<LossSizes>{
            {{1, 1}, 1}, {{1, 100}, 33}, {{5, 7}, 3, true}, {{3, 4, 9}, 65}, {{2, 3, 33}, 117, true}, {{29, 19}, 150}}) {
-    add(forward(of), {DType::kFloat32, DType::kBFloat16}, laid);
-    add(backward(of, {}, 24), {DType::kFloat32}, laid);
-    add(backward(of), {DType::kBFloat16}, laid);
+    add(forward(sizes), {DType::kFloat32, DType::kBFloat16}, laid);
+    add(backward(sizes, {}, 24), {DType::kFloat32}, laid);
+    add(backward(sizes), {DType::kBFloat16}, laid);
   }
   return rows;
 }
 LAPTIME_CONFORMANCE(LinearCrossEntropy, linear_cross_entropy_rows());
 
-// Several tiles of rows and of columns, the last ones smaller.
+// Several tiles of rows and of columns, with smaller ones at the end.
 std::vector<ConformanceCase> tiles() {
   std::vector<ConformanceCase> rows;
-  for (const LossSizes& of : std::vector<LossSizes>{{{17, 100}, 10'007}, {{1030, 3}, 1'100, true}}) {
-    rows.push_back(forward(of));
-    rows.push_back(backward(of, {}, 24));
+  for (const LossSizes& sizes : std::vector<LossSizes>{{{17, 100}, 10'007}, {{1030, 3}, 1'100, true}}) {
+    rows.push_back(forward(sizes));
+    rows.push_back(backward(sizes, {}, 24));
     rows.back().dtypes = {DType::kFloat32};
-    rows.push_back(backward(of));
+    rows.push_back(backward(sizes));
     rows.back().dtypes = {DType::kBFloat16};
   }
   for (ConformanceCase& row : rows) row.may_refuse = all_arrangements();
@@ -86,23 +85,24 @@ std::vector<ConformanceCase> tiles() {
 }
 LAPTIME_CONFORMANCE(LinearCrossEntropyTiles, tiles());
 
-// Casts folded in, and gradients of other types than the operands'.
+// Folded casts, and gradients whose types differ from those of the operands.
 std::vector<ConformanceCase> folded() {
-  const LossSizes of{{37, 21}, 101, true};
-  const auto brain = DType::kBFloat16;
+  const LossSizes sizes{{37, 21}, 101, true};
+  const auto narrow = DType::kBFloat16;
   std::vector<ConformanceCase> rows{
-      forward(of, {.compute = brain}), backward(of, {.compute = brain}),
-      backward(of, {.compute = brain, .grad_x = brain, .grad_weight = brain, .grad_bias = brain}),
-      backward(of, {.grad_x = DType::kFloat32, .grad_weight = DType::kFloat32}), backward(of, {.grad_x = brain})};
+      forward(sizes, {.compute = narrow}), backward(sizes, {.compute = narrow}),
+      backward(sizes, {.compute = narrow, .grad_x = narrow, .grad_weight = narrow, .grad_bias = narrow}),
+      backward(sizes, {.grad_x = DType::kFloat32, .grad_weight = DType::kFloat32}),
+      backward(sizes, {.grad_x = narrow})};
   for (ConformanceCase& row : rows) row.may_refuse = all_arrangements();
   return rows;
 }
 LAPTIME_CONFORMANCE(LinearCrossEntropyFolded, folded());
 
 TEST(LinearCrossEntropy, Gradient) {
-  for (const LossSizes& of : std::vector<LossSizes>{{{6, 3}, 5}, {{2, 3, 4}, 7, true}}) {
+  for (const LossSizes& sizes : std::vector<LossSizes>{{{6, 3}, 5}, {{2, 3, 4}, 7, true}}) {
     expect_gradient(
-        {.op = &kLinearCrossEntropy, .attributes = LinearCrossEntropyAttributes{}, .inputs = operands(of, false)});
+        {.op = &kLinearCrossEntropy, .attributes = LinearCrossEntropyAttributes{}, .inputs = operands(sizes, false)});
   }
 }
 
@@ -135,7 +135,7 @@ TEST(LinearCrossEntropy, CountsTheFlopsOfItsParts) {
             2 * 6 * 3 * 5 + 5 * 6 * 5);
 }
 
-TEST(LinearCrossEntropy, IsLoweredInTwoPartsOfTwoModules) {
+TEST(LinearCrossEntropy, DecomposesIntoPartsOfTwoModules) {
   Builder build;
   const std::vector<ValueId> in{build.source("x", contiguous_type(DType::kFloat32, {2, 3, 4}), Role::kInput),
                                 build.source("weight", contiguous_type(DType::kFloat32, {5, 4}), Role::kParameter),

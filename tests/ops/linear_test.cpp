@@ -1,4 +1,4 @@
-// Linear: kernels against the reference, gradients, and the casts it folds.
+// Linear layer: kernels against the reference, gradients, and casts that are folded.
 #include "ops/linear/linear.h"
 
 #include "support/conformance.h"
@@ -11,34 +11,34 @@ LinearAttributes attributes_of(bool bias, const ProductAttributes& product) {
   return {bias ? LinearForm::kLinear : LinearForm::kEinsum, product};
 }
 
-// Shapes of x with remainders in every way, and as many outputs.
+// Shapes that leave remainders in rows, inputs and outputs.
 struct Sizes {
   Shape x;
-  int64_t outer;
+  int64_t outputs;
 };
-const std::vector<Sizes>& sizes() {
+const std::vector<Sizes>& all_sizes() {
   static const std::vector<Sizes> kSizes{{{1, 1}, 1},       {{5, 7}, 3},   {{2, 3, 33}, 17}, {{1, 29, 19}, 50},
                                          {{2, 2, 4, 9}, 1}, {{7, 1}, 100}, {{2, 9, 385}, 7}, {{1, 100}, 33}};
   return kSizes;
 }
 
-std::vector<Operand> inputs_of(const Sizes& of, bool bias, bool addend) {
-  std::vector<Operand> inputs{{.shape = of.x}, {.shape = {of.outer, of.x.back()}}};
-  if (bias) inputs.push_back({.shape = {of.outer}});
-  Shape out = of.x;
-  out[-1] = of.outer;
+std::vector<Operand> inputs_of(const Sizes& sizes, bool bias, bool addend) {
+  std::vector<Operand> inputs{{.shape = sizes.x}, {.shape = {sizes.outputs, sizes.x.back()}}};
+  if (bias) inputs.push_back({.shape = {sizes.outputs}});
+  Shape out = sizes.x;
+  out[-1] = sizes.outputs;
   if (addend) inputs.push_back({.shape = out, .dtype = DType::kFloat32});
   return inputs;
 }
 
-// Sums of K products in any order may be off by more than the formula moves when the factors change.
+// The slack is large because the rounding errors of long sums exceed what a change of the factors makes.
 std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
   std::vector<ConformanceCase> rows;
-  for (const Sizes& of : sizes()) {
+  for (const Sizes& sizes : all_sizes()) {
     for (const bool bias : {false, true}) {
       rows.push_back({.op = &kLinear,
                       .attributes = attributes_of(bias, product),
-                      .inputs = inputs_of(of, bias, product.addend),
+                      .inputs = inputs_of(sizes, bias, product.addend),
                       .arrangements = {Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kPadded},
                       .may_refuse = all_arrangements(),
                       .slack = 24,
@@ -73,7 +73,7 @@ TEST(Linear, AttributesShowWhatIsFoldedAlone) {
   EXPECT_EQ(kLinear.fold_output_cast(in, 0, DType::kFloat32)->text(), "form=linear compute=bfloat16 output=float32");
   EXPECT_FALSE(kLinear.fold_input_cast(in, 0, DType::kFloat32));
   EXPECT_FALSE(kLinear.fold_input_cast(plain, 0, DType::kFloat16));
-  // An addend is never rounded; input 2 may be one.
+  // Input 2 may be an addend, which is never rounded.
   const Attributes addend = LinearAttributes{LinearForm::kLinear, {{}, {}, true}};
   EXPECT_FALSE(kLinear.fold_input_cast(addend, 2, DType::kBFloat16));
   EXPECT_TRUE(kLinear.fold_input_cast(addend, 1, DType::kBFloat16));

@@ -1,4 +1,4 @@
-// Matrix products with casts and an addend folded in: the same as the casts and the sum before and after them.
+// Matrix products with folded casts and an addend: the same as with separate casts and sums.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,7 +46,7 @@ std::vector<Kernel> folding_kernels() {
   std::map<std::string, Kernel> by_name;
   for (const cpu::Isa isa : cpu::runnable_isas()) {
     for (const Kernel& kernel : cpu_kernels(isa)) {
-      const bool packs_first = kernel.name.find("_packed_") != std::string::npos;  // only where there are many rows
+      const bool packs_first = kernel.name.find("_packed_") != std::string::npos;  // these refuse products of few rows
       const bool folds = (kernel.name.starts_with("tiles_") && !packs_first) || kernel.name == "onednn_bf16";
       if (kernel.op == &kMatmul && folds) by_name.emplace(kernel.name, kernel);
     }
@@ -68,7 +68,7 @@ struct Tensor {
   TensorView view() { return tensor.view(); }
 };
 
-// A random matrix of float32 numbers, rounded to bfloat16 where `rounded`.
+// A matrix of random numbers, rounded to bfloat16 if `rounded`.
 Tensor random_matrix(DType dtype, int64_t rows, int64_t columns, bool transposed, bool rounded, uint64_t seed) {
   const Layout layout =
       transposed ? permuted(Layout::contiguous({columns, rows}), {1, 0}) : Layout::contiguous({rows, columns});
@@ -120,7 +120,8 @@ TEST_P(MatmulFolding, AFoldedCastOfAnOperandIsTheCast) {
   }
 }
 
-// The sums as they are, without the rounding to bfloat16 and back; for kernels that widen, the bits of float32.
+// The float32 sums are not rounded to bfloat16 in between: kernels that widen bfloat16 give the bits of a float32
+// product.
 TEST_P(MatmulFolding, AFoldedCastOfTheResultRoundsOnce) {
   cpu::Team team(2);
   Tensor a = random_matrix(DType::kBFloat16, kM, kK, true, true, 1);
@@ -153,7 +154,7 @@ TEST_P(MatmulFolding, TheResultMayStandInPlaceOfTheAddend) {
   }
 }
 
-// Against float64, on sizes that no block divides.
+// Against float64, on sizes that no block size divides.
 TEST_P(MatmulFolding, IsCloseToFloat64) {
   cpu::Team team(2);
   const std::vector<std::array<int64_t, 3>> sizes{

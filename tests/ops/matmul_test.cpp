@@ -1,4 +1,5 @@
-// Matrix products: kernels against the reference, exact on whole numbers, the same bits always, no page fault.
+// Matrix products: kernels against the reference, exact on whole numbers, the same bits for any threads, no page
+// faults.
 #include "ops/matmul/matmul.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@
 namespace laptime::test {
 namespace {
 
-// Sums of K products in any order may be off by more than the formula moves when the factors change.
+// Large, because the rounding errors of long sums exceed what a change of the factors makes.
 constexpr double kSlack = 24;
 
 struct Sizes {
@@ -69,7 +70,7 @@ std::vector<Kernel> kernels_of(const OpCard& op) {
   return kernels;
 }
 
-// How a factor lies: rows or columns without gaps, tight or cut out of a larger matrix.
+// The layout of the factors: contiguous rows or columns, dense or cut out of a larger matrix.
 struct Placement {
   bool a_transposed = false, b_transposed = false, padded = false;
 };
@@ -93,12 +94,12 @@ Layout placed(Shape shape, bool transposed, bool padded) {
   return permuted(layout, axes);
 }
 
-// Element `i` of input `k`, in row-major order: a whole number from -3 to 3, or any.
+// Element `i` of input `k` in row-major order: as a whole number from -3 to 3, or as a fraction.
 uint64_t bits_of(size_t k, int64_t i) { return hash_combine(k + 1, static_cast<uint64_t>(i)); }
 int32_t whole_number(size_t k, int64_t i) { return static_cast<int32_t>(bits_of(k, i) % 7) - 3; }
 double number(size_t k, int64_t i) { return static_cast<double>(bits_of(k, i) >> 40U) * 0x1p-23 - 1; }
 
-// The product of whole numbers; with a bias as input 0 if `has_bias`.
+// The exact product of whole numbers. With a bias it is input 0.
 std::vector<int32_t> exact_sums(const Sizes& of, bool has_bias) {
   const size_t first = has_bias ? 1 : 0;
   std::vector<int32_t> sums;
@@ -119,7 +120,7 @@ std::vector<int32_t> exact_sums(const Sizes& of, bool has_bias) {
   return sums;
 }
 
-// One product with operands of its own.
+// One product with operands in memory of its own.
 class Product {
  public:
   Product(const OpCard& op, DType dtype, const Sizes& sizes, const Placement& at) : signature_{&op, {}, {}, {}} {
@@ -137,12 +138,12 @@ class Product {
     }
   }
 
-  // Values of each input in row-major order.
+  // Sets the elements of each input, in row-major order.
   void fill_with(const std::array<std::vector<double>, 2>& values) {
     for (size_t k = 0; k < in_.size(); ++k)
       for (size_t i = 0; i < values[k].size(); ++i) in_[k].put(static_cast<int64_t>(i), values[k][i]);
   }
-  // Bit by bit, as a number may not survive.
+  // Sets the bits of one element, as conversions may change NaN.
   void put(size_t input, int64_t i, float value) {
     std::byte* const to = in_[input].data + in_[input].position(i) * size_of(DType::kFloat32);
     std::memcpy(to, &value, sizeof(value));
@@ -150,7 +151,7 @@ class Product {
 
   const Signature& signature() const { return signature_; }
 
-  // The bytes of the result; `error` says what else was written.
+  // The bytes of the result. `error` says where else the kernel wrote.
   std::vector<std::byte> run(const Kernel& kernel, cpu::Team& team, std::string& error) {
     GuardedTensor out(signature_.out[0]);
     const TensorView out_view = out.view();
@@ -165,7 +166,7 @@ class Product {
     return {out.bytes().begin(), out.bytes().end()};
   }
 
-  // Sums as the result's type holds them, rounded once.
+  // The sums rounded once to the type of the result.
   std::vector<std::byte> as_result(const std::vector<int32_t>& sums) const {
     std::vector<std::byte> bytes(static_cast<size_t>(signature_.out[0].bytes()));
     const TensorView view{bytes.data(), signature_.out[0]};
@@ -179,8 +180,7 @@ class Product {
   std::vector<TensorView> in_;
 };
 
-// Beyond every kernel's block of rows and columns and chunk of K, with remainders; K = 1, N = 1, M = 1; small ones in a
-// batch.
+// More than one block of rows, of columns and of K of every kernel, with remainders; K, N or M of 1; batches.
 const std::vector<Sizes>& block_sizes() {
   static const std::vector<Sizes> kSizes{{0, 525, 40, 30}, {0, 40, 790, 30}, {0, 30, 35, 1000}, {0, 345, 530, 390},
                                          {0, 130, 70, 1},  {0, 700, 1, 60},  {0, 700, 75, 401}, {0, 1, 900, 60},
@@ -188,7 +188,7 @@ const std::vector<Sizes>& block_sizes() {
   return kSizes;
 }
 
-// Those for products of many rows refuse most of these sizes.
+// Whether a kernel is for products of many rows. It refuses most of these sizes.
 bool packs_first(const Kernel& kernel) { return kernel.name.find("_packed_") != std::string::npos; }
 
 class MatmulKernel : public testing::TestWithParam<Kernel> {};
@@ -218,7 +218,7 @@ void expect_exact(const Kernel& kernel) {
   }
   if (kernel.name == "onednn_bf16" && cpu::detect_isa() < cpu::Isa::kAvx512)
     GTEST_SKIP() << "oneDNN has no bfloat16 for this machine";
-  // None may refuse rows or columns without gaps in the type it is for.
+  // No kernel may refuse contiguous rows or columns in its own type.
   const int least = packs_first(kernel) ? 2 : kernel.op == &kAddmm ? 8 : 10;
   EXPECT_GE(runs, static_cast<int>(placements().size()) * least) << "refused";
 }
@@ -250,8 +250,8 @@ TEST_P(MatmulKernel, SlowSameBitsForAnyThreadsAndRuns) {
   }
 }
 
-// K is split by K alone: neither the instruction set's tile nor the type's block changes a bit. (Without fused
-// multiply-adds there are other bits.)
+// How K is split depends on K alone, so the register tiles of different instruction sets give the same bits (those with
+// fused multiply-adds).
 TEST(MatmulTiles, TileShapesGiveTheSameBits) {
   cpu::Team team(2);
   std::string error;
@@ -333,8 +333,8 @@ const Kernel* kernel_named(const std::vector<Kernel>& kernels, const std::string
   return found == kernels.end() ? nullptr : &*found;
 }
 
-// Three bfloat16 for a float32, six products for one: more exact than multiply-adds of float32, and where elements
-// differ by 2^40 within what the additions of six products round.
+// A float32 as three bfloat16 terms, and six products of terms: more exact than fused multiply-adds of float32. Where
+// elements differ by up to 2^40, the additions of the six products may round a little more.
 TEST(MatmulSplit, IsAsExactAsFloat32) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
   const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
@@ -370,7 +370,7 @@ TEST(MatmulSplit, IsAsExactAsFloat32) {
   }
 }
 
-// What is not finite shows: NaN stays NaN, infinity becomes NaN at the latest; the largest number is a number.
+// NaN stays NaN, infinity may become NaN, and the largest finite number stays finite.
 TEST(MatmulSplit, KeepsWhatIsNotFinite) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
   const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
@@ -403,7 +403,7 @@ int64_t page_faults() {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-// A step after warm-up must not meet a fresh page, not in a library's own buffers either.
+// After warm-up a product must not fault a page, not even in the buffers of a library.
 TEST(MatmulKernels, FaultNoPagesOnceWarm) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory faults";

@@ -21,7 +21,7 @@ std::vector<ConformanceCase> rms_norm_rows() {
     const Operand rstd{.shape = one, .values = Values::kPositive, .dtype = DType::kFloat32};
     const Operand weight{.shape = {shape.back()}};
     const Operand weight32{.shape = {shape.back()}, .dtype = DType::kFloat32};
-    const std::vector<DType> bfloat16{DType::kBFloat16};  // beside a float32 residual stream
+    const std::vector<DType> bfloat16{DType::kBFloat16};  // of the gradients or y, next to a float32 x
     rows.push_back({.op = &kRmsNorm, .attributes = as_x, .inputs = {x, weight}});
     rows.push_back({.op = &kRmsNorm, .attributes = narrow, .inputs = {x32, weight32}, .dtypes = bfloat16});
     for (const bool addend : {false, true}) {
@@ -62,7 +62,7 @@ std::vector<ConformanceCase> layer_norm_rows() {
   for (const Shape& shape : kRowShapes) {
     Shape one = shape;
     one[-1] = 1;
-    // A row of one value has no variance: what is left of it is rounding alone.
+    // Not broadcast along the only axis: a row of equal elements has no variance but rounding errors.
     const std::vector<Arrangement>& arrangements = shape.rank() == 1 ? dense_arrangements() : all_arrangements();
     const Operand x{.shape = shape};
     const Operand mean{.shape = one, .dtype = DType::kFloat32};

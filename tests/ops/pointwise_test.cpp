@@ -1,4 +1,4 @@
-// Pointwise primitives: kernels against the references.
+// Pointwise primitives: kernels against the references, gradients.
 #include "ops/pointwise/pointwise.h"
 
 #include <limits>
@@ -22,7 +22,7 @@ std::vector<ConformanceCase> binary(const OpCard& op) {
   return over_shapes({.op = &op, .inputs = kTwo}, pointwise_shapes());
 }
 
-// Broadcasting along the last axis, along leading ones, with a number, and of both sides at once; mixed types.
+// Broadcasting along the last axis, along leading axes, with a scalar, and of both operands at once; mixed types.
 std::vector<ConformanceCase> broadcasting(const OpCard& op) {
   const std::vector<std::pair<Shape, Shape>> shapes{
       {{3, 4, 65}, {3, 4, 1}}, {{3, 4, 65}, {65}}, {{2, 3, 5, 8}, {5, 8}},

@@ -1,4 +1,4 @@
-// Sum, mean and max: kernels against the references.
+// Sum, mean and max: kernels against the references, gradients.
 #include "ops/reduce/reduce.h"
 
 #include <limits>
@@ -40,7 +40,7 @@ std::vector<ConformanceCase> maxima() {
   std::vector<ConformanceCase> rows;
   for (const Shape& shape : std::vector<Shape>{{1}, {5}, {3, 4, 65}, {33, 64}, {2, 1100}, {3, 2049}, {1200, 3}}) {
     rows.push_back({.op = &kMax, .inputs = {{.shape = shape}}, .slack = 0});
-    // Few different values: the first of equal ones counts.
+    // Only three different values, so that the index must be that of the first maximum.
     rows.push_back({.op = &kMax, .inputs = {{.shape = shape, .values = Values::kIndices, .bound = 3}}, .slack = 0});
     rows.push_back(
         {.op = &kMax,

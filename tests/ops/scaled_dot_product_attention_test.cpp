@@ -11,12 +11,13 @@
 #include "support/conformance.h"
 #include "support/evaluate.h"
 #include "support/gradient_check.h"
+#include "tensor/elements.h"
 
 namespace laptime::test {
 namespace {
 
-// Kernels read rows without gaps, and each only some widths: that one of them runs is tested below.
-const std::vector<Arrangement> kRead{Arrangement::kContiguous, Arrangement::kPadded, Arrangement::kBroadcast};
+// Layouts with contiguous rows. Each kernel takes only some widths of heads; that one of them does is tested below.
+const std::vector<Arrangement> kContiguousRows{Arrangement::kContiguous, Arrangement::kPadded, Arrangement::kBroadcast};
 
 Shape row_shape(const Shape& shape) {
   Shape rows = shape;
@@ -33,7 +34,7 @@ std::vector<Operand> forward_operands(const Shape& shape, bool drops) {
 }
 
 std::vector<Operand> backward_operands(const Shape& shape, bool drops) {
-  // A log-sum-exp about that of the scores: weights of about 1 at most.
+  // About the log-sum-exp of the scores, so that weights are hardly larger than 1.
   const Operand log_sum_exp{.shape = row_shape(shape), .values = Values::kPositive, .dtype = DType::kFloat32};
   std::vector<Operand> operands(4, Operand{.shape = shape});
   operands.push_back(log_sum_exp);
@@ -68,13 +69,13 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
     rows.push_back({.op = &kScaledDotProductAttention,
                     .attributes = attributes,
                     .inputs = forward_operands(row.shape, drops),
-                    .arrangements = kRead,
-                    .may_refuse = kRead});
+                    .arrangements = kContiguousRows,
+                    .may_refuse = kContiguousRows});
     rows.push_back({.op = &kScaledDotProductAttentionBackward,
                     .attributes = attributes,
                     .inputs = backward_operands(row.shape, drops),
-                    .arrangements = kRead,
-                    .may_refuse = kRead});
+                    .arrangements = kContiguousRows,
+                    .may_refuse = kContiguousRows});
   }
   return rows;
 }
@@ -91,7 +92,7 @@ TEST(Attention, Gradient) {
   }
 }
 
-// One call of each kernel on inputs of one layout, with what it needs around it.
+// A forward and a backward call on inputs of one layout.
 class Attention {
  public:
   Attention(const AttentionAttributes& attributes, DType dtype, const Layout& layout) : attributes_(attributes) {
@@ -121,9 +122,7 @@ class Attention {
     std::vector<std::vector<double>> results;
     for (const size_t k : {3U, 4U, 6U, 7U, 8U}) {
       EXPECT_TRUE(tensors_[k].guards_intact()) << k;
-      results.emplace_back();
-      const TensorView view = tensors_[k].view();
-      for (int64_t i = 0; i < view.numel(); ++i) results.back().push_back(view.at(i));
+      results.push_back(elements_of(tensors_[k].view()));
     }
     return results;
   }
@@ -156,8 +155,8 @@ class Attention {
   std::vector<GuardedTensor> tensors_;  // q, k, v, values, log_sum_exp, grad_values, grad_q, grad_k, grad_v[, step]
 };
 
-// The kernels of one op for one instruction set that run the signature.
-std::vector<Kernel> willing(cpu::Isa isa, const Signature& signature) {
+// The kernels of one instruction set that support the signature.
+std::vector<Kernel> supporting_kernels(cpu::Isa isa, const Signature& signature) {
   std::vector<Kernel> kernels;
   for (const Kernel& kernel : cpu_kernels(isa)) {
     if (kernel.op == signature.op && kernel.name != kReferenceName && kernel.refusal(signature).empty())
@@ -180,9 +179,10 @@ double relative_distance(const std::vector<double>& a, const std::vector<double>
   return std::sqrt(difference / norm);
 }
 
-// Every kernel of every instruction set at several sizes: close to the references, and equal bits for any threads.
+// Every kernel of every instruction set must be close to the references, and give the same bits for any threads.
 void expect_close(const AttentionAttributes& attributes, const Shape& shape) {
-  const double accepted = 2.5e-6 * std::max(1.0, static_cast<double>(shape.back()) / 512);  // longer sums
+  const double accepted =
+      2.5e-6 * std::max(1.0, static_cast<double>(shape.back()) / 512);  // wider heads have longer sums
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
     Attention attention(attributes, dtype, heads_within_positions(shape));
     SCOPED_TRACE(attention.forward_signature().text());
@@ -190,21 +190,21 @@ void expect_close(const AttentionAttributes& attributes, const Shape& shape) {
     const Kernel backward_reference = reference_kernel(kScaledDotProductAttentionBackward);
     const auto truth = attention.run(forward_reference, backward_reference, 1);
     for (const cpu::Isa isa : cpu::runnable_isas()) {
-      const std::vector<Kernel> forward = willing(isa, attention.forward_signature());
-      const std::vector<Kernel> backward = willing(isa, attention.backward_signature());
+      const std::vector<Kernel> forward = supporting_kernels(isa, attention.forward_signature());
+      const std::vector<Kernel> backward = supporting_kernels(isa, attention.backward_signature());
       ASSERT_FALSE(forward.empty());
       ASSERT_FALSE(backward.empty());
       for (size_t i = 0; i < std::max(forward.size(), backward.size()); ++i) {
-        const Kernel& makes = forward[std::min(i, forward.size() - 1)];
-        const Kernel& differentiates = backward[std::min(i, backward.size() - 1)];
-        const auto results = attention.run(makes, differentiates, 2);
+        const Kernel& forward_kernel = forward[std::min(i, forward.size() - 1)];
+        const Kernel& backward_kernel = backward[std::min(i, backward.size() - 1)];
+        const auto results = attention.run(forward_kernel, backward_kernel, 2);
         for (size_t k = 0; k < results.size(); ++k) {
-          // bfloat16: the rounded values are an input of backward.
+          // In bfloat16 the rounded values are an input of backward.
           EXPECT_LT(relative_distance(results[k], truth[k]), dtype == DType::kFloat32 ? accepted : 8e-3)
-              << makes.name << ", " << differentiates.name << ", result " << k;
+              << forward_kernel.name << ", " << backward_kernel.name << ", result " << k;
         }
-        EXPECT_TRUE(attention.run(makes, differentiates, 1) == results) << makes.name;
-        EXPECT_TRUE(attention.run(makes, differentiates, 3) == results) << makes.name;
+        EXPECT_TRUE(attention.run(forward_kernel, backward_kernel, 1) == results) << forward_kernel.name;
+        EXPECT_TRUE(attention.run(forward_kernel, backward_kernel, 3) == results) << forward_kernel.name;
       }
     }
   }
@@ -229,7 +229,7 @@ TEST(Attention, SlowWideHeads) {
   expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 21, 512});
 }
 
-// Scores of +-1000: no overflow, and weights of 0 and 1.
+// Scores of +-1000 must not overflow; their weights are 0 or 1.
 TEST(Attention, LargeScores) {
   const Shape shape{1, 1, 40, 16};
   for (const cpu::Isa isa : cpu::runnable_isas()) {
@@ -247,16 +247,16 @@ TEST(Attention, LargeScores) {
       GuardedTensor values(signature.out[0]);
       GuardedTensor log_sum_exp(signature.out[1]);
       const std::vector<TensorView> out{values.view(), log_sum_exp.view()};
-      const Kernel kernel = reference ? reference_kernel(*signature.op) : willing(isa, signature).at(0);
+      const Kernel kernel = reference ? reference_kernel(*signature.op) : supporting_kernels(isa, signature).at(0);
       cpu::Team team(1);
       kernel.launch({*signature.op, attributes, views, out, nullptr, team});
-      for (int64_t i = 0; i < type.numel(); ++i) results[reference].push_back(out[0].at(i));
+      results[reference] = elements_of(out[0]);
     }
     EXPECT_LT(relative_distance(results[false], results[true]), 1e-3);
   }
 }
 
-// A later position changes nothing before it, bit by bit.
+// Later positions must not change a bit of the rows before them.
 TEST(Attention, CausalRowsDoNotSeeLaterOnes) {
   for (const int64_t width : {64, 300}) {
     const Layout layout = heads_within_positions({1, 2, 40, width});
@@ -265,7 +265,7 @@ TEST(Attention, CausalRowsDoNotSeeLaterOnes) {
     const std::vector<TensorType> types(3, type);
     const Signature signature{&kScaledDotProductAttention, attributes, types,
                               kScaledDotProductAttention.infer(attributes, types)};
-    const Kernel kernel = willing(cpu::widest_isa(), signature).at(0);
+    const Kernel kernel = supporting_kernels(cpu::widest_isa(), signature).at(0);
     const auto values_of = [&](double last) {
       std::vector<GuardedTensor> in(3, GuardedTensor(type));
       for (size_t k = 0; k < 3; ++k) {
@@ -286,7 +286,7 @@ TEST(Attention, CausalRowsDoNotSeeLaterOnes) {
   }
 }
 
-// Merging the heads of values whose queries were split is a view.
+// Values have the layout of the queries, so that merging heads that were split is a view.
 TEST(Attention, ValuesLieAsTheQueries) {
   const TensorType q{DType::kFloat32, heads_within_positions({2, 3, 5, 4})};
   const TensorType k = contiguous_type(DType::kFloat32, {2, 3, 5, 4});
@@ -300,7 +300,7 @@ TEST(Attention, ValuesLieAsTheQueries) {
   EXPECT_EQ(grads[1].layout, k.layout);
 }
 
-// The whole op and what it is lowered to, on the references, in float64.
+// The whole op and its decomposition, on the references in float64.
 TEST(Attention, DropsTheSameWeightsWholeAndDecomposed) {
   for (const bool causal : {true, false}) {
     Builder build;
@@ -320,9 +320,7 @@ TEST(Attention, DropsTheSameWeightsWholeAndDecomposed) {
     for (const ValueId id : {q, k, v}) {
       GuardedTensor tensor(type);
       tensor.fill({.shape = type.shape()}, static_cast<uint64_t>(++seed));
-      std::vector<double> values;
-      for (int64_t i = 0; i < type.numel(); ++i) values.push_back(tensor.view().at(i));
-      evaluation.set(id, values);
+      evaluation.set(id, elements_of(tensor.view()));
     }
     evaluation.set(step, {3});
     evaluation.run();
@@ -330,7 +328,7 @@ TEST(Attention, DropsTheSameWeightsWholeAndDecomposed) {
     const std::vector<double> b = evaluation.values(lowered);
     for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-14);
     int masks = 0;
-    for (const Node& made : graph.nodes) masks += made.op == &kCausalMask ? 1 : 0;
+    for (const Node& lowered_node : graph.nodes) masks += lowered_node.op == &kCausalMask ? 1 : 0;
     EXPECT_EQ(masks, causal ? 1 : 0);
   }
 }

@@ -20,7 +20,7 @@ std::vector<ConformanceCase> softmax_rows() {
   for (const double value : {0.0, 80.0, -std::numeric_limits<double>::infinity()}) {
     rows.push_back({.op = &kSoftmax, .inputs = {{.shape = {3, 70}, .values = Values::kConstant, .bound = value}}});
   }
-  // A share of less than 2^-125 is 0.
+  // Weights below 2^-125 may be 0.
   rows.push_back({.op = &kSoftmax, .inputs = {{.shape = {300, 9}, .values = Values::kRare}}, .absolute = 1});
   return rows;
 }

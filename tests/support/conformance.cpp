@@ -1,4 +1,4 @@
-// Running a kernel beside the reference, and judging the difference.
+// Running a kernel and the reference on the same inputs, and judging the difference.
 #include "support/conformance.h"
 
 #include <algorithm>
@@ -12,11 +12,13 @@
 #include "backend/cpu/team.h"
 #include "base/isa.h"
 #include "ops/kernels_cpu.h"
+#include "tensor/elements.h"
 
 namespace laptime::test {
 namespace {
 
-constexpr double kFloatUnit = 0x1p-23;
+constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
+
 // The kernels of an op for every instruction set that this machine runs, references left out.
 const std::vector<Kernel>& kernels_of(const OpCard& op) {
   static const auto kByOp = [] {
@@ -47,7 +49,7 @@ std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors) {
   return views;
 }
 
-// Inputs and types of one point, and what the reference makes of them.
+// The operands of one point and the results of the reference.
 class Point {
  public:
   explicit Point(const ConformancePoint& point);
@@ -77,7 +79,8 @@ Point::Point(const ConformancePoint& point) {
   truth = reference(inputs);
   for (const auto& values : truth) tolerance.emplace_back(values.size(), 0.0);
   if (row.slack == 0) return;
-  // An element of a pointwise result depends on one element of each input; a sum could move by nothing in one draw.
+  // An element of a pointwise result depends on one element of each input, so one draw tells how far it moves. The
+  // moves of the terms of a sum may cancel in one draw.
   const bool reduces = row.op->kind == OpKind::kReduction || row.op->kind == OpKind::kContraction;
   const double slack = reduces ? 4 * row.slack : row.slack;
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -86,13 +89,13 @@ Point::Point(const ConformancePoint& point) {
   for (size_t k = 0; k < truth.size(); ++k) {
     if (!is_floating(signature.out[k].dtype)) continue;
     for (size_t i = 0; i < truth[k].size(); ++i) {
-      const double own = std::isfinite(truth[k][i]) ? slack * std::abs(truth[k][i]) + row.absolute : 0;
-      tolerance[k][i] += own * kFloatUnit + static_cast<double>(std::numeric_limits<float>::min());
+      const double units = std::isfinite(truth[k][i]) ? slack * std::abs(truth[k][i]) + row.absolute : 0;
+      tolerance[k][i] += units * kFloatUnit + static_cast<double>(std::numeric_limits<float>::min());
     }
   }
 }
 
-// Outputs in float64, so that nothing is rounded.
+// Outputs are float64, so that no result is rounded.
 std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& from) {
   std::vector<GuardedTensor> out;
   for (size_t k = 0; k < signature.out.size(); ++k) {
@@ -104,14 +107,12 @@ std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& fr
   const std::vector<TensorView> out_views = views_of(out);
   signature.op->reference({signature.attributes, in_views, out_views});
   std::vector<std::vector<double>> values;
-  for (const TensorView& view : out_views) {
-    values.emplace_back();
-    for (int64_t i = 0; i < view.numel(); ++i) values.back().push_back(view.at(i));
-  }
+  for (const TensorView& view : out_views) values.push_back(elements_of(view));
   return values;
 }
 
-// Adds how far the outputs move when each element of one input moves by one unit of float32, up or down.
+// Adds to the tolerance how far the outputs move when each element of one input moves up or down by one unit of
+// float32.
 void Point::add_sensitivity(size_t input, double slack, int draws) {
   std::vector<std::vector<double>> worst = truth;
   for (auto& values : worst) std::fill(values.begin(), values.end(), 0.0);
@@ -142,14 +143,14 @@ void Point::add_sensitivity(size_t input, double slack, int draws) {
   }
 }
 
-// One launch in memory of its own.
+// One launch with operands in memory of its own.
 class Launch {
  public:
-  // `overwrites`: outputs that stand where an input does.
+  // `overwrites`: outputs that are written over an input.
   Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs,
          std::span<const Update> overwrites = {});
-  // Empty, or what is wrong.
-  std::string judgement(const Point& point);
+  // What is wrong with the result; empty when nothing is.
+  std::string error(const Point& point);
   bool same_bits(const Launch& other) const;
 
  private:
@@ -158,13 +159,13 @@ class Launch {
   std::vector<GuardedTensor> inputs_;
   std::vector<GuardedTensor> outputs_;
   std::vector<TensorView> out_;
-  std::vector<bool> written_;  // per input: an output stands in its place
+  std::vector<bool> overwritten_;  // per input: whether an output is written over it
   const OpCard& op_;
 };
 
 Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs,
                std::span<const Update> overwrites)
-    : written_(point.inputs.size(), false), op_(*point.signature.op) {
+    : overwritten_(point.inputs.size(), false), op_(*point.signature.op) {
   for (size_t k = 0; k < point.inputs.size(); ++k) {
     inputs_.emplace_back(point.signature.in[k]);
     inputs_.back().copy_from(point.inputs[k]);
@@ -179,7 +180,7 @@ Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_ou
     }
     if (place >= 0) {
       out_[k] = in[static_cast<size_t>(place)];
-      written_[static_cast<size_t>(place)] = true;
+      overwritten_[static_cast<size_t>(place)] = true;
     }
     if (!optional_outputs && op_.optional_outputs.contains(static_cast<int>(k))) out_[k].data = nullptr;
   }
@@ -190,10 +191,10 @@ Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_ou
   if (!workspace.guards_intact()) ADD_FAILURE() << "the workspace of " << bytes << " bytes is too small";
 }
 
-std::string Launch::judgement(const Point& point) {
+std::string Launch::error(const Point& point) {
   for (size_t k = 0; k < inputs_.size(); ++k) {
     if (!inputs_[k].guards_intact()) return fmt::format("writes around input {}", k);
-    if (!written_[k] && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes()))
+    if (!overwritten_[k] && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes()))
       return fmt::format("writes input {}", k);
   }
   for (size_t k = 0; k < outputs_.size(); ++k) {
@@ -204,7 +205,7 @@ std::string Launch::judgement(const Point& point) {
   return "";
 }
 
-// `value` as the type holds it.
+// The value rounded to the type.
 double rounded(double value, DType dtype) {
   alignas(8) std::array<std::byte, 8> element{};
   const TensorView one{element.data(), contiguous_type(dtype, {})};
@@ -236,7 +237,7 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
-// Each permission to overwrite that these types allow, alone; then as many as there are at once.
+// Each permission to overwrite that these types allow, alone, and then as many of them as can be used at once.
 std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   std::vector<std::vector<Update>> sets;
   std::vector<Update> together;
@@ -256,27 +257,27 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Empty, or what is wrong.
+// Launches with outputs written over inputs; says what is wrong, or nothing.
 std::string run_overwriting(Point& point, const Kernel& kernel) {
   for (const std::vector<Update>& overwrites : overwrites_of(point.signature)) {
     Launch launch(point, kernel, 2, true, overwrites);
-    if (std::string error = launch.judgement(point); !error.empty())
+    if (std::string error = launch.error(point); !error.empty())
       return fmt::format("output {} over input {}: {}", overwrites[0].output, overwrites[0].input, error);
   }
   return "";
 }
 
-// Empty, or what is wrong.
+// All checks of one kernel at one point; says what is wrong, or nothing.
 std::string run_kernel(Point& point, const Kernel& kernel) {
   Launch first(point, kernel, 1, true);
-  if (std::string error = first.judgement(point); !error.empty()) return error;
+  if (std::string error = first.error(point); !error.empty()) return error;
   for (const int threads : {1, 2, 3}) {
     const Launch again(point, kernel, threads, true);
-    if (!again.same_bits(first)) return fmt::format("other bits with {} threads than with 1", threads);
+    if (!again.same_bits(first)) return fmt::format("the result with {} threads differs from that with 1", threads);
   }
   if (point.signature.op->optional_outputs.bits != 0) {
     Launch without(point, kernel, 2, false);
-    if (std::string error = without.judgement(point); !error.empty()) return "without optional outputs: " + error;
+    if (std::string error = without.error(point); !error.empty()) return "without optional outputs: " + error;
   }
   return run_overwriting(point, kernel);
 }
@@ -318,7 +319,7 @@ std::vector<ConformancePoint> conformance_points(const std::vector<ConformanceCa
   return points;
 }
 
-// gelu_float32_padded_3x17_2
+// For example gelu_float32_padded_3x17_2.
 std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& parameter) {
   const ConformancePoint& point = parameter.param;
   const Shape shape = point.row.inputs.empty() ? Shape{} : point.row.inputs[0].shape;
@@ -330,7 +331,7 @@ std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& par
 void check_conformance(const ConformancePoint& point) {
   Point prepared(point);
   const std::vector<Kernel>& kernels = kernels_of(*point.row.op);
-  ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel beside its reference";
+  ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel but its reference";
   EXPECT_EQ(run_overwriting(prepared, reference_kernel(*point.row.op)), "") << "the reference";
   const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
   for (const Kernel& kernel : kernels) {

@@ -1,5 +1,5 @@
-// One harness for every kernel: op x kernel x type x layout x shape against the card's reference. A test file of an op
-// is a table of cases:
+// The harness that checks every kernel against the reference of its op, over types, layouts and shapes. The test file
+// of an op is a table of cases:
 //
 //   LAPTIME_CONFORMANCE(Gelu, {{.op = &kGelu, .attributes = GeluAttributes{true}, .inputs = {{{3, 17}}}}});
 #pragma once
@@ -15,27 +15,27 @@
 namespace laptime::test {
 
 const std::vector<Arrangement>& all_arrangements();
-// Those that have each element in a place of its own: for tensors that are updated.
+// Those without broadcasting, for tensors that are updated in place.
 const std::vector<Arrangement>& dense_arrangements();
 
 // One row of a test file. Every kernel of every instruction set of this machine must
-//   - give what the reference gives on the same inputs in float64, up to the tolerance below,
-//   - the same bits for 1, 2 and 3 threads and when run again,
-//   - write nothing but its outputs, all of them, and read nothing but its inputs,
-//   - give it too with outputs where the card permits them to stand (the reference as well).
+//   - agree with the reference on the same inputs in float64, within the tolerance below,
+//   - give the same bits with 1, 2 and 3 threads and when it runs again,
+//   - write all elements of its outputs and nothing else, and read nothing but its inputs,
+//   - do so too where an output is written over an input, as far as the card permits it.
 struct ConformanceCase {
   const OpCard* op = nullptr;
   Attributes attributes{};
   std::vector<Operand> inputs{};
   std::vector<DType> dtypes{DType::kFloat32, DType::kBFloat16};
   std::vector<Arrangement> arrangements = all_arrangements();
-  // Layouts for which kernels may refuse (the reference runs then).
+  // Layouts that kernels may refuse, for which the reference would run.
   std::vector<Arrangement> may_refuse{};
-  // The result may be as far off as the formula itself moves when every input changes by `slack` units in the last
-  // place of float32, plus `slack` such units of the result, then rounded to the output's type. 0: the same bits. Four
-  // times as much for reductions, whose partial sums are rounded too.
+  // The accepted error: as far as the result of the formula moves when every input changes by `slack` units in the last
+  // place of float32, plus `slack` such units of the result, and then the rounding to the output's type. Reductions and
+  // products, whose partial sums are rounded too, get four times as much. 0 asks for the same bits.
   double slack = 3;
-  // Added to that, for results that come from sums of numbers about 1: so many units of 1.
+  // Added to that, in units in the last place of 1: for results that are differences of numbers of about 1.
   double absolute = 0;
 };
 
@@ -44,7 +44,7 @@ struct ConformancePoint {
   ConformanceCase row;
   DType dtype;
   Arrangement arrangement;
-  int number;  // of the row
+  int number;  // of the row in its table
 };
 void PrintTo(const ConformancePoint& point, std::ostream* stream);
 
@@ -56,9 +56,9 @@ void check_conformance(const ConformancePoint& point);
 // What is wrong with one kernel at one point; empty when nothing is.
 std::string conformance_error(const ConformancePoint& point, const Kernel& kernel);
 
-// Rows of one op over several shapes, all inputs of that shape.
+// One row for each shape, which all inputs have.
 std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes);
-// Shapes with remainders at every level of blocking.
+// Shapes that leave remainders at every level of blocking.
 const std::vector<Shape>& pointwise_shapes();
 std::vector<ConformanceCase> joined(std::initializer_list<std::vector<ConformanceCase>> lists);
 

@@ -1,7 +1,8 @@
-// A graph interpreter without a plan.
+// Running a graph node by node on the references.
 #include "support/evaluate.h"
 
 #include "graph/op.h"
+#include "tensor/elements.h"
 
 namespace laptime::test {
 
@@ -35,11 +36,6 @@ void Evaluation::run() {
   }
 }
 
-std::vector<double> Evaluation::values(ValueId id) {
-  const TensorView from = view(id);
-  std::vector<double> values;
-  for (int64_t i = 0; i < from.numel(); ++i) values.push_back(from.at(i));
-  return values;
-}
+std::vector<double> Evaluation::values(ValueId id) { return elements_of(view(id)); }
 
 }  // namespace laptime::test

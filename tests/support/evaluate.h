@@ -1,4 +1,4 @@
-// Running a graph on the references, in float64 if its sources are: what tests compare with.
+// Running a graph on the references, for tests to compare with. Where the sources are float64, all of it is.
 #pragma once
 
 #include <map>
@@ -14,10 +14,10 @@ class Evaluation {
  public:
   explicit Evaluation(const Graph& graph);
 
-  // Sets a source before `run`.
+  // Sets the elements of a source, in row-major order, before `run`.
   void set(ValueId source, const std::vector<double>& values);
   void run();
-  // Elements by row-major index.
+  // The elements of a value in row-major order.
   std::vector<double> values(ValueId id);
 
  private:

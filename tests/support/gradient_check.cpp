@@ -1,4 +1,4 @@
-// Building the backward graph of one op as the differentiation pass would, and differentiating by moving each input.
+// Comparing the gradient that a card builds with central differences.
 #include "support/gradient_check.h"
 
 #include <gtest/gtest.h>
@@ -9,12 +9,13 @@
 #include "base/fields.h"
 #include "graph/builder.h"
 #include "support/evaluate.h"
+#include "tensor/elements.h"
 
 namespace laptime::test {
 namespace {
 
-constexpr double kAccepted = 1e-6;
-constexpr double kStep = 1e-5;
+constexpr double kAccepted = 1e-6;  // relative to the largest element of the gradient
+constexpr double kStep = 1e-5;      // of the central differences
 
 // The forward graph of one op and the values of its sources.
 struct Forward {
@@ -26,9 +27,7 @@ struct Forward {
 std::vector<double> random_values(const Operand& operand, DType dtype, uint64_t seed) {
   GuardedTensor tensor(contiguous_type(dtype, operand.shape));
   tensor.fill(operand, seed);
-  std::vector<double> values;
-  for (int64_t i = 0; i < tensor.view().numel(); ++i) values.push_back(tensor.view().at(i));
-  return values;
+  return elements_of(tensor.view());
 }
 
 Forward forward_of(const GradientCase& test) {
@@ -44,7 +43,7 @@ Forward forward_of(const GradientCase& test) {
   return forward;
 }
 
-// Weights of an output's elements in the loss.
+// The weights of the elements of an output in the loss.
 std::vector<double> weights_of(const Graph& graph, ValueId output) {
   return random_values({.shape = graph.value(output).type.shape()}, DType::kFloat64,
                        7 + static_cast<uint64_t>(output.index));
@@ -65,7 +64,7 @@ double loss(const GradientCase& test, const Forward& forward, const std::vector<
   return loss;
 }
 
-// What the pass adds: the sum over axes along which the input was broadcast.
+// The sum over the axes along which an input was broadcast, which the differentiation pass would add.
 std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::vector<double>& values) {
   std::vector<double> sums(static_cast<size_t>(shape.product()), 0.0);
   const TensorView target{nullptr, {DType::kFloat64, expanded(Layout::contiguous(shape), from)}};
@@ -74,7 +73,7 @@ std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::
   return sums;
 }
 
-// Per input: what the card's gradient gives; empty where nothing flows.
+// The gradient that the card builds for each input; empty where there is none.
 std::vector<std::vector<double>> built_gradients(const GradientCase& test) {
   Forward forward = forward_of(test);
   Builder& build = forward.build;
@@ -125,10 +124,11 @@ void expect_gradient(const GradientCase& test) {
       inputs[k][i] = x - step;
       measured.push_back((above - loss(test, forward, inputs)) / (2 * step));
     }
-    double largest = 1e-3;  // an input without influence has a gradient of rounding errors
-    for (const double value : measured) largest = std::max(largest, std::abs(value));
+    // At least 1e-3, since the gradient of an input without influence is rounding errors alone.
+    double max_element = 1e-3;
+    for (const double value : measured) max_element = std::max(max_element, std::abs(value));
     for (size_t i = 0; i < measured.size(); ++i) {
-      EXPECT_NEAR(built[k][i], measured[i], kAccepted * largest)
+      EXPECT_NEAR(built[k][i], measured[i], kAccepted * max_element)
           << test.op->name << ' ' << test.attributes.text() << ": gradient of input " << k << ", element " << i;
     }
   }

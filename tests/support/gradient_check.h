@@ -11,12 +11,13 @@ struct GradientCase {
   Attributes attributes{};
   // Floating operands without a type are float64 and their gradients are checked.
   std::vector<Operand> inputs{};
-  // Outputs that the loss depends on.
+  // The outputs on which the loss depends.
   std::vector<int> outputs{0};
 };
 
-// The loss is the sum of the outputs times random weights. For every element of every input the derivative that the
-// card's gradient builds must be that of the loss, within 1e-6 of the gradient's largest element.
+// The loss is the sum of all elements of the outputs, times random weights. For each element of each input, the
+// gradient that the card builds must equal the derivative of the loss, within 1e-6 of the largest element of that
+// gradient.
 void expect_gradient(const GradientCase& test);
 
 }  // namespace laptime::test

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xA5};
-constexpr std::byte kNothing{0xFF};  // NaN as a float of any size, -1 as a whole number
+constexpr std::byte kUnwritten{0xFF};  // NaN as a float of any size, -1 as an integer
 
 double extreme(uint64_t bits, bool with_largest) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -57,7 +57,8 @@ const char* name_of(Arrangement arrangement) {
 Layout arranged(const Shape& shape, Arrangement arrangement, int operand) {
   const int rank = shape.rank();
   if (rank == 0) return Layout::contiguous(shape);
-  const auto reordered = [&](const Dims& order) {  // axis order[k] of the shape stands k-th in memory
+  // Axis order[k] of the shape becomes the k-th axis in memory.
+  const auto reordered = [&](const Dims& order) {
     Shape memory;
     Dims back = order;
     for (int k = 0; k < rank; ++k) memory.push_back(shape[static_cast<int>(order[k])]);
@@ -92,7 +93,7 @@ GuardedTensor::GuardedTensor(const TensorType& type)
   memory_.assign(size_ + 2 * kGuardBytes + 64, kGuard);
   const auto address = reinterpret_cast<uintptr_t>(memory_.data()) + kGuardBytes;
   begin_ = kGuardBytes + (64 - address % 64) % 64;
-  std::memset(memory_.data() + begin_, static_cast<int>(kNothing), size_);
+  std::memset(memory_.data() + begin_, static_cast<int>(kUnwritten), size_);
 }
 
 TensorView GuardedTensor::view() { return {memory_.data() + begin_, type_}; }

@@ -1,4 +1,4 @@
-// Operands of tests: what values a tensor holds, how it lies in memory, and memory that shows who touches it.
+// Operands of tests: their values, their layout in memory, and memory with guard zones.
 #pragma once
 
 #include <cstdint>
@@ -15,40 +15,40 @@ enum class Values : uint8_t {
   kSigned,    // of both signs, up to 3
   kPositive,  // from 0.25 to 3
   kUnit,      // strictly between 0 and 1
-  kExtreme,   // zeros, infinities, NaN, denormals, the largest floats, +-80, among kSigned
-  kRare,      // the same without the largest floats and one in 32 of them
-  kIndices,   // whole, in [0, bound)
+  kExtreme,   // as kSigned, half of them replaced by zeros, infinities, NaN, denormals, the largest floats, +-80 ...
+  kRare,      // as kSigned, one in 32 replaced by such a value, the largest floats apart
+  kIndices,   // whole numbers in [0, bound)
   kConstant,  // all `bound`
 };
 
 struct Operand {
   Shape shape;
   Values values = Values::kSigned;
-  std::optional<DType> dtype{};  // nothing: the type that the case sweeps
+  std::optional<DType> dtype{};  // absent: the type over which the case runs
   double bound = 0;
 };
 
-// How a tensor lies in memory, from the same shape.
+// How a tensor of some shape lies in memory.
 enum class Arrangement : uint8_t {
   kContiguous,
   kTransposed,  // the last two axes swapped
-  kReversed,    // all axes the other way round
-  kStrided,     // every other element of the last axis, from the second on
+  kReversed,    // the order of all axes reversed
+  kStrided,     // the last axis with stride 2, from its second element on
   kPadded,      // rows with a gap after each
   kBroadcast,   // one axis with stride 0
-  kMixed,       // each operand another of the above
+  kMixed,       // each operand arranged in another of these ways
 };
 const char* name_of(Arrangement arrangement);
 
-// What a kernel may refuse that wants its operands without gaps.
+// What a kernel that needs contiguous operands may refuse.
 inline const std::vector<Arrangement> kGaps{Arrangement::kTransposed, Arrangement::kReversed,  Arrangement::kStrided,
                                             Arrangement::kPadded,     Arrangement::kBroadcast, Arrangement::kMixed};
 
 // `operand` decides the axis of kBroadcast and what kMixed means.
 Layout arranged(const Shape& shape, Arrangement arrangement, int operand);
 
-// A tensor in storage of its own, no larger than its layout needs, between guard zones; where no element stands there
-// is NaN (or -1).
+// A tensor in storage of its own, no larger than its layout needs, between guard zones. Bytes that hold no element read
+// as NaN, or as -1 in integers.
 class GuardedTensor {
  public:
   explicit GuardedTensor(const TensorType& type);

@@ -1,6 +1,7 @@
-// AdamW: m and v are running means of the gradient and its square   (Loshchilov and Hutter 2019)
-//   2025, 2026: w -= lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps); decay w -= lr wd w after (2025) or before it
-//   torch:      w *= 1 - lr wd; w -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+// Cards of AdamW. After m = b1 m + (1 - b1) g and v = b2 v + (1 - b2) g^2, in step t:
+//   2025:  w -= lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps); w -= lr weight_decay w
+//   2026:  the same with the decay first
+//   torch: w -= lr weight_decay w; w -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
 #include "ops/adamw/adamw.h"
 
 #include <cmath>
@@ -52,7 +53,8 @@ void reference_step_size(const OpCall& call) {
   call.out[0].put(0, call.in[1].at(0) * std::sqrt(1 - std::pow(a.beta2, t)) / (1 - std::pow(a.beta1, t)));
 }
 
-// The course's optimizer, operation by operation. torch's fused one is a single kernel and stays whole.
+// The optimizer of the 2025 and 2026 editions, operation by operation. The fused optimizer of torch is a single kernel
+// and stays whole.
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<AdamWAttributes>();
   if (a.rule == AdamRule::kTorch) return {};

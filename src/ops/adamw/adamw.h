@@ -1,15 +1,15 @@
-// AdamW, one tensor at a time, in three arithmetics.
+// AdamW (Loshchilov and Hutter 2019), one tensor at a time, by three rules.
 #pragma once
 
 #include "graph/builder.h"
 
 namespace laptime {
 
-// When the weight decays and what eps is added to; formulas at kAdamW's reference.
+// When the weight decays and what eps is added to; the formulas are in adamw.cpp.
 enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 
-// (w, grad, m, v, step int64 [] counted from 1, lr float32 []) -> (w, m, v) in place
+// (w [...], grad [...], m [...], v [...], step int64 [] counted from 1, lr float32 []) -> (w, m, v), updated in place
 extern const OpCard kAdamW;
 // (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
 extern const OpCard kAdamStepSize;

@@ -8,10 +8,10 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// One form for the three rules:
+// The three rules in one form:
 //   w -= decay w (2026, torch); w -= size m / (sqrt(v) root_scale + eps); w -= decay w (2025)
 struct Step {
-  float beta1, new1, beta2, new2;  // new = 1 - beta
+  float beta1, one_minus_beta1, beta2, one_minus_beta2;
   float size, root_scale, eps;
   float decay;
 };
@@ -39,10 +39,11 @@ void strip(const Strip& strip) {
   const float* m = strip.floats(5);
   const float* v = strip.floats(6);
   constexpr int64_t kGroup = 64;
-  constexpr int64_t kAhead = 512;  // 2 KB: four streams are more than the hardware follows well
+  // 2 KB ahead: the hardware prefetcher does not keep up with four streams.
+  constexpr int64_t kPrefetchDistance = 512;
   for (int64_t begin = 0; begin < strip.size; begin += kGroup) {
     const int64_t end = strip.size - begin < kGroup ? strip.size : begin + kGroup;
-    for (int64_t i = begin + kAhead; i < begin + kAhead + kGroup; i += 16) {
+    for (int64_t i = begin + kPrefetchDistance; i < begin + kPrefetchDistance + kGroup; i += 16) {
       __builtin_prefetch(w + i, 1);
       __builtin_prefetch(grad + i);
       __builtin_prefetch(m + i, 1);
@@ -50,8 +51,8 @@ void strip(const Strip& strip) {
     }
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
-      const float next_m = s.beta1 * m[i] + s.new1 * grad[i];
-      const float next_v = s.beta2 * v[i] + s.new2 * grad[i] * grad[i];
+      const float next_m = s.beta1 * m[i] + s.one_minus_beta1 * grad[i];
+      const float next_v = s.beta2 * v[i] + s.one_minus_beta2 * grad[i] * grad[i];
       const float before = decay_first ? w[i] - s.decay * w[i] : w[i];
       const float after = before - s.size * next_m / (__builtin_sqrtf(next_v) * s.root_scale + s.eps);
       new_w[i] = decay_first ? after : after - s.decay * after;
@@ -61,6 +62,7 @@ void strip(const Strip& strip) {
   }
 }
 
+// (w [...], grad [...], m [...], v [...], step [], lr []) -> (w, m, v)
 void launch(const KernelCall& call) {
   const auto& attributes = call.attributes.as<AdamWAttributes>();
   const Step step =

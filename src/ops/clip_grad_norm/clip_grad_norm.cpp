@@ -1,4 +1,4 @@
-// Gradient clipping by global norm: g *= min(1, max_norm / (norm + 1e-6))   (Pascanu et al. 2013)
+// The card of the clipping coefficient, and clipping as nodes.
 #include "ops/clip_grad_norm/clip_grad_norm.h"
 
 #include <algorithm>
@@ -9,12 +9,11 @@
 namespace laptime {
 namespace {
 
-constexpr double kNormEpsilon = 1e-6;
-
 std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) { return {in[0]}; }
 
 void reference(const OpCall& call) {
-  call.out[0].put(0, std::min(1.0, call.attributes.as<ClipAttributes>().max_norm / (call.in[0].at(0) + kNormEpsilon)));
+  call.out[0].put(0,
+                  std::min(1.0, call.attributes.as<ClipAttributes>().max_norm / (call.in[0].at(0) + kClipNormEpsilon)));
 }
 
 }  // namespace
@@ -29,12 +28,12 @@ std::span<const OpCard* const> clip_grad_norm_cards() {
 
 ClippedGradients clip_grad_norm(Builder& build, std::span<const ValueId> gradients, double max_norm) {
   ClippedGradients clipped;
-  ValueId total;
+  ValueId squared_norm;
   for (const ValueId gradient : gradients) {
     const ValueId squares = sum_all(build, square(build, gradient));
-    total = total.valid() ? add(build, total, squares) : squares;
+    squared_norm = squared_norm.valid() ? add(build, squared_norm, squares) : squares;
   }
-  clipped.norm = sqrt(build, total);
+  clipped.norm = sqrt(build, squared_norm);
   const ValueId coefficient = build.emit_one(kClipCoefficient, ClipAttributes{max_norm}, {clipped.norm});
   for (const ValueId gradient : gradients) {
     clipped.gradients.push_back(mul(build, gradient, coefficient));

@@ -1,12 +1,13 @@
-// Clipping by the global norm of all gradients.
+// Clipping by the global norm of all gradients (Pascanu et al. 2013): g *= min(1, max_norm / (norm + 1e-6)).
 #pragma once
 
 #include "graph/builder.h"
 
 namespace laptime {
 
-// (norm float32 []) -> min(1, max_norm / (norm + 1e-6)), float32 []
+// (norm float32 []) -> float32 []: min(1, max_norm / (norm + kClipNormEpsilon))
 extern const OpCard kClipCoefficient;
+constexpr double kClipNormEpsilon = 1e-6;
 
 struct ClipAttributes {
   double max_norm = 1;

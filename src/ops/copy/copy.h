@@ -1,4 +1,4 @@
-// The structural ops that move bytes (graph/structural_ops.h): their kernels live here.
+// The family of the structural ops (graph/structural_ops.h), for their kernels.
 #pragma once
 
 #include "graph/structural_ops.h"

@@ -1,4 +1,4 @@
-// Kernels of the ops that move bytes: copies of any layout (transposes by tiles), casts, fills, windows.
+// Kernels of the ops that move bytes: copies of any layout, casts, fills, and gradients of slices.
 #include "ops/copy/copy.h"
 
 #include "backend/cpu/vector/moves.h"
@@ -24,7 +24,7 @@ void store_wide(const double* from, int64_t size, const TensorView& to, int64_t 
   for (int64_t i = 0; i < size; ++i) data[i * stride] = static_cast<Value>(from[i]);
 }
 
-// By way of double, which holds every float and every whole number up to 2^53.
+// Elements as double, which holds every float32 and every whole number up to 2^53.
 void load_wide_line(const TensorView& from, int64_t position, int64_t stride, int64_t size, double* to) {
   switch (from.type.dtype) {
     case DType::kFloat64: return load_wide<double>(from, position, stride, size, to);
@@ -95,9 +95,10 @@ void launch_fill(const KernelCall& call) {
 
 // ---- the gradient of a slice
 
-// Every other element of the last axis, all of them: the window's strips and the zeros between in one pass.
+// The gradient of a slice that takes every other element of the whole last axis: writes grad and the zeros between its
+// elements in one pass. `window` is the part of the result that receives grad, and begins at index `begin`.
 template <class Word>
-void comb(Team& team, const TensorView& grad, const TensorView& window, int64_t begin) {
+void interleave_with_zeros(Team& team, const TensorView& grad, const TensorView& window, int64_t begin) {
   const Layout* layouts[] = {&window.type.layout, &grad.type.layout};
   const LoopNest nest = cpu::memory_order_nest(window.shape(), layouts);
   for_strips(team, nest, [&](const StripWalk& walk) {
@@ -124,17 +125,19 @@ void comb(Team& team, const TensorView& grad, const TensorView& window, int64_t 
 }
 
 void launch_slice_backward(const KernelCall& call) {
-  const auto& at = call.attributes.as<SliceBackwardAttributes>();
+  const auto& slice = call.attributes.as<SliceBackwardAttributes>();
   Team& team = cpu::team_of(call);
   const TensorView& grad = call.in[0];
   const TensorView& out = call.out[0];
-  const int64_t size = grad.shape()[at.axis];
+  const int64_t size = grad.shape()[slice.axis];
   TensorView window = out;
-  window.type.layout = sliced(out.type.layout, at.axis, at.begin, size, at.step);
+  window.type.layout = sliced(out.type.layout, slice.axis, slice.begin, size, slice.step);
   const bool every_other =
-      at.axis == out.shape().rank() - 1 && at.step == 2 && size > 1 && 2 * size == out.shape().back();
-  if (every_other && size_of(grad.type.dtype) == 4) return comb<uint32_t>(team, grad, window, at.begin);
-  if (every_other && size_of(grad.type.dtype) == 2) return comb<uint16_t>(team, grad, window, at.begin);
+      slice.axis == out.shape().rank() - 1 && slice.step == 2 && size > 1 && 2 * size == out.shape().back();
+  if (every_other && size_of(grad.type.dtype) == 4)
+    return interleave_with_zeros<uint32_t>(team, grad, window, slice.begin);
+  if (every_other && size_of(grad.type.dtype) == 2)
+    return interleave_with_zeros<uint16_t>(team, grad, window, slice.begin);
   fill_elements(team, out, 0);
   move_elements(team, grad, window);
 }

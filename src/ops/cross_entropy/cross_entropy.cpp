@@ -11,6 +11,7 @@
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
 #include "ops/softmax/softmax.h"
+#include "tensor/elements.h"
 
 namespace laptime {
 namespace {
@@ -24,17 +25,13 @@ std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<c
 }
 
 void reference(const OpCall& call) {
-  const TensorView& x = call.in[0];
-  const int64_t columns = x.shape().back();
+  const std::vector<double> logits = elements_of(call.in[0]);
+  const auto columns = static_cast<size_t>(call.in[0].shape().back());
   double loss = 0;
   for (int64_t row = 0; row < call.in[1].numel(); ++row) {
-    double largest = x.at(row * columns);
-    for (int64_t i = 1; i < columns; ++i) largest = std::max(largest, x.at(row * columns + i));
-    const double shift = std::isinf(largest) ? 0 : largest;  // not inf - inf
-    double total = 0;
-    for (int64_t i = 0; i < columns; ++i) total += std::exp(x.at(row * columns + i) - shift);
-    const double log_sum_exp = shift + std::log(total);
-    loss += log_sum_exp - x.at(row * columns + static_cast<int64_t>(call.in[1].at(row)));
+    const std::span<const double> row_logits(logits.data() + static_cast<size_t>(row) * columns, columns);
+    const double log_sum_exp = log_sum_exp_of(row_logits);
+    loss += log_sum_exp - row_logits[static_cast<size_t>(call.in[1].at(row))];
     if (call.out[1].data != nullptr) call.out[1].put(row, log_sum_exp);
   }
   call.out[0].put(0, loss / static_cast<double>(call.in[1].numel()));
@@ -46,8 +43,8 @@ void reference_backward(const OpCall& call) {
   const double scale = call.in[0].at(0) / static_cast<double>(call.in[2].numel());
   for (int64_t i = 0; i < x.numel(); ++i) {
     const int64_t row = i / columns;
-    const double wanted = i % columns == static_cast<int64_t>(call.in[2].at(row)) ? 1 : 0;
-    call.out[0].put(i, (std::exp(x.at(i) - call.in[3].at(row)) - wanted) * scale);
+    const double one_hot = i % columns == static_cast<int64_t>(call.in[2].at(row)) ? 1 : 0;
+    call.out[0].put(i, (std::exp(x.at(i) - call.in[3].at(row)) - one_hot) * scale);
   }
 }
 
@@ -71,12 +68,12 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {mean_all(build, gather(build, neg(build, log_p), reshape(build, in[1], index_shape))), {}};
 }
 
-// Narrower logits are read as they are; all is computed in float32.
+// Narrower logits need no cast: arithmetic is in float32 either way.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   if (input != 0 || to != DType::kFloat32) return std::nullopt;
   return attributes;
 }
-// The gradient keeps the type that it had.
+// The gradient keeps its type when the cast of the logits goes.
 std::optional<Attributes> fold_input_cast_backward(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<CrossEntropyBackwardAttributes>();
   if (input != 1 || to != DType::kFloat32) return std::nullopt;
@@ -91,6 +88,14 @@ std::optional<Attributes> fold_output_cast_backward(const Attributes& attributes
 }
 
 }  // namespace
+
+double log_sum_exp_of(std::span<const double> logits) {
+  const double max = *std::max_element(logits.begin(), logits.end());
+  const double shift = std::isinf(max) ? 0 : max;  // avoids inf - inf
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - shift);
+  return shift + std::log(sum);
+}
 
 const char* name_of(CrossEntropyForm form) {
   return form == CrossEntropyForm::kWrittenOut ? "written_out" : "log_softmax";

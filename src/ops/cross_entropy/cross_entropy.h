@@ -9,10 +9,11 @@ namespace laptime {
 enum class CrossEntropyForm : uint8_t { kWrittenOut, kLogSoftmax };
 const char* name_of(CrossEntropyForm form);
 
-// (logits [..., V], targets int64 [...]) -> (loss [] float32, log_sum_exp [...] float64: its rounding would be one
-// error of every probability of a row)
+// (logits [..., V], targets int64 [...]) -> (loss [] float32, log_sum_exp [...] float64). The log-sum-exp is float64
+// because its rounding error enters every probability of the row.
 extern const OpCard kCrossEntropy;
-// (grad_loss [], logits [..., V], targets, log_sum_exp [...]) -> grad_logits = (softmax - onehot) grad_loss / rows
+// (grad_loss [], logits [..., V], targets [...], log_sum_exp [...])
+//   -> grad_logits [..., V] = (softmax(logits) - onehot(targets)) grad_loss / rows
 extern const OpCard kCrossEntropyBackward;
 
 struct CrossEntropyAttributes {
@@ -24,12 +25,15 @@ struct CrossEntropyAttributes {
 };
 
 struct CrossEntropyBackwardAttributes {
-  std::optional<DType> grad_dtype{};  // nothing: that of the logits
+  std::optional<DType> grad_dtype{};  // absent: the type of the logits
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("grad_dtype", self.grad_dtype);
   }
 };
+
+// log(sum(exp(logits))) of one row, for references.
+double log_sum_exp_of(std::span<const double> logits);
 
 ValueId cross_entropy(Builder& build, ValueId logits, ValueId targets, CrossEntropyForm form);
 

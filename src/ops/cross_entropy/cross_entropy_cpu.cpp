@@ -1,4 +1,4 @@
-// Kernels of cross entropy: one pass over the logits each way.
+// Kernels of cross entropy: one pass over the logits in each direction.
 #include "ops/cross_entropy/cross_entropy.h"
 
 #include "backend/cpu/vector/lines.h"
@@ -6,13 +6,14 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
+// (logits [..., V], targets [...]) -> (loss [], log_sum_exp [...])
 void launch_forward(const KernelCall& call) {
   const TensorView& logits = call.in[0];
   const auto* targets = call.in[1].as<const int64_t>();
   const int64_t columns = logits.shape().back();
   auto* const log_sum_exps = call.out[1].data != nullptr ? call.out[1].as<double>() : nullptr;
   const Rows rows({&logits});
-  auto* losses = reinterpret_cast<double*>(call.workspace);  // of each row
+  auto* losses = reinterpret_cast<double*>(call.workspace);  // [rows]
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       const Line x = row_line(logits, rows.position(0, row));
@@ -22,17 +23,17 @@ void launch_forward(const KernelCall& call) {
       if (log_sum_exps != nullptr) log_sum_exps[row] = log_sum_exp;
     }
   });
-  double total = 0;  // in the order of the rows
-  for (int64_t row = 0; row < rows.count(); ++row) total += losses[row];
-  put_number(static_cast<float>(total / static_cast<double>(rows.count())), call.out[0],
-             call.out[0].type.layout.offset);
+  double loss = 0;  // added in the order of the rows, whatever the threads
+  for (int64_t row = 0; row < rows.count(); ++row) loss += losses[row];
+  put_number(static_cast<float>(loss / static_cast<double>(rows.count())), call.out[0], call.out[0].type.layout.offset);
 }
 
 int64_t forward_workspace(const Signature& signature) {
   return (Size(signature.in[1].numel()) * static_cast<int64_t>(sizeof(double))).value();
 }
 
-// The gradient may stand where the logits do: the target's logit is read before its row is written.
+// (grad_loss [], logits [..., V], targets [...], log_sum_exp [...]) -> grad_logits [..., V]. The gradient may overwrite
+// the logits: the logit of the target is read before its row is written.
 void launch_backward(const KernelCall& call) {
   const TensorView& logits = call.in[1];
   const auto* targets = call.in[2].as<const int64_t>();
@@ -67,9 +68,9 @@ std::string forward_refusal(const Signature& signature) {
 
 std::string backward_refusal(const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[2]); !reason.empty()) return reason;
-  if (signature.in[0].dtype != DType::kFloat32) return "the loss is not float32";
+  if (signature.in[0].dtype != DType::kFloat32) return "grad_loss is not float32";
   if (signature.in[3].dtype != DType::kFloat64 || !signature.in[3].layout.is_contiguous())
-    return "log_sum_exp is not float64 without gaps";
+    return "log_sum_exp is not contiguous float64";
   return strips_refusal(signature.out, {&signature.in[1], 1});
 }
 

@@ -1,4 +1,4 @@
-// Cards of dropout: y = x * mask / (1 - p)   (Srivastava et al. 2014)
+// Cards of dropout.
 #include "ops/dropout/dropout.h"
 
 namespace laptime {

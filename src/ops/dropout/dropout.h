@@ -1,4 +1,5 @@
-// Dropout with a counter-based generator keyed by seed, step and place: threads and recompute see the same mask.
+// Dropout (Srivastava et al. 2014). The mask comes from a counter-based generator keyed by seed, step and place, so it
+// is the same for any number of threads and when forward is recomputed.
 #pragma once
 
 #include "base/random.h"
@@ -6,16 +7,16 @@
 
 namespace laptime {
 
-// (x, step int64 []) -> (y = x * mask / (1 - p), mask bool); element i is kept when the top 24 bits of
-// splitmix64(key + i) times 2^-24 are >= p, key = splitmix64(splitmix64(seed + step) XOR place)
+// (x [...], step int64 []) -> (y [...] = x mask / (1 - p), mask bool [...]). Element i is kept where the top 24 bits of
+// splitmix64(key + i), times 2^-24, are at least p; key = splitmix64(splitmix64(seed + step) XOR place).
 extern const OpCard kDropout;
-// (grad, mask) -> grad * mask / (1 - p)
+// (grad_y [...], mask bool [...]) -> grad_x [...] = grad_y mask / (1 - p)
 extern const OpCard kDropoutBackward;
 
 struct DropoutAttributes {
   double p = 0;  // probability of a zero
   uint64_t seed = 0;
-  uint64_t place = 0;  // hash of where in the model
+  uint64_t place = 0;  // hash of the scope in the model
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("p", self.p);
@@ -30,8 +31,9 @@ constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step
 constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
   return static_cast<double>(splitmix64(key + static_cast<uint64_t>(element)) >> 40U) * 0x1p-24 >= p;
 }
+// What a kept element is multiplied by.
 constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
-// The same as a comparison of whole numbers: kept where the top 24 bits are at least this.
+// dropout_keeps as a comparison of whole numbers: an element is kept where its top 24 bits are at least this.
 constexpr uint32_t dropout_threshold(double p) {
   const auto whole = static_cast<uint32_t>(p * 0x1p24);
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;

@@ -1,4 +1,4 @@
-// Kernels of dropout: the mask is a function of the element's index, so any piece of it can be made anywhere.
+// Kernels of dropout. The mask is a function of the element's index, so threads compute pieces of it independently.
 #include "ops/dropout/dropout.h"
 
 #include "backend/cpu/vector/strips.h"
@@ -6,7 +6,8 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-void mask_line(uint64_t key, int64_t first, int64_t size, uint32_t least, uint8_t* mask) {
+// The mask of elements [first, first + size).
+void mask_line(uint64_t key, int64_t first, int64_t size, uint32_t threshold, uint8_t* mask) {
   std::array<uint32_t, kStripSize> top;
   const uint64_t start = key + static_cast<uint64_t>(first);
 #pragma omp simd
@@ -14,7 +15,7 @@ void mask_line(uint64_t key, int64_t first, int64_t size, uint32_t least, uint8_
     top[static_cast<size_t>(i)] = static_cast<uint32_t>(splitmix64(start + static_cast<uint64_t>(i)) >> 40U);
   }
 #pragma omp simd
-  for (int64_t i = 0; i < size; ++i) mask[i] = static_cast<uint8_t>(top[static_cast<size_t>(i)] >= least ? 1 : 0);
+  for (int64_t i = 0; i < size; ++i) mask[i] = static_cast<uint8_t>(top[static_cast<size_t>(i)] >= threshold ? 1 : 0);
 }
 
 struct Forward {
@@ -22,7 +23,7 @@ struct Forward {
   const TensorView& y;
   uint8_t* mask;  // null where nobody reads it
   uint64_t key;
-  uint32_t least;
+  uint32_t threshold;
   float scale;
 };
 
@@ -30,21 +31,23 @@ struct Forward {
 void forward_strip(const Forward& f, int64_t begin, int64_t size) {
   alignas(64) std::array<float, kStripSize> buffer;
   alignas(64) std::array<float, kStripSize> result;
-  alignas(64) std::array<uint8_t, kStripSize> own_mask;
+  alignas(64) std::array<uint8_t, kStripSize> unread_mask;
   const float* from = line(f.x, f.x.type.layout.offset + begin, 1, size, buffer.data());
   const bool direct = f.y.type.dtype == DType::kFloat32;
   float* to = direct ? f.y.as<float>() + begin : result.data();
-  uint8_t* mask = f.mask == nullptr ? own_mask.data() : f.mask + begin;
-  mask_line(f.key, begin, size, f.least, mask);
+  uint8_t* mask = f.mask == nullptr ? unread_mask.data() : f.mask + begin;
+  mask_line(f.key, begin, size, f.threshold, mask);
   const float scale = f.scale;
 #pragma omp simd
   for (int64_t i = 0; i < size; ++i) {
-    const float scaled = from[i] * scale;  // read and multiplied either way: a select, not a branch
+    const float scaled =
+        from[i] * scale;  // computed for dropped elements too, so that the compiler selects instead of branching
     to[i] = mask[i] != 0 ? scaled : 0.0F;
   }
   if (!direct) store_line(result.data(), size, f.y, f.y.type.layout.offset + begin, 1);
 }
 
+// (x [...], step []) -> (y [...], mask [...])
 void launch_forward(const KernelCall& call) {
   const auto& attributes = call.attributes.as<DropoutAttributes>();
   uint8_t* mask = call.out[1].data == nullptr ? nullptr : call.out[1].as<uint8_t>();
@@ -62,7 +65,7 @@ void launch_forward(const KernelCall& call) {
 }
 
 std::string forward_refusal(const Signature& signature) {
-  if (!signature.in[0].layout.is_contiguous()) return "x is not contiguous: the mask follows the row-major index";
+  if (!signature.in[0].layout.is_contiguous()) return "x is not contiguous, and the mask follows the row-major index";
   if (signature.in[1].dtype != DType::kInt64) return "step is not int64";
   return strips_refusal({signature.out.data(), 1}, {signature.in.data(), 1});
 }
@@ -79,6 +82,7 @@ void backward_strip(const Strip& strip) {
   }
 }
 
+// (grad_y [...], mask [...]) -> grad_x [...]
 void launch_backward(const KernelCall& call) {
   const auto scale = static_cast<float>(dropout_scale(call.attributes.as<DropoutAttributes>().p));
   run_strips(cpu::team_of(call), call.out, call.in, {.function = backward_strip, .parameters = &scale});

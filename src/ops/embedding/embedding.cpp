@@ -39,7 +39,7 @@ void reference_arange(const OpCall& call) {
   for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, static_cast<double>(i));
 }
 
-// Only the rows that are asked for are read.
+// Only the rows that the ids select are read.
 int64_t embedding_bytes(const Signature& s) { return (Size(s.out[0].bytes()) * 2 + s.in[1].bytes()).value(); }
 
 void gradient(GradientContext& c) {

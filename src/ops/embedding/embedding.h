@@ -5,9 +5,9 @@
 
 namespace laptime {
 
-// (weight [V, C], ids int64 [...]) -> weight[ids], [..., C]
+// (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight
 extern const OpCard kEmbedding;
-// (grad [..., C], ids int64 [...]) -> sum of grad rows per id, [V, C]; rows are added in the order they stand.
+// (grad_y [..., C], ids int64 [...]) -> grad_weight [V, C]: the sum of the rows of grad_y with each id, in their order
 extern const OpCard kEmbeddingBackward;
 // () -> int64 [n]: 0, 1, ..., n-1
 extern const OpCard kArange;

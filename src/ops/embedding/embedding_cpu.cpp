@@ -1,4 +1,5 @@
-// Kernels of the embedding: rows copied by id; rows added by id in the order they stand, a range of ids per task.
+// Kernels of the embedding: forward copies rows; backward gives each task a range of ids, whose rows it adds in their
+// order.
 #include "ops/embedding/embedding.h"
 
 #include <cstring>
@@ -10,6 +11,7 @@ namespace {
 
 const int64_t* ids_of(const TensorView& ids) { return ids.as<const int64_t>(); }
 
+// (weight [V, C], ids [...]) -> [..., C]
 void launch_forward(const KernelCall& call) {
   const TensorView& weight = call.in[0];
   const int64_t* ids = ids_of(call.in[1]);
@@ -30,10 +32,12 @@ void launch_forward(const KernelCall& call) {
 std::string forward_refusal(const Signature& signature) {
   if (signature.in[1].dtype != DType::kInt64) return "ids are not int64";
   if (!signature.in[1].layout.is_contiguous()) return "ids are not contiguous";
-  if (signature.in[0].layout.strides[1] != 1 && signature.in[0].shape()[1] != 1) return "rows of the table have gaps";
+  if (signature.in[0].layout.strides[1] != 1 && signature.in[0].shape()[1] != 1)
+    return "rows of the weight are not contiguous";
   return "";
 }
 
+// (grad_y [..., C], ids [...]) -> grad_weight [V, C]
 void launch_backward(const KernelCall& call) {
   const TensorView& grad = call.in[0];
   const int64_t* ids = ids_of(call.in[1]);
@@ -62,7 +66,7 @@ void launch_backward(const KernelCall& call) {
 std::string backward_refusal(const Signature& signature) {
   if (signature.in[1].dtype != DType::kInt64) return "ids are not int64";
   if (!signature.in[1].layout.is_contiguous()) return "ids are not contiguous";
-  if (signature.out[0].dtype != DType::kFloat32) return "rows are added in float32 where the result stands";
+  if (signature.out[0].dtype != DType::kFloat32) return "the gradient is not float32, in which rows are added";
   return strips_refusal({}, {signature.in.data(), 1});
 }
 

@@ -23,16 +23,17 @@ void reference_gather(const OpCall& call) {
   }
 }
 
-void place(const TensorView& grad, const TensorView& index, const TensorView& out) {
+// Zeros, but for grad [..., 1] at the index of each row of out [..., C].
+void scatter_rows(const TensorView& grad, const TensorView& index, const TensorView& out) {
   const int64_t columns = out.shape().back();
   for (int64_t i = 0; i < out.numel(); ++i) out.put(i, 0);
   for (int64_t row = 0; row < grad.numel(); ++row)
     out.put(row * columns + static_cast<int64_t>(index.at(row)), grad.at(row));
 }
-void reference_gather_backward(const OpCall& call) { place(call.in[0], call.in[2], call.out[0]); }
-void reference_scatter(const OpCall& call) { place(call.in[0], call.in[1], call.out[0]); }
+void reference_gather_backward(const OpCall& call) { scatter_rows(call.in[0], call.in[2], call.out[0]); }
+void reference_scatter(const OpCall& call) { scatter_rows(call.in[0], call.in[1], call.out[0]); }
 
-// Only one element of each row is read.
+// Only one element of each row is read or, in backward, comes from grad.
 int64_t gather_bytes(const Signature& s) { return (Size(s.out[0].bytes()) * 2 + s.in[1].bytes()).value(); }
 int64_t gather_backward_bytes(const Signature& s) {
   return (Size(s.in[0].bytes()) + s.in[2].bytes() + s.out[0].bytes()).value();

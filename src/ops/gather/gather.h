@@ -5,11 +5,12 @@
 
 namespace laptime {
 
-// (x [..., C], index int64 [..., 1]) -> x[..., index], [..., 1]
+// (x [..., C], index int64 [..., 1]) -> [..., 1]: x at the index of each row
 extern const OpCard kGather;
-// (grad [..., 1], x [..., C] for its shape and type, index [..., 1]) -> zeros with grad added at index, [..., C]
+// (grad [..., 1], x [..., C] for its shape and type alone, index [..., 1]) -> [..., C]: grad at the index, zero
+// elsewhere
 extern const OpCard kGatherBackward;
-// (grad [..., 1], index [..., 1]) -> zeros with grad at index, [..., size]
+// (grad [..., 1], index [..., 1]) -> [..., size]: grad at the index, zero elsewhere
 extern const OpCard kScatter;
 
 struct ScatterAttributes {

@@ -12,6 +12,7 @@ int64_t index_at(const TensorView& index, int64_t position) {
   return reinterpret_cast<const int64_t*>(index.data)[position];
 }
 
+// (x [..., C], index [..., 1]) -> [..., 1]
 void launch_gather(const KernelCall& call) {
   const TensorView& x = call.in[0];
   const TensorView& index = call.in[1];
@@ -29,8 +30,8 @@ void launch_gather(const KernelCall& call) {
   });
 }
 
-// Rows of zeros with grad at the index; the output is contiguous.
-void place(cpu::Team& team, const TensorView& grad, const TensorView& index, const TensorView& out) {
+// Zeros, but for grad [..., 1] at the index of each row of the contiguous out [..., C].
+void scatter_rows(cpu::Team& team, const TensorView& grad, const TensorView& index, const TensorView& out) {
   const auto element = static_cast<size_t>(size_of(out.type.dtype));
   const size_t row_bytes = static_cast<size_t>(out.shape().back()) * element;
   const Rows rows({&grad, &index});
@@ -45,13 +46,15 @@ void place(cpu::Team& team, const TensorView& grad, const TensorView& index, con
   });
 }
 
-void launch_gather_backward(const KernelCall& call) { place(cpu::team_of(call), call.in[0], call.in[2], call.out[0]); }
-void launch_scatter(const KernelCall& call) { place(cpu::team_of(call), call.in[0], call.in[1], call.out[0]); }
+void launch_gather_backward(const KernelCall& call) {
+  scatter_rows(cpu::team_of(call), call.in[0], call.in[2], call.out[0]);
+}
+void launch_scatter(const KernelCall& call) { scatter_rows(cpu::team_of(call), call.in[0], call.in[1], call.out[0]); }
 
 std::string index_refusal(const TensorType& index) { return index.dtype == DType::kInt64 ? "" : "index is not int64"; }
-// Elements are moved, not converted.
+// Elements are copied, not converted.
 std::string types_refusal(const TensorType& from, const TensorType& to) {
-  return from.dtype == to.dtype ? "" : "the result has another type";
+  return from.dtype == to.dtype ? "" : "the result has a different type";
 }
 
 std::string gather_refusal(const Signature& s) { return index_refusal(s.in[1]) + types_refusal(s.in[0], s.out[0]); }

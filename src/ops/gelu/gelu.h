@@ -5,9 +5,9 @@
 
 namespace laptime {
 
-// x -> x Phi(x), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+// x -> y = x Phi(x), Phi being the normal distribution function, or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 extern const OpCard kGelu;
-// (grad, x) -> grad of x
+// (grad_y, x) -> grad_x
 extern const OpCard kGeluBackward;
 
 struct GeluAttributes {

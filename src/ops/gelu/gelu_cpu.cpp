@@ -1,4 +1,4 @@
-// Kernels of GELU. The tanh form is a logistic function in disguise: 0.5 (1 + tanh(u)) = sigmoid(2 u).
+// Kernels of GELU. The tanh form is computed by a logistic function: 0.5 (1 + tanh(u)) = sigmoid(2 u).
 #include "ops/gelu/gelu.h"
 
 #include "backend/cpu/vector/strips.h"
@@ -12,7 +12,7 @@ constexpr float kTanhCubic = 0.044715F;
 constexpr float kDensityScale = 0.398942280F;  // 1 / sqrt(2 pi)
 
 float value_erf(float x) { return x * normal_f32(x).below; }
-// -2 u of the tanh form.
+// -2 u, u being the argument of the tanh.
 float tanh_exponent(float x) { return x * (-kTwiceTanhScale - kTwiceTanhScale * kTanhCubic * (x * x)); }
 float value_tanh(float x) { return x / (1.0F + exp_f32(tanh_exponent(x))); }
 
@@ -22,7 +22,7 @@ float slope_erf(float x) {
 }
 float slope_tanh(float x) {
   const float s = 1.0F / (1.0F + exp_f32(tanh_exponent(x)));
-  // s (1 - s) is 0 long before the square overflows; their product must be, too.
+  // s (1 - s) is 0 long before x^2 overflows. The bound keeps their product 0 instead of NaN.
   const float square = x * x < 1e30F ? x * x : 1e30F;
   return s + x * (s * (1.0F - s)) * (kTwiceTanhScale * (1.0F + 3.0F * kTanhCubic * square));
 }

@@ -1,4 +1,4 @@
-// Linear: y = x W^T (+ bias) (+ addend).
+// Card of the linear layer.
 #include "ops/linear/linear.h"
 
 #include "graph/structural_ops.h"
@@ -7,11 +7,11 @@
 namespace laptime {
 namespace {
 
-const ProductAttributes& how(const Attributes& attributes) { return attributes.as<LinearAttributes>().product; }
+const ProductAttributes& product_of(const Attributes& attributes) { return attributes.as<LinearAttributes>().product; }
 
-// Where the bias is among `inputs` inputs, or 0.
+// The position of the bias among `inputs` inputs, or 0 where there is none.
 size_t bias_at(const Attributes& attributes, size_t inputs) {
-  return inputs > 2 + (how(attributes).addend ? size_t{1} : 0) ? 2 : 0;
+  return inputs > 2 + (product_of(attributes).addend ? size_t{1} : 0) ? 2 : 0;
 }
 
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
@@ -19,27 +19,29 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
                 in[1].text());
   Shape shape = in[0].shape();
   shape[-1] = in[1].shape()[0];
-  const bool addend = how(attributes).addend;
+  const bool addend = product_of(attributes).addend;
   if (addend) LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
-  return {contiguous_type(how(attributes).output_type(in[0].dtype, in[1].dtype, addend ? &in.back() : nullptr), shape)};
+  return {contiguous_type(product_of(attributes).output_type(in[0].dtype, in[1].dtype, addend ? &in.back() : nullptr),
+                          shape)};
 }
 
 void reference(const OpCall& call) {
-  const ProductAttributes& product = how(call.attributes);
+  const ProductAttributes& product = product_of(call.attributes);
   const size_t bias = bias_at(call.attributes, call.in.size());
   const int64_t inner = call.in[1].shape()[1];
   const int64_t outer = call.in[1].shape()[0];
   for (int64_t i = 0; i < call.out[0].numel(); ++i) {
-    double total = bias > 0 ? product.operand(call.in[bias].at(i % outer)) : 0;
-    if (product.addend) total += call.in.back().at(i);
+    double sum = bias > 0 ? product.operand(call.in[bias].at(i % outer)) : 0;
+    if (product.addend) sum += call.in.back().at(i);
     for (int64_t k = 0; k < inner; ++k) {
-      total +=
+      sum +=
           product.operand(call.in[0].at(i / outer * inner + k)) * product.operand(call.in[1].at(i % outer * inner + k));
     }
-    call.out[0].put(i, total);
+    call.out[0].put(i, sum);
   }
 }
 
+// x [..., C] as a matrix [rows, C].
 ValueId rows_of(Builder& build, ValueId x) {
   const Shape shape = build.shape(x);
   return reshape(build, x, {shape.product() / shape.back(), shape.back()});
@@ -47,10 +49,10 @@ ValueId rows_of(Builder& build, ValueId x) {
 
 bool column_major(const TensorType& type) { return type.layout.strides[0] == 1 && type.layout.strides[1] > 1; }
 
-// Products over the rows of x; the weight's gradient lies as the weight does.
+// grad_x = grad W and grad_W = grad^T x over the rows of x; grad_W has the memory order of W.
 void gradient(GradientContext& c) {
   Builder& build = c.build;
-  const DType dtype = how(c.attributes).compute_type(build.dtype(c.in[0]), build.dtype(c.in[1]));
+  const DType dtype = product_of(c.attributes).compute_type(build.dtype(c.in[0]), build.dtype(c.in[1]));
   const ValueId grad = rows_of(build, c.grad_out[0]);
   const ValueId factor = cast(build, grad, dtype);
   if (c.wanted[0])
@@ -62,8 +64,8 @@ void gradient(GradientContext& c) {
                        : matmul(build, transpose(build, factor, 0, 1), x);
   }
   if (const size_t bias = bias_at(c.attributes, c.in.size()); bias > 0 && c.wanted[bias])
-    c.grad_in[bias] = grad;  // the pass sums over the rows
-  if (how(c.attributes).addend && c.wanted.back()) c.grad_in.back() = c.grad_out[0];
+    c.grad_in[bias] = grad;  // the differentiation pass sums over the rows
+  if (product_of(c.attributes).addend && c.wanted.back()) c.grad_in.back() = c.grad_out[0];
 }
 
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
@@ -71,7 +73,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const int64_t inner = shape.back();
   const int64_t outer = build.shape(in[1])[0];
   const int64_t rows = shape.product() / inner;
-  const ProductAttributes& product = how(attributes);
+  const ProductAttributes& product = product_of(attributes);
   const size_t bias = bias_at(attributes, in.size());
   const auto operand = [&](ValueId value) { return product.compute ? cast(build, value, *product.compute) : value; };
   Shape result_shape = shape;
@@ -89,15 +91,15 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {product.output ? cast(build, y, *product.output) : y};
 }
 
-// Input 2 is the bias unless there is an addend, when it may be either.
+// Input 2 may be the addend, which is not rounded; where there is an addend, no cast of input 2 is folded.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
-  if (input > 2 || (input == 2 && how(attributes).addend)) return std::nullopt;
-  const std::optional<ProductAttributes> product = how(attributes).with_operand_cast(to);
+  if (input > 2 || (input == 2 && product_of(attributes).addend)) return std::nullopt;
+  const std::optional<ProductAttributes> product = product_of(attributes).with_operand_cast(to);
   if (!product) return std::nullopt;
   return LinearAttributes{attributes.as<LinearAttributes>().form, *product};
 }
 std::optional<Attributes> fold_output_cast(const Attributes& attributes, int, DType to) {
-  const std::optional<ProductAttributes> product = how(attributes).with_result_cast(to);
+  const std::optional<ProductAttributes> product = product_of(attributes).with_result_cast(to);
   if (!product) return std::nullopt;
   return LinearAttributes{attributes.as<LinearAttributes>().form, *product};
 }
@@ -113,7 +115,7 @@ std::optional<Attributes> fold_addend(const Attributes& attributes) {
 
 const char* name_of(LinearForm form) { return form == LinearForm::kEinsum ? "einsum" : "linear"; }
 
-// An addend may become the result; a bias never is of its shape.
+// The result may overwrite the addend, input 2 or 3. A bias never has the shape of the result.
 const OpCard kLinear = {.name = "linear",
                         .kind = OpKind::kContraction,
                         .infer = infer,

@@ -1,4 +1,4 @@
-// Linear: y = x W^T (+ bias) (+ addend), W [d_out, d_in].
+// Linear layer: y = x W^T (+ bias) (+ addend).
 #pragma once
 
 #include "graph/builder.h"
@@ -6,11 +6,12 @@
 
 namespace laptime {
 
-// How the module is written: einsum (a batched product of one batch) or torch.nn.functional.linear (a plain one).
+// How the module is written: with einsum, which torch runs as a batched product of one batch, or with
+// torch.nn.functional.linear, a plain product.
 enum class LinearForm : uint8_t { kEinsum, kLinear };
 const char* name_of(LinearForm form);
 
-// (x [..., I], weight [O, I][, bias [O]][, addend [..., O]]) -> [..., O]; x has two axes or more.
+// (x [..., I], weight [O, I][, bias [O]][, addend [..., O]]) -> y [..., O]; x has at least two axes.
 extern const OpCard kLinear;
 
 struct LinearAttributes {

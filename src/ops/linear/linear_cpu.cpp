@@ -1,12 +1,13 @@
-// Linear on the CPU: the matrix products, over the rows of x and the transposed weight.
+// Kernels of the linear layer: the matrix products of the CPU backend and of oneDNN.
 #include "backend/cpu/gemm/gemm_kernels.h"
 #include "ops/linear/linear.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-std::optional<cpu::Gemm> product(const Attributes& attributes, std::span<const TensorView> in, const TensorView& out) {
-  const ProductAttributes& how = attributes.as<LinearAttributes>().product;
+// (x [..., I], weight [O, I]) as a product [rows, I] x [I, O]; nothing where x is no matrix of rows.
+std::optional<cpu::Gemm> gemm_of(const Attributes& attributes, std::span<const TensorView> in, const TensorView& out) {
+  const ProductAttributes& product = attributes.as<LinearAttributes>().product;
   const TensorView& x = in[0];
   const TensorView& weight = in[1];
   const int64_t inner = x.shape().back();
@@ -14,18 +15,18 @@ std::optional<cpu::Gemm> product(const Attributes& attributes, std::span<const T
   if (!rows) return std::nullopt;
   cpu::Gemm gemm;
   gemm.shape = cpu::gemm_shape(*rows, permuted(weight.type.layout, {1, 0}));
-  gemm.compute = how.compute_type(x.type.dtype, weight.type.dtype);
+  gemm.compute = product.compute_type(x.type.dtype, weight.type.dtype);
   gemm.a = gemm_operand(x);
   gemm.b = gemm_operand(weight);
   gemm.c_dtype = out.type.dtype;
   gemm.c = gemm_result(out);
-  if (in.size() > 2 + (how.addend ? size_t{1} : 0) && !set_gemm_bias(gemm, in[2])) return std::nullopt;
-  if (how.addend && !set_gemm_addend(gemm, in.back())) return std::nullopt;
+  if (in.size() > 2 + (product.addend ? size_t{1} : 0) && !set_gemm_bias(gemm, in[2])) return std::nullopt;
+  if (product.addend && !set_gemm_addend(gemm, in.back())) return std::nullopt;
   return gemm;
 }
 
 }  // namespace
 
-std::vector<Kernel> linear_kernels() { return gemm_kernels<product>(kLinear); }
+std::vector<Kernel> linear_kernels() { return gemm_kernels<gemm_of>(kLinear); }
 
 }  // namespace laptime::LAPTIME_ISA

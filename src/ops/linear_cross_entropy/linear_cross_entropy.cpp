@@ -1,11 +1,12 @@
-// loss = mean over rows of log(sum of e^logits) - logits[target], with logits = x W^T (+ bias).
+// Cards of the cross entropy of a linear layer: the mean over rows of log(sum(exp(logits))) - logits[target], with
+// logits = x W^T + bias.
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "graph/structural_ops.h"
 #include "ops/accumulation_type.h"
+#include "tensor/elements.h"
 
 namespace laptime {
 namespace {
@@ -44,7 +45,7 @@ std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<c
   return out;
 }
 
-// The operands of a call, rounded to what they are multiplied in.
+// The operands of a reference call, rounded to the type in which they are multiplied.
 class Problem {
  public:
   Problem(std::optional<DType> compute, const TensorView& x, const TensorView& weight, const TensorView* bias)
@@ -52,9 +53,9 @@ class Problem {
         depth(weight.shape()[1]),
         rows(x.numel() / depth),
         product_{compute.value_or(promote(x.type.dtype, weight.type.dtype)), {}, false},
-        x_(numbers(x)),
-        weight_(numbers(weight)),
-        bias_(bias == nullptr ? std::vector<double>(static_cast<size_t>(columns), 0.0) : numbers(*bias)) {}
+        x_(rounded_elements(x)),
+        weight_(rounded_elements(weight)),
+        bias_(bias == nullptr ? std::vector<double>(static_cast<size_t>(columns), 0.0) : rounded_elements(*bias)) {}
 
   const int64_t columns, depth, rows;
 
@@ -70,10 +71,10 @@ class Problem {
   }
 
  private:
-  std::vector<double> numbers(const TensorView& view) const {
-    std::vector<double> values(static_cast<size_t>(view.numel()));
-    for (size_t i = 0; i < values.size(); ++i) values[i] = product_.operand(view.at(static_cast<int64_t>(i)));
-    return values;
+  std::vector<double> rounded_elements(const TensorView& view) const {
+    std::vector<double> elements = elements_of(view);
+    for (double& element : elements) element = rounded(element);
+    return elements;
   }
 
   ProductAttributes product_;
@@ -86,11 +87,7 @@ void reference(const OpCall& call) {
   double loss = 0;
   for (int64_t row = 0; row < problem.rows; ++row) {
     const std::vector<double> logits = problem.logits(row);
-    const double largest = *std::max_element(logits.begin(), logits.end());
-    const double shift = std::isinf(largest) ? 0 : largest;  // not inf - inf
-    double total = 0;
-    for (const double logit : logits) total += std::exp(logit - shift);
-    const double log_sum_exp = shift + std::log(total);
+    const double log_sum_exp = log_sum_exp_of(logits);
     loss += log_sum_exp - logits[static_cast<size_t>(call.in[2].at(row))];
     if (call.out[1].data != nullptr) call.out[1].put(row, log_sum_exp);
     for (int64_t column = 0; column < (call.out[2].data == nullptr ? 0 : problem.columns); ++column)
@@ -103,8 +100,8 @@ void put_all(const std::vector<double>& values, const TensorView& to) {
   for (size_t i = 0; i < (to.data == nullptr ? 0 : values.size()); ++i) to.put(static_cast<int64_t>(i), values[i]);
 }
 
-// With g = (softmax(logits) - onehot) grad_loss / rows: grad_x = g W, grad_weight = g^T x, grad_bias = the sum of g's
-// rows.
+// With g = (softmax(logits) - onehot(targets)) grad_loss / rows: grad_x = g W, grad_weight = g^T x, and grad_bias is
+// the sum of the rows of g.
 void reference_backward(const OpCall& call) {
   const bool bias = call.in.size() > In::kBias;
   const Problem problem(call.attributes.as<LinearCrossEntropyBackwardAttributes>().compute, call.in[In::kX],
@@ -135,7 +132,7 @@ void reference_backward(const OpCall& call) {
 }
 
 void gradient(GradientContext& c) {
-  LAPTIME_CHECK(!c.grad_out[1].valid() && !c.grad_out[2].valid(), "a gradient flows through the loss alone");
+  LAPTIME_CHECK(!c.grad_out[1].valid() && !c.grad_out[2].valid(), "gradients flow through the loss alone");
   std::vector<ValueId> inputs{c.grad_out[0], c.in[0], c.in[1], c.in[2], c.out[1]};
   if (c.in.size() > 3) inputs.push_back(c.in[3]);
   const LinearCrossEntropyBackwardAttributes attributes{
@@ -161,7 +158,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {cross_entropy(build, logits, in[2], a.loss), {}, logits};
 }
 
-// A cast of one factor rounds them all.
+// A cast of one factor is folded for all of them.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<LinearCrossEntropyAttributes>();
   const auto product = ProductAttributes{a.compute, {}, false}.with_operand_cast(to);
@@ -170,7 +167,7 @@ std::optional<Attributes> fold_input_cast(const Attributes& attributes, int inpu
   return a;
 }
 
-// The gradient of each operand, or null.
+// The type of gradient `output`.
 std::optional<DType>* grad_type(LinearCrossEntropyBackwardAttributes& attributes, int output) {
   switch (output) {
     case 0: return &attributes.grad_x;
@@ -179,7 +176,7 @@ std::optional<DType>* grad_type(LinearCrossEntropyBackwardAttributes& attributes
   }
 }
 
-// The gradients keep the types that they had.
+// The gradients keep their types when a cast of an operand goes.
 std::optional<Attributes> fold_input_cast_backward(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<LinearCrossEntropyBackwardAttributes>();
   const auto product = ProductAttributes{a.compute, {}, false}.with_operand_cast(to);
@@ -198,21 +195,22 @@ std::optional<Attributes> fold_output_cast_backward(const Attributes& attributes
   return a;
 }
 
-double logits_of(const TensorType& x, const TensorType& weight) {
+// The number of logits.
+double logits_count(const TensorType& x, const TensorType& weight) {
   return static_cast<double>(x.numel()) / static_cast<double>(x.shape().back()) *
          static_cast<double>(weight.shape()[0]);
 }
 
 }  // namespace
 
-// Model FLOPs: those of linear and cross_entropy. That backward makes the logits again is no part of the model.
+// Model FLOPs are those of linear and cross_entropy: computing the logits again in backward is no part of the model.
 const OpCard kLinearCrossEntropy = {.name = "linear_cross_entropy",
                                     .kind = OpKind::kContraction,
                                     .infer = infer,
                                     .gradient = gradient,
                                     .flops =
                                         [](const Signature& s) {
-                                          return logits_of(s.in[0], s.in[1]) *
+                                          return logits_count(s.in[0], s.in[1]) *
                                                  (2 * static_cast<double>(s.in[1].shape()[1]) + 5);
                                         },
                                     .autocast = Autocast::kLower,
@@ -226,7 +224,7 @@ const OpCard kLinearCrossEntropyBackward = {.name = "linear_cross_entropy_backwa
                                             .infer = infer_backward,
                                             .flops =
                                                 [](const Signature& s) {
-                                                  return logits_of(s.in[In::kX], s.in[In::kWeight]) *
+                                                  return logits_count(s.in[In::kX], s.in[In::kWeight]) *
                                                          (4 * static_cast<double>(s.in[In::kWeight].shape()[1]) + 3);
                                                 },
                                             .reference = reference_backward,

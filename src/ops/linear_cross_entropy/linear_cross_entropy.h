@@ -1,4 +1,5 @@
-// Cross entropy of a linear layer's outputs, whose logits never exist as a whole: each backward makes them again.
+// Cross entropy of the outputs of a linear layer. The logits are computed tile by tile, and again in backward, so that
+// they never have to exist as a whole.
 #pragma once
 
 #include <optional>
@@ -9,21 +10,23 @@
 
 namespace laptime {
 
-// (x [..., d], weight [V, d], targets int64 [...][, bias [V]]) -> (loss [], log_sum_exp [...], logits [..., V]): the
-// mean of cross_entropy(x weight^T + bias, targets), float32; the logits only where somebody reads them. x has two axes
-// or more. It is lowered in two parts, linear and cross_entropy.
+// (x [..., d], weight [V, d], targets int64 [...][, bias [V]])
+//   -> (loss [] float32, log_sum_exp [...] float64, logits [..., V])
+// loss = cross_entropy(x weight^T + bias, targets). The logits are written only where they are read. x has at least two
+// axes. The op is lowered in two parts, linear and cross_entropy.
 extern const OpCard kLinearCrossEntropy;
-// (grad_loss [], x, weight, targets, log_sum_exp[, bias]) -> (grad_x, grad_weight[, grad_bias]), each only where
-// somebody reads it. The gradient of the logits is rounded as the factors are before it is multiplied.
+// (grad_loss [], x [..., d], weight [V, d], targets [...], log_sum_exp [...][, bias [V]])
+//   -> (grad_x [..., d], grad_weight [V, d][, grad_bias [V]]), each only where it is read
+// Before it is multiplied, the gradient of the logits is rounded like the other factors.
 extern const OpCard kLinearCrossEntropyBackward;
 struct LinearCrossEntropyBackwardInputs {
   static constexpr int kGradLoss = 0, kX = 1, kWeight = 2, kTargets = 3, kLogSumExp = 4, kBias = 5;
 };
 
 struct LinearCrossEntropyAttributes {
-  LinearForm linear = LinearForm::kEinsum;                // how the modules that it stands for are written
-  CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;  // "
-  std::optional<DType> compute{};  // what x, weight and bias are rounded to; none: the type in which they meet
+  LinearForm linear = LinearForm::kEinsum;  // how the two modules are written
+  CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
+  std::optional<DType> compute{};  // as in ProductAttributes, for x, weight and bias
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("linear", self.linear);
@@ -33,8 +36,8 @@ struct LinearCrossEntropyAttributes {
 };
 
 struct LinearCrossEntropyBackwardAttributes {
-  std::optional<DType> compute{};  // as above
-  // Types of the results; none: those of the operands.
+  std::optional<DType> compute{};
+  // Types of the gradients; absent: those of the operands.
   std::optional<DType> grad_x{};
   std::optional<DType> grad_weight{};
   std::optional<DType> grad_bias{};

@@ -14,18 +14,19 @@ Shape product_shape(const Shape& a, const Shape& b) {
   return {a[0], a[1], b[2]};
 }
 
-// Inputs before the addend: (a, b), or (bias, a, b).
+// Of matmul (a, b[, addend]) or addmm (bias, a, b[, addend]).
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in, bool has_bias) {
-  const ProductAttributes how = product_attributes(attributes);
+  const ProductAttributes product = product_attributes(attributes);
   const size_t first = has_bias ? 1 : 0;
-  LAPTIME_CHECK(in.size() == first + 2 + (how.addend ? 1 : 0), "{} inputs", in.size());
+  LAPTIME_CHECK(in.size() == first + 2 + (product.addend ? 1 : 0), "{} inputs", in.size());
   const TensorType& a = in[first];
   const TensorType& b = in[first + 1];
   const Shape shape = product_shape(a.shape(), b.shape());
   if (has_bias)
     LAPTIME_CHECK(in[0].shape() == Shape{shape.back()}, "bias {} of {}", in[0].shape().text(), shape.text());
-  if (how.addend) LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
-  return {contiguous_type(how.output_type(a.dtype, b.dtype, how.addend ? &in.back() : nullptr), shape)};
+  if (product.addend)
+    LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
+  return {contiguous_type(product.output_type(a.dtype, b.dtype, product.addend ? &in.back() : nullptr), shape)};
 }
 std::vector<TensorType> infer_matmul(const Attributes& attributes, std::span<const TensorType> in) {
   return infer(attributes, in, false);
@@ -42,7 +43,7 @@ double addmm_flops(const Signature& s) {
 }
 
 void reference(const OpCall& call, bool has_bias) {
-  const ProductAttributes how = product_attributes(call.attributes);
+  const ProductAttributes product = product_attributes(call.attributes);
   const TensorView& a = call.in[has_bias ? 1 : 0];
   const TensorView& b = call.in[has_bias ? 2 : 1];
   const TensorView& out = call.out[0];
@@ -54,11 +55,11 @@ void reference(const OpCall& call, bool has_bias) {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         const int64_t at = (batch * m + i) * n + j;
-        double total = has_bias ? how.operand(call.in[0].at(j)) : 0;
-        if (how.addend) total += call.in.back().at(at);
+        double sum = has_bias ? product.operand(call.in[0].at(j)) : 0;
+        if (product.addend) sum += call.in.back().at(at);
         for (int64_t l = 0; l < k; ++l)
-          total += how.operand(a.at((batch * m + i) * k + l)) * how.operand(b.at((batch * k + l) * n + j));
-        out.put(at, total);
+          sum += product.operand(a.at((batch * m + i) * k + l)) * product.operand(b.at((batch * k + l) * n + j));
+        out.put(at, sum);
       }
     }
   }
@@ -72,8 +73,8 @@ bool column_major(const TensorType& type) {
 
 ValueId transposed(Builder& build, ValueId x) { return transpose(build, x, -2, -1); }
 
-// The gradient of a factor of a plain product keeps that factor's memory order, so that a weight's gradient needs no
-// copy; of a batched one it does not, as in torch.mm and torch.bmm.
+// As in torch, the gradient of a factor has the factor's memory order in torch.mm, so that the gradient of a weight
+// needs no copy, but not in torch.bmm.
 ValueId grad_left(Builder& build, ValueId grad, ValueId a, ValueId b) {
   if (build.shape(a).rank() == 2 && column_major(build.type(a)))
     return transposed(build, matmul(build, b, transposed(build, grad)));
@@ -85,11 +86,11 @@ ValueId grad_right(Builder& build, ValueId grad, ValueId a, ValueId b) {
   return matmul(build, transposed(build, a), grad);
 }
 
-// What a gradient is multiplied in: the forward product's own type, which a folded cast may have narrowed.
-struct Factors {
+// The factors of the gradients, in the compute type of the forward product, which a folded cast may have narrowed.
+struct GradientFactors {
   ValueId grad, a, b;
 };
-Factors factors(GradientContext& c, size_t first) {
+GradientFactors gradient_factors(GradientContext& c, size_t first) {
   const DType dtype =
       product_attributes(c.attributes).compute_type(c.build.dtype(c.in[first]), c.build.dtype(c.in[first + 1]));
   return {cast(c.build, c.grad_out[0], dtype), cast(c.build, c.in[first], dtype),
@@ -98,22 +99,22 @@ Factors factors(GradientContext& c, size_t first) {
 
 void gradient_matmul(GradientContext& c) {
   const bool plain = c.build.shape(c.in[0]).rank() == 2;
-  const Factors of = factors(c, 0);
+  const GradientFactors factors = gradient_factors(c, 0);
   const auto left = [&] {
-    if (c.wanted[0]) c.grad_in[0] = grad_left(c.build, of.grad, of.a, of.b);
+    if (c.wanted[0]) c.grad_in[0] = grad_left(c.build, factors.grad, factors.a, factors.b);
   };
   const auto right = [&] {
-    if (c.wanted[1]) c.grad_in[1] = grad_right(c.build, of.grad, of.a, of.b);
+    if (c.wanted[1]) c.grad_in[1] = grad_right(c.build, factors.grad, factors.a, factors.b);
   };
   plain ? (left(), right()) : (right(), left());
   if (c.in.size() > 2 && c.wanted[2]) c.grad_in[2] = c.grad_out[0];
 }
 
 void gradient_addmm(GradientContext& c) {
-  const Factors of = factors(c, 1);
-  if (c.wanted[1]) c.grad_in[1] = grad_left(c.build, of.grad, of.a, of.b);
-  if (c.wanted[2]) c.grad_in[2] = grad_right(c.build, of.grad, of.a, of.b);
-  if (c.wanted[0]) c.grad_in[0] = c.grad_out[0];  // the pass sums over the rows
+  const GradientFactors factors = gradient_factors(c, 1);
+  if (c.wanted[1]) c.grad_in[1] = grad_left(c.build, factors.grad, factors.a, factors.b);
+  if (c.wanted[2]) c.grad_in[2] = grad_right(c.build, factors.grad, factors.a, factors.b);
+  if (c.wanted[0]) c.grad_in[0] = c.grad_out[0];  // the differentiation pass sums over the rows
   if (c.in.size() > 3 && c.wanted[3]) c.grad_in[3] = c.grad_out[0];
 }
 
@@ -122,7 +123,7 @@ std::optional<Attributes> as_attributes(const std::optional<ProductAttributes>& 
   return Attributes(*product);
 }
 
-// Casts of `operands` inputs, those before the addend, and of the result.
+// Only casts of the `operands` inputs before the addend are folded, and of the result.
 template <int operands>
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   if (input >= operands) return std::nullopt;
@@ -139,7 +140,7 @@ std::optional<Attributes> fold_addend(const Attributes& attributes) {
   return Attributes(product);
 }
 
-// To which kernels multiply and round.
+// Whether kernels can round factors and results to the type.
 bool foldable(DType to) { return to == DType::kFloat32 || to == DType::kBFloat16; }
 
 }  // namespace
@@ -153,7 +154,7 @@ double ProductAttributes::operand(double value) const {
   return compute == DType::kFloat32 ? static_cast<float>(value) : value;
 }
 
-// An eager product's factors have one type: what one is cast to, all are.
+// All factors have one compute type: a cast that is folded must agree with those folded before.
 std::optional<ProductAttributes> ProductAttributes::with_operand_cast(DType to) const {
   if (!foldable(to) || compute.value_or(to) != to) return std::nullopt;
   ProductAttributes folded = *this;
@@ -161,7 +162,7 @@ std::optional<ProductAttributes> ProductAttributes::with_operand_cast(DType to) 
   return folded;
 }
 
-// A second rounding would be lost.
+// Results are rounded once: a second cast cannot be folded.
 std::optional<ProductAttributes> ProductAttributes::with_result_cast(DType to) const {
   if (!foldable(to) || output.value_or(to) != to) return std::nullopt;
   ProductAttributes folded = *this;
@@ -169,7 +170,7 @@ std::optional<ProductAttributes> ProductAttributes::with_result_cast(DType to) c
   return folded;
 }
 
-// An addend may become the result: each element is read before it is written, by one thread.
+// The result may overwrite the addend: each element is read before it is written, by one thread.
 const OpCard kMatmul = {.name = "matmul",
                         .kind = OpKind::kContraction,
                         .infer = infer_matmul,

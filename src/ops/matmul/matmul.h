@@ -7,13 +7,14 @@
 
 namespace laptime {
 
-// How a product treats the types of its operands, and what it adds. An eager product has no attributes at all.
+// The types in which a product is computed and stored, and whether it adds a further matrix. Products of an eager step
+// have no attributes.
 struct ProductAttributes {
-  // What the factors and the bias are rounded to before they are multiplied; none: the type in which they meet.
+  // The type to which factors and bias are rounded before the product; absent: the promoted type of the factors.
   std::optional<DType> compute;
-  // The type of the result, rounded once; none: `compute`, or what an addend of a wider type makes of it.
+  // The type to which the result is rounded once; absent: the promoted type of `compute` and the addend.
   std::optional<DType> output;
-  bool addend = false;  // the last input, of the result's shape, is added to the product; it is never rounded
+  bool addend = false;  // the last input, of the result's shape, is added to the product, unrounded
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -28,7 +29,7 @@ struct ProductAttributes {
     return output.value_or(addend_type == nullptr ? own : promote(own, addend_type->dtype));
   }
 
-  // An element of a factor or of the bias as it is multiplied.
+  // An element of a factor or of the bias, rounded to `compute`.
   double operand(double value) const;
 
   // These attributes with a cast of an operand, or of the result, to `to` folded in.
@@ -37,10 +38,11 @@ struct ProductAttributes {
 };
 ProductAttributes product_attributes(const Attributes& attributes);  // defaults where there are none
 
-// (a [M, K], b [K, N][, addend]) -> [M, N], or batched (a [B, M, K], b [B, K, N][, addend]) -> [B, M, N]; the result is
-// contiguous. Inputs may be transposed: one of the last two axes has stride 1. ProductAttributes or none.
+// (a [M, K], b [K, N][, addend [M, N]]) -> contiguous [M, N] = a b + addend, or batched
+// (a [B, M, K], b [B, K, N][, addend [B, M, N]]) -> contiguous [B, M, N]. Attributes: ProductAttributes, or none.
 extern const OpCard kMatmul;
-// (bias [N], a [M, K], b [K, N][, addend]) -> a b + bias, [M, N]. ProductAttributes or none.
+// (bias [N], a [M, K], b [K, N][, addend [M, N]]) -> contiguous [M, N] = a b + bias + addend. Attributes as for
+// kMatmul.
 extern const OpCard kAddmm;
 
 ValueId matmul(Builder& build, ValueId a, ValueId b);

@@ -5,9 +5,10 @@
 
 namespace laptime {
 
-// (log_p [N, V], targets int64 [N]) -> (loss [], total_weight [] = N)
+// (log_p [N, V], targets int64 [N]) -> (loss [] = -mean(log_p[n, targets[n]]), total_weight [] = N)
 extern const OpCard kNllLoss;
-// (grad [], log_p for its shape, targets, total_weight) -> [N, V]: -grad / total_weight at the targets, zero elsewhere
+// (grad_loss [], log_p [N, V] for its shape alone, targets [N], total_weight [])
+//   -> grad_log_p [N, V]: -grad_loss / total_weight at the targets, zero elsewhere
 extern const OpCard kNllLossBackward;
 
 ValueId nll_loss(Builder& build, ValueId log_p, ValueId targets);

@@ -1,4 +1,5 @@
-// Kernels of the negative log likelihood: one element of each row, added in parts.
+// Kernels of the negative log likelihood: one element of each row; sums in parts of a fixed number of rows, so that
+// they do not depend on the threads.
 #include "ops/nll_loss/nll_loss.h"
 
 #include <cstring>
@@ -8,10 +9,9 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-constexpr int64_t kRowsOfPart = 256;
+constexpr int64_t kRowsPerSum = 256;
 
-int64_t parts_of(int64_t rows) { return (rows + kRowsOfPart - 1) / kRowsOfPart; }
-
+// (log_p [N, V], targets [N]) -> (loss [], total_weight [])
 void launch_forward(const KernelCall& call) {
   const TensorView& log_p = call.in[0];
   const auto* targets = call.in[1].as<const int64_t>();
@@ -19,17 +19,17 @@ void launch_forward(const KernelCall& call) {
   const int64_t stride = log_p.strides().back();
   const Rows rows({&log_p});
   auto* partial = reinterpret_cast<double*>(call.workspace);
-  cpu::team_of(call).parallel_blocks(count, kRowsOfPart, [&](int64_t begin, int64_t end) {
+  cpu::team_of(call).parallel_blocks(count, kRowsPerSum, [&](int64_t begin, int64_t end) {
     double sum = 0;
     for (int64_t row = begin; row < end; ++row) {
       float value = 0;
       load_line(log_p, rows.position(0, row) + targets[row] * stride, 1, 1, &value);
       sum -= static_cast<double>(value);
     }
-    partial[begin / kRowsOfPart] = sum;
+    partial[begin / kRowsPerSum] = sum;
   });
   double total = 0;
-  for (int64_t part = 0; part < parts_of(count); ++part) total += partial[part];
+  for (int64_t part = 0; part < ceil_div(count, kRowsPerSum); ++part) total += partial[part];
   const auto loss = static_cast<float>(total / static_cast<double>(count));
   const auto weight = static_cast<float>(count);
   store_line(&loss, 1, call.out[0], call.out[0].type.layout.offset, 1);
@@ -37,9 +37,10 @@ void launch_forward(const KernelCall& call) {
 }
 
 int64_t forward_workspace(const Signature& signature) {
-  return parts_of(signature.in[1].numel()) * static_cast<int64_t>(sizeof(double));
+  return ceil_div(signature.in[1].numel(), kRowsPerSum) * static_cast<int64_t>(sizeof(double));
 }
 
+// (grad_loss [], log_p [N, V], targets [N], total_weight []) -> grad_log_p [N, V]
 void launch_backward(const KernelCall& call) {
   const TensorView& out = call.out[0];
   const auto* targets = call.in[2].as<const int64_t>();

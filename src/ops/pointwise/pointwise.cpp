@@ -1,4 +1,4 @@
-// Cards of the pointwise primitives: one row of formula and gradient each.
+// Cards of the pointwise primitives: a formula and a gradient each.
 #include "ops/pointwise/pointwise.h"
 
 #include <cmath>
@@ -15,10 +15,10 @@ std::vector<TensorType> infer_unary(const Attributes&, std::span<const TensorTyp
 
 std::vector<TensorType> infer_binary(const Attributes&, std::span<const TensorType> in) {
   const Shape shape = broadcast(in[0].shape(), in[1].shape());
-  // A tensor without axes takes part as a number: it does not widen the other's type.
-  const bool left_number = in[0].shape().empty() && !in[1].shape().empty();
-  const bool right_number = in[1].shape().empty() && !in[0].shape().empty();
-  const DType dtype = left_number ? in[1].dtype : right_number ? in[0].dtype : promote(in[0].dtype, in[1].dtype);
+  // As in torch, a tensor without axes does not widen the type of one with axes.
+  const bool left_scalar = in[0].shape().empty() && !in[1].shape().empty();
+  const bool right_scalar = in[1].shape().empty() && !in[0].shape().empty();
+  const DType dtype = left_scalar ? in[1].dtype : right_scalar ? in[0].dtype : promote(in[0].dtype, in[1].dtype);
   return {{dtype, pointwise_layout(shape, in)}};
 }
 
@@ -82,8 +82,8 @@ void gradient_mul_scalar(GradientContext& c) {
 void gradient_div_scalar(GradientContext& c) {
   c.grad_in[0] = div_scalar(c.build, c.grad_out[0], c.attributes.as<ScalarAttributes>().value);
 }
-void gradient_pow(
-    GradientContext& c) {  // grad * (n * x^(n-1)), the power taken even where it is 1, as a framework does
+// grad (n x^(n-1)); as in torch, there is a node for the power even where n - 1 is 1.
+void gradient_pow(GradientContext& c) {
   const double exponent = c.attributes.as<ScalarAttributes>().value;
   const ValueId power = pow(c.build, c.in[0], static_cast<int>(exponent) - 1);
   c.grad_in[0] = mul(c.build, c.grad_out[0], mul_scalar(c.build, power, exponent));
@@ -92,7 +92,8 @@ void gradient_neg(GradientContext& c) { c.grad_in[0] = neg(c.build, c.grad_out[0
 void gradient_exp(GradientContext& c) { c.grad_in[0] = mul(c.build, c.grad_out[0], c.out[0]); }
 void gradient_log(GradientContext& c) { c.grad_in[0] = div(c.build, c.grad_out[0], c.in[0]); }
 void gradient_sqrt(GradientContext& c) { c.grad_in[0] = div(c.build, c.grad_out[0], mul_scalar(c.build, c.out[0], 2)); }
-void gradient_rsqrt(GradientContext& c) {  // -1/2 grad y^3
+// -1/2 grad y^3
+void gradient_rsqrt(GradientContext& c) {
   const ValueId cube = pow(c.build, c.out[0], 3);
   c.grad_in[0] = mul(c.build, mul_scalar(c.build, c.grad_out[0], -0.5), cube);
 }

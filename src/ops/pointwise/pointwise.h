@@ -5,16 +5,16 @@
 
 namespace laptime {
 
-// Two tensors that broadcast; the result has the promoted type: a + b, a - b, a * b, a / b.
+// (a, b), broadcast, of the promoted type: a + b, a - b, a * b, a / b.
 extern const OpCard kAdd, kSub, kMul, kDiv;
-// A tensor and a number: x + value, x * value, x / value.
+// x + value, x * value, x / value, for a constant value.
 extern const OpCard kAddScalar, kMulScalar, kDivScalar;
-// x ^ value, for a whole exponent.
+// x^value, for a whole number as the exponent.
 extern const OpCard kPow;
 extern const OpCard kNeg, kExp, kLog, kSqrt, kRsqrt, kSquare, kSigmoid;
-// (grad, y = sigmoid(x)) -> grad * y * (1 - y)
+// (grad_y, y = sigmoid(x)) -> grad_x = grad_y y (1 - y)
 extern const OpCard kSigmoidBackward;
-// (mask bool, x) -> x where the mask is true, else value; both broadcast to the result.
+// (mask bool, x), broadcast -> x where the mask is true, else value
 extern const OpCard kWhere;
 
 struct ScalarAttributes {

@@ -1,4 +1,4 @@
-// Pointwise kernels: one float32 loop per op; types, layouts and broadcasting are the strips' business.
+// Pointwise kernels: one float32 loop per op. run_strips takes care of types, layouts and broadcasting.
 #include "ops/pointwise/pointwise.h"
 
 #include <cmath>
@@ -55,7 +55,7 @@ void scalar_strip(const Strip& strip) {
   for (int64_t i = 0; i < strip.size; ++i) y[i] = formula(x[i], value);
 }
 
-// x^n by squaring: the exponent is the same for all elements.
+// x^n by repeated squaring, for the same n in all elements.
 void pow_strip(const Strip& strip) {
   const auto exponent = static_cast<int>(*static_cast<const float*>(strip.parameters));
   float* y = strip.floats(0);
@@ -69,9 +69,9 @@ void pow_strip(const Strip& strip) {
       square[i] = i < size ? x[begin + i] : 1.0F;
       result[i] = 1.0F;
     }
-    for (unsigned left = exponent < 0 ? 0U - static_cast<unsigned>(exponent) : static_cast<unsigned>(exponent);
-         left != 0; left >>= 1U) {
-      if ((left & 1U) != 0) {
+    for (unsigned bits = exponent < 0 ? 0U - static_cast<unsigned>(exponent) : static_cast<unsigned>(exponent);
+         bits != 0; bits >>= 1U) {
+      if ((bits & 1U) != 0) {
         for (int64_t i = 0; i < kGroup; ++i) result[i] *= square[i];
       }
       for (int64_t i = 0; i < kGroup; ++i) square[i] *= square[i];
@@ -87,7 +87,7 @@ void where_strip(const Strip& strip) {
   const float* x = strip.floats(2);
 #pragma omp simd
   for (int64_t i = 0; i < strip.size; ++i) {
-    const float value = x[i];  // read either way: a select, not a branch
+    const float value = x[i];  // loaded for masked elements too, so that the compiler selects instead of branching
     y[i] = mask[i] != 0 ? value : otherwise;
   }
 }
@@ -108,13 +108,13 @@ void launch_with_value(const KernelCall& call) {
   run_strips(cpu::team_of(call), call.out, call.in, {.function = function, .parameters = &value});
 }
 
-float itself(float x) { return x; }
+float identity(float x) { return x; }
 float square(float x) { return x * x; }
 float cube(float x) { return x * x * x; }
 
 void launch_pow(const KernelCall& call) {
   const double exponent = call.attributes.as<ScalarAttributes>().value;
-  if (exponent == 1) return launch<unary_strip<itself>>(call);
+  if (exponent == 1) return launch<unary_strip<identity>>(call);
   if (exponent == 2) return launch<unary_strip<square>>(call);
   if (exponent == 3) return launch<unary_strip<cube>>(call);
   launch_with_value<pow_strip>(call);
@@ -122,7 +122,8 @@ void launch_pow(const KernelCall& call) {
 
 std::string pow_refusal(const Signature& signature) {
   const double exponent = signature.attributes.as<ScalarAttributes>().value;
-  if (exponent != std::trunc(exponent) || std::abs(exponent) > 64) return "exponent is not a whole number up to 64";
+  if (exponent != std::trunc(exponent) || std::abs(exponent) > 64)
+    return "the exponent is not a whole number from -64 to 64";
   return pointwise_refusal(signature);
 }
 
@@ -136,9 +137,9 @@ float sub(float a, float b) { return a - b; }
 float mul(float a, float b) { return a * b; }
 float div(float a, float b) { return a / b; }
 float neg(float x) { return -x; }
-float root(float x) { return __builtin_sqrtf(x); }
-float inverse_root(float x) { return 1.0F / __builtin_sqrtf(x); }
-float sigmoid_slope(float grad, float y) { return grad * y * (1.0F - y); }
+float square_root(float x) { return __builtin_sqrtf(x); }
+float reciprocal_square_root(float x) { return 1.0F / __builtin_sqrtf(x); }
+float sigmoid_backward(float grad, float y) { return grad * y * (1.0F - y); }
 
 Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&),
               std::string (*supports)(const Signature&) = pointwise_refusal) {
@@ -160,11 +161,11 @@ std::vector<Kernel> pointwise_kernels() {
       kernel(kNeg, launch<unary_strip<neg>>),
       kernel(kExp, launch<unary_strip<exp_f32>>),
       kernel(kLog, launch<unary_strip<log_f32>>),
-      kernel(kSqrt, launch<unary_strip<root>>),
-      kernel(kRsqrt, launch<unary_strip<inverse_root>>),
+      kernel(kSqrt, launch<unary_strip<square_root>>),
+      kernel(kRsqrt, launch<unary_strip<reciprocal_square_root>>),
       kernel(kSquare, launch<unary_strip<square>>),
       kernel(kSigmoid, launch<unary_strip<sigmoid_f32>>),
-      kernel(kSigmoidBackward, launch_binary<sigmoid_slope>),
+      kernel(kSigmoidBackward, launch_binary<sigmoid_backward>),
       kernel(kWhere, launch_with_value<where_strip>, where_refusal),
   };
 }

@@ -10,7 +10,8 @@
 namespace laptime {
 namespace {
 
-Shape kept(Shape shape, const Dims& axes) {
+// The shape with the axes reduced to size 1.
+Shape reduced_shape(Shape shape, const Dims& axes) {
   for (const int64_t axis : axes) shape[static_cast<int>(axis)] = 1;
   return shape;
 }
@@ -18,23 +19,23 @@ Shape kept(Shape shape, const Dims& axes) {
 int64_t reduced_count(const TensorType& in, const TensorType& out) { return in.numel() / out.numel(); }
 
 std::vector<TensorType> infer_axes(const Attributes& attributes, std::span<const TensorType> in) {
-  return {contiguous_type(in[0].dtype, kept(in[0].shape(), attributes.as<AxesAttributes>().axes))};
+  return {contiguous_type(in[0].dtype, reduced_shape(in[0].shape(), attributes.as<AxesAttributes>().axes))};
 }
 
 std::vector<TensorType> infer_max(const Attributes&, std::span<const TensorType> in) {
-  const Shape shape = kept(in[0].shape(), {in[0].shape().rank() - 1});
+  const Shape shape = reduced_shape(in[0].shape(), {in[0].shape().rank() - 1});
   return {contiguous_type(in[0].dtype, shape), contiguous_type(DType::kInt64, shape)};
 }
 
 double input_flops(const Signature& s) { return static_cast<double>(s.in[0].numel()); }
 
-// out[kept index] = scale * sum over the reduced axes, each output's terms in row-major order.
+// out = scale * sum over the reduced axes, the terms of each sum in row-major order.
 void reduce_reference(const OpCall& call, double scale) {
   const TensorView& out = call.out[0];
   std::vector<double> sums(static_cast<size_t>(out.numel()), 0.0);
-  // A layout with the output's strides, 0 along reduced axes, maps an input index to its sum.
-  const Layout places = expanded(Layout::contiguous(out.shape()), call.in[0].shape());
-  const TensorView target{nullptr, {DType::kFloat64, places}};
+  // The layout of the output expanded to the input's shape maps an input element to its sum.
+  const Layout sum_layout = expanded(Layout::contiguous(out.shape()), call.in[0].shape());
+  const TensorView target{nullptr, {DType::kFloat64, sum_layout}};
   for (int64_t i = 0; i < call.in[0].numel(); ++i) sums[static_cast<size_t>(target.position(i))] += call.in[0].at(i);
   for (int64_t i = 0; i < out.numel(); ++i) out.put(i, scale * sums[static_cast<size_t>(i)]);
 }
@@ -47,17 +48,17 @@ void reference_mean(const OpCall& call) {
 void reference_max(const OpCall& call) {
   const int64_t columns = call.in[0].shape().back();
   for (int64_t row = 0; row < call.out[0].numel(); ++row) {
-    int64_t best = 0;
-    double largest = call.in[0].at(row * columns);
-    for (int64_t i = 1; i < columns && !std::isnan(largest); ++i) {
+    int64_t index = 0;
+    double row_max = call.in[0].at(row * columns);
+    for (int64_t i = 1; i < columns && !std::isnan(row_max); ++i) {
       const double value = call.in[0].at(row * columns + i);
-      if (value > largest || std::isnan(value)) {
-        largest = value;
-        best = i;
+      if (value > row_max || std::isnan(value)) {
+        row_max = value;
+        index = i;
       }
     }
-    call.out[0].put(row, largest);
-    if (call.out[1].data != nullptr) call.out[1].put(row, static_cast<double>(best));
+    call.out[0].put(row, row_max);
+    if (call.out[1].data != nullptr) call.out[1].put(row, static_cast<double>(index));
   }
 }
 

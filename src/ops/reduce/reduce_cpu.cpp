@@ -1,5 +1,6 @@
-// Kernels of sum, mean and max. Additions are grouped by the tensor's layout alone, so that any number of threads gives
-// the same bits: lines in lanes, lines and rows in parts, parts in their order.
+// Kernels of sum, mean and max. The order of additions depends on the tensor's layout alone, so that any number of
+// threads gives the same bits: elements of a line are added in vector lanes, lines and rows in parts, and parts in
+// their order.
 #include "ops/reduce/reduce.h"
 
 #include "backend/cpu/vector/lanes.h"
@@ -11,18 +12,18 @@ namespace {
 using cpu::LoopNest;
 using cpu::Team;
 
-constexpr int64_t kPart = int64_t{32} * 1024;  // elements that one part adds up, where lines are reduced
-constexpr int64_t kRowsOfPart = 64;            // rows that one part adds up, where whole rows are added
-constexpr int64_t kRowPiece = 4096;  // columns of such a row: a page or more at a time, sums stay in the L1 cache
+constexpr int64_t kElementsPerPart = int64_t{32} * 1024;  // where the innermost axis is reduced
+constexpr int64_t kRowsPerPart = 64;                      // where whole rows are added
+constexpr int64_t kRowPiece = 4096;  // columns of a row that are added at a time: their sums stay in the L1 cache
 
-// The input's axes in the order they have in memory, each either kept (the output has a stride) or reduced.
+// The axes of the input in memory order, each of them kept (with a stride in the output) or reduced.
 struct Reduction {
   LoopNest nest;               // operand 0: input, 1: output
   bool along_columns = false;  // the innermost axis is reduced
-  int64_t kept = 1;            // outputs; without the innermost axis where that is kept
-  int64_t reduced = 1;         // indices of the reduced axes, the innermost one apart
-  int64_t pieces = 1;          // of the innermost axis
-  int64_t units_of_part = 1;   // of reduced * pieces (along columns) or of `reduced`
+  int64_t kept = 1;            // elements of the output, without the innermost axis where that is kept
+  int64_t reduced = 1;         // elements of the reduced axes, without the innermost one
+  int64_t pieces = 1;          // into which the innermost axis is split
+  int64_t units_per_part = 1;  // of reduced * pieces units if along columns, else of `reduced`
   int64_t parts = 1;           // partial sums of each output
 
   bool is_reduced(size_t axis) const { return nest.stride[1][axis] == 0; }
@@ -39,20 +40,20 @@ Reduction plan(const TensorType& in, const TensorType& out) {
     (plan.is_reduced(axis) ? plan.reduced : plan.kept) *= plan.nest.size[axis];
   const int64_t columns = plan.nest.columns();
   if (plan.along_columns) {
-    plan.pieces = columns <= kPart ? 1 : (columns + kPart - 1) / kPart;
+    plan.pieces = columns <= kElementsPerPart ? 1 : (columns + kElementsPerPart - 1) / kElementsPerPart;
     const int64_t units = plan.reduced * plan.pieces;
-    const int64_t unit = columns < kPart ? columns : kPart;
-    plan.units_of_part = kPart / unit;
-    plan.parts = (units + plan.units_of_part - 1) / plan.units_of_part;
+    const int64_t unit = columns < kElementsPerPart ? columns : kElementsPerPart;
+    plan.units_per_part = kElementsPerPart / unit;
+    plan.parts = (units + plan.units_per_part - 1) / plan.units_per_part;
   } else {
     plan.pieces = (columns + kRowPiece - 1) / kRowPiece;
-    plan.units_of_part = kRowsOfPart;
-    plan.parts = (plan.reduced + kRowsOfPart - 1) / kRowsOfPart;
+    plan.units_per_part = kRowsPerPart;
+    plan.parts = (plan.reduced + kRowsPerPart - 1) / kRowsPerPart;
   }
   return plan;
 }
 
-// Offset of an operand at one index of the kept or of the reduced axes, the innermost axis apart.
+// Offset of an operand at one index of the kept or of the reduced axes, without the innermost axis.
 int64_t offset_of(const Reduction& plan, size_t operand, bool reduced, int64_t index) {
   int64_t offset = 0;
   for (auto axis = static_cast<size_t>(plan.nest.rank - 1); axis-- > 0;) {
@@ -65,13 +66,13 @@ int64_t offset_of(const Reduction& plan, size_t operand, bool reduced, int64_t i
 
 double line_sum(const TensorView& x, int64_t position, int64_t stride, int64_t size) {
   alignas(64) std::array<float, kStripSize> buffer;
-  double total = 0;
+  double sum = 0;
   for (int64_t begin = 0; begin < size; begin += kStripSize) {
     const int64_t length = size - begin < kStripSize ? size - begin : kStripSize;
     const float* from = line(x, position + begin * stride, stride, length, buffer.data());
-    total += lane_sum(length, [=](int64_t i) { return from[i]; });
+    sum += lane_sum(length, [=](int64_t i) { return from[i]; });
   }
-  return total;
+  return sum;
 }
 
 void store_number(double value, const TensorView& to, int64_t position) {
@@ -79,21 +80,21 @@ void store_number(double value, const TensorView& to, int64_t position) {
   store_line(&rounded, 1, to, position, 1);
 }
 
-// One part of one output: some of the units (lines, or pieces of long lines) that are added into it.
+// One part of the sum of one output: some of the lines, or pieces of long lines.
 double part_sum(const Reduction& plan, const TensorView& in, int64_t start, int64_t part) {
   const int64_t units = plan.reduced * plan.pieces;
-  const int64_t begin = part * plan.units_of_part;
-  const int64_t end = begin + plan.units_of_part < units ? begin + plan.units_of_part : units;
+  const int64_t begin = part * plan.units_per_part;
+  const int64_t end = begin + plan.units_per_part < units ? begin + plan.units_per_part : units;
   const int64_t columns = plan.nest.columns();
   const int64_t stride = plan.nest.column_stride(0);
-  double total = 0;
+  double sum = 0;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t from = unit % plan.pieces * plan.piece_size();
     const int64_t left = columns - from;
     const int64_t position = start + offset_of(plan, 0, true, unit / plan.pieces) + from * stride;
-    total += line_sum(in, position, stride, left < plan.piece_size() ? left : plan.piece_size());
+    sum += line_sum(in, position, stride, left < plan.piece_size() ? left : plan.piece_size());
   }
-  return total;
+  return sum;
 }
 
 void reduce_lines(Team& team, const Reduction& plan, const TensorView& in, const TensorView& out, double scale,
@@ -124,11 +125,11 @@ void reduce_lines(Team& team, const Reduction& plan, const TensorView& in, const
   });
 }
 
-// sums += the rows of one part, for the columns from `from` on.
+// sums [size] = the sum of the rows of one part, `size` columns from `start` on.
 void add_rows(const Reduction& plan, const TensorView& in, int64_t start, int64_t part, int64_t size, float* sums) {
   alignas(64) std::array<float, kStripSize> buffer;
-  const int64_t begin = part * plan.units_of_part;
-  const int64_t end = begin + plan.units_of_part < plan.reduced ? begin + plan.units_of_part : plan.reduced;
+  const int64_t begin = part * plan.units_per_part;
+  const int64_t end = begin + plan.units_per_part < plan.reduced ? begin + plan.units_per_part : plan.reduced;
   for (int64_t i = 0; i < size; ++i) sums[i] = 0;
   const int64_t stride = plan.nest.column_stride(0);
   for (int64_t row = begin; row < end; ++row) {
@@ -146,7 +147,7 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
                  float* partial) {
   const int64_t columns = plan.nest.columns();
   const int64_t out_stride = plan.nest.column_stride(1);
-  // Index = ((output row, part), piece of the columns).
+  // index = (kept * parts + part) * pieces + piece
   team.parallel_for(plan.kept * plan.parts * plan.pieces, [&](int64_t index) {
     const int64_t from = index % plan.pieces * plan.piece_size();
     const int64_t size = columns - from < plan.piece_size() ? columns - from : plan.piece_size();
@@ -207,14 +208,15 @@ void launch_mean(const KernelCall& call) {
 
 // ---- max
 
-struct Largest {
+struct Maximum {
   float value = -__builtin_inff();
-  int64_t index = -1;  // the first place of the value
+  int64_t index = -1;  // the first one
 };
 
-Largest largest_of(const TensorView& x, int64_t position, int64_t stride, int64_t columns) {
+// NaN is larger than any number.
+Maximum max_of_line(const TensorView& x, int64_t position, int64_t stride, int64_t columns) {
   alignas(64) std::array<float, kStripSize> buffer;
-  Largest best;
+  Maximum best;
   for (int64_t begin = 0; begin < columns; begin += kStripSize) {
     const int64_t size = columns - begin < kStripSize ? columns - begin : kStripSize;
     const float* from = line(x, position + begin * stride, stride, size, buffer.data());
@@ -234,9 +236,9 @@ void launch_max(const KernelCall& call) {
   const Rows rows({&x, &call.out[0], &call.out[1]});
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const Largest largest = largest_of(x, rows.position(0, row), stride, columns);
-      store_line(&largest.value, 1, call.out[0], rows.position(1, row), 1);
-      if (indices) reinterpret_cast<int64_t*>(call.out[1].data)[rows.position(2, row)] = largest.index;
+      const Maximum maximum = max_of_line(x, rows.position(0, row), stride, columns);
+      store_line(&maximum.value, 1, call.out[0], rows.position(1, row), 1);
+      if (indices) reinterpret_cast<int64_t*>(call.out[1].data)[rows.position(2, row)] = maximum.index;
     }
   });
 }

@@ -1,4 +1,4 @@
-// Rotary position embedding: (x1, x2) -> (cos x1 - sin x2, sin x1 + cos x2) for pairs (2i, 2i+1)   (Su et al. 2021)
+// Cards of rotary position embedding.
 #include "ops/rope/rope.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ std::vector<TensorType> infer_table(const Attributes& attributes, std::span<cons
   return {type, type};
 }
 
-// Frequencies and angles are rounded to the table's type on the way, as a framework rounds them.
+// Frequencies and angles are rounded to the table's type in between, as torch rounds them.
 template <class Real>
 void fill_table(const RopeTableAttributes& a, std::span<const TensorView> out) {
   for (int64_t i = 0; i < a.d_head / 2; ++i) {
@@ -37,15 +37,15 @@ void reference_table(const OpCall& call) {
 
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
   const Shape& shape = in[0].shape();
-  LAPTIME_CHECK(shape.back() % 2 == 0, "pairs of {}", in[0].text());
+  LAPTIME_CHECK(shape.back() % 2 == 0, "{} has an odd last axis", in[0].text());
   const Shape table{shape[-2], shape.back() / 2};
-  LAPTIME_CHECK(in[1].shape() == table && in[2].shape() == table, "{} turned by {}", in[0].text(), in[1].text());
+  LAPTIME_CHECK(in[1].shape() == table && in[2].shape() == table, "{} rotated by {}", in[0].text(), in[1].text());
   const DType dtype = attributes.as<RopeAttributes>().y_dtype.value_or(promote(in[0].dtype, in[1].dtype));
   return {{dtype, dense_like(in[0].layout)}};
 }
 
-// Turns each pair by its angle, or by the angle the other way; a row is read before it is written.
-void turn(const OpCall& call, bool back) {
+// Rotates each pair. A row is read before it is written, so that y may overwrite x.
+void rotate(const OpCall& call, bool inverse) {
   const TensorView& x = call.in[0];
   const int64_t half = x.shape().back() / 2;
   const int64_t positions = x.shape()[-2];
@@ -56,9 +56,9 @@ void turn(const OpCall& call, bool back) {
     for (int64_t i = 0; i < half; ++i) {
       const int64_t angle = begin / (2 * half) % positions * half + i;
       const double cos = call.in[1].at(angle);
-      const double sin = back ? -call.in[2].at(angle) : call.in[2].at(angle);
-      const bool from_halves = halves && back;
-      const bool to_halves = halves && !back;
+      const double sin = inverse ? -call.in[2].at(angle) : call.in[2].at(angle);
+      const bool from_halves = halves && inverse;
+      const bool to_halves = halves && !inverse;
       const double x1 = row[static_cast<size_t>(from_halves ? i : 2 * i)];
       const double x2 = row[static_cast<size_t>(from_halves ? half + i : 2 * i + 1)];
       call.out[0].put(begin + (to_halves ? i : 2 * i), cos * x1 - sin * x2);
@@ -92,7 +92,7 @@ std::optional<Attributes> fold_output_cast(const Attributes& attributes, int out
   return a;
 }
 
-// What is turned is float32 with any narrower x; the output keeps the type that it had.
+// A narrower x is rotated in float32 all the same; the output keeps its type when the cast goes.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<RopeAttributes>();
   if (input != 0 || to != DType::kFloat32) return std::nullopt;
@@ -115,7 +115,7 @@ const OpCard kRope = {.name = "rope",
                       .infer = infer,
                       .gradient = gradient,
                       .flops = flops,
-                      .reference = [](const OpCall& call) { turn(call, false); },
+                      .reference = [](const OpCall& call) { rotate(call, false); },
                       .decompose = decompose,
                       .fold_input_cast = fold_input_cast,
                       .fold_output_cast = fold_output_cast,
@@ -123,7 +123,7 @@ const OpCard kRope = {.name = "rope",
 const OpCard kRopeBackward = {.name = "rope_backward",
                               .infer = infer,
                               .flops = flops,
-                              .reference = [](const OpCall& call) { turn(call, true); },
+                              .reference = [](const OpCall& call) { rotate(call, true); },
                               .fold_input_cast = fold_input_cast,
                               .fold_output_cast = fold_output_cast,
                               .may_overwrite = {{0, 0}}};

@@ -1,19 +1,21 @@
-// Rotary position embedding (Su et al. 2021): pairs (2i, 2i+1) of a head turned by position.
+// Rotary position embedding (Su et al. 2021): each pair (x1, x2) = (2i, 2i + 1) of a head is rotated by an angle that
+// grows with the position: (cos x1 - sin x2, sin x1 + cos x2).
 #pragma once
 
 #include "graph/builder.h"
 
 namespace laptime {
 
-// Where the turned pairs are written: in place (2i, 2i+1), or first components in one half and second in the other.
+// Where a rotated pair is written: at (2i, 2i + 1), or at (i, d_head / 2 + i), first components in one half of the row
+// and second ones in the other.
 enum class RopeForm : uint8_t { kInterleaved, kHalves };
 const char* name_of(RopeForm form);
 
-// () -> (cos, sin), [T, d_head / 2]: angle = t theta^(-2i / d_head)
+// () -> (cos [T, d_head / 2], sin [T, d_head / 2]) of the angles t theta^(-2i / d_head)
 extern const OpCard kRopeTable;
-// (x [..., T, d_head], cos, sin) -> [..., T, d_head]; the axes stand in memory as those of x do
+// (x [..., T, d_head], cos [T, d_head / 2], sin [T, d_head / 2]) -> y [..., T, d_head] in the memory order of x
 extern const OpCard kRope;
-// (grad_y [..., T, d_head], cos, sin) -> grad_x: the turn the other way, back into pairs
+// (grad_y [..., T, d_head], cos, sin) -> grad_x [..., T, d_head]: the inverse rotation, back into pairs (2i, 2i + 1)
 extern const OpCard kRopeBackward;
 
 struct RopeTableAttributes {
@@ -31,7 +33,7 @@ struct RopeTableAttributes {
 };
 struct RopeAttributes {
   RopeForm form = RopeForm::kInterleaved;
-  std::optional<DType> y_dtype{};  // of the output; nothing: the wider of the input's and the table's
+  std::optional<DType> y_dtype{};  // absent: the promoted type of x and the tables
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("form", self.form);

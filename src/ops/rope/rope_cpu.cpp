@@ -1,4 +1,4 @@
-// Kernels of RoPE: rows of pairs turned by the tables' angle, in the order in which they stand in memory.
+// Kernels of RoPE: pairs are rotated row by row, in memory order.
 #include "ops/rope/rope.h"
 
 #include <cstring>
@@ -9,12 +9,12 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-constexpr int64_t kRowBuffers = 4;  // x, y, cos, sin, where they cannot be taken as they stand
-constexpr int64_t kLargestHead = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
+constexpr int64_t kRowBuffers = 4;  // of x, y, cos and sin, for rows that have to be converted
+constexpr int64_t kMaxWidth = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
-// Rows of `half` pairs each; strides in elements. x and y may be the same rows where both have them in pairs; where
-// the halves change places, `copy` has room for a row then, and is null otherwise.
-struct Run {
+// Rows of `half` pairs each, with strides in elements. y may overwrite x; where that also moves elements within a row,
+// `copy` has room for a row, and it is null otherwise.
+struct RowRun {
   const std::byte* x;
   std::byte* y;
   const float* cos;
@@ -23,14 +23,13 @@ struct Run {
   int64_t rows, half;
   std::byte* copy;
 };
-using TurnRows = void (*)(const Run& run);
+using RotateRows = void (*)(const RowRun& run);
 
-// halves: the output has first components in one half and second ones in the other; back: the input has, and the turn
-// goes the other way.
-template <class In, class Out, bool halves, bool back>
-void turn_rows(const Run& run) {
-  constexpr bool kFromHalves = halves && back;
-  constexpr bool kToHalves = halves && !back;
+// halves: the form of RopeAttributes; inverse: the rotation of the backward op.
+template <class In, class Out, bool halves, bool inverse>
+void rotate_rows(const RowRun& run) {
+  constexpr bool kFromHalves = halves && inverse;
+  constexpr bool kToHalves = halves && !inverse;
   const int64_t half = run.half;
   const In* x_row = reinterpret_cast<const In*>(run.x);
   Out* y = reinterpret_cast<Out*>(run.y);
@@ -47,7 +46,7 @@ void turn_rows(const Run& run) {
       const float x1 = widened(x[kFromHalves ? i : 2 * i]);
       const float x2 = widened(x[kFromHalves ? half + i : 2 * i + 1]);
       const float c = cos[i];
-      const float s = back ? -sin[i] : sin[i];
+      const float s = inverse ? -sin[i] : sin[i];
       y[kToHalves ? i : 2 * i] = narrowed<Out>(c * x1 - s * x2);
       y[kToHalves ? half + i : 2 * i + 1] = narrowed<Out>(s * x1 + c * x2);
     }
@@ -59,34 +58,36 @@ void turn_rows(const Run& run) {
 }
 
 template <class In, class Out>
-TurnRows turn_of(bool halves, bool back) {
-  if (halves) return back ? turn_rows<In, Out, true, true> : turn_rows<In, Out, true, false>;
-  return back ? turn_rows<In, Out, false, true> : turn_rows<In, Out, false, false>;
+RotateRows rotate_rows_for(bool halves, bool inverse) {
+  if (halves) return inverse ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
+  return inverse ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
 }
 template <class In>
-TurnRows turn_of(DType out, bool halves, bool back) {
-  return out == DType::kBFloat16 ? turn_of<In, Brain>(halves, back) : turn_of<In, float>(halves, back);
+RotateRows rotate_rows_for(DType out, bool halves, bool inverse) {
+  return out == DType::kBFloat16 ? rotate_rows_for<In, Brain>(halves, inverse)
+                                 : rotate_rows_for<In, float>(halves, inverse);
 }
-TurnRows turn_of(DType in, DType out, bool halves, bool back) {
-  return in == DType::kBFloat16 ? turn_of<Brain>(out, halves, back) : turn_of<float>(out, halves, back);
+RotateRows rotate_rows_for(DType in, DType out, bool halves, bool inverse) {
+  return in == DType::kBFloat16 ? rotate_rows_for<Brain>(out, halves, inverse)
+                                : rotate_rows_for<float>(out, halves, inverse);
 }
 
-// A tensor whose rows turn_rows takes where they stand, or by way of a buffer.
-struct Side {
+// A tensor whose rows rotate_rows accesses directly, or through a buffer of float32.
+struct Operand {
   const TensorView* tensor;
   int64_t stride;
   bool direct;
 
-  Side(const TensorView& view, bool takes_bfloat16)
+  Operand(const TensorView& view, bool takes_bfloat16)
       : tensor(&view),
         stride(view.strides().back()),
         direct(stride == 1 &&
                (view.type.dtype == DType::kFloat32 || (takes_bfloat16 && view.type.dtype == DType::kBFloat16))) {}
-  DType turned_type() const { return direct ? tensor->type.dtype : DType::kFloat32; }
+  DType rotated_type() const { return direct ? tensor->type.dtype : DType::kFloat32; }
   std::byte* at(int64_t position) const { return tensor->data + position * size_of(tensor->type.dtype); }
 };
 
-// The axes before the last, one axis of the nest for those that need not be apart.
+// The layout of the axes before the last one.
 Layout leading(const TensorView& view) {
   Layout layout = view.type.layout;
   layout.shape.erase(layout.rank() - 1);
@@ -94,7 +95,7 @@ Layout leading(const TensorView& view) {
   return layout;
 }
 
-// Whole rows: a strip of this cut is a run of them.
+// Cuts a nest of rows into strips of whole rows.
 StripCut cut_rows(const cpu::LoopNest& nest, int64_t elements_of_row) {
   const int64_t rows = nest.columns();
   StripCut cut;
@@ -107,24 +108,24 @@ StripCut cut_rows(const cpu::LoopNest& nest, int64_t elements_of_row) {
   return cut;
 }
 
-struct Turn {
-  Side y, x, cos, sin;
-  TurnRows rows;
+struct Rotation {
+  Operand y, x, cos, sin;
+  RotateRows rows;
   int64_t width;
-  bool overwrites;  // and elements change places
+  bool overwrites;  // y overwrites x, and elements move within a row
 
-  Turn(const KernelCall& call, bool back)
+  Rotation(const KernelCall& call, bool inverse)
       : y(call.out[0], true),
         x(call.in[0], true),
         cos(call.in[1], false),
         sin(call.in[2], false),
         width(call.in[0].shape().back()) {
     const bool halves = call.attributes.as<RopeAttributes>().form == RopeForm::kHalves;
-    rows = turn_of(x.turned_type(), y.turned_type(), halves, back);
+    rows = rotate_rows_for(x.rotated_type(), y.rotated_type(), halves, inverse);
     overwrites = halves && call.in[0].data == call.out[0].data;
   }
 
-  // The rows of a strip; operands of the nest: y, x, cos, sin.
+  // Rotates the rows of a strip; the operands of the nest are y, x, cos, sin.
   void operator()(const cpu::LoopNest& nest, const StripWalk& walk, float* scratch) const {
     float* x_buffer = scratch;
     if (y.direct && x.direct && cos.direct && sin.direct) {
@@ -146,17 +147,17 @@ struct Turn {
     float* sin_buffer = cos_buffer + width;
     for (int64_t row = 0; row < walk.columns(); ++row) {
       const auto position = [&](int operand) { return walk.position(operand) + row * nest.column_stride(operand); };
-      Run run{.x = x.at(position(1)),
-              .y = y.direct ? y.at(position(0)) : reinterpret_cast<std::byte*>(y_buffer),
-              .cos = line(*cos.tensor, position(2), cos.stride, width / 2, cos_buffer),
-              .sin = line(*sin.tensor, position(3), sin.stride, width / 2, sin_buffer),
-              .x_stride = 0,
-              .y_stride = 0,
-              .cos_stride = 0,
-              .sin_stride = 0,
-              .rows = 1,
-              .half = width / 2,
-              .copy = overwrites ? reinterpret_cast<std::byte*>(x_buffer) : nullptr};
+      RowRun run{.x = x.at(position(1)),
+                 .y = y.direct ? y.at(position(0)) : reinterpret_cast<std::byte*>(y_buffer),
+                 .cos = line(*cos.tensor, position(2), cos.stride, width / 2, cos_buffer),
+                 .sin = line(*sin.tensor, position(3), sin.stride, width / 2, sin_buffer),
+                 .x_stride = 0,
+                 .y_stride = 0,
+                 .cos_stride = 0,
+                 .sin_stride = 0,
+                 .rows = 1,
+                 .half = width / 2,
+                 .copy = overwrites ? reinterpret_cast<std::byte*>(x_buffer) : nullptr};
       if (!x.direct) {
         load_line(*x.tensor, position(1), x.stride, width, x_buffer);
         run.x = reinterpret_cast<const std::byte*>(x_buffer);
@@ -168,36 +169,37 @@ struct Turn {
   }
 };
 
-void launch(const KernelCall& call, bool back) {
-  const Turn turn(call, back);
+// (x [..., T, d_head], cos [T, d_head / 2], sin [T, d_head / 2]) -> y [..., T, d_head]
+void launch_rotation(const KernelCall& call, bool inverse) {
+  const Rotation rotation(call, inverse);
   const std::array<Layout, 4> axes{leading(call.out[0]), leading(call.in[0]), leading(call.in[1]), leading(call.in[2])};
   const Layout* const layouts[] = {&axes[0], &axes[1], &axes[2], &axes[3]};
   const cpu::LoopNest nest = cpu::memory_order_nest(axes[0].shape, layouts);
-  const StripCut cut = cut_rows(nest, turn.width);
+  const StripCut cut = cut_rows(nest, rotation.width);
   cpu::Team& team = cpu::team_of(call);
-  team.parallel_for((cut.count + cut.per_block - 1) / cut.per_block, [&](int64_t block, int lane) {
+  team.parallel_for((cut.count + cut.per_block - 1) / cut.per_block, [&](int64_t block, int thread) {
     const int64_t first = block * cut.per_block;
     const int64_t last = first + cut.per_block < cut.count ? first + cut.per_block : cut.count;
     StripWalk walk(nest, cut, first);
     for (int64_t strip = first; strip < last; ++strip, walk.next())
-      turn(nest, walk, reinterpret_cast<float*>(team.scratch(lane)));
+      rotation(nest, walk, reinterpret_cast<float*>(team.scratch(thread)));
   });
 }
 
 std::string refusal(const Signature& signature) {
-  if (signature.in[0].shape().back() > kLargestHead) return "a row that is longer than a thread's scratch";
+  if (signature.in[0].shape().back() > kMaxWidth) return "rows do not fit in the scratch of a thread";
   return pointwise_refusal(signature);
 }
 
-Kernel kernel(const OpCard& op, void (*turn)(const KernelCall&)) {
-  return {.op = &op, .name = isa_name("rows"), .supports = refusal, .workspace = nullptr, .launch = turn};
+Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {
+  return {.op = &op, .name = isa_name("rows"), .supports = refusal, .workspace = nullptr, .launch = launch};
 }
 
 }  // namespace
 
 std::vector<Kernel> rope_kernels() {
-  return {kernel(kRope, [](const KernelCall& call) { launch(call, false); }),
-          kernel(kRopeBackward, [](const KernelCall& call) { launch(call, true); })};
+  return {kernel(kRope, [](const KernelCall& call) { launch_rotation(call, false); }),
+          kernel(kRopeBackward, [](const KernelCall& call) { launch_rotation(call, true); })};
 }
 
 }  // namespace laptime::LAPTIME_ISA

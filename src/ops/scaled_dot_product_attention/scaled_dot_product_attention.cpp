@@ -1,4 +1,4 @@
-// Attention: softmax(q k^T / sqrt(d), where key <= query if causal) v   (Vaswani et al. 2017)
+// Cards of attention and of the causal mask.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "ops/matmul/matmul.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/softmax/softmax.h"
+#include "tensor/elements.h"
 
 namespace laptime {
 namespace {
@@ -44,19 +45,13 @@ std::vector<TensorType> infer_backward(const Attributes&, std::span<const Tensor
   return out;
 }
 
-std::vector<double> numbers(const TensorView& view) {
-  std::vector<double> values(static_cast<size_t>(view.numel()));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = view.at(static_cast<int64_t>(i));
-  return values;
-}
-
-// Queries, keys and values of one call, and the weights of one query.
-class Rows {
+// Queries, keys and values of a reference call; rows are counted over all batches and heads.
+class Operands {
  public:
-  Rows(const OpCall& call, size_t step_input)
-      : q_(numbers(call.in[0])),
-        k_(numbers(call.in[1])),
-        v_(numbers(call.in[2])),
+  Operands(const OpCall& call, size_t step_input)
+      : q_(elements_of(call.in[0])),
+        k_(elements_of(call.in[1])),
+        v_(elements_of(call.in[2])),
         positions_(call.in[0].shape()[-2]),
         width_(call.in[0].shape()[-1]),
         attributes_(call.attributes.as<AttentionAttributes>()) {
@@ -64,12 +59,12 @@ class Rows {
       key_ = dropout_key(attributes_.dropout(), static_cast<int64_t>(call.in[step_input].at(0)));
   }
 
-  int64_t count() const { return static_cast<int64_t>(q_.size()) / width_; }
+  int64_t rows() const { return static_cast<int64_t>(q_.size()) / width_; }
   int64_t width() const { return width_; }
   double scale() const { return 1 / std::sqrt(static_cast<double>(width_)); }
-  // The keys that the query of `row` sees, as rows: those of its head from this one on.
+  // The query of `row` sees visible_keys(row) keys, from row first_key(row) on.
   int64_t first_key(int64_t row) const { return row / positions_ * positions_; }
-  int64_t keys(int64_t row) const { return attributes_.causal ? row % positions_ + 1 : positions_; }
+  int64_t visible_keys(int64_t row) const { return attributes_.causal ? row % positions_ + 1 : positions_; }
 
   const double* q(int64_t row) const { return q_.data() + row * width_; }
   const double* k(int64_t row) const { return k_.data() + row * width_; }
@@ -81,8 +76,8 @@ class Rows {
     for (int64_t i = 0; i < width_; ++i) sum += a[i] * b[i];
     return sum;
   }
-  // What dropout multiplies the weight by.
-  double kept(int64_t row, int64_t key) const {
+  // What dropout multiplies the weight of a key by.
+  double dropout_factor(int64_t row, int64_t key) const {
     if (attributes_.dropout_p <= 0) return 1;
     return dropout_keeps(key_, row * positions_ + key, attributes_.dropout_p) ? dropout_scale(attributes_.dropout_p)
                                                                               : 0;
@@ -96,52 +91,56 @@ class Rows {
 };
 
 void reference(const OpCall& call) {
-  const Rows rows(call, 3);
-  for (int64_t row = 0; row < rows.count(); ++row) {
-    std::vector<double> weights(static_cast<size_t>(rows.keys(row)));
-    double largest = -kInfinity;
+  const Operands operands(call, 3);
+  for (int64_t row = 0; row < operands.rows(); ++row) {
+    std::vector<double> weights(static_cast<size_t>(operands.visible_keys(row)));
+    double row_max = -kInfinity;
     for (size_t key = 0; key < weights.size(); ++key) {
-      weights[key] = rows.score(row, static_cast<int64_t>(key));
-      largest = std::max(largest, weights[key]);
+      weights[key] = operands.score(row, static_cast<int64_t>(key));
+      row_max = std::max(row_max, weights[key]);
     }
-    double total = 0;
-    for (double& weight : weights) total += weight = std::exp(weight - largest);
-    std::vector<double> values(static_cast<size_t>(rows.width()), 0.0);
+    double row_sum = 0;
+    for (double& weight : weights) row_sum += weight = std::exp(weight - row_max);
+    std::vector<double> values(static_cast<size_t>(operands.width()), 0.0);
     for (size_t key = 0; key < weights.size(); ++key) {
-      const double weight = weights[key] / total * rows.kept(row, static_cast<int64_t>(key));
-      const double* v = rows.v(rows.first_key(row) + static_cast<int64_t>(key));
+      const double weight = weights[key] / row_sum * operands.dropout_factor(row, static_cast<int64_t>(key));
+      const double* v = operands.v(operands.first_key(row) + static_cast<int64_t>(key));
       for (size_t i = 0; i < values.size(); ++i) values[i] += weight * v[i];
     }
-    for (int64_t i = 0; i < rows.width(); ++i) call.out[0].put(row * rows.width() + i, values[static_cast<size_t>(i)]);
-    if (call.out[1].data != nullptr) call.out[1].put(row, largest + std::log(total));
+    for (int64_t i = 0; i < operands.width(); ++i)
+      call.out[0].put(row * operands.width() + i, values[static_cast<size_t>(i)]);
+    if (call.out[1].data != nullptr) call.out[1].put(row, row_max + std::log(row_sum));
   }
 }
 
-// With w the weights, m what dropout multiplies them by and g = grad_values: grad_v = (w m)^T g;
-// grad_score = w (m (g v^T) - rowsum(g values)); grad_q = grad_score k / sqrt(d), grad_k = grad_score^T q / sqrt(d).
+// With weights w, dropout factors m and g = grad_values (Dao et al. 2022, appendix B):
+//   grad_v = (w m)^T g
+//   grad_scores = w (m (g v^T) - rowsum(g values))
+//   grad_q = grad_scores k / sqrt(d), grad_k = grad_scores^T q / sqrt(d)
 void reference_backward(const OpCall& call) {
-  const Rows rows(call, 6);
-  const int64_t width = rows.width();
-  const std::vector<double> grad_values = numbers(call.in[5]);
+  const Operands operands(call, 6);
+  const int64_t width = operands.width();
+  const std::vector<double> grad_values = elements_of(call.in[5]);
   std::vector<double> grad_q(grad_values.size(), 0.0);
   std::vector<double> grad_k(grad_values.size(), 0.0);
   std::vector<double> grad_v(grad_values.size(), 0.0);
-  for (int64_t row = 0; row < rows.count(); ++row) {
+  for (int64_t row = 0; row < operands.rows(); ++row) {
     const double* grad = grad_values.data() + row * width;
     double product = 0;
     for (int64_t i = 0; i < width; ++i) product += grad[i] * call.in[3].at(row * width + i);
     const double log_sum_exp = call.in[4].at(row);
-    for (int64_t key = 0; key < rows.keys(row); ++key) {
-      const int64_t other = rows.first_key(row) + key;
-      const double weight = std::exp(rows.score(row, key) - log_sum_exp);
-      const double kept = rows.kept(row, key);
-      const double grad_score = weight * (kept * rows.dot(grad, rows.v(other)) - product) * rows.scale();
+    for (int64_t key = 0; key < operands.visible_keys(row); ++key) {
+      const int64_t key_row = operands.first_key(row) + key;
+      const double weight = std::exp(operands.score(row, key) - log_sum_exp);
+      const double factor = operands.dropout_factor(row, key);
+      const double grad_score =
+          weight * (factor * operands.dot(grad, operands.v(key_row)) - product) * operands.scale();
       for (int64_t i = 0; i < width; ++i) {
-        const auto own = static_cast<size_t>(row * width + i);
-        const auto its = static_cast<size_t>(other * width + i);
-        grad_v[its] += weight * kept * grad[i];
-        grad_q[own] += grad_score * rows.k(other)[i];
-        grad_k[its] += grad_score * rows.q(row)[i];
+        const auto at_query = static_cast<size_t>(row * width + i);
+        const auto at_key = static_cast<size_t>(key_row * width + i);
+        grad_v[at_key] += weight * factor * grad[i];
+        grad_q[at_query] += grad_score * operands.k(key_row)[i];
+        grad_k[at_key] += grad_score * operands.q(row)[i];
       }
     }
   }
@@ -159,7 +158,7 @@ void gradient(GradientContext& c) {
   std::copy(grads.begin(), grads.end(), c.grad_in.begin());
 }
 
-// As the modules write it: two einsums over (B h) and a softmax written out between them.
+// As the modules of the editions write it: two batched products with a softmax in between.
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<AttentionAttributes>();
   const Shape shape = build.shape(in[0]);
@@ -198,7 +197,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {build.name(reshape(build, matmul(build, left, right), shape), ""), {}};
 }
 
-// Of all T x T scores, masked or not: 4 B h T^2 d.
+// 4 B h T^2 d: as is usual, masked scores count as well.
 double attention_flops(const Signature& s) {
   return 4.0 * static_cast<double>(s.in[0].numel()) * static_cast<double>(s.in[0].shape()[-2]);
 }

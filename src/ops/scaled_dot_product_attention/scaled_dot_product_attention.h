@@ -1,4 +1,4 @@
-// Scaled dot product attention, causal or full (Vaswani et al. 2017).
+// Scaled dot product attention (Vaswani et al. 2017): softmax(q k^T / sqrt(d)) v, causal or full.
 #pragma once
 
 #include "graph/builder.h"
@@ -6,13 +6,13 @@
 
 namespace laptime {
 
-// () -> bool [T, T], true where key <= query
+// () -> bool [T, T]: element (query, key) is true where key <= query
 extern const OpCard kCausalMask;
-// (q [B, h, T, d], k, v[, step int64 []]) -> (values [B, h, T, d], log_sum_exp [B, h, T, 1] float32): the values in q's
-// order of axes, the natural logarithm of each row's sum of e^score.
+// (q [B, h, T, d], k [B, h, T, d], v [B, h, T, d][, step int64 []])
+//   -> (values [B, h, T, d] in the memory order of q, log_sum_exp [B, h, T, 1] float32 = log(sum(exp(scores))))
 extern const OpCard kScaledDotProductAttention;
-// (q, k, v, values, log_sum_exp, grad_values[, step int64 []]) -> (grad_q, grad_k, grad_v), each in its input's order
-// of axes. The attributes are those of the forward op.
+// (q, k, v, values, log_sum_exp, grad_values [B, h, T, d][, step int64 []]) -> (grad_q, grad_k, grad_v), each in the
+// memory order of its input. The attributes are those of the forward op.
 extern const OpCard kScaledDotProductAttentionBackward;
 
 struct CausalMaskAttributes {
@@ -24,10 +24,10 @@ struct CausalMaskAttributes {
 };
 struct AttentionAttributes {
   bool causal = true;  // a query sees no later key
-  double dropout_p =
-      0;  // on the attention weights: element (b, head, query, key) of [B, h, T, T] as dropout.h keeps it
+  // Dropout of the attention weights [B, h, T, T], as dropout.h defines it.
+  double dropout_p = 0;
   uint64_t seed = 0;
-  uint64_t place = 0;  // of the dropout
+  uint64_t place = 0;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("causal", self.causal);
@@ -38,7 +38,7 @@ struct AttentionAttributes {
   DropoutAttributes dropout() const { return {dropout_p, seed, place}; }
 };
 
-// `step` may be invalid where dropout_p is 0. The place of the dropout is the scope `weights` within the builder's own.
+// `step` may be invalid where dropout_p is 0. The place of the dropout is the scope `weights` within the current one.
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
                                      AttentionAttributes attributes);
 

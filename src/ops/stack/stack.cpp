@@ -13,17 +13,11 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
   return {contiguous_type(in[0].dtype, shape)};
 }
 
-Layout half(const Layout& stacked, int axis, int64_t which) {
-  Layout layout = sliced(stacked, axis, which, 1, 1);
-  layout.shape.erase(axis);
-  layout.strides.erase(axis);
-  return layout;
-}
-
 void reference(const OpCall& call) {
   const int axis = call.attributes.as<StackAttributes>().axis;
   for (int which = 0; which < 2; ++which) {
-    const TensorView part{call.out[0].data, {call.out[0].type.dtype, half(call.out[0].type.layout, axis, which)}};
+    const TensorView part{call.out[0].data,
+                          {call.out[0].type.dtype, stacked_part(call.out[0].type.layout, axis, which)}};
     for (int64_t i = 0; i < part.numel(); ++i) part.put(i, call.in[static_cast<size_t>(which)].at(i));
   }
 }
@@ -41,6 +35,13 @@ void gradient(GradientContext& c) {
 
 const OpCard kStack = {
     .name = "stack", .kind = OpKind::kCopy, .infer = infer, .gradient = gradient, .reference = reference};
+
+Layout stacked_part(const Layout& result, int axis, int64_t which) {
+  Layout layout = sliced(result, axis, which, 1, 1);
+  layout.shape.erase(axis);
+  layout.strides.erase(axis);
+  return layout;
+}
 
 std::span<const OpCard* const> stack_cards() {
   static constexpr const OpCard* kCards[] = {&kStack};

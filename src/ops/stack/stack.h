@@ -5,18 +5,22 @@
 
 namespace laptime {
 
-// (a [...], b [...]) -> [..., 2 at `axis`, ...], contiguous.
+// (a [...], b [...]) -> contiguous [..., 2, ...], the new axis being `axis`
 extern const OpCard kStack;
 
 struct StackAttributes {
-  int axis = 0;  // of the result; not negative
+  int axis = 0;  // of the result, not negative
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("axis", self.axis);
   }
 };
 
-ValueId stack(Builder& build, ValueId a, ValueId b, int axis);  // a negative axis counts from the result's end
+// A negative axis counts from the end of the result's axes.
+ValueId stack(Builder& build, ValueId a, ValueId b, int axis);
+
+// The layout of input `which` within the result.
+Layout stacked_part(const Layout& result, int axis, int64_t which);
 
 std::span<const OpCard* const> stack_cards();
 

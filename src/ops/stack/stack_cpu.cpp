@@ -1,4 +1,4 @@
-// Kernel of stack: two strided copies, or one pass that interleaves where the new axis is the last one.
+// Kernel of stack: two strided copies, or one interleaving pass where the new axis is the last one.
 #include "ops/stack/stack.h"
 
 #include "backend/cpu/vector/moves.h"
@@ -6,13 +6,8 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// One of the two inputs as it stands in the result.
 TensorView part_of(const TensorView& out, int axis, int64_t which) {
-  TensorView part = out;
-  part.type.layout = sliced(out.type.layout, axis, which, 1, 1);
-  part.type.layout.shape.erase(axis);
-  part.type.layout.strides.erase(axis);
-  return part;
+  return {out.data, {out.type.dtype, stacked_part(out.type.layout, axis, which)}};
 }
 
 // to[2 i] = a[i], to[2 i + 1] = b[i]
@@ -38,6 +33,7 @@ void interleave(cpu::Team& team, const TensorView& a, const TensorView& b, const
   });
 }
 
+// (a [...], b [...]) -> [..., 2, ...]
 void launch(const KernelCall& call) {
   const int axis = call.attributes.as<StackAttributes>().axis;
   cpu::Team& team = cpu::team_of(call);

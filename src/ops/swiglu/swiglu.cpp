@@ -1,4 +1,4 @@
-// SwiGLU gate: a sigmoid(a) b   (Shazeer 2020)
+// Cards of the SwiGLU gate.
 #include "ops/swiglu/swiglu.h"
 
 #include <cmath>

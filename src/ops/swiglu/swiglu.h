@@ -5,9 +5,9 @@
 
 namespace laptime {
 
-// (a, b) of one shape -> a sigmoid(a) b
+// (a [...], b [...]) -> y [...] = a sigmoid(a) b
 extern const OpCard kSwiglu;
-// (grad_y, a, b) -> (grad_a, grad_b)
+// (grad_y [...], a [...], b [...]) -> (grad_a [...], grad_b [...])
 extern const OpCard kSwigluBackward;
 
 ValueId swiglu(Builder& build, ValueId a, ValueId b);

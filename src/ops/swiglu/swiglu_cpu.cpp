@@ -1,4 +1,4 @@
-// Kernels of the SwiGLU gate: one pass each way.
+// Kernels of the SwiGLU gate: one pass in each direction.
 #include "ops/swiglu/swiglu.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void forward(const Element* a, const Element* b, Element* y, int64_t size) {
   }
 }
 
-// A gradient may stand where one of the inputs does.
+// A gradient may overwrite one of the inputs.
 template <class Element>
 void backward(const Element* grad_y, const Element* a, const Element* b, Element* grad_a, Element* grad_b,
               int64_t size) {
@@ -27,9 +27,9 @@ void backward(const Element* grad_y, const Element* a, const Element* b, Element
   for (int64_t i = 0; i < size; ++i) {
     const float x = widened(a[i]);
     const float g = widened(grad_y[i]);
-    const float other = widened(b[i]);
+    const float gate = widened(b[i]);
     const float s = sigmoid_f32(x);
-    grad_a[i] = narrowed<Element>(g * other * (s * (1.0F + x * (1.0F - s))));
+    grad_a[i] = narrowed<Element>(g * gate * (s * (1.0F + x * (1.0F - s))));
     grad_b[i] = narrowed<Element>(g * (x * s));
   }
 }
@@ -40,17 +40,17 @@ void backward_strip(const Strip& strip) {
   backward(strip.floats(2), strip.floats(3), strip.floats(4), strip.floats(0), strip.floats(1), strip.size);
 }
 
-// Nothing but bfloat16 without gaps, which need not become float32 in memory.
-bool all_dense_bfloat16(const KernelCall& call) {
-  const auto dense = [](const TensorView& view) {
+// Whether all operands are contiguous bfloat16, which the loops can read and write directly.
+bool all_contiguous_bfloat16(const KernelCall& call) {
+  const auto direct = [](const TensorView& view) {
     return view.type.dtype == DType::kBFloat16 && view.type.layout.is_contiguous();
   };
-  return std::all_of(call.in.begin(), call.in.end(), dense) && std::all_of(call.out.begin(), call.out.end(), dense);
+  return std::all_of(call.in.begin(), call.in.end(), direct) && std::all_of(call.out.begin(), call.out.end(), direct);
 }
 
 void launch_forward(const KernelCall& call) {
   cpu::Team& team = cpu::team_of(call);
-  if (!all_dense_bfloat16(call)) return run_strips(team, call.out, call.in, {.function = forward_strip});
+  if (!all_contiguous_bfloat16(call)) return run_strips(team, call.out, call.in, {.function = forward_strip});
   const auto* a = call.in[0].as<const Brain>();
   const auto* b = call.in[1].as<const Brain>();
   auto* y = call.out[0].as<Brain>();
@@ -60,7 +60,7 @@ void launch_forward(const KernelCall& call) {
 
 void launch_backward(const KernelCall& call) {
   cpu::Team& team = cpu::team_of(call);
-  if (!all_dense_bfloat16(call)) return run_strips(team, call.out, call.in, {.function = backward_strip});
+  if (!all_contiguous_bfloat16(call)) return run_strips(team, call.out, call.in, {.function = backward_strip});
   const auto* grad_y = call.in[0].as<const Brain>();
   const auto* a = call.in[1].as<const Brain>();
   const auto* b = call.in[2].as<const Brain>();
