@@ -80,7 +80,7 @@ std::string refusal(const Signature& signature) {
 }  // namespace
 
 std::vector<Kernel> adamw_kernels() {
-  return {{.op = &kAdamW, .name = isa_name("one_pass"), .supports = refusal, .workspace = nullptr, .launch = launch}};
+  return {{.op = &kAdamW, .name = isa_name("one_pass"), .supports = refusal, .launch = launch}};
 }
 
 }  // namespace laptime::LAPTIME_ISA

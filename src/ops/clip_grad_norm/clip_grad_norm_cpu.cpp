@@ -20,7 +20,7 @@ std::vector<Kernel> clip_grad_norm_kernels() {
   return {{.op = &kClipCoefficient,
            .name = isa_name("number"),
            .supports = pointwise_refusal,
-           .workspace = nullptr,
+
            .launch = launch}};
 }
 

@@ -143,7 +143,7 @@ void launch_slice_backward(const KernelCall& call) {
 }
 
 Kernel kernel(const OpCard& op, const char* name, void (*launch)(const KernelCall&)) {
-  return {.op = &op, .name = isa_name(name), .supports = nullptr, .workspace = nullptr, .launch = launch};
+  return {.op = &op, .name = isa_name(name), .supports = nullptr, .launch = launch};
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ std::vector<Kernel> cross_entropy_kernels() {
       {.op = &kCrossEntropyBackward,
        .name = isa_name("rows"),
        .supports = backward_refusal,
-       .workspace = nullptr,
+
        .launch = launch_backward},
   };
 }

@@ -100,12 +100,12 @@ std::vector<Kernel> dropout_kernels() {
       {.op = &kDropout,
        .name = isa_name("counter"),
        .supports = forward_refusal,
-       .workspace = nullptr,
+
        .launch = launch_forward},
       {.op = &kDropoutBackward,
        .name = isa_name("strips"),
        .supports = backward_refusal,
-       .workspace = nullptr,
+
        .launch = launch_backward},
   };
 }

@@ -77,12 +77,12 @@ std::vector<Kernel> embedding_kernels() {
       {.op = &kEmbedding,
        .name = isa_name("rows"),
        .supports = forward_refusal,
-       .workspace = nullptr,
+
        .launch = launch_forward},
       {.op = &kEmbeddingBackward,
        .name = isa_name("ranges"),
        .supports = backward_refusal,
-       .workspace = nullptr,
+
        .launch = launch_backward},
   };
 }

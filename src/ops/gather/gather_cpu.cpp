@@ -64,7 +64,7 @@ std::string gather_backward_refusal(const Signature& s) {
 std::string scatter_refusal(const Signature& s) { return index_refusal(s.in[1]) + types_refusal(s.in[0], s.out[0]); }
 
 Kernel kernel(const OpCard& op, std::string (*supports)(const Signature&), void (*launch)(const KernelCall&)) {
-  return {.op = &op, .name = isa_name("rows"), .supports = supports, .workspace = nullptr, .launch = launch};
+  return {.op = &op, .name = isa_name("rows"), .supports = supports, .launch = launch};
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ void launch_backward(const KernelCall& call) {
 }
 
 Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {
-  return {.op = &op, .name = isa_name("strips"), .supports = pointwise_refusal, .workspace = nullptr, .launch = launch};
+  return {.op = &op, .name = isa_name("strips"), .supports = pointwise_refusal, .launch = launch};
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ std::vector<Kernel> nll_loss_kernels() {
       {.op = &kNllLossBackward,
        .name = isa_name("rows"),
        .supports = backward_refusal,
-       .workspace = nullptr,
+
        .launch = launch_backward},
   };
 }

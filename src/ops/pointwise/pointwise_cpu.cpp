@@ -143,7 +143,7 @@ float sigmoid_backward(float grad, float y) { return grad * y * (1.0F - y); }
 
 Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&),
               std::string (*supports)(const Signature&) = pointwise_refusal) {
-  return {.op = &op, .name = isa_name("strips"), .supports = supports, .workspace = nullptr, .launch = launch};
+  return {.op = &op, .name = isa_name("strips"), .supports = supports, .launch = launch};
 }
 
 }  // namespace

@@ -251,7 +251,7 @@ std::vector<Kernel> reduce_kernels() {
   return {
       {.op = &kSum, .name = isa_name("parts"), .supports = refusal, .workspace = workspace, .launch = launch_sum},
       {.op = &kMean, .name = isa_name("parts"), .supports = refusal, .workspace = workspace, .launch = launch_mean},
-      {.op = &kMax, .name = isa_name("rows"), .supports = refusal, .workspace = nullptr, .launch = launch_max},
+      {.op = &kMax, .name = isa_name("rows"), .supports = refusal, .launch = launch_max},
   };
 }
 

@@ -192,7 +192,7 @@ std::string refusal(const Signature& signature) {
 }
 
 Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {
-  return {.op = &op, .name = isa_name("rows"), .supports = refusal, .workspace = nullptr, .launch = launch};
+  return {.op = &op, .name = isa_name("rows"), .supports = refusal, .launch = launch};
 }
 
 }  // namespace

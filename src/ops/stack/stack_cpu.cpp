@@ -49,7 +49,7 @@ void launch(const KernelCall& call) {
 }  // namespace
 
 std::vector<Kernel> stack_kernels() {
-  return {{.op = &kStack, .name = isa_name("interleave"), .supports = nullptr, .workspace = nullptr, .launch = launch}};
+  return {{.op = &kStack, .name = isa_name("interleave"), .supports = nullptr, .launch = launch}};
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -163,9 +163,8 @@ class BackwardPart {
                                       square_at(sums_ + (block.row + row) * pitch_ + column, pitch_, add), work);
   }
 
-  // Weights 2^(score - log_sum_exp) and grad_scores of 32 rows, 32 columns of two rows at a time: masked, after
-  // dropout, packed as right factors with K along the rows, and grad_scores also as a left factor with K along the
-  // keys.
+  // Weights 2^(score - log_sum_exp) and grad_scores of 32 rows, masked and after dropout, 32 columns of two rows at a
+  // time. Both are packed as right factors with K along the rows, grad_scores also as a left one with K along the keys.
   class WeightsAndGradients {
    public:
     WeightsAndGradients(BackwardPart& part, const ScoreBlock& block, int64_t row)

@@ -204,8 +204,8 @@ void forward(const KernelCall& call) {
   for_row_blocks<Element>(call, shape, [&](RowBlock<Element>& block) { block.forward(call); });
 }
 
-// (q [B, h, T, d], k, v, values, log_sum_exp [B, h, T, 1], grad_values[, step]) -> (grad_q [B, h, T, d], grad_k,
-// grad_v)
+// (q [B, h, T, d], k, v, values, log_sum_exp [B, h, T, 1], grad_values[, step])
+//   -> (grad_q [B, h, T, d], grad_k, grad_v)
 template <class Element>
 void backward(const KernelCall& call) {
   const AttentionShape shape(call, kBackwardStep);
