@@ -27,7 +27,7 @@ struct Reduction {
   int64_t parts = 1;           // partial sums of each output
 
   bool is_reduced(size_t axis) const { return nest.stride[1][axis] == 0; }
-  int64_t piece_size() const { return (nest.columns() + pieces - 1) / pieces; }
+  int64_t piece_size() const { return ceil_div(nest.columns(), pieces); }
 };
 
 Reduction plan(const TensorType& in, const TensorType& out) {
@@ -40,15 +40,15 @@ Reduction plan(const TensorType& in, const TensorType& out) {
     (plan.is_reduced(axis) ? plan.reduced : plan.kept) *= plan.nest.size[axis];
   const int64_t columns = plan.nest.columns();
   if (plan.along_columns) {
-    plan.pieces = columns <= kElementsPerPart ? 1 : (columns + kElementsPerPart - 1) / kElementsPerPart;
+    plan.pieces = columns <= kElementsPerPart ? 1 : ceil_div(columns, kElementsPerPart);
     const int64_t units = plan.reduced * plan.pieces;
     const int64_t unit = columns < kElementsPerPart ? columns : kElementsPerPart;
     plan.units_per_part = kElementsPerPart / unit;
-    plan.parts = (units + plan.units_per_part - 1) / plan.units_per_part;
+    plan.parts = ceil_div(units, plan.units_per_part);
   } else {
-    plan.pieces = (columns + kRowPiece - 1) / kRowPiece;
+    plan.pieces = ceil_div(columns, kRowPiece);
     plan.units_per_part = kRowsPerPart;
-    plan.parts = (plan.reduced + kRowsPerPart - 1) / kRowsPerPart;
+    plan.parts = ceil_div(plan.reduced, kRowsPerPart);
   }
   return plan;
 }

@@ -101,7 +101,7 @@ StripCut cut_rows(const cpu::LoopNest& nest, int64_t elements_of_row) {
   StripCut cut;
   cut.cut_axis = nest.rank - 1;
   cut.length = rows < Rows::per_block(elements_of_row) ? rows : Rows::per_block(elements_of_row);
-  cut.per_axis = cut.length == 0 ? 0 : (rows + cut.length - 1) / cut.length;
+  cut.per_axis = cut.length == 0 ? 0 : ceil_div(rows, cut.length);
   cut.count = cut.per_axis;
   for (int axis = 0; axis < cut.cut_axis; ++axis) cut.count *= nest.size[static_cast<size_t>(axis)];
   cut.per_block = cut.length == 0 ? 1 : Rows::per_block(elements_of_row * cut.length);
@@ -177,7 +177,7 @@ void launch_rotation(const KernelCall& call, bool inverse) {
   const cpu::LoopNest nest = cpu::memory_order_nest(axes[0].shape, layouts);
   const StripCut cut = cut_rows(nest, rotation.width);
   cpu::Team& team = cpu::team_of(call);
-  team.parallel_for((cut.count + cut.per_block - 1) / cut.per_block, [&](int64_t block, int thread) {
+  team.parallel_for(ceil_div(cut.count, cut.per_block), [&](int64_t block, int thread) {
     const int64_t first = block * cut.per_block;
     const int64_t last = first + cut.per_block < cut.count ? first + cut.per_block : cut.count;
     StripWalk walk(nest, cut, first);
