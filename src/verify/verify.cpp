@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/clock.h"
 #include "base/host_clock.h"
 #include "config/option_table.h"
 #include "config/parameters.h"
