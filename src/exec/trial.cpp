@@ -49,10 +49,10 @@ int64_t Trial::bytes(const Signature& signature, std::span<const Kernel* const> 
   return (total + workspace).value();
 }
 
-Trial::Trial(Backend& backend, const Signature& signature, std::byte* memory)
+Trial::Trial(Backend& backend, const Signature& signature, DeviceMemory& memory)
     : backend_(backend),
       signature_(signature),
-      workspace_(memory),
+      workspace_(memory.data()),
       flops_(flops_of(signature)),
       bytes_(laptime::bytes_of(signature)) {
   for (const auto* types : {&signature.in, &signature.out}) {

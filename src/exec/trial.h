@@ -17,7 +17,7 @@ class Trial {
 
   // Inputs hold random numbers around 0 (a product of zeros runs faster than real work), integers and masks hold 0.
   // `memory` has the bytes that `bytes` says, aligned to 64. Backend, signature and memory must outlive the trial.
-  Trial(Backend& backend, const Signature& signature, std::byte* memory);
+  Trial(Backend& backend, const Signature& signature, DeviceMemory& memory);
 
   // Before the kernel's first run; not timed, as it is not in a step.
   void prepare(const Kernel& kernel);

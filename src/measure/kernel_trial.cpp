@@ -72,7 +72,7 @@ std::vector<KernelChoice> try_kernels(const Graph& graph, const KernelChoices& c
   std::vector<KernelChoice> learned;
   FarBehind far_behind;
   for (const Contest& contest : contests) {
-    Trial trial(backend, contest.signature, memory->data());
+    Trial trial(backend, contest.signature, *memory);
     std::vector<const Kernel*> kernels = contest.kernels;
     std::erase_if(kernels, [&](const Kernel* kernel) { return far_behind.contains(kernel); });
     if (kernels.empty()) kernels = contest.kernels;

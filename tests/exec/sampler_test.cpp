@@ -96,7 +96,7 @@ TEST(Trial, TimesAKernelOnOperandsOfItsSignature) {
     if (kernel.refusal(signature).empty()) kernels.push_back(&kernel);
   }
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(Trial::bytes(signature, kernels));
-  Trial trial(backend, signature, memory->data());
+  Trial trial(backend, signature, *memory);
   for (const Kernel* kernel : kernels) {
     const double seconds = trial.time(*kernel).count();
     EXPECT_GT(seconds, 0) << kernel->name;

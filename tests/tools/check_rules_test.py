@@ -25,8 +25,8 @@ BREAKING = {
     ],
     "a clock": [
         ("src/measure/run_one.cpp", "const auto now = std::chrono::steady_clock::now();", "src/exec/executor.cpp"),
-        ("src/record/machine.cpp", "clock_gettime(CLOCK_MONOTONIC, &time);", "src/backend/cpu/clock.cpp"),
-        ("src/prepare/device.cpp", "const Seconds begin = cpu::now();", "src/cli/progress.cpp"),
+        ("src/record/machine.cpp", "clock_gettime(CLOCK_MONOTONIC, &time);", "src/base/host_clock.cpp"),
+        ("src/prepare/device.cpp", "const Seconds begin = host_now();", "src/cli/progress.cpp"),
         ("src/record/record.cpp", "record.created = std::time(nullptr);", "src/sweep/run_sweep.cpp"),
     ],
     "the terminal or the environment": [
@@ -45,8 +45,10 @@ BREAKING = {
     "the address of device memory": [
         ("src/measure/kernel_trial.cpp", "Trial trial(memory->data());", "src/exec/executor.cpp"),
     ],
-    "a copy or cast of raw bytes where device memory is at hand": [
-        ("src/exec/executor.cpp", "std::memcpy(to, from, size);", "src/backend/cpu/cpu_backend.cpp"),
+    "device memory read or written by the host": [
+        ("src/exec/trial.cpp", "std::memcpy(view.data + filled, view.data, size);", "src/backend/cpu/cpu_backend.cpp"),
+        ("src/measure/kernel_trial.cpp", "std::memset(memory->data(), 0, size);", None),
+        ("src/exec/executor.cpp", "const float first = *view.data;", None),
         ("src/verify/verify.cpp", "auto* weights = reinterpret_cast<float*>(bytes);", "src/data/weights.cpp"),
     ],
     "global mutable state": [
@@ -63,6 +65,8 @@ ACCEPTED = [
     ("src/passes/differentiate.cpp", '#include "ops/pointwise/pointwise.h"'),
     ("src/explain/explain.cpp", 'return a.op == b.op && name == "cuda";'),
     ("src/record/record.cpp", "const std::chrono::sys_seconds time{};"),
+    ("src/exec/executor.cpp", "std::memcpy(ordered.data() + i, stored.data() + view.position(i), size);"),
+    ("src/exec/executor.cpp", "view.data = memory.data() + buffer.offset;"),
     ("src/config/label.cpp", "const std::map<std::string, int> kNames = names();"),
     ("src/config/sweep.cpp", "  static std::vector<int> of(int count);"),
     ("src/config/option.cpp", "std::string text_of(const Option& option);"),
