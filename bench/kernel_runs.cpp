@@ -1,4 +1,4 @@
-// Operands, launches and counters of kernel benchmarks.
+// The operands, launches and counters of kernel benchmarks.
 #include "kernel_runs.h"
 
 #include <fmt/format.h>
@@ -23,10 +23,10 @@ struct Operands {
 
 namespace {
 
-// More than a last cache holds: operands that are taken in turn until then are cold when their turn comes again.
+// More than a last-level cache holds: operands used in turn are out of the caches again when they add up to this.
 constexpr int64_t kColdBytes = int64_t{512} << 20;
 
-// Values that every op here accepts: 0.1 to 1; whole numbers: 1.
+// Fills a tensor with values that every op here accepts: random ones in [0.1, 1], or 1 where the type is an integer.
 void fill(const TensorView& view) {
   std::minstd_rand random(7);
   for (int64_t i = 0; i < view.numel(); ++i) {
@@ -34,7 +34,7 @@ void fill(const TensorView& view) {
   }
 }
 
-// `from`: whose values to take; null: random ones.
+// Copies the values of `from`, or makes random ones where it is null.
 Operands make_operands(Backend& backend, const Signature& signature, const Operands* from) {
   Operands operands;
   const auto place = [&](const TensorType& type) {
@@ -69,7 +69,7 @@ std::vector<Operands> make_operands(Backend& backend, const Signature& signature
   return operands;
 }
 
-// The narrowest type that it multiplies: bfloat16 where any operand has it.
+// The type whose peak counts: bfloat16 where any operand has it.
 DType factor_type(const Signature& signature) {
   const bool narrow = std::any_of(signature.in.begin(), signature.in.end(),
                                   [](const TensorType& type) { return type.dtype == DType::kBFloat16; });
@@ -89,7 +89,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
                         .workspace = workspace->data()});
   }
   machine.backend().prepare(kernel, signature);
-  for (int i = 0; i < 2; ++i) machine.backend().launch(launches[0]);  // warm
+  for (int i = 0; i < 2; ++i) machine.backend().launch(launches[0]);  // warm-up
   size_t turn = launches.size() - 1;
   double best = std::numeric_limits<double>::infinity();
   double total = 0;
@@ -100,7 +100,7 @@ void run(benchmark::State& state, Machine& machine, const Kernel& kernel, const 
     best = std::min(best, seconds);
     total += seconds;
     state.SetIterationTime(seconds);
-    turn = (turn == 0 ? launches.size() : turn) - 1;  // the operands that were used longest ago come next
+    turn = (turn == 0 ? launches.size() : turn) - 1;  // the least recently used operands come next
   }
   const bool flops = bound == Bound::kFlops;
   if (work == 0) work = flops ? flops_of(signature) : static_cast<double>(bytes_of(signature));
@@ -129,10 +129,10 @@ double Machine::flops_rate_now(DType dtype) {
 
 const std::vector<Operands>& Machine::operands(const Signature& signature,
                                                const std::function<std::vector<Operands>()>& make) {
-  if (operands_of_ != signature.text()) {
-    operands_.clear();  // before there are others
+  if (operands_signature_ != signature.text()) {
+    operands_.clear();  // frees them before others are allocated
     operands_ = make();
-    operands_of_ = signature.text();
+    operands_signature_ = signature.text();
   }
   return operands_;
 }
@@ -178,8 +178,8 @@ std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& si
   const std::unique_ptr<DeviceMemory> workspace = machine.backend().allocate(workspace_bytes);
   const double flops = flops_of(signature);
   const DType dtype = factor_type(signature);
-  constexpr int kWarm = 2;
-  for (int round = -kWarm; round < rounds; ++round) {
+  constexpr int kWarmup = 2;
+  for (int round = -kWarmup; round < rounds; ++round) {
     double before = machine.flops_rate_now(dtype);
     for (size_t i = 0; i < kernels.size(); ++i) {
       const Seconds begin = machine.backend().now();

@@ -1,4 +1,4 @@
-// Benchmarks of every kernel that runs a signature, beside the peaks measured in the same run.
+// Benchmarks of all kernels that support a signature, compared with peaks measured in the same run.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -17,20 +17,21 @@ namespace laptime::bench {
 
 struct Operands;
 
-// The machine, its kernels, and what it can do at most.
+// This machine's CPU backend with all kernels, and its measured peaks.
 class Machine {
  public:
   explicit Machine(int threads);
   ~Machine();
 
   cpu::CpuBackend& backend() { return backend_; }
-  // FLOP/s of all threads: of float32 multiply-adds, or of the faster way to multiply bfloat16.
+  // FLOP/s of all threads: of float32 multiply-adds or, for bfloat16, of the fastest instruction that multiplies it.
   double flops_peak(DType dtype) const { return dtype == DType::kBFloat16 ? std::max(float32_, bfloat16_) : float32_; }
+  // Bytes per second of memory.
   double bandwidth() const { return bandwidth_; }
-  // FLOP/s that the peak's loops reach now, sustained for a few milliseconds.
+  // FLOP/s that the peak loops reach at this moment, sustained for a few milliseconds.
   double flops_rate_now(DType dtype);
   std::string text() const;
-  // The operands of a signature's launches: made once for all its kernels, kept until another signature comes.
+  // The operands of a signature, made once for all its kernels and kept until those of another signature are asked for.
   const std::vector<Operands>& operands(const Signature& signature, const std::function<std::vector<Operands>()>& make);
 
  private:
@@ -38,35 +39,37 @@ class Machine {
   int threads_;
   cpu::CpuBackend backend_;
   double float32_ = 0, split_ = 0, bfloat16_ = 0, bandwidth_ = 0;
-  std::string operands_of_;
+  std::string operands_signature_;
   std::vector<Operands> operands_;
 };
 
-// What a kernel's time is compared with. Operands of a kernel that is bound by bytes are cold: each launch has others,
-// until all caches have seen more than they hold.
+// Which peak a kernel is compared with. The operands of a kernel bound by bytes are not in any cache: launches take
+// turns among enough copies of them to exceed the caches.
 enum class Bound : uint8_t { kFlops, kBytes };
 
-// One benchmark for each kernel of the signature's op that does not refuse, the reference apart. Operands are random
-// (never zeros: they multiply faster); outputs that update an input stand in its place. `work` is what counts as FLOPs
-// or bytes of one launch; 0: what the card says.
+// Registers one benchmark for each kernel, except the reference, that supports the signature. Operands are random and
+// never zero, because zeros multiply faster; outputs that update an input share its memory. `work` is the FLOPs or
+// bytes of one launch; 0 stands for what the op's card states.
 void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound,
                     double work = 0);
 
-// The signature of an op with these inputs.
+// The signature of an op with inputs of these types.
 Signature signature_of(const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in);
 
-// Each kernel that does not refuse, the reference apart: one launch of each in turn, the peak's loops before and after
-// each launch, so that whatever else the machine does hits all alike.
+// The launches of one kernel.
 struct KernelTimes {
   std::string kernel;
   std::vector<double> seconds = {};    // of each launch, ascending
-  std::vector<double> fractions = {};  // of the rate of the peak's loops beside each launch, ascending
+  std::vector<double> fractions = {};  // each launch's FLOP/s over those of the peak loops around it, ascending
   double best() const { return seconds.front(); }
+  // The median.
   double fraction() const { return fractions[fractions.size() / 2]; }
 };
+// Launches all kernels, except the reference, that support the signature: one launch of each per round, with the peak
+// loops before and after every launch, so that other load on the machine affects all kernels alike.
 std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds);
 
-// main of a benchmark program: its arguments are Google Benchmark's.
+// The main function of a benchmark program; it takes the arguments of Google Benchmark.
 int run_benchmarks(int argc, char** argv, void (*add)(Machine&));
 
 }  // namespace laptime::bench

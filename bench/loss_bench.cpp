@@ -1,5 +1,5 @@
-// The head and the loss of a model with d_model 768 on 4 x 256 tokens: its linear layer and cross entropy apart, with
-// the two products of backward, and as one op that makes its logits tile by tile.
+// Benchmarks of the output layer and the loss on 4 x 256 tokens, d_model 768: as separate ops (linear, cross_entropy,
+// and the two matmuls of backward), and as linear_cross_entropy, which computes its logits tile by tile.
 #include "graph/structural_ops.h"
 #include "kernel_runs.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
@@ -8,14 +8,14 @@
 namespace laptime::bench {
 namespace {
 
-void add_shape(Machine& machine, DType dtype, int64_t rows, int64_t depth, int64_t columns) {
-  const TensorType x = contiguous_type(dtype, {rows, depth});
-  const TensorType weight = contiguous_type(dtype, {columns, depth});
+void add_shape(Machine& machine, DType dtype, int64_t rows, int64_t d_model, int64_t columns) {
+  const TensorType x = contiguous_type(dtype, {rows, d_model});
+  const TensorType weight = contiguous_type(dtype, {columns, d_model});
   const TensorType logits = contiguous_type(DType::kFloat32, {rows, columns});
   const TensorType targets = contiguous_type(DType::kInt64, {rows});
   const TensorType log_sum_exp = contiguous_type(DType::kFloat64, {rows});
   const TensorType loss = contiguous_type(DType::kFloat32, {});
-  const std::string label = fmt::format("{}/{}x{}x{}", name_of(dtype), rows, depth, columns);
+  const std::string label = fmt::format("{}/{}x{}x{}", name_of(dtype), rows, d_model, columns);
   const ProductAttributes wide{.compute = dtype, .output = DType::kFloat32, .addend = false};
   const auto add = [&](const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in, Bound bound) {
     add_benchmarks(machine, signature_of(op, attributes, in), label, bound);

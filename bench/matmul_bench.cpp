@@ -1,4 +1,5 @@
-// Matrix products of a training step on 4 x 256 tokens, as fractions of the peak measured beside each launch.
+// Benchmarks of the matrix products of a training step on 4 x 256 tokens, each as a fraction of the peak measured just
+// before and after it.
 //   bench_matmul [--threads 2] [--rounds 11] [--model small|medium] [--dtype float32|bfloat16|all]
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int64_t kTokens = 1024;
 
-// A weight of the model, and how many of it a step multiplies by.
+// A weight (outer, inner) of the model, and the number of weights of this shape.
 struct Weight {
   int64_t inner = 0, outer = 0;
   int count = 1;
@@ -33,7 +34,8 @@ TensorType factor(DType dtype, Shape shape, bool transposed) {
   return {dtype, permuted(Layout::contiguous(shape), axes)};
 }
 
-// y = x W^T; grad x = grad y W; grad W = grad y^T x. The layouts as BLAS names them.
+// One of the products y = x W^T (NT), grad_x = grad_y W (NN) and grad_W = grad_y^T x (TN); `layout` is the pair of BLAS
+// transposition flags.
 struct Product {
   const char* layout;
   int64_t m, n, k;
@@ -49,7 +51,7 @@ std::vector<Product> products_of(const Weight& weight) {
           {"TN", weight.outer, weight.inner, kTokens, true, false}};
 }
 
-// Fractions of the peak of all kernels, one line per product, and of the whole step.
+// Prints each kernel's fraction of the peak, one line per product and one for the whole step.
 class Table {
  public:
   Table(Machine& machine, DType dtype, int rounds)
@@ -60,8 +62,8 @@ class Table {
     std::string line = fmt::format("{:<24}", label);
     for (const KernelTimes& times : interleaved_times(machine_, signature, rounds_)) {
       line += fmt::format("  {} {:.3f} ({:.3f})", times.kernel, times.fraction(), flops / times.best() / peak_);
-      at_peak_[times.kernel] += count * flops / times.fraction();
-      bests_[times.kernel] += count * times.best();
+      scaled_flops_[times.kernel] += count * flops / times.fraction();
+      best_seconds_[times.kernel] += count * times.best();
       flops_[times.kernel] += count * flops;
     }
     fmt::print("{}\n", line);
@@ -70,8 +72,8 @@ class Table {
 
   void total() const {
     for (const auto& [kernel, flops] : flops_) {
-      fmt::print("{:<24}  {} {:.3f} ({:.3f}) of {} FLOP\n", "whole step", kernel, flops / at_peak_.at(kernel),
-                 flops / bests_.at(kernel) / peak_, flops);
+      fmt::print("{:<24}  {} {:.3f} ({:.3f}) of {} FLOP\n", "whole step", kernel, flops / scaled_flops_.at(kernel),
+                 flops / best_seconds_.at(kernel) / peak_, flops);
     }
   }
 
@@ -79,14 +81,16 @@ class Table {
   Machine& machine_;
   int rounds_;
   double peak_;
-  std::map<std::string, double> at_peak_, bests_, flops_;
+  // By kernel, summed over the step: FLOPs over fraction of the peak, best seconds, and FLOPs.
+  std::map<std::string, double> scaled_flops_, best_seconds_, flops_;
 };
 
 void run(int threads, int rounds, const std::string& model, DType dtype) {
   Machine machine(threads);
   fmt::print(
-      "{} of {}, fraction of the rate of the peak's loops beside each launch, the median; (best launch over best "
-      "peak); {}\n",
+      "{}, {}: median fraction of the peak measured before and after each launch (in brackets: best launch / best "
+      "peak); "
+      "{}\n",
       model, name_of(dtype), machine.text());
   Table table(machine, dtype, rounds);
   for (const Weight& weight : weights_of(model)) {
@@ -98,7 +102,7 @@ void run(int threads, int rounds, const std::string& model, DType dtype) {
   table.total();
 }
 
-// Scores and values of 12 heads in a batch of 4.
+// The two products of attention with 12 heads and a batch of 4.
 void run_attention(int threads, int rounds, DType dtype) {
   Machine machine(threads);
   Table table(machine, dtype, rounds);
@@ -108,14 +112,16 @@ void run_attention(int threads, int rounds, DType dtype) {
             signature_of(kMatmul, {}, {factor(dtype, {48, 256, 256}, false), factor(dtype, {48, 256, 64}, false)}), 1);
 }
 
-int main_of(const std::vector<std::string>& arguments) {
+int run_command(const std::vector<std::string>& arguments) {
   std::map<std::string, std::string> options{{"--threads", std::to_string(cpu::default_threads())},
                                              {"--rounds", "11"},
                                              {"--model", "small"},
                                              {"--dtype", "all"}};
   for (size_t i = 0; i < arguments.size(); i += 2) {
     if (!options.contains(arguments[i]) || i + 1 == arguments.size()) {
-      fmt::print(stderr, "bench_matmul: {}? Options: --threads N, --rounds N, --model small|medium, --dtype TYPE|all\n",
+      fmt::print(stderr,
+                 "bench_matmul: {} is not an option or has no value; options: --threads N, --rounds N, "
+                 "--model small|medium, --dtype float32|bfloat16|all\n",
                  arguments[i]);
       return 2;
     }
@@ -134,4 +140,4 @@ int main_of(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace laptime::bench
 
-int main(int argc, char** argv) { return laptime::bench::main_of({argv + 1, argv + argc}); }
+int main(int argc, char** argv) { return laptime::bench::run_command({argv + 1, argv + argc}); }

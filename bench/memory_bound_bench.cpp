@@ -1,4 +1,4 @@
-// Kernels that move more than they compute, on the tensors of a model with d_model 768 and 4 x 256 tokens.
+// Benchmarks of memory-bound kernels, on tensors of the small model: 4 x 256 tokens, d_model 768.
 #include "kernel_runs.h"
 #include "ops/adamw/adamw.h"
 #include "ops/cross_entropy/cross_entropy.h"
@@ -12,7 +12,7 @@
 namespace laptime::bench {
 namespace {
 
-// Whole ops, with everything float32 and as bfloat16 training has them.
+// Ops in the types of a float32 step and of a bfloat16 step.
 void add_whole(Machine& machine) {
   const auto bench = [&](const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in,
                          const std::string& label) {

@@ -1,4 +1,5 @@
-// How long the program takes until its first step is done, beside a bare program that touches the same bytes.
+// Benchmark of start-up: the time until the first step is done, compared with the time that touching the same memory
+// takes alone.
 //   bench_start_up PROGRAM [OPTIONS OF BENCH...]     build/release/laptime --model small --mode compile
 #include <fmt/format.h>
 #include <spawn.h>
@@ -26,7 +27,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// What any program must do: map memory, ask for huge pages, write to every page, on so many threads.
+// What every program must do at least: map memory, ask for huge pages, and write to every page, on `threads` threads.
 double touch_seconds(int64_t bytes, int threads) {
   const double begin = now();
   const int64_t size = (bytes / kHugePage + 2) * kHugePage;
@@ -37,10 +38,10 @@ double touch_seconds(int64_t bytes, int threads) {
   {
     std::vector<std::jthread> team;
     team.reserve(static_cast<size_t>(threads));
-    for (int lane = 0; lane < threads; ++lane) {
-      team.emplace_back([&, lane] {
+    for (int thread = 0; thread < threads; ++thread) {
+      team.emplace_back([&, thread] {
         constexpr int64_t kPage = 4096;
-        for (int64_t at = size * lane / threads; at < size * (lane + 1) / threads; at += kPage)
+        for (int64_t at = size * thread / threads; at < size * (thread + 1) / threads; at += kPage)
           static_cast<volatile char*>(mapped)[at] = 1;
       });
     }
@@ -51,7 +52,7 @@ double touch_seconds(int64_t bytes, int threads) {
 }
 
 struct Run {
-  double seconds = 0;  // of the whole program, its end included
+  double seconds = 0;  // until the process has ended
   Json record;
 };
 
@@ -86,6 +87,7 @@ Run run_once(const std::vector<std::string>& command) {
   return {seconds, document.is_array() ? document.at(0) : document};
 }
 
+// The number at a JSON pointer; 0 where there is none.
 double number(const Json& record, const char* pointer) {
   const Json::json_pointer at(pointer);
   return record.contains(at) && record[at].is_number() ? record[at].get<double>() : 0;
@@ -93,7 +95,7 @@ double number(const Json& record, const char* pointer) {
 
 void report(const char* title, const Run& run, double touch) {
   const double step = number(run.record, "/time/step/samples/0");
-  fmt::print("{:<12} {:6.3f} s  = touch {:.3f} + step {:.3f} + {:.3f} of its own", title, run.seconds, touch, step,
+  fmt::print("{:<12} {:6.3f} s  = touch {:.3f} + step {:.3f} + other {:.3f}", title, run.seconds, touch, step,
              run.seconds - touch - step);
   fmt::print("   (set-up {:.3f}: plan {:.3f}, trial {:.3f}, memory {:.3f}, weights {:.3f}, data {:.3f})\n",
              number(run.record, "/setup/total"), number(run.record, "/setup/plan"),

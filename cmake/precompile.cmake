@@ -10,7 +10,7 @@ set(LAPTIME_PRECOMPILED <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <atomi
 # the others have those of base
 set(LAPTIME_LAYER_PRECOMPILED
   "cards       | graph/builder.h graph/structural_ops.h"
-  "backend/cpu | backend/cpu/gemm/gemm_kernels.h backend/cpu/vector/lines.h backend/cpu/vector/strips.h"
+  "backend/cpu | backend/cpu/gemm/gemm_kernels.h backend/cpu/vector/rows.h backend/cpu/vector/strips.h"
   "kernels     | as backend/cpu"
   "config      | <nlohmann/json.hpp>"
   "data        | as config"

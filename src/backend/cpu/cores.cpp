@@ -1,4 +1,4 @@
-// The affinity mask, however many processors the machine has; what the system says of caches.
+// The affinity mask and the cache size, as the operating system reports them.
 #include "backend/cpu/cores.h"
 
 #include <sched.h>
@@ -13,7 +13,7 @@ namespace laptime::cpu {
 
 std::vector<int> allowed_cores() {
   std::vector<int> cores;
-  for (int capacity = 1024; capacity <= (1 << 20); capacity *= 2) {  // the kernel refuses a mask shorter than its own
+  for (int capacity = 1024; capacity <= (1 << 20); capacity *= 2) {  // a mask shorter than the kernel's is refused
     cpu_set_t* const mask = CPU_ALLOC(static_cast<size_t>(capacity));
     if (mask == nullptr) break;
     const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(capacity));
@@ -35,7 +35,7 @@ int default_threads() {
 }
 
 int64_t second_level_cache() {
-  static const int64_t kBytes = [] {  // asking traps in a virtual machine
+  static const int64_t kBytes = [] {  // asked once: in a virtual machine the query traps
     const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
     return bytes > 0 ? int64_t{bytes} : int64_t{1} << 20;
   }();

@@ -78,7 +78,7 @@ class CpuBackend::Memory : public DeviceMemory {
 CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads)
     : kernels_(std::move(kernels)), team_(threads) {
   keep_freed_memory();
-  team_.on_each_lane([](int) {
+  team_.on_each_thread([](int) {
     use_one_openmp_thread();
     grow_heap();
     grow_stack();

@@ -1,9 +1,9 @@
-// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and names made from it.
+// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and kernel names made from it.
 #pragma once
 
 #include <string>
 
-// The build defines it (cmake/op_files.cmake); this is for tools that read one file alone.
+// The build defines it (cmake/op_files.cmake); the default serves tools that parse a single file.
 #ifndef LAPTIME_ISA
 #define LAPTIME_ISA plain
 #endif

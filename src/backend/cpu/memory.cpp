@@ -21,7 +21,7 @@ Pages::Pages(int64_t bytes) {
   if (bytes <= 0) return;
   const int64_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   bytes_ = align_up(bytes, alignment);
-  // mmap aligns to small pages: map more, then give back what stands before and after.
+  // mmap aligns to small pages only, so this maps more and unmaps what lies before and after.
   const int64_t spare = alignment - kPage;
   void* const mapped = map((Size(bytes_) + spare).value());
   if (mapped == MAP_FAILED) throw OutOfMemory(bytes, available_memory().bytes);
@@ -32,7 +32,7 @@ Pages::Pages(int64_t bytes) {
   if (before > 0) munmap(begin, static_cast<size_t>(before));
   if (spare > before) munmap(data_ + bytes_, static_cast<size_t>(spare - before));
   if (alignment == kHugePage)
-    madvise(data_, static_cast<size_t>(bytes_), MADV_HUGEPAGE);  // advice: a refusal costs only speed
+    madvise(data_, static_cast<size_t>(bytes_), MADV_HUGEPAGE);  // only advice: without huge pages the memory is slower
 }
 
 Pages::~Pages() {

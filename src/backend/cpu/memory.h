@@ -1,4 +1,4 @@
-// Memory of the operating system: pages mapped for us.
+// Pages: memory mapped from the operating system.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace laptime::cpu {
 
 constexpr int64_t kPage = 4096;
 
-// Anonymous memory, zero and not yet touched; aligned to 2 MiB and on huge pages where it is at least that large, else
-// aligned to 4 KiB. Throws OutOfMemory when the system refuses.
+// Owns anonymous memory, zero and not yet touched. It is aligned to 2 MiB and on huge pages where it is at least that
+// large, else aligned to 4 KiB. Throws OutOfMemory when the system refuses.
 class Pages {
  public:
   explicit Pages(int64_t bytes);
@@ -23,7 +23,7 @@ class Pages {
   ~Pages();
 
   std::byte* data() const { return data_; }
-  int64_t bytes() const { return bytes_; }  // as mapped: rounded up to whole pages
+  int64_t bytes() const { return bytes_; }  // rounded up to whole pages
 
  private:
   std::byte* data_ = nullptr;

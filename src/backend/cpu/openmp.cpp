@@ -1,5 +1,5 @@
-// The two calls of the OpenMP runtime that oneDNN links. Declared here: a header comes with a compiler's own OpenMP,
-// which may be another one.
+// Calls into the OpenMP runtime that oneDNN links. They are declared here because <omp.h> belongs to the compiler's
+// runtime, which may be a different one.
 #include "backend/cpu/openmp.h"
 
 extern "C" {

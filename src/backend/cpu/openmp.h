@@ -1,9 +1,9 @@
-// OpenMP is how oneDNN would make threads of its own; ours ask it not to.
+// Keeps oneDNN, which would start OpenMP threads of its own, on the calling thread.
 #pragma once
 
 namespace laptime::cpu {
 
-// From now on parallel regions that the calling thread meets run on it alone.
+// From now on, OpenMP parallel regions that the calling thread enters run on it alone.
 void use_one_openmp_thread();
 
 }  // namespace laptime::cpu

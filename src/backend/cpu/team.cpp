@@ -1,6 +1,5 @@
-// The life of a run: the caller opens it, workers that are awake join, all take indices until none is left, the caller
-// closes it and waits for those that joined. A worker that wakes too late, its core being busy with other work, delays
-// nobody.
+// A run: the caller opens it, workers that are awake join it, all take indices until none is left, and the caller
+// closes it and waits for those that joined. A worker that wakes too late, because its core was busy, delays nobody.
 #include "backend/cpu/team.h"
 
 #include <x86intrin.h>
@@ -10,18 +9,19 @@
 namespace laptime::cpu {
 namespace {
 
-// Polling time in clock ticks before a thread goes to sleep, 30 to 50 us: longer than the gap between two kernels of a
-// step, short enough that a machine shared with other work loses nothing.
+// How long a thread polls before it sleeps, in ticks of the time stamp counter: 30 to 50 us, longer than the gap
+// between two kernels of a step, and short enough not to disturb other work on the machine.
 constexpr uint64_t kSpinTicks = 100'000;
 
-// state_: bits 0-15 workers in the run, bit 16 open, the rest the number of the run.
-constexpr uint32_t kJoined = 0xFFFF;
-constexpr uint32_t kOpen = 0x10000;
+// The fields of Team::state_: workers in the run, whether it is open, and the number of the run.
+constexpr uint32_t kJoinedMask = 0xFFFF;
+constexpr uint32_t kOpenBit = 0x10000;
 constexpr uint32_t kOneRun = 0x20000;
 
-uint32_t number_of(uint32_t state) { return state & ~(kJoined | kOpen); }
+uint32_t run_of(uint32_t state) { return state & ~(kJoinedMask | kOpenBit); }
 
-class Patience {
+// Tells a polling thread when to sleep.
+class SpinTimer {
  public:
   // False once the time to spin is over.
   bool spin() {
@@ -38,12 +38,12 @@ class Patience {
 }  // namespace
 
 Team::Team(int threads) {
-  LAPTIME_CHECK(threads >= 1 && threads < static_cast<int>(kJoined), "{} threads", threads);
-  for (int lane = 0; lane < threads; ++lane) {
+  LAPTIME_CHECK(threads >= 1 && threads < static_cast<int>(kJoinedMask), "{} threads", threads);
+  for (int thread = 0; thread < threads; ++thread) {
     scratch_.emplace_back(kScratchBytes);
     std::memset(scratch_.back().data(), 0, static_cast<size_t>(kScratchBytes));
   }
-  for (int lane = 1; lane < threads; ++lane) workers_.emplace_back([this, lane] { work(lane); });
+  for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
 }
 
 Team::~Team() {
@@ -53,51 +53,51 @@ Team::~Team() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void Team::drain(int lane) {
+void Team::drain(int thread) {
   for (;;) {
     const int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
     if (index >= count_) return;
-    task_(context_, index, lane);
+    task_(context_, index, thread);
   }
 }
 
 void Team::run(int64_t count, Task task, const void* context) {
   const uint32_t before = state_.load(std::memory_order_relaxed);
-  LAPTIME_CHECK((before & (kOpen | kJoined)) == 0, "a parallel_for within another");
+  LAPTIME_CHECK((before & (kOpenBit | kJoinedMask)) == 0, "a parallel_for within another");
   task_ = task;
   context_ = context;
   count_ = count;
   next_.store(0, std::memory_order_relaxed);
-  state_.store((number_of(before) + kOneRun) | kOpen, std::memory_order_release);
+  state_.store((run_of(before) + kOneRun) | kOpenBit, std::memory_order_release);
   state_.notify_all();
   drain(0);
-  uint32_t state = state_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
-  Patience patience;
-  while ((state & kJoined) != 0) {
-    if (!patience.spin()) state_.wait(state, std::memory_order_acquire);
+  uint32_t state = state_.fetch_and(~kOpenBit, std::memory_order_acq_rel) & ~kOpenBit;
+  SpinTimer spin_timer;
+  while ((state & kJoinedMask) != 0) {
+    if (!spin_timer.spin()) state_.wait(state, std::memory_order_acquire);
     state = state_.load(std::memory_order_acquire);
   }
 }
 
-void Team::work(int lane) {
-  uint32_t last = 0;  // run taken part in
-  uint32_t seen = 0;
-  Patience patience;
+void Team::work(int thread) {
+  uint32_t last = 0;  // the last run that this thread joined
+  uint32_t seen = 0;  // the last run that it saw
+  SpinTimer spin_timer;
   for (;;) {
     uint32_t state = state_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
-    if (number_of(state) != seen) {  // even a run that was missed says that more may follow
-      seen = number_of(state);
-      patience = Patience();
+    if (run_of(state) != seen) {  // a missed run is a sign too that more will follow
+      seen = run_of(state);
+      spin_timer = SpinTimer();
     }
-    if ((state & kOpen) != 0 && number_of(state) != last) {
+    if ((state & kOpenBit) != 0 && run_of(state) != last) {
       if (!state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) continue;
-      last = number_of(state);
-      drain(lane);
+      last = run_of(state);
+      drain(thread);
       const uint32_t left = state_.fetch_sub(1, std::memory_order_acq_rel) - 1;
-      if ((left & (kOpen | kJoined)) == 0) state_.notify_all();
-      patience = Patience();
-    } else if (!patience.spin()) {
+      if ((left & (kOpenBit | kJoinedMask)) == 0) state_.notify_all();
+      spin_timer = SpinTimer();
+    } else if (!spin_timer.spin()) {
       state_.wait(state, std::memory_order_acquire);
     }
   }

@@ -1,4 +1,4 @@
-// Team: the threads of a CPU step. They spin briefly between kernels, then sleep.
+// Team: the threads that run the kernels of a step. They spin briefly between kernels, then sleep.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,16 @@
 
 #include "backend/cpu/memory.h"
 #include "backend/kernel.h"
+#include "base/checked.h"
 
 namespace laptime::cpu {
 
-// Runs ranges of work on a fixed number of threads, the caller among them. Which thread runs which index never changes
-// a result: kernels cut their work by shape, not by thread count. One caller at a time; no parallel_for within another.
+// Runs ranges of work on a fixed number of threads, the calling thread among them. Kernels divide their work by shape,
+// not by the number of threads, so that results do not depend on which thread runs which index. One caller at a time,
+// and no parallel_for within another.
 class Team : public Queue {
  public:
-  // Scratch of one thread: what a block of a matrix product packs. A huge page.
+  // Bytes of one thread's scratch: one huge page, which holds the packed block of a GEMM.
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
   explicit Team(int threads);
@@ -26,8 +28,9 @@ class Team : public Queue {
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // body(index) or body(index, lane) for every index of [0, count), indices handed out one at a time. `lane` is the
-  // thread that runs it, in [0, size()), the caller's being 0: good for finding scratch, never for cutting work.
+  // Calls body(index) or body(index, thread) for every index of [0, count); indices are handed out one at a time.
+  // `thread` is the number of the thread that runs the index, in [0, size()), and 0 for the caller. It serves to find
+  // scratch, never to divide work.
   template <class Body>
   void parallel_for(int64_t count, const Body& body) {
     if (count <= 0) return;
@@ -37,74 +40,76 @@ class Team : public Queue {
     }
     run(
         count,
-        [](const void* context, int64_t index, int lane) { invoke(*static_cast<const Body*>(context), index, lane); },
+        [](const void* context, int64_t index, int thread) {
+          invoke(*static_cast<const Body*>(context), index, thread);
+        },
         &body);
   }
 
-  // body(begin, end) over [0, count) in blocks of `grain`: for work whose cost per item is small.
+  // Calls body(begin, end) for blocks of `grain` items of [0, count), where one item is too little work to hand out.
   template <class Body>
   void parallel_blocks(int64_t count, int64_t grain, const Body& body) {
-    const int64_t blocks = (count + grain - 1) / grain;
+    const int64_t blocks = ceil_div(count, grain);
     parallel_for(blocks, [&](int64_t block) {
       body(block * grain, block * grain + grain < count ? block * grain + grain : count);
     });
   }
 
-  // body(lane) once on each lane, all at the same time: for what a thread must have done before the first step. Waits
-  // for every thread to wake, unlike the others.
+  // Calls body(thread) once on every thread, for what each must do before the first step. Unlike parallel_for it waits
+  // for every thread to wake.
   template <class Body>
-  void on_each_lane(const Body& body) {
+  void on_each_thread(const Body& body) {
     std::atomic<int> arrived{0};
-    parallel_for(size(), [&](int64_t, int lane) {
-      body(lane);
+    parallel_for(size(), [&](int64_t, int thread) {
+      body(thread);
       arrived.fetch_add(1, std::memory_order_relaxed);
       while (arrived.load(std::memory_order_relaxed) < size()) std::this_thread::yield();
     });
   }
 
-  // kScratchBytes that only this lane uses, aligned to 64; left as the last kernel left them.
-  std::byte* scratch(int lane) { return scratch_[static_cast<size_t>(lane)].data(); }
+  // The kScratchBytes bytes of one thread, aligned to 64 bytes; a kernel finds what the one before it left there.
+  std::byte* scratch(int thread) { return scratch_[static_cast<size_t>(thread)].data(); }
 
-  // An object that lives as long as the team, made from it when first asked for: what a library wants kept between
-  // launches. Only for the thread that launches.
+  // An object of type T that lives as long as the team, constructed from it on first use: state that a library keeps
+  // between launches. Only for the launching thread.
   template <class T>
   T& resident() {
-    std::shared_ptr<void>& slot = residents_[&kTypeOf<T>];
+    std::shared_ptr<void>& slot = residents_[&kTypeKey<T>];
     if (slot == nullptr) slot = std::make_shared<T>(*this);
     return *static_cast<T*>(slot.get());
   }
 
  private:
-  using Task = void (*)(const void* context, int64_t index, int lane);
+  using Task = void (*)(const void* context, int64_t index, int thread);
   template <class T>
-  static constexpr char kTypeOf = 0;  // its address is the type's key
+  static constexpr char kTypeKey = 0;  // whose address is the key of the type
 
   template <class Body>
-  static void invoke(const Body& body, int64_t index, int lane) {
+  static void invoke(const Body& body, int64_t index, int thread) {
     if constexpr (std::is_invocable_v<const Body&, int64_t, int>) {
-      body(index, lane);
+      body(index, thread);
     } else {
       body(index);
     }
   }
 
   void run(int64_t count, Task task, const void* context);
-  void work(int lane);
-  void drain(int lane);
+  void work(int thread);
+  void drain(int thread);
 
   std::vector<Pages> scratch_;
   std::unordered_map<const void*, std::shared_ptr<void>> residents_;
   Task task_ = nullptr;
   const void* context_ = nullptr;
   int64_t count_ = 0;
-  // The run: its number, whether it may still be joined, how many workers have joined and not left.
+  // The current run: its number, whether workers may still join it, and how many have joined and not left.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<bool> stopping_{false};
   alignas(64) std::atomic<int64_t> next_{0};
   std::vector<std::thread> workers_;
 };
 
-// The team of a launch on the CPU.
+// The team of a kernel call on the CPU.
 inline Team& team_of(const KernelCall& call) { return static_cast<Team&>(call.queue); }
 
 }  // namespace laptime::cpu

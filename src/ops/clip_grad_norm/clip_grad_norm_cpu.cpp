@@ -8,10 +8,10 @@ namespace {
 
 void launch(const KernelCall& call) {
   float norm = 0;
-  load_line(call.in[0], call.in[0].type.layout.offset, 1, 1, &norm);
+  load_elements(call.in[0], call.in[0].type.layout.offset, 1, 1, &norm);
   const double ratio = call.attributes.as<ClipAttributes>().max_norm / (static_cast<double>(norm) + kClipNormEpsilon);
   const float coefficient = ratio < 1 ? static_cast<float>(ratio) : 1.0F;
-  store_line(&coefficient, 1, call.out[0], call.out[0].type.layout.offset, 1);
+  store_elements(&coefficient, 1, call.out[0], call.out[0].type.layout.offset, 1);
 }
 
 }  // namespace

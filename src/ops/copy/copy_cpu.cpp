@@ -1,7 +1,7 @@
 // Kernels of the ops that move bytes: copies of any layout, casts, fills, and gradients of slices.
 #include "ops/copy/copy.h"
 
-#include "backend/cpu/vector/moves.h"
+#include "backend/cpu/vector/copy_elements.h"
 #include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
@@ -33,7 +33,7 @@ void load_wide_line(const TensorView& from, int64_t position, int64_t stride, in
     default: break;
   }
   std::array<float, kStripSize> narrow;
-  load_line(from, position, stride, size, narrow.data());
+  load_elements(from, position, stride, size, narrow.data());
   for (int64_t i = 0; i < size; ++i) to[i] = narrow[static_cast<size_t>(i)];
 }
 
@@ -51,7 +51,7 @@ void store_wide_line(const double* from, int64_t size, const TensorView& to, int
   }
   std::array<float, kStripSize> narrow;
   for (int64_t i = 0; i < size; ++i) narrow[static_cast<size_t>(i)] = static_cast<float>(from[i]);
-  store_line(narrow.data(), size, to, position, stride);
+  store_elements(narrow.data(), size, to, position, stride);
 }
 
 bool is_narrow(DType dtype) {
@@ -65,15 +65,15 @@ void convert_line(const TensorView& from, int64_t in, int64_t in_stride, int64_t
     load_wide_line(from, in, in_stride, size, wide.data());
     store_wide_line(wide.data(), size, to, out, out_stride);
   } else if (to.type.dtype == DType::kFloat32 && out_stride == 1) {
-    load_line(from, in, in_stride, size, reinterpret_cast<float*>(to.data) + out);
+    load_elements(from, in, in_stride, size, reinterpret_cast<float*>(to.data) + out);
   } else {
     std::array<float, kStripSize> buffer;
-    store_line(line(from, in, in_stride, size, buffer.data()), size, to, out, out_stride);
+    store_elements(float_elements(from, in, in_stride, size, buffer.data()), size, to, out, out_stride);
   }
 }
 
 void copy(Team& team, const TensorView& from, const TensorView& to) {
-  if (from.type.dtype == to.type.dtype) return move_elements(team, from, to);
+  if (from.type.dtype == to.type.dtype) return copy_elements(team, from, to);
   const Layout* layouts[] = {&to.type.layout, &from.type.layout};
   const LoopNest nest = cpu::memory_order_nest(to.shape(), layouts);
   for_strips(team, nest, [&](const StripWalk& walk) {
@@ -104,8 +104,8 @@ void interleave_with_zeros(Team& team, const TensorView& grad, const TensorView&
   for_strips(team, nest, [&](const StripWalk& walk) {
     std::array<Word, kStripSize> buffer;
     for (int64_t row = 0; row < walk.rows(); ++row) {
-      const Word* from = words(grad, walk.position(1) + row * nest.row_stride(1), nest.column_stride(1), walk.columns(),
-                               buffer.data());
+      const Word* from = raw_elements(grad, walk.position(1) + row * nest.row_stride(1), nest.column_stride(1),
+                                      walk.columns(), buffer.data());
       Word* to = reinterpret_cast<Word*>(window.data) + walk.position(0) + row * nest.row_stride(0) - begin;
       if (begin == 0) {
 #pragma omp simd
@@ -139,7 +139,7 @@ void launch_slice_backward(const KernelCall& call) {
   if (every_other && size_of(grad.type.dtype) == 2)
     return interleave_with_zeros<uint16_t>(team, grad, window, slice.begin);
   fill_elements(team, out, 0);
-  move_elements(team, grad, window);
+  copy_elements(team, grad, window);
 }
 
 Kernel kernel(const OpCard& op, const char* name, void (*launch)(const KernelCall&)) {

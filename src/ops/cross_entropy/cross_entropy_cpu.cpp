@@ -1,7 +1,7 @@
 // Kernels of cross entropy: one pass over the logits in each direction.
 #include "ops/cross_entropy/cross_entropy.h"
 
-#include "backend/cpu/vector/lines.h"
+#include "backend/cpu/vector/rows.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -16,8 +16,8 @@ void launch_forward(const KernelCall& call) {
   auto* losses = reinterpret_cast<double*>(call.workspace);  // [rows]
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
-      const Line x = row_line(logits, rows.position(0, row));
-      const ExpSum sum = exp_sum_of(x, columns);
+      const RowView x = row_view(logits, rows.position(0, row));
+      const ExpSum sum = row_exp_sum(x, columns);
       const double log_sum_exp = static_cast<double>(sum.largest) + __builtin_log(sum.total);
       losses[row] = log_sum_exp - static_cast<double>(x.at(targets[row]));
       if (log_sum_exps != nullptr) log_sum_exps[row] = log_sum_exp;
@@ -25,7 +25,7 @@ void launch_forward(const KernelCall& call) {
   });
   double loss = 0;  // added in the order of the rows, whatever the threads
   for (int64_t row = 0; row < rows.count(); ++row) loss += losses[row];
-  put_number(static_cast<float>(loss / static_cast<double>(rows.count())), call.out[0], call.out[0].type.layout.offset);
+  put_float(static_cast<float>(loss / static_cast<double>(rows.count())), call.out[0], call.out[0].type.layout.offset);
 }
 
 int64_t forward_workspace(const Signature& signature) {
@@ -41,22 +41,22 @@ void launch_backward(const KernelCall& call) {
   const TensorView& grad = call.out[0];
   const int64_t columns = logits.shape().back();
   const Rows rows({&logits, &grad});
-  const float scale = number_at(call.in[0], call.in[0].type.layout.offset) / static_cast<float>(rows.count());
+  const float scale = float_at(call.in[0], call.in[0].type.layout.offset) / static_cast<float>(rows.count());
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
-    alignas(64) Piece buffer;
+    alignas(64) ChunkBuffer buffer;
     for (int64_t row = first; row < last; ++row) {
-      const Line x = row_line(logits, rows.position(0, row));
+      const RowView x = row_view(logits, rows.position(0, row));
       const int64_t to = rows.position(1, row);
       const Shift shift(log_sum_exp[row]);
-      const float at_target = (exp_f32(shift.of(x.at(targets[row]))) - 1.0F) * scale;
-      for_pieces(columns, [&](int64_t begin, int64_t size) {
-        const float* from = x.piece(begin, size, buffer.data());
-        write_piece(grad, to + begin, size, [=](float* out) {
+      const float at_target = (exp_f32(shift(x.at(targets[row]))) - 1.0F) * scale;
+      for_chunks(columns, [&](int64_t begin, int64_t size) {
+        const float* from = x.chunk(begin, size, buffer.data());
+        write_chunk(grad, to + begin, size, [=](float* out) {
 #pragma omp simd
-          for (int64_t i = 0; i < size; ++i) out[i] = exp_f32(shift.of(from[i])) * scale;
+          for (int64_t i = 0; i < size; ++i) out[i] = exp_f32(shift(from[i])) * scale;
         });
       });
-      store_line(&at_target, 1, grad, to + targets[row], 1);
+      store_elements(&at_target, 1, grad, to + targets[row], 1);
     }
   });
 }

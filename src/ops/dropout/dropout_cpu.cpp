@@ -32,7 +32,7 @@ void forward_strip(const Forward& f, int64_t begin, int64_t size) {
   alignas(64) std::array<float, kStripSize> buffer;
   alignas(64) std::array<float, kStripSize> result;
   alignas(64) std::array<uint8_t, kStripSize> unread_mask;
-  const float* from = line(f.x, f.x.type.layout.offset + begin, 1, size, buffer.data());
+  const float* from = float_elements(f.x, f.x.type.layout.offset + begin, 1, size, buffer.data());
   const bool direct = f.y.type.dtype == DType::kFloat32;
   float* to = direct ? f.y.as<float>() + begin : result.data();
   uint8_t* mask = f.mask == nullptr ? unread_mask.data() : f.mask + begin;
@@ -44,7 +44,7 @@ void forward_strip(const Forward& f, int64_t begin, int64_t size) {
         from[i] * scale;  // computed for dropped elements too, so that the compiler selects instead of branching
     to[i] = mask[i] != 0 ? scaled : 0.0F;
   }
-  if (!direct) store_line(result.data(), size, f.y, f.y.type.layout.offset + begin, 1);
+  if (!direct) store_elements(result.data(), size, f.y, f.y.type.layout.offset + begin, 1);
 }
 
 // (x [...], step []) -> (y [...], mask [...])

@@ -55,7 +55,7 @@ void launch_backward(const KernelCall& call) {
       float* to = out + ids[row] * columns;
       for (int64_t at = 0; at < columns; at += kStripSize) {
         const int64_t size = columns - at < kStripSize ? columns - at : kStripSize;
-        const float* from = line(grad, rows.position(0, row) + at * stride, stride, size, buffer.data());
+        const float* from = float_elements(grad, rows.position(0, row) + at * stride, stride, size, buffer.data());
 #pragma omp simd
         for (int64_t i = 0; i < size; ++i) to[at + i] += from[i];
       }

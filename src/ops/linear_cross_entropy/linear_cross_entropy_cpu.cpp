@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "backend/cpu/vector/lines.h"
+#include "backend/cpu/vector/rows.h"
 #include "ops/linear_cross_entropy/logit_tiles_cpu.h"
 
 namespace laptime::LAPTIME_ISA {
@@ -36,14 +36,14 @@ class Workspace {
 };
 
 // The logits [rows, columns] of a tile as a tensor, and one row of it.
-Line tile_line(const TensorView& tile, int64_t row) { return {&tile, row * tile.shape()[1], 1}; }
+RowView tile_line(const TensorView& tile, int64_t row) { return {&tile, row * tile.shape()[1], 1}; }
 TensorView tile_view(const Tile& tile, float* logits) {
   return {reinterpret_cast<std::byte*>(logits), contiguous_type(DType::kFloat32, {tile.rows, tile.columns})};
 }
 
 class Forward {
  public:
-  Forward(const ProductWay& way, const TileGemms& gemms, std::byte* workspace)
+  Forward(const GemmImplementation& way, const TileGemms& gemms, std::byte* workspace)
       : way_(way), gemms_(gemms), workspace_(workspace) {
     const Tile largest = gemms.tiling().largest();
     logits_ = workspace_.take<float>(largest.rows * largest.columns);
@@ -66,8 +66,8 @@ class Forward {
         if (call.out[1].data != nullptr) call.out[1].as<double>()[rows.row + row] = log_sum_exp;
       }
     }
-    put_number(static_cast<float>(loss / static_cast<double>(gemms_.rows())), call.out[0],
-               call.out[0].type.layout.offset);
+    put_float(static_cast<float>(loss / static_cast<double>(gemms_.rows())), call.out[0],
+              call.out[0].type.layout.offset);
   }
 
  private:
@@ -91,17 +91,17 @@ class Forward {
         RowState& state = states_[row];
         if (tile.column == 0) state = {};
         const float* const logits = logits_ + row * tile.columns;
-        add_line(state.sum, tile_line(view, row), tile.columns);
+        add_row(state.sum, tile_line(view, row), tile.columns);
         const int64_t target = targets[tile.row + row] - tile.column;
         if (target >= 0 && target < tile.columns) state.at_target = logits[target];
         if (all.data == nullptr) continue;
         const int64_t to = all.type.layout.offset + (tile.row + row) * all.shape().back() + tile.column;
-        store_line(logits, tile.columns, all, to, 1);
+        store_elements(logits, tile.columns, all, to, 1);
       }
     });
   }
 
-  const ProductWay& way_;
+  const GemmImplementation& way_;
   const TileGemms& gemms_;
   Workspace workspace_;
   float* logits_ = nullptr;
@@ -111,7 +111,7 @@ class Forward {
 
 class Backward {
  public:
-  Backward(const ProductWay& way, const TileGemms& gemms, DType grad_x, DType grad_weight, bool bias,
+  Backward(const GemmImplementation& way, const TileGemms& gemms, DType grad_x, DType grad_weight, bool bias,
            std::byte* workspace)
       : way_(way), gemms_(gemms), workspace_(workspace) {
     const Tile largest = gemms.tiling().largest();
@@ -167,14 +167,14 @@ class Backward {
   void differentiate(const KernelCall& call, const Tile& tile) const {
     const auto* const targets = call.in[In::kTargets].as<const int64_t>();
     const auto* const log_sum_exp = call.in[In::kLogSumExp].as<const double>();
-    const float scale = number_at(call.in[In::kGradLoss], call.in[In::kGradLoss].type.layout.offset) /
-                        static_cast<float>(gemms_.rows());
+    const float scale =
+        float_at(call.in[In::kGradLoss], call.in[In::kGradLoss].type.layout.offset) / static_cast<float>(gemms_.rows());
     cpu::team_of(call).parallel_blocks(tile.rows, Rows::per_block(tile.columns), [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row) {
         float* const line = logits_ + row * tile.columns;
         const Shift shift(log_sum_exp[tile.row + row]);
 #pragma omp simd
-        for (int64_t i = 0; i < tile.columns; ++i) line[i] = exp_f32(shift.of(line[i])) * scale;
+        for (int64_t i = 0; i < tile.columns; ++i) line[i] = exp_f32(shift(line[i])) * scale;
         const int64_t target = targets[tile.row + row] - tile.column;
         if (target >= 0 && target < tile.columns) line[target] -= scale;
       }
@@ -196,10 +196,10 @@ class Backward {
 
   // Writes grad_bias of the columns of a tile.
   void put_bias(const Tile& tile, const TensorView& to) const {
-    alignas(64) Piece rounded;
-    for_pieces(tile.columns, [&](int64_t begin, int64_t size) {
+    alignas(64) ChunkBuffer rounded;
+    for_chunks(tile.columns, [&](int64_t begin, int64_t size) {
       for (int64_t i = 0; i < size; ++i) rounded[static_cast<size_t>(i)] = static_cast<float>(bias_sums_[begin + i]);
-      store_line(rounded.data(), size, to, to.type.layout.offset + tile.column + begin, 1);
+      store_elements(rounded.data(), size, to, to.type.layout.offset + tile.column + begin, 1);
     });
   }
 
@@ -208,11 +208,11 @@ class Backward {
                             const TensorView& to) {
     if (to.data == nullptr) return;
     cpu::team_of(call).parallel_blocks(count, kBlockSize, [&](int64_t first, int64_t last) {
-      store_line(sums + first, last - first, to, to.type.layout.offset + at + first, 1);
+      store_elements(sums + first, last - first, to, to.type.layout.offset + at + first, 1);
     });
   }
 
-  const ProductWay& way_;
+  const GemmImplementation& way_;
   const TileGemms& gemms_;
   Workspace workspace_;
   float* logits_ = nullptr;
@@ -262,7 +262,7 @@ std::vector<cpu::Gemm> distinct_backward_gemms(const TileGemms& gemms) {
   });
 }
 
-std::string product_refusal(const ProductWay& way, const std::vector<cpu::Gemm>& gemms) {
+std::string product_refusal(const GemmImplementation& way, const std::vector<cpu::Gemm>& gemms) {
   for (const cpu::Gemm& gemm : gemms) {
     if (std::string reason = way.refusal(gemm); !reason.empty()) return reason;
   }
@@ -271,13 +271,13 @@ std::string product_refusal(const ProductWay& way, const std::vector<cpu::Gemm>&
 
 constexpr const char* kNotContiguous = "x is not a matrix of rows, or the bias is not contiguous";
 
-std::string forward_refusal(const ProductWay& way, const Signature& signature) {
+std::string forward_refusal(const GemmImplementation& way, const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[2]); !reason.empty()) return reason;
   const std::optional<TileGemms> gemms = gemms_without_memory(signature, forward_gemms);
   return gemms ? product_refusal(way, distinct_forward_gemms(*gemms)) : kNotContiguous;
 }
 
-std::string backward_refusal(const ProductWay& way, const Signature& signature) {
+std::string backward_refusal(const GemmImplementation& way, const Signature& signature) {
   if (std::string reason = targets_refusal(signature.in[In::kTargets]); !reason.empty()) return reason;
   if (signature.in[In::kGradLoss].dtype != DType::kFloat32) return "grad_loss is not float32";
   if (signature.in[In::kLogSumExp].dtype != DType::kFloat64 || !signature.in[In::kLogSumExp].layout.is_contiguous())
@@ -286,20 +286,20 @@ std::string backward_refusal(const ProductWay& way, const Signature& signature) 
   return gemms ? product_refusal(way, distinct_backward_gemms(*gemms)) : kNotContiguous;
 }
 
-void prepare_forward(const ProductWay& way, const Signature& signature, Queue& queue) {
+void prepare_forward(const GemmImplementation& way, const Signature& signature, Queue& queue) {
   for (const cpu::Gemm& gemm : distinct_forward_gemms(*gemms_without_memory(signature, forward_gemms)))
     way.prepare(static_cast<cpu::Team&>(queue), gemm);
 }
-void prepare_backward(const ProductWay& way, const Signature& signature, Queue& queue) {
+void prepare_backward(const GemmImplementation& way, const Signature& signature, Queue& queue) {
   for (const cpu::Gemm& gemm : distinct_backward_gemms(*gemms_without_memory(signature, backward_gemms)))
     way.prepare(static_cast<cpu::Team&>(queue), gemm);
 }
 
-int64_t forward_workspace(const ProductWay& way, const Signature& signature) {
+int64_t forward_workspace(const GemmImplementation& way, const Signature& signature) {
   const std::optional<TileGemms> gemms = gemms_without_memory(signature, forward_gemms);
   return gemms ? Forward(way, *gemms, nullptr).bytes() : 0;
 }
-int64_t backward_workspace(const ProductWay& way, const Signature& signature) {
+int64_t backward_workspace(const GemmImplementation& way, const Signature& signature) {
   const std::optional<TileGemms> gemms = gemms_without_memory(signature, backward_gemms);
   if (!gemms) return 0;
   return Backward(way, *gemms, signature.out[0].dtype, signature.out[1].dtype, signature.in.size() > In::kBias, nullptr)
@@ -307,13 +307,13 @@ int64_t backward_workspace(const ProductWay& way, const Signature& signature) {
 }
 
 // (x [..., d], weight [V, d], targets [...][, bias [V]]) -> (loss [], log_sum_exp [...], logits [..., V])
-void launch_forward(const ProductWay& way, const KernelCall& call) {
+void launch_forward(const GemmImplementation& way, const KernelCall& call) {
   const TileGemms gemms = *forward_gemms(call.attributes, call.in);
   Forward(way, gemms, call.workspace).run(call);
 }
 // (grad_loss [], x [..., d], weight [V, d], targets [...], log_sum_exp [...][, bias [V]])
 //   -> (grad_x [..., d], grad_weight [V, d][, grad_bias [V]])
-void launch_backward(const ProductWay& way, const KernelCall& call) {
+void launch_backward(const GemmImplementation& way, const KernelCall& call) {
   const TileGemms gemms = *backward_gemms(call.attributes, call.in);
   Backward(way, gemms, call.out[0].type.dtype, call.out[1].type.dtype, call.in.size() > In::kBias, call.workspace)
       .run(call);
@@ -323,23 +323,27 @@ void launch_backward(const ProductWay& way, const KernelCall& call) {
 
 std::vector<Kernel> linear_cross_entropy_kernels() {
   std::vector<Kernel> kernels;
-  for_each_product([&]<class Product>(const Product&) {
+  for_each_gemm_implementation([&]<class Product>(const Product&) {
     kernels.push_back(
         {.op = &kLinearCrossEntropy,
          .name = Product::name(),
-         .supports = [](const Signature& signature) { return forward_refusal(kProductWay<Product>, signature); },
-         .workspace = [](const Signature& signature) { return forward_workspace(kProductWay<Product>, signature); },
+         .supports =
+             [](const Signature& signature) { return forward_refusal(kGemmImplementation<Product>, signature); },
+         .workspace =
+             [](const Signature& signature) { return forward_workspace(kGemmImplementation<Product>, signature); },
          .prepare = [](const Signature& signature,
-                       Queue& queue) { prepare_forward(kProductWay<Product>, signature, queue); },
-         .launch = [](const KernelCall& call) { launch_forward(kProductWay<Product>, call); }});
+                       Queue& queue) { prepare_forward(kGemmImplementation<Product>, signature, queue); },
+         .launch = [](const KernelCall& call) { launch_forward(kGemmImplementation<Product>, call); }});
     kernels.push_back(
         {.op = &kLinearCrossEntropyBackward,
          .name = Product::name(),
-         .supports = [](const Signature& signature) { return backward_refusal(kProductWay<Product>, signature); },
-         .workspace = [](const Signature& signature) { return backward_workspace(kProductWay<Product>, signature); },
+         .supports =
+             [](const Signature& signature) { return backward_refusal(kGemmImplementation<Product>, signature); },
+         .workspace =
+             [](const Signature& signature) { return backward_workspace(kGemmImplementation<Product>, signature); },
          .prepare = [](const Signature& signature,
-                       Queue& queue) { prepare_backward(kProductWay<Product>, signature, queue); },
-         .launch = [](const KernelCall& call) { launch_backward(kProductWay<Product>, call); }});
+                       Queue& queue) { prepare_backward(kGemmImplementation<Product>, signature, queue); },
+         .launch = [](const KernelCall& call) { launch_backward(kGemmImplementation<Product>, call); }});
   });
   return kernels;
 }

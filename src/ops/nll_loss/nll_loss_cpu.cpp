@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "backend/cpu/vector/lines.h"
+#include "backend/cpu/vector/rows.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -23,7 +23,7 @@ void launch_forward(const KernelCall& call) {
     double sum = 0;
     for (int64_t row = begin; row < end; ++row) {
       float value = 0;
-      load_line(log_p, rows.position(0, row) + targets[row] * stride, 1, 1, &value);
+      load_elements(log_p, rows.position(0, row) + targets[row] * stride, 1, 1, &value);
       sum -= static_cast<double>(value);
     }
     partial[begin / kRowsPerSum] = sum;
@@ -32,8 +32,8 @@ void launch_forward(const KernelCall& call) {
   for (int64_t part = 0; part < ceil_div(count, kRowsPerSum); ++part) total += partial[part];
   const auto loss = static_cast<float>(total / static_cast<double>(count));
   const auto weight = static_cast<float>(count);
-  store_line(&loss, 1, call.out[0], call.out[0].type.layout.offset, 1);
-  store_line(&weight, 1, call.out[1], call.out[1].type.layout.offset, 1);
+  store_elements(&loss, 1, call.out[0], call.out[0].type.layout.offset, 1);
+  store_elements(&weight, 1, call.out[1], call.out[1].type.layout.offset, 1);
 }
 
 int64_t forward_workspace(const Signature& signature) {
@@ -48,14 +48,14 @@ void launch_backward(const KernelCall& call) {
   const int64_t columns = out.shape().back();
   float grad = 0;
   float weight = 0;
-  load_line(call.in[0], call.in[0].type.layout.offset, 1, 1, &grad);
-  load_line(call.in[3], call.in[3].type.layout.offset, 1, 1, &weight);
+  load_elements(call.in[0], call.in[0].type.layout.offset, 1, 1, &grad);
+  load_elements(call.in[3], call.in[3].type.layout.offset, 1, 1, &weight);
   const float slope = -grad / weight;
   cpu::team_of(call).parallel_blocks(call.in[2].numel(), Rows::per_block(columns), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t to = out.type.layout.offset + row * columns;
       std::memset(out.data + static_cast<size_t>(to) * element, 0, static_cast<size_t>(columns) * element);
-      store_line(&slope, 1, out, to + targets[row], 1);
+      store_elements(&slope, 1, out, to + targets[row], 1);
     }
   });
 }

@@ -2,7 +2,7 @@
 // of the gradients of weight and bias, so that the order of additions does not depend on the threads.
 #include "ops/norm/norm.h"
 
-#include "backend/cpu/vector/lines.h"
+#include "backend/cpu/vector/rows.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -13,16 +13,16 @@ struct Statistics {
 
 // Operands of one row of the backward op; rows of C elements.
 struct BackwardRow {
-  Line grad_y, x, weight, addend;
+  RowView grad_y, x, weight, addend;
   Statistics statistics;
   int64_t columns;
 };
 
-double line_sum(const Line& x, int64_t columns) {
-  alignas(64) Piece buffer;
+double line_sum(const RowView& x, int64_t columns) {
+  alignas(64) ChunkBuffer buffer;
   double sum = 0;
-  for_pieces(columns, [&](int64_t begin, int64_t size) {
-    const float* from = x.piece(begin, size, buffer.data());
+  for_chunks(columns, [&](int64_t begin, int64_t size) {
+    const float* from = x.chunk(begin, size, buffer.data());
     sum += lane_sum(size, [=](int64_t i) { return from[i]; });
   });
   return sum;
@@ -37,12 +37,12 @@ struct LayerNorm {
   using Attributes = LayerNormAttributes;
   static constexpr int64_t kParameters = 2;  // weight and bias; as many as there are statistics
 
-  static Statistics statistics(const Line& x, int64_t columns, double eps) {
+  static Statistics statistics(const RowView& x, int64_t columns, double eps) {
     const auto mean = static_cast<float>(line_sum(x, columns) / static_cast<double>(columns));
-    alignas(64) Piece buffer;
+    alignas(64) ChunkBuffer buffer;
     double squares = 0;
-    for_pieces(columns, [&](int64_t begin, int64_t size) {
-      const float* from = x.piece(begin, size, buffer.data());
+    for_chunks(columns, [&](int64_t begin, int64_t size) {
+      const float* from = x.chunk(begin, size, buffer.data());
       squares += lane_sum(size, [=](int64_t i) { return (from[i] - mean) * (from[i] - mean); });
     });
     return {mean, rstd_of(squares, columns, eps)};
@@ -56,16 +56,16 @@ struct LayerNorm {
     double g, g_xhat;
   };
   static Means add_row(const BackwardRow& row, float* parameters) {
-    alignas(64) Piece grad_buffer;
-    alignas(64) Piece x_buffer;
-    alignas(64) Piece weight_buffer;
+    alignas(64) ChunkBuffer grad_buffer;
+    alignas(64) ChunkBuffer x_buffer;
+    alignas(64) ChunkBuffer weight_buffer;
     const auto [mean, rstd] = row.statistics;
     double sum = 0;
     double product = 0;
-    for_pieces(row.columns, [&, mean = mean, rstd = rstd](int64_t begin, int64_t size) {
-      const float* g = row.grad_y.piece(begin, size, grad_buffer.data());
-      const float* x = row.x.piece(begin, size, x_buffer.data());
-      const float* w = row.weight.piece(begin, size, weight_buffer.data());
+    for_chunks(row.columns, [&, mean = mean, rstd = rstd](int64_t begin, int64_t size) {
+      const float* g = row.grad_y.chunk(begin, size, grad_buffer.data());
+      const float* x = row.x.chunk(begin, size, x_buffer.data());
+      const float* w = row.weight.chunk(begin, size, weight_buffer.data());
       sum += lane_sum(size, [=](int64_t i) { return g[i] * w[i]; });
       product += lane_sum(size, [=](int64_t i) { return g[i] * w[i] * ((x[i] - mean) * rstd); });
       float* grad_weight = parameters + begin;
@@ -90,11 +90,11 @@ struct RmsNorm {
   using Attributes = RmsNormAttributes;
   static constexpr int64_t kParameters = 1;
 
-  static Statistics statistics(const Line& x, int64_t columns, double eps) {
-    alignas(64) Piece buffer;
+  static Statistics statistics(const RowView& x, int64_t columns, double eps) {
+    alignas(64) ChunkBuffer buffer;
     double squares = 0;
-    for_pieces(columns, [&](int64_t begin, int64_t size) {
-      const float* from = x.piece(begin, size, buffer.data());
+    for_chunks(columns, [&](int64_t begin, int64_t size) {
+      const float* from = x.chunk(begin, size, buffer.data());
       squares += lane_sum(size, [=](int64_t i) { return from[i] * from[i]; });
     });
     return {0, rstd_of(squares, columns, eps)};
@@ -104,15 +104,15 @@ struct RmsNorm {
   // rstd mean(g xhat), g = grad_y weight and xhat = x rstd.
   using Means = float;
   static Means add_row(const BackwardRow& row, float* grad_weight_sums) {
-    alignas(64) Piece grad_buffer;
-    alignas(64) Piece x_buffer;
-    alignas(64) Piece weight_buffer;
+    alignas(64) ChunkBuffer grad_buffer;
+    alignas(64) ChunkBuffer x_buffer;
+    alignas(64) ChunkBuffer weight_buffer;
     const float rstd = row.statistics.rstd;
     double product = 0;
-    for_pieces(row.columns, [&](int64_t begin, int64_t size) {
-      const float* g = row.grad_y.piece(begin, size, grad_buffer.data());
-      const float* x = row.x.piece(begin, size, x_buffer.data());
-      const float* w = row.weight.piece(begin, size, weight_buffer.data());
+    for_chunks(row.columns, [&](int64_t begin, int64_t size) {
+      const float* g = row.grad_y.chunk(begin, size, grad_buffer.data());
+      const float* x = row.x.chunk(begin, size, x_buffer.data());
+      const float* w = row.weight.chunk(begin, size, weight_buffer.data());
       float* grad_weight = grad_weight_sums + begin;
       product += lane_sum(size, [=](int64_t i) {
         const float term = g[i] * (x[i] * rstd);
@@ -137,28 +137,28 @@ void launch_forward(const KernelCall& call) {
   const TensorView& y = call.out[0];
   const TensorView& mean = call.out[1];
   const TensorView& rstd = call.out[Norm::kParameters];
-  const Line weight = vector_line(call.in[1]);
-  const Line bias = vector_line(call.in[Norm::kParameters]);
+  const RowView weight = vector_view(call.in[1]);
+  const RowView bias = vector_view(call.in[Norm::kParameters]);
   const int64_t columns = x.shape().back();
   const Rows rows({&x, &y, &mean, &rstd});
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
-    alignas(64) Piece buffer;
-    alignas(64) Piece weight_buffer;
-    alignas(64) Piece bias_buffer;
+    alignas(64) ChunkBuffer buffer;
+    alignas(64) ChunkBuffer weight_buffer;
+    alignas(64) ChunkBuffer bias_buffer;
     for (int64_t row = first; row < last; ++row) {
-      const Line x_row = row_line(x, rows.position(0, row));
+      const RowView x_row = row_view(x, rows.position(0, row));
       const Statistics statistics = Norm::statistics(x_row, columns, eps);
-      for_pieces(columns, [&](int64_t begin, int64_t size) {
-        const float* from = x_row.piece(begin, size, buffer.data());
-        const float* w = weight.piece(begin, size, weight_buffer.data());
-        const float* b = kBias ? bias.piece(begin, size, bias_buffer.data()) : w;
-        write_piece(y, rows.position(1, row) + begin, size, [=](float* out) {
+      for_chunks(columns, [&](int64_t begin, int64_t size) {
+        const float* from = x_row.chunk(begin, size, buffer.data());
+        const float* w = weight.chunk(begin, size, weight_buffer.data());
+        const float* b = kBias ? bias.chunk(begin, size, bias_buffer.data()) : w;
+        write_chunk(y, rows.position(1, row) + begin, size, [=](float* out) {
 #pragma omp simd
           for (int64_t i = 0; i < size; ++i) out[i] = Norm::y(statistics, from[i], w[i], b[i]);
         });
       });
-      if (kBias) put_number(statistics.mean, mean, rows.position(2, row));
-      put_number(statistics.rstd, rstd, rows.position(3, row));
+      if (kBias) put_float(statistics.mean, mean, rows.position(2, row));
+      put_float(statistics.rstd, rstd, rows.position(3, row));
     }
   });
 }
@@ -167,16 +167,16 @@ void launch_forward(const KernelCall& call) {
 template <class Norm, bool with_addend>
 void backward_row(const BackwardRow& row, const TensorView& grad_x, int64_t to, float* parameters) {
   const auto means = Norm::add_row(row, parameters);
-  alignas(64) Piece grad_buffer;
-  alignas(64) Piece x_buffer;
-  alignas(64) Piece weight_buffer;
-  alignas(64) Piece addend_buffer;
-  for_pieces(row.columns, [&](int64_t begin, int64_t size) {
-    const float* g = row.grad_y.piece(begin, size, grad_buffer.data());
-    const float* x = row.x.piece(begin, size, x_buffer.data());
-    const float* w = row.weight.piece(begin, size, weight_buffer.data());
-    const float* add = with_addend ? row.addend.piece(begin, size, addend_buffer.data()) : nullptr;
-    write_piece(grad_x, to + begin, size, [=, statistics = row.statistics](float* out) {
+  alignas(64) ChunkBuffer grad_buffer;
+  alignas(64) ChunkBuffer x_buffer;
+  alignas(64) ChunkBuffer weight_buffer;
+  alignas(64) ChunkBuffer addend_buffer;
+  for_chunks(row.columns, [&](int64_t begin, int64_t size) {
+    const float* g = row.grad_y.chunk(begin, size, grad_buffer.data());
+    const float* x = row.x.chunk(begin, size, x_buffer.data());
+    const float* w = row.weight.chunk(begin, size, weight_buffer.data());
+    const float* add = with_addend ? row.addend.chunk(begin, size, addend_buffer.data()) : nullptr;
+    write_chunk(grad_x, to + begin, size, [=, statistics = row.statistics](float* out) {
 #pragma omp simd
       for (int64_t i = 0; i < size; ++i) {
         const float value = Norm::grad_x(statistics, means, g[i], x[i], w[i]);
@@ -204,26 +204,26 @@ void launch_backward(const KernelCall& call) {
   const Rows rows({&in[0], &in[1], &mean, &rstd, &addend, &grad_x});
   auto* const partial = reinterpret_cast<float*>(call.workspace);  // [parts, kParameters, C]
   cpu::Team& team = cpu::team_of(call);
-  const int64_t parts = parts_of(rows.count());
+  const int64_t parts = part_count(rows.count());
   team.parallel_for(parts, [&](int64_t part) {
     float* const parameters = partial + part * kParameters * columns;
     for (int64_t i = 0; i < kParameters * columns; ++i) parameters[i] = 0;
-    const int64_t first = part * kRowsOfPart;
-    const int64_t last = first + kRowsOfPart < rows.count() ? first + kRowsOfPart : rows.count();
+    const int64_t first = part * kRowsPerPart;
+    const int64_t last = first + kRowsPerPart < rows.count() ? first + kRowsPerPart : rows.count();
     for (int64_t row = first; row < last; ++row) {
       const BackwardRow operands{
-          .grad_y = row_line(in[0], rows.position(0, row)),
-          .x = row_line(in[1], rows.position(1, row)),
-          .weight = vector_line(in[2 + kParameters]),
-          .addend = row_line(addend, rows.position(4, row)),
-          .statistics = {number_at(mean, rows.position(2, row)), number_at(rstd, rows.position(3, row))},
+          .grad_y = row_view(in[0], rows.position(0, row)),
+          .x = row_view(in[1], rows.position(1, row)),
+          .weight = vector_view(in[2 + kParameters]),
+          .addend = row_view(addend, rows.position(4, row)),
+          .statistics = {float_at(mean, rows.position(2, row)), float_at(rstd, rows.position(3, row))},
           .columns = columns};
       backward_row<Norm, with_addend>(operands, grad_x, rows.position(5, row), parameters);
     }
   });
   team.parallel_blocks(columns, kStripSize, [&](int64_t begin, int64_t end) {
     for (int64_t k = 0; k < kParameters; ++k) {
-      add_parts(partial + k * columns, parts, kParameters * columns, begin, end - begin,
+      sum_parts(partial + k * columns, parts, kParameters * columns, begin, end - begin,
                 call.out[static_cast<size_t>(k) + 1]);
     }
   });
@@ -239,7 +239,7 @@ template <class Norm>
 int64_t backward_workspace(const Signature& signature) {
   const int64_t columns = signature.in[1].shape().back();
   const int64_t rows = columns == 0 ? 0 : signature.in[1].numel() / columns;
-  return (Size(parts_of(rows)) * Norm::kParameters * columns * static_cast<int64_t>(sizeof(float))).value();
+  return (Size(part_count(rows)) * Norm::kParameters * columns * static_cast<int64_t>(sizeof(float))).value();
 }
 
 template <class Norm>

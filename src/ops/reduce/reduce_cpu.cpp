@@ -69,7 +69,7 @@ double line_sum(const TensorView& x, int64_t position, int64_t stride, int64_t s
   double sum = 0;
   for (int64_t begin = 0; begin < size; begin += kStripSize) {
     const int64_t length = size - begin < kStripSize ? size - begin : kStripSize;
-    const float* from = line(x, position + begin * stride, stride, length, buffer.data());
+    const float* from = float_elements(x, position + begin * stride, stride, length, buffer.data());
     sum += lane_sum(length, [=](int64_t i) { return from[i]; });
   }
   return sum;
@@ -77,7 +77,7 @@ double line_sum(const TensorView& x, int64_t position, int64_t stride, int64_t s
 
 void store_number(double value, const TensorView& to, int64_t position) {
   const auto rounded = static_cast<float>(value);
-  store_line(&rounded, 1, to, position, 1);
+  store_elements(&rounded, 1, to, position, 1);
 }
 
 // One part of the sum of one output: some of the lines, or pieces of long lines.
@@ -136,7 +136,7 @@ void add_rows(const Reduction& plan, const TensorView& in, int64_t start, int64_
     const int64_t position = start + offset_of(plan, 0, true, row);
     for (int64_t at = 0; at < size; at += kStripSize) {
       const int64_t length = size - at < kStripSize ? size - at : kStripSize;
-      const float* from = line(in, position + at * stride, stride, length, buffer.data());
+      const float* from = float_elements(in, position + at * stride, stride, length, buffer.data());
 #pragma omp simd
       for (int64_t i = 0; i < length; ++i) sums[at + i] += from[i];
     }
@@ -158,8 +158,8 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
     alignas(64) std::array<float, kRowPiece> sums;
     add_rows(plan, in, start, 0, size, sums.data());
     for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] *= static_cast<float>(scale);
-    store_line(sums.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
-               out_stride);
+    store_elements(sums.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
+                   out_stride);
   });
   if (plan.parts == 1) return;
   team.parallel_for(plan.kept * plan.pieces, [&](int64_t index) {
@@ -177,8 +177,8 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
     for (int64_t i = 0; i < size; ++i) {
       rounded[static_cast<size_t>(i)] = static_cast<float>(sums[static_cast<size_t>(i)] * scale);
     }
-    store_line(rounded.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
-               out_stride);
+    store_elements(rounded.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
+                   out_stride);
   });
 }
 
@@ -219,7 +219,7 @@ Maximum max_of_line(const TensorView& x, int64_t position, int64_t stride, int64
   Maximum best;
   for (int64_t begin = 0; begin < columns; begin += kStripSize) {
     const int64_t size = columns - begin < kStripSize ? columns - begin : kStripSize;
-    const float* from = line(x, position + begin * stride, stride, size, buffer.data());
+    const float* from = float_elements(x, position + begin * stride, stride, size, buffer.data());
     const int32_t at = lane_argmax(from, size);
     const bool nan = from[at] != from[at];
     if (best.index < 0 || from[at] > best.value || nan) best = {from[at], begin + at};
@@ -237,7 +237,7 @@ void launch_max(const KernelCall& call) {
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const Maximum maximum = max_of_line(x, rows.position(0, row), stride, columns);
-      store_line(&maximum.value, 1, call.out[0], rows.position(1, row), 1);
+      store_elements(&maximum.value, 1, call.out[0], rows.position(1, row), 1);
       if (indices) reinterpret_cast<int64_t*>(call.out[1].data)[rows.position(2, row)] = maximum.index;
     }
   });

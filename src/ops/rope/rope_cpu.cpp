@@ -64,11 +64,11 @@ RotateRows rotate_rows_for(bool halves, bool inverse) {
 }
 template <class In>
 RotateRows rotate_rows_for(DType out, bool halves, bool inverse) {
-  return out == DType::kBFloat16 ? rotate_rows_for<In, Brain>(halves, inverse)
+  return out == DType::kBFloat16 ? rotate_rows_for<In, BFloat16>(halves, inverse)
                                  : rotate_rows_for<In, float>(halves, inverse);
 }
 RotateRows rotate_rows_for(DType in, DType out, bool halves, bool inverse) {
-  return in == DType::kBFloat16 ? rotate_rows_for<Brain>(out, halves, inverse)
+  return in == DType::kBFloat16 ? rotate_rows_for<BFloat16>(out, halves, inverse)
                                 : rotate_rows_for<float>(out, halves, inverse);
 }
 
@@ -149,8 +149,8 @@ struct Rotation {
       const auto position = [&](int operand) { return walk.position(operand) + row * nest.column_stride(operand); };
       RowRun run{.x = x.at(position(1)),
                  .y = y.direct ? y.at(position(0)) : reinterpret_cast<std::byte*>(y_buffer),
-                 .cos = line(*cos.tensor, position(2), cos.stride, width / 2, cos_buffer),
-                 .sin = line(*sin.tensor, position(3), sin.stride, width / 2, sin_buffer),
+                 .cos = float_elements(*cos.tensor, position(2), cos.stride, width / 2, cos_buffer),
+                 .sin = float_elements(*sin.tensor, position(3), sin.stride, width / 2, sin_buffer),
                  .x_stride = 0,
                  .y_stride = 0,
                  .cos_stride = 0,
@@ -159,12 +159,12 @@ struct Rotation {
                  .half = width / 2,
                  .copy = overwrites ? reinterpret_cast<std::byte*>(x_buffer) : nullptr};
       if (!x.direct) {
-        load_line(*x.tensor, position(1), x.stride, width, x_buffer);
+        load_elements(*x.tensor, position(1), x.stride, width, x_buffer);
         run.x = reinterpret_cast<const std::byte*>(x_buffer);
         run.copy = nullptr;
       }
       rows(run);
-      if (!y.direct) store_line(y_buffer, width, *y.tensor, position(0), y.stride);
+      if (!y.direct) store_elements(y_buffer, width, *y.tensor, position(0), y.stride);
     }
   }
 };

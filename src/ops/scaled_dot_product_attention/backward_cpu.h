@@ -94,7 +94,7 @@ void launch_backward(const KernelCall& call) {
              {next / parts.count, parts.first_block(next % parts.count)});
   });
   if (parts.count == 1) return;
-  add_parts<Element>(call, shape, parts, sums, floats, Part<Element>::pitch(shape.width),
+  sum_parts<Element>(call, shape, parts, sums, floats, Part<Element>::pitch(shape.width),
                      Part<Element>::sum_scale(shape));
 }
 

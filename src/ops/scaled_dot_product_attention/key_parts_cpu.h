@@ -41,7 +41,7 @@ struct KeyParts {
 // grad_q [B, h, T, d] = `scale` times the sum over the parts that see a row, in their order. The sums of part p of head
 // h start at (h * parts.count + p) * part_floats, with rows `pitch` floats apart.
 template <class Element>
-void add_parts(const KernelCall& call, const AttentionShape& shape, const KeyParts& parts, const float* sums,
+void sum_parts(const KernelCall& call, const AttentionShape& shape, const KeyParts& parts, const float* sums,
                int64_t part_floats, int64_t pitch, float scale) {
   const int64_t blocks = ceil_div(shape.positions, kKeyBlock);
   cpu::team_of(call).parallel_for(shape.heads * blocks, [&](int64_t index) {

@@ -75,21 +75,21 @@ std::vector<Kernel> scaled_dot_product_attention_kernels() {
   kernels.insert(kernels.end(), {{.op = &kScaledDotProductAttention,
                                   .name = isa_name("tiles"),
                                   .supports = tiles_refusal,
-                                  .launch = launch<tiles::forward<float>, tiles::forward<Brain>>},
+                                  .launch = launch<tiles::forward<float>, tiles::forward<BFloat16>>},
                                  {.op = &kScaledDotProductAttention,
                                   .name = isa_name("rows"),
                                   .supports = rows_refusal,
-                                  .launch = launch<rows::forward<float>, rows::forward<Brain>>},
+                                  .launch = launch<rows::forward<float>, rows::forward<BFloat16>>},
                                  {.op = &kScaledDotProductAttentionBackward,
                                   .name = isa_name("tiles"),
                                   .supports = tiles_refusal,
                                   .workspace = tiles_backward_workspace,
-                                  .launch = launch<tiles_backward<float>, tiles_backward<Brain>>},
+                                  .launch = launch<tiles_backward<float>, tiles_backward<BFloat16>>},
                                  {.op = &kScaledDotProductAttentionBackward,
                                   .name = isa_name("rows"),
                                   .supports = rows_refusal,
                                   .workspace = rows::backward_workspace,
-                                  .launch = launch<rows::backward<float>, rows::backward<Brain>>}});
+                                  .launch = launch<rows::backward<float>, rows::backward<BFloat16>>}});
   return kernels;
 }
 

@@ -1,7 +1,7 @@
 // Kernels of softmax and log_softmax: two passes over each row, the second while the row is still in the cache.
 #include "ops/softmax/softmax.h"
 
-#include "backend/cpu/vector/lines.h"
+#include "backend/cpu/vector/rows.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -32,14 +32,14 @@ void launch_forward(const KernelCall& call) {
   const int64_t columns = x.shape().back();
   const Rows rows({&x, &y});
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
-    alignas(64) Piece buffer;
+    alignas(64) ChunkBuffer buffer;
     for (int64_t row = first; row < last; ++row) {
-      const Line x_row = row_line(x, rows.position(0, row));
-      const ExpSum sum = exp_sum_of(x_row, columns);
+      const RowView x_row = row_view(x, rows.position(0, row));
+      const ExpSum sum = row_exp_sum(x_row, columns);
       const float constant = Function::row_constant(sum.total);
-      for_pieces(columns, [&](int64_t begin, int64_t size) {
-        const float* from = x_row.piece(begin, size, buffer.data());
-        write_piece(y, rows.position(1, row) + begin, size, [=](float* out) {
+      for_chunks(columns, [&](int64_t begin, int64_t size) {
+        const float* from = x_row.chunk(begin, size, buffer.data());
+        write_chunk(y, rows.position(1, row) + begin, size, [=](float* out) {
 #pragma omp simd
           for (int64_t i = 0; i < size; ++i) out[i] = Function::y(from[i], sum.largest, constant);
         });
@@ -57,22 +57,22 @@ void launch_backward(const KernelCall& call) {
   const int64_t columns = y.shape().back();
   const Rows rows({&grad_y, &y, &grad_x});
   cpu::team_of(call).parallel_blocks(rows.count(), Rows::per_block(columns), [&](int64_t first, int64_t last) {
-    alignas(64) Piece grad_buffer;
-    alignas(64) Piece y_buffer;
+    alignas(64) ChunkBuffer grad_buffer;
+    alignas(64) ChunkBuffer y_buffer;
     for (int64_t row = first; row < last; ++row) {
-      const Line grad_row = row_line(grad_y, rows.position(0, row));
-      const Line y_row = row_line(y, rows.position(1, row));
+      const RowView grad_row = row_view(grad_y, rows.position(0, row));
+      const RowView y_row = row_view(y, rows.position(1, row));
       double sum = 0;
-      for_pieces(columns, [&](int64_t begin, int64_t size) {
-        const float* g = grad_row.piece(begin, size, grad_buffer.data());
-        const float* p = y_row.piece(begin, size, y_buffer.data());
+      for_chunks(columns, [&](int64_t begin, int64_t size) {
+        const float* g = grad_row.chunk(begin, size, grad_buffer.data());
+        const float* p = y_row.chunk(begin, size, y_buffer.data());
         sum += static_cast<double>(lane_sum(size, [=](int64_t i) { return Function::grad_term(g[i], p[i]); }));
       });
       const auto term_sum = static_cast<float>(sum);
-      for_pieces(columns, [&](int64_t begin, int64_t size) {
-        const float* g = grad_row.piece(begin, size, grad_buffer.data());
-        const float* p = y_row.piece(begin, size, y_buffer.data());
-        write_piece(grad_x, rows.position(2, row) + begin, size, [=](float* out) {
+      for_chunks(columns, [&](int64_t begin, int64_t size) {
+        const float* g = grad_row.chunk(begin, size, grad_buffer.data());
+        const float* p = y_row.chunk(begin, size, y_buffer.data());
+        write_chunk(grad_x, rows.position(2, row) + begin, size, [=](float* out) {
 #pragma omp simd
           for (int64_t i = 0; i < size; ++i) out[i] = Function::grad_x(g[i], p[i], term_sum);
         });

@@ -1,7 +1,7 @@
 // Kernel of stack: two strided copies, or one interleaving pass where the new axis is the last one.
 #include "ops/stack/stack.h"
 
-#include "backend/cpu/vector/moves.h"
+#include "backend/cpu/vector/copy_elements.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -19,10 +19,10 @@ void interleave(cpu::Team& team, const TensorView& a, const TensorView& b, const
     std::array<Word, kStripSize> buffer_a;
     std::array<Word, kStripSize> buffer_b;
     for (int64_t row = 0; row < walk.rows(); ++row) {
-      const Word* from_a =
-          words(a, walk.position(1) + row * nest.row_stride(1), nest.column_stride(1), walk.columns(), buffer_a.data());
-      const Word* from_b =
-          words(b, walk.position(2) + row * nest.row_stride(2), nest.column_stride(2), walk.columns(), buffer_b.data());
+      const Word* from_a = raw_elements(a, walk.position(1) + row * nest.row_stride(1), nest.column_stride(1),
+                                        walk.columns(), buffer_a.data());
+      const Word* from_b = raw_elements(b, walk.position(2) + row * nest.row_stride(2), nest.column_stride(2),
+                                        walk.columns(), buffer_b.data());
       Word* to = reinterpret_cast<Word*>(first.data) + walk.position(0) + row * nest.row_stride(0);
 #pragma omp simd
       for (int64_t i = 0; i < walk.columns(); ++i) {
@@ -42,8 +42,8 @@ void launch(const KernelCall& call) {
       axis == call.out[0].shape().rank() - 1 && call.in[0].shape().rank() > 0 && call.in[0].shape().back() > 1;
   if (last && size_of(first.type.dtype) == 4) return interleave<uint32_t>(team, call.in[0], call.in[1], first);
   if (last && size_of(first.type.dtype) == 2) return interleave<uint16_t>(team, call.in[0], call.in[1], first);
-  move_elements(team, call.in[0], first);
-  move_elements(team, call.in[1], part_of(call.out[0], axis, 1));
+  copy_elements(team, call.in[0], first);
+  copy_elements(team, call.in[1], part_of(call.out[0], axis, 1));
 }
 
 }  // namespace

@@ -51,9 +51,9 @@ bool all_contiguous_bfloat16(const KernelCall& call) {
 void launch_forward(const KernelCall& call) {
   cpu::Team& team = cpu::team_of(call);
   if (!all_contiguous_bfloat16(call)) return run_strips(team, call.out, call.in, {.function = forward_strip});
-  const auto* a = call.in[0].as<const Brain>();
-  const auto* b = call.in[1].as<const Brain>();
-  auto* y = call.out[0].as<Brain>();
+  const auto* a = call.in[0].as<const BFloat16>();
+  const auto* b = call.in[1].as<const BFloat16>();
+  auto* y = call.out[0].as<BFloat16>();
   team.parallel_blocks(call.out[0].numel(), kBlockSize,
                        [&](int64_t begin, int64_t end) { forward(a + begin, b + begin, y + begin, end - begin); });
 }
@@ -61,11 +61,11 @@ void launch_forward(const KernelCall& call) {
 void launch_backward(const KernelCall& call) {
   cpu::Team& team = cpu::team_of(call);
   if (!all_contiguous_bfloat16(call)) return run_strips(team, call.out, call.in, {.function = backward_strip});
-  const auto* grad_y = call.in[0].as<const Brain>();
-  const auto* a = call.in[1].as<const Brain>();
-  const auto* b = call.in[2].as<const Brain>();
-  auto* grad_a = call.out[0].as<Brain>();
-  auto* grad_b = call.out[1].as<Brain>();
+  const auto* grad_y = call.in[0].as<const BFloat16>();
+  const auto* a = call.in[1].as<const BFloat16>();
+  const auto* b = call.in[2].as<const BFloat16>();
+  auto* grad_a = call.out[0].as<BFloat16>();
+  auto* grad_b = call.out[1].as<BFloat16>();
   team.parallel_blocks(call.out[0].numel(), kBlockSize, [&](int64_t begin, int64_t end) {
     backward(grad_y + begin, a + begin, b + begin, grad_a + begin, grad_b + begin, end - begin);
   });

@@ -45,7 +45,7 @@ TEST(CpuBackend, KernelsKeepTheirOrder) {
 }
 
 TEST(CpuBackend, CountsWhatItHolds) {
-  CpuBackend backend({}, 2);
+  CpuBackend backend(std::vector<Kernel>{}, 2);
   EXPECT_EQ(backend.held_bytes(), 0);
   auto first = backend.allocate(3 * kMebibyte);
   EXPECT_EQ(backend.held_bytes(), 4 * kMebibyte);
@@ -60,14 +60,14 @@ TEST(CpuBackend, CountsWhatItHolds) {
 TEST(CpuBackend, MemoryMayOutliveIt) {
   std::unique_ptr<DeviceMemory> memory;
   {
-    CpuBackend backend({}, 2);
+    CpuBackend backend(std::vector<Kernel>{}, 2);
     memory = backend.allocate(kMebibyte);
   }
   memory->data()[kMebibyte - 1] = std::byte{1};
 }
 
 TEST(CpuBackend, RefusesWhatTheMachineLacks) {
-  CpuBackend backend({}, 1);
+  CpuBackend backend(std::vector<Kernel>{}, 1);
   constexpr int64_t kExbibyte = int64_t{1} << 60;
   try {
     backend.allocate(kExbibyte);
@@ -89,7 +89,7 @@ TEST(CpuBackend, MemoryIsTouched) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory faults";
 #endif
-  CpuBackend backend({}, 2);
+  CpuBackend backend(std::vector<Kernel>{}, 2);
   for (const int64_t bytes : {40 * kMebibyte, kMebibyte, int64_t{5000}}) {
     const auto memory = backend.allocate(bytes);
     const int64_t before = page_faults();
@@ -99,7 +99,7 @@ TEST(CpuBackend, MemoryIsTouched) {
 }
 
 TEST(CpuBackend, MemoryHoldsWhatWasAskedFor) {
-  CpuBackend backend({}, 2);
+  CpuBackend backend(std::vector<Kernel>{}, 2);
   for (const int64_t bytes : {20 * kMebibyte + 5, int64_t{5000}}) {
     const auto zeros = backend.allocate(bytes, Contents::kZeros);
     const auto nans = backend.allocate(bytes, Contents::kNan);

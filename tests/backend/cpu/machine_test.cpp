@@ -1,4 +1,4 @@
-// What the backend learns of the machine: cores, clock, peaks.
+// What the backend measures of the machine: cores, clock and peaks.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -30,10 +30,10 @@ TEST(Cores, FollowTheAffinityMask) {
   ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
-TEST(Clock, GoesForwardAndIsFine) {
-  Seconds last = now();
+TEST(Clock, IsMonotonicAndFine) {
+  Seconds last = host_now();
   for (int i = 0; i < 1000; ++i) {
-    const Seconds reading = now();
+    const Seconds reading = host_now();
     ASSERT_GE(reading, last);
     last = reading;
   }
@@ -44,8 +44,8 @@ TEST(Clock, GoesForwardAndIsFine) {
   EXPECT_LT(quality.overhead.count(), 1e-4);
 }
 
-// Bounds are wide: the machine may be busy.
-TEST(Peak, IsThatOfAProcessor) {
+// The bounds are wide, because the machine may be busy.
+TEST(Peak, IsPlausibleForAProcessor) {
   Team team(2);
   for (const Isa isa : runnable_isas()) {
     const ComputePeak float32 = measure_float32_peak(team, isa);
@@ -59,7 +59,7 @@ TEST(Peak, IsThatOfAProcessor) {
   EXPECT_EQ(bfloat16.all_threads > 0, bfloat16_pairs() != nullptr);
 }
 
-TEST(Peak, BandwidthIsThatOfMemory) {
+TEST(Peak, BandwidthIsPlausibleForMemory) {
   Team team(2);
   const double bandwidth = measure_bandwidth(team, detect_isa());
   EXPECT_GT(bandwidth, 1e8);

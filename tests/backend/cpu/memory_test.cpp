@@ -1,4 +1,4 @@
-// Pages: alignment, release, refusal.
+// Pages: alignment, release, and the error when memory is short.
 #include "backend/cpu/memory.h"
 
 #include <gtest/gtest.h>
@@ -6,10 +6,9 @@
 
 #include <cstdio>
 
-#include "support/types.h"
-
 #include "base/available_memory.h"
 #include "base/error.h"
+#include "support/types.h"
 
 namespace laptime::cpu {
 namespace {
@@ -37,13 +36,13 @@ TEST(Pages, AreAlignedAndZero) {
   }
 }
 
-TEST(Pages, NoBytesNeedNoPage) {
+TEST(Pages, ZeroBytesMapNothing) {
   const Pages pages(0);
   EXPECT_EQ(pages.data(), nullptr);
   EXPECT_EQ(pages.bytes(), 0);
 }
 
-TEST(Pages, GoBackToTheSystem) {
+TEST(Pages, AreReturnedToTheSystem) {
   const int64_t before = address_space();
   for (int i = 0; i < 1000; ++i) {
     const Pages pages(9 * kMebibyte);
@@ -66,13 +65,13 @@ int allocate_under_limit() {
     const Pages pages(65 * kMebibyte);
   } catch (const OutOfMemory& error) {
     if (error.bytes_requested() != 65 * kMebibyte || error.bytes_available() > 64 * kMebibyte) return 2;
-    const Pages pages(32 * kMebibyte);  // the refusal took nothing
+    const Pages pages(32 * kMebibyte);  // the failed request mapped nothing
     return pages.data() != nullptr ? 42 : 3;
   }
   return 4;
 }
 
-TEST(PagesDeathTest, RefusalCarriesItsArithmetic) {
+TEST(PagesDeathTest, ErrorStatesTheBytes) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(std::_Exit(allocate_under_limit()), testing::ExitedWithCode(42), "");
 }

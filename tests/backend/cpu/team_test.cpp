@@ -1,4 +1,4 @@
-// Teams: every index once, whatever the number of threads, cores and other work.
+// Team: every index runs once, for any number of threads and cores and beside any other work.
 #include "backend/cpu/team.h"
 
 #include <gtest/gtest.h>
@@ -11,11 +11,11 @@
 namespace laptime::cpu {
 namespace {
 
-class TeamOf : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Threads, TeamOf, testing::Values(1, 2, 3, 7),
+class TeamSizes : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Threads, TeamSizes, testing::Values(1, 2, 3, 7),
                          [](const auto& info) { return std::to_string(info.param); });
 
-TEST_P(TeamOf, RunsEveryIndexOnce) {
+TEST_P(TeamSizes, RunsEveryIndexOnce) {
   Team team(GetParam());
   EXPECT_EQ(team.size(), GetParam());
   for (const int64_t count : {0, 1, 2, 3, 17, 1000}) {
@@ -26,7 +26,7 @@ TEST_P(TeamOf, RunsEveryIndexOnce) {
   }
 }
 
-TEST_P(TeamOf, BlocksCoverTheRange) {
+TEST_P(TeamSizes, BlocksCoverTheRange) {
   Team team(GetParam());
   for (const int64_t grain : {1, 7, 64, 5000}) {
     std::vector<int> runs(1000, 0);
@@ -38,8 +38,9 @@ TEST_P(TeamOf, BlocksCoverTheRange) {
   }
 }
 
-// What one run writes the next one reads, on whichever thread: some 20,000 runs, most too short for a thread to join.
-TEST_P(TeamOf, ManyShortRuns) {
+// Each run reads what the run before wrote, possibly on another thread. Most of the 20,000 runs are too short for a
+// worker to join.
+TEST_P(TeamSizes, ManyShortRuns) {
   Team team(GetParam());
   constexpr int64_t kRuns = 20'000;
   std::vector<int64_t> values(8, 0);
@@ -53,22 +54,22 @@ TEST_P(TeamOf, ManyShortRuns) {
   EXPECT_EQ(values, std::vector<int64_t>(8, kRuns));
 }
 
-TEST_P(TeamOf, WakesAfterASleep) {
+TEST_P(TeamSizes, WakesAfterASleep) {
   Team team(GetParam());
   std::atomic<int64_t> sum{0};
   for (int run = 0; run < 20; ++run) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // far longer than threads spin
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // far longer than threads poll before they sleep
     team.parallel_for(100, [&](int64_t index) { sum += index; });
   }
   EXPECT_EQ(sum.load(), 20 * 4950);
 }
 
-TEST_P(TeamOf, ScratchIsOfOneLane) {
+TEST_P(TeamSizes, EachThreadHasItsOwnScratch) {
   Team team(GetParam());
-  team.parallel_for(200, [&](int64_t index, int lane) {
-    ASSERT_GE(lane, 0);
-    ASSERT_LT(lane, team.size());
-    auto* const scratch = reinterpret_cast<volatile int64_t*>(team.scratch(lane));
+  team.parallel_for(200, [&](int64_t index, int thread) {
+    ASSERT_GE(thread, 0);
+    ASSERT_LT(thread, team.size());
+    auto* const scratch = reinterpret_cast<volatile int64_t*>(team.scratch(thread));
     ASSERT_EQ(reinterpret_cast<uintptr_t>(scratch) % 64, 0U);
     const int64_t last = Team::kScratchBytes / 8 - 1;
     scratch[0] = index;
@@ -79,21 +80,21 @@ TEST_P(TeamOf, ScratchIsOfOneLane) {
   });
 }
 
-TEST_P(TeamOf, EachLaneOnce) {
+TEST_P(TeamSizes, OnEachThreadRunsOnceOnEach) {
   Team team(GetParam());
   for (int run = 0; run < 50; ++run) {
     std::vector<int> runs(static_cast<size_t>(team.size()), 0);
     std::vector<std::thread::id> ids(runs.size());
-    team.on_each_lane([&](int lane) {
-      ++runs[static_cast<size_t>(lane)];
-      ids[static_cast<size_t>(lane)] = std::this_thread::get_id();
+    team.on_each_thread([&](int thread) {
+      ++runs[static_cast<size_t>(thread)];
+      ids[static_cast<size_t>(thread)] = std::this_thread::get_id();
     });
     EXPECT_EQ(runs, std::vector<int>(runs.size(), 1));
     EXPECT_EQ(ids[0], std::this_thread::get_id());
   }
 }
 
-// Far more threads than this machine has cores, kept busy by another team.
+// Far more threads than this machine has cores, which another team keeps busy.
 TEST(Team, MoreThreadsThanCores) {
   Team large(40);
   Team other(3);

@@ -1,4 +1,4 @@
-// What is compiled for the instructions of bfloat16 alone, behind a look at the processor.
+// The functions compiled only for processors with bfloat16 instructions, available after a check of the processor.
 #pragma once
 
 #include "backend/cpu/gemm/gemm.h"
@@ -7,21 +7,22 @@
 
 namespace laptime::cpu {
 
-// Products of bfloat16 that amx_gemm makes of one of float32.
+// The bfloat16 products that amx_gemm computes for one float32 product.
 constexpr int kSplitProducts = 6;
 
 struct Bfloat16Pairs {
-  // A product that tiles_gemm takes, in bfloat16: denormals are zeros, and bits are not those of tiles_gemm.
+  // Takes what tiles_gemm takes, computed in bfloat16 by vdpbf16ps: denormals count as zeros, and results differ from
+  // those of tiles_gemm in the last bits.
   void (*gemm)(Team& team, const Gemm& gemm, bool packs_first);
-  int64_t (*packed_bytes)(const Gemm& gemm);  // as tiles_packed_bytes
+  int64_t (*packed_bytes)(const Gemm& gemm);  // like tiles_packed_bytes
   PeakLoop peak_loop;
-  // By AMX, also of float32 factors as three bfloat16 each; null where there is none, or the system does not lend its
-  // registers.
+  // By AMX, also for float32 factors, as three bfloat16 terms each. Null where the processor has no AMX or the
+  // operating system does not let this process use its registers.
   void (*amx_gemm)(Team& team, const Gemm& gemm);
   PeakLoop amx_peak_loop;
 };
 
-// Null where this build or this machine has no such instruction.
+// Null where this build or this processor has no such instructions.
 const Bfloat16Pairs* bfloat16_pairs();
 
 }  // namespace laptime::cpu

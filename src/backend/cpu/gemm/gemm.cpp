@@ -1,4 +1,4 @@
-// Cutting by shape.
+// The division of C into blocks, and matrix layouts.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace laptime::cpu {
 namespace {
 
-// What makes a block worth handing out: about 0.1 ms.
-constexpr double kLeastBlockFlops = 8e6;
+// The smallest block worth handing out to a thread, about 0.1 ms of work.
+constexpr double kMinBlockFlops = 8e6;
 
 MatrixLayout matrix_layout(const Layout& layout) {
   return {layout.rank() == 3 ? layout.strides[0] : 0, layout.strides[-2], layout.strides[-1]};
@@ -34,11 +34,11 @@ std::string uniform_refusal(const Gemm& gemm, DType dtype) {
   return "";
 }
 
-GemmCut::GemmCut(const GemmShape& shape, const Limits& limits, int64_t wanted)
+GemmCut::GemmCut(const GemmShape& shape, const Limits& limits, int64_t min_blocks)
     : batches_(shape.batches), m_(shape.m), n_(shape.n) {
   row_blocks_ = ceil_div(m_, limits.rows);
   column_blocks_ = ceil_div(n_, limits.columns);
-  while (count() < wanted && shape.flops() >= 2 * kLeastBlockFlops * static_cast<double>(count())) {
+  while (count() < min_blocks && shape.flops() >= 2 * kMinBlockFlops * static_cast<double>(count())) {
     int64_t& blocks = n_ / column_blocks_ >= m_ / row_blocks_ ? column_blocks_ : row_blocks_;
     blocks *= 2;
   }
@@ -56,7 +56,7 @@ GemmBlock GemmCut::operator[](int64_t index) const {
 }
 
 std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns) {
-  // The stride of an axis of size 1 says nothing.
+  // The stride of an axis of size 1 has no meaning, so it counts as if it left no gap.
   const int64_t row_stride = rows == 1 ? columns : layout.row_stride;
   const int64_t column_stride = columns == 1 ? rows : layout.column_stride;
   if ((layout.column_stride == 1 || columns == 1) && row_stride >= columns) return BlasLayout{false, row_stride};

@@ -1,4 +1,4 @@
-// Gemm: a matrix product as memory sees it, and how it is cut into blocks that threads take.
+// Gemm: a matrix product with its operands in memory, and its division into blocks of C that threads take.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace laptime::cpu {
 
-// Element (row, column) of matrix b stands at b * batch_stride + row * row_stride + column * column_stride, in
+// Element (row, column) of a batch's matrix is at batch * batch_stride + row * row_stride + column * column_stride, in
 // elements.
 struct MatrixLayout {
   int64_t batch_stride = 0;
@@ -17,7 +17,7 @@ struct MatrixLayout {
   int64_t column_stride = 1;
 };
 
-// c [batches, m, n] = a [batches, m, k] b [batches, k, n]; c is row-major without gaps.
+// c [batches, m, n] = a [batches, m, k] b [batches, k, n]; c is row-major and contiguous.
 struct GemmShape {
   int64_t batches = 1;
   int64_t m = 0, n = 0, k = 0;
@@ -29,18 +29,17 @@ struct GemmShape {
   }
 };
 
-// Of (a [M, K], b [K, N]), or batched (a [B, M, K], b [B, K, N]).
+// The shape of a product of a [M, K] and b [K, N], or batched of a [B, M, K] and b [B, K, N].
 GemmShape gemm_shape(const Layout& a, const Layout& b);
 
-// Where an operand stands: its first element. Without bytes where only the form of a product is asked about.
 struct GemmOperand {
   bool present = false;
   DType dtype = DType::kFloat32;
-  const std::byte* data = nullptr;
+  const std::byte* data = nullptr;  // the first element; null where only a kernel's support is asked about
 };
 
-// c = a b + bias + addend: rows of c get the bias (N), whole c the addend [batches, M, N]. The factors and the bias are
-// rounded to `compute`, products are summed in float32, and the result is rounded once to c's type.
+// c = a b + bias + addend, with the bias [N] added to every row of c, and an addend [batches, M, N]. The factors and
+// the bias are rounded to `compute`, products are summed in float32, and the result is rounded once to c's type.
 struct Gemm {
   GemmShape shape;
   DType compute = DType::kFloat32;
@@ -48,50 +47,53 @@ struct Gemm {
   MatrixLayout addend_layout;
   DType c_dtype = DType::kFloat32;
   std::byte* c = nullptr;
-  std::byte* workspace = nullptr;  // of the kernel
+  std::byte* workspace = nullptr;  // as many bytes as the kernel asked for
 };
 
-// Empty where all operands, an addend aside, and the result are of type `dtype`, else the reason.
+// Empty where the factors, the bias and the result have type `dtype`, else the reason. The addend is not looked at.
 std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
+// An mc x nc block of C: rows [row, row + rows) and columns [column, column + columns) of one batch.
 struct GemmBlock {
   int64_t batch = 0;
-  int64_t row = 0, column = 0;  // of c
+  int64_t row = 0, column = 0;
   int64_t rows = 0, columns = 0;
 };
 
-// Blocks of equal size, those at the lower and right edges apart. Depends on the shape alone.
+// C divided into blocks of equal size, except for smaller ones at the lower and right edges. The division depends on
+// the shape and the limits alone, never on the number of threads.
 class GemmCut {
  public:
-  // What suits a kernel: the largest block, and of what its sides should be multiples.
+  // The largest mc and nc that a kernel takes, and of what they should be multiples.
   struct Limits {
     int64_t rows = 512, columns = 768;
     int64_t row_multiple = 8, column_multiple = 48;
   };
-  // At least `wanted` blocks where the product is large enough to share.
-  GemmCut(const GemmShape& shape, const Limits& limits, int64_t wanted = 8);
+  // Makes at least `min_blocks` blocks where the product is large enough to be worth sharing.
+  GemmCut(const GemmShape& shape, const Limits& limits, int64_t min_blocks = 8);
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
   GemmBlock operator[](int64_t index) const;
-  // Sides of a block at the edge or not; those of operator[] are among them.
+  // The rows, and columns, of a block that is the last one along its side of C, or is not.
   int64_t rows(bool last) const { return last ? m_ - (row_blocks_ - 1) * rows_ : std::min(rows_, m_); }
   int64_t columns(bool last) const { return last ? n_ - (column_blocks_ - 1) * columns_ : std::min(columns_, n_); }
 
  private:
   int64_t batches_, m_, n_;
-  int64_t rows_ = 0, columns_ = 0;  // of a block away from the edge
+  int64_t rows_ = 0, columns_ = 0;  // of a block that is not at an edge
   int64_t row_blocks_ = 0, column_blocks_ = 0;
 };
 
-// A matrix as BLAS names it: rows `leading` apart, or columns when transposed.
+// A matrix as BLAS describes it: transposed or not, and the leading dimension, the distance from one row (of a
+// transposed matrix, one column) to the next.
 struct BlasLayout {
   bool transposed = false;
   int64_t leading = 1;
 };
-// None where neither rows nor columns stand without gaps, or where they overlap.
+// None where neither the rows nor the columns are contiguous, or where they overlap.
 std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns);
 
-// The first element of a block's rows of a, columns of b, and of the block in c, in elements.
+// Offsets, in elements, of the first element of a block's rows in a, of its columns in b, and of the block in c.
 inline int64_t position_in_a(const GemmShape& shape, const GemmBlock& block) {
   return block.batch * shape.a.batch_stride + block.row * shape.a.row_stride;
 }

@@ -1,4 +1,4 @@
-// The list of matrix products as kernels of an op, whatever the op calls its operands.
+// The GEMM implementations as kernels of an op, whatever the op calls its operands.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,23 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// A tensor as an operand of a product; only its form where the view has no bytes.
+// A tensor as an operand of a GEMM; without data where the view has none.
 inline cpu::GemmOperand gemm_operand(const TensorView& view) {
   const int64_t offset = view.type.layout.offset * size_of(view.type.dtype);
   return {true, view.type.dtype, view.data == nullptr ? nullptr : view.data + offset};
 }
 
-// The first byte of the result.
+// The first byte of the result; null where the view has no data.
 inline std::byte* gemm_result(const TensorView& view) {
   return view.data == nullptr ? nullptr : view.data + view.type.layout.offset * size_of(view.type.dtype);
 }
-// False where the bias has gaps.
+// False, and then no GEMM can run, where the bias is not contiguous.
 inline bool set_gemm_bias(cpu::Gemm& gemm, const TensorView& bias) {
   gemm.bias = gemm_operand(bias);
   return bias.shape()[0] == 1 || bias.strides()[0] == 1;
 }
-// The addend has the shape of the result; false where it is no matrix or its rows have gaps.
+// The addend has the shape of the result. False where its batch and row axes cannot be merged as those of the result
+// are, or its rows are not contiguous.
 inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   const cpu::GemmShape& shape = gemm.shape;
   const std::optional<Layout> layout = reshaped(addend.type.layout, {shape.batches, shape.m, shape.n});
@@ -38,8 +39,9 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   return layout->strides[2] == 1 || shape.n == 1;
 }
 
-// The ways to multiply. Each has a name, says which products it refuses and why, how many bytes of workspace it wants,
-// and runs. One that a library must know of before its first product of a form has `prepare`.
+// The GEMM implementations. Each has a name, says which GEMMs it refuses and why (empty: none), how many bytes of
+// workspace it needs, and runs. An implementation that must prepare library objects for each form of GEMM, before the
+// first one runs, has `prepare`.
 struct OnednnSgemm {
   static std::string name() { return "onednn_sgemm"; }
   static std::string refusal(const cpu::Gemm& gemm) {
@@ -74,11 +76,11 @@ struct Tiles {
   static int64_t packed_bytes(const cpu::Gemm& gemm) { return tiles_packed_bytes(gemm); }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm, false); }
 };
-// A product that packs b before it begins.
-template <class Product>
+// For implementations that pack all of B before they begin.
+template <class Implementation>
 std::string packed_refusal(const cpu::Gemm& gemm) {
-  std::string reason = Product::refusal(gemm);
-  if (reason.empty() && Product::packed_bytes(gemm) == 0) return "no part of the second factor is packed twice";
+  std::string reason = Implementation::refusal(gemm);
+  if (reason.empty() && Implementation::packed_bytes(gemm) == 0) return "no part of the second factor is packed twice";
   return reason;
 }
 struct TilesPacked {
@@ -87,7 +89,7 @@ struct TilesPacked {
   static int64_t workspace(const cpu::Gemm& gemm) { return Tiles::packed_bytes(gemm); }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm, true); }
 };
-// These two are listed where cpu::bfloat16_pairs() is there.
+// TilesDot and TilesDotPacked are listed only where cpu::bfloat16_pairs() is not null.
 struct TilesDot {
   static std::string name() { return "tiles_dot_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) {
@@ -106,14 +108,15 @@ struct TilesDotPacked {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm, true); }
 };
 
-// These two where it has amx_gemm.
+// Amx and AmxSplit are listed only where cpu::bfloat16_pairs() has an amx_gemm.
 struct Amx {
   static std::string name() { return "amx_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) { return TilesDot::refusal(gemm); }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
-// float32, each factor as three bfloat16: six of their nine products, no less exact than float32's own.
+// float32 factors, each as the sum of three bfloat16 terms. Six of the nine products of terms are computed, which is as
+// accurate as float32 arithmetic.
 struct AmxSplit {
   static std::string name() { return "amx_bf16x6"; }
   static std::string refusal(const cpu::Gemm& gemm) {
@@ -128,9 +131,9 @@ struct AmxSplit {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
 
-// visit(way) for each of them, the preferred first; the plan takes the one that measured fastest.
+// Calls visit(implementation) for each that can run here, in order of preference.
 template <class Visit>
-void for_each_product(const Visit& visit) {
+void for_each_gemm_implementation(const Visit& visit) {
 #if defined(__AVX512F__)
   if (cpu::bfloat16_pairs() != nullptr && cpu::bfloat16_pairs()->amx_gemm != nullptr) {
     visit(Amx());
@@ -149,71 +152,74 @@ void for_each_product(const Visit& visit) {
 #endif
 }
 
-// Prepares a product of this form where the way to multiply asks for it.
-template <class Product>
-void prepare_product(cpu::Team& team, const cpu::Gemm& gemm) {
-  if constexpr (requires { Product::prepare(team, gemm); }) Product::prepare(team, gemm);
+// Prepares a GEMM of this form where the implementation asks for it.
+template <class Implementation>
+void prepare_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
+  if constexpr (requires { Implementation::prepare(team, gemm); }) Implementation::prepare(team, gemm);
 }
 
-// One of them as a value, for code that need not be compiled for each.
-struct ProductWay {
+// An implementation as a value, for code that need not be compiled once for each.
+struct GemmImplementation {
   std::string (*refusal)(const cpu::Gemm& gemm);
   int64_t (*workspace)(const cpu::Gemm& gemm);
   void (*prepare)(cpu::Team& team, const cpu::Gemm& gemm);
   void (*run)(cpu::Team& team, const cpu::Gemm& gemm);
 };
-template <class Product>
-inline constexpr ProductWay kProductWay{Product::refusal, Product::workspace, prepare_product<Product>, Product::run};
+template <class Implementation>
+inline constexpr GemmImplementation kGemmImplementation{Implementation::refusal, Implementation::workspace,
+                                                        prepare_gemm<Implementation>, Implementation::run};
 
-// What an op says of itself: its product, or nothing where an operand is no matrix without gaps. Never allocates.
-using GemmOf = std::optional<cpu::Gemm> (*)(const Attributes&, std::span<const TensorView> in, const TensorView& out);
+// Given by an op: its GEMM, or nothing where an operand is not a matrix of a layout that Gemm can state. Never
+// allocates.
+using GemmFromOperands = std::optional<cpu::Gemm> (*)(const Attributes&, std::span<const TensorView> in,
+                                                      const TensorView& out);
 
 namespace detail {
 
-template <GemmOf kGemmOf>
-std::optional<cpu::Gemm> form_of(const Signature& signature) {
+template <GemmFromOperands kMakeGemm>
+std::optional<cpu::Gemm> gemm_of(const Signature& signature) {
   std::vector<TensorView> in;
   for (const TensorType& type : signature.in) in.push_back({nullptr, type});
-  return kGemmOf(signature.attributes, in, {nullptr, signature.out[0]});
+  return kMakeGemm(signature.attributes, in, {nullptr, signature.out[0]});
 }
 
-template <GemmOf kGemmOf, class Product>
+template <GemmFromOperands kMakeGemm, class Implementation>
 std::string supports(const Signature& signature) {
-  const std::optional<cpu::Gemm> gemm = form_of<kGemmOf>(signature);
-  return gemm ? Product::refusal(*gemm) : "an operand is no matrix without gaps";
+  const std::optional<cpu::Gemm> gemm = gemm_of<kMakeGemm>(signature);
+  return gemm ? Implementation::refusal(*gemm) : "an operand is no matrix without gaps";
 }
 
-template <GemmOf kGemmOf, class Product>
+template <GemmFromOperands kMakeGemm, class Implementation>
 int64_t workspace(const Signature& signature) {
-  const std::optional<cpu::Gemm> gemm = form_of<kGemmOf>(signature);
-  return gemm ? Product::workspace(*gemm) : 0;
+  const std::optional<cpu::Gemm> gemm = gemm_of<kMakeGemm>(signature);
+  return gemm ? Implementation::workspace(*gemm) : 0;
 }
 
-template <GemmOf kGemmOf, class Product>
+template <GemmFromOperands kMakeGemm, class Implementation>
 void prepare(const Signature& signature, Queue& queue) {
-  prepare_product<Product>(static_cast<cpu::Team&>(queue), *form_of<kGemmOf>(signature));
+  prepare_gemm<Implementation>(static_cast<cpu::Team&>(queue), *gemm_of<kMakeGemm>(signature));
 }
 
-template <GemmOf kGemmOf, class Product>
+template <GemmFromOperands kMakeGemm, class Implementation>
 void launch(const KernelCall& call) {
-  cpu::Gemm gemm = *kGemmOf(call.attributes, call.in, call.out[0]);
+  cpu::Gemm gemm = *kMakeGemm(call.attributes, call.in, call.out[0]);
   gemm.workspace = call.workspace;
-  Product::run(cpu::team_of(call), gemm);
+  Implementation::run(cpu::team_of(call), gemm);
 }
 
 }  // namespace detail
 
-// One kernel of the op for each way to multiply.
-template <GemmOf kGemmOf>
+// One kernel of the op for each implementation.
+template <GemmFromOperands kMakeGemm>
 std::vector<Kernel> gemm_kernels(const OpCard& op) {
   std::vector<Kernel> kernels;
-  for_each_product([&]<class Product>(const Product&) {
+  for_each_gemm_implementation([&]<class Implementation>(const Implementation&) {
     kernels.push_back({.op = &op,
-                       .name = Product::name(),
-                       .supports = detail::supports<kGemmOf, Product>,
-                       .workspace = detail::workspace<kGemmOf, Product>,
-                       .prepare = detail::prepare<kGemmOf, Product>,
-                       .launch = detail::launch<kGemmOf, Product>});
+                       .name = Implementation::name(),
+                       .supports = detail::supports<kMakeGemm, Implementation>,
+                       .workspace = detail::workspace<kMakeGemm, Implementation>,
+                       .prepare = detail::prepare<kMakeGemm, Implementation>,
+                       .launch = detail::launch<kMakeGemm, Implementation>});
   });
   return kernels;
 }

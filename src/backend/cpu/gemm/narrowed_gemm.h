@@ -1,4 +1,5 @@
-// bfloat16 products by a library: float32 operands are rounded first, and c takes the addend before it is added to.
+// A bfloat16 GEMM by a library: float32 operands are rounded first, and the addend is copied to C before the product
+// is accumulated onto it.
 #pragma once
 
 #include <string>
@@ -9,10 +10,13 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// By oneDNN, with factors, bias and result of float32 or bfloat16; an addend and its result are float32.
+// oneDNN multiplies. Factors, bias and result may be float32 or bfloat16; with an addend, it and the result are
+// float32.
 std::string narrowed_refusal(const cpu::Gemm& gemm);
-int64_t narrowed_workspace(const cpu::Gemm& gemm);              // bytes: the operands that must be rounded
-void prepare_narrowed(cpu::Team& team, const cpu::Gemm& gemm);  // before the first product of this form
+// Bytes, for the operands that must be rounded.
+int64_t narrowed_workspace(const cpu::Gemm& gemm);
+// To be called before the first GEMM of this form.
+void prepare_narrowed(cpu::Team& team, const cpu::Gemm& gemm);
 void narrowed_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 
 }  // namespace laptime::LAPTIME_ISA

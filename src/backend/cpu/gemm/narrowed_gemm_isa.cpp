@@ -1,22 +1,23 @@
-// Operands are rounded into the workspace, line by line.
+// Operands are rounded into the workspace, one contiguous row or column after the other.
 #include "backend/cpu/gemm/narrowed_gemm.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "backend/cpu/gemm/onednn/onednn_gemm.h"
-#include "backend/cpu/gemm/tiles/tiles_words.h"
+#include "backend/cpu/vector/vectors.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// Matrices as lines without gaps: rows, or columns of transposed ones.
+// A batch of matrices as contiguous lines: their rows or, where transposed, their columns.
 struct Lines {
   int64_t batches = 1, count = 0, size = 0;
   int64_t batch_stride = 0, stride = 0;
   bool transposed = false;
 
   int64_t elements() const { return batches * count * size; }
+  // The layout of the matrices once their lines are stored without gaps between them.
   cpu::MatrixLayout packed() const { return {count * size, transposed ? 1 : size, transposed ? size : 1}; }
 };
 std::optional<Lines> lines_of(const cpu::MatrixLayout& layout, int64_t batches, int64_t rows, int64_t columns) {
@@ -26,19 +27,19 @@ std::optional<Lines> lines_of(const cpu::MatrixLayout& layout, int64_t batches, 
   return Lines{batches, rows, columns, layout.batch_stride, blas->leading, blas->transposed};
 }
 
-bool rounds(const cpu::GemmOperand& operand) { return operand.present && operand.dtype == DType::kFloat32; }
-int64_t bytes_of(int64_t elements) { return align_up(elements * size_of(DType::kBFloat16), 64); }
+bool needs_rounding(const cpu::GemmOperand& operand) { return operand.present && operand.dtype == DType::kFloat32; }
+int64_t rounded_bytes(int64_t elements) { return align_up(elements * size_of(DType::kBFloat16), 64); }
 
-void round_line(const float* from, int64_t size, Brain* to) {
+void round_line(const float* from, int64_t size, BFloat16* to) {
   int64_t i = 0;
   for (; i + kLanes <= size; i += kLanes) store(to + i, load(from + i));
-  for (; i < size; ++i) to[i] = narrowed<Brain>(from[i]);
+  for (; i < size; ++i) to[i] = narrowed<BFloat16>(from[i]);
 }
 
-// The operand in bfloat16 at `to`.
+// Rounds an operand to `to` and makes it point there.
 void round_operand(cpu::Team& team, cpu::GemmOperand& operand, const Lines& lines, std::byte* to) {
   const auto* const from = reinterpret_cast<const float*>(operand.data);
-  auto* const narrow = reinterpret_cast<Brain*>(to);
+  auto* const narrow = reinterpret_cast<BFloat16*>(to);
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, lines.size));
   team.parallel_blocks(lines.batches * lines.count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -50,17 +51,18 @@ void round_operand(cpu::Team& team, cpu::GemmOperand& operand, const Lines& line
   operand.data = to;
 }
 
-struct Operands {
+// The factors as lines; none where a factor has neither contiguous rows nor contiguous columns.
+struct FactorLines {
   std::optional<Lines> a, b;
-  explicit Operands(const cpu::GemmShape& shape)
+  explicit FactorLines(const cpu::GemmShape& shape)
       : a(lines_of(shape.a, shape.batches, shape.m, shape.k)), b(lines_of(shape.b, shape.batches, shape.k, shape.n)) {}
 };
 
-// With the operands' layouts as they are once rounded.
-cpu::GemmShape rounded_shape(const cpu::Gemm& gemm, const Operands& of) {
+// The shape of the product with the layouts that rounded factors have.
+cpu::GemmShape rounded_shape(const cpu::Gemm& gemm, const FactorLines& lines) {
   cpu::GemmShape shape = gemm.shape;
-  if (rounds(gemm.a)) shape.a = of.a->packed();
-  if (rounds(gemm.b)) shape.b = of.b->packed();
+  if (needs_rounding(gemm.a)) shape.a = lines.a->packed();
+  if (needs_rounding(gemm.b)) shape.b = lines.b->packed();
   return shape;
 }
 
@@ -96,32 +98,33 @@ std::string narrowed_refusal(const cpu::Gemm& gemm) {
   if (gemm.addend.present && (gemm.addend.dtype != DType::kFloat32 || gemm.c_dtype != DType::kFloat32))
     return "an addend that is not float32 as its result is";
   if (std::string reason = cpu::onednn_layout_refusal(gemm.shape); !reason.empty()) return reason;
-  return cpu::onednn_bfloat16_refusal(rounded_shape(gemm, Operands(gemm.shape)), form_of(gemm));
+  return cpu::onednn_bfloat16_refusal(rounded_shape(gemm, FactorLines(gemm.shape)), form_of(gemm));
 }
 
 int64_t narrowed_workspace(const cpu::Gemm& gemm) {
-  const Operands of(gemm.shape);
-  if (gemm.compute != DType::kBFloat16 || !of.a || !of.b) return 0;
-  return (rounds(gemm.a) ? bytes_of(of.a->elements()) : 0) + (rounds(gemm.b) ? bytes_of(of.b->elements()) : 0) +
-         (rounds(gemm.bias) ? bytes_of(gemm.shape.n) : 0);
+  const FactorLines lines(gemm.shape);
+  if (gemm.compute != DType::kBFloat16 || !lines.a || !lines.b) return 0;
+  return (needs_rounding(gemm.a) ? rounded_bytes(lines.a->elements()) : 0) +
+         (needs_rounding(gemm.b) ? rounded_bytes(lines.b->elements()) : 0) +
+         (needs_rounding(gemm.bias) ? rounded_bytes(gemm.shape.n) : 0);
 }
 
 void prepare_narrowed(cpu::Team& team, const cpu::Gemm& gemm) {
-  cpu::prepare_onednn_bfloat16(team, rounded_shape(gemm, Operands(gemm.shape)), form_of(gemm));
+  cpu::prepare_onednn_bfloat16(team, rounded_shape(gemm, FactorLines(gemm.shape)), form_of(gemm));
 }
 
 void narrowed_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
-  const Operands of(gemm.shape);
+  const FactorLines lines(gemm.shape);
   cpu::Gemm narrow = gemm;
-  narrow.shape = rounded_shape(gemm, of);
+  narrow.shape = rounded_shape(gemm, lines);
   std::byte* free = gemm.workspace;
-  const auto round = [&](cpu::GemmOperand& operand, const Lines& lines) {
-    if (!rounds(operand)) return;
-    round_operand(team, operand, lines, free);
-    free += bytes_of(lines.elements());
+  const auto round = [&](cpu::GemmOperand& operand, const Lines& source) {
+    if (!needs_rounding(operand)) return;
+    round_operand(team, operand, source, free);
+    free += rounded_bytes(source.elements());
   };
-  round(narrow.a, *of.a);
-  round(narrow.b, *of.b);
+  round(narrow.a, *lines.a);
+  round(narrow.b, *lines.b);
   round(narrow.bias, {.count = 1, .size = gemm.shape.n});
   if (gemm.addend.present) copy_addend(team, gemm);
   cpu::onednn_bfloat16_gemm(team, narrow);

@@ -1,4 +1,4 @@
-// A block of c is summed in float32 over chunks of K, whose operands are widened into the thread's scratch.
+// A block of C is summed in float32 over kc chunks, whose operands are widened into the thread's scratch.
 #include "backend/cpu/gemm/widened_gemm.h"
 
 #include <algorithm>
@@ -10,15 +10,15 @@ namespace laptime::LAPTIME_ISA {
 namespace {
 
 constexpr cpu::GemmCut::Limits kLimits{.rows = 384, .columns = 384, .row_multiple = 8, .column_multiple = 48};
-constexpr int64_t kDepth = 256;  // of a chunk of K
-static_assert((kLimits.rows * kLimits.columns + kDepth * (kLimits.rows + kLimits.columns)) * 4 <=
+constexpr int64_t kKc = 256;
+static_assert((kLimits.rows * kLimits.columns + kKc * (kLimits.rows + kLimits.columns)) * 4 <=
               cpu::Team::kScratchBytes);
 
-// A matrix without gaps in float32, transposed as the one it comes from is.
-cpu::BlasLayout widen(const Brain* from, cpu::BlasLayout layout, int64_t rows, int64_t columns, float* to) {
+// Widens a matrix to a contiguous one at `to`, transposed where the source is. Returns the layout of the result.
+cpu::BlasLayout widen(const BFloat16* from, cpu::BlasLayout layout, int64_t rows, int64_t columns, float* to) {
   if (layout.transposed) std::swap(rows, columns);
   for (int64_t row = 0; row < rows; ++row) {
-    const Brain* const line = from + row * layout.leading;
+    const BFloat16* const line = from + row * layout.leading;
     float* const wide = to + row * columns;
     for (int64_t column = 0; column < columns; ++column) wide[column] = widened(line[column]);
   }
@@ -30,34 +30,34 @@ cpu::BlasLayout widen(const Brain* from, cpu::BlasLayout layout, int64_t rows, i
 void widened_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
   const cpu::GemmShape& shape = gemm.shape;
   const cpu::GemmCut cut(shape, kLimits);
-  const auto* const a = reinterpret_cast<const Brain*>(gemm.a.data);
-  const auto* const b = reinterpret_cast<const Brain*>(gemm.b.data);
-  const auto* const bias = reinterpret_cast<const Brain*>(gemm.bias.data);
+  const auto* const a = reinterpret_cast<const BFloat16*>(gemm.a.data);
+  const auto* const b = reinterpret_cast<const BFloat16*>(gemm.b.data);
+  const auto* const bias = reinterpret_cast<const BFloat16*>(gemm.bias.data);
   const cpu::BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
   const cpu::BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);
-  team.parallel_for(cut.count(), [&](int64_t index, int lane) {
+  team.parallel_for(cut.count(), [&](int64_t index, int thread) {
     const cpu::GemmBlock block = cut[index];
-    auto* const sums = reinterpret_cast<float*>(team.scratch(lane));
+    auto* const sums = reinterpret_cast<float*>(team.scratch(thread));
     float* const wide_a = sums + kLimits.rows * kLimits.columns;
-    float* const wide_b = wide_a + kLimits.rows * kDepth;
+    float* const wide_b = wide_a + kLimits.rows * kKc;
     for (int64_t row = 0; bias != nullptr && row < block.rows; ++row) {
       for (int64_t column = 0; column < block.columns; ++column) {
         sums[row * block.columns + column] = widened(bias[block.column + column]);
       }
     }
-    for (int64_t k = 0; k < shape.k; k += kDepth) {
-      const int64_t depth = std::min(kDepth, shape.k - k);
-      const Brain* const from_a = a + position_in_a(shape, block) + k * (a_layout.transposed ? a_layout.leading : 1);
-      const Brain* const from_b = b + position_in_b(shape, block) + k * (b_layout.transposed ? 1 : b_layout.leading);
-      const cpu::BlasLayout wide_a_layout = widen(from_a, a_layout, block.rows, depth, wide_a);
-      const cpu::BlasLayout wide_b_layout = widen(from_b, b_layout, depth, block.columns, wide_b);
-      cpu::onednn_sgemm({block.rows, block.columns, depth, wide_a, wide_a_layout, wide_b, wide_b_layout, sums,
+    for (int64_t k = 0; k < shape.k; k += kKc) {
+      const int64_t kc = std::min(kKc, shape.k - k);
+      const BFloat16* const from_a = a + position_in_a(shape, block) + k * (a_layout.transposed ? a_layout.leading : 1);
+      const BFloat16* const from_b = b + position_in_b(shape, block) + k * (b_layout.transposed ? 1 : b_layout.leading);
+      const cpu::BlasLayout wide_a_layout = widen(from_a, a_layout, block.rows, kc, wide_a);
+      const cpu::BlasLayout wide_b_layout = widen(from_b, b_layout, kc, block.columns, wide_b);
+      cpu::onednn_sgemm({block.rows, block.columns, kc, wide_a, wide_a_layout, wide_b, wide_b_layout, sums,
                          block.columns, k > 0 || bias != nullptr});
     }
-    auto* const c = reinterpret_cast<Brain*>(gemm.c) + position_in_c(shape, block);
+    auto* const c = reinterpret_cast<BFloat16*>(gemm.c) + position_in_c(shape, block);
     for (int64_t row = 0; row < block.rows; ++row) {
       for (int64_t column = 0; column < block.columns; ++column) {
-        c[row * shape.n + column] = narrowed<Brain>(sums[row * block.columns + column]);
+        c[row * shape.n + column] = narrowed<BFloat16>(sums[row * block.columns + column]);
       }
     }
   });

@@ -1,5 +1,5 @@
-// The loops whose speed is the peak of float32 and of memory.
-#include "backend/cpu/peak/peak_chains.h"
+// The loops that measure the float32 peak and the memory bandwidth.
+#include "backend/cpu/peak/accumulators.h"
 #include "backend/cpu/peak/peak_loops.h"
 
 namespace laptime::LAPTIME_ISA {
@@ -8,23 +8,23 @@ namespace {
 double float32_loop(int64_t repetitions, float* value) {
   const Vector factor = Vector{} + *value;
   const Vector addend = Vector{} + (1.0F - *value);  // x * value + (1 - value) stays near 1
-  Chains sums = chains_from(*value);
+  Accumulators sums = accumulators_from(*value);
   for (int64_t i = 0; i < repetitions; ++i) {
 #pragma GCC unroll 12
     for (Vector& sum : sums) sum = sum * factor + addend;
   }
   *value = sum_of(sums);
-  return 2.0 * kChains * kLanes * static_cast<double>(repetitions);
+  return 2.0 * kAccumulators * kLanes * static_cast<double>(repetitions);
 }
 
 void stream(float* w, const float* g, float* m, float* v, int64_t count) {
-  constexpr int64_t kAhead = 512;  // 2 KiB
-  constexpr int64_t kLine = 16;
+  constexpr int64_t kPrefetchDistance = 512;  // elements, 2 KiB
+  constexpr int64_t kLine = 16;               // elements of a cache line
   for (int64_t begin = 0; begin < count; begin += kLine) {
-    __builtin_prefetch(w + begin + kAhead, 1);
-    __builtin_prefetch(g + begin + kAhead);
-    __builtin_prefetch(m + begin + kAhead, 1);
-    __builtin_prefetch(v + begin + kAhead, 1);
+    __builtin_prefetch(w + begin + kPrefetchDistance, 1);
+    __builtin_prefetch(g + begin + kPrefetchDistance);
+    __builtin_prefetch(m + begin + kPrefetchDistance, 1);
+    __builtin_prefetch(v + begin + kPrefetchDistance, 1);
     const int64_t end = begin + kLine < count ? begin + kLine : count;
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {

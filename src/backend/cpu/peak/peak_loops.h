@@ -1,11 +1,11 @@
-// The loops whose speed is the peak, compiled once per instruction set.
+// The loops that measure what a core can do at most, compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
 
 namespace laptime::cpu {
 
-// Repeats multiply-adds on registers, starting from `value` (0 to 1), and stores what becomes of it; returns the FLOPs.
+// Repeats multiply-adds on registers, starting from `value` in [0, 1], and stores a result there; returns the FLOPs.
 using PeakLoop = double (*)(int64_t repetitions, float* value);
 
 struct PeakLoops {
@@ -16,7 +16,7 @@ struct PeakLoops {
 
 }  // namespace laptime::cpu
 
-// Of each instruction set.
+// The loops of each instruction set.
 #define LAPTIME_ISA_ROW(isa)   \
   namespace laptime::isa {     \
   cpu::PeakLoops peak_loops(); \

@@ -1,4 +1,5 @@
-// Element types in memory and the float32 they are computed in, written so that the compiler vectorises them.
+// The 16-bit floating types in memory, and their conversion to and from float32, written so that the compiler
+// vectorises it.
 #pragma once
 
 #include <bit>
@@ -8,30 +9,35 @@
 
 namespace laptime::LAPTIME_ISA {
 
-struct Brain {  // bfloat16
+struct BFloat16 {
   uint16_t bits;
 };
-struct Half {  // float16
+struct Float16 {
   _Float16 value;
 };
-
-inline float widened(float value) { return value; }
-inline float widened(Brain value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16U); }
-inline float widened(Half value) { return static_cast<float>(value.value); }
-inline uint8_t widened(uint8_t value) { return value; }
+// A float32 in memory that is rounded to bfloat16 when it is read.
+struct RoundedToBFloat16 {
+  float value;
+};
 
 // To nearest even; NaN stays NaN.
 template <class Element, class Value>
 Element narrowed(Value value) {
-  if constexpr (std::is_same_v<Element, Brain>) {
+  if constexpr (std::is_same_v<Element, BFloat16>) {
     const auto wide = std::bit_cast<uint32_t>(value);
     const uint32_t rounded = (wide + 0x7FFFU + ((wide >> 16U) & 1U)) >> 16U;
     return {static_cast<uint16_t>(value != value ? (wide >> 16U) | 0x40U : rounded)};
-  } else if constexpr (std::is_same_v<Element, Half>) {
+  } else if constexpr (std::is_same_v<Element, Float16>) {
     return {static_cast<_Float16>(value)};
   } else {
     return static_cast<Element>(value);
   }
 }
+
+inline float widened(float value) { return value; }
+inline float widened(BFloat16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16U); }
+inline float widened(Float16 value) { return static_cast<float>(value.value); }
+inline float widened(RoundedToBFloat16 value) { return widened(narrowed<BFloat16>(value.value)); }
+inline uint8_t widened(uint8_t value) { return value; }
 
 }  // namespace laptime::LAPTIME_ISA

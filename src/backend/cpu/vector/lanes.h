@@ -1,4 +1,5 @@
-// Sums and maxima of a line in a fixed number of lanes: one order of additions, whatever the vector length.
+// Sums and maxima of contiguous elements in a fixed number of lanes, so that the order of additions, and every bit of a
+// sum, is the same for any vector length.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"
@@ -7,7 +8,8 @@ namespace laptime::LAPTIME_ISA {
 
 constexpr int64_t kSumLanes = 64;
 
-// Sum of term(i) for i in [0, size): element i goes to lane i % kSumLanes; then halves of the lanes are added.
+// Sum of term(i) for i in [0, size). Term i is added to lane i % kSumLanes; then the lanes are added pairwise, halving
+// their number each time.
 template <class Term>
 [[gnu::always_inline]] inline float lane_sum(int64_t size, Term term) {
   float lanes[kSumLanes] = {};
@@ -25,7 +27,7 @@ template <class Term>
   return lanes[0];
 }
 
-// Largest of x; NaN does not count; -inf for none.
+// The largest element of x; NaN is ignored; -inf where there is none.
 inline float lane_max(const float* x, int64_t size) {
   float lanes[kSumLanes];
   for (float& lane : lanes) lane = -__builtin_inff();
@@ -43,7 +45,7 @@ inline float lane_max(const float* x, int64_t size) {
   return lanes[0];
 }
 
-// The first place of the largest element of x, or of the first NaN. `size` is at least 1 and below 2^31.
+// The index of the first NaN in x, or else of the first largest element. `size` is at least 1 and below 2^31.
 inline int32_t lane_argmax(const float* x, int64_t size) {
   const float largest = lane_max(x, size);
   int32_t at = INT32_MAX;

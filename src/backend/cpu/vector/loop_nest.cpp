@@ -1,10 +1,10 @@
-// Ordering and merging of axes.
+// Broadcasting, ordering and merging of axes.
 #include "backend/cpu/vector/loop_nest.h"
 
 namespace laptime::cpu {
 namespace {
 
-// The axes of `shape` that are not of size 1, as each layout sees them.
+// The axes of `shape` whose size is not 1, with each layout broadcast to them.
 LoopNest unmerged(const Shape& shape, std::span<const Layout* const> layouts) {
   LAPTIME_CHECK(layouts.size() <= kMaxOperands, "{} operands", layouts.size());
   LoopNest nest;
@@ -27,7 +27,7 @@ LoopNest unmerged(const Shape& shape, std::span<const Layout* const> layouts) {
   }
   if (nest.rank == 0) {
     nest.rank = 1;
-    nest.size[0] = shape.product();  // 1: a number
+    nest.size[0] = shape.product();  // 1, the only element
   }
   return nest;
 }
@@ -37,7 +37,8 @@ void swap_axes(LoopNest& nest, int a, int b) {
   for (auto& stride : nest.stride) std::swap(stride[static_cast<size_t>(a)], stride[static_cast<size_t>(b)]);
 }
 
-void sort_by_first(LoopNest& nest) {
+// Sorts the axes by falling stride in operand 0; axes of equal stride keep their order.
+void sort_by_first_operand(LoopNest& nest) {
   const auto& stride = nest.stride[0];
   for (int i = 1; i < nest.rank; ++i) {
     for (int k = i; k > 0 && stride[static_cast<size_t>(k - 1)] < stride[static_cast<size_t>(k)]; --k) {
@@ -46,15 +47,15 @@ void sort_by_first(LoopNest& nest) {
   }
 }
 
-// Joins neighbours that every operand steps through as through one axis.
+// Merges adjacent axes that every operand can walk as one axis.
 void merge(LoopNest& nest) {
   size_t last = 0;
   for (size_t axis = 1; axis < static_cast<size_t>(nest.rank); ++axis) {
-    bool joins = true;
+    bool merges = true;
     for (size_t k = 0; k < static_cast<size_t>(nest.operands); ++k) {
-      joins = joins && nest.stride[k][last] == nest.stride[k][axis] * nest.size[axis];
+      merges = merges && nest.stride[k][last] == nest.stride[k][axis] * nest.size[axis];
     }
-    if (joins) {
+    if (merges) {
       nest.size[last] *= nest.size[axis];
     } else {
       nest.size[++last] = nest.size[axis];
@@ -68,7 +69,7 @@ void merge(LoopNest& nest) {
 
 LoopNest memory_order_nest(const Shape& shape, std::span<const Layout* const> layouts) {
   LoopNest nest = unmerged(shape, layouts);
-  sort_by_first(nest);
+  sort_by_first_operand(nest);
   merge(nest);
   return nest;
 }

@@ -1,4 +1,5 @@
-// LoopNest: the axes of several operands walked together, with axes that need not be apart merged into one.
+// LoopNest: the axes of several operands that are walked together, with adjacent axes merged where every operand
+// allows.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@ namespace laptime::cpu {
 
 constexpr int kMaxOperands = 8;
 
-// Axis 0 is the outermost; there is at least one. Strides and offsets are in elements of their operand.
+// Axis 0 is the outermost; there is at least one axis. Strides and offsets are in elements of their operand.
 struct LoopNest {
   int operands = 0;
   int rank = 0;
@@ -29,10 +30,10 @@ struct LoopNest {
   }
 };
 
-// Every layout is broadcast to `shape`. Axes stand in the order in which the first layout has them in memory.
+// Broadcasts every layout to `shape`. Axes are ordered as the first layout has them in memory.
 LoopNest memory_order_nest(const Shape& shape, std::span<const Layout* const> layouts);
 
-// The same with the axes left in the order they stand: positions follow row-major indices.
+// Broadcasts every layout to `shape` and keeps the order of the axes, so that positions follow row-major indices.
 LoopNest row_major_nest(const Shape& shape, std::span<const Layout* const> layouts);
 
 }  // namespace laptime::cpu

@@ -1,4 +1,5 @@
-// Strips: how kernels walk tensors of any layout and floating type with one plain float32 loop.
+// Strips: short runs of elements, by which kernels process tensors of any layout and floating type in plain float32
+// loops.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"
@@ -7,21 +8,21 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// A strip is a piece of the innermost axis, or several whole rows of it where they are short.
-constexpr int64_t kStripSize = 1024;  // most elements of one: a kernel's buffers of it stay in the L1 cache
+// A strip is part of one row (of the innermost axis), or several whole rows where they are short.
+constexpr int64_t kStripSize = 1024;  // most elements of a strip; a kernel's buffers of a strip stay in the L1 cache
 constexpr int64_t kBlockSize = int64_t{32} * 1024;  // elements that a thread takes at a time
 
-// How a nest is cut into strips: by its shape alone, never by the number of threads.
+// The division of a nest into strips, which depends on its shape alone and never on the number of threads.
 struct StripCut {
   int cut_axis = 0;       // the innermost axis, or the one above it
-  int64_t length = 0;     // of the cut axis in one strip, the last one of an axis apart
+  int64_t length = 0;     // of the cut axis in one strip; the last strip of an axis may be shorter
   int64_t per_axis = 0;   // strips along the cut axis
   int64_t count = 0;      // strips in all
   int64_t per_block = 0;  // strips that a thread takes at a time
 };
 StripCut cut_strips(const cpu::LoopNest& nest);
 
-// The strips of a nest one after the other, beginning anywhere.
+// Iterates over the strips of a nest, from any strip on.
 class StripWalk {
  public:
   StripWalk(const cpu::LoopNest& nest, const StripCut& cut, int64_t first);
@@ -29,7 +30,7 @@ class StripWalk {
 
   int64_t rows() const { return by_rows_ ? length() : 1; }
   int64_t columns() const { return by_rows_ ? nest_.columns() : length(); }
-  // Where the operand's first element of this strip stands, in elements from the start of its storage.
+  // The position of an operand's first element of this strip, in elements from the start of its storage.
   int64_t position(int operand) const { return position_[static_cast<size_t>(operand)]; }
 
  private:
@@ -43,7 +44,7 @@ class StripWalk {
   std::array<int64_t, cpu::kMaxOperands> position_{};
 };
 
-// body(walk) for every strip of the nest, in parallel.
+// Calls body(walk) for every strip of the nest, in parallel.
 template <class Body>
 void for_strips(cpu::Team& team, const cpu::LoopNest& nest, const Body& body) {
   const StripCut cut = cut_strips(nest);
@@ -53,50 +54,50 @@ void for_strips(cpu::Team& team, const cpu::LoopNest& nest, const Body& body) {
   });
 }
 
-// float32 elements from and to a line of a tensor: `size` elements from `position` on, `stride` apart. The tensor may
-// be float32, bfloat16, float16 or (reading) bool; results round to nearest even.
-void load_line(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to);
-void store_line(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride);
+// Convert between contiguous float32 and `size` elements of a tensor, from `position` on and `stride` elements apart.
+// The tensor may be float32, bfloat16, float16 or, for loading, bool; stores round to nearest even.
+void load_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to);
+void store_elements(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride);
 
-// The line where it stands if it is float32 without gaps, else `buffer` filled with it.
-inline const float* line(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* buffer) {
+// The elements in memory if they are contiguous float32, else a copy of them in `buffer`.
+inline const float* float_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size,
+                                   float* buffer) {
   if (from.type.dtype == DType::kFloat32 && stride == 1) return reinterpret_cast<const float*>(from.data) + position;
-  load_line(from, position, stride, size, buffer);
+  load_elements(from, position, stride, size, buffer);
   return buffer;
 }
 
-// The rows of tensors of shape [..., C] (C may differ between them), all leading axes as one; cut into blocks for
-// threads.
+// The rows of tensors of shape [..., C], with all leading axes counted as one; C may differ between the tensors.
 class Rows {
  public:
   explicit Rows(std::initializer_list<const TensorView*> tensors);
 
   int64_t count() const { return count_; }
-  // Where a tensor's row begins, in elements from the start of its storage.
+  // The position of a row of a tensor, in elements from the start of its storage.
   int64_t position(int tensor, int64_t row) const {
     const auto k = static_cast<size_t>(tensor);
     if (nest_.rank == 1) return nest_.offset[k] + row * nest_.stride[k][0];
-    return far_position(k, row);
+    return strided_position(k, row);
   }
-  // Rows that a thread takes at a time, when a row has `elements` elements.
+  // Rows that a thread takes at a time where a row has `elements` elements.
   static int64_t per_block(int64_t elements) {
     return elements <= 0 || elements > kBlockSize ? 1 : kBlockSize / elements;
   }
 
  private:
-  int64_t far_position(size_t tensor, int64_t row) const;
+  int64_t strided_position(size_t tensor, int64_t row) const;
 
   cpu::LoopNest nest_;
   int64_t count_ = 1;
 };
 
-// What a strip function sees: its outputs, then its inputs, each as `size` = rows * columns elements without gaps;
-// tensors of bool as bytes, all others as float32. An input may stand where an output does, element by element.
+// The operands of a strip function: its outputs, then its inputs, each with `size` = rows * columns contiguous
+// elements, as bytes for tensors of bool and as float32 for all others. An input may be the same memory as an output.
 struct Strip {
   int64_t size = 0;
   int64_t columns = 0;
   const void* parameters = nullptr;
-  int repeated = -1;  // the operand that holds only one element for each row, if any
+  int repeated = -1;  // the operand, if any, that holds only one element for each row
   std::array<std::byte*, cpu::kMaxOperands> operands{};
 
   float* floats(int operand) const { return reinterpret_cast<float*>(operands[static_cast<size_t>(operand)]); }
@@ -106,18 +107,18 @@ using StripFunction = void (*)(const Strip&);
 struct StripProgram {
   StripFunction function = nullptr;
   const void* parameters = nullptr;
-  bool takes_repeated = false;  // the function looks at `repeated`
+  bool takes_repeated = false;  // the function supports Strip::repeated
 };
 
-// Runs the function over all elements of the outputs, to whose shape the inputs are broadcast. Outputs have one shape;
-// an output without data is computed and dropped.
+// Runs the function over all elements of the outputs, which have one shape, to which the inputs are broadcast. The
+// result of an output without data is discarded.
 void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
                 const StripProgram& program);
 
-// Empty where run_strips can read and write all operands, else the reason.
+// Empty where run_strips supports the types of all operands, else the reason.
 std::string strips_refusal(std::span<const TensorType> out, std::span<const TensorType> in);
 
-// For a kernel of a pointwise op without device scalars among its inputs.
+// The refusal of a pointwise op, all of whose inputs are broadcast.
 inline std::string pointwise_refusal(const Signature& signature) { return strips_refusal(signature.out, signature.in); }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,77 +1,78 @@
-// Cutting, walking, converting: everything about strips that is not a kernel's own formula.
+// The division into strips, the walk over them, and the conversion of their elements.
 #include "backend/cpu/vector/strips.h"
 
 #include <cstring>
 
 #include "backend/cpu/vector/convert.h"
+#include "base/checked.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// Rows shorter than this are filled with their one element: loops over them would be short.
-constexpr int64_t kLeastRepeated = 64;
+// In rows shorter than this a repeated element is expanded, because loops over single rows would be too short.
+constexpr int64_t kMinRepeatedColumns = 64;
 
-// A block of `rows` lines between a tensor and a buffer without gaps.
-struct Patch {
+// Rows of a tensor that are copied to or from a contiguous buffer; position and strides in elements.
+struct StridedRows {
   int64_t position = 0;
-  int64_t rows = 1, row_stride = 0;
+  int64_t count = 1, row_stride = 0;
   int64_t columns = 0, column_stride = 1;
 };
 
 template <class Element, class Value>
-void load_patch(const std::byte* data, const Patch& patch, Value* to) {
-  const Element* from = reinterpret_cast<const Element*>(data) + patch.position;
-  for (int64_t row = 0; row < patch.rows; ++row, from += patch.row_stride, to += patch.columns) {
-    if (patch.column_stride == 1) {
+void load_rows(const std::byte* data, const StridedRows& rows, Value* to) {
+  const Element* from = reinterpret_cast<const Element*>(data) + rows.position;
+  for (int64_t row = 0; row < rows.count; ++row, from += rows.row_stride, to += rows.columns) {
+    if (rows.column_stride == 1) {
 #pragma omp simd
-      for (int64_t i = 0; i < patch.columns; ++i) to[i] = Value(widened(from[i]));
-    } else if (patch.column_stride == 0) {
+      for (int64_t i = 0; i < rows.columns; ++i) to[i] = Value(widened(from[i]));
+    } else if (rows.column_stride == 0) {
       const Value value = Value(widened(from[0]));
 #pragma omp simd
-      for (int64_t i = 0; i < patch.columns; ++i) to[i] = value;
-    } else if (patch.column_stride == 2) {
+      for (int64_t i = 0; i < rows.columns; ++i) to[i] = value;
+    } else if (rows.column_stride == 2) {
 #pragma omp simd
-      for (int64_t i = 0; i < patch.columns; ++i) to[i] = Value(widened(from[2 * i]));
+      for (int64_t i = 0; i < rows.columns; ++i) to[i] = Value(widened(from[2 * i]));
     } else {
-      for (int64_t i = 0; i < patch.columns; ++i) to[i] = Value(widened(from[i * patch.column_stride]));
+      for (int64_t i = 0; i < rows.columns; ++i) to[i] = Value(widened(from[i * rows.column_stride]));
     }
   }
 }
 
 template <class Element, class Value>
-void store_patch(const Value* from, std::byte* data, const Patch& patch) {
-  Element* to = reinterpret_cast<Element*>(data) + patch.position;
-  for (int64_t row = 0; row < patch.rows; ++row, to += patch.row_stride, from += patch.columns) {
-    if (patch.column_stride == 1) {
+void store_rows(const Value* from, std::byte* data, const StridedRows& rows) {
+  Element* to = reinterpret_cast<Element*>(data) + rows.position;
+  for (int64_t row = 0; row < rows.count; ++row, to += rows.row_stride, from += rows.columns) {
+    if (rows.column_stride == 1) {
 #pragma omp simd
-      for (int64_t i = 0; i < patch.columns; ++i) to[i] = narrowed<Element>(from[i]);
+      for (int64_t i = 0; i < rows.columns; ++i) to[i] = narrowed<Element>(from[i]);
     } else {
-      for (int64_t i = 0; i < patch.columns; ++i) to[i * patch.column_stride] = narrowed<Element>(from[i]);
+      for (int64_t i = 0; i < rows.columns; ++i) to[i * rows.column_stride] = narrowed<Element>(from[i]);
     }
   }
 }
 
-void load(const TensorView& from, const Patch& patch, float* to) {
+void load_rows(const TensorView& from, const StridedRows& rows, float* to) {
   switch (from.type.dtype) {
-    case DType::kFloat32: return load_patch<float>(from.data, patch, to);
-    case DType::kBFloat16: return load_patch<Brain>(from.data, patch, to);
-    case DType::kFloat16: return load_patch<Half>(from.data, patch, to);
-    case DType::kBool: return load_patch<uint8_t>(from.data, patch, to);
+    case DType::kFloat32: return load_rows<float>(from.data, rows, to);
+    case DType::kBFloat16: return load_rows<BFloat16>(from.data, rows, to);
+    case DType::kFloat16: return load_rows<Float16>(from.data, rows, to);
+    case DType::kBool: return load_rows<uint8_t>(from.data, rows, to);
     default: return;  // refused by strips_refusal
   }
 }
 
-void store(const float* from, const TensorView& to, const Patch& patch) {
+void store_rows(const float* from, const TensorView& to, const StridedRows& rows) {
   switch (to.type.dtype) {
-    case DType::kFloat32: return store_patch<float>(from, to.data, patch);
-    case DType::kBFloat16: return store_patch<Brain>(from, to.data, patch);
-    case DType::kFloat16: return store_patch<Half>(from, to.data, patch);
+    case DType::kFloat32: return store_rows<float>(from, to.data, rows);
+    case DType::kBFloat16: return store_rows<BFloat16>(from, to.data, rows);
+    case DType::kFloat16: return store_rows<Float16>(from, to.data, rows);
     default: return;  // refused by strips_refusal
   }
 }
 
-// One operand of run_strips on its way through a block of strips.
-class Lane {
+// One operand of run_strips, as one thread processes it strip by strip.
+class StripOperand {
  public:
   void prepare(const TensorView& view, const cpu::LoopNest& nest, int operand, bool repeated) {
     view_ = &view;
@@ -84,7 +85,7 @@ class Lane {
     constant_ = -1;
   }
 
-  // The elements where they stand, or null where a buffer must stand in for them.
+  // The strip's elements in memory, or null where they must be converted or gathered into the buffer.
   std::byte* in_place(const StripWalk& walk) const {
     const bool native = is_bytes_ || view_->type.dtype == DType::kFloat32;
     const bool dense = column_stride_ == 1 && (walk.rows() == 1 || row_stride_ == walk.columns());
@@ -94,35 +95,35 @@ class Lane {
   std::byte* buffer() { return buffer_.data(); }
 
   void fill(const StripWalk& walk) {
-    // A number keeps its strip.
+    // A scalar is expanded once and stays in the buffer.
     const bool is_constant = column_stride_ == 0 && row_stride_ == 0;
-    Patch patch = patch_of(walk);
+    StridedRows rows = rows_of(walk);
     if (repeated_) {
-      patch.columns = 1;
+      rows.columns = 1;
     } else if (is_constant) {
-      if (constant_ == patch.position) return;
-      constant_ = patch.position;
-      patch.rows = 1;
-      patch.columns = kStripSize;
+      if (constant_ == rows.position) return;
+      constant_ = rows.position;
+      rows.count = 1;
+      rows.columns = kStripSize;
     }
     if (is_bytes_) {
-      load_patch<uint8_t>(view_->data, patch, reinterpret_cast<uint8_t*>(buffer()));
+      load_rows<uint8_t>(view_->data, rows, reinterpret_cast<uint8_t*>(buffer()));
     } else {
-      load(*view_, patch, reinterpret_cast<float*>(buffer()));
+      load_rows(*view_, rows, reinterpret_cast<float*>(buffer()));
     }
   }
 
-  void empty(const StripWalk& walk) {
+  void flush(const StripWalk& walk) {
     if (view_->data == nullptr) return;
     if (is_bytes_) {
-      store_patch<uint8_t>(reinterpret_cast<const uint8_t*>(buffer()), view_->data, patch_of(walk));
+      store_rows<uint8_t>(reinterpret_cast<const uint8_t*>(buffer()), view_->data, rows_of(walk));
     } else {
-      store(reinterpret_cast<const float*>(buffer()), *view_, patch_of(walk));
+      store_rows(reinterpret_cast<const float*>(buffer()), *view_, rows_of(walk));
     }
   }
 
  private:
-  Patch patch_of(const StripWalk& walk) const {
+  StridedRows rows_of(const StripWalk& walk) const {
     return {walk.position(operand_), walk.rows(), row_stride_, walk.columns(), column_stride_};
   }
 
@@ -131,8 +132,8 @@ class Lane {
   bool is_bytes_ = false;
   int64_t element_ = 0;
   int64_t column_stride_ = 0, row_stride_ = 0;
-  bool repeated_ = false;  // one element for each row is enough
-  int64_t constant_ = -1;  // the position that the buffer repeats
+  bool repeated_ = false;  // the buffer holds one element for each row
+  int64_t constant_ = -1;  // the position of the scalar that fills the buffer
   alignas(64) std::array<std::byte, kStripSize * sizeof(float)> buffer_;
 };
 
@@ -144,11 +145,11 @@ StripCut cut_strips(const cpu::LoopNest& nest) {
   cut.cut_axis = by_rows ? nest.rank - 2 : nest.rank - 1;
   const int64_t size = nest.size[static_cast<size_t>(cut.cut_axis)];
   const int64_t unit = by_rows ? (nest.columns() > 0 ? nest.columns() : 1) : 1;
-  // Strips of about equal length; cuts of an innermost axis stay on whole cache lines.
+  // Strips have about equal length; cuts of the innermost axis are at multiples of a cache line.
   const int64_t most = kStripSize / unit;
-  cut.per_axis = (size + most - 1) / most;
-  cut.length = cut.per_axis == 0 ? most : (size + cut.per_axis - 1) / cut.per_axis;
-  if (!by_rows) cut.length = (cut.length + 63) / 64 * 64;
+  cut.per_axis = ceil_div(size, most);
+  cut.length = cut.per_axis == 0 ? most : ceil_div(size, cut.per_axis);
+  if (!by_rows) cut.length = ceil_div(cut.length, 64) * 64;
   cut.count = cut.per_axis;
   for (int axis = 0; axis < cut.cut_axis; ++axis) cut.count *= nest.size[static_cast<size_t>(axis)];
   const int64_t elements = (cut.length < size ? cut.length : size) * unit;
@@ -180,7 +181,7 @@ void StripWalk::next() {
     for (size_t k = 0; k < operands; ++k) position_[k] += cut_.length * nest_.stride[k][axis];
     return;
   }
-  // Back to the start of the cut axis, one step further along the ones above it.
+  // Returns to the start of the cut axis and advances the axes outside it.
   const int64_t walked = nest_.size[axis] - left_;
   for (size_t k = 0; k < operands; ++k) position_[k] -= walked * nest_.stride[k][axis];
   left_ = nest_.size[axis];
@@ -194,12 +195,12 @@ void StripWalk::next() {
   }
 }
 
-void load_line(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to) {
-  load(from, {position, 1, 0, size, stride}, to);
+void load_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to) {
+  load_rows(from, {position, 1, 0, size, stride}, to);
 }
 
-void store_line(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride) {
-  store(from, to, {position, 1, 0, size, stride});
+void store_elements(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride) {
+  store_rows(from, to, {position, 1, 0, size, stride});
 }
 
 Rows::Rows(std::initializer_list<const TensorView*> tensors) {
@@ -217,7 +218,7 @@ Rows::Rows(std::initializer_list<const TensorView*> tensors) {
   count_ = leading[0].shape.product();
 }
 
-int64_t Rows::far_position(size_t tensor, int64_t row) const {
+int64_t Rows::strided_position(size_t tensor, int64_t row) const {
   int64_t at = nest_.offset[tensor];
   for (auto axis = static_cast<size_t>(nest_.rank); axis-- > 0;) {
     at += row % nest_.size[axis] * nest_.stride[tensor][axis];
@@ -237,29 +238,29 @@ void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<cons
   const cpu::LoopNest nest = cpu::memory_order_nest(out[0].shape(), {layouts.data(), count});
   const StripCut cut = cut_strips(nest);
   int repeated = -1;
-  if (program.takes_repeated && nest.columns() >= kLeastRepeated) {
+  if (program.takes_repeated && nest.columns() >= kMinRepeatedColumns) {
     for (size_t k = out.size(); k < count; ++k) {
       if (nest.column_stride(static_cast<int>(k)) == 0) repeated = static_cast<int>(k);
     }
   }
 
   team.parallel_blocks(cut.count, cut.per_block, [&](int64_t begin, int64_t end) {
-    std::array<Lane, cpu::kMaxOperands> lanes;
+    std::array<StripOperand, cpu::kMaxOperands> operands;
     for (size_t k = 0; k < count; ++k) {
-      lanes[k].prepare(*views[k], nest, static_cast<int>(k), static_cast<int>(k) == repeated);
+      operands[k].prepare(*views[k], nest, static_cast<int>(k), static_cast<int>(k) == repeated);
     }
     StripWalk walk(nest, cut, begin);
     for (int64_t index = begin; index < end; ++index, walk.next()) {
       Strip strip{walk.rows() * walk.columns(), walk.columns(), program.parameters, repeated, {}};
       for (size_t k = 0; k < count; ++k) {
-        strip.operands[k] = lanes[k].in_place(walk);
+        strip.operands[k] = operands[k].in_place(walk);
         if (strip.operands[k] != nullptr) continue;
-        strip.operands[k] = lanes[k].buffer();
-        if (k >= out.size()) lanes[k].fill(walk);
+        strip.operands[k] = operands[k].buffer();
+        if (k >= out.size()) operands[k].fill(walk);
       }
       program.function(strip);
       for (size_t k = 0; k < out.size(); ++k) {
-        if (strip.operands[k] == lanes[k].buffer()) lanes[k].empty(walk);
+        if (strip.operands[k] == operands[k].buffer()) operands[k].flush(walk);
       }
     }
   });

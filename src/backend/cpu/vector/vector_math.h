@@ -1,4 +1,4 @@
-// Elementary functions of one float that the compiler vectorises inside a loop: no branches, no tables, no calls.
+// Elementary functions of one float that the compiler vectorises inside a loop: no branches, tables or calls.
 #pragma once
 
 #include <bit>
@@ -9,14 +9,14 @@
 // The polynomials are minimax fits (Remez) of the stated functions; their own error is given beside each.
 namespace laptime::LAPTIME_ISA {
 
-// e^x within 1.2 ulp; results below 2^-125 (x < -86.64) are 0, as is that of -inf; inf above 88.73, NaN for NaN.
+// e^x within 1.2 ulp. The result is 0 below x = -86.64 (2^-125), inf above 88.73, and NaN for NaN.
 inline float exp_f32(float x) {
   constexpr float kSmallest = -86.64F;
   constexpr float kLargest = 89.0F;
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693145752F;  // 15 bits, so that n * kLn2High is exact
   constexpr float kLn2Low = 1.42860677e-06F;
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest whole number in the low bits
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   const float clamped = x > kLargest ? kLargest : x;
   const float shifted = clamped * kLog2E + kRound;
   const float n = shifted - kRound;
@@ -35,7 +35,7 @@ inline float exp_f32(float x) {
   return x < kSmallest ? 0.0F : y;
 }
 
-// Natural logarithm within 1 ulp; -inf at 0, NaN below it, inf at inf.
+// Natural logarithm within 1 ulp; -inf for 0, NaN for negative x, inf for inf.
 inline float log_f32(float x) {
   constexpr float kLn2High = 0.693145752F;
   constexpr float kLn2Low = 1.42860677e-06F;
@@ -68,13 +68,14 @@ inline float log_f32(float x) {
   return x >= 0.0F ? defined : __builtin_nanf("");
 }
 
-// What is taken from x before exp, in two floats: the rounding of one would be an error of all that share it.
+// Subtracts a double from floats before exp. It is held in two floats, because the rounding error of a single one would
+// scale every exponential alike.
 class Shift {
  public:
   explicit Shift(double value)
       : high_(static_cast<float>(value)),
         low_(__builtin_isfinite(high_) ? static_cast<float>(value - static_cast<double>(high_)) : 0.0F) {}
-  float of(float x) const { return (x - high_) - low_; }
+  float operator()(float x) const { return (x - high_) - low_; }
 
  private:
   float high_, low_;
@@ -83,7 +84,7 @@ class Shift {
 // 1 / (1 + e^-x)
 inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
-// The normal distribution at x: its density without the factor 1 / sqrt(2 pi), and the probability of less than x.
+// The standard normal distribution at x: its density without the factor 1 / sqrt(2 pi), and its cumulative probability.
 struct Normal {
   float density;  // e^(-x^2 / 2)
   float below;    // 0.5 (1 + erf(x / sqrt 2)), absolute error 2.2e-7, going to 0 at -inf

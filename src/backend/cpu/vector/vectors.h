@@ -1,7 +1,9 @@
-// Registers of float32 as a type: loads, stores, widening and the transposition of a square of them.
+// Vector, one register of float32: loads and stores with conversion from and to bfloat16, and the transposition of as
+// many vectors as a vector has lanes.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -21,52 +23,62 @@ constexpr int kLanes = 4;
 constexpr int kRegisters = 16;
 #endif
 
-// kLanes elements; arithmetic and shifts are lane by lane.
+// kLanes elements; arithmetic, comparisons and shifts are lane by lane.
 using Vector = float __attribute__((vector_size(kLanes * 4)));
 using Bits = uint32_t __attribute__((vector_size(kLanes * 4)));
 using HalfBits = uint16_t __attribute__((vector_size(kLanes * 2)));
 
+// Rounds each lane to bfloat16, to nearest even, left in the upper half of its 32 bits; NaN stays NaN.
+inline Bits rounded_bits(const Vector& value) {
+  const Bits wide = std::bit_cast<Bits>(value);
+  const Bits rounded = wide + 0x7FFFU + ((wide >> 16U) & 1U);
+  return (value != value ? wide | 0x400000U : rounded) & 0xFFFF0000U;
+}
+
+// Loads and stores take any alignment.
 inline Vector load(const float* from) {
   Vector value;
   std::memcpy(&value, from, sizeof(value));
   return value;
 }
-inline Vector load(const Brain* from) {
+inline Vector load(const BFloat16* from) {
   HalfBits narrow;
   std::memcpy(&narrow, from, sizeof(narrow));
-  const Bits wide = __builtin_convertvector(narrow, Bits) << 16U;
-  Vector value;
-  std::memcpy(&value, &wide, sizeof(value));
-  return value;
+  return std::bit_cast<Vector>(__builtin_convertvector(narrow, Bits) << 16U);
 }
+inline Vector load(const RoundedToBFloat16* from) { return std::bit_cast<Vector>(rounded_bits(load(&from->value))); }
 inline void store(float* to, const Vector& value) { std::memcpy(to, &value, sizeof(value)); }
+inline void store(BFloat16* to, const Vector& value) {
+  const HalfBits narrow = __builtin_convertvector(rounded_bits(value) >> 16U, HalfBits);
+  std::memcpy(to, &narrow, sizeof(narrow));
+}
 
 namespace detail {
 
-// Lanes of two rows `kStep` apart: what stands right of the diagonal of each 2 kStep square changes places with what
-// stands left of it.
-template <int kStep, int... kLane>
+// One exchange of a recursive transposition, on two rows kDistance apart: in every 2 kDistance x 2 kDistance block the
+// upper right quarter and the lower left quarter change places.
+template <int kDistance, int... kLane>
 inline void exchange(Vector& upper, Vector& lower, std::integer_sequence<int, kLane...>) {
   const Vector above = upper;
   const Vector below = lower;
-  upper = __builtin_shufflevector(above, below, ((kLane & kStep) == 0 ? kLane : kLanes + kLane - kStep)...);
-  lower = __builtin_shufflevector(above, below, ((kLane & kStep) == 0 ? kLane + kStep : kLanes + kLane)...);
+  upper = __builtin_shufflevector(above, below, ((kLane & kDistance) == 0 ? kLane : kLanes + kLane - kDistance)...);
+  lower = __builtin_shufflevector(above, below, ((kLane & kDistance) == 0 ? kLane + kDistance : kLanes + kLane)...);
 }
 
-template <int kStep>
-inline void transpose_steps(std::array<Vector, kLanes>& rows) {
+template <int kDistance>
+inline void transpose_blocks(std::array<Vector, kLanes>& rows) {
 #pragma GCC unroll 16
   for (size_t row = 0; row < kLanes; ++row) {
-    if ((row & size_t{kStep}) == 0) {
-      exchange<kStep>(rows[row], rows[row + size_t{kStep}], std::make_integer_sequence<int, kLanes>());
+    if ((row & size_t{kDistance}) == 0) {
+      exchange<kDistance>(rows[row], rows[row + size_t{kDistance}], std::make_integer_sequence<int, kLanes>());
     }
   }
-  if constexpr (kStep > 1) transpose_steps<kStep / 2>(rows);
+  if constexpr (kDistance > 1) transpose_blocks<kDistance / 2>(rows);
 }
 
 }  // namespace detail
 
-// rows[i][j] -> rows[j][i]
-inline void transpose(std::array<Vector, kLanes>& rows) { detail::transpose_steps<kLanes / 2>(rows); }
+// rows[i][j] and rows[j][i] change places.
+inline void transpose(std::array<Vector, kLanes>& rows) { detail::transpose_blocks<kLanes / 2>(rows); }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -23,14 +23,14 @@ bool is_bfloat16(const DType dtype) { return dtype == DType::kBFloat16; }
 }  // namespace
 
 void launch_forward(const KernelCall& call) {
-  is_bfloat16(call.in[0].type.dtype) ? forward<Brain>(call) : forward<float>(call);
+  is_bfloat16(call.in[0].type.dtype) ? forward<BFloat16>(call) : forward<float>(call);
 }
 void launch_backward(const KernelCall& call) {
-  is_bfloat16(call.in[0].type.dtype) ? attention::launch_backward<Brain, BackwardPart>(call)
+  is_bfloat16(call.in[0].type.dtype) ? attention::launch_backward<BFloat16, BackwardPart>(call)
                                      : attention::launch_backward<float, BackwardPart>(call);
 }
 int64_t backward_workspace(const Signature& signature) {
-  return is_bfloat16(signature.in[0].dtype) ? attention::backward_workspace<Brain, BackwardPart>(signature)
+  return is_bfloat16(signature.in[0].dtype) ? attention::backward_workspace<BFloat16, BackwardPart>(signature)
                                             : attention::backward_workspace<float, BackwardPart>(signature);
 }
 

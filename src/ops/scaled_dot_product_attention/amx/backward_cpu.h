@@ -6,7 +6,7 @@
 
 namespace laptime::LAPTIME_ISA::attention::amx {
 
-constexpr int64_t kBlockRows = 4 * kSquare;  // of queries
+constexpr int64_t kBlockRows = 4 * kMicroTile;  // of queries
 
 // One part of the keys of one head, as launch_backward runs it.
 template <class Element>
@@ -15,7 +15,7 @@ class BackwardPart {
   using Operand = typename FactorTerms<Element>::Operand;
   using Score = typename FactorTerms<Element>::Score;
 
-  static int64_t pitch(int64_t width) { return align_up(width, kSquare); }
+  static int64_t pitch(int64_t width) { return align_up(width, kMicroTile); }
   // A part's sums of grad_q: [T in whole blocks, pitch].
   static int64_t sum_floats(int64_t positions, int64_t width) {
     return (Size(align_up(positions, kBlockRows)) * pitch(width)).value();
@@ -50,10 +50,10 @@ class BackwardPart {
     grad_transposed_memory_ = take(Panels<Operand>::floats(width, kBlockRows));
     weight_memory_ = take(Panels<Score>::floats(kKeyBlock, kBlockRows));
     grad_score_memory_ = take(Panels<Score>::floats(kKeyBlock, kBlockRows));
-    left_grad_score_memory_ = take(2 * Panels<Score>::floats(kSquare, kKeyBlock));
+    left_grad_score_memory_ = take(2 * Panels<Score>::floats(kMicroTile, kKeyBlock));
     grad_keys_ = take(pitch_ * kPitch);
     grad_values_ = take(pitch_ * kPitch);
-    scores_ = take(4 * kSquare * kPitch);
+    scores_ = take(4 * kMicroTile * kPitch);
     log_sum_exp_ = take(kBlockRows);
     grad_dot_values_ = take(kBlockRows);
     sums_ = sums == nullptr ? next : sums;
@@ -61,9 +61,9 @@ class BackwardPart {
 
   // Blocks [first, end) of keys.
   void run(int64_t first, int64_t end, NextKeys) {
-    configure_amx();
+    gemm_amx::configure_tiles();
     for (int64_t block = first; block < end; ++block) add_keys(block * kKeyBlock, block > first);
-    release_amx();
+    gemm_amx::release_tiles();
   }
 
  private:
@@ -71,8 +71,8 @@ class BackwardPart {
   static int64_t scratch_floats(int64_t width) {
     return 2 * Panels<Operand>::floats(kKeyBlock, width) + Panels<Operand>::floats(width, kKeyBlock) +
            2 * Panels<Operand>::floats(kBlockRows, width) + 2 * Panels<Operand>::floats(width, kBlockRows) +
-           2 * Panels<Score>::floats(kKeyBlock, kBlockRows) + 2 * Panels<Score>::floats(kSquare, kKeyBlock) +
-           2 * pitch(width) * kPitch + 4 * kSquare * kPitch + 2 * kBlockRows;
+           2 * Panels<Score>::floats(kKeyBlock, kBlockRows) + 2 * Panels<Score>::floats(kMicroTile, kKeyBlock) +
+           2 * pitch(width) * kPitch + 4 * kMicroTile * kPitch + 2 * kBlockRows;
   }
 
   // `add`: to the sums of grad_q of the part's blocks before.
@@ -114,43 +114,43 @@ class BackwardPart {
 
   // Keys of the block that the 32 rows from `i` on see, in whole squares.
   int64_t end(const ScoreBlock& block, int64_t i) const {
-    return align_up(operands_.keys_of_rows(block, i, kSquare), kSquare);
+    return align_up(operands_.keys_of_rows(block, i, kMicroTile), kMicroTile);
   }
-  int64_t last_end(const ScoreBlock& block) const { return end(block, (block.rows - 1) / kSquare * kSquare); }
+  int64_t last_end(const ScoreBlock& block) const { return end(block, (block.rows - 1) / kMicroTile * kMicroTile); }
 
   // Weights, gradients of the scores, and what these add to grad_q. While the scores of 32 rows become weights, the
   // scores of the next 32 rows are multiplied, and the grad_scores of the 32 rows before are multiplied by the keys.
   void compute_weights(const ScoreBlock& block, bool add) {
     auto nothing = no_work();
     multiply_scores(block, 0, nothing);
-    for (int64_t row = 0; row < block.rows; row += kSquare) {
-      const int64_t next = row + kSquare < block.rows ? end(block, row + kSquare) : 0;
-      const int64_t before = row > 0 ? end(block, row - kSquare) : 0;
-      const int64_t slots = 2 * next / kSquare * queries_.steps * kSlots<Operand, Operand> +
-                            pitch_ / kSquare * steps_of(before) * kSlots<Score, Operand>;
-      Interleaved weights(WeightsAndGradients(*this, block, row), kSquare / 2 * end(block, row) / kSquare,
+    for (int64_t row = 0; row < block.rows; row += kMicroTile) {
+      const int64_t next = row + kMicroTile < block.rows ? end(block, row + kMicroTile) : 0;
+      const int64_t before = row > 0 ? end(block, row - kMicroTile) : 0;
+      const int64_t slots = 2 * next / kMicroTile * queries_.steps * kSlots<Operand, Operand> +
+                            pitch_ / kMicroTile * steps_of(before) * kSlots<Score, Operand>;
+      Interleaved weights(WeightsAndGradients(*this, block, row), kMicroTile / 2 * end(block, row) / kMicroTile,
                           std::max<int64_t>(1, slots));
-      if (next > 0) multiply_scores(block, row + kSquare, weights);
-      if (before > 0) add_to_queries(block, row - kSquare, add, weights);
+      if (next > 0) multiply_scores(block, row + kMicroTile, weights);
+      if (before > 0) add_to_queries(block, row - kMicroTile, add, weights);
       weights.run_rest();
     }
-    add_to_queries(block, (block.rows - 1) / kSquare * kSquare, add, nothing);
+    add_to_queries(block, (block.rows - 1) / kMicroTile * kMicroTile, add, nothing);
   }
 
   // Each of two neighbours among the 32 rows has memory of its own.
-  float* scores(int64_t row) const { return scores_ + row / kSquare % 2 * 2 * kSquare * kPitch; }
-  float* grad_weights(int64_t row) const { return scores(row) + kSquare * kPitch; }
+  float* scores(int64_t row) const { return scores_ + row / kMicroTile % 2 * 2 * kMicroTile * kPitch; }
+  float* grad_weights(int64_t row) const { return scores(row) + kMicroTile * kPitch; }
   float* left_grad_scores(int64_t row) const {
-    return left_grad_score_memory_ + row / kSquare % 2 * Panels<Score>::floats(kSquare, kKeyBlock);
+    return left_grad_score_memory_ + row / kMicroTile % 2 * Panels<Score>::floats(kMicroTile, kKeyBlock);
   }
 
   // scores = q k^T and grad_weights = grads v^T of 32 rows, not yet scaled.
   template <class Work>
   void multiply_scores(const ScoreBlock& block, int64_t row, Interleaved<Work>& work) {
-    for (int64_t column = 0; column < end(block, row); column += kSquare) {
-      multiply_panels<Operand, Operand>(queries_.at(row / kSquare), keys_.at(column / kSquare), queries_.steps,
+    for (int64_t column = 0; column < end(block, row); column += kMicroTile) {
+      multiply_panels<Operand, Operand>(queries_.at(row / kMicroTile), keys_.at(column / kMicroTile), queries_.steps,
                                         square_at(scores(row) + column, kPitch, false), work);
-      multiply_panels<Operand, Operand>(grads_.at(row / kSquare), values_.at(column / kSquare), grads_.steps,
+      multiply_panels<Operand, Operand>(grads_.at(row / kMicroTile), values_.at(column / kMicroTile), grads_.steps,
                                         square_at(grad_weights(row) + column, kPitch, false), work);
     }
   }
@@ -158,8 +158,9 @@ class BackwardPart {
   // grad_q = grad_scores k of 32 rows, or += if `add`.
   template <class Work>
   void add_to_queries(const ScoreBlock& block, int64_t row, bool add, Interleaved<Work>& work) {
-    for (int64_t column = 0; column < pitch_; column += kSquare)
-      multiply_panels<Score, Operand>(left_grad_scores(row), key_rows_.at(column / kSquare), steps_of(end(block, row)),
+    for (int64_t column = 0; column < pitch_; column += kMicroTile)
+      multiply_panels<Score, Operand>(left_grad_scores(row), key_rows_.at(column / kMicroTile),
+                                      steps_of(end(block, row)),
                                       square_at(sums_ + (block.row + row) * pitch_ + column, pitch_, add), work);
   }
 
@@ -181,19 +182,19 @@ class BackwardPart {
     bool next() {
       const std::array<Pair, 2> lower{pair_at(0, column_), pair_at(1, column_)};
       const std::array<Pair, 2> upper{pair_at(0, column_ + kLanes), pair_at(1, column_ + kLanes)};
-      float* const weights = part_.weights_.at(column_ / kSquare, row_ / kSquare);
-      float* const grads = part_.grad_scores_.at(column_ / kSquare, row_ / kSquare);
-      float* const left = left_ + column_ / kSquare * Panels<Score>::kStepFloats;
-      Score::across(lower[0].weight, lower[1].weight, line_ / 2, right_columns(weights, 0));
-      Score::across(upper[0].weight, upper[1].weight, line_ / 2, right_columns(weights, kLanes));
-      Score::across(lower[0].grad_score, lower[1].grad_score, line_ / 2, right_columns(grads, 0));
-      Score::across(upper[0].grad_score, upper[1].grad_score, line_ / 2, right_columns(grads, kLanes));
-      Score::along(lower[0].grad_score, upper[0].grad_score, line_ % kTile, left_row(left, line_));
-      Score::along(lower[1].grad_score, upper[1].grad_score, line_ % kTile + 1, left_row(left, line_));
-      column_ += kSquare;
+      float* const weights = part_.weights_.at(column_ / kMicroTile, row_ / kMicroTile);
+      float* const grads = part_.grad_scores_.at(column_ / kMicroTile, row_ / kMicroTile);
+      float* const left = left_ + column_ / kMicroTile * Panels<Score>::kStepFloats;
+      Score::across_k(lower[0].weight, lower[1].weight, line_ / 2, right_columns(weights, 0));
+      Score::across_k(upper[0].weight, upper[1].weight, line_ / 2, right_columns(weights, kLanes));
+      Score::across_k(lower[0].grad_score, lower[1].grad_score, line_ / 2, right_columns(grads, 0));
+      Score::across_k(upper[0].grad_score, upper[1].grad_score, line_ / 2, right_columns(grads, kLanes));
+      Score::along_k(lower[0].grad_score, upper[0].grad_score, line_ % kTile, left_row(left, line_));
+      Score::along_k(lower[1].grad_score, upper[1].grad_score, line_ % kTile + 1, left_row(left, line_));
+      column_ += kMicroTile;
       if (column_ < end_) return true;
       line_ += 2;
-      if (line_ == kSquare) {
+      if (line_ == kMicroTile) {
         clear_masked_squares();
         return false;
       }
@@ -232,9 +233,9 @@ class BackwardPart {
     }
     // Zeros for the keys that later rows of the block see and none of these 32.
     void clear_masked_squares() const {
-      for (int64_t column = end_; column < part_.last_end(block_); column += kSquare) {
-        std::fill_n(part_.weights_.at(column / kSquare, row_ / kSquare), Panels<Score>::kStepFloats, 0.0F);
-        std::fill_n(part_.grad_scores_.at(column / kSquare, row_ / kSquare), Panels<Score>::kStepFloats, 0.0F);
+      for (int64_t column = end_; column < part_.last_end(block_); column += kMicroTile) {
+        std::fill_n(part_.weights_.at(column / kMicroTile, row_ / kMicroTile), Panels<Score>::kStepFloats, 0.0F);
+        std::fill_n(part_.grad_scores_.at(column / kMicroTile, row_ / kMicroTile), Panels<Score>::kStepFloats, 0.0F);
       }
     }
 
@@ -252,11 +253,11 @@ class BackwardPart {
   // sums^T += left right: grad_v^T += grads^T weights, or grad_k^T += q^T grad_scores.
   void add_to_keys(const ScoreBlock& block, const Panels<Operand>& left, const Panels<Score>& right, float* sums) {
     auto nothing = no_work();
-    for (int64_t key = 0; key < last_end(block); key += kSquare) {
+    for (int64_t key = 0; key < last_end(block); key += kMicroTile) {
       // Rows before step `first` see none of these keys.
-      const int64_t first = shape_.causal ? std::max<int64_t>(0, block.key + key - block.row) / kStep : 0;
-      for (int64_t column = 0; column < pitch_; column += kSquare)
-        multiply_panels<Operand, Score>(left.at(column / kSquare, first), right.at(key / kSquare, first),
+      const int64_t first = shape_.causal ? std::max<int64_t>(0, block.key + key - block.row) / kTileK : 0;
+      for (int64_t column = 0; column < pitch_; column += kMicroTile)
+        multiply_panels<Operand, Score>(left.at(column / kMicroTile, first), right.at(key / kMicroTile, first),
                                         right.steps - first, square_at(sums + column * kPitch + key, kPitch, true),
                                         nothing);
     }
@@ -297,7 +298,7 @@ class BackwardPart {
   float *weight_memory_, *grad_score_memory_;
   float* left_grad_score_memory_;          // grad_scores of 32 rows as a left factor, K along the keys, twice
   float *grad_keys_, *grad_values_;        // transposed: [pitch_, kPitch]
-  float* scores_;                          // [2, 2, kSquare, kPitch]: scores of 32 rows, and gradients of weights
+  float* scores_;                          // [2, 2, kMicroTile, kPitch]: scores of 32 rows, and gradients of weights
   float *log_sum_exp_, *grad_dot_values_;  // [kBlockRows]
   float* sums_;                            // of grad_q: [T in whole blocks, pitch_]
 };

@@ -25,8 +25,8 @@ class ForwardGroup {
         head_(group.head),
         first_row_(group.first_row),
         rows_(std::min(group_rows(shape), shape.positions - first_row_)),
-        padded_rows_(align_up(rows_, kSquare)),
-        pitch_(align_up(shape.width, kSquare)),
+        padded_rows_(align_up(rows_, kMicroTile)),
+        pitch_(align_up(shape.width, kMicroTile)),
         scale_(shape.scale() * kLog2E),
         k_(head_rows<const Element>(call.in[1], head_)),
         v_(head_rows<const Element>(call.in[2], head_)) {
@@ -35,14 +35,14 @@ class ForwardGroup {
     key_memory_ = query_memory_ + Panels<Operand>::floats(padded_rows_, shape.width);
     value_memory_ = key_memory_ + Panels<Operand>::floats(kKeyBlock, shape.width);
     weight_memory_ = value_memory_ + Panels<Operand>::floats(shape.width, kKeyBlock);
-    scores_ = weight_memory_ + 2 * Panels<Score>::floats(kSquare, kKeyBlock);
-    sums_ = scores_ + 2 * kSquare * kPitch;
+    scores_ = weight_memory_ + 2 * Panels<Score>::floats(kMicroTile, kKeyBlock);
+    sums_ = scores_ + 2 * kMicroTile * kPitch;
     row_max_ = sums_ + padded_rows_ * pitch_;
     row_sum_ = row_max_ + padded_rows_;
   }
 
   void run() {
-    configure_amx();
+    gemm_amx::configure_tiles();
     const auto q = head_rows<const Element>(call_.in[0], head_);
     queries_ = Panels<Operand>::pack_left(left_factor(q, first_row_, rows_, shape_.width), query_memory_);
     std::fill_n(row_max_, padded_rows_, -__builtin_inff());
@@ -50,7 +50,7 @@ class ForwardGroup {
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
     for (int64_t key = 0; key < end; key += kKeyBlock) add_keys(key, std::min(kKeyBlock, end - key));
     write_output();
-    release_amx();
+    gemm_amx::release_tiles();
   }
 
  private:
@@ -69,18 +69,18 @@ class ForwardGroup {
     values_ = Panels<Operand>::pack_right(right_factor(v_, key, keys, shape_.width), value_memory_);
     const auto rows_at = [&](int64_t row) -> ScoreRows {
       const int64_t first_visible = shape_.causal ? first_row_ + row + 1 - key : keys;
-      const int64_t end = align_up(std::min(keys, first_visible + kSquare - 1), kSquare);
+      const int64_t end = align_up(std::min(keys, first_visible + kMicroTile - 1), kMicroTile);
       return {row, key, keys, first_visible, std::max<int64_t>(0, end)};
     };
     ScoreRows before;
     ScoreRows now = rows_at(0);
-    while (now.end == 0) now = rows_at(now.row + kSquare);
+    while (now.end == 0) now = rows_at(now.row + kMicroTile);
     auto nothing = no_work();
     multiply_scores(now, nothing);
     while (now.row < rows_) {
-      const ScoreRows next = now.row + kSquare < rows_ ? rows_at(now.row + kSquare) : ScoreRows{rows_};
-      for (int64_t half = 0; half < kSquare; half += kLanes) update_row_max(now, half);
-      Interleaved softmax(Softmax(*this, now), kSquare * now.end / kSquare,
+      const ScoreRows next = now.row + kMicroTile < rows_ ? rows_at(now.row + kMicroTile) : ScoreRows{rows_};
+      for (int64_t half = 0; half < kMicroTile; half += kLanes) update_row_max(now, half);
+      Interleaved softmax(Softmax(*this, now), kMicroTile * now.end / kMicroTile,
                           std::max<int64_t>(1, score_slots(next) + value_slots(before)));
       multiply_scores(next, softmax);
       add_values(before, softmax);
@@ -92,30 +92,30 @@ class ForwardGroup {
   }
 
   // Each of two neighbours among the rows has memory of its own.
-  float* scores(const ScoreRows& rows) const { return scores_ + rows.row / kSquare % 2 * kSquare * kPitch; }
+  float* scores(const ScoreRows& rows) const { return scores_ + rows.row / kMicroTile % 2 * kMicroTile * kPitch; }
   float* weights(const ScoreRows& rows) const {
-    return weight_memory_ + rows.row / kSquare % 2 * Panels<Score>::floats(kSquare, kKeyBlock);
+    return weight_memory_ + rows.row / kMicroTile % 2 * Panels<Score>::floats(kMicroTile, kKeyBlock);
   }
 
   // scores = q k^T, not yet scaled.
   template <class Work>
   void multiply_scores(const ScoreRows& rows, Interleaved<Work>& work) {
-    for (int64_t column = 0; column < rows.end; column += kSquare)
-      multiply_panels<Operand, Operand>(queries_.at(rows.row / kSquare), keys_.at(column / kSquare), queries_.steps,
-                                        square_at(scores(rows) + column, kPitch, false), work);
+    for (int64_t column = 0; column < rows.end; column += kMicroTile)
+      multiply_panels<Operand, Operand>(queries_.at(rows.row / kMicroTile), keys_.at(column / kMicroTile),
+                                        queries_.steps, square_at(scores(rows) + column, kPitch, false), work);
   }
   int64_t score_slots(const ScoreRows& rows) const {
-    return rows.end / kSquare * queries_.steps * kSlots<Operand, Operand>;
+    return rows.end / kMicroTile * queries_.steps * kSlots<Operand, Operand>;
   }
   // sums += weights v, or = for the first block of keys.
   template <class Work>
   void add_values(const ScoreRows& rows, Interleaved<Work>& work) {
-    for (int64_t column = 0; rows.end > 0 && column < pitch_; column += kSquare)
-      multiply_panels<Score, Operand>(weights(rows), values_.at(column / kSquare), steps_of(rows.end),
+    for (int64_t column = 0; rows.end > 0 && column < pitch_; column += kMicroTile)
+      multiply_panels<Score, Operand>(weights(rows), values_.at(column / kMicroTile), steps_of(rows.end),
                                       square_at(sums_ + rows.row * pitch_ + column, pitch_, rows.key > 0), work);
   }
   int64_t value_slots(const ScoreRows& rows) const {
-    return pitch_ / kSquare * steps_of(rows.end) * kSlots<Score, Operand>;
+    return pitch_ / kMicroTile * steps_of(rows.end) * kSlots<Score, Operand>;
   }
 
   // Masks the scores of kLanes rows, and sets their row_max and the factor by which their running sums are rescaled.
@@ -155,12 +155,12 @@ class ForwardGroup {
         lower *= load(dropout_factors_.data() + column_);
         upper *= load(dropout_factors_.data() + column_ + kLanes);
       }
-      float* const step = weights_ + column_ / kSquare * Panels<Score>::kStepFloats;
-      Score::along(lower, upper, line_ % kTile, left_row(step, line_));
-      column_ += kSquare;
+      float* const step = weights_ + column_ / kMicroTile * Panels<Score>::kStepFloats;
+      Score::along_k(lower, upper, line_ % kTile, left_row(step, line_));
+      column_ += kMicroTile;
       if (column_ < rows_.end) return true;
       end_row();
-      if (++line_ == kSquare) return false;
+      if (++line_ == kMicroTile) return false;
       begin_row();
       return true;
     }
@@ -216,12 +216,12 @@ class ForwardGroup {
   HeadRows<const Element> k_, v_;
   Panels<Operand> queries_, keys_, values_;
   float *query_memory_, *key_memory_, *value_memory_;
-  float* weight_memory_;                              // of 32 rows, twice
-  float* scores_;                                     // [2, kSquare, kPitch]
-  float* sums_;                                       // [padded_rows_, pitch_]: weights times values so far
-  float* row_max_;                                    // [padded_rows_]: running maximum of each row
-  float* row_sum_;                                    // [padded_rows_]: running sum of 2^(score - row_max)
-  alignas(64) std::array<float, kSquare> rescaling_;  // by the current block, of the running sums of 32 rows
+  float* weight_memory_;                                 // of 32 rows, twice
+  float* scores_;                                        // [2, kMicroTile, kPitch]
+  float* sums_;                                          // [padded_rows_, pitch_]: weights times values so far
+  float* row_max_;                                       // [padded_rows_]: running maximum of each row
+  float* row_sum_;                                       // [padded_rows_]: running sum of 2^(score - row_max)
+  alignas(64) std::array<float, kMicroTile> rescaling_;  // by the current block, of the running sums of 32 rows
 };
 
 }  // namespace laptime::LAPTIME_ISA::attention::amx

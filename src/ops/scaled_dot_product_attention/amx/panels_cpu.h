@@ -1,11 +1,15 @@
 // Attention's factors packed for AMX, and products of 32 x 32 squares of sums.
 #pragma once
 
-#include "backend/cpu/gemm/amx/amx_multiply.h"
+#include "backend/cpu/gemm/amx/micro_kernel.h"
 #include "ops/scaled_dot_product_attention/amx/interleaved_cpu.h"
 #include "ops/scaled_dot_product_attention/key_parts_cpu.h"
 
 namespace laptime::LAPTIME_ISA::attention::amx {
+
+using gemm_amx::kMicroTile;
+using gemm_amx::kTile;
+using gemm_amx::kTileK;
 
 // Rows of scores are kPitch floats apart: not a power of two, so that they do not share cache sets.
 constexpr int64_t kPitch = kKeyBlock + kLanes;
@@ -14,21 +18,21 @@ constexpr int64_t kPitch = kKeyBlock + kLanes;
 // scores, which are computed in float32. For bfloat16 operands the latter have two terms, because one would round them.
 template <class Element>
 struct FactorTerms {
-  using Operand = OneTerm<Brain>;
-  using Score = TwoTerms;
+  using Operand = gemm_amx::OneTerm<BFloat16>;
+  using Score = gemm_amx::TwoTerms;
 };
 template <>
 struct FactorTerms<float> {
-  using Operand = ThreeTerms;
-  using Score = ThreeTerms;
+  using Operand = gemm_amx::ThreeTerms;
+  using Score = gemm_amx::ThreeTerms;
 };
 
-inline int64_t steps_of(int64_t depth) { return ceil_div(depth, kStep); }
+inline int64_t steps_of(int64_t depth) { return ceil_div(depth, kTileK); }
 
 // A packed factor: a left one in panels of 32 rows, or a right one in panels of 32 columns, each of `steps` steps of K.
 template <class Terms>
 struct Panels {
-  static constexpr int64_t kStepFloats = Terms::kTerms * kStepWords;
+  static constexpr int64_t kStepFloats = Terms::kTerms * gemm_amx::kPanelStepWords;
 
   float* data = nullptr;
   int64_t steps = 0;
@@ -36,28 +40,29 @@ struct Panels {
   float* at(int64_t panel, int64_t step = 0) const { return data + (panel * steps + step) * kStepFloats; }
   // Floats that a factor of `lines` rows (or columns) and `depth` elements of K takes.
   static int64_t floats(int64_t lines, int64_t depth) {
-    return ceil_div(lines, kSquare) * steps_of(depth) * kStepFloats;
+    return ceil_div(lines, kMicroTile) * steps_of(depth) * kStepFloats;
   }
 
-  static Panels pack_left(const BlockSource& source, float* to) {
-    const Panels panels{to, steps_of(source.depth)};
-    alignas(64) Turning turning;
-    for (int64_t row = 0; row < align_up(source.rows, kSquare); row += kTile) {
-      float* tile = to + row / kSquare * panels.steps * kStepFloats + row % kSquare / kTile * kTileWords;
-      for (int64_t k = 0; k < source.depth; k += kStep, tile += kStepFloats)
+  static Panels pack_left(const gemm_amx::ABlockSource& source, float* to) {
+    const Panels panels{to, steps_of(source.kc)};
+    alignas(64) gemm_amx::TransposeBuffer buffer;
+    for (int64_t row = 0; row < align_up(source.rows, kMicroTile); row += kTile) {
+      float* tile =
+          to + row / kMicroTile * panels.steps * kStepFloats + row % kMicroTile / kTile * gemm_amx::kTileWords;
+      for (int64_t k = 0; k < source.kc; k += kTileK, tile += kStepFloats)
         for (int64_t piece = 0; piece < Terms::kPieces; ++piece)
-          pack_rows_tile<Terms>(source, row, k, piece, turning.data(), tile);
+          gemm_amx::pack_a_tile<Terms>(source, row, k, piece, buffer.data(), tile);
     }
     return panels;
   }
-  static Panels pack_right(const SliverSource& source, float* to) {
-    const Panels panels{to, steps_of(source.depth)};
-    alignas(64) Turning turning;
-    for (int64_t column = 0; column < align_up(source.columns, kSquare); column += kTile) {
-      float* tile = to + column / kSquare * panels.steps * kStepFloats + column % kSquare;
-      for (int64_t k = 0; k < source.depth; k += kStep, tile += kStepFloats)
+  static Panels pack_right(const gemm_amx::BPanelSource& source, float* to) {
+    const Panels panels{to, steps_of(source.kc)};
+    alignas(64) gemm_amx::TransposeBuffer buffer;
+    for (int64_t column = 0; column < align_up(source.columns, kMicroTile); column += kTile) {
+      float* tile = to + column / kMicroTile * panels.steps * kStepFloats + column % kMicroTile;
+      for (int64_t k = 0; k < source.kc; k += kTileK, tile += kStepFloats)
         for (int64_t piece = 0; piece < Terms::kPieces; ++piece)
-          pack_columns_tile<Terms>(source, column, k, piece, turning.data(), tile);
+          gemm_amx::pack_b_tile<Terms>(source, column, k, piece, buffer.data(), tile);
     }
     return panels;
   }
@@ -67,50 +72,54 @@ struct Panels {
 
 // X as a left factor.
 template <class Element>
-BlockSource left_factor(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
+gemm_amx::ABlockSource left_factor(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
   return {reinterpret_cast<const std::byte*>(head[first]), {head.stride, 1}, rows, width, rows};
 }
 // X^T as a left factor.
 template <class Element>
-BlockSource left_factor_transposed(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
+gemm_amx::ABlockSource left_factor_transposed(const HeadRows<const Element>& head, int64_t first, int64_t rows,
+                                              int64_t width) {
   return {reinterpret_cast<const std::byte*>(head[first]), {1, head.stride}, width, rows, width};
 }
 // X as a right factor.
 template <class Element>
-SliverSource right_factor(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
+gemm_amx::BPanelSource right_factor(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
   return {reinterpret_cast<const std::byte*>(head[first]), {head.stride, 1}, rows, width};
 }
 // X^T as a right factor.
 template <class Element>
-SliverSource right_factor_transposed(const HeadRows<const Element>& head, int64_t first, int64_t rows, int64_t width) {
+gemm_amx::BPanelSource right_factor_transposed(const HeadRows<const Element>& head, int64_t first, int64_t rows,
+                                               int64_t width) {
   return {reinterpret_cast<const std::byte*>(head[first]), {1, head.stride}, width, rows};
 }
 
 // A 32 x 32 square within sums whose rows are `pitch` floats apart; the product is added to it, or overwrites it.
-inline SquarePlace square_at(float* sums, int64_t pitch, bool add) {
-  return {.from = add ? sums : nullptr, .from_pitch = pitch, .to = sums, .to_pitch = pitch};
+inline gemm_amx::MicroTile square_at(float* sums, int64_t pitch, bool add) {
+  return {.from = add ? sums : nullptr, .ld_from = pitch, .to = sums, .ld_to = pitch};
 }
 
 // Multiplies a panel of a left factor by one of a right factor over `steps` steps of K.
 template <class Left, class Right, class Work>
 [[gnu::noinline]] LAPTIME_AMX inline void multiply_panels(const float* left, const float* right, int64_t steps,
-                                                          const SquarePlace& place, Interleaved<Work>& work) {
-  multiply_square<Left::kTerms, Right::kTerms>(left, right, steps, place, [&] { work.run_due(); });
+                                                          const gemm_amx::MicroTile& place, Interleaved<Work>& work) {
+  gemm_amx::micro_kernel<Left::kTerms, Right::kTerms>(left, right, steps, place, [&] { work.run_due(); });
 }
 // Calls of run_due() in a step of K.
 template <class Left, class Right>
-constexpr int64_t kSlots = kTermPairs<Left::kTerms, Right::kTerms>.size();
+constexpr int64_t kSlots = gemm_amx::kTermPairs<Left::kTerms, Right::kTerms>.size();
 
 // What Terms::along writes its words through: 32 columns of row `row` of a left panel, at the step that begins at
 // `step`.
 inline auto left_row(float* step, int64_t row) {
-  float* const to = step + row / kTile * kTileWords;
-  return [to](int64_t term, int64_t line, const Vector& words) { store(to + term * kStepWords + line * kTile, words); };
+  float* const to = step + row / kTile * gemm_amx::kTileWords;
+  return [to](int64_t term, int64_t line, const Vector& words) {
+    store(to + term * gemm_amx::kPanelStepWords + line * kTile, words);
+  };
 }
 // What Terms::across writes its words through: 16 columns, from `column` on, of two rows of a right panel.
 inline auto right_columns(float* step, int64_t column) {
   return [to = step + column](int64_t term, int64_t pair, const Vector& words) {
-    store(to + term * kStepWords + pair * kSquare, words);
+    store(to + term * gemm_amx::kPanelStepWords + pair * kMicroTile, words);
   };
 }
 

@@ -1,307 +1,279 @@
-// Our product by the processor's tiles (AMX), of bfloat16 or of float32 as three of them.
-//
-// A tile product takes 16 cycles and one instruction, so that most of a core is free meanwhile: between the products of
-// a square the next sliver of b is packed, and what comes next is fetched.
+// Our GEMM by the tiles of AMX, of bfloat16 or of float32 as three bfloat16 terms.
 #include <immintrin.h>
 
-#include "backend/cpu/gemm/amx/amx_multiply.h"
-#include "backend/cpu/gemm/amx/amx_pack.h"
+#include "backend/cpu/gemm/amx/interleaved_work.h"
+#include "backend/cpu/gemm/amx/micro_kernel.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
-#include "backend/cpu/gemm/tiles/tiles_blocks.h"
+#include "backend/cpu/gemm/tiles/blocking.h"
+#include "backend/cpu/gemm/tiles/micro_kernel.h"
+#include "backend/cpu/gemm/tiles/work_sharing.h"
 
 namespace laptime::LAPTIME_ISA {
+namespace gemm_amx {
 namespace {
 
-// A sliver of b over a chunk of K, and a block of a, stay in the second-level cache.
-constexpr int64_t kLongestChunk = 768;                               // times the terms
-constexpr int64_t kPanelWords = kLongestChunk / kStep * kStepWords;  // of a square's rows, or of a sliver
-using SquareSums = std::array<float, static_cast<size_t>(kSquare) * kSquare>;
+using gemm_tiles::a_block_source;
+using gemm_tiles::b_panel_prefetcher;
+using gemm_tiles::b_panel_source;
+using gemm_tiles::bias_row;
+using gemm_tiles::BiasRow;
+using gemm_tiles::PanelQueue;
+using gemm_tiles::PartialSums;
 
-// The sums of a square on their way to c.
-class Store {
- public:
-  void begin(const float* sums, const TileTarget& to) {
-    sums_ = sums;
-    to_ = to;
-    left_ = to.rows;
-  }
-  void rows(int64_t count) {
-    to_.rows = std::min(count, left_);
-    if (to_.rows == 0) return;
-    store_sums(sums_, to_);
-    sums_ += to_.rows * kSquare;
-    to_.advance(to_.rows);
-    left_ -= to_.rows;
-  }
+// Elements of K times terms; a panel of B over one chunk, and a block of A, then stay in the L2 cache.
+constexpr int64_t kMaxKcTerms = 768;
+constexpr int64_t kPanelWords = kMaxKcTerms / kTileK * kPanelStepWords;
+using MicroTileSums = std::array<float, static_cast<size_t>(kMicroTile) * kMicroTile>;
 
- private:
-  const float* sums_ = nullptr;
-  TileTarget to_;
-  int64_t left_ = 0;
-};
-
-// What a core does between the tile products of a square, each time a little.
-struct Meanwhile {
-  Store* store = nullptr;
-  int64_t rows = 0;
-  SliverPacker* packer = nullptr;
-  int64_t pieces = 1, every = 1;  // so many pieces are packed, every so many times
-  Ahead<true> c;                  // of the next square
-  Ahead<false> addend;            // to it
-  int64_t c_lines = 0;
-  Ahead<false>* sliver = nullptr;  // of b, to be packed soon
-  int64_t sliver_lines = 0;
-  int64_t until = 1;  // times, pieces are packed again
-
-  void some() {
-    c.fetch(c_lines);
-    addend.fetch(c_lines);
-    sliver->fetch(sliver_lines);
-    store->rows(rows);
-    if (--until > 0) return;
-    until = every;
-    packer->pack(pieces);
-  }
-};
-
+using MicroKernel = void (*)(const float* a, const float* b, int64_t steps, const MicroTile& tile,
+                             InterleavedWork& work);
 template <int64_t kTerms>
-LAPTIME_AMX void multiply_meanwhile(const float* a, const float* b, int64_t steps, const SquarePlace& place,
-                                    Meanwhile& meanwhile) {
-  multiply_square<kTerms, kTerms>(a, b, steps, place, [&] { meanwhile.some(); });
+LAPTIME_AMX void interleaved_micro_kernel(const float* a, const float* b, int64_t steps, const MicroTile& tile,
+                                          InterleavedWork& work) {
+  micro_kernel<kTerms, kTerms>(a, b, steps, tile, [&] { work.advance(); });
 }
 
-struct SquareTask {
+// A GEMM and how it is computed; shared by all threads.
+struct Task {
   const cpu::Gemm& gemm;
   PackTiles pack;
-  void (*multiply)(const float* a, const float* b, int64_t steps, const SquarePlace& place, Meanwhile& meanwhile);
-  int64_t times = 1;  // that it does something meanwhile in a step
-  int64_t chunk = 0;
-  int64_t squares = 0;  // of a block of a
-  int64_t columns = 0;  // of the sums between chunks
+  MicroKernel micro_kernel;
+  int64_t calls_per_step = 1;  // of InterleavedWork::advance()
+  int64_t kc = 0;
+  int64_t a_panels = 0;         // of a block of A
+  int64_t partial_columns = 0;  // of the partial sums
 };
 
-// What a thread holds while it multiplies: the packed sliver of b, the next one, and sums on their way.
-class Lane {
+// What a thread holds while it multiplies: two packed panels of B, of which it multiplies by one and packs the other,
+// and the sums of two micro-tiles, of which it computes one and stores the other.
+class ThreadState {
  public:
-  static constexpr int64_t kSlivers = 2;  // panels of scratch
+  static constexpr int64_t kPanels = 2;  // at the start of the thread's scratch
 
-  explicit Lane(std::byte* scratch) : sliver_(reinterpret_cast<float*>(scratch)), next_(sliver_ + kPanelWords) {}
+  explicit ThreadState(std::byte* scratch) : panel_(reinterpret_cast<float*>(scratch)), next_(panel_ + kPanelWords) {}
 
-  const float* sliver() const { return sliver_; }
-  float* next_sliver() const { return next_; }
-  void turn() { std::swap(sliver_, next_); }
+  const float* b_panel() const { return panel_; }
+  float* next_b_panel() const { return next_; }
+  void swap_panels() { std::swap(panel_, next_); }
 
-  Store store;
-  SquareSums& free_sums() {
-    turn_ = 1 - turn_;
-    return sums_[static_cast<size_t>(turn_)];
+  DeferredStore store;
+  MicroTileSums& swap_sums() {
+    current_ = 1 - current_;
+    return sums_[static_cast<size_t>(current_)];
   }
 
  private:
-  float* sliver_;
+  float* panel_;
   float* next_;
-  int turn_ = 0;
-  alignas(64) std::array<SquareSums, 2> sums_;
+  int current_ = 0;
+  alignas(64) std::array<MicroTileSums, 2> sums_;
 };
 
-// One block of c over all of K.
-class SquareBlock {
+// One mc x nc block of C over all of K.
+class MacroKernel {
  public:
-  using Share = ChunkShare<SquareBlock>;
+  using Queue = PanelQueue<MacroKernel>;
 
-  SquareBlock(const SquareTask& task, const cpu::GemmBlock& block, std::byte* scratch)
-      : task_(task), gemm_(task.gemm), block_(block), squares_(ceil_div(block.rows, kSquare)), scratch_(scratch) {
-    panels_ = reinterpret_cast<float*>(scratch) + Lane::kSlivers * kPanelWords;
-    between_ = {panels_ + task.squares * kPanelWords, task.columns};
+  MacroKernel(const Task& task, const cpu::GemmBlock& block, std::byte* scratch)
+      : task_(task), gemm_(task.gemm), block_(block), panels_(ceil_div(block.rows, kMicroTile)), scratch_(scratch) {
+    a_block_ = reinterpret_cast<float*>(scratch) + ThreadState::kPanels * kPanelWords;
+    partial_sums_ = {a_block_ + task.a_panels * kPanelWords, task.partial_columns};
   }
 
-  void run(Share& share) {
-    configure_amx();
-    int64_t first = 0;
-    do {  // even for K = 0, where c is all bias and addend
-      const int64_t depth = std::min(task_.chunk, gemm_.shape.k - first);
-      pack_rows(block_source(gemm_, block_, first, depth));
-      share.open(this, first, depth, 0, ceil_div(block_.columns, kSquare));
-      add_slivers(share, share.take(), scratch_);
-      share.close();
-      first += task_.chunk;
-    } while (first < gemm_.shape.k);
-    release_amx();
+  void run(Queue& queue) {
+    configure_tiles();
+    int64_t k = 0;
+    do {  // runs once for K = 0 too, where C is bias and addend alone
+      const int64_t kc = std::min(task_.kc, gemm_.shape.k - k);
+      pack_a(a_block_source(gemm_, block_, k, kc));
+      queue.open(this, k, kc, 0, ceil_div(block_.columns, kMicroTile));
+      multiply_panels(queue, queue.take(), scratch_);
+      queue.close();
+      k += task_.kc;
+    } while (k < gemm_.shape.k);
+    release_tiles();
   }
 
-  // What can be had of the block of another thread; `scratch` is the helper's.
-  static void help(Share& share, std::byte* scratch) {
-    share.join();
-    if (const Share::Sliver sliver = share.take(); sliver.block != nullptr) {
-      configure_amx();
-      add_slivers(share, sliver, scratch);
-      release_amx();
+  // Multiplies panels of B of another thread's block while any are left; `scratch` is the helper's own.
+  static void help(Queue& queue, std::byte* scratch) {
+    queue.join();
+    if (const Queue::Panel panel = queue.take(); panel.block != nullptr) {
+      configure_tiles();
+      multiply_panels(queue, panel, scratch);
+      release_tiles();
     }
-    share.leave();
+    queue.leave();
   }
 
  private:
-  // This one, and then as many as are left to take: all are of one block and one chunk of K.
-  static void add_slivers(Share& share, Share::Sliver sliver, std::byte* scratch) {
-    if (sliver.block == nullptr) return;
-    Lane lane(scratch);
-    SliverPacker first = sliver.block->packer(sliver, lane.next_sliver());
+  // Multiplies `panel` and as many more as are left to take; all belong to one block and one chunk of K.
+  static void multiply_panels(Queue& queue, Queue::Panel panel, std::byte* scratch) {
+    if (panel.block == nullptr) return;
+    ThreadState thread(scratch);
+    BPanelPacker first = panel.block->packer(panel, thread.next_b_panel());
     first.pack(first.left());
-    while (sliver.block != nullptr) {
-      lane.turn();
-      const Share::Sliver next = share.take();
-      sliver.block->add_sliver(lane, sliver, next);
-      sliver = next;
+    while (panel.block != nullptr) {
+      thread.swap_panels();
+      const Queue::Panel next = queue.take();
+      panel.block->multiply_panel(thread, panel, next);
+      panel = next;
     }
-    lane.store.rows(kSquare);
+    thread.store.store_rows(kMicroTile);
   }
 
-  SliverPacker packer(const Share::Sliver& sliver, float* to) const {
-    if (sliver.block == nullptr) return {};
-    return {task_.pack, sliver_source(gemm_, block_, sliver.first, sliver.depth, sliver.index * kSquare), to};
+  BPanelPacker packer(const Queue::Panel& panel, float* to) const {
+    if (panel.block == nullptr) return {};
+    return {task_.pack, b_panel_source(gemm_, block_, panel.k, panel.kc, panel.index * kMicroTile), to};
   }
 
-  // All tiles side by side where the columns of a have no gaps: a cache line may be of two tiles.
-  void pack_rows(const BlockSource& source) const {
-    const int64_t tiles = 2 * squares_;
-    alignas(64) Turning turning;
+  // Tile by tile along K; but where the columns of A have no gaps all tiles advance along K together, because one cache
+  // line of A may belong to two tiles.
+  void pack_a(const ABlockSource& source) const {
+    const int64_t tiles = 2 * panels_;
+    alignas(64) TransposeBuffer buffer;
     const auto pack = [&](int64_t tile, int64_t k) {
-      float* const panel = panels_ + tile / 2 * kPanelWords + tile % 2 * kTileWords;
+      float* const panel = a_block_ + tile / 2 * kPanelWords + tile % 2 * kTileWords;
       for (int64_t piece = 0; piece < task_.pack.pieces; ++piece)
-        task_.pack.rows(source, tile * kTile, k, piece, turning.data(),
-                        panel + k / kStep * task_.pack.terms * kStepWords);
+        task_.pack.a_tile(source, tile * kTile, k, piece, buffer.data(),
+                          panel + k / kTileK * task_.pack.terms * kPanelStepWords);
     };
     if (source.strides.row != 1) {
       for (int64_t tile = 0; tile < tiles; ++tile)
-        for (int64_t k = 0; k < source.depth; k += kStep) pack(tile, k);
+        for (int64_t k = 0; k < source.kc; k += kTileK) pack(tile, k);
       return;
     }
-    for (int64_t k = 0; k < source.depth; k += kStep)
+    for (int64_t k = 0; k < source.kc; k += kTileK)
       for (int64_t tile = 0; tile < tiles; ++tile) pack(tile, k);
   }
 
-  TileTarget target(const Share::Sliver& sliver) const {
-    TileTarget to =
-        tile_target(gemm_, block_, between_, sliver.first, sliver.first + sliver.depth, sliver.index * kSquare);
-    to.rows = std::min(kSquare, block_.rows);
-    return to;
+  // The first micro-tile of a panel.
+  CTile first_tile(const Queue::Panel& panel) const {
+    CTile tile = c_tile(gemm_, block_, partial_sums_, panel.k, panel.k + panel.kc, panel.index * kMicroTile);
+    tile.rows = std::min(kMicroTile, block_.rows);
+    return tile;
   }
 
-  static void fetch(Meanwhile& meanwhile, const TileTarget& to) {
-    meanwhile.c = c_ahead(to);
-    meanwhile.addend = {};
-    if (to.addend != nullptr && to.addend != to.c)
-      meanwhile.addend = {to.addend, to.rows, to.columns * int64_t{sizeof(float)},
-                          to.addend_pitch * int64_t{sizeof(float)}};
+  static void prefetch_next(InterleavedWork& work, const CTile& tile) {
+    work.c = c_prefetcher(tile);
+    work.addend = {};
+    if (tile.addend != nullptr && tile.addend != tile.c)
+      work.addend = {tile.addend, tile.rows, tile.columns * int64_t{sizeof(float)},
+                     tile.ld_addend * int64_t{sizeof(float)}};
   }
 
-  // Whether tiles can be loaded and stored where the addend, or the bias, and the result stand.
-  static bool in_place(const TileTarget& to) {
-    return to.c != nullptr && to.rows == kSquare && to.columns == kSquare && to.narrow_addend == nullptr &&
-           (to.bias == nullptr || to.addend == nullptr);
+  // Whether the AMX tiles can be loaded from the addend, or the bias, and stored to C without a buffer.
+  static bool in_place(const CTile& tile) {
+    return tile.c != nullptr && tile.rows == kMicroTile && tile.columns == kMicroTile && tile.addend_bf16 == nullptr &&
+           (tile.bias == nullptr || tile.addend == nullptr);
   }
 
-  void add_sliver(Lane& lane, const Share::Sliver& sliver, const Share::Sliver& next) {
-    const int64_t steps = ceil_div(sliver.depth, kStep);
-    SliverPacker next_packer = packer(next, lane.next_sliver());
-    Ahead<false> after_next =
-        sliver_ahead(gemm_, block_, sliver.first, sliver.depth, (std::max(next.index, sliver.index) + 1) * kSquare);
-    const int64_t times = std::max<int64_t>(1, steps * task_.times);  // between the products of a square
-    const int64_t all_times = times * squares_;
-    Meanwhile meanwhile{.store = &lane.store,
-                        .rows = ceil_div(kSquare, times),
-                        .packer = &next_packer,
-                        .pieces = ceil_div(next_packer.left(), all_times),
-                        .every = std::clamp<int64_t>(all_times / std::max<int64_t>(1, next_packer.left()), 1, times),
-                        .c = {},
-                        .addend = {},
-                        .c_lines = ceil_div(2 * kSquare, times),
-                        .sliver = &after_next,
-                        .sliver_lines = ceil_div(after_next.lines(), all_times)};
-    TileTarget to = target(sliver);
-    alignas(64) TileBias bias{};
-    if (sliver.first == 0 && gemm_.bias.present) {
-      bias = tile_bias(gemm_, block_.column + sliver.index * kSquare, to.columns);
-      to.bias = bias.data();
+  // The products of all panels of the block of A with one panel of B, while panel `next` of B is packed.
+  void multiply_panel(ThreadState& thread, const Queue::Panel& panel, const Queue::Panel& next) {
+    const int64_t steps = ceil_div(panel.kc, kTileK);
+    BPanelPacker next_packer = packer(next, thread.next_b_panel());
+    ReadPrefetcher after_next =
+        b_panel_prefetcher(gemm_, block_, panel.k, panel.kc, (std::max(next.index, panel.index) + 1) * kMicroTile);
+    const int64_t calls = std::max<int64_t>(1, steps * task_.calls_per_step);  // for one micro-tile
+    const int64_t all_calls = calls * panels_;
+    InterleavedWork work{
+        .store = &thread.store,
+        .store_rows = ceil_div(kMicroTile, calls),
+        .packer = &next_packer,
+        .pieces = ceil_div(next_packer.left(), all_calls),
+        .calls_per_packing = std::clamp<int64_t>(all_calls / std::max<int64_t>(1, next_packer.left()), 1, calls),
+        .c = {},
+        .addend = {},
+        .c_lines = ceil_div(2 * kMicroTile, calls),
+        .b_panel = &after_next,
+        .b_lines = ceil_div(after_next.lines(), all_calls)};
+    CTile tile = first_tile(panel);
+    alignas(64) BiasRow bias{};
+    if (panel.k == 0 && gemm_.bias.present) {
+      bias = bias_row(gemm_, block_.column + panel.index * kMicroTile, tile.columns);
+      tile.bias = bias.data();
     }
-    for (int64_t i = 0; i < squares_; ++i) {
-      TileTarget next_to = to;
-      next_to.advance(to.rows);
-      next_to.rows = std::min(kSquare, block_.rows - (i + 1) * kSquare);
-      if (i + 1 < squares_) {
-        fetch(meanwhile, next_to);
+    for (int64_t i = 0; i < panels_; ++i) {
+      CTile next_tile = tile;
+      next_tile.advance(tile.rows);
+      next_tile.rows = std::min(kMicroTile, block_.rows - (i + 1) * kMicroTile);
+      if (i + 1 < panels_) {
+        prefetch_next(work, next_tile);
       } else if (next.block != nullptr) {
-        fetch(meanwhile, target(next));
+        prefetch_next(work, first_tile(next));
       } else {
-        fetch(meanwhile, {});
+        prefetch_next(work, {});
       }
-      const float* const a = panels_ + i * kPanelWords;
-      if (in_place(to)) {
-        const bool has_bias = to.bias != nullptr;
-        task_.multiply(a, lane.sliver(), steps,
-                       {.from = has_bias ? to.bias : to.addend,
-                        .from_pitch = has_bias ? 0 : to.addend_pitch,
-                        .to = to.c,
-                        .to_pitch = to.pitch},
-                       meanwhile);
+      const float* const a_panel = a_block_ + i * kPanelWords;
+      if (in_place(tile)) {
+        const bool has_bias = tile.bias != nullptr;
+        task_.micro_kernel(a_panel, thread.b_panel(), steps,
+                           {.from = has_bias ? tile.bias : tile.addend,
+                            .ld_from = has_bias ? 0 : tile.ld_addend,
+                            .to = tile.c,
+                            .ld_to = tile.ldc},
+                           work);
       } else {
-        SquareSums& sums = lane.free_sums();
-        task_.multiply(a, lane.sliver(), steps, {.to = sums.data(), .to_pitch = kSquare}, meanwhile);
-        lane.store.rows(kSquare);
-        lane.store.begin(sums.data(), to);
+        MicroTileSums& sums = thread.swap_sums();
+        task_.micro_kernel(a_panel, thread.b_panel(), steps, {.to = sums.data(), .ld_to = kMicroTile}, work);
+        thread.store.store_rows(kMicroTile);
+        thread.store.begin(sums.data(), tile);
       }
-      to = next_to;
+      tile = next_tile;
     }
-    if (to.bias != nullptr) lane.store.rows(kSquare);  // the bias ends here
+    if (tile.bias != nullptr) thread.store.store_rows(kMicroTile);  // before `bias` goes out of scope
     next_packer.pack(next_packer.left());
   }
 
-  const SquareTask& task_;
+  const Task& task_;
   const cpu::Gemm& gemm_;
   const cpu::GemmBlock& block_;
-  int64_t squares_;
+  int64_t panels_;  // of the block of A
   std::byte* scratch_;
-  float* panels_ = nullptr;
-  SumsBetween between_;
+  float* a_block_ = nullptr;
+  PartialSums partial_sums_;
 };
 
-SquareTask task_for(const cpu::Gemm& gemm) {
-  const bool a_narrow = gemm.a.dtype == DType::kBFloat16;
-  const bool b_narrow = gemm.b.dtype == DType::kBFloat16;
-  using Narrow = OneTerm<Brain>;
-  using Round = OneTerm<Rounded>;
-  SquareTask task{.gemm = gemm,
-                  .pack = kPackTiles<ThreeTerms, ThreeTerms>,
-                  .multiply = multiply_meanwhile<3>,
-                  .times = kTermPairs<3, 3>.size()};
+Task task_for(const cpu::Gemm& gemm) {
+  const bool a_bf16 = gemm.a.dtype == DType::kBFloat16;
+  const bool b_bf16 = gemm.b.dtype == DType::kBFloat16;
+  using Stored = OneTerm<BFloat16>;
+  using Rounded = OneTerm<RoundedToBFloat16>;
+  Task task{.gemm = gemm,
+            .pack = kPackTiles<ThreeTerms, ThreeTerms>,
+            .micro_kernel = interleaved_micro_kernel<3>,
+            .calls_per_step = kTermPairs<3, 3>.size()};
   if (gemm.compute == DType::kBFloat16) {
-    task.multiply = multiply_meanwhile<1>;
-    task.times = kTermPairs<1, 1>.size();
-    task.pack = a_narrow ? (b_narrow ? kPackTiles<Narrow, Narrow> : kPackTiles<Narrow, Round>)
-                         : (b_narrow ? kPackTiles<Round, Narrow> : kPackTiles<Round, Round>);
+    task.micro_kernel = interleaved_micro_kernel<1>;
+    task.calls_per_step = kTermPairs<1, 1>.size();
+    task.pack = a_bf16 ? (b_bf16 ? kPackTiles<Stored, Stored> : kPackTiles<Stored, Rounded>)
+                       : (b_bf16 ? kPackTiles<Rounded, Stored> : kPackTiles<Rounded, Rounded>);
   }
-  task.chunk = chunk_of(gemm.shape.k, kLongestChunk / task.pack.terms, kStep);
+  task.kc = gemm_tiles::kc_of(gemm.shape.k, kMaxKcTerms / task.pack.terms, kTileK);
   return task;
 }
 
-}  // namespace
-
-void amx_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
-  SquareTask task = task_for(gemm);
+void multiply(cpu::Team& team, const cpu::Gemm& gemm) {
+  Task task = task_for(gemm);
   constexpr int64_t kPanelBytes = kPanelWords * int64_t{sizeof(float)};
-  constexpr int64_t kScratch = cpu::Team::kScratchBytes / kPanelBytes;  // panels
-  task.squares = panels_of_block(kPanelBytes, kScratch / 2);
-  BlockCosts costs{.most_rows = task.squares * kSquare,
-                   .most_columns = INT64_MAX / 2,
-                   .row_multiple = kSquare,
-                   .pack_a = 150,
-                   .pack_b = 80,
-                   .hand_out = 2e6};
-  if (gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > task.chunk) {
-    task.columns = (kScratch - Lane::kSlivers - task.squares) * kPanelWords / costs.most_rows / kSquare * kSquare;
-    costs.most_columns = task.columns;
+  constexpr int64_t kScratchPanels = cpu::Team::kScratchBytes / kPanelBytes;
+  task.a_panels = gemm_tiles::a_panels_per_block(kPanelBytes, kScratchPanels / 2);
+  gemm_tiles::BlockingCosts costs{.max_mc = task.a_panels * kMicroTile,
+                                  .max_nc = INT64_MAX / 2,
+                                  .row_multiple = kMicroTile,
+                                  .pack_a = 150,
+                                  .pack_b = 80,
+                                  .per_block = 2e6};
+  if (gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > task.kc) {
+    task.partial_columns =
+        (kScratchPanels - ThreadState::kPanels - task.a_panels) * kPanelWords / costs.max_mc / kMicroTile * kMicroTile;
+    costs.max_nc = task.partial_columns;
   }
-  multiply_blocks<SquareBlock>(team, task, cut_for(gemm.shape, costs, team.size()));
+  gemm_tiles::multiply_blocks<MacroKernel>(team, task, gemm_tiles::cut_for(gemm.shape, costs, team.size()));
 }
+
+}  // namespace
+}  // namespace gemm_amx
+
+void amx_gemm(cpu::Team& team, const cpu::Gemm& gemm) { gemm_amx::multiply(team, gemm); }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,4 +1,4 @@
-// Our own matrix product, compiled once per instruction set: packed slivers and a tile of sums held in registers.
+// Our GEMM for any instruction set: packed panels, and a register-blocked micro-kernel.
 #pragma once
 
 #include <string>
@@ -9,12 +9,14 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// Any strides of the factors; float32 and bfloat16 in any mixture. bfloat16 is widened while it is packed; sums are
-// accumulated in float32 and rounded once. K is cut by K alone, so that every tile shape, block shape and number of
-// threads gives the same bits. tiles_refusal must be empty. With `packs_first` b is packed once, into the workspace of
-// tiles_packed_bytes; else each block packs the part that it reads.
+// Takes factors of any strides, float32 or bfloat16 in any mixture; bfloat16 is widened while it is packed. Sums are
+// accumulated in float32 and rounded once. K is cut by K alone, so that the bits of the result depend neither on block
+// sizes nor on the number of threads. tiles_refusal must be empty. With `packs_first` B is packed once, into a
+// workspace of tiles_packed_bytes; else each thread packs the panels it uses.
 void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first);
-int64_t tiles_packed_bytes(const cpu::Gemm& gemm);  // 0: no part of b would be packed twice
+// Bytes of the workspace; 0 where no panel of B would be packed twice.
+int64_t tiles_packed_bytes(const cpu::Gemm& gemm);
+// Empty where tiles_gemm takes the operands, else the reason why not.
 std::string tiles_refusal(const cpu::Gemm& gemm);
 
 }  // namespace laptime::LAPTIME_ISA

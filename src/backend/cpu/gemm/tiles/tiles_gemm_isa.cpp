@@ -1,9 +1,11 @@
-// Our product of each instruction set: which it refuses, and how its words are made.
+// The GEMM on packed words of float32, and the types it takes.
 #include "backend/cpu/gemm/tiles/tiles_gemm.h"
 
-#include "backend/cpu/gemm/tiles/tiles_blocks.h"
+#include "backend/cpu/gemm/tiles/multiply.h"
 
 namespace laptime::LAPTIME_ISA {
+
+using gemm_tiles::FloatWords;
 
 std::string tiles_refusal(const cpu::Gemm& gemm) {
   for (const cpu::GemmOperand* operand : {&gemm.a, &gemm.b, &gemm.bias, &gemm.addend}) {
@@ -17,11 +19,11 @@ std::string tiles_refusal(const cpu::Gemm& gemm) {
   return "";
 }
 
-int64_t tiles_packed_bytes(const cpu::Gemm& gemm) { return packed_b_bytes<FloatWords>(gemm); }
+int64_t tiles_packed_bytes(const cpu::Gemm& gemm) { return gemm_tiles::prepacked_b_bytes<FloatWords>(gemm); }
 
 void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
-  gemm.compute == DType::kBFloat16 ? multiply_from<FloatWords, Rounded>(team, gemm, packs_first)
-                                   : multiply_from<FloatWords, float>(team, gemm, packs_first);
+  gemm.compute == DType::kBFloat16 ? gemm_tiles::multiply_from<FloatWords, RoundedToBFloat16>(team, gemm, packs_first)
+                                   : gemm_tiles::multiply_from<FloatWords, float>(team, gemm, packs_first);
 }
 
 }  // namespace laptime::LAPTIME_ISA

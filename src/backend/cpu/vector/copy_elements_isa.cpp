@@ -1,8 +1,12 @@
 // Copies by rows, by tiles for transposes, or element by element; fills.
-#include "backend/cpu/vector/moves.h"
+#include "backend/cpu/vector/copy_elements.h"
 
+#include <bit>
 #include <cstring>
 #include <utility>
+
+#include "backend/cpu/vector/vectors.h"
+#include "base/checked.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -10,78 +14,75 @@ namespace {
 using cpu::LoopNest;
 using cpu::Team;
 
-// ---- transposes
+// Rows and columns of a tile that is transposed in registers. With AVX-512 a row of 4-byte elements is a cache line.
+constexpr int kTransposeTile = kLanes == 16 ? 16 : 8;
+constexpr int kTransposeRounds = std::countr_zero(static_cast<unsigned>(kTransposeTile));
 
-// Elements on a side: with the longest vectors a row of 4-byte elements is a cache line.
-#ifdef __AVX512BW__
-constexpr int kTile = 16;
-constexpr int kRounds = 4;
-#else
-constexpr int kTile = 8;
-constexpr int kRounds = 3;
-#endif
-
-// Elements of a and b in turn, from the first half of each (half 0) or from the second (half 1).
+// Elements of a and b alternately, from the first half of each (half 0) or from the second (half 1).
 template <int half, class Vector, int... index>
-void interleave(const Vector& a, const Vector& b, Vector& to, std::integer_sequence<int, index...> /*of `to`*/) {
-  to = __builtin_shufflevector(a, b, (half * kTile / 2 + index / 2 + (index % 2) * kTile)...);
+void interleave(const Vector& a, const Vector& b, Vector& to, std::integer_sequence<int, index...>) {
+  to = __builtin_shufflevector(a, b, (half * kTransposeTile / 2 + index / 2 + (index % 2) * kTransposeTile)...);
 }
 
-// Each round interleaves rows that stand half the tile apart; after log2(kTile) of them rows are columns.
+// Each round interleaves rows that are half the tile apart; after kTransposeRounds rounds the tile is transposed.
 template <class Word>
 void transpose_tile(const Word* from, int64_t from_stride, Word* to, int64_t to_stride) {
-  using Vector __attribute__((vector_size(kTile * sizeof(Word)))) = Word;
-  constexpr auto kIndices = std::make_integer_sequence<int, kTile>();
-  Vector rows[kTile];
-  for (int i = 0; i < kTile; ++i) std::memcpy(&rows[i], from + i * from_stride, sizeof(Vector));
-  for (int round = 0; round < kRounds; ++round) {
-    Vector next[kTile];
-    for (int i = 0; i < kTile / 2; ++i) {
-      interleave<0>(rows[i], rows[i + kTile / 2], next[2 * i], kIndices);
-      interleave<1>(rows[i], rows[i + kTile / 2], next[2 * i + 1], kIndices);
+  using Vector __attribute__((vector_size(kTransposeTile * sizeof(Word)))) = Word;
+  constexpr auto kIndices = std::make_integer_sequence<int, kTransposeTile>();
+  Vector rows[kTransposeTile];
+  for (int i = 0; i < kTransposeTile; ++i) std::memcpy(&rows[i], from + i * from_stride, sizeof(Vector));
+  for (int round = 0; round < kTransposeRounds; ++round) {
+    Vector next[kTransposeTile];
+    for (int i = 0; i < kTransposeTile / 2; ++i) {
+      interleave<0>(rows[i], rows[i + kTransposeTile / 2], next[2 * i], kIndices);
+      interleave<1>(rows[i], rows[i + kTransposeTile / 2], next[2 * i + 1], kIndices);
     }
-    for (int i = 0; i < kTile; ++i) rows[i] = next[i];
+    for (int i = 0; i < kTransposeTile; ++i) rows[i] = next[i];
   }
-  for (int i = 0; i < kTile; ++i) std::memcpy(to + i * to_stride, &rows[i], sizeof(Vector));
+  for (int i = 0; i < kTransposeTile; ++i) std::memcpy(to + i * to_stride, &rows[i], sizeof(Vector));
 }
 
-// to[b][a] = from[a][b]; the other stride of each is 1.
+// to[b][a] = from[a][b]. `from_stride` and `to_stride` are the distances between rows, whose elements are contiguous.
 template <class Word>
 void transpose_block(const Word* from, int64_t from_stride, Word* to, int64_t to_stride, int64_t a_size,
                      int64_t b_size) {
-  for (int64_t a = 0; a < a_size; a += kTile) {
-    for (int64_t b = 0; b < b_size; b += kTile) {
+  for (int64_t a = 0; a < a_size; a += kTransposeTile) {
+    for (int64_t b = 0; b < b_size; b += kTransposeTile) {
       const Word* tile_from = from + a * from_stride + b;
       Word* tile_to = to + b * to_stride + a;
-      if (a + kTile <= a_size && b + kTile <= b_size) {
+      if (a + kTransposeTile <= a_size && b + kTransposeTile <= b_size) {
         transpose_tile(tile_from, from_stride, tile_to, to_stride);
         continue;
       }
-      for (int64_t i = 0; i < kTile && a + i < a_size; ++i) {
-        for (int64_t j = 0; j < kTile && b + j < b_size; ++j)
+      for (int64_t i = 0; i < kTransposeTile && a + i < a_size; ++i) {
+        for (int64_t j = 0; j < kTransposeTile && b + j < b_size; ++j)
           tile_to[j * to_stride + i] = tile_from[i * from_stride + j];
       }
     }
   }
 }
 
-// The axis along which operand 1 has no gaps, where the innermost axis is not that one; -1: none worth a tile.
+// The axis along which operand 1 is contiguous, if that is not the innermost axis, along which operand 0 is. -1 where
+// there is none, or the axes are shorter than a tile.
 int transposed_axis(const LoopNest& nest) {
-  if (nest.column_stride(0) != 1 || nest.column_stride(1) <= 1 || nest.columns() < kTile) return -1;
+  if (nest.column_stride(0) != 1 || nest.column_stride(1) <= 1 || nest.columns() < kTransposeTile) return -1;
   for (int axis = 0; axis < nest.rank - 1; ++axis) {
-    if (nest.stride[1][static_cast<size_t>(axis)] == 1 && nest.size[static_cast<size_t>(axis)] >= kTile) return axis;
+    if (nest.stride[1][static_cast<size_t>(axis)] == 1 && nest.size[static_cast<size_t>(axis)] >= kTransposeTile)
+      return axis;
   }
   return -1;
 }
 
 template <class Word>
 void transpose(Team& team, const LoopNest& nest, int axis, const TensorView& from, const TensorView& to) {
-  constexpr int64_t kAcross = 64;  // innermost axis of the result
-  constexpr int64_t kAlong = 256;  // innermost axis of the source
+  // A thread transposes blocks of kAcross x kAlong elements, counted along the innermost axis of the result and along
+  // that of the source.
+  constexpr int64_t kAcross = 64;
+  constexpr int64_t kAlong = 256;
   const auto along = static_cast<size_t>(axis);
   const auto across = static_cast<size_t>(nest.rank - 1);
-  const int64_t across_blocks = (nest.size[across] + kAcross - 1) / kAcross;
-  const int64_t along_blocks = (nest.size[along] + kAlong - 1) / kAlong;
+  const int64_t across_blocks = ceil_div(nest.size[across], kAcross);
+  const int64_t along_blocks = ceil_div(nest.size[along], kAlong);
   int64_t count = across_blocks * along_blocks;
   for (size_t i = 0; i < across; ++i) count *= i == along ? 1 : nest.size[i];
   const Word* source = reinterpret_cast<const Word*>(from.data) + nest.offset[1];
@@ -91,25 +92,23 @@ void transpose(Team& team, const LoopNest& nest, int axis, const TensorView& fro
     index /= across_blocks;
     const int64_t b = index % along_blocks * kAlong;
     index /= along_blocks;
-    int64_t at = b + a * nest.stride[1][across];
-    int64_t goal = a + b * nest.stride[0][along];
+    int64_t source_position = b + a * nest.stride[1][across];
+    int64_t target_position = a + b * nest.stride[0][along];
     for (size_t i = across; i-- > 0;) {
       if (i == along) continue;
-      at += index % nest.size[i] * nest.stride[1][i];
-      goal += index % nest.size[i] * nest.stride[0][i];
+      source_position += index % nest.size[i] * nest.stride[1][i];
+      target_position += index % nest.size[i] * nest.stride[0][i];
       index /= nest.size[i];
     }
     const int64_t a_left = nest.size[across] - a;
     const int64_t b_left = nest.size[along] - b;
-    transpose_block(source + at, nest.stride[1][across], target + goal, nest.stride[0][along],
+    transpose_block(source + source_position, nest.stride[1][across], target + target_position, nest.stride[0][along],
                     a_left < kAcross ? a_left : kAcross, b_left < kAlong ? b_left : kAlong);
   });
 }
 
-// ---- rows
-
 template <class Word>
-void move_words(Team& team, const TensorView& from, const TensorView& to) {
+void copy_words(Team& team, const TensorView& from, const TensorView& to) {
   const Layout* layouts[] = {&to.type.layout, &from.type.layout};
   const LoopNest nest = cpu::memory_order_nest(to.shape(), layouts);
   if constexpr (sizeof(Word) == 2 || sizeof(Word) == 4) {
@@ -162,12 +161,12 @@ void fill_words(Team& team, const TensorView& to, const std::byte* value) {
 
 }  // namespace
 
-void move_elements(Team& team, const TensorView& from, const TensorView& to) {
+void copy_elements(Team& team, const TensorView& from, const TensorView& to) {
   switch (size_of(to.type.dtype)) {
-    case 1: return move_words<uint8_t>(team, from, to);
-    case 2: return move_words<uint16_t>(team, from, to);
-    case 4: return move_words<uint32_t>(team, from, to);
-    default: return move_words<uint64_t>(team, from, to);
+    case 1: return copy_words<uint8_t>(team, from, to);
+    case 2: return copy_words<uint16_t>(team, from, to);
+    case 4: return copy_words<uint32_t>(team, from, to);
+    default: return copy_words<uint64_t>(team, from, to);
   }
 }
 

@@ -1,20 +1,20 @@
-// Moves: copies of elements from one layout to another, whatever they mean; only their size matters.
+// Copies and fills of elements of any type; only the size of an element matters.
 #pragma once
 
 #include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
 
-// Copies all elements; both tensors have the same shape and type, and no bytes in common.
-void move_elements(cpu::Team& team, const TensorView& from, const TensorView& to);
+// Copies all elements. Both tensors have the same shape and type, and do not overlap.
+void copy_elements(cpu::Team& team, const TensorView& from, const TensorView& to);
 
 // Sets every element to `value`, rounded to the tensor's type.
 void fill_elements(cpu::Team& team, const TensorView& to, double value);
 
-// `size` elements from `position` on, `stride` apart, where they stand if there are no gaps, else copied to `buffer`.
-// Word has the size of an element.
+// `size` elements from `position` on, `stride` elements apart: in memory if they are contiguous, else copied to
+// `buffer`. Word is an unsigned integer of the size of an element.
 template <class Word>
-const Word* words(const TensorView& from, int64_t position, int64_t stride, int64_t size, Word* buffer) {
+const Word* raw_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, Word* buffer) {
   const Word* data = reinterpret_cast<const Word*>(from.data) + position;
   if (stride == 1) return data;
   if (stride == 2) {

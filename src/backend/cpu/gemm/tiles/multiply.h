@@ -1,0 +1,64 @@
+// A whole GEMM by the macro-kernel on all threads of a team, for one kind of packed words.
+#pragma once
+
+#include "backend/cpu/gemm/tiles/macro_kernel.h"
+
+namespace laptime::LAPTIME_ISA::gemm_tiles {
+
+template <class Words>
+ScratchLayout<Words> scratch_layout_of(const cpu::Gemm& gemm) {
+  return ScratchLayout<Words>(gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > kc_of(gemm.shape.k));
+}
+
+// Bytes of B packed before the products; 0 where no panel of B would be packed more than once anyway.
+template <class Words>
+int64_t prepacked_b_bytes(const cpu::Gemm& gemm) {
+  const bool repacks = gemm.shape.batches == 1 && gemm.shape.m > scratch_layout_of<Words>(gemm).a_panels * kMr;
+  return repacks ? PrepackedB<Words>::bytes(gemm.shape) : 0;
+}
+
+template <class Words>
+void prepack_b(cpu::Team& team, const Task<Words>& task) {
+  const cpu::GemmShape& shape = task.gemm.shape;
+  const cpu::GemmBlock whole{.rows = shape.m, .columns = shape.n};
+  team.parallel_for(ceil_div(shape.n, kNr), [&](int64_t index) {
+    const int64_t column = index * kNr;
+    task.pack_b.panel(b_panel_source(task.gemm, whole, 0, shape.k, column), task.prepacked_b.at(column, 0));
+  });
+}
+
+template <class Words>
+void multiply(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first, const PackA& pack_a, const PackB& pack_b) {
+  Task<Words> task{.gemm = gemm,
+                   .scratch = scratch_layout_of<Words>(gemm),
+                   .pack_a = pack_a,
+                   .pack_b = pack_b,
+                   .kc = kc_of(gemm.shape.k),
+                   .prepacked_b = {}};
+  if (packs_first) {
+    task.prepacked_b = PrepackedB<Words>::in(reinterpret_cast<float*>(gemm.workspace), gemm.shape);
+    prepack_b(team, task);
+  }
+  const cpu::GemmCut cut =
+      cut_for(gemm.shape, {.max_mc = task.scratch.a_panels * kMr, .max_nc = task.scratch.partial_columns}, team.size());
+  multiply_blocks<MacroKernel<Words>>(team, task, cut);
+}
+
+// Chooses the packing functions by the types of A and B; float32 factors are read as `WideElement`. With `packs_first`
+// B is packed once, into the workspace, before the products.
+template <class Words, class A, class B>
+void multiply_as(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
+  multiply<Words>(team, gemm, packs_first, kPackA<Words, A>, kPackB<Words, B>);
+}
+template <class Words, class WideElement>
+void multiply_from(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
+  const bool a_bf16 = gemm.a.dtype == DType::kBFloat16;
+  const bool b_bf16 = gemm.b.dtype == DType::kBFloat16;
+  if (a_bf16)
+    return b_bf16 ? multiply_as<Words, BFloat16, BFloat16>(team, gemm, packs_first)
+                  : multiply_as<Words, BFloat16, WideElement>(team, gemm, packs_first);
+  return b_bf16 ? multiply_as<Words, WideElement, BFloat16>(team, gemm, packs_first)
+                : multiply_as<Words, WideElement, WideElement>(team, gemm, packs_first);
+}
+
+}  // namespace laptime::LAPTIME_ISA::gemm_tiles

@@ -1,0 +1,79 @@
+// Work stealing at the end of a GEMM: an idle thread multiplies panels of B of blocks whose packed A another thread
+// holds.
+#pragma once
+
+#include <immintrin.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "backend/cpu/gemm/gemm.h"
+#include "backend/cpu/isa_namespace.h"
+#include "backend/cpu/team.h"
+
+namespace laptime::LAPTIME_ISA::gemm_tiles {
+
+// The panels of B that one packed mc x kc block of A is still to be multiplied by. The thread that packed the block
+// (the owner) and helpers take them one by one. The owner packs the next kc chunk only when every helper has left, so
+// that the chunks of K are added to a tile of C in order, whichever thread adds them.
+template <class MacroKernel>
+class PanelQueue {
+ public:
+  struct Panel {
+    MacroKernel* block = nullptr;  // null where no panel is left
+    int64_t k = 0, kc = 0;         // the chunk of K
+    int64_t index = 0;             // the panel's number in the block
+  };
+
+  // Called by the owner: panels [begin, end) may be taken from now on.
+  void open(MacroKernel* block, int64_t k, int64_t kc, int64_t begin, int64_t end) {
+    chunk_ = {.block = block, .k = k, .kc = kc, .index = end};
+    left_.store(end - begin, std::memory_order_release);
+  }
+  // Called by the owner, or by a helper between join and leave.
+  Panel take() {
+    const int64_t left = left_.fetch_sub(1, std::memory_order_acq_rel);
+    if (left <= 0) return {};
+    Panel panel = chunk_;
+    panel.index -= left;
+    return panel;
+  }
+  // Called by the owner once no panel is left: waits until every helper has left.
+  void close() {
+    while (helpers_.load(std::memory_order_acquire) != 0) _mm_pause();
+  }
+
+  void join() { helpers_.fetch_add(1, std::memory_order_acq_rel); }
+  void leave() { helpers_.fetch_sub(1, std::memory_order_release); }
+
+ private:
+  alignas(64) std::atomic<int64_t> left_{0};
+  std::atomic<int> helpers_{0};
+  Panel chunk_;  // read only after left_ granted a panel
+};
+
+// Multiplies all blocks of a GEMM: MacroKernel(task, block, scratch).run(queue) for each block, and
+// MacroKernel::help(queue, scratch) on threads for which no block is left.
+template <class MacroKernel, class Task>
+void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
+  const int64_t blocks = cut.count();
+  std::vector<PanelQueue<MacroKernel>> queues(static_cast<size_t>(team.size()));
+  std::atomic<int64_t> next{0};
+  std::atomic<int64_t> unfinished{blocks};
+  team.parallel_for(std::min<int64_t>(blocks, team.size()), [&](int64_t, int thread) {
+    std::byte* const scratch = team.scratch(thread);
+    for (int64_t index = next.fetch_add(1); index < blocks; index = next.fetch_add(1)) {
+      const cpu::GemmBlock block = cut[index];
+      MacroKernel(task, block, scratch).run(queues[static_cast<size_t>(thread)]);
+      unfinished.fetch_sub(1, std::memory_order_release);
+    }
+    while (unfinished.load(std::memory_order_acquire) > 0) {
+      for (PanelQueue<MacroKernel>& queue : queues) MacroKernel::help(queue, scratch);
+      std::this_thread::yield();
+    }
+  });
+}
+
+}  // namespace laptime::LAPTIME_ISA::gemm_tiles
