@@ -3,9 +3,10 @@ find_package(GTest REQUIRED)
 
 # layer | what its tests link beside the layer itself. A test of `graph` may run kernels; the layer may not.
 set(LAPTIME_TEST_LINKS
+  "config  | points"
   "graph   | cards"
   "ops     | cards kernels"
-  "model   | passes exec kernels data"
+  "model   | points passes exec kernels data"
   "passes  | model exec kernels data"
   "plan    | model passes exec kernels backend/roofline"
   "exec    | model passes kernels backend/roofline"
@@ -48,7 +49,7 @@ function(laptime_link_if_there target layer)
 endfunction()
 
 set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/roofline model
-  passes plan exec record report prepare measure sweep explain verify cli support)
+  points passes plan exec record report prepare measure sweep explain verify cli support)
 add_custom_target(tests)
 foreach(folder IN LISTS test_folders)
   if(folder STREQUAL "ops")

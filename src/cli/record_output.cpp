@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/model_card.h"
 #include "report/csv.h"
 #include "report/filter.h"
 #include "report/json.h"
@@ -72,7 +73,9 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
 bool RecordOutput::shows_table() const { return writer_of(config_.output).is_table && config_.output_file.empty(); }
 
 void RecordOutput::add(const Record& record) {
-  if (record.status == Status::kOutOfMemory) without_memory_.push_back(record);
+  // What a language model holds is too much to list.
+  const bool is_listed = !card_of(record.config.text("model")).is_language_model;
+  if (record.status == Status::kOutOfMemory && is_listed) without_memory_.push_back(record);
   if (live_) {
     write_all(output_.descriptor, live_->add(record), kStandardOutput);
   } else if (growing_) {

@@ -32,7 +32,8 @@ class RecordOutput {
   void add(const Record& record);  // OutputLost
   void finish();                   // OutputLost
 
-  const std::vector<Record>& without_memory() const { return without_memory_; }  // records added that are out_of_memory
+  // Records added that are out_of_memory and listed.
+  const std::vector<Record>& without_memory() const { return without_memory_; }
 
  private:
   void write_records();

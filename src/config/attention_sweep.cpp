@@ -1,6 +1,8 @@
 // The default grid of attention alone.
 #include "config/attention_sweep.h"
 
+#include "config/model_presets.h"
+
 namespace laptime {
 
 Sweep attention_sweep() {

@@ -1,4 +1,4 @@
-// What a model is: its edition and dimensions, and what follows from them alone (parameters, FLOPs, validity).
+// What a user says about a model: its name, edition and dimensions.
 #pragma once
 
 #include <array>
@@ -17,13 +17,6 @@ constexpr auto choices_of(Edition) {
   return std::array{Choice<Edition>{Edition::k2024, "2024"}, Choice<Edition>{Edition::k2025, "2025"},
                     Choice<Edition>{Edition::k2026, "2026"}, Choice<Edition>{Edition::kGpt2, "gpt2"}};
 }
-
-// RoPE, SwiGLU (three feed-forward matrices) and no position table; the other two have a table and two matrices with
-// GELU.
-constexpr bool is_modern(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
-
-// The model that is scaled dot product attention and nothing else: no heads, no layers, no vocabulary.
-inline constexpr std::string_view kAttentionModel = "attention";
 
 // The name behind a name or alias of model_presets, or "custom"; Error, with the nearest name, for any other.
 std::string canonical_model_name(std::string_view where, std::string_view word);
@@ -47,7 +40,6 @@ struct ModelConfig {
   bool projections = false;  // attention alone: q, k, v and the output through a d_model x d_model weight each
 
   int64_t d_head() const { return d_model / num_heads; }
-  bool is_attention() const { return name == kAttentionModel; }
   bool operator==(const ModelConfig&) const = default;
 
   // clang-format off
@@ -59,13 +51,13 @@ struct ModelConfig {
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
                  .help = "size by name (laptime list models), custom, or attention alone", .in_name = InName::kAlways,
-                 .of_attention = true, .canonical = canonical_model_name}, self.name);
+                 .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "whose model; sets the defaults of other options",
                  .otherwise = "2025, or the edition of the named model"}, self.edition);
     visit(Option{.flag = "d-model", .key = "d_model", .tag = "d_model", .group = kGroup,
                  .help = "width of the residual stream", .otherwise = "of the named model",
-                 .min = 1, .max = kMaxWidth, .of_attention = true}, self.d_model);
+                 .min = 1, .max = kMaxWidth}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward",
                  .otherwise = "of the named model; 4 x d-model where that is given", .min = 1,
@@ -81,10 +73,10 @@ struct ModelConfig {
                  .min = 1, .max = kMaxId}, self.vocab_size);
     visit(Option{.flag = "context", .key = "context_length", .tag = "ctx", .group = kGroup, .unit = "tokens",
                  .help = "context length", .otherwise = "256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
-                 .min = 1, .max = kMaxId, .in_name = InName::kAlways, .of_attention = true}, self.context_length);
+                 .min = 1, .max = kMaxId, .in_name = InName::kAlways}, self.context_length);
     visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
-                 .help = "sequences per step", .otherwise = "4; 2024: 16; attention: 8", .min = 1, .max = kMaxId,
-                 .of_attention = true}, self.batch_size);
+                 .help = "sequences per step", .otherwise = "4; 2024: 16; attention: 8", .min = 1, .max = kMaxId},
+          self.batch_size);
     visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,
                  .help = "the head is the token embedding (2024, gpt2)", .otherwise = "false; gpt2: true"},
           self.weight_tie);
@@ -99,25 +91,12 @@ struct ModelConfig {
                  .help = "dropout after the output projection and after GELU (2024)", .max = kMaxDrop},
           self.resid_pdrop);
     visit(Option{.flag = "causal", .key = "causal", .tag = "causal", .group = kGroup,
-                 .help = "a query sees no later key; false for --model attention only",
-                 .of_attention = true}, self.causal);
+                 .help = "a query sees no later key; false for --model attention only"}, self.causal);
     visit(Option{.flag = "projections", .key = "projections", .tag = "projections", .group = kGroup,
-                 .help = "--model attention: q, k, v and the output each through a d-model x d-model weight",
-                 .of_attention = true}, self.projections);
+                 .help = "--model attention: q, k, v and the output each through a d-model x d-model weight"},
+          self.projections);
   }
   // clang-format on
 };
-
-// Error with the reason unless such a model can exist: ranges, heads divide d_model, an even d_head for RoPE, options
-// that the edition does not have, and sizes (parameters, logits, attention weights, FLOPs) that fit 63 bits.
-void validate(const ModelConfig& model);
-
-// Trainable scalars, biases included; a tied head counts once. Error when it does not fit 63 bits.
-int64_t parameter_count(const ModelConfig& model);
-
-// FLOPs of one forward over batch_size x context_length tokens with full (not causal) attention:
-// 2 B T (L (4 d^2 + k d d_ff) + V d) + 4 L B T^2 d, k matrices in the feed-forward; of attention alone 4 B T^2 d, and
-// 8 B T d^2 more with projections. A backward is twice that. Error on overflow.
-int64_t forward_flops(const ModelConfig& model);
 
 }  // namespace laptime

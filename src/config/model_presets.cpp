@@ -23,11 +23,9 @@ constexpr std::array kPresets{
     ModelPreset{"gpt2-774M",   "",     1280,    5120,  36,    20, Edition::kGpt2, true},
     ModelPreset{"gpt2-1558M",  "",     1600,    6400,  48,    25, Edition::kGpt2, true},
     ModelPreset{"8B",          "",     4096,    11008, 34,    32, Edition::k2026, true, 151'936, 32'768},
-    ModelPreset{kAttentionModel, "",   64,      0,     1,     1,  Edition::k2025, true, 0},  // nothing but attention
+    ModelPreset{kAttentionModel, "",   64,      0,     1,     1,  Edition::k2025, true, 0, {}, "attention"},
 };
 // clang-format on
-
-constexpr std::string_view kCustom = "custom";
 
 }  // namespace
 
@@ -40,6 +38,12 @@ const ModelPreset* find_preset(std::string_view name, Edition edition) {
   return found == kPresets.end() ? nullptr : found;
 }
 
+std::string_view card_name(std::string_view name) {
+  const auto* const found =
+      std::find_if(kPresets.begin(), kPresets.end(), [&](const ModelPreset& preset) { return preset.name == name; });
+  return found == kPresets.end() ? ModelPreset{}.card : found->card;
+}
+
 std::optional<Edition> implied_edition(std::string_view name) {
   for (const ModelPreset& preset : kPresets) {
     if (preset.name == name && preset.implies_edition) return preset.only;
@@ -48,8 +52,8 @@ std::optional<Edition> implied_edition(std::string_view name) {
 }
 
 std::string canonical_model_name(std::string_view where, std::string_view word) {
-  if (word == kCustom) return std::string(word);
-  std::vector<std::string_view> known{kCustom};
+  if (word == kCustomModel) return std::string(word);
+  std::vector<std::string_view> known{kCustomModel};
   for (const ModelPreset& preset : kPresets) {
     if (word == preset.name || (!preset.alias.empty() && word == preset.alias)) return std::string(preset.name);
     if (known.back() != preset.name) known.push_back(preset.name);

@@ -36,7 +36,6 @@ struct Option {
   InName in_name = InName::kWhereSwept;
   bool changes_result = true;   // two runs that differ in it are different runs
   bool of_engine = false;       // says where and how the engine runs, not what: `verify` takes these alone
-  bool of_attention = false;    // means something to attention alone, which refuses every other option
   std::string_view value = {};  // how --help writes the value; empty: from the type of the field
   // The word that is kept for a word that was given; throws Error, which starts with `where`, for one that names
   // nothing.

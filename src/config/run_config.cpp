@@ -1,4 +1,4 @@
-// Validity and the canonical text of a point.
+// Words of options, and the canonical text of a point.
 #include "config/run_config.h"
 
 #include <charconv>
@@ -71,44 +71,6 @@ ModelConfig RunConfig::step_model() const {
   ModelConfig cropped = model;
   cropped.context_length = step_context();
   return cropped;
-}
-
-void validate(const RunConfig& config) {
-  validate(config.model);
-  const bool attention = config.model.is_attention();
-  RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
-    if (!attention || option.of_attention) check_range(option, field);
-  });
-  if (attention && config.pass == Pass::kStep) {
-    throw Error("model attention has no optimizer; use --pass forward_backward, forward, backward or inference");
-  }
-  if (config.crop_context) {
-    if (is_modern(config.model.edition)) {
-      throw Error::format("--crop-context needs a position table, which edition {} has not; use --context",
-                          name_of(config.model.edition));
-    }
-    if (*config.crop_context > config.model.context_length) {
-      throw Error::format("--crop-context {} is more than the model's context {}", *config.crop_context,
-                          config.model.context_length);
-    }
-  }
-  if (config.warmup.has_value() != config.steps.has_value()) {
-    throw Error("--warmup and --steps are numbers together, or auto together");
-  }
-  if (config.mode != Mode::kCompile && (config.keep || config.lower)) {
-    throw Error("--keep and --lower choose among the composites of --mode compile; eager lowers what a framework does");
-  }
-  if (config.keep && config.lower) throw Error("--keep and --lower are each other's opposite; give one of them");
-  if (config.optimizer_in_backward) {
-    if (config.pass != Pass::kStep) throw Error("--optimizer-in-backward needs --pass step");
-    if (config.clip_norm) {
-      throw Error("--optimizer-in-backward cannot clip: the norm of all gradients is known only after backward");
-    }
-    if (config.accumulate) throw Error("--optimizer-in-backward keeps no gradient, which --accumulate adds to");
-  }
-  if (config.data.empty() && config.data_format != DataFormat::kAuto) {
-    throw Error("--data-format needs --data FILE: random tokens have no format");
-  }
 }
 
 std::string canonical_text(const RunConfig& config) {

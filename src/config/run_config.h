@@ -146,51 +146,49 @@ struct RunConfig {
     constexpr double kBelowOne = 0.999999999;
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
                  .help = "arithmetic; mixed: bfloat16 where the device has it, else float16",
-                 .in_name = InName::kAlways, .of_attention = true}, self.dtype);
+                 .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kEngine,
                  .help = "eager: one primitive at a time, as a framework does; compile: composites whole and fused",
-                 .in_name = InName::kAlways, .of_engine = true, .of_attention = true}, self.mode);
+                 .in_name = InName::kAlways, .of_engine = true}, self.mode);
     visit(Option{.flag = "keep", .key = "keep", .tag = "keep", .group = kEngine,
                  .help = "compile mode lowers every composite but these; a set is joined with +", .empty = "all",
-                 .of_engine = true, .of_attention = true, .value = "NAME+NAME"}, self.keep);
+                 .of_engine = true, .value = "NAME+NAME"}, self.keep);
     visit(Option{.flag = "lower", .key = "lower", .tag = "lower", .group = kEngine,
                  .help = "compile mode lowers these composites to primitives; a set is joined with +",
-                 .empty = "none", .of_engine = true, .of_attention = true, .value = "NAME+NAME"}, self.lower);
+                 .empty = "none", .of_engine = true, .value = "NAME+NAME"}, self.lower);
     visit(Option{.flag = "kernels", .key = "kernels_file", .tag = "kernels", .group = kEngine,
                  .help = "records of earlier runs (--output json) whose kernels are taken; what they do not name is "
-                         "chosen by measuring", .empty = "none", .of_attention = true, .value = "FILE"}, self.kernels);
+                         "chosen by measuring", .empty = "none", .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "what backward makes again: none, block (each layer), every=K layers, or auto (the least that "
                          "fits); in compile mode also the logits, a tile at a time",
                  .otherwise = "none; auto where --memory-limit is given", .of_engine = true, .value = "WORD",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
-                 .help = "most bytes that the step may hold, e.g. 8GiB", .empty = "none",
-                 .of_attention = true, .value = "BYTES", .canonical = canonical_bytes}, self.memory_limit);
+                 .help = "most bytes that the step may hold, e.g. 8GiB", .empty = "none", .value = "BYTES",
+                 .canonical = canonical_bytes}, self.memory_limit);
     visit(Option{.flag = "optimizer-in-backward", .key = "optimizer_in_backward", .tag = "in_backward",
                  .group = kEngine,
                  .help = "update each parameter once its gradient is complete: no gradient is kept", .of_engine = true},
           self.optimizer_in_backward);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
                  .help = "what one sample is", .otherwise = "step; attention: forward_backward",
-                 .in_name = InName::kFirst, .of_attention = true}, self.pass);
+                 .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
                  .help = "auto, cpu, cuda or roofline:NAME (laptime list devices)",
-                 .of_engine = true, .of_attention = true, .canonical = canonical_device_name}, self.device);
+                 .of_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
-                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096, .of_engine = true,
-                 .of_attention = true}, self.threads);
+                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096, .of_engine = true}, self.threads);
     visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",
                  .help = "steps before the first sample",
-                 .otherwise = "auto: until steady; 5 (2024: 1) where steps is given", .max = kMaxCount,
-                 .of_attention = true}, self.warmup);
+                 .otherwise = "auto: until steady; 5 (2024: 1) where steps is given", .max = kMaxCount}, self.warmup);
     visit(Option{.flag = "steps", .key = "steps", .tag = "steps", .group = kRun, .unit = "steps",
                  .help = "samples, one step each",
                  .otherwise = "auto: until the median is known; 10 (2024: 5) where warmup is given",
-                 .min = 1, .max = kMaxCount, .of_attention = true}, self.steps);
+                 .min = 1, .max = kMaxCount}, self.steps);
     visit(Option{.flag = "seed", .key = "seed", .tag = "seed", .group = kRun,
-                 .help = "of weights, random tokens and dropout", .otherwise = "1; 2024: 20230310", .max = 9.3e18,
-                 .of_attention = true}, self.seed);
+                 .help = "of weights, random tokens and dropout", .otherwise = "1; 2024: 20230310", .max = 9.3e18},
+          self.seed);
     visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
                  .help = "whose AdamW: 2025 decays after the update, 2026 before it, torch corrects v before the root",
                  .otherwise = "of the edition; 2024 and gpt2: torch"}, self.optimizer);
@@ -228,15 +226,11 @@ struct RunConfig {
                  .help = "one fixed batch, or a fresh one every step",
                  .otherwise = "fixed for random tokens, fresh for a file"}, self.batches);
     visit(Option{.flag = "timeout", .key = "timeout", .tag = "timeout", .group = kRun, .unit = "s",
-                 .help = "limit of one point", .min = 1e-3, .max = 1e8, .axis = false, .changes_result = false,
-                 .of_attention = true}, self.timeout);
+                 .help = "limit of one point", .min = 1e-3, .max = 1e8, .axis = false, .changes_result = false},
+          self.timeout);
   }
   // clang-format on
 };
-
-// Error with the reason unless the point can be asked for: the model's validate, and options that contradict each
-// other.
-void validate(const RunConfig& config);
 
 // "model=small edition=2025 ...": every option that changes the result, in the order of the table. Equal texts are
 // equal runs.

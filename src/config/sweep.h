@@ -1,4 +1,4 @@
-// A sweep: for every option a list of values, and the points that are their product.
+// A sweep: for every option a list of values.
 #pragma once
 
 #include <string>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "config/output_config.h"
-#include "config/run_config.h"
 
 namespace laptime {
 
@@ -33,15 +32,5 @@ std::vector<std::string_view> sweep_flags();
 
 // "128,256" -> {"128", "256"}. Sets are joined by '+' within one value.
 std::vector<std::string> split_list(std::string_view text);
-
-struct SweepPoint {
-  RunConfig config;
-  std::string name;     // "step/model:2.7B/ctx:512/dtype:bfloat16/mode:eager/threads:2", unique in the sweep
-  std::string label;    // by the sweep's pattern; empty without one
-  std::string invalid;  // why this point cannot exist; empty: it can
-};
-
-// All points of the product, invalid ones included. Error where there are more than `max_points`, or all are invalid.
-std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points = kMaxPoints);
 
 }  // namespace laptime

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "config/option_table.h"
+#include "config/run_config.h"
 
 namespace laptime {
 namespace {

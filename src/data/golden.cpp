@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/parameters.h"
 #include "data/json_field.h"
+#include "model/gpt/editions.h"
+#include "model/parameters.h"
+#include "model/validate.h"
 
 namespace laptime {
 namespace {
@@ -95,7 +97,7 @@ ModelConfig model_of(const JsonField& metadata) {
   model.num_heads = metadata.at("num_heads").integer(1);
   model.weight_tie = metadata.at("tied").truth();
   const bool bias = metadata.has("bias") && metadata.at("bias").truth();
-  model.bias = model.edition == Edition::kGpt2 || bias;
+  model.bias = bias || gpt_edition(model.edition).biases == Biases::kAlways;
   return model;
 }
 
@@ -220,7 +222,7 @@ GoldenCase read_golden(const std::string& path) {
   const nlohmann::json document = parse_json(found->second, where, kMaxDepth);
   read_metadata(JsonField(document, where), golden);
   try {
-    validate(golden.model);
+    validate(run_config_of(golden, Precision::kFloat32));
   } catch (const Error& error) {
     throw Error::format("{}: {}", where, error.what());
   }

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <utility>
 
-#include "config/parameters.h"
 #include "data/golden_compare.h"
 #include "data/init.h"
 #include "data/stream.h"
+#include "model/parameters.h"
 
 namespace laptime {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "config/parameters.h"
 #include "config/run_config.h"
 #include "data/stream.h"
+#include "model/parameters.h"
 
 namespace laptime {
 

@@ -14,8 +14,6 @@ namespace laptime {
 namespace {
 
 constexpr std::string_view kPrefix = "weight/";
-constexpr std::string_view kTable = "position_embeddings.weight";
-constexpr std::string_view kHead = "lm_head.weight";
 
 bool has_prefix(const SafetensorsFile& file) {
   const auto& tensors = file.tensors();
@@ -23,12 +21,12 @@ bool has_prefix(const SafetensorsFile& file) {
                      [](const auto& tensor) { return tensor.name.starts_with(kPrefix); });
 }
 
-// Cropping the context takes the first rows of the table, which a row-major file has at its beginning.
+// The first rows of a table are at the beginning of a row-major file.
 bool fits(const StoredTensor& tensor, const ParameterSpec& parameter) {
   if (tensor.shape.size() != parameter.shape.size()) return false;
   for (int axis = 0; axis < tensor.shape.rank(); ++axis) {
     const int64_t wanted = parameter.shape[static_cast<size_t>(axis)];
-    const bool may_be_longer = axis == 0 && parameter.name == kTable;
+    const bool may_be_longer = axis == 0 && parameter.rows_may_be_cropped;
     if (tensor.shape[axis] != wanted && !(may_be_longer && tensor.shape[axis] > wanted)) return false;
   }
   return true;
@@ -50,12 +48,14 @@ void check_parameter(const SafetensorsFile& file, const std::string& prefix, con
   }
 }
 
-// A weight that the model would ignore is a sign of the wrong model. A tied head may be there once more.
+// A weight that the model would ignore is a sign of the wrong model.
 void check_no_others(const SafetensorsFile& file, const std::string& prefix,
-                     const std::vector<ParameterSpec>& parameters, bool tied) {
+                     const std::vector<ParameterSpec>& parameters) {
   std::set<std::string_view> known;
-  for (const ParameterSpec& parameter : parameters) known.insert(parameter.name);
-  if (tied) known.insert(kHead);
+  for (const ParameterSpec& parameter : parameters) {
+    known.insert(parameter.name);
+    if (!parameter.stored_again_as.empty()) known.insert(parameter.stored_again_as);
+  }
   for (const StoredTensor& tensor : file.tensors()) {
     if (!tensor.name.starts_with(prefix)) continue;
     const std::string_view name = std::string_view(tensor.name).substr(prefix.size());
@@ -74,10 +74,9 @@ StartingWeights::StartingWeights(const RunConfig& config) : init_(config.init), 
   if (config.weights.empty()) return;
   file_.emplace(config.weights);
   if (has_prefix(*file_)) prefix_ = kPrefix;
-  const ModelConfig model = config.step_model();
-  const std::vector<ParameterSpec> parameters = parameter_list(model);
+  const std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
   for (const ParameterSpec& parameter : parameters) check_parameter(*file_, prefix_, parameter);
-  check_no_others(*file_, prefix_, parameters, model.weight_tie);
+  check_no_others(*file_, prefix_, parameters);
 }
 
 void StartingWeights::fill(const ParameterSpec& parameter, int64_t begin, std::span<float> out) const {

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include "config/parameters.h"
 #include "config/run_config.h"
 #include "data/safetensors.h"
+#include "model/parameters.h"
 
 namespace laptime {
 

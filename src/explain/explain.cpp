@@ -9,7 +9,8 @@
 #include <optional>
 #include <set>
 
-#include "config/parameters.h"
+#include "model/model_card.h"
+#include "model/parameters.h"
 #include "passes/saved.h"
 #include "prepare/device.h"
 #include "prepare/fit_recompute.h"
@@ -23,17 +24,16 @@
 namespace laptime {
 namespace {
 
-// "layers.11.ln1.weight" -> "layers.*.ln1.weight"
-std::string without_layer(const std::string& name) {
-  const std::string prefix = "layers.";
-  if (name.rfind(prefix, 0) != 0) return name;
-  return prefix + "*" + name.substr(name.find('.', prefix.size()));
+// "layers.*.ln1.weight" for the parameter of that name in any layer.
+std::string name_in_any_layer(const ParameterSpec& parameter) {
+  if (parameter.region.layer < 0) return parameter.name;
+  return kAnyLayerScope + parameter.name.substr(layer_scope(parameter.region.layer).size());
 }
 
-std::vector<ParameterGroup> parameter_groups(const ModelConfig& model) {
+std::vector<ParameterGroup> parameter_groups(const std::vector<ParameterSpec>& parameters) {
   std::vector<ParameterGroup> groups;
-  for (const ParameterSpec& parameter : parameter_list(model)) {
-    const std::string name = without_layer(parameter.name);
+  for (const ParameterSpec& parameter : parameters) {
+    const std::string name = name_in_any_layer(parameter);
     auto group =
         std::find_if(groups.begin(), groups.end(), [&](const ParameterGroup& known) { return known.name == name; });
     if (group == groups.end()) group = groups.insert(groups.end(), {name, parameter.shape, 0, 0});
@@ -43,21 +43,6 @@ std::vector<ParameterGroup> parameter_groups(const ModelConfig& model) {
     group->parameters = (Size(group->parameters) + size).value();
   }
   return groups;
-}
-
-std::string model_text(const RunConfig& config) {
-  const ModelConfig model = config.step_model();
-  if (model.is_attention()) {
-    return fmt::format("attention alone, {}, d {}, batch {} x {} positions{}", model.causal ? "causal" : "full",
-                       model.d_model, model.batch_size, model.context_length,
-                       model.projections ? ", with projections" : "");
-  }
-  std::string text = fmt::format("edition {}, {} layers x {}, {} heads, d_ff {}, vocabulary {}, batch {} x {} tokens",
-                                 name_of(model.edition), model.num_layers, model.d_model, model.num_heads, model.d_ff,
-                                 model.vocab_size, model.batch_size, model.context_length);
-  if (model.weight_tie) text += ", tied head";
-  if (model.bias) text += ", biases";
-  return text;
 }
 
 PassOutcome outcome_of(const std::string& pass, const Graph& graph) {
@@ -268,11 +253,12 @@ Explanation explain(const SweepPoint& point, const KnownChoices& known) {
   explanation.refused = point.invalid;
   if (!explanation.refused.empty()) return explanation;
   explanation.config = to_json(config);
-  explanation.model = model_text(config);
   const ModelConfig model = config.step_model();
-  explanation.parameters = parameter_count(model);
-  explanation.parameter_groups = parameter_groups(model);
-  explanation.model_flops_forward = static_cast<double>(forward_flops(model));
+  explanation.model = card_of(model).describe(model);
+  const ModelSummary summary = summarize(model);
+  explanation.parameters = summary.parameter_count;
+  explanation.parameter_groups = parameter_groups(summary.parameters);
+  explanation.model_flops_forward = static_cast<double>(summary.forward_flops);
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
   explanation.refused = unsupported_reason(config);
 

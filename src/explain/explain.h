@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/sweep.h"
+#include "points/expand.h"
 #include "record/explanation.h"
 #include "record/store.h"
 

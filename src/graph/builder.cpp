@@ -17,7 +17,7 @@ ValueId Builder::add_value(TensorType type, NodeId producer, int output, Storage
 
 ValueId Builder::source(const std::string& name, const TensorType& type, Role role) {
   const ValueId id = add_value(type, {}, 0, {}, role);
-  graph_.value(id).annotations.name = name;
+  graph_.value(id).annotations = {name, {}, current.region};
   return id;
 }
 
@@ -78,6 +78,7 @@ ValueId Builder::name(ValueId value, const std::string& name) {
   std::string full = current.scope;
   if (!name.empty()) full += (full.empty() ? "" : ".") + name;
   graph_.value(value).annotations.name = full;
+  graph_.value(value).annotations.region = current.region;
   return value;
 }
 
@@ -90,13 +91,30 @@ void Builder::annotate(ValueId value, const ValueAnnotations& annotations) {
   graph_.value(value).annotations.merge(annotations);
 }
 
-Builder::Scoped::Scoped(Builder& builder, const std::string& part)
-    : builder_(builder), length_(builder.current.scope.size()) {
+Builder::Scoped::Scoped(Builder& builder, const std::string& module, Region region)
+    : builder_(builder), length_(builder.current.scope.size()), outer_(std::move(builder.current.region)) {
   if (!builder_.current.scope.empty()) builder_.current.scope += '.';
-  builder_.current.scope += part;
+  builder_.current.scope += module;
+  builder_.current.region = std::move(region);
 }
 
-Builder::Scoped::~Scoped() { builder_.current.scope.resize(length_); }
+Builder::Scoped::~Scoped() {
+  builder_.current.scope.resize(length_);
+  builder_.current.region = std::move(outer_);
+}
+
+Builder::Scoped Builder::scope(const std::string& module) {
+  Region region = current.region;
+  if (region.part.empty()) region.part = module;
+  return {*this, module, std::move(region)};
+}
+
+Builder::Scoped Builder::layer(int64_t index) { return {*this, layer_scope(index), {.layer = index, .part = {}}}; }
+
+Builder::Scoped Builder::scope_of(ValueId value) {
+  const ValueAnnotations& annotations = graph_.value(value).annotations;
+  return {*this, annotations.name, annotations.region};
+}
 
 Builder::Framed::Framed(Builder& builder, const std::string& function)
     : builder_(builder), outer_(builder.current.frame) {
@@ -108,12 +126,15 @@ Builder::Parted::Parted(Builder& builder, size_t part) : builder_(builder), oute
   if (part >= outer_.parts.size()) return;
   builder_.current.scope = outer_.parts[part].scope;
   builder_.current.frame = outer_.parts[part].frame;
+  builder_.current.region = outer_.parts[part].region;
 }
 
 void Replay::copy_sources() {
   for (size_t i = 0; i < from.values.size(); ++i) {
     const Value& value = from.values[i];
-    if (!value.producer.valid()) map_[i] = to.source(value.annotations.name, value.type, value.role);
+    if (value.producer.valid()) continue;
+    map_[i] = to.source(value.annotations.name, value.type, value.role);
+    to.annotate(map_[i], value.annotations);
   }
 }
 

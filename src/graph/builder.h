@@ -47,7 +47,7 @@ class Builder {
   // Enters a module of the model for the lifetime of the returned object.
   class Scoped {
    public:
-    Scoped(Builder& builder, const std::string& part);
+    Scoped(Builder& builder, const std::string& module, Region region);
     ~Scoped();
     Scoped(const Scoped&) = delete;
     Scoped& operator=(const Scoped&) = delete;
@@ -55,8 +55,14 @@ class Builder {
    private:
     Builder& builder_;
     size_t length_;
+    Region outer_;
   };
-  [[nodiscard]] Scoped scope(const std::string& part) { return Scoped(*this, part); }
+  // A module of the current one. The outermost module, of the model or of a layer, is the part of the region.
+  [[nodiscard]] Scoped scope(const std::string& module);
+  // A layer of the model's stack.
+  [[nodiscard]] Scoped layer(int64_t index);
+  // The place of a named value within the current module: its name as scope, and its region.
+  [[nodiscard]] Scoped scope_of(ValueId value);
 
   // Enters a function of the eager program: its variables die when its last node has run.
   class Framed {

@@ -1,6 +1,8 @@
 // Look-ups in a graph, and the names of phases and roles.
 #include "graph/graph.h"
 
+#include <fmt/format.h>
+
 #include "graph/op.h"
 
 namespace laptime {
@@ -28,6 +30,8 @@ const char* name_of(Role role) {
   }
   return "?";
 }
+
+std::string layer_scope(int64_t layer) { return fmt::format("layers.{}", layer); }
 
 const Node* Graph::producer(ValueId id) const {
   const NodeId node_id = value(id).producer;

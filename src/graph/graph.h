@@ -47,12 +47,27 @@ struct StorageId {
   friend auto operator<=>(StorageId, StorageId) = default;
 };
 
+// Which part of the model: what can be grouped by without reading the text of a scope.
+struct Region {
+  int64_t layer = -1;  // of a stack of layers, counted from 0; -1 outside of it
+  std::string part;    // outermost module, of the layer or else of the model: "attn", "lm_head"; empty: none
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+// "layers.3", the scope of a layer.
+std::string layer_scope(int64_t layer);
+inline constexpr const char* kAnyLayerScope = "layers.*";
+
 // What passes copy whole from an old value to its replacement.
 struct ValueAnnotations {
   std::string name;     // "layers.0.attn.scores"; a parameter's name
   std::string held_by;  // a variable of the eager program that keeps the value alive, "frame:variable"
+  Region region{};      // where the value is named
   void merge(const ValueAnnotations& other) {
-    if (!other.name.empty()) name = other.name;
+    if (!other.name.empty()) {
+      name = other.name;
+      region = other.region;
+    }
     if (!other.held_by.empty()) held_by = other.held_by;
   }
 };
@@ -70,6 +85,7 @@ struct Value {
 struct Place {
   std::string scope;  // path of modules, "layers.3.attn.scores"
   std::string frame;  // its variables die when the function ends; empty: none
+  Region region{};    // of the scope
 };
 
 // Where a node belongs; copied whole by passes, and from a forward node to its backward nodes.
@@ -79,6 +95,7 @@ struct NodeAnnotations {
   std::string frame;           // as in Place
   bool recomputed = false;     // runs again what forward already ran: counts for hfu, not mfu
   std::vector<Place> parts{};  // of a composite that spans modules: where what it is lowered to belongs, in order
+  Region region{};             // of the scope
 };
 
 struct Node {

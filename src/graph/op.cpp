@@ -50,6 +50,11 @@ double flops_of(const Signature& signature) {
   return signature.op->flops == nullptr ? 0 : signature.op->flops(signature);
 }
 
+double product_flops_of(const Signature& signature) {
+  if (signature.op->product_flops != nullptr) return signature.op->product_flops(signature);
+  return signature.op->kind == OpKind::kContraction ? flops_of(signature) : 0;
+}
+
 int64_t bytes_of(const Signature& signature) {
   if (signature.op->kind == OpKind::kView) return 0;
   if (signature.op->bytes != nullptr) return signature.op->bytes(signature);

@@ -90,6 +90,8 @@ struct OpCard {
   void (*gradient)(GradientContext&) = nullptr;
   // Model FLOPs; null: none.
   double (*flops)(const Signature&) = nullptr;
+  // Those of its matrix products alone; null: all FLOPs of a contraction, none of any other op.
+  double (*product_flops)(const Signature&) = nullptr;
   // Bytes that must move; null: inputs read once + outputs written once.
   int64_t (*bytes)(const Signature&) = nullptr;
   Autocast autocast = Autocast::kKeep;
@@ -126,6 +128,7 @@ struct OpCard {
 };
 
 double flops_of(const Signature& signature);
+double product_flops_of(const Signature& signature);
 int64_t bytes_of(const Signature& signature);
 
 }  // namespace laptime

@@ -7,8 +7,9 @@
 #include <functional>
 #include <thread>
 
-#include "config/parameters.h"
-#include "model/train_step.h"
+#include "model/model_card.h"
+#include "model/parameters.h"
+#include "model/step_names.h"
 
 namespace laptime {
 namespace {
@@ -44,10 +45,10 @@ void add_blocks(const Plan& plan, const ParameterSpec& parameter, std::vector<Bl
 
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads) {
   if (!executor.computes()) return;
-  std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
-  for (ParameterSpec& input : input_list(config.step_model())) parameters.push_back(std::move(input));
+  const ModelSummary summary = summarize(config.step_model());
   std::vector<Block> blocks;
-  for (const ParameterSpec& parameter : parameters) add_blocks(executor.plan(), parameter, blocks);
+  for (const ParameterSpec& parameter : summary.parameters) add_blocks(executor.plan(), parameter, blocks);
+  for (const ParameterSpec& input : summary.inputs) add_blocks(executor.plan(), input, blocks);
   for_each_index(static_cast<int64_t>(blocks.size()), threads, [&](int64_t i) {
     const Block& block = blocks[static_cast<size_t>(i)];
     thread_local std::vector<float> values(kBlock);
@@ -58,7 +59,7 @@ void fill_weights(Executor& executor, const RunConfig& config, const StartingWei
 }
 
 StepInputs::StepInputs(const RunConfig& config) : config_(config) {
-  if (config.model.is_attention()) return;
+  if (!card_of(config.model).is_language_model) return;
   source_ = make_token_source(config);
   const auto ids = static_cast<size_t>((Size(config.model.batch_size) * config.step_context()).value());
   tokens_.resize(ids);

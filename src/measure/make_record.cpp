@@ -10,6 +10,7 @@
 #include "base/build_id.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
+#include "model/parameters.h"
 #include "record/fields_json.h"
 #include "record/time_stats.h"
 
@@ -69,7 +70,7 @@ void fill_rates(const RunConfig& config, const Device& device, const Plan& plan,
                 Record& record) {
   const ModelConfig model = config.step_model();
   const double median = record.time.at(main_key(config.pass)).median;
-  record.flops.forward = static_cast<double>(forward_flops(model));
+  record.flops.forward = static_cast<double>(summarize(model).forward_flops);
   if (config.pass != Pass::kForward && config.pass != Pass::kInference)
     record.flops.backward = 2 * *record.flops.forward;
   if (plan.has(Phase::kOptimizer)) record.flops.optimizer = plan.flops(Phase::kOptimizer);

@@ -1,8 +1,8 @@
 // run_one: one point of a sweep, from its configuration to its record, in this process.
 #pragma once
 
-#include "config/sweep.h"
 #include "measure/measure.h"
+#include "points/expand.h"
 #include "prepare/device.h"
 #include "prepare/knowledge.h"
 #include "record/record.h"

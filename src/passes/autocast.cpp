@@ -47,7 +47,7 @@ class Autocaster {
       place->second = cast(replay_.to, value, target);
       replay_.to.mark_role(place->second, Role::kAutocastCopy);
       // autocast's cache keeps the copy until the forward phase ends; the cache belongs to no function's frame.
-      replay_.to.annotate(place->second, {{}, ":" + replay_.to.graph().value(value).annotations.name});
+      replay_.to.annotate(place->second, {{}, ":" + replay_.to.graph().value(value).annotations.name, {}});
     }
     return place->second;
   }

@@ -2,8 +2,6 @@
 #include "passes/recompute.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 #include <vector>
 
 #include "graph/builder.h"
@@ -50,7 +48,7 @@ class Recompute {
 
   int64_t region_of(const Node& node) const {
     if (rule_.group <= 0) return kNowhere;
-    const int64_t layer = layer_of(node.annotations.scope);
+    const int64_t layer = node.annotations.region.layer;
     return layer < 0 || layer >= rule_.layers ? kNowhere : layer / rule_.group;
   }
 
@@ -115,7 +113,7 @@ class Recompute {
     outputs = replay_.to.emit(*node.op, node.attributes, inputs);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Value& old = from().value(node.outputs[i]);
-      replay_.to.annotate(outputs[i], {old.annotations.name, {}});
+      replay_.to.annotate(outputs[i], {old.annotations.name, {}, old.annotations.region});
       if (old.role != Role::kActivation) replay_.to.mark_role(outputs[i], old.role);
     }
     return outputs;
@@ -136,14 +134,6 @@ class Recompute {
 };
 
 }  // namespace
-
-int64_t layer_of(const std::string& scope) {
-  constexpr std::string_view kLayers = "layers.";
-  if (scope.compare(0, kLayers.size(), kLayers) != 0) return kNowhere;
-  int64_t layer = kNowhere;
-  std::from_chars(scope.data() + kLayers.size(), scope.data() + scope.size(), layer);
-  return layer;
-}
 
 Graph recompute(const Graph& graph, const RecomputeRule& rule) { return Recompute(graph, rule).run(); }
 

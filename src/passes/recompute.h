@@ -16,9 +16,6 @@ struct RecomputeRule {
   int64_t layers = 0;
 };
 
-// The layer that a scope lies in ("layers.3.attn" -> 3), or -1.
-int64_t layer_of(const std::string& scope);
-
 // Clones forward nodes into backward, each before its first reader, marked `recomputed`; dead code then takes what
 // forward no longer needs.
 Graph recompute(const Graph& graph, const RecomputeRule& rule);

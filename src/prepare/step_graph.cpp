@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "model/gpt.h"
+#include "model/model_card.h"
 #include "ops/registry.h"
 #include "passes/decompose.h"
 
@@ -64,7 +64,8 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
   const auto named = [&](const char* where, const std::optional<std::string>& set) {
     return set && !eager ? members(where, *set) : std::vector<std::string>();
   };
-  const std::vector<std::string> keep = eager ? kept_by_eager(config.model.edition) : named("--keep", config.keep);
+  const std::vector<std::string> keep =
+      eager ? card_of(config.model).kept_by_eager(config.model) : named("--keep", config.keep);
   const std::vector<std::string> lower = named("--lower", config.lower);
   const auto choose = [&](const OpCard& op) -> CompositeChoice {
     if (eager) return {op.name, contains(keep, op.name), "as eager mode runs the edition's modules"};

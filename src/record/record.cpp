@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "base/random.h"
-#include "config/model_config.h"
 
 namespace laptime {
 const TimeStats* Record::main_time() const {
@@ -14,8 +13,6 @@ const TimeStats* Record::main_time() const {
   if (found != time.end()) return &found->second;
   return time.size() == 1 ? &time.begin()->second : nullptr;
 }
-
-bool Record::is_attention() const { return config.text("model") == kAttentionModel; }
 
 std::string config_hash(std::string_view canonical_text) { return fmt::format("{:016x}", fnv1a64(canonical_text)); }
 

@@ -326,8 +326,6 @@ struct Record {
 
   // The time of the pass that was asked for (`config.pass`); null where there is none.
   const TimeStats* main_time() const;
-
-  bool is_attention() const;  // whether the model is attention alone
 };
 
 // The record that to_json() (record/fields_json.h) wrote. Unknown keys are ignored, missing ones keep their default; a

@@ -70,7 +70,7 @@ std::string origin(const TensorUse& tensor) {
 std::string explain_shortage(std::span<const Record> records) {
   const Record* smallest = nullptr;
   for (const Record& record : records) {
-    if (record.status != Status::kOutOfMemory || !record.is_attention()) continue;
+    if (record.status != Status::kOutOfMemory) continue;
     if (smallest == nullptr || bytes_of(record) < bytes_of(*smallest)) smallest = &record;
   }
   if (smallest == nullptr) return "";

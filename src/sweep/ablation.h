@@ -1,7 +1,7 @@
 // The sweep that lowers one composite at a time.
 #pragma once
 
-#include "config/sweep.h"
+#include "points/expand.h"
 
 namespace laptime {
 

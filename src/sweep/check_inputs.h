@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "config/sweep.h"
+#include "points/expand.h"
 
 namespace laptime {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "config/sweep.h"
 #include "measure/run_one.h"
+#include "points/expand.h"
 #include "record/record.h"
 
 namespace laptime {

@@ -8,10 +8,10 @@
 
 #include "base/host_clock.h"
 #include "config/option_table.h"
-#include "config/parameters.h"
 #include "data/golden_compare.h"
 #include "graph/op.h"
 #include "measure/fill_sources.h"
+#include "model/model_card.h"
 #include "passes/saved.h"
 #include "prepare/prepare.h"
 
@@ -173,13 +173,11 @@ class PrecisionRun {
   std::vector<double> losses_;
 };
 
-std::string model_text(const GoldenCase& golden) {
-  const ModelConfig& model = golden.model;
-  return fmt::format(
-      "{}: edition {}, {} layers x {}, {} heads, vocabulary {}, batch {} x {}, {}AdamW of {}, {} steps, truth in {}",
-      golden.file->text(), name_of(model.edition), model.num_layers, model.d_model, model.num_heads, model.vocab_size,
-      model.batch_size, model.context_length, golden.clip_norm ? fmt::format("clipped at {}, ", *golden.clip_norm) : "",
-      name_of(golden.optimizer), golden.steps, golden.exact ? "float64" : "float32");
+std::string case_text(const GoldenCase& golden) {
+  const std::string clip = golden.clip_norm ? fmt::format("clipped at {}, ", *golden.clip_norm) : "";
+  return fmt::format("{}: {}, {}AdamW of {}, {} steps, truth in {}", golden.file->text(),
+                     card_of(golden.model).describe(golden.model), clip, name_of(golden.optimizer), golden.steps,
+                     golden.exact ? "float64" : "float32");
 }
 
 }  // namespace
@@ -195,7 +193,7 @@ int64_t constant_bytes_of_step(const Graph& graph) {
 
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress,
                            const FindDevice& find) {
-  VerifiedFile file{model_text(golden), {}, {}, {}};
+  VerifiedFile file{case_text(golden), {}, {}, {}};
   file.groups.push_back({"file", check_golden_file(golden)});
   const Seconds start = host_now();
   const Tell tell = [&](const std::string& stage) {

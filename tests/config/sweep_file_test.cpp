@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "config/attention_sweep.h"
+#include "points/expand.h"
 
 namespace laptime {
 namespace {

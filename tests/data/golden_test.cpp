@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "config/parameters.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
 #include "support/golden_path.h"

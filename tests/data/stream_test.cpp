@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "config/parameters.h"
 #include "data/golden.h"
 #include "data/safetensors.h"
 

@@ -8,7 +8,6 @@
 
 #include "exec/small_step.h"
 #include "graph/structural_ops.h"
-#include "model/gpt.h"
 #include "model/train_step.h"
 #include "ops/matmul/matmul.h"
 #include "ops/pointwise/pointwise.h"

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/parameters.h"
 #include "data/golden_compare.h"
 #include "data/init.h"
 #include "data/written_file.h"

@@ -1,6 +1,6 @@
 // Values of options and patterns of labels. Input: lines "flag=value,value", as the command line gives them.
-#include "config/sweep.h"
 #include "fuzz/fuzz_target.h"
+#include "points/expand.h"
 
 namespace laptime::fuzz {
 

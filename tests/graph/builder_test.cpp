@@ -108,6 +108,55 @@ TEST(Builder, ScopesNest) {
   EXPECT_EQ(build.graph().values.back().annotations.name, "layers.0");
 }
 
+TEST(Builder, RegionsAreLayersAndOutermostModules) {
+  Builder build;
+  ValueId x = build.source("x", floats({3}), Role::kInput);
+  ValueId weight;
+  const auto region_of = [&](ValueId value) { return maker(build, value).annotations.region; };
+  {
+    const auto layer = build.layer(2);
+    EXPECT_EQ(region_of(exp(build, x)), (Region{2, ""}));
+    const auto module = build.scope("attn");
+    const auto inner = build.scope("q_proj");
+    weight = build.source("layers.2.attn.q_proj.weight", floats({3}), Role::kParameter);
+    x = build.name(exp(build, x), "");
+    EXPECT_EQ(build.current.scope, "layers.2.attn.q_proj");
+  }
+  EXPECT_EQ(region_of(x), (Region{2, "attn"}));
+  EXPECT_EQ(build.graph().value(x).annotations.region, (Region{2, "attn"}));
+  EXPECT_EQ(build.graph().value(weight).annotations.region, (Region{2, "attn"}));
+  EXPECT_EQ(build.current.region, Region{});
+  {
+    const auto parameter = build.scope_of(weight);
+    const ValueId moment = build.source("m", floats({3}), Role::kOptimizerState);
+    EXPECT_EQ(build.current.scope, "layers.2.attn.q_proj.weight");
+    EXPECT_EQ(build.graph().value(moment).annotations.region, (Region{2, "attn"}));
+  }
+  const auto head = build.scope("lm_head");
+  EXPECT_EQ(region_of(exp(build, x)), (Region{-1, "lm_head"}));
+}
+
+TEST(Builder, CompositesTakeTheirPartsToTheirRegions) {
+  Builder build;
+  build.current.scope = "loss";
+  build.current.parts = {{"layers.1.ffn", "forward", {1, "ffn"}}};
+  const auto part = build.part(0);
+  EXPECT_EQ(build.current.scope, "layers.1.ffn");
+  EXPECT_EQ(build.current.region, (Region{1, "ffn"}));
+}
+
+TEST(Replay, SourcesKeepTheirRegions) {
+  Builder build;
+  {
+    const auto layer = build.layer(1);
+    const auto module = build.scope("ln1");
+    build.source("layers.1.ln1.weight", floats({3}), Role::kParameter);
+  }
+  const Graph graph = build.finish();
+  Replay replay(graph);
+  EXPECT_EQ(replay.finish().values[0].annotations.region, (Region{1, "ln1"}));
+}
+
 TEST(Builder, FramesAreOneCallEach) {
   Builder build;
   build.current.frame = "forward";

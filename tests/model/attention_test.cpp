@@ -1,6 +1,4 @@
 // Attention alone: what it computes, its gradients against central differences, and what it holds.
-#include "model/attention.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/parameters.h"
+#include "config/model_presets.h"
 #include "data/init.h"
 #include "model/train_step.h"
 #include "ops/registry.h"
@@ -36,8 +34,9 @@ RunConfig attention_config(const Form& form = {}) {
 }
 
 std::vector<ParameterSpec> sources_of(const RunConfig& config) {
-  std::vector<ParameterSpec> sources = parameter_list(config.model);
-  for (const ParameterSpec& input : input_list(config.model)) sources.push_back(input);
+  ModelSummary summary = summarize(config.model);
+  std::vector<ParameterSpec> sources = std::move(summary.parameters);
+  sources.insert(sources.end(), summary.inputs.begin(), summary.inputs.end());
   return sources;
 }
 

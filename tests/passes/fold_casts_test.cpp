@@ -5,8 +5,8 @@
 
 #include "graph/structural_ops.h"
 #include "ops/matmul/matmul.h"
+#include "ops/norm/norm.h"
 #include "ops/pointwise/pointwise.h"
-#include "ops/rms_norm/rms_norm.h"
 #include "passes/dead_code.h"
 #include "passes/small_steps.h"
 #include "support/types.h"

@@ -124,5 +124,31 @@ TEST(Compile, ComputesTheLossWithoutTheWholeLogits) {
   }
 }
 
+// Whatever passes do, a node stands in the layer that its scope names, and only there.
+TEST(Passes, KeepRegionsAndScopesTogether) {
+  for (const Edition edition : kEditions) {
+    RunConfig config = tiny_config(edition, Precision::kBFloat16);
+    config.clip_norm = 1;
+    for (PipelineOptions passes : {eager_options(config), compile_options(config)}) {
+      passes.recompute.group = 1;
+      passes.recompute.layers = 2;
+      int in_layers = 0;
+      for (const Node& node : step_graph(config, passes).nodes) {
+        const std::string& scope = node.annotations.scope;
+        const Region& region = node.annotations.region;
+        if (region.layer < 0) {
+          EXPECT_FALSE(scope.starts_with("layers.")) << node.op->name << " in " << scope;
+          EXPECT_TRUE(region.part.empty() ? scope.empty() : scope.starts_with(region.part)) << scope;
+          continue;
+        }
+        ++in_layers;
+        const std::string prefix = layer_scope(region.layer) + (region.part.empty() ? "" : "." + region.part);
+        EXPECT_TRUE(scope.starts_with(prefix)) << node.op->name << " in " << scope << ", region " << prefix;
+      }
+      EXPECT_GT(in_layers, 40);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace laptime::test

@@ -69,12 +69,5 @@ TEST(Recompute, ABlockOf2025SavesNoMoreThanItNeeds) {
   EXPECT_LE(block, 4 * (7 * n * model.d_model + 2 * n * model.d_ff + n * model.num_heads + 2 * n));
 }
 
-TEST(Recompute, LayersOfScopes) {
-  EXPECT_EQ(layer_of("layers.3.attn.scores"), 3);
-  EXPECT_EQ(layer_of("layers.12"), 12);
-  EXPECT_EQ(layer_of("lm_head"), -1);
-  EXPECT_EQ(layer_of(""), -1);
-}
-
 }  // namespace
 }  // namespace laptime::test

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "graph/structural_ops.h"
-#include "model/gpt.h"
+#include "model/model_card.h"
 #include "model/train_step.h"
 #include "ops/adamw/adamw.h"
 #include "ops/matmul/matmul.h"
@@ -350,7 +350,7 @@ Plan plan_of(const Point& point, const ChooseKernel& choose) {
   config.pass = point.pass;
   config.accumulate = point.pass == Pass::kBackward;
   config.clip_norm = point.edition == Edition::k2024 ? std::optional<double>(1.0) : std::nullopt;
-  const PipelineOptions options{kept_by_eager(point.edition), autocast_dtype(point.dtype),
+  const PipelineOptions options{card_of(config.model).kept_by_eager(config.model), autocast_dtype(point.dtype),
                                 point.pass == Pass::kForward};
   return make_plan(run_passes(build_train_step(config), options), choose);
 }

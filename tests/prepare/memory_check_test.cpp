@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "config/sweep.h"
 #include "explain/explain.h"
 #include "measure/run_one.h"
+#include "points/expand.h"
 #include "prepare/device.h"
 #include "report/explanation_text.h"
 #include "support/points.h"

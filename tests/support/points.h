@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/sweep.h"
+#include "points/expand.h"
 
 namespace laptime::test {
 

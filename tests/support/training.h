@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
-#include "config/parameters.h"
 #include "data/init.h"
 #include "exec/executor.h"
-#include "model/gpt.h"
+#include "model/model_card.h"
 #include "model/train_step.h"
 #include "ops/kernels_cpu.h"
 #include "ops/registry.h"
@@ -54,7 +53,7 @@ inline RunConfig odd_config(Precision dtype = Precision::kFloat32) {
 }
 
 inline PipelineOptions eager_options(const RunConfig& config) {
-  return {.keep = kept_by_eager(config.model.edition),
+  return {.keep = card_of(config.model).kept_by_eager(config.model),
           .lower = autocast_dtype(config.dtype),
           .forward_only = config.pass == Pass::kForward};
 }

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/cpu/cpu_backend.h"
-#include "config/parameters.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
 #include "ops/embedding/embedding.h"

@@ -10,16 +10,19 @@
 #include "base/words.h"
 #include "cli/sweep_words.h"
 #include "config/attention_sweep.h"
+#include "config/model_presets.h"
+#include "model/model_card.h"
 
 namespace laptime {
 namespace {
 
-// Those that mean something to attention alone, with the values that its sweep starts from.
+// The options that attention alone takes and its name does not decide, with the values that its sweep starts from.
 std::vector<OptionRow> attention_options() {
   const Sweep defaults = attention_sweep();
+  const ModelCard& card = card_of(kAttentionModel);
   std::vector<OptionRow> of_points;
   for (OptionRow& row : option_rows<RunConfig>()) {
-    if (!row.option.of_attention || row.option.flag == "model") continue;
+    if (row.option.flag == "model" || row.option.flag == "edition" || !card.takes(row.option.flag)) continue;
     for (const Axis& axis : defaults.axes) {
       if (axis.flag == row.option.flag) row.fallback = fmt::format("{}", fmt::join(axis.values, ","));
     }

@@ -14,8 +14,9 @@
 #include "cli/record_output.h"
 #include "cli/store_path.h"
 #include "cli/sweep_words.h"
-#include "config/parameters.h"
 #include "measure/describe.h"
+#include "model/model_card.h"
+#include "model/parameters.h"
 #include "prepare/device.h"
 #include "report/shortage.h"
 #include "sweep/ablation.h"
@@ -29,22 +30,18 @@ namespace {
 double cost_of(const SweepPoint& point) {
   const RunConfig& config = point.config;
   if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
-  double parameters = 0;
-  for (const ParameterSpec& parameter : parameter_list(config.step_model())) {
-    double size = 1;
-    for (const int64_t extent : parameter.shape) size *= static_cast<double>(extent);
-    parameters += size;
-  }
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
   constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
   if (!find_device(config).computes) return kPredicted;
+  const ModelSummary summary = summarize(config.step_model());
+  const auto parameters = static_cast<double>(summary.parameter_count);
   // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
   if (parameters * copies * sizeof(float) > static_cast<double>(available_memory().bytes)) return 0;
   constexpr double kStepsByDefault = 30;
   const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
   constexpr double kSetup = 5;  // plan, weights and kernel trials, in steps
-  return static_cast<double>(forward_flops(config.step_model())) * (forward_only ? 1 : 3) * (steps + kSetup);
+  return static_cast<double>(summary.forward_flops) * (forward_only ? 1 : 3) * (steps + kSetup);
 }
 
 std::vector<double> costs_of(const std::vector<SweepPoint>& points) {

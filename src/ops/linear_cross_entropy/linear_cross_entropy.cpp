@@ -204,21 +204,23 @@ double logits_count(const TensorType& x, const TensorType& weight) {
 }  // namespace
 
 // Model FLOPs are those of linear and cross_entropy: computing the logits again in backward is no part of the model.
-const OpCard kLinearCrossEntropy = {.name = "linear_cross_entropy",
-                                    .kind = OpKind::kContraction,
-                                    .infer = infer,
-                                    .gradient = gradient,
-                                    .flops =
-                                        [](const Signature& s) {
-                                          return logits_count(s.in[0], s.in[1]) *
-                                                 (2 * static_cast<double>(s.in[1].shape()[1]) + 5);
-                                        },
-                                    .autocast = Autocast::kLower,
-                                    .reference = reference,
-                                    .decompose = decompose,
-                                    .fold_input_cast = fold_input_cast,
-                                    .trades_time_for_memory = true,
-                                    .optional_outputs = {1, 2}};
+const OpCard kLinearCrossEntropy = {
+    .name = "linear_cross_entropy",
+    .kind = OpKind::kContraction,
+    .infer = infer,
+    .gradient = gradient,
+    .flops =
+        [](const Signature& s) {
+          return logits_count(s.in[0], s.in[1]) * (2 * static_cast<double>(s.in[1].shape()[1]) + 5);
+        },
+    .product_flops =
+        [](const Signature& s) { return logits_count(s.in[0], s.in[1]) * 2 * static_cast<double>(s.in[1].shape()[1]); },
+    .autocast = Autocast::kLower,
+    .reference = reference,
+    .decompose = decompose,
+    .fold_input_cast = fold_input_cast,
+    .trades_time_for_memory = true,
+    .optional_outputs = {1, 2}};
 const OpCard kLinearCrossEntropyBackward = {.name = "linear_cross_entropy_backward",
                                             .kind = OpKind::kContraction,
                                             .infer = infer_backward,

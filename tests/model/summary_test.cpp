@@ -1,5 +1,5 @@
-// Sizes, parameters and FLOPs of the named models, and the models that cannot exist.
-#include "config/model_config.h"
+// Parameters and FLOPs read off the graphs of models against their formulas, and the models that cannot exist.
+#include <fmt/format.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,9 @@
 
 #include "base/error.h"
 #include "config/model_presets.h"
-#include "config/parameters.h"
-#include "config/resolve.h"
+#include "model/parameters.h"
+#include "model/validate.h"
+#include "points/resolve.h"
 
 namespace laptime {
 namespace {
@@ -23,26 +24,48 @@ ModelConfig model_of(const std::vector<GivenOption>& given) {
   return resolved.config.model;
 }
 
-int64_t elements_of(const ParameterSpec& parameter) {
-  return std::accumulate(parameter.shape.begin(), parameter.shape.end(), int64_t{1}, std::multiplies<>());
+int64_t parameter_count(const ModelConfig& model) { return summarize(model).parameter_count; }
+int64_t forward_flops(const ModelConfig& model) { return summarize(model).forward_flops; }
+
+bool has_three_matrices(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
+
+// V d + d (+ V d) (+ T d) + L (4 d^2 + k d d_ff + 2 d), k matrices in the feed-forward, and the biases.
+int64_t expected_parameters(const ModelConfig& model) {
+  const int64_t d = model.d_model, d_ff = model.d_ff, vocab = model.vocab_size;
+  const bool modern = has_three_matrices(model.edition);
+  int64_t block = 4 * d * d + (modern ? 3 : 2) * d * d_ff + 2 * d;
+  int64_t rest = vocab * d + d;
+  if (!model.weight_tie) rest += vocab * d;
+  if (!modern) rest += model.context_length * d;
+  if (model.edition == Edition::kGpt2) {  // LayerNorm has biases too
+    block += 2 * d;
+    rest += d;
+  }
+  if (model.bias) block += 5 * d + d_ff;
+  if (model.bias && model.edition == Edition::k2024) rest += vocab;
+  return rest + model.num_layers * block;
 }
 
-int64_t elements_of_list(const ModelConfig& model) {
-  int64_t total = 0;
-  for (const ParameterSpec& parameter : parameter_list(model)) total += elements_of(parameter);
-  return total;
+// 2 B T (L (4 d^2 + k d d_ff) + V d) + 4 L B T^2 d.
+int64_t expected_flops(const ModelConfig& model) {
+  const int64_t d = model.d_model, positions = model.context_length, tokens = model.batch_size * positions;
+  const int64_t block = 4 * d * d + (has_three_matrices(model.edition) ? 3 : 2) * d * model.d_ff;
+  const int64_t linear = 2 * tokens * (model.num_layers * block + model.vocab_size * d);
+  return linear + 4 * model.num_layers * tokens * positions * d;
 }
 
 std::string refusal(const ModelConfig& model) {
   try {
-    validate(model);
+    RunConfig config;
+    config.model = model;
+    validate(config);
   } catch (const Error& error) {
     return error.what();
   }
   return "";
 }
 
-TEST(ModelConfig, CountsParametersOfThe2025Sizes) {
+TEST(ModelSummary, CountsParametersOfThe2025Sizes) {
   const std::map<std::string, int64_t> published{{"small", 128'625'408},  {"medium", 423'183'360},
                                                  {"large", 969'411'840},  {"xl", 1'998'235'200},
                                                  {"2.7B", 3'406'809'600}, {"10B", 12'832'823'808}};
@@ -51,14 +74,14 @@ TEST(ModelConfig, CountsParametersOfThe2025Sizes) {
   }
 }
 
-TEST(ModelConfig, CountsParametersOfGpt2) {
+TEST(ModelSummary, CountsParametersOfGpt2) {
   EXPECT_EQ(parameter_count(model_of({{"model", "gpt2-124M"}})), 124'439'808);
   EXPECT_EQ(parameter_count(model_of({{"model", "gpt2-355M"}})), 354'823'168);
   EXPECT_EQ(parameter_count(model_of({{"model", "gpt2-774M"}})), 774'030'080);
   EXPECT_EQ(parameter_count(model_of({{"model", "gpt2-1558M"}})), 1'557'611'200);
 }
 
-TEST(ModelConfig, CountsParametersOf2024ByItsFormula) {
+TEST(ModelSummary, CountsParametersOf2024ByItsFormula) {
   const ModelConfig small = model_of({{"model", "small"}, {"edition", "2024"}});
   const int64_t d = 768, d_ff = 3072, layers = 12, vocab = 10'000, context = 128;
   const int64_t untied = 2 * vocab * d + context * d + layers * (4 * d * d + 2 * d * d_ff + 2 * d) + d;
@@ -71,23 +94,38 @@ TEST(ModelConfig, CountsParametersOf2024ByItsFormula) {
   EXPECT_EQ(parameter_count(biased), untied + layers * (5 * d + d_ff) + vocab);
 }
 
-TEST(ModelConfig, CountMatchesTheListOfParameters) {
+TEST(ModelSummary, OfEveryPresetInEveryEditionFollowsTheFormulas) {
   for (const ModelPreset& preset : model_presets()) {
-    for (const Edition edition : {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2}) {
-      if (preset.only && *preset.only != edition) continue;
-      const ModelConfig model = model_of({{"model", preset.name}, {"edition", name_of(edition)}});
-      EXPECT_EQ(parameter_count(model), elements_of_list(model)) << preset.name << ' ' << name_of(edition);
-    }
-  }
-  for (const char* tied : {"true", "false"}) {
-    for (const char* bias : {"true", "false"}) {
-      const ModelConfig model = model_of({{"edition", "2024"}, {"weight-tie", tied}, {"bias", bias}});
-      EXPECT_EQ(parameter_count(model), elements_of_list(model)) << tied << bias;
+    if (preset.name == kAttentionModel) continue;
+    for (const auto& edition : choices_of(Edition{})) {
+      if (preset.only && *preset.only != edition.value) continue;
+      const ModelConfig model = model_of({{"model", preset.name}, {"edition", edition.name}});
+      const ModelSummary summary = summarize(model);
+      EXPECT_EQ(summary.parameter_count, expected_parameters(model)) << preset.name << ' ' << edition.name;
+      EXPECT_EQ(summary.forward_flops, expected_flops(model)) << preset.name << ' ' << edition.name;
     }
   }
 }
 
-TEST(ModelConfig, ForwardFlopsAsPublished) {
+TEST(ModelSummary, OfTiedHeadsAndBiasesFollowsTheFormulas) {
+  for (const char* tied : {"true", "false"}) {
+    for (const char* bias : {"true", "false"}) {
+      const ModelConfig model = model_of({{"edition", "2024"}, {"weight-tie", tied}, {"bias", bias}});
+      EXPECT_EQ(parameter_count(model), expected_parameters(model)) << tied << bias;
+      EXPECT_EQ(forward_flops(model), expected_flops(model)) << tied << bias;
+    }
+  }
+}
+
+TEST(ModelSummary, CountsEachListedParameter) {
+  const ModelSummary summary = summarize(model_of({{"model", "gpt2-124M"}}));
+  int64_t total = 0;
+  for (const ParameterSpec& parameter : summary.parameters)
+    total += std::accumulate(parameter.shape.begin(), parameter.shape.end(), int64_t{1}, std::multiplies<>());
+  EXPECT_EQ(summary.parameter_count, total);
+}
+
+TEST(ModelSummary, ForwardFlopsAsPublished) {
   const std::map<std::string, std::pair<double, double>> tflop{{"small", {0.257, 0.534}},
                                                                {"medium", {0.871, 1.794}},
                                                                {"large", {2.007, 4.111}},
@@ -100,22 +138,21 @@ TEST(ModelConfig, ForwardFlopsAsPublished) {
   }
 }
 
-TEST(ModelConfig, AttentionAloneIsTwoProductsOverAllPositions) {
+TEST(ModelSummary, AttentionAloneIsTwoProductsOverAllPositions) {
   const ModelConfig bare = model_of({{"model", "attention"}, {"d-model", "16"}, {"context", "32"}});
   EXPECT_EQ(parameter_count(bare), 0);
   EXPECT_EQ(forward_flops(bare), int64_t{4} * 8 * 32 * 32 * 16);
-  ASSERT_EQ(input_list(bare).size(), 3U);
-  EXPECT_EQ(input_list(bare)[0].shape, (std::vector<int64_t>{8, 1, 32, 16}));
+  ASSERT_EQ(summarize(bare).inputs.size(), 3U);
+  EXPECT_EQ(summarize(bare).inputs[0].shape, (std::vector<int64_t>{8, 1, 32, 16}));
   const ModelConfig whole = model_of({{"model", "attention"}, {"d-model", "16"}, {"projections", "true"}});
   EXPECT_EQ(parameter_count(whole), 4 * 16 * 16);
-  EXPECT_EQ(parameter_count(whole), elements_of_list(whole));
   EXPECT_EQ(forward_flops(whole), int64_t{4} * 8 * 256 * 256 * 16 + int64_t{8} * 8 * 256 * 16 * 16);
-  ASSERT_EQ(input_list(whole).size(), 1U);
-  EXPECT_EQ(input_list(whole)[0].shape, (std::vector<int64_t>{8, 256, 16}));
-  EXPECT_TRUE(input_list(model_of({})).empty());
+  ASSERT_EQ(summarize(whole).inputs.size(), 1U);
+  EXPECT_EQ(summarize(whole).inputs[0].shape, (std::vector<int64_t>{8, 256, 16}));
+  EXPECT_TRUE(summarize(model_of({})).inputs.empty());
 }
 
-TEST(ModelConfig, TwoMatricesInTheOlderFeedForwards) {
+TEST(ModelSummary, TwoMatricesInTheOlderFeedForwards) {
   ModelConfig three;
   ModelConfig two;
   two.edition = Edition::k2024;
@@ -123,11 +160,11 @@ TEST(ModelConfig, TwoMatricesInTheOlderFeedForwards) {
   EXPECT_EQ(forward_flops(three) - forward_flops(two), third);
 }
 
-TEST(ModelConfig, RefusesModelsThatCannotExist) {
+TEST(Validate, RefusesModelsThatCannotExist) {
   ModelConfig model;
   EXPECT_EQ(refusal(model), "");
   model.num_heads = 5;
-  EXPECT_THAT(refusal(model), HasSubstr("d_model 768 does not divide by num_heads 5"));
+  EXPECT_THAT(refusal(model), HasSubstr("d_model (768) must be divisible by num_heads (5)"));
   model.num_heads = 256;
   EXPECT_THAT(refusal(model), HasSubstr("even d_head"));
   model.edition = Edition::k2024;
@@ -144,7 +181,7 @@ TEST(ModelConfig, RefusesModelsThatCannotExist) {
   EXPECT_THAT(refusal(model), HasSubstr("always has biases"));
 }
 
-TEST(ModelConfig, RefusesNumbersOutOfRange) {
+TEST(Validate, RefusesNumbersOutOfRange) {
   const auto with = [](int64_t ModelConfig::*field, int64_t value) {
     ModelConfig model;
     model.*field = value;
@@ -158,7 +195,7 @@ TEST(ModelConfig, RefusesNumbersOutOfRange) {
   }
 }
 
-TEST(ModelConfig, RefusesProductsThatOverflow) {
+TEST(Validate, RefusesProductsThatOverflow) {
   ModelConfig model;
   model.context_length = 2'147'483'647;
   model.batch_size = 2'147'483'647;

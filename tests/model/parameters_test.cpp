@@ -1,5 +1,5 @@
 // Names, shapes, order and starting values of parameters.
-#include "config/parameters.h"
+#include "model/parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -19,9 +19,9 @@ struct ResolvedConfig {
   std::string invalid;  // why such a point cannot exist; empty: it can
 };
 
-// Names and dimensions from the model's row, batch, context, vocabulary, seed and optimizer from the edition, warmup
-// or steps from the edition where the other one is given, batches from the data. Error for an unknown option or a value
-// that its option refuses; a point that contradicts itself is `invalid`, with everything else filled in.
+// The edition follows from the model's name, what belongs to the model from its card (model/model_card.h), recompute
+// from the memory limit, batches from the data. Error for an unknown option or a value that its option refuses; a point
+// that contradicts itself is `invalid`, with everything else filled in.
 ResolvedConfig resolve(const std::vector<GivenOption>& given);
 
 }  // namespace laptime

@@ -1,17 +1,19 @@
 // What follows from edition, model and data where an option is not given.
-#include "config/resolve.h"
+#include "points/resolve.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "config/model_presets.h"
 #include "config/option_table.h"
+#include "model/model_card.h"
 
 namespace laptime {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 
 RunConfig config_of(const std::vector<GivenOption>& given) {
@@ -54,6 +56,23 @@ TEST(Resolve, DefaultsOfThe2026AndGpt2Editions) {
   EXPECT_TRUE(gpt2.model.weight_tie);
   EXPECT_TRUE(gpt2.model.bias);
   EXPECT_EQ(gpt2.optimizer, Optimizer::kTorch);
+}
+
+// "256; 2024: 128; 8B: 32768" in the help of --context: the default, and that of an edition or a model.
+TEST(Resolve, HelpStatesTheDefaultsOfTheCards) {
+  for (const std::string_view flag : {"vocab", "context", "batch", "weight-tie", "bias", "seed"}) {
+    std::string words(find_option<RunConfig>(flag).value().otherwise);
+    EXPECT_EQ(option_text(config_of({}), flag), words.substr(0, words.find(';'))) << flag;
+    while (words.find("; ") != std::string::npos) {
+      words.erase(0, words.find("; ") + 2);
+      const size_t colon = words.find(':');
+      const std::string name = words.substr(0, colon);
+      const std::vector<std::string_view> editions = names_of_choices<Edition>();
+      const bool is_edition = std::find(editions.begin(), editions.end(), name) != editions.end();
+      const RunConfig config = config_of({{is_edition ? "edition" : "model", name}});
+      EXPECT_EQ(option_text(config, flag), words.substr(colon + 2, words.find(';') - colon - 2)) << flag << ' ' << name;
+    }
+  }
 }
 
 TEST(Resolve, WhatIsGivenWinsOverTheEdition) {
@@ -146,7 +165,7 @@ TEST(Resolve, CroppingNeedsAPositionTable) {
 
 TEST(Resolve, AttentionAloneHasItsOwnDefaults) {
   const RunConfig config = config_of({{"model", "attention"}});
-  EXPECT_TRUE(config.model.is_attention());
+  EXPECT_EQ(card_of(config.model).name, "attention");
   EXPECT_EQ(config.pass, Pass::kForwardBackward);
   EXPECT_EQ(config.model.batch_size, 8);
   EXPECT_EQ(config.model.d_model, 64);
@@ -161,16 +180,14 @@ TEST(Resolve, AttentionAloneHasItsOwnDefaults) {
 }
 
 TEST(Resolve, AttentionAloneRefusesWhatItHasNot) {
-  std::vector<std::string_view> refused;
-  for (const OptionRow& row : option_rows<RunConfig>()) {
-    if (row.option.of_attention || row.option.flag == "edition") continue;
-    const std::string_view flag = refused.emplace_back(row.option.flag);
+  for (const std::string_view flag : card_of(kAttentionModel).refused_options) {
+    ASSERT_TRUE(find_option<RunConfig>(flag).has_value()) << flag;
     const std::string text = option_text(RunConfig(), flag).value();
     EXPECT_EQ(reason({{"model", "attention"}, {flag, text.empty() ? "a" : std::string_view(text)}}),
               fmt::format("model attention has no --{}; leave it out", flag));
   }
   for (const std::string_view flag : {"vocab", "num-heads", "d-ff", "lr", "optimizer", "recompute", "data", "weights"})
-    EXPECT_THAT(refused, Contains(flag));
+    EXPECT_FALSE(card_of(kAttentionModel).takes(flag)) << flag;
   EXPECT_THAT(reason({{"model", "attention"}, {"pass", "step"}}), HasSubstr("no optimizer"));
   EXPECT_THAT(reason({{"model", "attention"}, {"edition", "2024"}}), HasSubstr("of edition 2025, not 2024"));
   EXPECT_THAT(reason({{"model", "attention"}, {"context", "2147483647"}, {"batch", "2147483647"}}),

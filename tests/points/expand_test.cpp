@@ -1,5 +1,5 @@
 // Expansion of sweeps: order, names, labels, invalid points, limits.
-#include "config/sweep.h"
+#include "points/expand.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ TEST(Sweep, InvalidPointsKeepTheirReason) {
 }
 
 TEST(Sweep, RefusesASweepThatIsInvalidEverywhere) {
-  EXPECT_THAT(refusal([] { expand(sweep_of({{"num-heads", "5"}})); }), StartsWith("d_model 768 does not divide"));
+  EXPECT_THAT(refusal([] { expand(sweep_of({{"num-heads", "5"}})); }), StartsWith("d_model (768) must be divisible by num_heads (5)"));
   EXPECT_THAT(refusal([] { expand(sweep_of({{"num-heads", "5,7"}})); }), StartsWith("no point of the sweep can run: "));
 }
 

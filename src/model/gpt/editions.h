@@ -1,0 +1,63 @@
+// The editions of the GPT-style model: how each writes its modules, starts its weights, and what it defaults to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "config/run_config.h"
+#include "model/modules.h"
+#include "ops/cross_entropy/cross_entropy.h"
+#include "ops/rope/rope.h"
+
+namespace laptime {
+
+enum class FeedForward : uint8_t {
+  kSwiglu,    // w2(silu(w1 x) * w3 x)
+  kGeluErf,   // w2(gelu(w1 x))
+  kGeluTanh,  // the same with the approximation of GELU by tanh
+};
+
+// Whether linear layers have biases.
+enum class Biases : uint8_t { kNever, kOptional, kAlways };
+
+struct GptInit {
+  Distribution distribution = Distribution::kNormal;  // of linear and embedding weights
+  double embedding_std = 0;
+  std::optional<double> linear_std = {};  // none: sqrt(2 / (d_in + d_out))
+  bool scales_residuals = false;          // projections into the residual stream start at std / sqrt(2 num_layers)
+};
+
+struct GptDefaults {
+  int64_t context_length = 0;
+  int64_t batch_size = 0;
+  int64_t vocab_size = 0;
+  int64_t seed = 0;
+  Optimizer optimizer = Optimizer::kTorch;
+  bool weight_tie = false;
+  bool bias = false;
+  int64_t warmup = 0;  // where steps is given
+  int64_t steps = 0;   // where warmup is given
+};
+
+struct GptEdition {
+  Edition edition = Edition::k2025;
+  nn::NormKind norm = nn::NormKind::kRms;
+  std::optional<RopeForm> rope = {};  // none: a learned table of positions
+  FeedForward feed_forward = FeedForward::kSwiglu;
+  LinearForm linear = LinearForm::kEinsum;
+  CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
+  Biases biases = Biases::kNever;
+  bool head_bias = false;                                // the head has a bias where the other linear layers have one
+  bool may_tie = false;                                  // takes --weight-tie
+  bool may_drop = false;                                 // takes the pdrop options
+  std::span<const std::string_view> kept_by_eager = {};  // composites that a framework runs as one kernel
+  GptInit init = {};
+  GptDefaults defaults = {};
+};
+
+std::span<const GptEdition> gpt_editions();
+const GptEdition& gpt_edition(Edition edition);
+
+}  // namespace laptime

@@ -1,0 +1,115 @@
+// The card of the GPT-style language model.
+#include "base/error.h"
+#include "config/model_presets.h"
+#include "model/gpt/editions.h"
+#include "model/gpt/gpt_graph.h"
+
+namespace laptime {
+namespace {
+
+// A named model gives the dimensions; one that is given some of its own is custom.
+void fill_dimensions(PartialConfig& partial, const ModelPreset* preset) {
+  ModelConfig& model = partial.config.model;
+  const bool own_width = partial.is_given(model.d_model);
+  if (own_width) partial.fill(model.d_ff, 4 * model.d_model);
+  if (preset == nullptr) {
+    if (!own_width || !partial.is_given(model.num_layers) || !partial.is_given(model.num_heads)) {
+      partial.reject(
+          "model custom needs --d-model, --num-layers and --num-heads (and --d-ff, if it is not 4 x d-model)");
+    }
+    return;
+  }
+  if (!own_width) partial.fill(model.d_ff, preset->d_ff);
+  partial.fill(model.d_model, preset->d_model);
+  partial.fill(model.num_layers, preset->num_layers);
+  partial.fill(model.num_heads, preset->num_heads);
+  const bool as_named = model.d_model == preset->d_model && model.d_ff == preset->d_ff &&
+                        model.num_layers == preset->num_layers && model.num_heads == preset->num_heads;
+  if (!as_named) model.name = kCustomModel;
+}
+
+void fill_defaults(PartialConfig& partial) {
+  RunConfig& config = partial.config;
+  ModelConfig& model = config.model;
+  const GptDefaults& defaults = gpt_edition(model.edition).defaults;
+  const ModelPreset* const preset = find_preset(model.name, implied_edition(model.name).value_or(model.edition));
+  const ModelPreset none{};
+  const ModelPreset& named = preset != nullptr ? *preset : none;
+  partial.fill(model.vocab_size, named.vocab_size.value_or(defaults.vocab_size));
+  partial.fill(model.context_length, named.context_length.value_or(defaults.context_length));
+  partial.fill(model.batch_size, defaults.batch_size);
+  partial.fill(model.weight_tie, defaults.weight_tie);
+  partial.fill(model.bias, defaults.bias);
+  partial.fill(config.seed, defaults.seed);
+  partial.fill(config.optimizer, defaults.optimizer);
+  if (config.steps) partial.fill(config.warmup, defaults.warmup);
+  if (config.warmup) partial.fill(config.steps, defaults.steps);
+  fill_dimensions(partial, preset);
+}
+
+void check_edition(const ModelConfig& model, const GptEdition& edition) {
+  const std::string_view name = name_of(model.edition);
+  if (model.weight_tie && !edition.may_tie) {
+    throw Error::format("edition {} has no --weight-tie; leave it out, or use --edition 2024", name);
+  }
+  if (model.bias && edition.biases == Biases::kNever) {
+    throw Error::format("edition {} has no --bias; leave it out, or use --edition 2024", name);
+  }
+  if (!model.bias && edition.biases == Biases::kAlways) {
+    throw Error::format("edition {} always has biases; leave --bias out, or use --edition 2024", name);
+  }
+  if (!edition.may_drop && (model.embd_pdrop > 0 || model.attn_pdrop > 0 || model.resid_pdrop > 0)) {
+    throw Error::format("edition {} has no dropout; leave the pdrop options out, or use --edition 2024", name);
+  }
+}
+
+void check(const RunConfig& config) {
+  const ModelConfig& model = config.model;
+  const GptEdition& edition = gpt_edition(model.edition);
+  if (!model.causal || model.projections) {
+    throw Error::format("--{} is for --model attention; a language model is causal and has its projections",
+                        model.projections ? "projections" : "causal false");
+  }
+  if (model.d_model % model.num_heads != 0) {
+    throw Error::format("d_model ({}) must be divisible by num_heads ({}); change --d-model or --num-heads",
+                        model.d_model, model.num_heads);
+  }
+  if (edition.rope && model.d_head() % 2 != 0) {
+    throw Error::format(
+        "RoPE needs an even d_head, but d_model {} / num_heads {} is {}; change --d-model or --num-heads",
+        model.d_model, model.num_heads, model.d_head());
+  }
+  check_edition(model, edition);
+  if (config.crop_context && edition.rope) {
+    throw Error::format("--crop-context needs a position table, and edition {} has none; use --context",
+                        name_of(model.edition));
+  }
+}
+
+std::string describe(const ModelConfig& model) {
+  std::string text = fmt::format("edition {}, {} layers x {}, {} heads, d_ff {}, vocabulary {}, batch {} x {} tokens",
+                                 name_of(model.edition), model.num_layers, model.d_model, model.num_heads, model.d_ff,
+                                 model.vocab_size, model.batch_size, model.context_length);
+  if (model.weight_tie) text += ", tied head";
+  if (model.bias) text += ", biases";
+  return text;
+}
+
+std::vector<std::string> kept_by_eager(const ModelConfig& model) {
+  const std::span<const std::string_view> kept = gpt_edition(model.edition).kept_by_eager;
+  return {kept.begin(), kept.end()};
+}
+
+}  // namespace
+
+const ModelCard& gpt_card() {
+  static constexpr ModelCard kCard{.name = "gpt",
+                                   .fill_defaults = fill_defaults,
+                                   .check = check,
+                                   .describe = describe,
+                                   .kept_by_eager = kept_by_eager,
+                                   .build = build_gpt};
+  return kCard;
+}
+
+}  // namespace laptime

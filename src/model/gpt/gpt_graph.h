@@ -1,0 +1,11 @@
+// The forward graph of a GPT-style transformer, written in composites, as each edition writes its modules.
+#pragma once
+
+#include "model/model_card.h"
+
+namespace laptime {
+
+// The loss is the mean cross entropy over all positions.
+ModelOutputs build_gpt(ModelBuilder& build, const ModelConfig& model);
+
+}  // namespace laptime

@@ -1,0 +1,55 @@
+// Modules that models are made of: the constructor declares the parameters, the call builds the forward pass.
+#pragma once
+
+#include <string>
+
+#include "model/model_builder.h"
+#include "ops/linear/linear.h"
+
+namespace laptime::nn {
+
+// y = x W^T (+ b), W [d_out, d_in] in `weight`, b [d_out] in `bias`.
+class Linear {
+ public:
+  struct Options {
+    std::string name = {};
+    int64_t d_out = 0;
+    int64_t d_in = 0;
+    ParameterInit init = {};  // of the weight; a bias starts at zero
+    bool bias = false;
+    LinearForm form = LinearForm::kEinsum;
+  };
+  Linear(ModelBuilder& build, const Options& options);
+
+  ValueId operator()(ModelBuilder& build, ValueId x) const;
+
+ private:
+  std::string name_;
+  LinearForm form_;
+  ValueId weight_;
+  ValueId bias_;  // invalid: none
+};
+
+enum class NormKind : uint8_t { kRms, kLayer };
+
+// Normalisation over the last axis, with a weight, and with a bias where it is a layer norm.
+class Norm {
+ public:
+  Norm(ModelBuilder& build, std::string name, NormKind kind, int64_t width, double eps);
+
+  ValueId operator()(ModelBuilder& build, ValueId x) const;
+
+ private:
+  std::string name_;
+  NormKind kind_;
+  double eps_;
+  ValueId weight_;
+  ValueId bias_;  // invalid: none
+};
+
+// A weight for which a stream has the same standard deviation as its initialisation.
+ParameterSpec weight_spec(std::vector<int64_t> shape, const ParameterInit& init);
+// A bias of a linear layer or a norm.
+ParameterSpec bias_spec(int64_t width);
+
+}  // namespace laptime::nn

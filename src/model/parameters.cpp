@@ -1,0 +1,44 @@
+// Counting over the forward graph of a model.
+#include "model/parameters.h"
+
+#include "base/checked.h"
+#include "graph/op.h"
+#include "model/model_builder.h"
+#include "model/model_card.h"
+
+namespace laptime {
+namespace {
+
+int64_t whole_number(double flops) {
+  constexpr double kLimit = 0x1p63;
+  if (flops >= kLimit) {
+    throw Error::format("size too large: {:.3g} FLOPs do not fit in 63 bits; use a smaller model, batch or context",
+                        flops);
+  }
+  return static_cast<int64_t>(flops);
+}
+
+}  // namespace
+
+ModelSummary summarize(const ModelConfig& model) {
+  ModelBuilder build(DType::kFloat32);
+  card_of(model).build(build, model);
+  ModelSummary summary;
+  Size count;
+  for (const DeclaredSource& parameter : build.parameters()) {
+    summary.parameters.push_back(parameter.spec);
+    count += build.shape(parameter.value).product();
+  }
+  for (const DeclaredSource& input : build.inputs()) summary.inputs.push_back(input.spec);
+  summary.parameter_count = count.value();
+  double flops = 0;
+  const Graph& graph = build.graph();
+  for (const Value& value : graph.values) value.type.bytes();  // an Error where they are too many
+  for (const Node& node : graph.nodes) flops += product_flops_of(signature_of(graph, node));
+  summary.forward_flops = whole_number(flops);
+  return summary;
+}
+
+std::vector<ParameterSpec> parameter_list(const ModelConfig& model) { return summarize(model).parameters; }
+
+}  // namespace laptime

@@ -1,0 +1,64 @@
+// The checks of a point, the cheap ones first.
+#include "model/validate.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "model/model_card.h"
+#include "model/parameters.h"
+
+namespace laptime {
+namespace {
+
+void check_options(const RunConfig& config, const ModelCard& card) {
+  if (!card.is_language_model && config.pass == Pass::kStep) {
+    throw Error::format("model {} has no optimizer; use --pass forward_backward, forward, backward or inference",
+                        config.model.name);
+  }
+  if (config.crop_context && *config.crop_context > config.model.context_length) {
+    throw Error::format("--crop-context {} is more than the model's context {}", *config.crop_context,
+                        config.model.context_length);
+  }
+  if (config.warmup.has_value() != config.steps.has_value()) {
+    throw Error("--warmup and --steps are numbers together, or auto together");
+  }
+  if (config.mode != Mode::kCompile && (config.keep || config.lower)) {
+    throw Error("--keep and --lower choose among the composites of --mode compile; eager lowers what a framework does");
+  }
+  if (config.keep && config.lower) throw Error("--keep and --lower are each other's opposite; give one of them");
+  if (config.optimizer_in_backward) {
+    if (config.pass != Pass::kStep) throw Error("--optimizer-in-backward needs --pass step");
+    if (config.clip_norm) {
+      throw Error("--optimizer-in-backward cannot clip: the norm of all gradients is known only after backward");
+    }
+    if (config.accumulate) throw Error("--optimizer-in-backward keeps no gradient, which --accumulate adds to");
+  }
+  if (config.data.empty() && config.data_format != DataFormat::kAuto) {
+    throw Error("--data-format needs --data FILE: random tokens have no format");
+  }
+}
+
+// Building the graph has checked every tensor of it.
+void check_sizes(const ModelConfig& model) {
+  constexpr int64_t kBytes = 4;
+  constexpr int64_t kCopies = 4;        // weights, gradients and the two moments of AdamW
+  constexpr int64_t kForwardFlops = 8;  // a step has three times as many; attention scores are bounded by it too
+  const ModelSummary summary = summarize(model);
+  [[maybe_unused]] const Size must_fit[] = {
+      Size(summary.parameter_count) * kBytes * kCopies,
+      Size(summary.forward_flops) * kForwardFlops,
+  };
+}
+
+}  // namespace
+
+void validate(const RunConfig& config) {
+  const ModelCard& card = card_of(config.model);
+  RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
+    if (card.takes(option.flag)) check_range(option, field);
+  });
+  card.check(config);
+  check_options(config, card);
+  check_sizes(config.model);
+}
+
+}  // namespace laptime

@@ -1,0 +1,65 @@
+// The order in which options that were not given are filled in.
+#include "points/resolve.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "config/model_presets.h"
+#include "model/model_card.h"
+#include "model/validate.h"
+
+namespace laptime {
+namespace {
+
+void assign(PartialConfig& partial, const GivenOption& given) {
+  bool found = false;
+  RunConfig::visit_fields(partial.config, [&](const Option& option, auto& field) {
+    if (option.flag != given.flag) return;
+    parse_value(option, fmt::format("--{}", option.flag), given.text, field);
+    partial.mark_given(field);
+    found = true;
+  });
+  if (!found) throw Error::format("unknown option --{}", given.flag);
+}
+
+void fill_edition(PartialConfig& partial) {
+  ModelConfig& model = partial.config.model;
+  const std::optional<Edition> implied = implied_edition(model.name);
+  partial.fill(model.edition, implied.value_or(model.edition));
+  if (implied && *implied != model.edition) {
+    partial.reject(fmt::format("model {} is of edition {}, not {}; leave --edition out", model.name, name_of(*implied),
+                               name_of(model.edition)));
+  }
+}
+
+// An option that would do nothing was meant for another model.
+void reject_refused_options(PartialConfig& partial, const ModelCard& card) {
+  const RunConfig& config = partial.config;
+  RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
+    if (!partial.is_given(field) || card.takes(option.flag)) return;
+    partial.reject(fmt::format("model {} has no --{}; leave it out", config.model.name, option.flag));
+  });
+}
+
+}  // namespace
+
+ResolvedConfig resolve(const std::vector<GivenOption>& given) {
+  PartialConfig partial;
+  RunConfig& config = partial.config;
+  for (const GivenOption& one : given) assign(partial, one);
+  const ModelCard& card = card_of(config.model);
+  fill_edition(partial);
+  reject_refused_options(partial, card);
+  card.fill_defaults(partial);
+  const bool may_recompute = config.memory_limit && card.takes("recompute");
+  partial.fill(config.recompute, std::string(may_recompute ? "auto" : "none"));
+  partial.fill(config.batches, config.data.empty() ? Batches::kFixed : Batches::kFresh);
+  try {
+    if (partial.invalid.empty()) validate(config);
+  } catch (const Error& error) {
+    partial.reject(error.what());
+  }
+  return {config, partial.invalid};
+}
+
+}  // namespace laptime
