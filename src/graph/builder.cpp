@@ -44,8 +44,8 @@ std::vector<ValueId> Builder::emit(const OpCard& op, const Attributes& attribute
     const NodeId node_id{static_cast<int32_t>(graph_.nodes.size())};
     const Value& base = graph_.value(node.inputs[0]);
     node.outputs = {add_value({base.type.dtype, *layout}, node_id, 0, base.storage, base.role)};
-    graph_.nodes.push_back(node);
-    return node.outputs;
+    graph_.nodes.push_back(std::move(node));
+    return graph_.nodes.back().outputs;
   }
 
   const NodeId node_id{static_cast<int32_t>(graph_.nodes.size())};
@@ -66,7 +66,7 @@ std::vector<ValueId> Builder::emit(const OpCard& op, const Attributes& attribute
     node.annotations = {Phase::kSetup, {}, {}, false};
     constants_[constant_key] = node.outputs;
   }
-  graph_.nodes.push_back(node);
+  graph_.nodes.push_back(std::move(node));
   return graph_.nodes.back().outputs;
 }
 

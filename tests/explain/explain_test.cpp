@@ -259,7 +259,7 @@ TEST(Explain, SaysWhyAPointCannotExist) {
   set_option(sweep, "num-heads", "test", {"10", "7"});
   const SweepPoint invalid = expand(sweep).at(1);
   const Explanation explanation = explain(invalid, {});
-  EXPECT_THAT(print(explanation), HasSubstr("DOES NOT RUN: d_model 100 does not divide by num_heads 7"));
+  EXPECT_THAT(print(explanation), HasSubstr("DOES NOT RUN: d_model (100) must be divisible by num_heads (7)"));
   EXPECT_EQ(explanation.parameters, 0);
   EXPECT_THROW(dump_graph(invalid, {}), Error);
   EXPECT_TRUE(to_json(explanation).at("memory").is_null());

@@ -107,13 +107,16 @@ TEST(Sweep, RefusesBadLabels) {
 TEST(Sweep, InvalidPointsKeepTheirReason) {
   const std::vector<SweepPoint> points = expand(sweep_of({{"num-heads", "5,12"}}));
   ASSERT_EQ(points.size(), 2U);
-  EXPECT_THAT(points[0].invalid, HasSubstr("does not divide by num_heads 5"));
+  EXPECT_THAT(points[0].invalid, HasSubstr("must be divisible by num_heads (5)"));
   EXPECT_EQ(points[0].config.model.num_heads, 5);
   EXPECT_EQ(points[1].invalid, "");
 }
 
 TEST(Sweep, RefusesASweepThatIsInvalidEverywhere) {
-  EXPECT_THAT(refusal([] { expand(sweep_of({{"num-heads", "5"}})); }), StartsWith("d_model (768) must be divisible by num_heads (5)"));
+  EXPECT_THAT(refusal([] {
+                expand(sweep_of({{"num-heads", "5"}}));
+              }),
+              StartsWith("d_model (768) must be divisible by num_heads (5)"));
   EXPECT_THAT(refusal([] { expand(sweep_of({{"num-heads", "5,7"}})); }), StartsWith("no point of the sweep can run: "));
 }
 

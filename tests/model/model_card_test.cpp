@@ -1,0 +1,94 @@
+// What the cards of models state, and what is read off the graphs that they build.
+#include "model/model_card.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "config/model_presets.h"
+#include "config/option_table.h"
+#include "model/gpt/editions.h"
+#include "points/resolve.h"
+
+namespace laptime {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+ModelConfig model_of(const std::vector<GivenOption>& given) {
+  const ResolvedConfig resolved = resolve(given);
+  EXPECT_EQ(resolved.invalid, "");
+  return resolved.config.model;
+}
+
+ParameterSpec find(const ModelConfig& model, const std::string& name) {
+  for (const ParameterSpec& parameter : parameter_list(model)) {
+    if (parameter.name == name) return parameter;
+  }
+  ADD_FAILURE() << "no parameter " << name;
+  return {};
+}
+
+TEST(ModelCard, EveryNamedModelHasOne) {
+  std::set<std::string_view> used;
+  for (const ModelPreset& preset : model_presets()) {
+    EXPECT_EQ(card_of(preset.name).name, preset.card);
+    used.insert(preset.card);
+  }
+  EXPECT_EQ(used.size(), all_models().size());
+  EXPECT_EQ(card_of(kCustomModel).name, "gpt");
+}
+
+TEST(ModelCard, RefusesOnlyOptionsThatExist) {
+  for (const ModelCard* card : all_models()) {
+    for (const std::string_view flag : card->refused_options) {
+      EXPECT_TRUE(find_option<RunConfig>(flag).has_value()) << card->name << " --" << flag;
+      EXPECT_FALSE(card->takes(flag));
+    }
+    EXPECT_TRUE(card->takes("model"));
+  }
+}
+
+TEST(ModelCard, DescribesTheModelInOneLine) {
+  const auto text = [](const ModelConfig& model) { return card_of(model).describe(model); };
+  EXPECT_EQ(text(model_of({{"edition", "2024"}, {"bias", "true"}, {"weight-tie", "true"}})),
+            "edition 2024, 12 layers x 768, 12 heads, d_ff 3072, vocabulary 10000, batch 16 x 128 tokens, tied head, "
+            "biases");
+  EXPECT_EQ(text(model_of({{"model", "attention"}, {"causal", "false"}, {"projections", "true"}})),
+            "attention alone, full, d 64, batch 8 x 256 positions, with projections");
+}
+
+TEST(ModelCard, EagerModeKeepsWhatAFrameworkRunsWhole) {
+  const auto kept = [](const ModelConfig& model) { return card_of(model).kept_by_eager(model); };
+  EXPECT_THAT(kept(model_of({{"model", "gpt2-124M"}})), ElementsAre("layer_norm"));
+  EXPECT_THAT(kept(model_of({})), IsEmpty());
+  EXPECT_THAT(kept(model_of({{"model", "attention"}})), IsEmpty());
+}
+
+TEST(ModelCard, EveryEditionHasARow) {
+  for (const auto& edition : choices_of(Edition{})) EXPECT_EQ(gpt_edition(edition.value).edition, edition.value);
+  EXPECT_EQ(gpt_editions().size(), choices_of(Edition{}).size());
+}
+
+TEST(ModelSummary, ParametersKnowTheirRegion) {
+  const ModelConfig model = model_of({{"model", "custom"}, {"d-model", "8"}, {"num-layers", "2"}, {"num-heads", "2"}});
+  EXPECT_EQ(find(model, "layers.1.attn.q_proj.weight").region, (Region{1, "attn"}));
+  EXPECT_EQ(find(model, "layers.0.ln2.weight").region, (Region{0, "ln2"}));
+  EXPECT_EQ(find(model, "lm_head.weight").region, (Region{-1, "lm_head"}));
+}
+
+// What reading weights from a file needs to know.
+TEST(ModelSummary, ParametersStateWhatAFileMayHold) {
+  ModelConfig model = model_of({{"edition", "2024"}});
+  EXPECT_TRUE(find(model, "position_embeddings.weight").rows_may_be_cropped);
+  EXPECT_FALSE(find(model, "token_embeddings.weight").rows_may_be_cropped);
+  EXPECT_EQ(find(model, "token_embeddings.weight").stored_again_as, "");
+  model.weight_tie = true;
+  EXPECT_EQ(find(model, "token_embeddings.weight").stored_again_as, "lm_head.weight");
+}
+
+}  // namespace
+}  // namespace laptime
