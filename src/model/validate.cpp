@@ -1,6 +1,8 @@
 // The checks of a point, the cheap ones first.
 #include "model/validate.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "base/error.h"
 #include "model/model_card.h"
@@ -51,14 +53,32 @@ void check_sizes(const ModelConfig& model) {
 
 }  // namespace
 
-void validate(const RunConfig& config) {
+void SizeChecks::check(const ModelConfig& model) {
+  auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& entry) { return entry.first == model; });
+  if (known == known_.end()) {
+    known = known_.insert(known_.end(), {model, {}});
+    try {
+      check_sizes(model);
+    } catch (const Error& error) {
+      known->second = error.what();
+    }
+  }
+  if (!known->second.empty()) throw Error(known->second);
+}
+
+void validate(const RunConfig& config, SizeChecks& sizes) {
   const ModelCard& card = card_of(config.model);
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
     if (card.takes(option.flag)) check_range(option, field);
   });
   card.check(config);
   check_options(config, card);
-  check_sizes(config.model);
+  sizes.check(config.model);
+}
+
+void validate(const RunConfig& config) {
+  SizeChecks sizes;
+  validate(config, sizes);
 }
 
 }  // namespace laptime

@@ -60,12 +60,13 @@ std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points) {
   check_point_count(sweep.axes, max_points);
   std::vector<SweepPoint> points;
   std::set<std::string> names;
+  SizeChecks sizes;
   bool any_valid = false;
   std::vector<size_t> at(sweep.axes.size(), 0);
   do {
     std::vector<GivenOption> given;
     for (size_t i = 0; i < at.size(); ++i) given.push_back({sweep.axes[i].flag, sweep.axes[i].values[at[i]]});
-    ResolvedConfig resolved = resolve(given);
+    ResolvedConfig resolved = resolve(given, sizes);
     SweepPoint point;
     point.name = point_name(resolved.config, sweep.axes, given);
     point.label = make_label(sweep.output.label, resolved.config, "label");

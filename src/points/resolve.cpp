@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "config/model_presets.h"
 #include "model/model_card.h"
-#include "model/validate.h"
 
 namespace laptime {
 namespace {
@@ -43,7 +42,7 @@ void reject_refused_options(PartialConfig& partial, const ModelCard& card) {
 
 }  // namespace
 
-ResolvedConfig resolve(const std::vector<GivenOption>& given) {
+ResolvedConfig resolve(const std::vector<GivenOption>& given, SizeChecks& sizes) {
   PartialConfig partial;
   RunConfig& config = partial.config;
   for (const GivenOption& one : given) assign(partial, one);
@@ -55,11 +54,16 @@ ResolvedConfig resolve(const std::vector<GivenOption>& given) {
   partial.fill(config.recompute, std::string(may_recompute ? "auto" : "none"));
   partial.fill(config.batches, config.data.empty() ? Batches::kFixed : Batches::kFresh);
   try {
-    if (partial.invalid.empty()) validate(config);
+    if (partial.invalid.empty()) validate(config, sizes);
   } catch (const Error& error) {
     partial.reject(error.what());
   }
   return {config, partial.invalid};
+}
+
+ResolvedConfig resolve(const std::vector<GivenOption>& given) {
+  SizeChecks sizes;
+  return resolve(given, sizes);
 }
 
 }  // namespace laptime

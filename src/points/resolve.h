@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/run_config.h"
+#include "model/validate.h"
 
 namespace laptime {
 
@@ -22,6 +22,7 @@ struct ResolvedConfig {
 // The edition follows from the model's name, what belongs to the model from its card (model/model_card.h), recompute
 // from the memory limit, batches from the data. Error for an unknown option or a value that its option refuses; a point
 // that contradicts itself is `invalid`, with everything else filled in.
+ResolvedConfig resolve(const std::vector<GivenOption>& given, SizeChecks& sizes);
 ResolvedConfig resolve(const std::vector<GivenOption>& given);
 
 }  // namespace laptime
