@@ -10,6 +10,7 @@
 
 #include "data/golden.h"
 #include "data/safetensors.h"
+#include "model/parameters.h"
 
 namespace laptime {
 namespace {

@@ -13,6 +13,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
+#include "model/parameters.h"
 #include "ops/embedding/embedding.h"
 #include "ops/rope/rope.h"
 #include "report/verification_text.h"
