@@ -13,6 +13,7 @@
 #include "data/golden_compare.h"
 #include "data/written_file.h"
 #include "model/parameters.h"
+#include "model/validate.h"
 #include "support/golden_path.h"
 
 namespace laptime {
