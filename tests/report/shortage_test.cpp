@@ -29,14 +29,6 @@ TEST(Shortage, NothingWhereEverythingFits) {
   EXPECT_EQ(explain_shortage(std::vector<Record>{record}), "");
 }
 
-TEST(Shortage, IsOfAttentionAlone) {
-  Record model = without_memory(64, 1);
-  model.config.json()["model"] = "small";
-  EXPECT_EQ(explain_shortage(std::vector<Record>{model}), "");
-  const std::vector<Record> both{model, without_memory(128, 2)};
-  EXPECT_THAT(explain_shortage(both), HasSubstr("context 128,"));
-}
-
 TEST(Shortage, WorksOutTheSmallest) {
   Record small = without_memory(8192, 5000);
   small.memory.predicted_peak_bytes = 5000;
