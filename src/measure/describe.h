@@ -1,7 +1,7 @@
 // What a record states of the point, the machine and the program before anything has run.
 #pragma once
 
-#include "config/sweep.h"
+#include "points/expand.h"
 #include "prepare/device.h"
 #include "record/machine.h"
 #include "record/record.h"
