@@ -1,0 +1,30 @@
+// The values that a golden file holds, as a run would give them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/golden.h"
+#include "data/golden_compare.h"
+
+namespace laptime::test {
+
+// The whole tensor with the truth where it is stored, and zeros elsewhere.
+inline std::vector<double> truth_of(const GoldenCase& golden, const std::string& key) {
+  const GoldenTensor stored = stored_tensor(golden, key);
+  if (stored.positions.empty()) return stored.values;
+  size_t numel = 1;
+  for (const int64_t size : golden.norms.at(key).shape) numel *= static_cast<size_t>(size);
+  std::vector<double> whole(numel);
+  for (size_t i = 0; i < stored.values.size(); ++i) whole[static_cast<size_t>(stored.positions[i])] = stored.values[i];
+  return whole;
+}
+
+inline Comparison compare(const GoldenCase& golden, Precision precision, const std::string& key,
+                          const std::vector<double>& values) {
+  return compare_tensor<double>(golden, precision, key, values);
+}
+
+}  // namespace laptime::test
