@@ -37,8 +37,8 @@ function(laptime_precompile target owner)
   endif()
 endfunction()
 
-# Compiles the sources of `target` several at a time. Not for ops: each states its card in the same words (`infer`,
-# `gradient`).
+# Compiles the sources of `target` several at a time. Not for ops and models: each states its card in the same words
+# (`infer`, `gradient`; `check`, `describe`).
 function(laptime_unite target)
   if(LAPTIME_UNITE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)

@@ -62,10 +62,11 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   device.product_factors = product_factors_of(config.dtype);
   device.computes = false;
   device.memory_bytes = described.memory;
-  device.datasheet_flops = tf32 && described.tf32 > 0 ? described.tf32 : described.peak(device.product_factors);
+  const double peak = tf32 && described.tf32 > 0 ? described.tf32 : described.peak(device.product_factors);
+  device.datasheet_flops = peak;
   device.kernels = kernels;
-  device.open = [&described, kernels, tf32] {
-    return std::make_unique<roofline::RooflineBackend>(described, kernels, tf32);
+  device.open = [&described, kernels, peak] {
+    return std::make_unique<roofline::RooflineBackend>(described, kernels, peak);
   };
   return device;
 }

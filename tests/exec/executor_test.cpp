@@ -204,7 +204,7 @@ class ExecutorOnPaper : public testing::Test {
   Plan plan(Builder& build) { return make_plan(build.finish(), first_kernel(backend_)); }
 
   std::vector<const OpCard*> ops_ = all_ops();
-  roofline::RooflineBackend backend_{kPaper, ops_, false};
+  roofline::RooflineBackend backend_{kPaper, ops_, kPaper.float32};
 };
 
 TEST_F(ExecutorOnPaper, TimeIsFlopsOrBytesAndTheLaunch) {
@@ -257,16 +257,21 @@ TEST_F(ExecutorOnPaper, RefusesWhatDoesNotFitAndGivesBackWhatWasTaken) {
   EXPECT_EQ(backend_.peak_held_bytes(), small.predicted_peak_bytes());
 }
 
-TEST_F(ExecutorOnPaper, LowerPrecisionRunsOnTheFastUnits) {
-  const auto time_of = [&](DType dtype) {
+// A product of lower precision may store its result in float32: what it computes in decides.
+TEST(Roofline, ProductsRunAtTheirOwnPeakWhateverTheyStore) {
+  constexpr roofline::Device kFast{"fast", "a machine of this test", 1e12, 0, 4e12, 1e18, 1 << 20, 0, "nobody"};
+  const std::vector<const OpCard*> ops = all_ops();
+  const auto seconds = [&](double product_peak, bool product) {
+    roofline::RooflineBackend backend(kFast, ops, product_peak);
     Builder build;
-    const ValueId a = build.source("a", contiguous_type(dtype, {200, 200}), Role::kParameter);
-    build.output("y", matmul(build, a, a));
-    Executor step(plan(build), backend_);
-    return step.run().total().count() - 1e-3;
+    const ValueId a = build.source("a", contiguous_type(DType::kFloat32, {200, 200}), Role::kParameter);
+    build.output("y", product ? matmul(build, a, a) : mul(build, a, a));
+    Executor step(make_plan(build.finish(), first_kernel(backend)), backend);
+    return step.run().total().count();
   };
-  EXPECT_NEAR(time_of(DType::kFloat32), 2 * 200.0 * 200 * 4 / 1e9 + 200.0 * 200 * 4 / 1e9, 1e-9);  // bound by bytes
-  EXPECT_NEAR(time_of(DType::kBFloat16), time_of(DType::kFloat32) / 2, 1e-9);
+  EXPECT_DOUBLE_EQ(seconds(kFast.float32, true), 2.0 * 200 * 200 * 200 / 1e12);
+  EXPECT_DOUBLE_EQ(seconds(kFast.bfloat16, true), 2.0 * 200 * 200 * 200 / 4e12);
+  EXPECT_DOUBLE_EQ(seconds(kFast.bfloat16, false), seconds(kFast.float32, false));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class SamplerOnPaper : public testing::Test {
   }
 
   std::vector<const OpCard*> ops_ = all_ops();
-  roofline::RooflineBackend backend_{kPaper, ops_, false};
+  roofline::RooflineBackend backend_{kPaper, ops_, kPaper.float32};
 };
 
 TEST_F(SamplerOnPaper, TakesExactlyWhatWasAskedFor) {

@@ -27,11 +27,11 @@ std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
   return kernels;
 }
 
-RooflineBackend::RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, bool tf32)
-    : device_(device), tf32_(tf32), kernels_(std::move(kernels)) {}
+RooflineBackend::RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, double product_peak)
+    : device_(device), product_peak_(product_peak), kernels_(std::move(kernels)) {}
 
-RooflineBackend::RooflineBackend(const Device& device, std::span<const OpCard* const> ops, bool tf32)
-    : RooflineBackend(device, std::make_shared<KernelTable>(roofline_kernels(ops)), tf32) {}
+RooflineBackend::RooflineBackend(const Device& device, std::span<const OpCard* const> ops, double product_peak)
+    : RooflineBackend(device, std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
 
 std::string RooflineBackend::name() const { return std::string("roofline:") + device_.name; }
 
@@ -46,11 +46,8 @@ void RooflineBackend::mark(size_t index) {
 }
 
 void RooflineBackend::launch(const Launch& launch) {
-  double peak = device_.float32;
-  if (launch.kernel->op->kind == OpKind::kContraction) {
-    const DType dtype = launch.out[0].type.dtype;
-    peak = tf32_ && dtype == DType::kFloat32 && device_.tf32 > 0 ? device_.tf32 : device_.peak(dtype);
-  }
+  const bool is_product = launch.kernel->op->kind == OpKind::kContraction;
+  const double peak = is_product ? product_peak_ : device_.float32;
   const double seconds = std::max(launch.flops / peak, static_cast<double>(launch.bytes) / device_.bandwidth);
   clock_ += Seconds{seconds + device_.launch_seconds};
 }

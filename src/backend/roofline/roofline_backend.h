@@ -14,9 +14,9 @@ namespace laptime::roofline {
 // A kernel takes max(FLOPs / peak, bytes / bandwidth) + launch cost (Williams, Waterman and Patterson 2009).
 class RooflineBackend : public Backend {
  public:
-  // tf32: float32 contractions run on the tensor cores where the machine has them.
-  RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, bool tf32);
-  RooflineBackend(const Device& device, std::span<const OpCard* const> ops, bool tf32);
+  // `product_peak`: FLOP/s of contractions; all other arithmetic runs at the device's float32 peak.
+  RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, double product_peak);
+  RooflineBackend(const Device& device, std::span<const OpCard* const> ops, double product_peak);
 
   std::string name() const override;
   bool computes() const override { return false; }
@@ -43,7 +43,7 @@ class RooflineBackend : public Backend {
   class NullMemory;
 
   const Device& device_;
-  bool tf32_;
+  double product_peak_;
   std::shared_ptr<const KernelTable> kernels_;
   std::vector<Seconds> marks_;
   Seconds clock_{};
