@@ -19,6 +19,7 @@
 #include "cli/help.h"
 #include "cli/sweep_words.h"
 #include "config/option_table.h"
+#include "points/expand.h"
 
 namespace laptime {
 namespace {

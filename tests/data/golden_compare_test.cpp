@@ -13,11 +13,10 @@
 namespace laptime {
 namespace {
 
-constexpr Precision kFloat32 = Precision::kFloat32;
-constexpr Precision kBFloat16 = Precision::kBFloat16;
-
 using test::compare;
 using test::golden_path;
+using test::kBFloat16;
+using test::kFloat32;
 using test::truth_of;
 
 // The rule by hand: 2 x max(torch_error, floor) for logits and gradients, 6 x for weights.

@@ -23,11 +23,11 @@ namespace {
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 using Json = nlohmann::json;
-constexpr Precision kFloat32 = Precision::kFloat32;
-constexpr Precision kBFloat16 = Precision::kBFloat16;
 
 using test::compare;
 using test::golden_path;
+using test::kBFloat16;
+using test::kFloat32;
 using test::truth_of;
 
 std::vector<std::string> golden_files() {

@@ -12,17 +12,17 @@ LinearAttributes attributes_of(bool bias, const ProductAttributes& product) {
 }
 
 // Shapes that leave remainders in rows, inputs and outputs.
-struct Sizes {
+struct LinearSizes {
   Shape x;
   int64_t outputs;
 };
-const std::vector<Sizes>& all_sizes() {
-  static const std::vector<Sizes> kSizes{{{1, 1}, 1},       {{5, 7}, 3},   {{2, 3, 33}, 17}, {{1, 29, 19}, 50},
-                                         {{2, 2, 4, 9}, 1}, {{7, 1}, 100}, {{2, 9, 385}, 7}, {{1, 100}, 33}};
+const std::vector<LinearSizes>& all_sizes() {
+  static const std::vector<LinearSizes> kSizes{{{1, 1}, 1},       {{5, 7}, 3},   {{2, 3, 33}, 17}, {{1, 29, 19}, 50},
+                                               {{2, 2, 4, 9}, 1}, {{7, 1}, 100}, {{2, 9, 385}, 7}, {{1, 100}, 33}};
   return kSizes;
 }
 
-std::vector<Operand> inputs_of(const Sizes& sizes, bool bias, bool addend) {
+std::vector<Operand> inputs_of(const LinearSizes& sizes, bool bias, bool addend) {
   std::vector<Operand> inputs{{.shape = sizes.x}, {.shape = {sizes.outputs, sizes.x.back()}}};
   if (bias) inputs.push_back({.shape = {sizes.outputs}});
   Shape out = sizes.x;
@@ -34,7 +34,7 @@ std::vector<Operand> inputs_of(const Sizes& sizes, bool bias, bool addend) {
 // The slack is large because the rounding errors of long sums exceed what a change of the factors makes.
 std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
   std::vector<ConformanceCase> rows;
-  for (const Sizes& sizes : all_sizes()) {
+  for (const LinearSizes& sizes : all_sizes()) {
     for (const bool bias : {false, true}) {
       rows.push_back({.op = &kLinear,
                       .attributes = attributes_of(bias, product),

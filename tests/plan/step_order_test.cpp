@@ -50,7 +50,7 @@ const OpCard kSend = {
     .kind = OpKind::kCommunication,
     .infer = [](const Attributes&, std::span<const TensorType> in) -> std::vector<TensorType> { return {in[0]}; }};
 
-const Kernel* any_kernel(const Signature& signature) {
+const Kernel* kernel_of_any_device(const Signature& signature) {
   static std::map<const OpCard*, Kernel> kernels;
   Kernel& kernel = kernels[signature.op];
   kernel.op = signature.op;
@@ -72,7 +72,7 @@ TEST(Plan, WhatAnotherQueueReadsKeepsItsBytes) {
     ValueId y = x;
     for (int i = 0; i < 4; ++i) y = exp(build, y);  // beside the communication
     build.output("sum", add(build, y, sent));
-    return make_plan(build.finish(), any_kernel);
+    return make_plan(build.finish(), kernel_of_any_device);
   };
   const Plan one = plan_of(false);
   for (const PlanStep& step : one.steps) EXPECT_EQ(step.queue, 0);

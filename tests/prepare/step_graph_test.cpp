@@ -19,7 +19,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-RunConfig tiny(const Options& more) {
+RunConfig config_with(const Options& more) {
   return test::point_of({{"d-model", "32"},
                          {"num-layers", "2"},
                          {"num-heads", "2"},
@@ -33,7 +33,7 @@ RunConfig tiny(const Options& more) {
 
 std::set<std::string> ops_of(const Options& options) {
   std::set<std::string> names;
-  for (const Node& node : lowered_graph(tiny(options)).nodes) names.insert(node.op->name);
+  for (const Node& node : lowered_graph(config_with(options)).nodes) names.insert(node.op->name);
   return names;
 }
 
@@ -57,7 +57,7 @@ TEST(StepGraph, KeepAndLowerChooseByName) {
 
 TEST(StepGraph, AnUnknownCompositeIsAnErrorThatNamesTheNearest) {
   try {
-    lowered_graph(tiny({{"mode", "compile"}, {"lower", "rms_nrom"}}));
+    lowered_graph(config_with({{"mode", "compile"}, {"lower", "rms_nrom"}}));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("--lower: unknown composite 'rms_nrom'; did you mean 'rms_norm'?"));
@@ -67,7 +67,7 @@ TEST(StepGraph, AnUnknownCompositeIsAnErrorThatNamesTheNearest) {
 TEST(StepGraph, APassHasThePhasesThatItRuns) {
   const auto phases = [](const char* pass) {
     std::set<Phase> found;
-    for (const Node& node : lowered_graph(tiny({{"pass", pass}})).nodes) found.insert(node.annotations.phase);
+    for (const Node& node : lowered_graph(config_with({{"pass", pass}})).nodes) found.insert(node.annotations.phase);
     found.erase(Phase::kSetup);
     return found;
   };
@@ -79,7 +79,7 @@ TEST(StepGraph, APassHasThePhasesThatItRuns) {
 
 TEST(StepGraph, RecomputeRunsNodesAgain) {
   const auto recomputed = [](const Options& options) {
-    const Graph graph = lowered_graph(tiny(options));
+    const Graph graph = lowered_graph(config_with(options));
     return std::count_if(graph.nodes.begin(), graph.nodes.end(),
                          [](const Node& node) { return node.annotations.recomputed; });
   };
@@ -90,11 +90,11 @@ TEST(StepGraph, RecomputeRunsNodesAgain) {
 
 // What an ablation takes apart: each composite of the model that has another form.
 TEST(StepGraph, ListsTheCompositesOfAPoint) {
-  const std::vector<std::string> modern = composites_of(tiny({{"mode", "compile"}}));
+  const std::vector<std::string> modern = composites_of(config_with({{"mode", "compile"}}));
   EXPECT_THAT(modern, Contains("rms_norm"));
   EXPECT_THAT(modern, Contains("rope"));
   EXPECT_THAT(modern, Not(Contains("layer_norm")));
-  EXPECT_THAT(composites_of(tiny({{"edition", "gpt2"}, {"mode", "compile"}})), Contains("layer_norm"));
+  EXPECT_THAT(composites_of(config_with({{"edition", "gpt2"}, {"mode", "compile"}})), Contains("layer_norm"));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ struct Outer {
   }
 };
 
-std::string error_of(const Json& json) {
+std::string field_error_of(const Json& json) {
   try {
     from_json<Outer>(json, "shape", "ask its author");
   } catch (const Error& error) {
@@ -86,16 +86,16 @@ TEST(FieldsJson, WhatIsWrongIsNamed) {
   const auto with = [&](const char* pointer, const Json& value) {
     Json json = good;
     json[Json::json_pointer(pointer)] = value;
-    return error_of(json);
+    return field_error_of(json);
   };
-  EXPECT_EQ(error_of(good), "no error");
+  EXPECT_EQ(field_error_of(good), "no error");
   EXPECT_EQ(with("/flag", 1), "shape: 'flag' must be true or false, found 1; ask its author");
   EXPECT_EQ(with("/colour", "green"), "shape: 'colour' must be one of red, blue, found \"green\"; ask its author");
   EXPECT_THAT(with("/list", Json::array({Json{{"count", "x"}}})), HasSubstr("'list[0].count' must be an integer"));
   EXPECT_THAT(with("/list", Json::array({Json::object()})), HasSubstr("'list[0].count' is missing"));
   EXPECT_THAT(with("/parts", Json{{"x", 0.5}}), HasSubstr("'parts.x' must be an integer"));
   EXPECT_THAT(with("/free", "x"), HasSubstr("'free' must be an object"));
-  EXPECT_EQ(error_of(Json::array()), "shape: expected a JSON object, found array");
+  EXPECT_EQ(field_error_of(Json::array()), "shape: expected a JSON object, found array");
 }
 
 TEST(FieldsJson, OptionsAreKeptByTheirKeysAndEmptyTextsAsTexts) {

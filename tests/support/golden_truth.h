@@ -11,6 +11,9 @@
 
 namespace laptime::test {
 
+inline constexpr Precision kFloat32 = Precision::kFloat32;
+inline constexpr Precision kBFloat16 = Precision::kBFloat16;
+
 // The whole tensor with the truth where it is stored, and zeros elsewhere.
 inline std::vector<double> truth_of(const GoldenCase& golden, const std::string& key) {
   const GoldenTensor stored = stored_tensor(golden, key);
