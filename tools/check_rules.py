@@ -87,6 +87,12 @@ RULES = [
         where=("src/prepare/", "src/measure/", "src/sweep/", "src/explain/", "src/verify/", "src/cli/"),
     ),
     Rule(
+        name="a plan made outside prepare",
+        why="The plan that is checked against the memory limit must be the plan that runs; call prepare().",
+        forbidden=r"\bmake_plan\(",
+        allowed={"src/plan/": "makes plans", "src/prepare/": "the one place that asks for them"},
+    ),
+    Rule(
         name="device memory read or written by the host",
         why="Device memory may be unreadable to the host; bytes move through the transfers of Backend only.",
         # TensorView::data, without parentheses, is an address on the device; the bytes of a vector are data().

@@ -67,12 +67,15 @@ class Backend {
   std::span<const Kernel> kernels(const OpCard& op) const { return kernel_table().of(op); }
   // Aligned to 64 bytes at least and touched, so that no page fault is left for the step. Throws Error when refused.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
-  // The most bytes of such memory that were held at once.
+  // The most bytes of such memory that were held at once since reset_peak_held_bytes, which counts from what is held
+  // then.
   virtual int64_t peak_held_bytes() const = 0;
+  virtual void reset_peak_held_bytes() = 0;
 
-  // What the kernel must have made before its first launch with this signature.
+  // What the kernel must have made before its first launch with this signature; may be called again for the same one.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
-  // Puts a launch into the queue. Launches and marks run in the order in which they were put.
+  // Puts a launch into the queue; what it points to may change once this returns, but for the operands' bytes. Launches
+  // and marks run in the order in which they were put.
   virtual void launch(const Launch& launch) = 0;
   // Puts mark `index` into the queue: the device notes the time when everything before it is done. Nobody waits.
   virtual void mark(size_t index) = 0;

@@ -39,7 +39,7 @@ struct Kernel {
   // Bytes of scratch; null: none. Must not depend on the number of threads, so that a plan fits any.
   int64_t (*workspace)(const Signature&) = nullptr;
   // Makes what launches of this signature look up in the queue, such as a library's primitives; null: nothing. Runs
-  // once before the first launch; may allocate and throw.
+  // before the first launch, and does nothing when it runs again; may allocate and throw.
   void (*prepare)(const Signature&, Queue&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
 

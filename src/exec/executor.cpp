@@ -6,6 +6,17 @@
 
 namespace laptime {
 
+namespace {
+
+bool any_nan(const TensorView& values) {
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    if (std::isnan(values.load(i))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backend_(backend) {
   resident_ = backend_.allocate(plan_.resident_bytes);
   arena_ = backend_.allocate(plan_.arena_bytes, Contents::kNan);
@@ -60,10 +71,18 @@ Timeline Executor::run() {
 
 bool Executor::holds_nan(const TensorView& view) const {
   if (view.data == nullptr || !is_floating(view.type.dtype)) return false;
-  std::vector<std::byte> bytes = read(view);
-  const TensorView values{bytes.data(), contiguous_type(view.type.dtype, view.shape())};
-  for (int64_t i = 0; i < values.numel(); ++i) {
-    if (std::isnan(values.load(i))) return true;
+  if (!view.type.layout.is_contiguous()) {  // what lies in the gaps of the layout belongs to other values
+    std::vector<std::byte> bytes = read(view);
+    return any_nan({bytes.data(), contiguous_type(view.type.dtype, view.shape())});
+  }
+  // A piece at a time: the step may have left little memory.
+  constexpr int64_t kPiece = int64_t{1} << 20;  // elements
+  const int64_t element = size_of(view.type.dtype);
+  std::vector<std::byte> bytes(static_cast<size_t>(std::min(kPiece, view.numel()) * element));
+  for (int64_t begin = 0; begin < view.numel(); begin += kPiece) {
+    const int64_t count = std::min(kPiece, view.numel() - begin);
+    backend_.read(bytes.data(), view.data + (view.position(0) + begin) * element, count * element);
+    if (any_nan({bytes.data(), contiguous_type(view.type.dtype, {count})})) return true;
   }
   return false;
 }

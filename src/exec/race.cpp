@@ -22,7 +22,7 @@ constexpr Seconds kOnce{0.003};
 }  // namespace
 
 RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run) {
-  LAPTIME_CHECK(candidates > 0, "nobody runs");
+  LAPTIME_CHECK(candidates > 0, "no candidates");
   constexpr Seconds kNever(std::numeric_limits<double>::infinity());
   std::vector<size_t> left(candidates);
   std::iota(left.begin(), left.end(), size_t{0});

@@ -39,26 +39,30 @@ void fill_random(Backend& backend, const TensorView& view, uint64_t stream) {
 
 }  // namespace
 
-int64_t Trial::bytes(const Signature& signature, std::span<const Kernel* const> kernels) {
-  Size total = 0;
-  for (const auto* types : {&signature.in, &signature.out}) {
-    for (const TensorType& type : *types) total += bytes_of(type);
-  }
-  int64_t workspace = 0;
-  for (const Kernel* kernel : kernels) workspace = std::max(workspace, kernel->workspace_bytes(signature));
-  return (total + workspace).value();
+int64_t Trial::bytes(const Signature& signature, IndexSet absent, const Kernel& kernel) {
+  Size total = kernel.workspace_bytes(signature);
+  for (const TensorType& type : signature.in) total += bytes_of(type);
+  for (size_t i = 0; i < signature.out.size(); ++i)
+    total += absent.contains(static_cast<int>(i)) ? 0 : bytes_of(signature.out[i]);
+  return total.value();
 }
 
-Trial::Trial(Backend& backend, const Signature& signature, DeviceMemory& memory)
+Trial::Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory)
     : backend_(backend),
       signature_(signature),
       workspace_(memory.data()),
       flops_(flops_of(signature)),
       bytes_(laptime::bytes_of(signature)) {
-  for (const auto* types : {&signature.in, &signature.out}) {
-    for (const TensorType& type : *types) {
-      operands_.push_back({workspace_, type});
-      workspace_ += bytes_of(type);
+  const auto place = [&](const TensorType& type) {
+    operands_.push_back({workspace_, type});
+    workspace_ += bytes_of(type);
+  };
+  for (const TensorType& type : signature.in) place(type);
+  for (size_t i = 0; i < signature.out.size(); ++i) {
+    if (absent.contains(static_cast<int>(i))) {
+      operands_.push_back({nullptr, signature.out[i]});
+    } else {
+      place(signature.out[i]);
     }
   }
   for (size_t i = 0; i < signature.in.size(); ++i) fill_random(backend, operands_[i], i + 1);

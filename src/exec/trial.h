@@ -12,12 +12,14 @@ namespace laptime {
 
 class Trial {
  public:
-  // The memory that a trial of these kernels takes: operands and scratch.
-  static int64_t bytes(const Signature& signature, std::span<const Kernel* const> kernels);
+  // The memory that a trial of this kernel takes: operands and workspace. `absent`: optional outputs that the step does
+  // not read and the kernel therefore does not write.
+  static int64_t bytes(const Signature& signature, IndexSet absent, const Kernel& kernel);
 
   // Inputs hold random numbers around 0 (a product of zeros runs faster than real work), integers and masks hold 0.
-  // `memory` has the bytes that `bytes` says, aligned to 64. Backend, signature and memory must outlive the trial.
-  Trial(Backend& backend, const Signature& signature, DeviceMemory& memory);
+  // `memory` has the largest of the kernels' `bytes`, aligned to 64. Backend, signature and memory must outlive the
+  // trial.
+  Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
   // Before the kernel's first run; not timed, as it is not in a step.
   void prepare(const Kernel& kernel);

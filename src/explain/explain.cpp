@@ -124,10 +124,10 @@ KernelDecision kernels_for(const KernelTable& kernels, const Signature& signatur
   }
   use.chosen = chosen->name;
   const std::string text = signature.text();
-  use.chosen_by = choices.pinned.contains(text)     ? "pinned"
-                  : contenders <= 1                 ? "alone"
-                  : choices.measured.contains(text) ? "measured"
-                                                    : "first";
+  use.chosen_by = choices.pinned.contains(text)                               ? "pinned"
+                  : contenders <= 1                                           ? "alone"
+                  : choices.takes_measured && choices.measured.contains(text) ? "measured"
+                                                                              : "first";
   return use;
 }
 

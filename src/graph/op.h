@@ -68,6 +68,7 @@ struct IndexSet {
   constexpr IndexSet(std::initializer_list<int> members) {
     for (const int member : members) bits |= 1U << static_cast<unsigned>(member);
   }
+  constexpr void insert(int member) { bits |= 1U << static_cast<unsigned>(member); }
   constexpr bool contains(int member) const { return ((bits >> static_cast<unsigned>(member)) & 1U) != 0; }
 };
 

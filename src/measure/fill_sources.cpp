@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include "model/model_card.h"
@@ -16,15 +18,26 @@ namespace {
 
 constexpr int64_t kBlock = 1 << 16;  // elements a thread takes at a time
 
-// task(index) for every index, on `threads` threads. The task must not throw.
+// task(index) for every index, on `threads` threads. Throws what the first task that failed has thrown.
 void for_each_index(int64_t count, int threads, const std::function<void(int64_t)>& task) {
   std::atomic<int64_t> next{0};
+  std::exception_ptr failure;
+  std::mutex mutex;
   const auto work = [&] {
-    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) task(i);
+    try {
+      for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) task(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = count;  // the other threads end too
+    }
   };
-  std::vector<std::jthread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 struct Block {
@@ -51,10 +64,9 @@ void fill_weights(Executor& executor, const RunConfig& config, const StartingWei
   for (const ParameterSpec& input : summary.inputs) add_blocks(executor.plan(), input, blocks);
   for_each_index(static_cast<int64_t>(blocks.size()), threads, [&](int64_t i) {
     const Block& block = blocks[static_cast<size_t>(i)];
-    thread_local std::vector<float> values(kBlock);
-    const std::span<float> part(values.data(), static_cast<size_t>(block.size));
-    weights.fill(*block.parameter, block.begin, part);
-    executor.write(block.source, block.begin * static_cast<int64_t>(sizeof(float)), std::as_bytes(part));
+    std::vector<float> values(static_cast<size_t>(block.size));
+    weights.fill(*block.parameter, block.begin, values);
+    executor.write(block.source, block.begin * static_cast<int64_t>(sizeof(float)), std::as_bytes(std::span(values)));
   });
 }
 

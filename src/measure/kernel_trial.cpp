@@ -16,23 +16,40 @@ namespace {
 
 struct Contest {
   Signature signature;
+  IndexSet absent;  // outputs that the step does not read
   std::string key;
   std::vector<const Kernel*> kernels;  // more than one
+  int64_t bytes = 0;                   // of the largest trial
 };
 
-// Each signature of the graph that has several kernels and no choice, once.
-std::vector<Contest> open_contests(const Graph& graph, const KernelTable& table, const KernelChoices& choices) {
+IndexSet absent_outputs(const PlanStep& step) {
+  IndexSet absent;
+  for (size_t i = 0; i < step.out.size(); ++i) {
+    if (step.out[i].buffer < 0) absent.insert(static_cast<int>(i));
+  }
+  return absent;
+}
+
+// Each signature of the plan that has several kernels and no choice, once.
+std::vector<Contest> open_contests(const Prepared& prepared) {
+  const KernelChoices& choices = prepared.choices;
   std::vector<Contest> contests;
   std::set<std::string> seen;
-  for (const Node& node : graph.nodes) {
-    if (node.op->kind == OpKind::kView) continue;
-    Signature signature = signature_of(graph, node);
-    std::vector<const Kernel*> kernels = candidates(table, signature);
-    std::erase_if(kernels, [](const Kernel* kernel) { return kernel->name == kReferenceName; });
-    if (kernels.size() < 2) continue;
-    std::string key = signature.text();
-    if (choices.pinned.contains(key) || choices.measured.contains(key) || !seen.insert(key).second) continue;
-    contests.push_back({std::move(signature), std::move(key), std::move(kernels)});
+  const auto add = [&](const PlanStep& step) {
+    Contest contest{step.signature(), absent_outputs(step), {}, {}};
+    contest.key = contest.signature.text();
+    if (choices.pinned.contains(contest.key) || choices.measured.contains(contest.key)) return;
+    if (!seen.insert(contest.key).second) return;
+    for (const Kernel* kernel : candidates(*prepared.device.kernels, contest.signature)) {
+      const int64_t bytes = Trial::bytes(contest.signature, contest.absent, *kernel);
+      if (kernel->name == kReferenceName || bytes > prepared.bound.bytes) continue;
+      contest.kernels.push_back(kernel);
+      contest.bytes = std::max(contest.bytes, bytes);
+    }
+    if (contest.kernels.size() > 1) contests.push_back(std::move(contest));
+  };
+  for (const auto* steps : {&prepared.plan.setup, &prepared.plan.steps}) {
+    for (const PlanStep& step : *steps) add(step);
   }
   return contests;
 }
@@ -63,16 +80,16 @@ class FarBehind {
 
 }  // namespace
 
-std::vector<KernelChoice> try_kernels(const Graph& graph, const KernelChoices& choices, Backend& backend) {
-  const std::vector<Contest> contests = open_contests(graph, backend.kernel_table(), choices);
+std::vector<KernelChoice> try_kernels(const Prepared& prepared, Backend& backend) {
+  const std::vector<Contest> contests = open_contests(prepared);
   if (contests.empty()) return {};
   int64_t most = 0;
-  for (const Contest& contest : contests) most = std::max(most, Trial::bytes(contest.signature, contest.kernels));
+  for (const Contest& contest : contests) most = std::max(most, contest.bytes);
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(most);  // the same for all of them
   std::vector<KernelChoice> learned;
   FarBehind far_behind;
   for (const Contest& contest : contests) {
-    Trial trial(backend, contest.signature, *memory);
+    Trial trial(backend, contest.signature, contest.absent, *memory);
     std::vector<const Kernel*> kernels = contest.kernels;
     std::erase_if(kernels, [&](const Kernel* kernel) { return far_behind.contains(kernel); });
     if (kernels.empty()) kernels = contest.kernels;

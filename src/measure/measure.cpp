@@ -46,6 +46,7 @@ class PointRun {
 
     tell({.stage = "memory"});
     run_.base_rss_bytes = resident_bytes();
+    backend_.reset_peak_held_bytes();
     Executor executor(prepared_.plan, backend_);
     run_.setup.memory = laps.next();
 

@@ -52,6 +52,7 @@ class Point {
     Prepared prepared = prepare(config_, device, known_);
     record_.memory = prepared.memory;
     prepared.require_fit();
+    if (hooks_.planned) hooks_.planned(record_);
     return prepared;
   }
 
@@ -62,10 +63,9 @@ class Point {
     tell("plan");
     Prepared prepared = prepare_checked(device);
     record_.setup.plan = laps.next();
-    if (hooks_.planned) hooks_.planned(record_);
     tell("kernel trial");
     while (backend.computes()) {
-      std::vector<KernelChoice> choices = try_kernels(prepared.graph, prepared.choices, backend);
+      std::vector<KernelChoice> choices = try_kernels(prepared, backend);
       if (choices.empty()) break;
       keep(choices, learned_.kernel_choices);
       known_.kernel_choices.insert(known_.kernel_choices.end(), choices.begin(), choices.end());

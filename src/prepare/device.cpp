@@ -54,8 +54,7 @@ const roofline::Device& described_device(const std::string& name) {
 Device find_roofline(const RunConfig& config, const std::string& name) {
   const roofline::Device& described = described_device(name);
   const bool tf32 = config.dtype == Precision::kTf32;
-  const std::vector<const OpCard*> ops = all_ops();
-  auto kernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(ops));
+  static const auto kKernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
   Device device;
   device.name = device.identity = name;
   device.math_mode = math_mode_of(config.dtype) + ", predicted";
@@ -64,10 +63,8 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   device.memory_bytes = described.memory;
   const double peak = tf32 && described.tf32 > 0 ? described.tf32 : described.peak(device.product_factors);
   device.datasheet_flops = peak;
-  device.kernels = kernels;
-  device.open = [&described, kernels, peak] {
-    return std::make_unique<roofline::RooflineBackend>(described, kernels, peak);
-  };
+  device.kernels = kKernels;
+  device.open = [&described, peak] { return std::make_unique<roofline::RooflineBackend>(described, kKernels, peak); };
   return device;
 }
 

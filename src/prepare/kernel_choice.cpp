@@ -72,7 +72,7 @@ ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices) {
   return [&kernels, &choices](const Signature& signature) -> const Kernel* {
     if (const Kernel* const pinned = pinned_kernel(signature, kernels, choices)) return pinned;
     const std::vector<const Kernel*> able = candidates(kernels, signature);
-    if (able.size() > 1) {
+    if (able.size() > 1 && choices.takes_measured) {
       if (const auto chosen = choices.measured.find(signature.text()); chosen != choices.measured.end()) {
         for (const Kernel* kernel : able) {
           if (kernel->name == chosen->second) return kernel;

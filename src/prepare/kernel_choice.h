@@ -18,8 +18,9 @@ using KernelsBySignature = std::map<std::string, std::string>;  // signature tex
 
 struct KernelChoices {
   KernelsBySignature measured;
-  KernelsBySignature pinned;  // what they name is not measured
-  std::string pinned_by;      // in messages: "kernels file 'choices.json'"
+  bool takes_measured = true;  // false: the measured kernels' workspaces do not fit, so the first of each list is taken
+  KernelsBySignature pinned;   // what they name is not measured
+  std::string pinned_by;       // in messages: "kernels file 'choices.json'"
 };
 
 // What is stored of this device, and the choices of --kernels. Error where the file cannot be read, or names an op or

@@ -10,6 +10,23 @@ void Prepared::require_fit() const {
   if (!shortage.empty()) throw OutOfMemory(plan.predicted_peak_bytes(), bound.available.bytes, shortage);
 }
 
+namespace {
+
+// Everything that follows from the choices.
+void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
+  const KernelTable& kernels = *prepared.device.kernels;
+  const ChooseKernel choose = chooser(kernels, prepared.choices);
+  prepared.recompute = fit_recompute(prepared.config, prepared.bound, choose);
+  prepared.graph = lowered_graph(prepared.config, prepared.recompute.rule, options.outputs, options.observer);
+  check_pinned(prepared.graph, kernels, prepared.choices);
+  prepared.plan = make_plan(prepared.graph, choose);
+  prepared.memory = forecast_memory(prepared.plan);
+  prepared.memory.recompute = prepared.recompute.text;
+  prepared.shortage = memory_shortage(prepared.plan, prepared.bound, prepared.recompute.advice);
+}
+
+}  // namespace
+
 Prepared prepare(const RunConfig& config, const Device& device, const MachineKnowledge& known,
                  const PrepareOptions& options) {
   Prepared prepared{.config = config,
@@ -21,15 +38,13 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
                     .plan = {},
                     .memory = {},
                     .shortage = {}};
-  const ChooseKernel choose = chooser(*device.kernels, prepared.choices);
-  prepared.recompute = fit_recompute(config, prepared.bound, choose);
-  prepared.graph = lowered_graph(config, prepared.recompute.rule, options.outputs, options.observer);
-  check_pinned(prepared.graph, *device.kernels, prepared.choices);
-  prepared.plan = make_plan(prepared.graph, choose);
-  prepared.memory = forecast_memory(prepared.plan);
-  prepared.memory.recompute = prepared.recompute.text;
-  prepared.shortage = memory_shortage(prepared.plan, prepared.bound, prepared.recompute.advice);
-  return prepared;
+  plan_with_choices(prepared, options);
+  if (prepared.shortage.empty() || prepared.choices.measured.empty()) return prepared;
+  // The fastest kernels may want more workspace than there is; without them the point may still fit.
+  Prepared lean = prepared;
+  lean.choices.takes_measured = false;
+  plan_with_choices(lean, {.outputs = options.outputs});
+  return lean.shortage.empty() ? lean : prepared;
 }
 
 Graph graph_without_device(const RunConfig& config, const PassObserver& observer) {

@@ -216,14 +216,6 @@ void Store::put(const MeasuredPeak& peak) {
   transaction.commit();
 }
 
-std::optional<MeasuredPeak> Store::measured_peak(std::string_view device, std::string_view name) const {
-  Statement rows(*database_, "SELECT value, unit, created FROM measured_peaks WHERE device = ?1 AND name = ?2");
-  rows.bind(1, device).bind(2, name);
-  if (!rows.step()) return std::nullopt;
-  return MeasuredPeak{std::string(device), std::string(name), rows.number(0), std::string(rows.text(1)),
-                      std::string(rows.text(2))};
-}
-
 std::vector<MeasuredPeak> Store::measured_peaks(std::string_view device) const {
   std::vector<MeasuredPeak> peaks;
   if (!has_knowledge()) return peaks;

@@ -87,7 +87,6 @@ class Store {
   void put(std::span<const KernelChoice> choices);
   std::vector<KernelChoice> kernel_choices(std::string_view device) const;  // ordered by signature
   void put(const MeasuredPeak& peak);
-  std::optional<MeasuredPeak> measured_peak(std::string_view device, std::string_view name) const;
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
  private:

@@ -40,8 +40,8 @@ struct SweepOutcome {
   size_t lost = 0;           // records that the store has not taken
 };
 
-// Error before anything has run: a store that cannot be written. A store that fails later costs no record its place in
-// the callbacks. The caller must have a single thread.
+// The points have passed check_inputs. Error before anything has run: a store that cannot be written. A store that
+// fails later costs no record its place in the callbacks. The caller must have a single thread.
 SweepOutcome run_sweep(std::span<const SweepPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks = {});
 

@@ -32,6 +32,13 @@ void merge(MachineKnowledge& into, const MachineKnowledge& from) {
   }
 }
 
+MachineKnowledge known_of_device(const MachineKnowledge& all, const std::string& device) {
+  MachineKnowledge known = all;
+  std::erase_if(known.kernel_choices, [&](const KernelChoice& choice) { return choice.device != device; });
+  std::erase_if(known.peaks, [&](const MeasuredPeak& peak) { return peak.device != device; });
+  return known;
+}
+
 }  // namespace
 
 SweepStore::SweepStore(std::optional<std::filesystem::path> path) : path_(std::move(path)) {
@@ -49,12 +56,12 @@ std::optional<Record> SweepStore::finished(const Record& described) const {
 }
 
 MachineKnowledge SweepStore::known(const std::string& device) const {
-  if (!path_) return known_;
+  if (!path_) return known_of_device(known_, device);
   try {
     const Store store = Store::open(*path_, Store::Access::kRead);
     return {store.kernel_choices(device), store.measured_peaks(device)};
   } catch (const Error&) {
-    return known_;
+    return known_of_device(known_, device);
   }
 }
 

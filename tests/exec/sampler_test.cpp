@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "exec/small_step.h"
 #include "exec/trial.h"
 #include "ops/matmul/matmul.h"
@@ -95,9 +97,12 @@ TEST(Trial, TimesAKernelOnOperandsOfItsSignature) {
   for (const Kernel& kernel : backend.kernels(kMatmul)) {
     if (kernel.refusal(signature).empty()) kernels.push_back(&kernel);
   }
-  const std::unique_ptr<DeviceMemory> memory = backend.allocate(Trial::bytes(signature, kernels));
-  Trial trial(backend, signature, *memory);
+  int64_t bytes = 0;
+  for (const Kernel* kernel : kernels) bytes = std::max(bytes, Trial::bytes(signature, {}, *kernel));
+  const std::unique_ptr<DeviceMemory> memory = backend.allocate(bytes);
+  Trial trial(backend, signature, {}, *memory);
   for (const Kernel* kernel : kernels) {
+    trial.prepare(*kernel);
     const double seconds = trial.time(*kernel).count();
     EXPECT_GT(seconds, 0) << kernel->name;
     EXPECT_LT(seconds, 10) << kernel->name;

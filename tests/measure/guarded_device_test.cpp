@@ -21,7 +21,8 @@ Options tiny(const Options& more) {
 void expect_the_same(const SweepPoint& point) {
   const PointResult plain = run_one(point, {});
   ASSERT_EQ(plain.record.status, Status::kOk) << plain.record.reason;
-  const PointResult guarded = run_one(point, plain.learned, {}, find_guarded_device);
+  MachineKnowledge same_kernels{.kernel_choices = plain.learned.kernel_choices, .peaks = {}};
+  const PointResult guarded = run_one(point, same_kernels, {}, find_guarded_device);
   EXPECT_EQ(guarded.record.status, Status::kOk) << guarded.record.reason;
   EXPECT_EQ(guarded.record.loss, plain.record.loss);
   EXPECT_EQ(guarded.record.kernels, plain.record.kernels);
@@ -54,11 +55,14 @@ INSTANTIATE_TEST_SUITE_P(Editions, GuardedStep,
                                           testing::Values("float32", "bfloat16"), testing::Values("eager", "compile")));
 
 TEST(GuardedDevice, RunsEveryOtherKindOfPoint) {
-  for (const Options& more : std::vector<Options>{{{"pass", "inference"}},
-                                                  {{"pass", "forward"}},
-                                                  {{"mode", "compile"}, {"recompute", "block"}, {"clip-norm", "1"}},
-                                                  {{"mode", "compile"}, {"optimizer-in-backward", "true"}},
-                                                  {{"accumulate", "true"}, {"init", "stream"}}}) {
+  for (const Options& more :
+       std::vector<Options>{{{"pass", "inference"}},
+                            {{"pass", "forward"}},
+                            {{"mode", "compile"}, {"recompute", "block"}, {"clip-norm", "1"}},
+                            {{"mode", "compile"}, {"optimizer-in-backward", "true"}},
+                            {{"accumulate", "true"}, {"init", "stream"}},
+                            {{"edition", "2024"}, {"attn-pdrop", "0.1"}, {"weight-tie", "true"}, {"crop-context", "8"}},
+                            {{"mode", "compile"}, {"recompute", "every=2"}}}) {
     expect_the_same(point_of(tiny(more)));
   }
   for (const char* mode : {"eager", "compile"}) {
@@ -72,6 +76,15 @@ TEST(GuardedDevice, RunsEveryOtherKindOfPoint) {
                               {"threads", "2"},
                               {"mode", mode}}));
   }
+}
+
+TEST(GuardedDevice, TriesItsKernels) {
+  const PointResult result = run_one(point_of(tiny({{"mode", "compile"}})), {}, {}, find_guarded_device);
+  ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
+  EXPECT_FALSE(result.learned.kernel_choices.empty());
+  EXPECT_FALSE(result.learned.peaks.empty());
+  for (const KernelChoice& choice : result.learned.kernel_choices)
+    EXPECT_NE(choice.device.find("guarded"), std::string::npos);
 }
 
 // The search for the first NaN looks at every output of the step.

@@ -149,11 +149,10 @@ TEST_F(StoreTest, KeepsKernelChoicesPerMachine) {
 
 TEST_F(StoreTest, KeepsMeasuredPeaks) {
   Store store = Store::open(path_);
-  EXPECT_FALSE(store.measured_peak("m1", "float32_flops_per_second"));
+  EXPECT_TRUE(store.measured_peaks("m1").empty());
   const MeasuredPeak peak{"m1", "float32_flops_per_second", 1.25e11, "FLOP/s", "2025-11-21T10:15:00Z"};
   store.put(peak);
-  EXPECT_EQ(store.measured_peak("m1", "float32_flops_per_second"), peak);
-  EXPECT_FALSE(store.measured_peak("m2", "float32_flops_per_second"));
+  EXPECT_EQ(store.measured_peaks("m1"), (std::vector<MeasuredPeak>{peak}));
   const MeasuredPeak other{"m1", "bytes_per_second", 2.1e10, "bytes/s", "2025-11-21T10:15:00Z"};
   store.put(other);
   EXPECT_EQ(store.measured_peaks("m1"), (std::vector<MeasuredPeak>{other, peak}));
@@ -291,6 +290,36 @@ TEST_F(StoreTest, OtherFilesAreRefused) {
 TEST_F(StoreTest, OtherDatabasesAreRefused) {
   execute("CREATE TABLE songs (title TEXT)");
   EXPECT_THAT(open_error(), HasSubstr("a database of another program"));
+}
+
+// A file as the first schema made it: records stay; choices and peaks, kept by machine then, are measured again.
+TEST_F(StoreTest, TheFirstSchemaIsBroughtUpToDate) {
+  {
+    Store store = Store::open(path_);
+    store.append(sample_record());
+  }
+  {
+    execute(R"sql(
+      DROP TABLE kernel_choices;
+      DROP TABLE measured_peaks;
+      CREATE TABLE kernel_choices (fingerprint TEXT NOT NULL, signature TEXT NOT NULL, kernel TEXT NOT NULL,
+        seconds REAL NOT NULL, created TEXT NOT NULL, PRIMARY KEY (fingerprint, signature)) WITHOUT ROWID;
+      CREATE TABLE measured_peaks (fingerprint TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
+        unit TEXT NOT NULL, created TEXT NOT NULL, PRIMARY KEY (fingerprint, name)) WITHOUT ROWID;
+      INSERT INTO kernel_choices VALUES ('m1', 'matmul a', 'blocked', 1, '2025');
+      PRAGMA user_version = 1;
+    )sql");
+  }
+  const Store reading = Store::open(path_, Store::Access::kRead);
+  EXPECT_EQ(reading.all(), std::vector<Record>{sample_record()});
+  EXPECT_TRUE(reading.kernel_choices("m1").empty());
+  EXPECT_TRUE(reading.measured_peaks("m1").empty());
+  Store store = Store::open(path_);
+  EXPECT_EQ(store.all(), std::vector<Record>{sample_record()});
+  EXPECT_TRUE(store.kernel_choices("m1").empty());
+  const std::vector<KernelChoice> choices{{"m1/cpu", "matmul a", "blocked", 1e-3, "2025-11-21T10:15:00Z"}};
+  store.put(choices);
+  EXPECT_EQ(Store::open(path_).kernel_choices("m1/cpu"), choices);
 }
 
 TEST_F(StoreTest, NewerSchemaIsRefused) {

@@ -20,6 +20,8 @@ class GuardedBackend : public Backend {
   const KernelTable& kernel_table() const override { return cpu_.kernel_table(); }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
   int64_t peak_held_bytes() const override { return peak_; }
+  void reset_peak_held_bytes() override { peak_ = held_; }
+  std::vector<DeviceLimit> limits(DType factors) override { return cpu_.limits(factors); }
   void prepare(const Kernel& kernel, const Signature& signature) override { cpu_.prepare(kernel, signature); }
   void launch(const Launch& launch) override;
   void mark(size_t index) override { cpu_.mark(index); }

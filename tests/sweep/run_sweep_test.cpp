@@ -227,6 +227,8 @@ TEST_F(Bench, KnowledgeIsKeptInTheStoreOrInMemory) {
     EXPECT_EQ(known.kernel_choices[0].kernel, "fast");
     EXPECT_EQ(known.kernel_choices[1].kernel, "other");
     EXPECT_EQ(known.peaks.size(), 3U);
+    EXPECT_TRUE(store.known("another").kernel_choices.empty());
+    EXPECT_TRUE(store.known("another").peaks.empty());
   }
   EXPECT_EQ(SweepStore(store_).known("machine").kernel_choices.size(), 2U);
   EXPECT_TRUE(SweepStore(store_).known("another").kernel_choices.empty());

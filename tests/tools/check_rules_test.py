@@ -45,6 +45,9 @@ BREAKING = {
     "the address of device memory": [
         ("src/measure/kernel_trial.cpp", "Trial trial(memory->data());", "src/exec/executor.cpp"),
     ],
+    "a plan made outside prepare": [
+        ("src/verify/verify.cpp", "Plan plan = make_plan(graph, choose);", "src/prepare/prepare.cpp"),
+    ],
     "device memory read or written by the host": [
         ("src/exec/trial.cpp", "std::memcpy(view.data + filled, view.data, size);", "src/backend/cpu/cpu_backend.cpp"),
         ("src/measure/kernel_trial.cpp", "std::memset(memory->data(), 0, size);", None),

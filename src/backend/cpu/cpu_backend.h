@@ -34,6 +34,7 @@ class CpuBackend : public Backend {
   // Bytes mapped by allocate and not yet released, whole pages counted; and the most they ever were.
   int64_t held_bytes() const { return held_->now.load(std::memory_order_relaxed); }
   int64_t peak_held_bytes() const override { return held_->peak.load(std::memory_order_relaxed); }
+  void reset_peak_held_bytes() override { held_->peak.store(held_bytes(), std::memory_order_relaxed); }
 
  private:
   struct Held {  // shared with the memory, which may outlive the backend

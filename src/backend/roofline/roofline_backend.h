@@ -24,6 +24,7 @@ class RooflineBackend : public Backend {
   std::unique_ptr<DeviceMemory> allocate(
       int64_t bytes, Contents contents = Contents::kZeros) override;  // Error beyond the machine's memory
   int64_t peak_held_bytes() const override { return usage_.peak; }
+  void reset_peak_held_bytes() override { usage_.peak = usage_.held; }
   void prepare(const Kernel&, const Signature&) override {}
   void launch(const Launch& launch) override;
   void mark(size_t index) override;

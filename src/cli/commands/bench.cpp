@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
+#include <utility>
 
 #include "base/available_memory.h"
 #include "base/error.h"
@@ -26,14 +28,27 @@
 namespace laptime {
 namespace {
 
+// The summary of each model of a sweep, made once.
+class Summaries {
+ public:
+  const ModelSummary& of(const ModelConfig& model) {
+    const auto found = std::find_if(made_.begin(), made_.end(), [&](const auto& one) { return one.first == model; });
+    if (found != made_.end()) return found->second;
+    return made_.emplace_back(model, summarize(model)).second;
+  }
+
+ private:
+  std::deque<std::pair<ModelConfig, ModelSummary>> made_;
+};
+
 // An estimate of what a point costs, in any unit: the FLOPs of its steps.
-double cost_of(const SweepPoint& point) {
+double cost_of(const SweepPoint& point, Summaries& summaries) {
   const RunConfig& config = point.config;
   if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
   constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
   if (!find_device(config).computes) return kPredicted;
-  const ModelSummary summary = summarize(config.step_model());
+  const ModelSummary& summary = summaries.of(config.step_model());
   const auto parameters = static_cast<double>(summary.parameter_count);
   // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
@@ -47,7 +62,8 @@ double cost_of(const SweepPoint& point) {
 std::vector<double> costs_of(const std::vector<SweepPoint>& points) {
   std::vector<double> costs;
   costs.reserve(points.size());
-  for (const SweepPoint& point : points) costs.push_back(cost_of(point));
+  Summaries summaries;
+  for (const SweepPoint& point : points) costs.push_back(cost_of(point, summaries));
   return costs;
 }
 

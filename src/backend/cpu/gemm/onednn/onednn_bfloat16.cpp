@@ -4,9 +4,11 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <new>
 
 #include "backend/cpu/gemm/onednn/onednn_gemm.h"
 #include "backend/cpu/openmp.h"
+#include "base/error.h"
 
 namespace laptime::cpu {
 namespace {
@@ -173,8 +175,13 @@ std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& fo
 void prepare_onednn_bfloat16(Team& team, const GemmShape& shape, const BfloatForm& form) {
   const GemmCut cut(shape, kLimits);
   auto& products = team.resident<BlockProducts>();
-  for (const bool last_row : {false, true}) {
-    for (const bool last_column : {false, true}) products.make(key_of(shape, cut, last_row, last_column, form));
+  try {
+    for (const bool last_row : {false, true}) {
+      for (const bool last_column : {false, true}) products.make(key_of(shape, cut, last_row, last_column, form));
+    }
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    throw Error::format("oneDNN cannot prepare a product of {} x {} x {}: {}", shape.m, shape.n, shape.k, error.what());
   }
 }
 
