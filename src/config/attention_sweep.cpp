@@ -1,4 +1,4 @@
-// The default grid of attention alone.
+// The default grid of `laptime attention`.
 #include "config/attention_sweep.h"
 
 #include "config/model_presets.h"

@@ -1,12 +1,12 @@
-// The sweep of `laptime attention`: what it runs where nothing else is asked for.
+// The sweep that `laptime attention` runs by default.
 #pragma once
 
 #include "config/sweep.h"
 
 namespace laptime {
 
-// Attention alone, d_model 16 ... 128 x context 256 ... 16384, 100 samples, the rest as the model has it: the grid of
-// sweeps/attention.toml.
+// The attention model for d_model 16 ... 128 and context 256 ... 16384 with 100 samples each, other options at their
+// defaults. It is the same grid as sweeps/attention.toml.
 Sweep attention_sweep();
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Filling in a label's pattern.
+// Replaces the words of a label pattern by the values of options.
 #include "config/label.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@ namespace laptime {
 namespace {
 
 constexpr std::string_view kMixed = "mixed";
-constexpr size_t kLongest = 256;
+constexpr size_t kMaxLabelBytes = 256;
 
 std::string value_of(std::string_view word, const RunConfig& config, std::string_view where) {
   if (word == kMixed) return is_mixed(config.dtype) ? "true" : "false";
@@ -20,8 +20,8 @@ std::string value_of(std::string_view word, const RunConfig& config, std::string
     known.push_back(option.flag);
     known.push_back(option.key);
   });
-  throw Error::format("{}: a label knows no {}{} (words: options of bench, and mixed)", where, quote(word),
-                      did_you_mean(word, known));
+  throw Error::format("{}: unknown word {} in a label{}; write options of bench, or mixed, in braces", where,
+                      quote(word), did_you_mean(word, known));
 }
 
 }  // namespace
@@ -34,13 +34,15 @@ std::string make_label(std::string_view pattern, const RunConfig& config, std::s
     if (brace == std::string_view::npos) break;
     const size_t end = pattern.find_first_of("{}", brace + 1);
     if (pattern[brace] == '}' || end == std::string_view::npos || pattern[end] == '{') {
-      throw Error::format("{}: a brace without its partner in {}; write {{model}}", where, quote(pattern));
+      throw Error::format("{}: unmatched brace in {}; write words as {{model}}", where, quote(pattern));
     }
     label += value_of(pattern.substr(brace + 1, end - brace - 1), config, where);
     pattern.remove_prefix(end + 1);
   }
-  if (label.size() > kLongest)
-    throw Error::format("{}: a label of more than {} bytes; use fewer words", where, kLongest);
+  if (label.size() > kMaxLabelBytes) {
+    throw Error::format("{}: the label has {} bytes, more than {}; use fewer words", where, label.size(),
+                        kMaxLabelBytes);
+  }
   return label;
 }
 

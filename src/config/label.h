@@ -1,4 +1,4 @@
-// Labels of points by a pattern: "{model}_{pass}_warmup_{warmup}_mixed_{mixed}".
+// Labels of points made from a pattern such as "{model}_{pass}_warmup_{warmup}_mixed_{mixed}".
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 
 namespace laptime {
 
-// Puts the value of an option (by flag or key) in place of each {word}; {mixed} is true where the arithmetic is neither
-// float32 nor tf32. Error, starting with `where`, for an unknown word (with the nearest) or a brace without its
-// partner.
+// Replaces each {word} by the value of the option with that flag or key; {mixed} is true unless the arithmetic is
+// float32 or tf32. An unknown word or an unmatched brace throws Error with a message that starts with `where`.
 std::string make_label(std::string_view pattern, const RunConfig& config, std::string_view where);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// What a user says about a model: its name, edition and dimensions.
+// ModelConfig: the name, edition and dimensions of a model, with the options that set them.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// Whose definition of the model: the source documents of 2024, 2025 and 2026, or GPT-2 as llm.c and nanoGPT run it.
+// The definition of the model: that of the 2024, 2025 or 2026 source documents, or GPT-2 as in llm.c and nanoGPT.
 enum class Edition : uint8_t { k2024, k2025, k2026, kGpt2 };
 
 constexpr auto choices_of(Edition) {
@@ -18,26 +18,26 @@ constexpr auto choices_of(Edition) {
                     Choice<Edition>{Edition::k2026, "2026"}, Choice<Edition>{Edition::kGpt2, "gpt2"}};
 }
 
-// The name behind a name or alias of model_presets, or "custom"; Error, with the nearest name, for any other.
+// The canonical name for a name or alias of model_presets, or "custom". Error, with the nearest name, for any other.
 std::string canonical_model_name(std::string_view where, std::string_view word);
 
 struct ModelConfig {
-  std::string name = "small";  // of a preset, or "custom"
+  std::string name = "small";  // name of a preset, or "custom"
   Edition edition = Edition::k2025;
   int64_t d_model = 768;
   int64_t d_ff = 3072;
   int64_t num_layers = 12;
   int64_t num_heads = 12;
   int64_t vocab_size = 10'000;
-  int64_t context_length = 256;  // rows of the position table, and T of the step unless cropped
+  int64_t context_length = 256;  // rows of the position table; also T of the step unless cropped
   int64_t batch_size = 4;
-  bool weight_tie = false;   // head is the token embedding
-  bool bias = false;         // on every linear; the head too in 2024, never in gpt2
+  bool weight_tie = false;   // the head shares the token embedding
+  bool bias = false;         // biases of linear layers, in 2024 also of the head, in gpt2 never of the head
   double embd_pdrop = 0;     // after token + position embedding
   double attn_pdrop = 0;     // on the attention weights
   double resid_pdrop = 0;    // on the output projection's output, and between GELU and W2
-  bool causal = true;        // a query sees no later key; false for attention alone only
-  bool projections = false;  // attention alone: q, k, v and the output through a d_model x d_model weight each
+  bool causal = true;        // no query attends to a later key; false only for --model attention
+  bool projections = false;  // --model attention: linear layers for q, k, v and the output
 
   int64_t d_head() const { return d_model / num_heads; }
   bool operator==(const ModelConfig&) const = default;
@@ -50,17 +50,17 @@ struct ModelConfig {
     constexpr double kMaxId = 2'147'483'647;  // token ids and positions are int32
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
-                 .help = "size by name (laptime list models), custom, or attention alone", .in_name = InName::kAlways,
+                 .help = "named size (laptime list models), custom, or attention (attention only)", .in_name = InName::kAlways,
                  .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
-                 .help = "whose model; sets the defaults of other options",
+                 .help = "source of the model definition; sets the defaults of other options",
                  .otherwise = "2025, or the edition of the named model"}, self.edition);
     visit(Option{.flag = "d-model", .key = "d_model", .tag = "d_model", .group = kGroup,
                  .help = "width of the residual stream", .otherwise = "of the named model",
                  .min = 1, .max = kMaxWidth}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward",
-                 .otherwise = "of the named model; 4 x d-model where that is given", .min = 1,
+                 .otherwise = "of the named model; 4 x d-model where d-model is given", .min = 1,
                  .max = kMaxWidth}, self.d_ff);
     visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
                  .help = "transformer blocks", .otherwise = "of the named model", .min = 1, .max = 4096},
@@ -78,10 +78,10 @@ struct ModelConfig {
                  .help = "sequences per step", .otherwise = "4; 2024: 16; attention: 8", .min = 1, .max = kMaxId},
           self.batch_size);
     visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,
-                 .help = "the head is the token embedding (2024, gpt2)", .otherwise = "false; gpt2: true"},
+                 .help = "use the token embedding as the head (2024, gpt2)", .otherwise = "false; gpt2: true"},
           self.weight_tie);
     visit(Option{.flag = "bias", .key = "bias", .tag = "bias", .group = kGroup,
-                 .help = "a bias on every linear (2024; gpt2 always has them)", .otherwise = "false; gpt2: true"},
+                 .help = "biases in linear layers (2024; gpt2 always has them)", .otherwise = "false; gpt2: true"},
           self.bias);
     visit(Option{.flag = "embd-pdrop", .key = "embd_pdrop", .tag = "embd_pdrop", .group = kGroup,
                  .help = "dropout after the embeddings (2024)", .max = kMaxDrop}, self.embd_pdrop);
@@ -91,9 +91,9 @@ struct ModelConfig {
                  .help = "dropout after the output projection and after GELU (2024)", .max = kMaxDrop},
           self.resid_pdrop);
     visit(Option{.flag = "causal", .key = "causal", .tag = "causal", .group = kGroup,
-                 .help = "a query sees no later key; false for --model attention only"}, self.causal);
+                 .help = "queries attend to no later key; false only for --model attention"}, self.causal);
     visit(Option{.flag = "projections", .key = "projections", .tag = "projections", .group = kGroup,
-                 .help = "--model attention: q, k, v and the output each through a d-model x d-model weight"},
+                 .help = "--model attention: add d-model x d-model projections of q, k, v and the output"},
           self.projections);
   }
   // clang-format on

@@ -1,4 +1,4 @@
-// The table of named models and the look-up of a name, an alias, or the nearest of them.
+// The table of named models, and look-up by name or alias.
 #include "config/model_presets.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr std::array kPresets{
     ModelPreset{"small",       "S",    768,     3072,  12,    12},
     ModelPreset{"medium",      "M",    1024,    4096,  24,    16},
     ModelPreset{"large",       "L",    1280,    5120,  36,    20},
-    ModelPreset{"xl",          "XL",   2560,    10240, 32,    32, Edition::k2026},  // before the xl of all the others
+    ModelPreset{"xl",          "XL",   2560,    10240, 32,    32, Edition::k2026},  // must precede the general xl: the first match wins
     ModelPreset{"xl",          "XL",   1600,    6400,  48,    25},
     ModelPreset{"2.7B",        "2p7",  2560,    10240, 32,    32},
     ModelPreset{"10B",         "",     4608,    12288, 50,    36},

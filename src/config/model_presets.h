@@ -11,8 +11,8 @@
 
 namespace laptime {
 
-inline constexpr std::string_view kCustomModel = "custom";        // dimensions of no named model
-inline constexpr std::string_view kAttentionModel = "attention";  // scaled dot product attention and nothing else
+inline constexpr std::string_view kCustomModel = "custom";        // dimensions given by the user
+inline constexpr std::string_view kAttentionModel = "attention";  // scaled dot-product attention alone
 
 struct ModelPreset {
   std::string_view name = {};
@@ -21,22 +21,22 @@ struct ModelPreset {
   int64_t d_ff = 0;
   int64_t num_layers = 0;
   int64_t num_heads = 0;
-  std::optional<Edition> only = {};        // the name has these dimensions in this edition alone
-  bool implies_edition = false;            // naming it chooses `only`
-  std::optional<int64_t> vocab_size = {};  // where they differ from the edition's
+  std::optional<Edition> only = {};        // the only edition in which the name has these dimensions; none: all
+  bool implies_edition = false;            // giving the name selects the edition `only`
+  std::optional<int64_t> vocab_size = {};  // none: as in the edition
   std::optional<int64_t> context_length = {};
-  std::string_view card = "gpt";  // what kind of model it is (model/model_list.inc)
+  std::string_view card = "gpt";  // name of its ModelCard (model/model_list.inc)
 };
 
 std::span<const ModelPreset> model_presets();
 
-// The row for a canonical name in an edition; nullptr for "custom", and for a model that this edition does not have.
+// The preset for a canonical name in an edition; nullptr for "custom" and for a name that the edition does not have.
 const ModelPreset* find_preset(std::string_view name, Edition edition);
 
-// The card of a canonical name.
+// The ModelCard of a canonical name.
 std::string_view card_name(std::string_view name);
 
-// The edition that a model's name chooses by itself ("gpt2-124M", "8B"); none for sizes that every edition has.
+// The edition that a name selects by itself ("gpt2-124M", "8B"); none for sizes that exist in every edition.
 std::optional<Edition> implied_edition(std::string_view name);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Reading numbers, words and switches of options from text.
+// Reads numbers, words and switches of options from text.
 #include "config/option.h"
 
 #include <charconv>
@@ -11,31 +11,46 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kLongestWord = 4096;  // PATH_MAX
+constexpr size_t kMaxWordBytes = 4096;  // PATH_MAX
 
-// "64 to 4096", "at least 1" where nothing bounds it in practice.
+std::string_view unit_name(const Option& option) { return option.unit == "s" ? "seconds" : option.unit; }
+
+// "64 to 4096 tokens", or "at least 1" for an option without a practical upper bound.
 std::string range_text(const Option& option) {
-  if (option.max >= 9e18) return fmt::format("at least {}", option.min);
-  return fmt::format("{} to {}", option.min, option.max);
+  std::string range =
+      option.max >= 9e18 ? fmt::format("at least {}", option.min) : fmt::format("{} to {}", option.min, option.max);
+  if (!option.unit.empty()) range += fmt::format(" {}", unit_name(option));
+  return range;
 }
 
-[[noreturn]] void reject(const Option& option, std::string_view where, std::string_view text, std::string_view wanted) {
-  const std::string_view unit = option.unit;
-  throw Error::format("{}: {} is not {}{}{}", where, quote(text), wanted, unit.empty() ? "" : " of ", unit);
+bool is_in_range(const Option& option, double value) {
+  return std::isfinite(value) && value >= option.min && value <= option.max;
+}
+
+// "give seconds, for example 30" for "30s"; the allowed range where the text does not begin with an allowed number.
+template <class T>
+std::string advice(const Option& option, std::string_view text) {
+  T value{};
+  const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || !is_in_range(option, static_cast<double>(value))) {
+    return fmt::format("give {}", range_text(option));
+  }
+  if (option.unit.empty()) return fmt::format("write {}", value);
+  return fmt::format("give {}, for example {}", unit_name(option), value);
 }
 
 template <class T>
-void parse_number(const Option& option, std::string_view where, std::string_view text, std::string_view wanted,
+void parse_number(const Option& option, std::string_view where, std::string_view text, std::string_view type_name,
                   T& field) {
   T value{};
   const char* const end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, value);
   const bool too_large = problem == std::errc::result_out_of_range;
-  if (stop != end || (problem != std::errc() && !too_large)) reject(option, where, text, wanted);
-  const auto size = static_cast<double>(value);
-  if (too_large || !std::isfinite(size) || size < option.min || size > option.max) {
-    throw Error::format("{}: {} is out of range; give {}{}{}", where, quote(text), range_text(option),
-                        option.unit.empty() ? "" : " ", option.unit);
+  if (stop != end || (problem != std::errc() && !too_large)) {
+    throw Error::format("{}: {} is not {}; {}", where, quote(text), type_name, advice<T>(option, text));
+  }
+  if (too_large || !is_in_range(option, static_cast<double>(value))) {
+    throw Error::format("{}: {} is out of range; give {}", where, quote(text), range_text(option));
   }
   field = value;
 }
@@ -50,19 +65,21 @@ void parse_value(const Option& option, std::string_view where, std::string_view 
   parse_number(option, where, text, "a number", field);
 }
 
-void parse_value(const Option& option, std::string_view where, std::string_view text, bool& field) {
-  if (text != "true" && text != "false") reject(option, where, text, "true or false");
+void parse_value(const Option&, std::string_view where, std::string_view text, bool& field) {
+  if (text != "true" && text != "false") {
+    throw Error::format("{}: {} is neither true nor false; write one of them", where, quote(text));
+  }
   field = text == "true";
 }
 
 void parse_value(const Option& option, std::string_view where, std::string_view text, std::string& field) {
   if (text.empty()) throw Error::format("{}: the value is empty; leave the option out to use its default", where);
-  if (text.size() > kLongestWord) {
-    throw Error::format("{}: the value is {} bytes long; at most {} are read", where, text.size(), kLongestWord);
+  if (text.size() > kMaxWordBytes) {
+    throw Error::format("{}: the value is {} bytes long; give at most {}", where, text.size(), kMaxWordBytes);
   }
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) throw Error::format("{}: control character in {}", where, quote(text));
+    if (byte < 0x20 || byte == 0x7F) throw Error::format("{}: control character in {}; remove it", where, quote(text));
   }
   field = option.canonical != nullptr ? option.canonical(where, text) : std::string(text);
 }

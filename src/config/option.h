@@ -1,4 +1,4 @@
-// What one option states about itself, and how the value of its field is written as text and read from it.
+// Option: the description of one option, and how values are written as text and read back.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,13 +14,12 @@
 
 namespace laptime {
 
-// Whether the name of a point has the option: where it is swept, always, or always and in front, without its tag.
+// When the name of a point contains the option: when it is swept, always, or always as the first word without its tag.
 enum class InName : uint8_t { kWhereSwept, kAlways, kFirst };
 
-// A configuration struct states its fields once, in `visit_fields(self, visit)`, as `visit(Option{...}, self.field)`.
-// Flag, TOML key, sweep axis, JSON key, column, name tag, range check and help all follow from that statement; nothing
-// else names an option. A field is an int64_t, double, bool, std::string, an enum with `choices_of`, or a std::optional
-// of the first two.
+// A configuration struct declares each field once, in `visit_fields(self, visit)`, as `visit(Option{...}, self.field)`.
+// Flag, TOML key, sweep axis, JSON key, column, name tag, range check and help all follow from that declaration. A
+// field is an int64_t, double, bool, std::string, an enum with `choices_of`, or a std::optional of one of them.
 struct Option {
   std::string_view flag;            // "context" is --context on the command line and `context` in TOML
   std::string_view key;             // JSON key and column: "context_length"
@@ -28,17 +27,16 @@ struct Option {
   std::string_view group;           // heading in --help
   std::string_view unit = {};       // "tokens", "s"; empty for plain numbers and words
   std::string_view help;            // one line
-  std::string_view otherwise = {};  // the default in words, where it follows from other options
-  std::string_view empty = "auto";  // how an optional field without a value is written
+  std::string_view otherwise = {};  // the default in words, if it depends on other options
+  std::string_view empty = "auto";  // the word for an optional field without a value
   double min = 0;                   // range of a number, both ends included
   double max = std::numeric_limits<double>::max();
-  bool axis = true;  // takes a list, and a sweep is the product of the lists
+  bool axis = true;  // takes a list of values, one axis of the sweep
   InName in_name = InName::kWhereSwept;
-  bool changes_result = true;   // two runs that differ in it are different runs
-  bool of_engine = false;       // says where and how the engine runs, not what: `verify` takes these alone
-  std::string_view value = {};  // how --help writes the value; empty: from the type of the field
-  // The word that is kept for a word that was given; throws Error, which starts with `where`, for one that names
-  // nothing.
+  bool changes_result = true;      // runs that differ only in it are still different runs
+  bool configures_engine = false;  // configures the engine, not the training step; `verify` takes only these
+  std::string_view value = {};     // placeholder in --help; empty: derived from the type of the field
+  // Maps a given word to its canonical form. An unknown word throws Error with a message that starts with `where`.
   std::string (*canonical)(std::string_view where, std::string_view word) = nullptr;
 };
 
@@ -48,7 +46,7 @@ struct Choice {
   std::string_view name;
 };
 
-// The word of an enum's value; the words stand in the `choices_of` beside the enum.
+// The word of an enum value, from the `choices_of` declared beside the enum.
 template <class E>
 requires std::is_enum_v<E>
 constexpr std::string_view name_of(E value) {
@@ -65,7 +63,7 @@ std::vector<std::string_view> names_of_choices() {
   return names;
 }
 
-// The value of an option as people and files write it: numbers in their shortest exact form.
+// The value of an option as text that parse_value reads back; numbers in their shortest exact form.
 template <class T>
 std::string text_of(const Option& option, const T& field) {
   if constexpr (std::is_enum_v<T>) {
@@ -77,14 +75,15 @@ std::string text_of(const Option& option, const T& field) {
   }
 }
 
-// Reads a field from text. Error says where the text stands (`where`: "--context", "a.toml:3: context"), what is wrong
-// with it and what is allowed.
+// Reads a field from text. The message of an Error starts with `where` ("--context", "a.toml:3: context") and says what
+// is wrong and what is allowed.
 void parse_value(const Option& option, std::string_view where, std::string_view text, int64_t& field);
 void parse_value(const Option& option, std::string_view where, std::string_view text, double& field);
 void parse_value(const Option& option, std::string_view where, std::string_view text, bool& field);
 void parse_value(const Option& option, std::string_view where, std::string_view text, std::string& field);
 
-// Error for a word that is none of `known`: "--mode: unknown mode 'eagr'; did you mean 'eager'? (one of: eager)".
+// Throws the Error for a word that is not in `known`: "--mode: unknown mode 'eagr'; did you mean 'eager'? (one of:
+// eager)".
 [[noreturn]] void reject_word(std::string_view where, std::string_view what, std::string_view word,
                               const std::vector<std::string_view>& known);
 
@@ -111,7 +110,7 @@ void parse_value(const Option& option, std::string_view where, std::string_view 
   field = value;
 }
 
-// Error unless a number of the model or run lies in its option's range.
+// Error unless a number lies in the range of its option.
 template <class T>
 void check_range(const Option& option, const T& field) {
   if constexpr (requires { field.has_value(); }) {

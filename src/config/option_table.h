@@ -1,4 +1,4 @@
-// The option table of a configuration struct as rows, and access to one of its fields by the option's word.
+// The options of a configuration struct as a table, and access to a field by the flag or key of its option.
 #pragma once
 
 #include <string>
@@ -31,12 +31,12 @@ constexpr ValueKind kind_of() {
 struct OptionRow {
   Option option;
   ValueKind kind = ValueKind::kWord;
-  bool is_optional = false;                    // the word `option.empty` is a value too
-  std::vector<std::string_view> choices = {};  // of an enum
-  std::string fallback = {};                   // the default: `otherwise`, or the value of a fresh struct
+  bool is_optional = false;                    // also accepts the word `option.empty`
+  std::vector<std::string_view> choices = {};  // the words of an enum
+  std::string fallback = {};  // the default as help states it: `option.otherwise`, or the initial value
 };
 
-// The table of a struct, in the order of its statement.
+// All options of a struct, in the order of declaration.
 template <class Config>
 std::vector<OptionRow> option_rows() {
   std::vector<OptionRow> rows;
@@ -62,7 +62,7 @@ std::optional<Option> find_option(std::string_view flag) {
   return found;
 }
 
-// Reads `text` into the field whose option has this flag or key; false where the struct has no such option.
+// Reads `text` into the field whose option has this flag or key; false if the struct has no such option.
 template <class Config>
 bool assign(Config& config, std::string_view flag_or_key, std::string_view where, std::string_view text) {
   bool found = false;
@@ -74,7 +74,7 @@ bool assign(Config& config, std::string_view flag_or_key, std::string_view where
   return found;
 }
 
-// The value of that field as text; none where the struct has no such option.
+// The value of the field whose option has this flag or key, as text; none if the struct has no such option.
 template <class Config>
 std::optional<std::string> option_text(const Config& config, std::string_view flag_or_key) {
   std::optional<std::string> text;

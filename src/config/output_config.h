@@ -1,4 +1,4 @@
-// What becomes of the records of a sweep: where they are kept, and how they are shown.
+// OutputConfig: where the records of a sweep are stored, and how they are shown.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// table: aligned text for people; the others are for programs and documents.
+// kTable is aligned text for a terminal; the other formats are for documents and programs.
 enum class OutputFormat : uint8_t { kTable, kMarkdown, kCsv, kJson, kJsonl };
 
 constexpr auto choices_of(OutputFormat) {
@@ -20,10 +20,10 @@ constexpr auto choices_of(OutputFormat) {
                     Choice<OutputFormat>{OutputFormat::kJsonl, "jsonl"}};
 }
 
-// The pattern itself; Error for one that names no option (label.h).
+// Returns the pattern unchanged; Error unless make_label (label.h) accepts it.
 std::string canonical_label_pattern(std::string_view where, std::string_view pattern);
 
-// The group of options that say how records are shown, which every command that prints a table takes.
+// Heading of the options that every command with tabular output takes.
 inline constexpr std::string_view kOutput = "Output";
 
 struct OutputConfig {
@@ -32,8 +32,8 @@ struct OutputConfig {
   std::string sort;                 // "column[:desc]"; empty: the order of the sweep
   std::string columns = "default";  // names of tables and columns, joined by commas
   std::string store;                // path, "none", or empty: the user's data directory
-  bool resume = false;              // leave out points that the store has
-  bool ablate = false;              // compile mode with each composite lowered in turn
+  bool resume = false;              // skip points that are already in the store
+  bool ablate = false;              // also run compile mode with each composite lowered in turn
   std::string label;                // pattern of the rows' labels; empty: no labels
   bool operator==(const OutputConfig&) const = default;
 
@@ -57,11 +57,12 @@ struct OutputConfig {
                  .help = "SQLite file that keeps the records, or none",
                  .otherwise = "in the user's data directory", .axis = false, .changes_result = false,
                  .value = "FILE|none"}, self.store);
-    visit(Option{.flag = "resume", .key = "resume", .group = kSweep, .help = "leave out points that the store has",
-                 .axis = false, .changes_result = false}, self.resume);
+    visit(Option{.flag = "resume", .key = "resume", .group = kSweep,
+                 .help = "skip points that are already in the store", .axis = false, .changes_result = false},
+          self.resume);
     visit(Option{.flag = "ablate", .key = "ablate", .group = kSweep,
-                 .help = "compile mode, then with each of the model's composites lowered alone, then with all: what each "
-                         "fusion gains", .axis = false, .changes_result = false}, self.ablate);
+                 .help = "gain of each fusion: compile mode as it is, with each composite of the model lowered, and "
+                         "with all lowered", .axis = false, .changes_result = false}, self.ablate);
     visit(Option{.flag = "label", .key = "label", .group = kSweep,
                  .help = "label of each row, such as {model}_{pass}_warmup_{warmup}", .otherwise = "none",
                  .axis = false, .changes_result = false, .value = "PATTERN",

@@ -1,4 +1,4 @@
-// Words of options, and the canonical text of a point.
+// Canonical words of options, and the canonical text of a point.
 #include "config/run_config.h"
 
 #include <charconv>
@@ -59,7 +59,7 @@ int64_t parse_bytes(std::string_view where, std::string_view text) {
       if (unit == known.name && bytes >= 1 && bytes < 9e18) return static_cast<int64_t>(bytes);
     }
   }
-  throw Error::format("{}: {} is not a size; write e.g. 8GiB, 512MiB or 2000000", where, quote(text));
+  throw Error::format("{}: {} is not a size in bytes; write for example 8GiB, 512MiB or 2000000", where, quote(text));
 }
 
 std::string canonical_bytes(std::string_view where, std::string_view text) {

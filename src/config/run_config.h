@@ -1,4 +1,4 @@
-// One point of a sweep, and the table of every option that describes one.
+// RunConfig: one point of a sweep, with the options that describe it.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace laptime {
 
-// What the arithmetic of the step is asked to be. The 16-bit ones are autocast; `mixed` is bfloat16 where the device
-// has it, else float16.
+// The requested arithmetic of the step. The 16-bit types use autocast; `mixed` is bfloat16 if the device supports it,
+// else float16.
 enum class Precision : uint8_t { kFloat32, kTf32, kBFloat16, kFloat16, kMixed };
 
 constexpr auto choices_of(Precision) {
@@ -27,22 +27,22 @@ constexpr bool is_mixed(Precision precision) {
   return precision != Precision::kFloat32 && precision != Precision::kTf32;
 }
 
-// The lower type of autocast; none for float32 and tf32.
+// The 16-bit type of autocast; none for float32 and tf32.
 constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_has_bfloat16 = true) {
   if (!is_mixed(precision)) return std::nullopt;
   if (precision == Precision::kFloat16) return DType::kFloat16;
   return precision == Precision::kBFloat16 || device_has_bfloat16 ? DType::kBFloat16 : DType::kFloat16;
 }
 
-// How a framework would run the step. eager: composites lowered to the primitives that it runs one by one; compile:
-// composites whole, fused, what is cheap made again in backward.
+// How a framework would run the step. Eager mode lowers composites to primitives and runs them one by one; compile mode
+// keeps composites whole, fuses kernels and recomputes cheap values in backward.
 enum class Mode : uint8_t { kEager, kCompile };
 constexpr auto choices_of(Mode) {
   return std::array{Choice<Mode>{Mode::kEager, "eager"}, Choice<Mode>{Mode::kCompile, "compile"}};
 }
 
-// What a sample is: forward = model and loss with everything saved that backward needs; inference saves nothing;
-// step = zero gradients, forward, backward, optimizer.
+// What one sample measures. Forward runs model and loss and saves what backward needs, inference saves nothing, and a
+// step is zeroing gradients, forward, backward and optimizer.
 enum class Pass : uint8_t { kForward, kBackward, kForwardBackward, kStep, kInference };
 
 constexpr auto choices_of(Pass) {
@@ -51,7 +51,8 @@ constexpr auto choices_of(Pass) {
                     Choice<Pass>{Pass::kInference, "inference"}};
 }
 
-// Whose AdamW arithmetic: 2025 decays after the update, 2026 before it, torch corrects v before the root.
+// The definition of AdamW: 2025 applies weight decay after the update, 2026 before it, and torch corrects the bias of v
+// before the square root.
 enum class Optimizer : uint8_t { k2025, k2026, kTorch };
 
 constexpr auto choices_of(Optimizer) {
@@ -81,17 +82,17 @@ constexpr auto choices_of(Batches) {
   return std::array{Choice<Batches>{Batches::kFixed, "fixed"}, Choice<Batches>{Batches::kFresh, "fresh"}};
 }
 
-// auto, cpu, cuda or roofline:NAME; Error for any other word. Whether the machine has it is not asked here.
+// Accepts auto, cpu, cuda and roofline:NAME, whether or not the machine has the device; Error for any other word.
 std::string canonical_device_name(std::string_view where, std::string_view word);
 
 // The canonical word of --recompute: none, block, every=K or auto; Error for any other.
 std::string canonical_recompute(std::string_view where, std::string_view word);
-// Layers of one region of --recompute every=K; 1 for block, 0 for none and auto.
+// Layers per recomputed region: K for every=K, 1 for block, 0 for none and auto.
 int64_t recompute_group(std::string_view word);
 
-// A text that parse_bytes reads, unchanged.
+// Returns the text unchanged; Error unless parse_bytes accepts it.
 std::string canonical_bytes(std::string_view where, std::string_view text);
-// The bytes that "8GiB", "512MiB", "1.5GB" or "1000000" mean; Error for any other text.
+// Number of bytes in a size such as "8GiB", "512MiB", "1.5GB" or "1000000"; Error if the text is not a size.
 int64_t parse_bytes(std::string_view where, std::string_view text);
 
 struct RunConfig {
@@ -100,9 +101,9 @@ struct RunConfig {
   Mode mode = Mode::kEager;
   Pass pass = Pass::kStep;
   std::string device = "auto";
-  std::optional<int64_t> threads;  // none: every core that the process may use
-  std::optional<int64_t> warmup;   // with neither warmup nor steps, samples are taken until they settle;
-  std::optional<int64_t> steps;    // else both are there
+  std::optional<int64_t> threads;  // none: one per core that the process may use
+  std::optional<int64_t> warmup;   // given together with steps; without both, samples are taken until the
+  std::optional<int64_t> steps;    // median is known
   int64_t seed = 1;
   Optimizer optimizer = Optimizer::k2025;
   double lr = 1e-3;
@@ -111,12 +112,12 @@ struct RunConfig {
   double eps = 1e-8;
   double weight_decay = 0.01;
   std::optional<double> clip_norm;     // largest global norm of the gradients
-  bool accumulate = false;             // gradients are kept and added to, not released, between steps
+  bool accumulate = false;             // gradients are kept and added to between steps
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
   std::optional<std::string> lower;    // composites that compile mode lowers
-  std::optional<std::string> kernels;  // file of records whose kernel choices hold; none: all are measured
+  std::optional<std::string> kernels;  // file of records whose kernel choices are reused; none: all are measured
   std::string recompute = "none";
-  std::optional<std::string> memory_limit;  // bytes as written
+  std::optional<std::string> memory_limit;  // size as the user wrote it; see parse_bytes
   bool optimizer_in_backward = false;
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
@@ -149,36 +150,38 @@ struct RunConfig {
                  .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kEngine,
                  .help = "eager: one primitive at a time, as a framework does; compile: composites whole and fused",
-                 .in_name = InName::kAlways, .of_engine = true}, self.mode);
+                 .in_name = InName::kAlways, .configures_engine = true}, self.mode);
     visit(Option{.flag = "keep", .key = "keep", .tag = "keep", .group = kEngine,
                  .help = "compile mode lowers every composite but these; a set is joined with +", .empty = "all",
-                 .of_engine = true, .value = "NAME+NAME"}, self.keep);
+                 .configures_engine = true, .value = "NAME+NAME"}, self.keep);
     visit(Option{.flag = "lower", .key = "lower", .tag = "lower", .group = kEngine,
                  .help = "compile mode lowers these composites to primitives; a set is joined with +",
-                 .empty = "none", .of_engine = true, .value = "NAME+NAME"}, self.lower);
+                 .empty = "none", .configures_engine = true, .value = "NAME+NAME"}, self.lower);
     visit(Option{.flag = "kernels", .key = "kernels_file", .tag = "kernels", .group = kEngine,
-                 .help = "records of earlier runs (--output json) whose kernels are taken; what they do not name is "
-                         "chosen by measuring", .empty = "none", .value = "FILE"}, self.kernels);
+                 .help = "reuse the kernel choices of earlier records (--output json); choices they lack are made by "
+                         "measuring", .empty = "none", .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
-                 .help = "what backward makes again: none, block (each layer), every=K layers, or auto (the least that "
-                         "fits); in compile mode also the logits, a tile at a time",
-                 .otherwise = "none; auto where --memory-limit is given", .of_engine = true, .value = "WORD",
+                 .help = "what backward recomputes: none, block (each layer), every=K layers, or auto (as little as "
+                         "fits in memory); compile mode then also recomputes the logits, one tile at a time",
+                 .otherwise = "none; auto where --memory-limit is given", .configures_engine = true, .value = "WORD",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
-                 .help = "most bytes that the step may hold, e.g. 8GiB", .empty = "none", .value = "BYTES",
+                 .help = "memory that the step may use, for example 8GiB", .empty = "none", .value = "BYTES",
                  .canonical = canonical_bytes}, self.memory_limit);
     visit(Option{.flag = "optimizer-in-backward", .key = "optimizer_in_backward", .tag = "in_backward",
                  .group = kEngine,
-                 .help = "update each parameter once its gradient is complete: no gradient is kept", .of_engine = true},
+                 .help = "update each parameter as soon as its gradient is complete, and keep no gradient",
+                 .configures_engine = true},
           self.optimizer_in_backward);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
-                 .help = "what one sample is", .otherwise = "step; attention: forward_backward",
+                 .help = "what one sample measures", .otherwise = "step; attention: forward_backward",
                  .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
                  .help = "auto, cpu, cuda or roofline:NAME (laptime list devices)",
-                 .of_engine = true, .canonical = canonical_device_name}, self.device);
+                 .configures_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
-                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096, .of_engine = true}, self.threads);
+                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096, .configures_engine = true},
+          self.threads);
     visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",
                  .help = "steps before the first sample",
                  .otherwise = "auto: until steady; 5 (2024: 1) where steps is given", .max = kMaxCount}, self.warmup);
@@ -187,10 +190,11 @@ struct RunConfig {
                  .otherwise = "auto: until the median is known; 10 (2024: 5) where warmup is given",
                  .min = 1, .max = kMaxCount}, self.steps);
     visit(Option{.flag = "seed", .key = "seed", .tag = "seed", .group = kRun,
-                 .help = "of weights, random tokens and dropout", .otherwise = "1; 2024: 20230310", .max = 9.3e18},
+                 .help = "random seed of weights, tokens and dropout", .otherwise = "1; 2024: 20230310", .max = 9.3e18},
           self.seed);
     visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
-                 .help = "whose AdamW: 2025 decays after the update, 2026 before it, torch corrects v before the root",
+                 .help = "AdamW variant: 2025 decays weights after the update, 2026 before it; torch corrects v before "
+                         "its root",
                  .otherwise = "of the edition; 2024 and gpt2: torch"}, self.optimizer);
     visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate",
                  .max = kMaxRate}, self.lr);
@@ -226,14 +230,14 @@ struct RunConfig {
                  .help = "one fixed batch, or a fresh one every step",
                  .otherwise = "fixed for random tokens, fresh for a file"}, self.batches);
     visit(Option{.flag = "timeout", .key = "timeout", .tag = "timeout", .group = kRun, .unit = "s",
-                 .help = "limit of one point", .min = 1e-3, .max = 1e8, .axis = false, .changes_result = false},
+                 .help = "time limit of one point", .min = 1e-3, .max = 1e8, .axis = false, .changes_result = false},
           self.timeout);
   }
   // clang-format on
 };
 
-// "model=small edition=2025 ...": every option that changes the result, in the order of the table. Equal texts are
-// equal runs.
+// "model=small edition=2025 ...": every option that changes the result, in the order of the table. Two runs are the
+// same run exactly when their texts are equal.
 std::string canonical_text(const RunConfig& config);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Setting the options of a sweep.
+// Sets the options of a sweep.
 #include "config/sweep.h"
 
 #include <algorithm>
@@ -12,44 +12,44 @@
 namespace laptime {
 namespace {
 
-// The texts that an option of the run keeps for those that were given.
+// The values as text_of writes them; Error for an invalid or repeated value.
 std::vector<std::string> canonical_values(const Option& option, std::string_view where,
                                           const std::vector<std::string>& values) {
-  std::vector<std::string> kept;
+  std::vector<std::string> canonical;
   std::set<std::string> seen;
   RunConfig scratch;
   for (const std::string& text : values) {
     assign(scratch, option.flag, where, text);
-    kept.push_back(option_text(scratch, option.flag).value());
-    if (!seen.insert(kept.back()).second) {
-      throw Error::format("{}: {} is listed twice; a sweep has each point once", where, quote(text));
+    canonical.push_back(option_text(scratch, option.flag).value());
+    if (!seen.insert(canonical.back()).second) {
+      throw Error::format("{}: {} is listed twice; list each value once", where, quote(text));
     }
   }
-  return kept;
+  return canonical;
 }
 
 }  // namespace
 
 void set_option(Sweep& sweep, std::string_view flag, std::string_view where, const std::vector<std::string>& values) {
   if (values.empty()) throw Error::format("{}: the list is empty; give at least one value", where);
-  const std::optional<Option> of_run = find_option<RunConfig>(flag);
-  const std::optional<Option> of_output = find_option<OutputConfig>(flag);
-  if (!of_run && !of_output) {
+  const std::optional<Option> run_option = find_option<RunConfig>(flag);
+  const std::optional<Option> output_option = find_option<OutputConfig>(flag);
+  if (!run_option && !output_option) {
     throw Error::format("{}: unknown option {}{} (laptime list options)", where, quote(flag),
                         did_you_mean(flag, sweep_flags()));
   }
-  const bool takes_list = of_run && of_run->axis;
+  const bool takes_list = run_option && run_option->axis;
   if (!takes_list && values.size() != 1) {
-    throw Error::format("{}: takes one value, not a list of {}", where, values.size());
+    throw Error::format("{}: takes one value, not a list of {}; give one of them", where, values.size());
   }
-  if (values.size() > kMaxPoints) throw Error::format("{}: more than {} values", where, kMaxPoints);
-  if (of_output) {
+  if (values.size() > kMaxPoints) throw Error::format("{}: more than {} values; give fewer", where, kMaxPoints);
+  if (output_option) {
     assign(sweep.output, flag, where, values.front());
     return;
   }
-  Axis axis{std::string(flag), canonical_values(*of_run, where, values)};
+  Axis axis{std::string(flag), canonical_values(*run_option, where, values)};
   const auto same =
-      std::find_if(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& one) { return one.flag == flag; });
+      std::find_if(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& other) { return other.flag == flag; });
   if (same == sweep.axes.end()) {
     sweep.axes.push_back(std::move(axis));
   } else {

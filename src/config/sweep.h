@@ -1,4 +1,4 @@
-// A sweep: for every option a list of values.
+// Sweep: a list of values for each option, whose product is a set of points.
 #pragma once
 
 #include <string>
@@ -10,27 +10,27 @@
 namespace laptime {
 
 struct Axis {
-  std::string flag;  // of an option of RunConfig
-  std::vector<std::string>
-      values;  // as `text_of` writes them, each once; more than one only where the option is an axis
+  std::string flag;  // flag of an option of RunConfig
+  // Distinct values as `text_of` writes them; more than one only if the option may be an axis.
+  std::vector<std::string> values;
 };
 
 struct Sweep {
-  std::string name;        // of the file that describes it, "warmup"; empty without one
-  std::vector<Axis> axes;  // in the order given: the last one changes fastest
+  std::string name;        // stem of the sweep file ("warmup"); empty without a file
+  std::vector<Axis> axes;  // in the order given; the last one varies fastest
   OutputConfig output;
 };
 
 inline constexpr size_t kMaxPoints = 10'000;
 
-// Gives an option of the run or of the output its values, in place of those it had. Error (starting with `where`) for
-// an unknown option, a value that it refuses, a value listed twice, a list where none is taken.
+// Replaces the values of an option of the run or of the output. Throws Error with a message that starts with `where`
+// for an unknown option, an invalid or repeated value, or a list for an option that takes one value.
 void set_option(Sweep& sweep, std::string_view flag, std::string_view where, const std::vector<std::string>& values);
 
-// The words of all options that a sweep may state: of the run and of the output.
+// Flags of all options that a sweep may set: those of the run and of the output.
 std::vector<std::string_view> sweep_flags();
 
-// "128,256" -> {"128", "256"}. Sets are joined by '+' within one value.
+// "128,256" -> {"128", "256"}.
 std::vector<std::string> split_list(std::string_view text);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// TOML into a Sweep: order by place in the file, types by the option's kind.
+// Reads a TOML file into a Sweep: axes in the order of the file, types checked against the options.
 #include "config/sweep_file.h"
 
 #include <toml++/toml.h>
@@ -19,13 +19,13 @@ namespace {
 struct Entry {
   std::string_view key;
   const toml::node* value;
-  toml::source_position place;
+  toml::source_position position;
 };
 
 std::vector<Entry> in_file_order(const toml::table& table) {
   std::vector<Entry> entries;
   for (const auto& [key, value] : table) entries.push_back({key.str(), &value, key.source().begin});
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.place < b.place; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.position < b.position; });
   return entries;
 }
 
@@ -49,7 +49,7 @@ std::string_view type_name(ValueKind kind) {
   return "?";
 }
 
-// One value as the command line would write it. A word may be written as a whole number (edition = 2024).
+// One value as text for parse_value. A word may also be written as a whole number (edition = 2024).
 std::string scalar_text(const toml::node& node, const OptionRow& row, std::string_view where) {
   const auto* const integer = node.as_integer();
   const auto* const number = node.as_floating_point();
@@ -60,12 +60,12 @@ std::string scalar_text(const toml::node& node, const OptionRow& row, std::strin
   if (number != nullptr && row.kind == ValueKind::kNumber) return fmt::format("{}", number->get());
   if (flag != nullptr && row.kind == ValueKind::kSwitch) return flag->get() ? "true" : "false";
   if (word != nullptr && (wants_word || (row.is_optional && word->get() == row.option.empty))) return word->get();
-  std::string wanted(type_name(row.kind));
-  if (row.is_optional) wanted += fmt::format(" or \"{}\"", row.option.empty);
-  if (row.option.axis) wanted += ", or an array of them";
-  std::ostringstream found;
-  found << node.type();
-  throw Error::format("{}: wrong type {}; give {}", where, found.str(), wanted);
+  std::string allowed(type_name(row.kind));
+  if (row.is_optional) allowed += fmt::format(" or \"{}\"", row.option.empty);
+  if (row.option.axis) allowed += ", or an array of them";
+  std::ostringstream type;
+  type << node.type();
+  throw Error::format("{}: wrong type {}; give {}", where, type.str(), allowed);
 }
 
 std::vector<std::string> texts_of(const toml::node& node, const OptionRow& row, std::string_view where) {
@@ -88,12 +88,12 @@ bool starts_with_key(std::string_view line) {
   return key_end > 0 && sign != std::string_view::npos && rest[sign] == '=';
 }
 
-// The part of TOML that a sweep uses: `key = value` lines and arrays, which may go over several lines. Sections, braces
-// and multi-line strings are refused before the parser sees them: toml++ 3.3 has undefined behaviour on some of them
-// ("[$]", "a = [}").
-class FormCheck {
+// Accepts the subset of TOML that a sweep file uses: `key = value` lines, and arrays over several lines. Sections,
+// braces and multi-line strings must not reach the parser, because toml++ 3.3 has undefined behaviour on some malformed
+// ones, such as "[$]" and "a = [}".
+class SyntaxCheck {
  public:
-  explicit FormCheck(std::string_view name) : name_(name) {}
+  explicit SyntaxCheck(std::string_view name) : name_(name) {}
 
   void line(std::string_view text) {
     ++number_;
@@ -110,7 +110,7 @@ class FormCheck {
       } else if (c == '#') {
         return;
       } else if (c == '"' || c == '\'') {
-        if (text.substr(i, 3) == std::string(3, c)) refuse("a string over several lines");
+        if (text.substr(i, 3) == std::string(3, c)) refuse("a string that spans several lines");
         quote = c;
       } else {
         bracket(c);
@@ -132,13 +132,13 @@ class FormCheck {
 
   std::string_view name_;
   size_t number_ = 0;
-  size_t depth_ = 0;  // of arrays that are open
+  size_t depth_ = 0;  // number of open arrays
 };
 
-void check_form(std::string_view text, std::string_view name) {
+void check_syntax(std::string_view text, std::string_view name) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
-  FormCheck check(name);
+  SyntaxCheck check(name);
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     check.line(text.substr(0, end));
@@ -157,14 +157,15 @@ toml::table parse_toml(std::string_view text, std::string_view name) {
 }  // namespace
 
 Sweep parse_sweep(std::string_view text, std::string_view name) {
-  if (text.size() > kMaxSweepFile) {
-    throw Error::format("{}: more than {} bytes; a sweep file lists options and their values", name, kMaxSweepFile);
+  if (text.size() > kMaxSweepFileBytes) {
+    throw Error::format("{}: larger than {} bytes; give a sweep file, which lists options and their values", name,
+                        kMaxSweepFileBytes);
   }
-  check_form(text, name);
+  check_syntax(text, name);
   const toml::table table = parse_toml(text, name);
   Sweep sweep;
   for (const Entry& entry : in_file_order(table)) {
-    const std::string line = fmt::format("{}:{}", name, entry.place.line);
+    const std::string line = fmt::format("{}:{}", name, entry.position.line);
     const OptionRow row = row_of(entry.key, line);
     const std::string where = fmt::format("{}: {}", line, entry.key);
     set_option(sweep, entry.key, where, texts_of(*entry.value, row, where));
@@ -174,7 +175,7 @@ Sweep parse_sweep(std::string_view text, std::string_view name) {
 
 Sweep read_sweep_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxSweepFile + 1, '\0');
+  std::string text(kMaxSweepFileBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.is_open() || file.bad() || std::filesystem::is_directory(path)) {
     const std::string reason = std::filesystem::exists(path) ? "cannot be read" : "does not exist";

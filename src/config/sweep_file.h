@@ -1,4 +1,4 @@
-// Sweeps written as TOML: the words of the command line as keys, a value or an array of values each.
+// Reads sweeps from TOML files, in which each flag is a key with a value or an array of values.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,13 @@
 
 namespace laptime {
 
-inline constexpr size_t kMaxSweepFile = 16'384;  // bytes
+inline constexpr size_t kMaxSweepFileBytes = 16'384;  // bytes
 
-// Axes in the order of the file. Error with file and line: no TOML, unknown key (with the nearest), wrong type, a value
-// that its option refuses. `name` stands for the file in messages.
+// Parses a sweep with its axes in the order of the file. Throws Error with `name` and the line for malformed TOML, an
+// unknown key, a wrong type or an invalid value.
 Sweep parse_sweep(std::string_view text, std::string_view name);
 
-// The same from a file; Error also where it cannot be read or is larger than kMaxSweepFile.
+// Reads a sweep file; Error also if it cannot be read or is larger than kMaxSweepFileBytes.
 Sweep read_sweep_file(const std::filesystem::path& path);
 
 }  // namespace laptime

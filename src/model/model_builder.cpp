@@ -1,4 +1,4 @@
-// Declarations of a model's sources.
+// Declares the sources of a model.
 #include "model/model_builder.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// ModelBuilder: the builder in which a model declares its parameters and inputs and writes its forward pass.
+// ModelBuilder: a graph builder with which a model declares its parameters and inputs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct DeclaredSource {
   ValueId value;
 };
 
-// What a language model reads beside its parameters.
+// The inputs of a language model.
 struct TokenInputs {
   ValueId tokens;   // int64 (B, T)
   ValueId step;     // int64 [], counted from 1; keys dropout and the optimizer
@@ -24,18 +24,18 @@ struct TokenInputs {
 
 class ModelBuilder : public Builder {
  public:
-  // `real` is the type of parameters and inputs, `seed` that of dropout.
+  // `real` is the type of parameters and inputs; `seed` is the seed of dropout.
   explicit ModelBuilder(DType real, uint64_t seed = 0) : real_(real), seed_(seed) {}
 
   DType real() const { return real_; }
   uint64_t seed() const { return seed_; }
 
-  // Declares a parameter of the current module, `spec.name` being its name there. The order of declaration is the order
-  // of gradients, clipping and updates.
+  // Declares a parameter of the current module; `spec.name` is relative to the module. The order of declaration is the
+  // order of gradients, clipping and updates.
   ValueId parameter(ParameterSpec spec);
-  // Declares an input of numbers, standard normal, whose gradient is wanted too.
+  // Declares a floating-point input with standard normal values, for which a gradient is computed too.
   ValueId input(const std::string& name, std::vector<int64_t> shape);
-  // Declares the inputs of a language model, once all parameters are declared.
+  // Declares the inputs of a language model; call it after all parameters are declared.
   TokenInputs token_inputs(int64_t batch_size, int64_t context_length);
 
   const std::vector<DeclaredSource>& parameters() const { return parameters_; }

@@ -1,4 +1,4 @@
-// The list of cards, expanded from model_list.inc, and look-ups in it.
+// The list of model cards, expanded from model_list.inc, and look-up by name.
 #include "model/model_card.h"
 
 #include <algorithm>

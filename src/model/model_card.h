@@ -1,4 +1,4 @@
-// ModelCard: everything a model must state about itself; nothing else asks which model it is.
+// ModelCard: everything the rest of the program needs to know about a model.
 #pragma once
 
 #include <span>
@@ -12,32 +12,31 @@
 
 namespace laptime {
 
-// What the forward pass of a model computes.
+// Values computed by the forward pass of a model.
 struct ModelOutputs {
-  ValueId result;  // backward starts here: the loss [], or the values of a model that has none
-  ValueId logits;  // (B, T, V); invalid: none
+  ValueId result;  // where backward starts: the loss [], or the output of a model without one
+  ValueId logits;  // (B, T, V); invalid for a model without logits
 };
 
 struct ModelCard {
   std::string_view name = {};
-  // It reads tokens and targets and ends in a loss, so an optimizer can train it. Any other model computes values from
-  // its inputs, and its backward starts from a gradient of ones.
+  // Whether the model reads tokens and targets and ends in a loss, so that an optimizer can train it. Backward of any
+  // other model starts from a gradient of ones.
   bool is_language_model = true;
-  // Flags of the options that mean nothing to it. A point that gives one is invalid: it was meant for another model.
+  // Flags of options that do not apply to the model. A point that gives one of them is invalid.
   std::span<const std::string_view> refused_options = {};
 
-  // Fills in the defaults of every option that was not given and does not follow from the run alone; rejects the point
-  // where what was given does not suffice.
+  // Fills in the defaults that depend on the model; rejects the point if required options are missing.
   void (*fill_defaults)(PartialConfig&) = nullptr;
-  // Throws Error with the reason where such a model cannot exist. Ranges of options and sizes are checked elsewhere.
+  // Throws Error with the reason if the model is invalid. Ranges of options and sizes are checked in validate.
   void (*check)(const RunConfig&) = nullptr;
-  // The model in one line.
+  // One line of text for people.
   std::string (*describe)(const ModelConfig&) = nullptr;
-  // Names of the composites that a framework runs as one kernel when the modules run eagerly; all others with a
-  // decomposition are lowered.
+  // Names of the composites that a framework runs as one kernel in eager mode; all others with a decomposition are
+  // lowered.
   std::vector<std::string> (*kept_by_eager)(const ModelConfig&) = nullptr;
-  // Declares parameters, then inputs, then builds the forward pass; T is model.context_length. Eager variables belong
-  // to the frame "forward", those of a loss to "loss".
+  // Declares parameters and inputs, then builds the forward pass with T = model.context_length. Variables that an eager
+  // program would hold belong to the frame "forward", those of the loss to "loss".
   ModelOutputs (*build)(ModelBuilder&, const ModelConfig& model) = nullptr;
 
   bool takes(std::string_view flag) const;
@@ -45,7 +44,7 @@ struct ModelCard {
 
 std::span<const ModelCard* const> all_models();
 
-// The card of a model, by its name in the configuration.
+// The card of the model with this canonical name.
 const ModelCard& card_of(std::string_view model_name);
 inline const ModelCard& card_of(const ModelConfig& model) { return card_of(model.name); }
 

@@ -1,4 +1,4 @@
-// Declarations and forward passes of the modules.
+// Declares the parameters of the modules and builds their forward passes.
 #include "model/modules.h"
 
 #include <utility>
@@ -8,8 +8,10 @@
 namespace laptime::nn {
 namespace {
 
-constexpr double kNormStream = 0.05;  // std under the streams, so that a norm weight that is ignored shows
-constexpr double kBiasStream = 0.02;  // std under the streams, so that a wrong bias shows
+// Standard deviations under --init stream. They are not zero, so that a forgotten norm weight or bias changes the
+// result.
+constexpr double kNormStreamStd = 0.05;
+constexpr double kBiasStreamStd = 0.02;
 
 }  // namespace
 
@@ -18,8 +20,10 @@ ParameterSpec weight_spec(std::vector<int64_t> shape, const ParameterInit& init)
 }
 
 ParameterSpec bias_spec(int64_t width) {
-  return {
-      .name = "bias", .shape = {width}, .init = {Distribution::kZeros, 0}, .stream = {.mean = 0, .std = kBiasStream}};
+  return {.name = "bias",
+          .shape = {width},
+          .init = {Distribution::kZeros, 0},
+          .stream = {.mean = 0, .std = kBiasStreamStd}};
 }
 
 Linear::Linear(ModelBuilder& build, const Options& options) : name_(options.name), form_(options.form) {
@@ -39,7 +43,7 @@ Norm::Norm(ModelBuilder& build, std::string name, NormKind kind, int64_t width, 
   weight_ = build.parameter({.name = "weight",
                              .shape = {width},
                              .init = {Distribution::kOnes, 0},
-                             .stream = {.mean = 1, .std = kNormStream}});
+                             .stream = {.mean = 1, .std = kNormStreamStd}});
   if (kind_ == NormKind::kLayer) bias_ = build.parameter(bias_spec(width));
 }
 

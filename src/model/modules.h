@@ -1,4 +1,4 @@
-// Modules that models are made of: the constructor declares the parameters, the call builds the forward pass.
+// Modules of the models: the constructor declares the parameters, and the call operator builds the forward pass.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class Linear {
   std::string name_;
   LinearForm form_;
   ValueId weight_;
-  ValueId bias_;  // invalid: none
+  ValueId bias_;  // invalid without a bias
 };
 
 enum class NormKind : uint8_t { kRms, kLayer };
@@ -44,10 +44,10 @@ class Norm {
   NormKind kind_;
   double eps_;
   ValueId weight_;
-  ValueId bias_;  // invalid: none
+  ValueId bias_;  // invalid without a bias
 };
 
-// A weight for which a stream has the same standard deviation as its initialisation.
+// A weight whose stream values have the same standard deviation as its initialisation.
 ParameterSpec weight_spec(std::vector<int64_t> shape, const ParameterInit& init);
 // A bias of a linear layer or a norm.
 ParameterSpec bias_spec(int64_t width);

@@ -1,4 +1,4 @@
-// Counting over the forward graph of a model.
+// Counts parameters and FLOPs over the forward graph of a model.
 #include "model/parameters.h"
 
 #include "base/checked.h"
@@ -33,7 +33,7 @@ ModelSummary summarize(const ModelConfig& model) {
   summary.parameter_count = count.value();
   double flops = 0;
   const Graph& graph = build.graph();
-  for (const Value& value : graph.values) value.type.bytes();  // an Error where they are too many
+  for (const Value& value : graph.values) value.type.bytes();  // Error if the size of a tensor overflows
   for (const Node& node : graph.nodes) flops += product_flops_of(signature_of(graph, node));
   summary.forward_flops = whole_number(flops);
   return summary;

@@ -1,4 +1,4 @@
-// What a model consists of: parameters, inputs, counts and FLOPs, read off its forward graph.
+// Parameters, inputs and FLOPs of a model, read off its forward graph.
 #pragma once
 
 #include <cstdint>
@@ -10,43 +10,43 @@
 
 namespace laptime {
 
-enum class Distribution : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal };  // the last one is cut at 3 std
+enum class Distribution : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal };  // truncated at 3 std
 
 struct ParameterInit {
   Distribution distribution = Distribution::kZeros;
-  double std = 0;  // of the normal before it is cut
+  double std = 0;  // of the normal distribution before truncation
 };
 
-// The golden streams: mean + uniform in [-a, a), a = sqrt(3) std. The mean is 1 for norm weights, else 0.
+// Values under --init stream: mean + uniform in [-a, a) with a = sqrt(3) std. The mean is 1 for norm weights, else 0.
 struct StreamInit {
   double mean = 0;
   double std = 0;
 };
 
-// A source of the graph that starts from floating-point numbers: a parameter, or an input that is no token.
+// A floating-point source of the graph: a parameter, or an input other than tokens.
 struct ParameterSpec {
   std::string name = {};             // "layers.3.attn.q_proj.weight"
   std::vector<int64_t> shape = {};   // linear weights are (d_out, d_in)
   ParameterInit init = {};           // the model's own initialisation
   StreamInit stream = {};            // under --init stream
-  bool rows_may_be_cropped = false;  // a file may hold more rows, of which the first ones are taken
-  std::string stored_again_as = {};  // a name under which a file may hold the same numbers once more; empty: none
+  bool rows_may_be_cropped = false;  // a weights file may hold more rows; the first ones are used
+  std::string stored_again_as = {};  // name of a duplicate that a weights file may contain; empty: none
   Region region = {};
 };
 
 struct ModelSummary {
-  std::vector<ParameterSpec> parameters;  // in the order of their declaration; a tied head is no parameter
-  std::vector<ParameterSpec> inputs;      // numbers that a step starts from; none where it reads tokens
+  std::vector<ParameterSpec> parameters;  // in order of declaration; without a tied head
+  std::vector<ParameterSpec> inputs;      // floating-point inputs; none for language models
   int64_t parameter_count = 0;            // trainable scalars
-  // FLOPs of the matrix products of one forward over batch_size x context_length positions, with full (not causal)
-  // attention. A backward is twice that.
+  // FLOPs of the matrix products of one forward pass over batch_size x context_length positions, counting full instead
+  // of causal attention. Backward has twice as many.
   int64_t forward_flops = 0;
 };
 
-// The model must be valid but for its sizes: Error where a tensor or a count does not fit 63 bits.
+// Error if a tensor or a count does not fit 63 bits; everything else about the model must be valid.
 ModelSummary summarize(const ModelConfig& model);
 
-// The parameters of summarize.
+// ModelSummary::parameters of the model.
 std::vector<ParameterSpec> parameter_list(const ModelConfig& model);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// PartialConfig: a configuration of which some options were given and the others still take their defaults.
+// PartialConfig: a configuration with some options given, while the others are being filled in.
 #pragma once
 
 #include <set>
@@ -11,9 +11,9 @@ namespace laptime {
 class PartialConfig {
  public:
   RunConfig config;
-  std::string invalid;  // why such a point cannot exist; empty: it can, as far as is known
+  std::string invalid;  // why the point is invalid; empty if no reason was found so far
 
-  // The field of `config` was given; it keeps its value.
+  // Protects a field of `config` from being filled in.
   template <class T>
   void mark_given(const T& field) {
     given_.insert(&field);
@@ -22,7 +22,7 @@ class PartialConfig {
   bool is_given(const T& field) const {
     return given_.contains(&field);
   }
-  // The default of a field that was not given.
+  // Sets the default of a field, unless the field was given.
   template <class T, class Value>
   void fill(T& field, const Value& value) {
     if (!is_given(field)) field = value;
@@ -33,7 +33,7 @@ class PartialConfig {
   }
 
   PartialConfig() = default;
-  PartialConfig(const PartialConfig&) = delete;  // fields are known by their addresses
+  PartialConfig(const PartialConfig&) = delete;  // `given_` holds addresses of fields
   PartialConfig& operator=(const PartialConfig&) = delete;
 
  private:

@@ -3,7 +3,7 @@
 
 namespace laptime {
 
-// A parameter's source has its own name; its AdamW state and kept gradient stand behind a prefix.
+// The source of a parameter has the name of the parameter; its AdamW state and kept gradient add a prefix.
 namespace source {
 inline constexpr const char* kTokens = "tokens";    // int64 (B, T)
 inline constexpr const char* kTargets = "targets";  // int64 (B, T)
@@ -15,11 +15,11 @@ inline constexpr const char* kGradient = "grad/";
 }  // namespace source
 
 namespace output {
-inline constexpr const char* kLoss = "loss";           // []; of language models
-inline constexpr const char* kValues = "values";       // of other models: what they compute
-inline constexpr const char* kLogits = "logits";       // (B, T, V); only where asked for
-inline constexpr const char* kGradNorm = "grad_norm";  // [], before clipping; only with clip_norm
-inline constexpr const char* kGradient = "grad/";      // + parameter, before clipping; of passes that end in backward
+inline constexpr const char* kLoss = "loss";           // [], language models only
+inline constexpr const char* kValues = "values";       // the output of other models
+inline constexpr const char* kLogits = "logits";       // (B, T, V), only if StepOutputs asks for it
+inline constexpr const char* kGradNorm = "grad_norm";  // [], before clipping, only with clip_norm
+inline constexpr const char* kGradient = "grad/";      // + parameter, before clipping, if the pass ends in backward
 }  // namespace output
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Assembly of the step around the model.
+// Assembles the training step around the forward pass of the model.
 #include "model/train_step.h"
 
 #include "graph/structural_ops.h"
@@ -21,7 +21,7 @@ AdamRule rule_of(Optimizer optimizer) {
 
 using Sources = std::vector<DeclaredSource>;
 
-// The gradients' next values where they are kept between steps.
+// Adds each gradient to the gradient kept from earlier steps.
 void accumulate(Builder& build, const Sources& sources, std::vector<ValueId>& grads) {
   for (size_t i = 0; i < sources.size(); ++i) {
     const auto scope = build.scope_of(sources[i].value);

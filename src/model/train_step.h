@@ -9,12 +9,12 @@ namespace laptime {
 
 struct StepOutputs {
   bool logits = false;     // keep the logits until the step ends
-  bool gradients = false;  // keep every gradient until the step ends, also in `step`
+  bool gradients = false;  // keep every gradient until the step ends, also with --pass step
 };
 
-// The graph of config.pass before any pass has run; `forward` still holds its gradients (passes/saved.h takes them
-// off). `real` is the type of parameters: float32, or float64 for a reference run. Passes that end in backward have the
-// gradients of parameters and of inputs that are numbers as outputs.
+// The graph for config.pass before any graph pass. With Pass::kForward it still contains backward, which passes/saved.h
+// removes later. `real` is the type of parameters: float32, or float64 for a reference run. If the pass ends in
+// backward, the gradients of parameters and of floating-point inputs are outputs.
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep = {}, DType real = DType::kFloat32);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The checks of a point, the cheap ones first.
+// Checks a point, cheap checks first.
 #include "model/validate.h"
 
 #include <algorithm>
@@ -17,33 +17,35 @@ void check_options(const RunConfig& config, const ModelCard& card) {
                         config.model.name);
   }
   if (config.crop_context && *config.crop_context > config.model.context_length) {
-    throw Error::format("--crop-context {} is more than the model's context {}", *config.crop_context,
-                        config.model.context_length);
+    throw Error::format("--crop-context {} is more than the model's context {}; give at most that",
+                        *config.crop_context, config.model.context_length);
   }
   if (config.warmup.has_value() != config.steps.has_value()) {
-    throw Error("--warmup and --steps are numbers together, or auto together");
+    throw Error("--warmup and --steps must both be numbers or both be auto");
   }
   if (config.mode != Mode::kCompile && (config.keep || config.lower)) {
-    throw Error("--keep and --lower choose among the composites of --mode compile; eager lowers what a framework does");
+    throw Error("--keep and --lower need --mode compile; eager mode lowers the composites that a framework does");
   }
-  if (config.keep && config.lower) throw Error("--keep and --lower are each other's opposite; give one of them");
+  if (config.keep && config.lower) throw Error("--keep and --lower exclude each other; give one of them");
   if (config.optimizer_in_backward) {
     if (config.pass != Pass::kStep) throw Error("--optimizer-in-backward needs --pass step");
     if (config.clip_norm) {
-      throw Error("--optimizer-in-backward cannot clip: the norm of all gradients is known only after backward");
+      throw Error(
+          "--optimizer-in-backward excludes --clip-norm, whose norm is known only after backward; leave one out");
     }
-    if (config.accumulate) throw Error("--optimizer-in-backward keeps no gradient, which --accumulate adds to");
+    if (config.accumulate)
+      throw Error("--optimizer-in-backward excludes --accumulate, which needs kept gradients; leave one out");
   }
   if (config.data.empty() && config.data_format != DataFormat::kAuto) {
     throw Error("--data-format needs --data FILE: random tokens have no format");
   }
 }
 
-// Building the graph has checked every tensor of it.
+// Checks that parameters and FLOPs fit 63 bits; building the graph in summarize has checked each tensor.
 void check_sizes(const ModelConfig& model) {
   constexpr int64_t kBytes = 4;
   constexpr int64_t kCopies = 4;        // weights, gradients and the two moments of AdamW
-  constexpr int64_t kForwardFlops = 8;  // a step has three times as many; attention scores are bounded by it too
+  constexpr int64_t kForwardFlops = 8;  // a step has three times the FLOPs of forward; also covers attention scores
   const ModelSummary summary = summarize(model);
   [[maybe_unused]] const Size must_fit[] = {
       Size(summary.parameter_count) * kBytes * kCopies,

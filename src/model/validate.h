@@ -1,4 +1,4 @@
-// Whether a point can be asked for.
+// Checks whether a point is valid.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace laptime {
 
-// Whether the sizes of a model fit, asked once for each model: the points of a sweep share few of them.
+// Checks the sizes of models and remembers the result, because many points of a sweep share one model.
 class SizeChecks {
  public:
-  // Error where a tensor, the parameters or the FLOPs of the model do not fit 63 bits.
+  // Error if a tensor, the parameters or the FLOPs of the model do not fit 63 bits.
   void check(const ModelConfig& model);
 
  private:
-  std::vector<std::pair<ModelConfig, std::string>> known_;  // and the reason; empty: they fit
+  std::vector<std::pair<ModelConfig, std::string>> known_;  // with the reason, or empty if the sizes fit
 };
 
-// Error with the reason unless such a point can exist: ranges of options, what the model's card checks, options that
-// contradict each other, and sizes (tensors, parameters, FLOPs) that fit 63 bits.
+// Error with the reason unless the point is valid. Checks the ranges of options, the rules of the model's card, options
+// that exclude each other, and sizes.
 void validate(const RunConfig& config, SizeChecks& sizes);
 void validate(const RunConfig& config);
 

@@ -1,4 +1,4 @@
-// The product of a sweep's axes as named points.
+// Expands a sweep into the product of its axes, as named points.
 #include "points/expand.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
   std::string always;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
     if (option.in_name == InName::kWhereSwept) return;
-    // What was asked for: "small" also where --num-layers made a custom model of it.
-    const auto asked =
-        std::find_if(given.begin(), given.end(), [&](const auto& one) { return one.flag == option.flag; });
-    const std::string text = asked == given.end() ? text_of(option, field) : std::string(asked->text);
+    // The name keeps the given word: "small" remains, although --num-layers makes the resolved model "custom".
+    const auto found =
+        std::find_if(given.begin(), given.end(), [&](const auto& other) { return other.flag == option.flag; });
+    const std::string text = found == given.end() ? text_of(option, field) : std::string(found->text);
     if (option.in_name == InName::kFirst)
       first += text;
     else
@@ -35,11 +35,11 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
   return first + always + swept;
 }
 
-// Counts `at` up by one, the last axis fastest; false after the last point.
-bool advance(std::vector<size_t>& at, const std::vector<Axis>& axes) {
+// Advances the indices to the next point, last axis fastest; false after the last point.
+bool advance(std::vector<size_t>& index, const std::vector<Axis>& axes) {
   for (size_t i = axes.size(); i-- > 0;) {
-    if (++at[i] < axes[i].values.size()) return true;
-    at[i] = 0;
+    if (++index[i] < axes[i].values.size()) return true;
+    index[i] = 0;
   }
   return false;
 }
@@ -47,7 +47,7 @@ bool advance(std::vector<size_t>& at, const std::vector<Axis>& axes) {
 void check_point_count(const std::vector<Axis>& axes, size_t max_points) {
   size_t count = 1;
   for (const Axis& axis : axes) {
-    count *= axis.values.size();  // both factors are small: the product is checked at every axis
+    count *= axis.values.size();  // cannot overflow: both factors are bounded by a limit
     if (count > max_points) {
       throw Error::format("the sweep has more than {} points; give fewer values, or several sweeps", max_points);
     }
@@ -62,10 +62,10 @@ std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points) {
   std::set<std::string> names;
   SizeChecks sizes;
   bool any_valid = false;
-  std::vector<size_t> at(sweep.axes.size(), 0);
+  std::vector<size_t> index(sweep.axes.size(), 0);
   do {
     std::vector<GivenOption> given;
-    for (size_t i = 0; i < at.size(); ++i) given.push_back({sweep.axes[i].flag, sweep.axes[i].values[at[i]]});
+    for (size_t i = 0; i < index.size(); ++i) given.push_back({sweep.axes[i].flag, sweep.axes[i].values[index[i]]});
     ResolvedConfig resolved = resolve(given, sizes);
     SweepPoint point;
     point.name = point_name(resolved.config, sweep.axes, given);
@@ -75,7 +75,7 @@ std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points) {
     LAPTIME_CHECK(names.insert(point.name).second, "two points are called {}", point.name);
     any_valid = any_valid || point.invalid.empty();
     points.push_back(std::move(point));
-  } while (advance(at, sweep.axes));
+  } while (advance(index, sweep.axes));
   if (!any_valid) {
     throw Error::format("{}{}", points.size() == 1 ? "" : "no point of the sweep can run: ", points.front().invalid);
   }

@@ -1,4 +1,4 @@
-// The order in which options that were not given are filled in.
+// Fills in the options that were not given, each after those it depends on.
 #include "points/resolve.h"
 
 #include <optional>
@@ -31,7 +31,7 @@ void fill_edition(PartialConfig& partial) {
   }
 }
 
-// An option that would do nothing was meant for another model.
+// An option without effect on the model is an error, because the user probably meant another model.
 void reject_refused_options(PartialConfig& partial, const ModelCard& card) {
   const RunConfig& config = partial.config;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
@@ -45,7 +45,7 @@ void reject_refused_options(PartialConfig& partial, const ModelCard& card) {
 ResolvedConfig resolve(const std::vector<GivenOption>& given, SizeChecks& sizes) {
   PartialConfig partial;
   RunConfig& config = partial.config;
-  for (const GivenOption& one : given) assign(partial, one);
+  for (const GivenOption& option : given) assign(partial, option);
   const ModelCard& card = card_of(config.model);
   fill_edition(partial);
   reject_refused_options(partial, card);

@@ -1,4 +1,4 @@
-// From the options that were given to a whole point: what was not given follows from edition, model and the rest.
+// Resolves the given options to a complete configuration.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace laptime {
 
 struct GivenOption {
   std::string_view flag;
-  std::string_view text;  // a value that the option accepts
+  std::string_view text;  // a valid value of the option
 };
 
 struct ResolvedConfig {
   RunConfig config;
-  std::string invalid;  // why such a point cannot exist; empty: it can
+  std::string invalid;  // why the point is invalid; empty if it is valid
 };
 
-// The edition follows from the model's name, what belongs to the model from its card (model/model_card.h), recompute
-// from the memory limit, batches from the data. Error for an unknown option or a value that its option refuses; a point
-// that contradicts itself is `invalid`, with everything else filled in.
+// Options that were not given take their defaults: the edition from the model name, model options from the model's card
+// (model/model_card.h), recompute from the memory limit, batches from the data. Error for an unknown option or an
+// invalid value; contradicting options are reported in `invalid`, with the rest of the configuration filled in.
 ResolvedConfig resolve(const std::vector<GivenOption>& given, SizeChecks& sizes);
 ResolvedConfig resolve(const std::vector<GivenOption>& given);
 

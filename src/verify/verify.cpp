@@ -41,7 +41,7 @@ class PrecisionRun {
                const Tell& tell, VerifiedFile& file)
       : golden_(golden), precision_(precision), config_(run_config_of(golden, precision)), tell_(tell), file_(file) {
     RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
-      if (option.of_engine) assign(config_, option.flag, option.flag, text_of(option, field));
+      if (option.configures_engine) assign(config_, option.flag, option.flag, text_of(option, field));
     });
     device_ = find(config_);
     if (!device_.computes)

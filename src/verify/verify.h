@@ -16,7 +16,7 @@ using VerifyProgress = std::function<void(const std::string& stage, Seconds elap
 
 // Checks the file for consistency, then runs the case in float32 and bfloat16 and compares losses, logits, gradients
 // and weights, in eager mode also dtypes, saved bytes and peaks. Of `machine` only the options of the engine count
-// (Option::of_engine). Error for a device that computes nothing.
+// (Option::configures_engine). Error for a device that computes nothing.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
                            const FindDevice& find = find_device);
 

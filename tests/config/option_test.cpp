@@ -1,4 +1,4 @@
-// Reading option values from text, and the promises of the option table.
+// Option values read from text, and the invariants of the option tables.
 #include "config/option.h"
 
 #include <gmock/gmock.h>
@@ -51,6 +51,14 @@ TEST(Option, ReadsNumbersThatAreFinite) {
   EXPECT_THAT(refusal("timeout", "0"), HasSubstr("out of range"));
 }
 
+TEST(Option, MessagesSayWhatToWrite) {
+  EXPECT_EQ(refusal("timeout", "30s"), "here: '30s' is not a number; give seconds, for example 30");
+  EXPECT_EQ(refusal("timeout", "soon"), "here: 'soon' is not a number; give 0.001 to 100000000 seconds");
+  EXPECT_EQ(refusal("threads", "8x"), "here: '8x' is not a whole number; write 8");
+  EXPECT_EQ(refusal("num-layers", "0.5"), "here: '0.5' is not a whole number; give 1 to 4096");
+  EXPECT_EQ(refusal("weight-tie", "yes"), "here: 'yes' is neither true nor false; write one of them");
+}
+
 TEST(Option, ReadsWords) {
   EXPECT_THAT(refusal("dtype", "bfloat"), AllOf(HasSubstr("did you mean 'bfloat16'?"), HasSubstr("float32, tf32")));
   EXPECT_THAT(refusal("mode", "compiled"),
@@ -66,7 +74,7 @@ TEST(Option, ReadsWords) {
   EXPECT_THAT(refusal("data", ""), HasSubstr("empty"));
   EXPECT_THAT(refusal("data", std::string_view("a\0b", 3)), HasSubstr("control character"));
   EXPECT_THAT(refusal("data", std::string(5000, 'a')), HasSubstr("5000 bytes long"));
-  EXPECT_THAT(refusal("weight-tie", "yes"), HasSubstr("true or false"));
+  EXPECT_THAT(refusal("weight-tie", "yes"), HasSubstr("neither true nor false"));
   for (const char* device : {"auto", "cpu", "cuda", "roofline:h200", "roofline:A100-80GB"}) {
     EXPECT_EQ(refusal("device", device), "") << device;
   }
@@ -75,7 +83,7 @@ TEST(Option, ReadsWords) {
   }
 }
 
-TEST(Option, EmptyWordOfOptionalValues) {
+TEST(Option, EmptyWordResetsOptionalValues) {
   RunConfig config;
   ASSERT_TRUE(assign(config, "clip-norm", "here", "0.5"));
   EXPECT_EQ(config.clip_norm, 0.5);
@@ -84,8 +92,7 @@ TEST(Option, EmptyWordOfOptionalValues) {
   EXPECT_THAT(refusal("clip-norm", "auto"), HasSubstr("not a number"));
 }
 
-// Every value that a configuration can hold is read back from its text.
-TEST(OptionTable, TextsReadBack) {
+TEST(OptionTable, EveryValueReadsBackFromItsText) {
   RunConfig config;
   config.model.edition = Edition::kGpt2;
   config.lr = 0.1 + 0.2;
@@ -103,7 +110,7 @@ TEST(OptionTable, TextsReadBack) {
   EXPECT_EQ(copy, config);
 }
 
-TEST(OptionTable, WordsAreUniqueAndHelpIsThere) {
+TEST(OptionTable, NamesAreUniqueAndEveryOptionHasHelp) {
   std::set<std::string_view> flags;
   std::set<std::string_view> keys;
   std::set<std::string_view> tags;
@@ -122,7 +129,7 @@ TEST(OptionTable, WordsAreUniqueAndHelpIsThere) {
   for (const OptionRow& row : option_rows<OutputConfig>()) check(row);
 }
 
-TEST(OptionTable, HasTheKeysOfARecord) {
+TEST(OptionTable, HasEveryKeyThatRecordsUse) {
   const RunConfig config;
   for (const char* key :
        {"model", "edition", "d_model", "d_ff", "num_layers", "num_heads", "vocab_size", "context_length", "batch_size",

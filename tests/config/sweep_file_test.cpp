@@ -1,4 +1,4 @@
-// Sweep files: order, types, errors with their line, hostile input, and the files that we ship.
+// Sweep files: order, types, errors with line numbers, hostile input, and the files in sweeps/.
 #include "config/sweep_file.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST(SweepFile, NamesTheLineOfAnError) {
   EXPECT_THAT(refusal("config = \"other.toml\""), HasSubstr("unknown key 'config'"));
 }
 
-TEST(SweepFile, RefusesWhatIsNotToml) {
+TEST(SweepFile, RefusesMalformedToml) {
   EXPECT_THAT(refusal("model = \n"), StartsWith("a.toml:1: "));
   EXPECT_THAT(refusal("a = 1\na = 2"), StartsWith("a.toml:2: "));
   EXPECT_THAT(refusal("\xff\xfe"), StartsWith("a.toml:1: "));
@@ -94,7 +94,7 @@ TEST(SweepFile, RefusesWhatIsNotToml) {
   EXPECT_EQ(refusal("\xef\xbb\xbfsteps = 3\r\n"), "");
 }
 
-TEST(SweepFile, RefusesOtherFormsOfToml) {
+TEST(SweepFile, RefusesSectionsBracesAndMultiLineStrings) {
   for (const char* text :
        {"[$]", "[[a]]", "a.b = 1", "'a' = 1", "$", " = 1", "context", "x = [1]\n]", "\xef\xbb\xbf[$]"}) {
     EXPECT_THAT(refusal(text), HasSubstr("this is not 'key = value'")) << text;
@@ -102,30 +102,31 @@ TEST(SweepFile, RefusesOtherFormsOfToml) {
   for (const char* text : {"context = [}", "context = [1, }", "x = \"a\\\"\" }", "x = '\\' {"}) {
     EXPECT_THAT(refusal(text), HasSubstr("a brace outside a string")) << text;
   }
-  EXPECT_THAT(refusal("model = \"\"\"small\"\"\""), StartsWith("a.toml:1: a string over several lines"));
-  EXPECT_THAT(refusal("model = \"small\"\ndata = \'\'\'x\'\'\'"), StartsWith("a.toml:2: a string over several lines"));
+  EXPECT_THAT(refusal("model = \"\"\"small\"\"\""), StartsWith("a.toml:1: a string that spans several lines"));
+  EXPECT_THAT(refusal("model = \"small\"\ndata = \'\'\'x\'\'\'"),
+              StartsWith("a.toml:2: a string that spans several lines"));
   EXPECT_EQ(refusal("# {}\nlabel = '{model}' # '}\nsort = \"}\\\"}\" "), "");
 }
 
-TEST(SweepFile, RefusesDepthAndSize) {
+TEST(SweepFile, RefusesDeepNestingAndLargeFiles) {
   EXPECT_THAT(refusal("context = " + std::string(8000, '[')), StartsWith("a.toml:1: "));
   std::string dotted = "a";
-  while (dotted.size() + 6 < kMaxSweepFile) dotted += ".a";
+  while (dotted.size() + 6 < kMaxSweepFileBytes) dotted += ".a";
   EXPECT_THAT(refusal(dotted + " = 1"), HasSubstr("this is not"));
   EXPECT_THAT(refusal("[" + dotted + "]"), HasSubstr("this is not"));
-  EXPECT_THAT(refusal(std::string(kMaxSweepFile + 1, '#')), HasSubstr("more than 16384 bytes"));
+  EXPECT_THAT(refusal(std::string(kMaxSweepFileBytes + 1, '#')), HasSubstr("larger than 16384 bytes"));
 }
 
 TEST(SweepFile, RefusesFilesThatCannotBeRead) {
   EXPECT_THROW(read_sweep_file("/does/not/exist.toml"), Error);
   EXPECT_THROW(read_sweep_file("/"), Error);
   const auto path = std::filesystem::path(testing::TempDir()) / "large.toml";
-  std::ofstream(path) << std::string(kMaxSweepFile + 1, '#');
+  std::ofstream(path) << std::string(kMaxSweepFileBytes + 1, '#');
   EXPECT_THROW(read_sweep_file(path), Error);
   std::filesystem::remove(path);
 }
 
-// Bytes changed, dropped or doubled anywhere in a file give a sweep or an Error, nothing else.
+// A file with any byte changed, removed or doubled gives a sweep or an Error, and never crashes.
 TEST(SweepFile, SurvivesDamagedFiles) {
   const std::string whole =
       "columns = \"2024\"\nlabel = \"{model}_{mixed}\"\nedition = 2024\nmodel = [\"small\", \"medium\"]\n"
@@ -170,8 +171,8 @@ TEST(SweepFile, ShippedSweepsExpand) {
   EXPECT_TRUE(last.config.accumulate);
 }
 
-// The command runs the grid that the file states, eager where nothing else is asked for.
-TEST(SweepFile, AttentionIsTheGridOfTheCommand) {
+// `laptime attention` runs the grid of sweeps/attention.toml, in eager mode by default.
+TEST(SweepFile, AttentionFileHasTheGridOfTheCommand) {
   const Sweep file = read_sweep_file(std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps/attention.toml");
   for (const Axis& axis : attention_sweep().axes) {
     const auto stated =

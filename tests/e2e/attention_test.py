@@ -154,7 +154,7 @@ class Attention(ProgramTest):
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
                 self.assertIn(message, done.stderr)
         for words, message in (("--model attention --vocab 10", "model attention has no --vocab"),
-                               ("--model small --causal false", "--causal false is for --model attention"),
+                               ("--model small --causal false", "--causal false needs --model attention"),
                                ("--model attention --edition 2024", "of edition 2025")):
             done = self.bench(*words.split())
             with self.subTest(words):

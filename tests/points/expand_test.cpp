@@ -38,7 +38,7 @@ std::string refusal(const Function& function) {
   return "";
 }
 
-TEST(Sweep, NothingGivenIsOnePoint) {
+TEST(Sweep, NoAxesGiveOnePoint) {
   EXPECT_THAT(names_of(Sweep{}), ElementsAre("step/model:small/ctx:256/dtype:float32/mode:eager"));
 }
 
@@ -50,7 +50,7 @@ TEST(Sweep, LastAxisChangesFastest) {
                           "step/model:2.7B/ctx:512/dtype:float32/mode:eager"));
 }
 
-TEST(Sweep, NamesCarryWhatIsSwept) {
+TEST(Sweep, NamesContainTheSweptOptions) {
   EXPECT_THAT(names_of(sweep_of({{"pass", "forward,inference"}, {"threads", "auto,2"}, {"batch", "1"}})),
               ElementsAre("forward/model:small/ctx:256/dtype:float32/mode:eager/threads:auto",
                           "forward/model:small/ctx:256/dtype:float32/mode:eager/threads:2",
@@ -58,7 +58,7 @@ TEST(Sweep, NamesCarryWhatIsSwept) {
                           "inference/model:small/ctx:256/dtype:float32/mode:eager/threads:2"));
 }
 
-TEST(Sweep, NamesAreUniqueWhereModelsBecomeCustom) {
+TEST(Sweep, NamesAreUniqueAlsoForCustomModels) {
   const Sweep sweep = sweep_of({{"model", "small,medium"}, {"num-layers", "1,2"}});
   const std::vector<std::string> names = names_of(sweep);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 4U);
@@ -75,7 +75,7 @@ TEST(Sweep, EachPointTakesTheDefaultsOfItsEdition) {
   EXPECT_EQ(points[1].config.warmup, 5);
 }
 
-TEST(Sweep, SettingAnOptionAgainReplacesItInItsPlace) {
+TEST(Sweep, SettingAnOptionAgainKeepsItsPlace) {
   Sweep sweep = sweep_of({{"model", "small,medium"}, {"context", "128"}});
   set_option(sweep, "model", "--model", {"large"});
   ASSERT_EQ(sweep.axes.size(), 2U);
@@ -101,7 +101,7 @@ TEST(Sweep, RefusesBadLabels) {
   Sweep sweep;
   std::string long_pattern;
   for (int i = 0; i < 100; ++i) long_pattern += "{optimizer}";
-  EXPECT_THAT(refusal([&] { set_option(sweep, "label", "--label", {long_pattern}); }), HasSubstr("256 bytes"));
+  EXPECT_THAT(refusal([&] { set_option(sweep, "label", "--label", {long_pattern}); }), HasSubstr("more than 256"));
 }
 
 TEST(Sweep, InvalidPointsKeepTheirReason) {
@@ -112,7 +112,7 @@ TEST(Sweep, InvalidPointsKeepTheirReason) {
   EXPECT_EQ(points[1].invalid, "");
 }
 
-TEST(Sweep, RefusesASweepThatIsInvalidEverywhere) {
+TEST(Sweep, RefusesASweepWithoutAValidPoint) {
   EXPECT_THAT(refusal([] {
                 expand(sweep_of({{"num-heads", "5"}}));
               }),

@@ -1,4 +1,4 @@
-// What follows from edition, model and data where an option is not given.
+// Defaults that follow from the edition, the model and the data.
 #include "points/resolve.h"
 
 #include <gmock/gmock.h>
@@ -58,8 +58,8 @@ TEST(Resolve, DefaultsOfThe2026AndGpt2Editions) {
   EXPECT_EQ(gpt2.optimizer, Optimizer::kTorch);
 }
 
-// "256; 2024: 128; 8B: 32768" in the help of --context: the default, and that of an edition or a model.
-TEST(Resolve, HelpStatesTheDefaultsOfTheCards) {
+// Help texts such as "256; 2024: 128; 8B: 32768" of --context state the defaults that resolve fills in.
+TEST(Resolve, HelpStatesTheResolvedDefaults) {
   for (const std::string_view flag : {"vocab", "context", "batch", "weight-tie", "bias", "seed"}) {
     std::string words(find_option<RunConfig>(flag).value().otherwise);
     EXPECT_EQ(option_text(config_of({}), flag), words.substr(0, words.find(';'))) << flag;
@@ -75,7 +75,7 @@ TEST(Resolve, HelpStatesTheDefaultsOfTheCards) {
   }
 }
 
-TEST(Resolve, WhatIsGivenWinsOverTheEdition) {
+TEST(Resolve, GivenOptionsOverrideTheEdition) {
   const RunConfig config = config_of(
       {{"edition", "2024"}, {"batch", "3"}, {"context", "7"}, {"vocab", "11"}, {"seed", "5"}, {"optimizer", "2025"}});
   EXPECT_EQ(config.model.batch_size, 3);
@@ -85,7 +85,7 @@ TEST(Resolve, WhatIsGivenWinsOverTheEdition) {
   EXPECT_EQ(config.optimizer, Optimizer::k2025);
 }
 
-TEST(Resolve, TheOtherOfWarmupAndStepsIsTheEditions) {
+TEST(Resolve, WarmupOrStepsAloneTakesTheOtherFromTheEdition) {
   EXPECT_EQ(config_of({{"steps", "3"}}).warmup, 5);
   EXPECT_EQ(config_of({{"warmup", "0"}}).steps, 10);
   EXPECT_EQ(config_of({{"edition", "2024"}, {"steps", "3"}}).warmup, 1);
@@ -93,10 +93,10 @@ TEST(Resolve, TheOtherOfWarmupAndStepsIsTheEditions) {
   const RunConfig both = config_of({{"warmup", "2"}, {"steps", "7"}});
   EXPECT_EQ(both.warmup, 2);
   EXPECT_EQ(both.steps, 7);
-  EXPECT_THAT(reason({{"warmup", "auto"}, {"steps", "7"}}), HasSubstr("together"));
+  EXPECT_THAT(reason({{"warmup", "auto"}, {"steps", "7"}}), HasSubstr("must both be"));
 }
 
-TEST(Resolve, ModelsThatChooseTheirEdition) {
+TEST(Resolve, SomeModelNamesSelectTheEdition) {
   const RunConfig gpt2 = config_of({{"model", "gpt2-355M"}});
   EXPECT_EQ(gpt2.model.edition, Edition::kGpt2);
   EXPECT_EQ(gpt2.model.d_model, 1024);
@@ -111,7 +111,7 @@ TEST(Resolve, ModelsThatChooseTheirEdition) {
   EXPECT_THAT(reason({{"model", "8B"}, {"edition", "2024"}}), HasSubstr("model 8B is of edition 2026, not 2024"));
 }
 
-TEST(Resolve, XlIsAnotherModelIn2026) {
+TEST(Resolve, XlHasOtherDimensionsIn2026) {
   const ModelConfig older = config_of({{"model", "xl"}}).model;
   EXPECT_EQ(older.d_model, 1600);
   EXPECT_EQ(older.num_layers, 48);
@@ -163,7 +163,7 @@ TEST(Resolve, CroppingNeedsAPositionTable) {
   EXPECT_THAT(reason({{"edition", "2024"}, {"crop-context", "129"}}), HasSubstr("more than"));
 }
 
-TEST(Resolve, AttentionAloneHasItsOwnDefaults) {
+TEST(Resolve, AttentionModelHasItsOwnDefaults) {
   const RunConfig config = config_of({{"model", "attention"}});
   EXPECT_EQ(card_of(config.model).name, "attention");
   EXPECT_EQ(config.pass, Pass::kForwardBackward);
@@ -179,7 +179,7 @@ TEST(Resolve, AttentionAloneHasItsOwnDefaults) {
   EXPECT_EQ(config_of({{"model", "attention"}, {"causal", "false"}, {"mode", "compile"}}).model.causal, false);
 }
 
-TEST(Resolve, AttentionAloneRefusesWhatItHasNot) {
+TEST(Resolve, AttentionModelRefusesOptionsThatDoNotApply) {
   for (const std::string_view flag : card_of(kAttentionModel).refused_options) {
     ASSERT_TRUE(find_option<RunConfig>(flag).has_value()) << flag;
     const std::string text = option_text(RunConfig(), flag).value();
@@ -192,8 +192,8 @@ TEST(Resolve, AttentionAloneRefusesWhatItHasNot) {
   EXPECT_THAT(reason({{"model", "attention"}, {"edition", "2024"}}), HasSubstr("of edition 2025, not 2024"));
   EXPECT_THAT(reason({{"model", "attention"}, {"context", "2147483647"}, {"batch", "2147483647"}}),
               HasSubstr("63 bits"));
-  EXPECT_THAT(reason({{"causal", "false"}}), HasSubstr("--causal false is for --model attention"));
-  EXPECT_THAT(reason({{"projections", "true"}}), HasSubstr("--projections is for --model attention"));
+  EXPECT_THAT(reason({{"causal", "false"}}), HasSubstr("--causal false needs --model attention"));
+  EXPECT_THAT(reason({{"projections", "true"}}), HasSubstr("--projections needs --model attention"));
 }
 
 TEST(Resolve, RefusesBadOptions) {
@@ -201,7 +201,7 @@ TEST(Resolve, RefusesBadOptions) {
   EXPECT_THROW(resolve({{"context", "x"}}), Error);
 }
 
-TEST(Precision, MixedIsBfloat16WhereTheDeviceHasIt) {
+TEST(Precision, MixedIsBfloat16IfTheDeviceSupportsIt) {
   EXPECT_EQ(autocast_dtype(Precision::kMixed, true), DType::kBFloat16);
   EXPECT_EQ(autocast_dtype(Precision::kMixed, false), DType::kFloat16);
   EXPECT_EQ(autocast_dtype(Precision::kBFloat16, false), DType::kBFloat16);

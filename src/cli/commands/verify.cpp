@@ -29,7 +29,7 @@ std::string safe(const std::string& text) {
 
 std::vector<OptionRow> engine_options() {
   std::vector<OptionRow> rows = option_rows<RunConfig>();
-  std::erase_if(rows, [](const OptionRow& row) { return !row.option.of_engine; });
+  std::erase_if(rows, [](const OptionRow& row) { return !row.option.configures_engine; });
   return rows;
 }
 

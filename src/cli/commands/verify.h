@@ -11,7 +11,7 @@ namespace laptime {
 
 struct VerifyCommand {
   std::vector<std::string> files;
-  RunConfig machine;  // only the options of the engine (Option::of_engine) are the user's
+  RunConfig machine;  // only the options of the engine (Option::configures_engine) are the user's
 };
 
 VerifyCommand parse_verify(const CommandWords& words);

@@ -1,5 +1,5 @@
-// The card of attention alone: scaled dot product attention, with or without its projections, and nothing around it.
-// Shapes: B batch, T positions, C d_model; one head as wide as the model.
+// The card of --model attention: scaled dot-product attention alone, with or without projections. Shapes: B batch,
+// T positions, C d_model; the single head has width C.
 #include <array>
 #include <cmath>
 #include <optional>
@@ -40,7 +40,7 @@ void fill_defaults(PartialConfig& partial) {
   model.vocab_size = preset.vocab_size.value();
 }
 
-void check(const RunConfig&) {}  // any width, length and batch will do
+void check(const RunConfig&) {}  // every combination of width, length and batch is valid
 
 std::string describe(const ModelConfig& model) {
   return fmt::format("attention alone, {}, d {}, batch {} x {} positions{}", model.causal ? "causal" : "full",
@@ -59,7 +59,7 @@ class Attention {
         Projections{projection("q_proj"), projection("k_proj"), projection("v_proj"), projection("output_proj")});
   }
 
-  // The values [B, 1, T, C], with projections [B, T, C].
+  // Output of shape [B, 1, T, C], or [B, T, C] with projections.
   ValueId run() {
     build_.current.frame = "forward";
     const AttentionAttributes attributes{.causal = model_.causal};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kLayerNormKernel{"layer_norm"};
 
-// Linear weights at sqrt(2 / (d_in + d_out)), cut at 3 std.
+// Linear weights with std sqrt(2 / (d_in + d_out)), truncated at 3 std.
 constexpr GptInit kGlorot{.distribution = Distribution::kTruncatedNormal, .embedding_std = 1};
 constexpr GptInit kGpt2Init{
     .distribution = Distribution::kNormal, .embedding_std = 0.02, .linear_std = 0.02, .scales_residuals = true};

@@ -1,4 +1,4 @@
-// The editions of the GPT-style model: how each writes its modules, starts its weights, and what it defaults to.
+// The editions of the GPT-style model: modules, initialisation and default options of each.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace laptime {
 enum class FeedForward : uint8_t {
   kSwiglu,    // w2(silu(w1 x) * w3 x)
   kGeluErf,   // w2(gelu(w1 x))
-  kGeluTanh,  // the same with the approximation of GELU by tanh
+  kGeluTanh,  // w2(gelu(w1 x)) with the tanh approximation of GELU
 };
 
 // Whether linear layers have biases.
@@ -37,21 +37,21 @@ struct GptDefaults {
   Optimizer optimizer = Optimizer::kTorch;
   bool weight_tie = false;
   bool bias = false;
-  int64_t warmup = 0;  // where steps is given
-  int64_t steps = 0;   // where warmup is given
+  int64_t warmup = 0;  // used if only steps is given
+  int64_t steps = 0;   // used if only warmup is given
 };
 
 struct GptEdition {
   Edition edition = Edition::k2025;
   nn::NormKind norm = nn::NormKind::kRms;
-  std::optional<RopeForm> rope = {};  // none: a learned table of positions
+  std::optional<RopeForm> rope = {};  // none: a learned position table
   FeedForward feed_forward = FeedForward::kSwiglu;
   LinearForm linear = LinearForm::kEinsum;
   CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
   Biases biases = Biases::kNever;
-  bool head_bias = false;                                // the head has a bias where the other linear layers have one
-  bool may_tie = false;                                  // takes --weight-tie
-  bool may_drop = false;                                 // takes the pdrop options
+  bool head_bias = false;                                // the head has a bias if the other linear layers have one
+  bool may_tie = false;                                  // --weight-tie is allowed
+  bool may_drop = false;                                 // the pdrop options are allowed
   std::span<const std::string_view> kept_by_eager = {};  // composites that a framework runs as one kernel
   GptInit init = {};
   GptDefaults defaults = {};

@@ -7,7 +7,7 @@
 namespace laptime {
 namespace {
 
-// A named model gives the dimensions; one that is given some of its own is custom.
+// A named model sets the dimensions that were not given; if a given one differs, the model becomes custom.
 void fill_dimensions(PartialConfig& partial, const ModelPreset* preset) {
   ModelConfig& model = partial.config.model;
   const bool own_width = partial.is_given(model.d_model);
@@ -67,7 +67,7 @@ void check(const RunConfig& config) {
   const ModelConfig& model = config.model;
   const GptEdition& edition = gpt_edition(model.edition);
   if (!model.causal || model.projections) {
-    throw Error::format("--{} is for --model attention; a language model is causal and has its projections",
+    throw Error::format("--{} needs --model attention; a language model is always causal and always has projections",
                         model.projections ? "projections" : "causal false");
   }
   if (model.d_model % model.num_heads != 0) {

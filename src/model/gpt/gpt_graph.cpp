@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kNormEps = 1e-5;
 constexpr double kRopeTheta = 10'000;
-constexpr const char* kForward = "forward";  // the eager program's two functions
+constexpr const char* kForward = "forward";  // frames: the functions of the eager program
 constexpr const char* kLoss = "loss";
 constexpr const char* kHead = "lm_head";
 
@@ -63,12 +63,12 @@ class Gpt {
     build_.name(head.loss, kLoss);
     build_.name(head.logits, "logits");
     build_.current.frame = kLoss;
-    build_.hold(head.logits, "logits");  // the caller keeps them until the loss is done
+    build_.hold(head.logits, "logits");  // the caller of the eager program holds the logits until the loss is done
     return {head.loss, head.logits};
   }
 
  private:
-  // Every parameter, in the order in which the modules stand in the model.
+  // Declares every parameter in the order of the modules.
   void declare() {
     token_table_ = embedding_table("token_embeddings", {.rows = model_.vocab_size, .tied = model_.weight_tie});
     if (!edition_.rope) {
@@ -118,7 +118,7 @@ class Gpt {
             {.name = name, .d_out = d_out, .d_in = d_in, .init = init, .bias = model_.bias, .form = edition_.linear}};
   }
 
-  // A projection that ends in the residual stream, to which a model adds twice per layer.
+  // A projection into the residual stream; each layer has two of them.
   nn::Linear residual_module(const char* name, int64_t d_in) {
     ParameterInit init = linear_init(model_.d_model, d_in);
     if (edition_.init.scales_residuals) init.std /= std::sqrt(2.0 * static_cast<double>(model_.num_layers));
@@ -203,7 +203,7 @@ class Gpt {
     return module.w2(build_, build_.hold(hidden, "y"));
   }
 
-  // The head and the loss as one op, which belongs to the loss where it stays whole.
+  // Head and loss as one op; kept whole, it belongs to the frame of the loss.
   LinearCrossEntropy head_and_loss(ValueId x) {  // (B, T, C)
     const NodeAnnotations outer = build_.current;
     build_.current.scope = build_.current.frame = kLoss;
@@ -221,11 +221,11 @@ class Gpt {
   const GptEdition& edition_;
   TokenInputs inputs_;
   ValueId token_table_;
-  ValueId position_table_;  // invalid: none
+  ValueId position_table_;  // invalid if the model has none
   std::vector<Block> blocks_;
   std::optional<nn::Norm> ln_final_;
   ValueId head_weight_;
-  ValueId head_bias_;  // invalid: none
+  ValueId head_bias_;  // invalid if the model has none
 };
 
 }  // namespace

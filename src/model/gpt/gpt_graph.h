@@ -1,4 +1,4 @@
-// The forward graph of a GPT-style transformer, written in composites, as each edition writes its modules.
+// The forward graph of a GPT-style transformer, written in composites according to the edition.
 #pragma once
 
 #include "model/model_card.h"
