@@ -1,4 +1,4 @@
-// Distributions of an edition by the loops of this machine.
+// Fills parameters with the fill loops of this machine.
 #include "data/init.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ void fill_normal(const Stream& stream, int64_t begin, std::span<float> out, doub
 
 void fill_truncated_normal(const Stream& stream, int64_t begin, std::span<float> out, double std) {
   constexpr float kCut = 3;
-  constexpr double kBelowCut = 1.3498980316300946e-3;  // Phi(-3)
+  constexpr double kTailProbability = 1.3498980316300946e-3;  // Phi(-3)
   fill_loops().normal(stream.key(), begin, out.data(), static_cast<int64_t>(out.size()),
-                      {static_cast<float>(kBelowCut), kCut, static_cast<float>(std)});
+                      {static_cast<float>(kTailProbability), kCut, static_cast<float>(std)});
 }
 
 void fill_parameter(const ParameterSpec& parameter, WeightInit init, int64_t seed, int64_t begin,

@@ -1,5 +1,5 @@
-// Starting values of parameters: normal and truncated normal from counter-based streams, so that any range of any
-// parameter can be filled by any thread with the same result.
+// Initial values of parameters, from counter-based streams: any thread can fill any range of a parameter, and the
+// values do not depend on how the work is divided.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace laptime {
 
-// Elements [begin, begin + out.size()): normal with mean 0.
+// Elements [begin, begin + out.size()) of a stream as normal values with mean 0.
 void fill_normal(const Stream& stream, int64_t begin, std::span<float> out, double std);
 
-// The same, cut at 3 std (so that the standard deviation of the values is 0.98658 std).
+// Elements [begin, begin + out.size()) of a stream as normal values truncated at 3 std, which lowers their standard
+// deviation to 0.98658 std.
 void fill_truncated_normal(const Stream& stream, int64_t begin, std::span<float> out, double std);
 
-// Elements [begin, begin + out.size()) of a parameter in row-major order, from (seed, parameter name, index) alone:
-// the edition's initialisation, or the golden streams.
+// Elements [begin, begin + out.size()) of a parameter in row-major order. Each depends only on seed, parameter name and
+// index.
 void fill_parameter(const ParameterSpec& parameter, WeightInit init, int64_t seed, int64_t begin, std::span<float> out);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Ranges of a stream as float32 and as integers.
+// Converts ranges of a stream to float32 and to integers.
 #include "data/stream.h"
 
 #include <cmath>

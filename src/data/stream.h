@@ -1,5 +1,5 @@
-// Counter-based streams of random bits: element i is computed from (seed, name, i) alone, so any range can be made by
-// any thread. The definition is that of tests/golden/README.md.
+// Stream: counter-based random bits, in which element i depends only on (seed, name, i), so that any thread can compute
+// any range. tests/golden/README.md has the definition.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// Element i is splitmix64(key + i), key = splitmix64(seed XOR fnv1a64(name)), modulo 2^64.
+// Element i is splitmix64(key + i) with key = splitmix64(seed XOR fnv1a64(name)), modulo 2^64.
 class Stream {
  public:
   constexpr Stream(uint64_t seed, std::string_view name) : key_(splitmix64(seed ^ fnv1a64(name))) {}
@@ -22,8 +22,8 @@ class Stream {
   uint64_t key_;
 };
 
-// Elements [begin, begin + out.size()) as float32, uniform in [center - a, center + a), a = float32(sqrt(3) std):
-// center + (2u - 2^24) 2^-24 a with u the top 24 bits; the product is rounded once, the sum once more.
+// Elements [begin, begin + out.size()) as float32, uniform in [center - a, center + a) with a = float32(sqrt(3) std).
+// Each is center + (2u - 2^24) 2^-24 a, where u is the top 24 bits; the product and the sum are each rounded once.
 void fill_uniform(const Stream& stream, int64_t begin, std::span<float> out, double std, float center = 0);
 
 // Elements [begin, begin + out.size()) modulo `high`, high >= 1.

@@ -1,4 +1,4 @@
-// Token files, and batches from them or from random streams.
+// Reads token files, and makes batches from them or from random streams.
 #include "data/tokens.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// llm.c's header: 256 little-endian int32, of which three are in use: magic, version, number of tokens.
+// The header of llm.c token files is 256 little-endian int32, starting with magic, version and number of tokens.
 constexpr int32_t kLlmcMagic = 20240520;
 constexpr int32_t kLlmcVersion = 1;
 constexpr int64_t kLlmcHeaderBytes = 1024;
@@ -24,7 +24,7 @@ int32_t int32_at(const InputFile& file, int64_t position) {
   return value;
 }
 
-DataFormat recognised(const InputFile& file) {
+DataFormat detect_format(const InputFile& file) {
   if (file.size() >= 4 && int32_at(file, 0) == kLlmcMagic) return DataFormat::kLlmc;
   return file.path().ends_with(".bin") ? DataFormat::kUint16 : DataFormat::kBytes;
 }
@@ -44,7 +44,7 @@ void widen(std::span<const std::byte> from, int64_t token_bytes, std::span<int64
 }  // namespace
 
 TokenFile::TokenFile(const std::string& path, DataFormat format) : file_(path, "data file"), format_(format) {
-  if (format_ == DataFormat::kAuto) format_ = recognised(file_);
+  if (format_ == DataFormat::kAuto) format_ = detect_format(file_);
   if (format_ == DataFormat::kLlmc) {
     read_llmc_header();
   } else if (format_ == DataFormat::kUint16 && file_.size() % 2 != 0) {

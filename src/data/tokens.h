@@ -1,4 +1,4 @@
-// Where the tokens and targets of a step come from: seeded random numbers, or a file of tokens or text.
+// Sources of the tokens and targets of a step: seeded random numbers, or a file of tokens or text.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// Makes the batch of any step, in any order, with the same result each time.
+// Makes the batch of any step; the result depends only on the step number.
 class TokenSource {
  public:
   TokenSource() = default;
@@ -21,15 +21,15 @@ class TokenSource {
   TokenSource& operator=(const TokenSource&) = delete;
   virtual ~TokenSource() = default;
 
-  // Tokens and targets of this step (from 0), each (B, T) row-major, every id in [0, vocab_size).
+  // Tokens and targets of step `step` (from 0), each (B, T) row-major with ids in [0, vocab_size).
   virtual void batch(int64_t step, std::span<int64_t> tokens, std::span<int64_t> targets) const = 0;
 };
 
-// A file as one sequence of token ids: nanoGPT's uint16, llm.c's header and uint16, or the bytes of any file.
+// A file as one sequence of token ids: nanoGPT's uint16, llm.c's header followed by uint16, or the bytes of any file.
 class TokenFile {
  public:
-  // `format` kAuto: llm.c by its magic number, else uint16 where the name ends in .bin, else bytes. Error when the file
-  // cannot be read or is not of the format.
+  // kAuto detects llm.c by its magic number, takes other files with the suffix .bin as uint16, and the rest as bytes.
+  // Error if the file cannot be read or does not have the format.
   TokenFile(const std::string& path, DataFormat format);
 
   DataFormat format() const { return format_; }  // never kAuto
@@ -39,7 +39,7 @@ class TokenFile {
   // Tokens [begin, begin + out.size()).
   void read(int64_t begin, std::span<int64_t> out) const;
 
-  // Reads the whole file once. Error with the first position whose token is not below vocab_size.
+  // Reads the whole file. Error with the position of the first token that is not below vocab_size.
   void check_vocabulary(int64_t vocab_size) const;
 
  private:
@@ -52,8 +52,8 @@ class TokenFile {
   int64_t size_ = 0;
 };
 
-// Tokens and targets are the streams `tokens` and `targets` modulo vocab_size, apart from each other. Batch s has the
-// elements [s B T, (s + 1) B T); fixed batches are batch 0, which is that of the golden values.
+// Tokens and targets are independent: the streams `tokens` and `targets` modulo vocab_size. Batch s has the elements
+// [s B T, (s + 1) B T); a fixed batch is batch 0, which the golden files use too.
 class RandomTokens : public TokenSource {
  public:
   RandomTokens(int64_t seed, int64_t vocab_size, Batches batches);
@@ -66,8 +66,8 @@ class RandomTokens : public TokenSource {
   Batches batches_;
 };
 
-// Row b of batch s is the T tokens from position p on, its targets the T from p + 1 on; p is element s B + b of the
-// stream `windows` modulo (tokens in the file - T). Fixed batches are batch 0.
+// Row b of batch s is the window of T tokens that starts at position p, and its targets start at p + 1, where p is
+// element s B + b of the stream `windows` modulo (tokens in the file - T). A fixed batch is batch 0.
 class FileTokens : public TokenSource {
  public:
   // Error unless the file holds at least T + 1 tokens, all below vocab_size.
@@ -81,7 +81,7 @@ class FileTokens : public TokenSource {
   Batches batches_;
 };
 
-// The source that a run asks for, checked.
+// The source for config.data, after checking the file.
 std::unique_ptr<TokenSource> make_token_source(const RunConfig& config);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Matching a file's tensors with a model's parameters.
+// Matches the tensors of a weights file with the parameters of a model.
 #include "data/weights.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool has_prefix(const SafetensorsFile& file) {
                      [](const auto& tensor) { return tensor.name.starts_with(kPrefix); });
 }
 
-// The first rows of a table are at the beginning of a row-major file.
+// A table may have extra rows, because the first rows of a row-major tensor are contiguous.
 bool fits(const StoredTensor& tensor, const ParameterSpec& parameter) {
   if (tensor.shape.size() != parameter.shape.size()) return false;
   for (int axis = 0; axis < tensor.shape.rank(); ++axis) {
@@ -48,7 +48,7 @@ void check_parameter(const SafetensorsFile& file, const std::string& prefix, con
   }
 }
 
-// A weight that the model would ignore is a sign of the wrong model.
+// A tensor that the model does not use suggests that the options describe another model.
 void check_no_others(const SafetensorsFile& file, const std::string& prefix,
                      const std::vector<ParameterSpec>& parameters) {
   std::set<std::string_view> known;

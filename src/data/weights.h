@@ -1,4 +1,4 @@
-// The weights a run starts from: made from its seed, or read from a safetensors file.
+// StartingWeights: the initial weights of a run, generated from its seed or read from a safetensors file.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace laptime {
 
 class StartingWeights {
  public:
-  // Error when `config.weights` names a file that does not hold the model's parameters, each under its name, with or
-  // without `weight/` before it, in its shape. A position table may have more rows than the step uses.
+  // Error if the file `config.weights` lacks a parameter of the model, has it in another shape, or holds other tensors.
+  // Names may start with `weight/`, and a position table may have more rows than the step uses.
   explicit StartingWeights(const RunConfig& config);
 
-  // Elements [begin, begin + out.size()) of a parameter of `config.step_model()`, row-major; any range, from any
-  // thread.
+  // Elements [begin, begin + out.size()) of a parameter of `config.step_model()`, row-major. Threads may call it at the
+  // same time.
   void fill(const ParameterSpec& parameter, int64_t begin, std::span<float> out) const;
 
  private:
   WeightInit init_;
   int64_t seed_;
   std::optional<SafetensorsFile> file_;
-  std::string prefix_;  // of the names in the file
+  std::string prefix_;  // prefix of all tensor names in the file
 };
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Choice of the nodes to run again, and their clones in backward.
+// Selects the nodes to recompute and clones them into backward.
 #include "passes/recompute.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace laptime {
 namespace {
 
-constexpr int kNowhere = -1;
-constexpr int kDeepest = 2;         // cheap nodes made from cheap nodes
-constexpr int64_t kWorthwhile = 4;  // bytes moved for each byte saved, at most
+constexpr int kNone = -1;                       // no region, or no depth
+constexpr int kMaxDepth = 2;                    // longest chain of cheap nodes that read each other
+constexpr int64_t kMaxTrafficPerSavedByte = 4;  // bytes that a cheap node may move for each byte it need not keep
 
 class Recompute {
  public:
@@ -47,46 +47,48 @@ class Recompute {
   static size_t at(NodeId id) { return static_cast<size_t>(id.index); }
 
   int64_t region_of(const Node& node) const {
-    if (rule_.group <= 0) return kNowhere;
+    if (rule_.group <= 0) return kNone;
     const int64_t layer = node.annotations.region.layer;
-    return layer < 0 || layer >= rule_.layers ? kNowhere : layer / rule_.group;
+    return layer < 0 || layer >= rule_.layers ? kNone : layer / rule_.group;
   }
 
-  // The node that made the bytes of a value, seen through views; none for a source.
-  NodeId maker(ValueId value) const { return from().root(from().value(value).storage).producer; }
+  // The node that wrote the storage of a value, looking through views; invalid for a source.
+  NodeId storage_producer(ValueId value) const { return from().root(from().value(value).storage).producer; }
 
-  // How deep a chain of cheap nodes stands between what is kept and this value; -1 where it is not kept nor cheap.
+  // Length of the chain of cheap nodes from kept values to this value: 0 for a kept value, kNone for a value that is
+  // neither kept nor cheap.
   int depth_of(ValueId value) const {
-    const NodeId made_by = maker(value);
-    if (!made_by.valid() || from().node(made_by).op->kind == OpKind::kConstant) return 0;
-    if (cheap_[at(made_by)] > 0) return cheap_[at(made_by)];
-    return saved_[static_cast<size_t>(from().value(value).storage.index)] ? 0 : kNowhere;
+    const NodeId producer = storage_producer(value);
+    if (!producer.valid() || from().node(producer).op->kind == OpKind::kConstant) return 0;
+    if (cheap_[at(producer)] > 0) return cheap_[at(producer)];
+    return saved_[static_cast<size_t>(from().value(value).storage.index)] ? 0 : kNone;
   }
 
   void find_cheap() {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
       const Node& node = from().nodes[i];
       const OpKind kind = node.op->kind;
-      const bool light = kind == OpKind::kPointwise || kind == OpKind::kReduction || kind == OpKind::kCopy;
-      if (!light || node.annotations.phase != Phase::kForward || !node.op->updates.empty()) continue;
-      if (region_of(node) != kNowhere) continue;
+      const bool is_light = kind == OpKind::kPointwise || kind == OpKind::kReduction || kind == OpKind::kCopy;
+      if (!is_light || node.annotations.phase != Phase::kForward || !node.op->updates.empty()) continue;
+      if (region_of(node) != kNone) continue;
       int64_t bytes = 0;
       for (const ValueId output : node.outputs) {
         if (saved_[static_cast<size_t>(from().value(output).storage.index)]) bytes += from().value(output).type.bytes();
       }
-      if (bytes == 0 || bytes * kWorthwhile < bytes_of(signature_of(from(), node))) continue;
+      if (bytes == 0 || bytes * kMaxTrafficPerSavedByte < bytes_of(signature_of(from(), node))) continue;
       int depth = 0;
-      bool kept = true;
+      bool available = true;
       for (const ValueId input : node.inputs) {
-        const int below = depth_of(input);
-        kept = kept && below != kNowhere;
-        depth = std::max(depth, below);
+        const int input_depth = depth_of(input);
+        available = available && input_depth != kNone;
+        depth = std::max(depth, input_depth);
       }
-      if (kept && depth < kDeepest) cheap_[i] = depth + 1;
+      if (available && depth < kMaxDepth) cheap_[i] = depth + 1;
     }
   }
 
-  // What a reader in `region` of backward reads in place of a value of forward.
+  // The value that a backward node of `region` reads instead of a forward value: a recomputed clone or the value
+  // itself.
   ValueId read(ValueId value, int64_t region) {
     const NodeId producer = from().value(value).producer;
     if (!producer.valid()) return replay_[value];
@@ -95,11 +97,11 @@ class Recompute {
     if (node.op->kind == OpKind::kView) {
       const ValueId base = read(node.inputs[0], region);
       if (base == replay_[node.inputs[0]]) return replay_[value];
-      mark(node);
+      annotate_clone(node);
       return replay_.to.emit_one(*node.op, node.attributes, {base});
     }
-    const bool own = region != kNowhere && region_of(node) == region;
-    if (!own && cheap_[at(producer)] == 0) return replay_[value];
+    const bool same_region = region != kNone && region_of(node) == region;
+    if (!same_region && cheap_[at(producer)] == 0) return replay_[value];
     return clone(producer)[static_cast<size_t>(from().value(value).output)];
   }
 
@@ -109,7 +111,7 @@ class Recompute {
     const Node& node = from().node(id);
     std::vector<ValueId> inputs;
     for (const ValueId input : node.inputs) inputs.push_back(read(input, region_of(node)));
-    mark(node);
+    annotate_clone(node);
     outputs = replay_.to.emit(*node.op, node.attributes, inputs);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Value& old = from().value(node.outputs[i]);
@@ -119,7 +121,8 @@ class Recompute {
     return outputs;
   }
 
-  void mark(const Node& node) {
+  // Sets the annotations of the next emitted node: those of `node`, as a recomputed node of backward.
+  void annotate_clone(const Node& node) {
     replay_.to.current = node.annotations;
     replay_.to.current.phase = Phase::kBackward;
     replay_.to.current.frame.clear();
@@ -128,9 +131,9 @@ class Recompute {
 
   Replay replay_;
   const RecomputeRule rule_;
-  std::vector<bool> saved_;                   // storage -> backward reads it
-  std::vector<int> cheap_;                    // node -> 0, or how long its chain of cheap nodes is
-  std::vector<std::vector<ValueId>> clones_;  // node -> the outputs of its clone
+  std::vector<bool> saved_;                   // storage -> whether backward reads it
+  std::vector<int> cheap_;                    // node -> 0, or the length of its chain of cheap nodes
+  std::vector<std::vector<ValueId>> clones_;  // node -> outputs of its clone
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// recompute: what backward reads of forward is made again in backward where that is cheaper than keeping it.
+// recompute: recomputes forward values in backward instead of keeping them in memory.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 namespace laptime {
 
 struct RecomputeRule {
-  // Cheap nodes: no contraction, inputs that are kept anyway, and bytes saved that are worth the bytes moved.
+  // Recompute cheap nodes: no contraction, inputs that are kept anyway, and little traffic per byte saved.
   bool local = false;
-  // Whole regions of `group` layers each, up to layer `layers` (0: no layer is in one): only what crosses their
-  // borders is kept. 0: none.
+  // Recompute whole regions of `group` consecutive layers among the first `layers` layers, keeping only values that
+  // cross a region's border. 0: no regions.
   int64_t group = 0;
   int64_t layers = 0;
 };
 
-// Clones forward nodes into backward, each before its first reader, marked `recomputed`; dead code then takes what
-// forward no longer needs.
+// Clones forward nodes into backward, each before its first reader and marked `recomputed`. Originals without readers
+// are left for dead_code to remove.
 Graph recompute(const Graph& graph, const RecomputeRule& rule);
 
 }  // namespace laptime

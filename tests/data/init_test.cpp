@@ -1,4 +1,4 @@
-// Initial weights: the distribution's moments, cut and tails, independence of neighbours, and any range the same.
+// Initial weights: moments, truncation and tails of the distributions, independence, and ranges against the whole.
 #include "data/init.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ double kolmogorov(std::vector<float> values, Cdf cdf) {
   return worst * std::sqrt(n);
 }
 
-constexpr double kSigmas = 4.5;           // of a test statistic: once in 150,000 streams; the streams are fixed
+constexpr double kSigmas = 4.5;  // limit of a test statistic, exceeded once in 150,000 streams; the streams are fixed
 constexpr double kKolmogorovLimit = 2.0;  // probability 7e-4
 
 TEST(Init, NormalHasItsMoments) {
@@ -85,7 +85,7 @@ TEST(Init, NormalHasTails) {
   }
 }
 
-// Values are made by inversion: the magnitude of each must be the quantile of its own bits.
+// Values come from inverting the distribution, so each magnitude must be the quantile given by its bits.
 TEST(Init, NormalIsTheQuantileOfItsBits) {
   const Stream stream(3, "w");
   const std::vector<float> values = normal(1);
@@ -165,7 +165,7 @@ TEST(Init, AnyRangeOfAnyParameterIsPartOfTheWhole) {
   }
 }
 
-TEST(Init, TheEditionDecides) {
+TEST(Init, InitialisationFollowsTheEdition) {
   const auto filled = [](const ParameterSpec& parameter) {
     std::vector<float> values(4096);
     fill_parameter(parameter, WeightInit::kEdition, 1, 0, values);

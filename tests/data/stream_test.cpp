@@ -1,4 +1,4 @@
-// Streams against the stored weights and tokens, bit for bit, and any range against the whole.
+// Streams against the stored weights and tokens bit for bit, and ranges against the whole stream.
 #include "data/stream.h"
 
 #include <gtest/gtest.h>

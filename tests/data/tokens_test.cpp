@@ -1,4 +1,4 @@
-// Token sources: formats recognised and refused, golden's random batches, windows shifted by one, mutations survived.
+// Token sources: file formats, random batches of the golden files, windows and shifted targets, and damaged files.
 #include "data/tokens.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ TEST(Tokens, RecognisesFormats) {
   EXPECT_EQ(TokenFile(tokens.path(), DataFormat::kAuto).format(), DataFormat::kLlmc);
 }
 
-TEST(Tokens, RefusesWhatIsNotOfTheFormat) {
+TEST(Tokens, RefusesFilesOfAnotherFormat) {
   EXPECT_SAYS(message_for("a.bin", "abc"), "3 bytes, an odd number");
   EXPECT_SAYS(message_for("a.txt", "abc", DataFormat::kUint16), "an odd number");
   EXPECT_SAYS(message_for("a.txt", "abc", DataFormat::kLlmc), "fewer than the 1024");
@@ -161,7 +161,7 @@ TEST(Tokens, BatchesFollowFromSeedAndStep) {
   EXPECT_EQ(batch_of(fixed, 9, 64), fresh(1, 0));
 }
 
-TEST(Tokens, RandomBatchesAreGoldens) {
+TEST(Tokens, RandomBatchesMatchTheGoldenFiles) {
   const GoldenCase golden = read_golden(test::golden_path("tiny_2024"));
   const auto source = make_token_source(run_config_of(golden, Precision::kFloat32));
   const auto stored = [&](const char* name) { return golden.file->read<int64_t>(golden.file->tensor(name)); };
@@ -183,7 +183,7 @@ TEST(Tokens, RandomTokensCoverTheVocabulary) {
   EXPECT_EQ(*std::max_element(batch.tokens.begin(), batch.tokens.end()), 9);
 }
 
-TEST(Tokens, TheConfigurationDecides) {
+TEST(Tokens, SourceFollowsTheConfiguration) {
   const WrittenFile file("a.txt", std::string(100, 'a'));
   RunConfig config;
   config.data = file.path();

@@ -1,4 +1,4 @@
-// Starting weights from a file: the stored names and values, the wrong model refused, a cropped position table.
+// Starting weights from a file: names and values, files of another model, and a cropped position table.
 #include "data/weights.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::vector<float> filled(const StartingWeights& weights, const ParameterSpec& p
   return values;
 }
 
-TEST(StartingWeights, ReadsGoldensWeights) {
+TEST(StartingWeights, ReadsWeightsOfAGoldenFile) {
   for (const char* name : {"tiny_2025", "tiny_2024_tied_bias", "tiny_gpt2"}) {
     const RunConfig config = config_for(name);
     const StartingWeights weights(config);
@@ -42,7 +42,7 @@ TEST(StartingWeights, ReadsGoldensWeights) {
   }
 }
 
-TEST(StartingWeights, MakesThemWithoutAFile) {
+TEST(StartingWeights, GeneratesWeightsWithoutAFile) {
   RunConfig config = config_for("tiny_2025");
   config.weights.clear();
   const ParameterSpec parameter = parameter_list(config.model).front();
@@ -78,7 +78,7 @@ TEST(StartingWeights, RefusesTheWrongModel) {
   EXPECT_SAYS(message([](RunConfig& c) { c.model.context_length = 19; }), "the model needs [19, 40]");
   EXPECT_SAYS(message([](RunConfig& c) { c.weights = "/nowhere"; }), "No such file");
   RunConfig tied = config_for("tiny_2024");
-  tied.model.weight_tie = true;  // the stored head is then one tensor too many, and known
+  tied.model.weight_tie = true;  // the stored head is then a known duplicate
   EXPECT_NO_THROW(StartingWeights{tied});
 }
 

@@ -1,4 +1,4 @@
-// Attention alone: what it computes, its gradients against central differences, and what it holds.
+// --model attention: values, gradients against central differences, and saved bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ std::vector<ParameterSpec> sources_of(const RunConfig& config) {
   return sources;
 }
 
-using Values = std::map<std::string, std::vector<double>>;  // of every source
+using Values = std::map<std::string, std::vector<double>>;  // values of every source
 
 Values starting_values(const RunConfig& config) {
   Values values;
@@ -98,7 +98,7 @@ std::vector<double> by_hand(const Values& values, bool causal) {
   return out;
 }
 
-TEST(Attention, ComputesWhatItsFormulaSays) {
+TEST(Attention, ComputesTheFormula) {
   for (const bool causal : {true, false}) {
     const RunConfig config = attention_config({causal, false});
     const Values values = starting_values(config);
@@ -111,7 +111,7 @@ TEST(Attention, ComputesWhatItsFormulaSays) {
   }
 }
 
-TEST(Attention, GradientsAreThoseOfTheSum) {
+TEST(Attention, GradientsMatchCentralDifferencesOfTheSum) {
   for (const Form& form : kForms) {
     const RunConfig config = attention_config(form);
     for (const bool compile : {false, true}) {
@@ -134,9 +134,9 @@ TEST(Attention, GradientsAreThoseOfTheSum) {
   }
 }
 
-// Eager keeps q, k, v, the exponentials and the weights (two B T T), each row's sum and the place of its maximum
-// (int64), and the mask; compile q, k, v, the values and each row's log-sum-exp.
-TEST(Attention, SavesForBackwardWhatCanBeCountedByHand) {
+// Eager mode saves q, k, v, the exponentials and the weights (B T T each), each row's sum and index of its maximum
+// (int64), and the mask. Compile mode saves q, k, v, the output and each row's log-sum-exp.
+TEST(Attention, SavedBytesMatchAHandCount) {
   RunConfig config = attention_config();
   config.model.context_length = 10;
   config.model.d_model = 6;

@@ -1,4 +1,4 @@
-// The same bits from run to run and for any number of threads.
+// Results are bitwise equal from run to run and for any number of threads.
 #include <gtest/gtest.h>
 
 #include "support/training.h"
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(All, Determinism,
                                          Case{"odd_bfloat16", odd_config(Precision::kBFloat16)}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
-TEST(Dropout, AnotherStepOrSeedDropsOthers) {
+TEST(Dropout, StepAndSeedChangeTheDroppedElements) {
   RunConfig config = with_dropout();
   config.pass = Pass::kForwardBackward;
   config.clip_norm.reset();

@@ -1,4 +1,4 @@
-// The graph itself, without rounding: references in float64 against the float64 truth of the golden files.
+// The graph without rounding: reference kernels in float64 against the float64 truth of the golden files.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,8 @@ constexpr double kTolerance = 1e-10;
 
 GoldenCase golden_case(const std::string& name) { return read_golden(golden_path(name)); }
 
-// L2 norm of the difference over that of the truth, or a share of the largest in its group where it is almost zero.
+// L2 norm of the difference relative to the norm of the truth; for a truth near zero, relative to a share of the
+// largest norm in its group.
 double distance(const GoldenCase& golden, const std::string& key, const std::vector<double>& values) {
   const std::vector<double> truth = stored_tensor(golden, key).values;
   LAPTIME_CHECK(truth.size() == values.size(), "{}", key);
@@ -26,7 +27,7 @@ double distance(const GoldenCase& golden, const std::string& key, const std::vec
 
 class Float64 : public testing::TestWithParam<const char*> {};
 
-TEST_P(Float64, SlowReferencesMeetTheTruth) {
+TEST_P(Float64, SlowReferencesMatchTheTruth) {
   const GoldenCase golden = golden_case(GetParam());
   Training training(run_config_of(golden, Precision::kFloat32), {.references = true, .real = DType::kFloat64});
   training.step();
@@ -36,8 +37,8 @@ TEST_P(Float64, SlowReferencesMeetTheTruth) {
     SCOPED_TRACE(parameter.name);
     EXPECT_LT(distance(golden, "grad/" + parameter.name, training.output(output::kGradient + parameter.name)),
               kTolerance);
-    if (parameter.name.find("k_proj.bias") != std::string::npos) continue;  // a direction made of rounding
-    // AdamW divides by |gradient| + eps in its first step: what is almost zero is amplified.
+    if (parameter.name.find("k_proj.bias") != std::string::npos) continue;  // its gradient is rounding only
+    // In its first step AdamW divides by |gradient| + eps, which amplifies gradients near zero.
     EXPECT_LT(distance(golden, "after1/" + parameter.name, training.source(parameter.name)), 1e-8);
   }
   if (golden.grad_norm) {

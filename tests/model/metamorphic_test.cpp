@@ -1,4 +1,4 @@
-// What must hold for any weights: causality, permuted batches, rows that sum to one, norms that RoPE keeps, extremes.
+// Properties that hold for any weights: causality, permuted batches, normalised attention, norms under RoPE, extremes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ std::vector<int64_t> rows_rotated(const std::vector<int64_t>& ids, int64_t batch
   return rotated;
 }
 
-TEST(Metamorphic, PermutedBatchRowsLeaveTheLoss) {
+TEST(Metamorphic, PermutedBatchRowsKeepTheLoss) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       RunConfig config = tiny_config(edition, dtype);
@@ -90,7 +90,7 @@ TEST(Metamorphic, ALaterTokenChangesNoEarlierLogit) {
   }
 }
 
-TEST(Metamorphic, AttentionWeightsSumToOneAndLookBack) {
+TEST(Metamorphic, AttentionWeightsSumToOneAndAreCausal) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       const Sizes sizes = sizes_of(tiny_config(edition));
@@ -148,7 +148,7 @@ TEST(Metamorphic, RopeKeepsNorms) {
   }
 }
 
-// A head so large that logits reach +-80: nothing overflows, and the loss is still that of exact arithmetic.
+// With logits up to +-80 nothing overflows, and the loss agrees with exact arithmetic.
 TEST(Metamorphic, LogitsOfEightyStayFinite) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     RunConfig config = tiny_config(Edition::k2025, dtype);
@@ -185,8 +185,9 @@ TEST(Metamorphic, LogitsOfEightyStayFinite) {
   }
 }
 
-// A head of zeros: every logit is equal, the loss is log V, and the head's gradient is the mean of (1/V - target) x.
-TEST(Metamorphic, EqualLogitsCostLogV) {
+// With a head of zeros all logits are equal, the loss is log V, and the gradient of the head is the mean of
+// (1/V - target) x.
+TEST(Metamorphic, EqualLogitsGiveALossOfLogV) {
   for (const Edition edition : {Edition::k2024, Edition::k2025}) {
     RunConfig config = tiny_config(edition);
     config.pass = Pass::kForwardBackward;

@@ -1,4 +1,4 @@
-// What the cards of models state, and what is read off the graphs that they build.
+// Model cards, and the summaries of the graphs they build.
 #include "model/model_card.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ ParameterSpec find(const ModelConfig& model, const std::string& name) {
   return {};
 }
 
-TEST(ModelCard, EveryNamedModelHasOne) {
+TEST(ModelCard, EveryNamedModelHasACard) {
   std::set<std::string_view> used;
   for (const ModelPreset& preset : model_presets()) {
     EXPECT_EQ(card_of(preset.name).name, preset.card);
@@ -61,7 +61,7 @@ TEST(ModelCard, DescribesTheModelInOneLine) {
             "attention alone, full, d 64, batch 8 x 256 positions, with projections");
 }
 
-TEST(ModelCard, EagerModeKeepsWhatAFrameworkRunsWhole) {
+TEST(ModelCard, EagerModeKeepsCompositesThatAFrameworkFuses) {
   const auto kept = [](const ModelConfig& model) { return card_of(model).kept_by_eager(model); };
   EXPECT_THAT(kept(model_of({{"model", "gpt2-124M"}})), ElementsAre("layer_norm"));
   EXPECT_THAT(kept(model_of({})), IsEmpty());
@@ -73,15 +73,14 @@ TEST(ModelCard, EveryEditionHasARow) {
   EXPECT_EQ(gpt_editions().size(), choices_of(Edition{}).size());
 }
 
-TEST(ModelSummary, ParametersKnowTheirRegion) {
+TEST(ModelSummary, ParametersHaveTheirRegion) {
   const ModelConfig model = model_of({{"model", "custom"}, {"d-model", "8"}, {"num-layers", "2"}, {"num-heads", "2"}});
   EXPECT_EQ(find(model, "layers.1.attn.q_proj.weight").region, (Region{1, "attn"}));
   EXPECT_EQ(find(model, "layers.0.ln2.weight").region, (Region{0, "ln2"}));
   EXPECT_EQ(find(model, "lm_head.weight").region, (Region{-1, "lm_head"}));
 }
 
-// What reading weights from a file needs to know.
-TEST(ModelSummary, ParametersStateWhatAFileMayHold) {
+TEST(ModelSummary, ParametersStateWhatAWeightsFileMayContain) {
   ModelConfig model = model_of({{"edition", "2024"}});
   EXPECT_TRUE(find(model, "position_embeddings.weight").rows_may_be_cropped);
   EXPECT_FALSE(find(model, "token_embeddings.weight").rows_may_be_cropped);

@@ -1,4 +1,4 @@
-// Names, shapes, order and starting values of parameters.
+// Names, shapes, order and initial values of parameters.
 #include "model/parameters.h"
 
 #include <gmock/gmock.h>

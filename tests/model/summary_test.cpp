@@ -1,4 +1,4 @@
-// Parameters and FLOPs read off the graphs of models against their formulas, and the models that cannot exist.
+// Parameter and FLOP counts of graphs against formulas, and invalid models.
 #include <fmt/format.h>
 
 #include <gmock/gmock.h>
@@ -94,7 +94,7 @@ TEST(ModelSummary, CountsParametersOf2024ByItsFormula) {
   EXPECT_EQ(parameter_count(biased), untied + layers * (5 * d + d_ff) + vocab);
 }
 
-TEST(ModelSummary, OfEveryPresetInEveryEditionFollowsTheFormulas) {
+TEST(ModelSummary, EveryPresetInEveryEditionFollowsTheFormulas) {
   for (const ModelPreset& preset : model_presets()) {
     if (preset.name == kAttentionModel) continue;
     for (const auto& edition : choices_of(Edition{})) {
@@ -107,7 +107,7 @@ TEST(ModelSummary, OfEveryPresetInEveryEditionFollowsTheFormulas) {
   }
 }
 
-TEST(ModelSummary, OfTiedHeadsAndBiasesFollowsTheFormulas) {
+TEST(ModelSummary, TiedHeadsAndBiasesFollowTheFormulas) {
   for (const char* tied : {"true", "false"}) {
     for (const char* bias : {"true", "false"}) {
       const ModelConfig model = model_of({{"edition", "2024"}, {"weight-tie", tied}, {"bias", bias}});
@@ -138,7 +138,7 @@ TEST(ModelSummary, ForwardFlopsAsPublished) {
   }
 }
 
-TEST(ModelSummary, AttentionAloneIsTwoProductsOverAllPositions) {
+TEST(ModelSummary, AttentionModelHasTwoProductsOverAllPositions) {
   const ModelConfig bare = model_of({{"model", "attention"}, {"d-model", "16"}, {"context", "32"}});
   EXPECT_EQ(parameter_count(bare), 0);
   EXPECT_EQ(forward_flops(bare), int64_t{4} * 8 * 32 * 32 * 16);
@@ -152,7 +152,7 @@ TEST(ModelSummary, AttentionAloneIsTwoProductsOverAllPositions) {
   EXPECT_TRUE(summarize(model_of({})).inputs.empty());
 }
 
-TEST(ModelSummary, TwoMatricesInTheOlderFeedForwards) {
+TEST(ModelSummary, OlderFeedForwardsHaveTwoMatrices) {
   ModelConfig three;
   ModelConfig two;
   two.edition = Edition::k2024;
@@ -160,7 +160,7 @@ TEST(ModelSummary, TwoMatricesInTheOlderFeedForwards) {
   EXPECT_EQ(forward_flops(three) - forward_flops(two), third);
 }
 
-TEST(Validate, RefusesModelsThatCannotExist) {
+TEST(Validate, RefusesInvalidModels) {
   ModelConfig model;
   EXPECT_EQ(refusal(model), "");
   model.num_heads = 5;
