@@ -1,4 +1,4 @@
-// Binding of a plan to memory, and the launch loop.
+// Binds a plan to memory, and runs the launch loop.
 #include "exec/executor.h"
 
 #include <cmath>
@@ -25,8 +25,8 @@ Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backen
   bound_.reserve(plan_.steps.size());
   for (const PlanStep& step : plan_.steps) {
     bound_.push_back(bind(step));
-    if (stretches_.empty() || stretches_.back().phase != step.phase) stretches_.push_back({step.phase, 0});
-    stretches_.back().end = bound_.size();
+    if (phase_runs_.empty() || phase_runs_.back().phase != step.phase) phase_runs_.push_back({step.phase, 0});
+    phase_runs_.back().end = bound_.size();
   }
 }
 
@@ -42,7 +42,8 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   BoundStep bound;
   for (const Operand& operand : step.in) bound.operands.push_back(view_of(operand));
   for (const Operand& operand : step.out) bound.operands.push_back(view_of(operand));
-  const std::span<const TensorView> operands(bound.operands);  // its bytes stay where they are when `bound` moves
+  const std::span<const TensorView> operands(
+      bound.operands);  // stays valid when `bound` moves, because the vector keeps its heap buffer
   bound.launch = {
       step.kernel, &step.attributes, operands.first(step.in.size()), operands.subspan(step.in.size()), nullptr,
       step.flops,  step.bytes};
@@ -55,16 +56,16 @@ Timeline Executor::run() {
   timeline.begin = backend_.now();
   backend_.mark(0);
   size_t step = 0;
-  for (size_t i = 0; i < stretches_.size(); ++i) {
-    for (; step < stretches_[i].end; ++step) backend_.launch(bound_[step].launch);
+  for (size_t i = 0; i < phase_runs_.size(); ++i) {
+    for (; step < phase_runs_[i].end; ++step) backend_.launch(bound_[step].launch);
     backend_.mark(i + 1);
   }
   backend_.synchronize();
   timeline.end = backend_.now();
-  timeline.events.reserve(stretches_.size());
-  for (size_t i = 0; i < stretches_.size(); ++i) {
+  timeline.events.reserve(phase_runs_.size());
+  for (size_t i = 0; i < phase_runs_.size(); ++i) {
     timeline.events.push_back(
-        {static_cast<int>(stretches_[i].phase), backend_.time_of_mark(i), backend_.time_of_mark(i + 1)});
+        {static_cast<int>(phase_runs_[i].phase), backend_.time_of_mark(i), backend_.time_of_mark(i + 1)});
   }
   return timeline;
 }

@@ -1,4 +1,4 @@
-// Executor: a plan bound to a device's memory, run step by step.
+// Executor: runs a plan on a backend.
 #pragma once
 
 #include <memory>
@@ -15,28 +15,29 @@ namespace laptime {
 
 class Executor {
  public:
-  // Takes the plan's memory (touched; sources are zero, step buffers NaN), prepares its kernels and runs its set-up
-  // steps. Throws Error when memory is refused. The backend must outlive the executor.
+  // Allocates the memory of the plan (sources hold zeros, step buffers NaN), prepares its kernels and runs its set-up
+  // steps. Throws Error if the memory is not available. The backend must outlive the executor.
   Executor(Plan plan, Backend& backend);
 
   const Plan& plan() const { return plan_; }
   bool computes() const { return backend_.computes(); }
 
-  // Runs every step once. Events are phases, by the device's marks; begin and end are the host's view of the whole.
+  // Runs every step once. Events of the timeline are phases, timed by marks of the device; begin and end are host
+  // times.
   Timeline run();
 
-  // Runs one step and looks at every output: the first that holds a NaN, as "op in scope", or nothing.
+  // Runs every step once and returns the op and scope of the first output that holds a NaN; none if no output does.
   struct NanSite {
     std::string op;
     std::string scope;
   };
   std::optional<NanSite> find_nan();
 
-  // Bytes of a source, by name; false when the plan has no such source. Sizes must match.
+  // Writes a whole source; `size` must be its size in bytes. Returns false if the plan has no such source.
   bool write(const std::string& source, const void* bytes, int64_t size);
-  // A part of a source, by its buffer (plan().find_source); several threads may write different parts at once.
+  // Writes a part of the source in buffer `source` (plan().find_source). Threads may write different parts at once.
   void write(int source, int64_t offset, std::span<const std::byte> bytes);
-  // A source or an output, copied to the host in its own type and row-major order; empty when it does not exist.
+  // Copies a source or an output to the host in its own type and row-major order; empty if it does not exist.
   std::vector<std::byte> read_source(const std::string& name) const;
   std::vector<std::byte> read_output(const std::string& name) const;
 
@@ -46,8 +47,8 @@ class Executor {
     Launch launch;
   };
 
-  // Steps of one phase that follow each other; a mark stands after the last one.
-  struct Stretch {
+  // Consecutive steps of one phase, followed by a mark.
+  struct PhaseRun {
     Phase phase = Phase::kForward;
     size_t end = 0;
   };
@@ -62,7 +63,7 @@ class Executor {
   std::unique_ptr<DeviceMemory> resident_;
   std::unique_ptr<DeviceMemory> arena_;
   std::vector<BoundStep> bound_;
-  std::vector<Stretch> stretches_;
+  std::vector<PhaseRun> phase_runs_;
 };
 
 }  // namespace laptime

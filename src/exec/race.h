@@ -1,4 +1,4 @@
-// A race: which of several candidates is the fastest, found in few runs.
+// Finds the fastest of several candidates in few runs.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@ namespace laptime {
 
 struct RaceResult {
   size_t winner = 0;
-  Seconds seconds{};              // its shortest run
-  std::vector<Seconds> shortest;  // runs of all
+  Seconds seconds{};              // shortest run of the winner
+  std::vector<Seconds> shortest;  // shortest run of each candidate
 };
 
-// `run(candidate)` runs a candidate once and says how long that took. All run in turn, so that a machine that slows
-// down slows all of them. Who is clearly behind runs no more; for the first run, which may do what later ones need not,
-// that is further behind. At most four rounds; two where they take long, since long runs are less noisy.
+// `run(candidate)` runs a candidate once and returns the time it took. Candidates take turns, so that a machine that
+// slows down affects all of them. A candidate far behind the leader is dropped; the first round uses a wider margin,
+// because a first run may also pay for set-up. There are at most four rounds, or two if runs are long and therefore
+// less noisy.
 RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The sampling loop.
+// Runs the sampling loop.
 #include "exec/sampler.h"
 
 namespace laptime {
@@ -19,7 +19,7 @@ class Sampler {
       take_sample();
       const Seconds elapsed = sampling_.steps.back().end - sampling_.steps.front().begin;
       const SamplingDecision decision = request_.rule.decide(sums_, elapsed);
-      sampling_.warmup = leading_ + decision.warmup * sampling_.steps_per_sample;
+      sampling_.warmup = steps_before_batches_ + decision.warmup * sampling_.steps_per_sample;
       if (!decision.stop) continue;
       sampling_.reason = *decision.stop;
       break;
@@ -37,7 +37,8 @@ class Sampler {
     return sampling_.steps.back().total();
   }
 
-  // Two steps tell how long one takes once the first has paid for what is cold; they stay part of the warm-up.
+  // Chooses steps per sample from the second of two steps, because the first one runs with cold caches. Both steps
+  // count as warm-up.
   void choose_batch() {
     const Seconds first = step();
     const Seconds second = step();
@@ -45,7 +46,7 @@ class Sampler {
     if (sampling_.steps_per_sample == 1) {
       sums_ = {first.count(), second.count()};
     } else {
-      leading_ = 2;
+      steps_before_batches_ = 2;
     }
   }
 
@@ -59,8 +60,8 @@ class Sampler {
   const SamplingRequest& request_;
   const StepHooks& hooks_;
   Sampling sampling_;
-  std::vector<double> sums_;  // seconds of each sample-sized batch so far
-  int64_t leading_ = 0;       // steps before the first batch
+  std::vector<double> sums_;          // seconds of each batch of steps_per_sample steps
+  int64_t steps_before_batches_ = 0;  // steps that ran before the first batch
 };
 
 }  // namespace

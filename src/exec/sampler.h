@@ -1,4 +1,4 @@
-// Sampler: warm-up and samples of one executor, by a stopping rule.
+// Takes warm-up steps and samples with an executor until a stopping rule is satisfied.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace laptime {
 
-// What the caller does around each step, outside the timed region. Steps count from 0.
+// Callbacks around each step, outside the timed region. Steps count from 0.
 struct StepHooks {
-  std::function<void(int64_t step)> before;                           // brings the step's inputs
-  std::function<void(int64_t step, const Timeline& timeline)> after;  // reads what the step left
-  std::function<bool()> interrupted;                                  // asked between steps; true ends the sampling
+  std::function<void(int64_t step)> before;                           // provides the inputs of the step
+  std::function<void(int64_t step, const Timeline& timeline)> after;  // reads the results of the step
+  std::function<bool()> interrupted;                                  // called between steps; true ends sampling
 };
 
 // All steps in order: the warm-up, then the samples.
 struct Sampling {
   std::vector<Timeline> steps;   // every single step that ran
   int64_t warmup = 0;            // how many of `steps` are warm-up
-  int64_t steps_per_sample = 1;  // more than one where a single step is too short to time (default rule only)
+  int64_t steps_per_sample = 1;  // more than one if a single step is too short to time
   StopReason reason = StopReason::kFixed;
   SteadyState steady_state;
   bool interrupted = false;
@@ -30,10 +30,10 @@ struct Sampling {
   int64_t sample_count() const { return (static_cast<int64_t>(steps.size()) - warmup) / steps_per_sample; }
 };
 
-// How many steps to take.
+// When to stop sampling.
 struct SamplingRequest {
   StoppingRule rule;
-  bool fixed = false;  // a sample is then one step, however short
+  bool fixed = false;  // fixed number of samples, each of one step however short
 };
 
 Sampling sample(Executor& executor, const SamplingRequest& request, const StepHooks& hooks);

@@ -1,4 +1,4 @@
-// Operands for a trial, and its timing.
+// Prepares the operands of a trial, and times kernels.
 #include "exec/trial.h"
 
 #include <algorithm>
@@ -16,10 +16,11 @@ int64_t bytes_of(const TensorType& type) {
   return align_up((Size(type.layout.extent()) * size_of(type.dtype)).value(), kAlignment);
 }
 
-// Random numbers in [-1, 1) for a floating tensor, zeros for any other, written over its whole extent.
+// Fills the whole extent of a floating-point tensor with random numbers in [-1, 1), any other tensor with zeros.
 void fill_random(Backend& backend, const TensorView& view, uint64_t stream) {
-  constexpr int64_t kPeriod = 4096;     // elements until the numbers repeat: enough for a timing, and quick to make
-  constexpr int64_t kRepetitions = 64;  // of the period in one write
+  constexpr int64_t kPeriod =
+      4096;  // elements after which the numbers repeat: random enough for timing, and quick to generate
+  constexpr int64_t kRepetitions = 64;  // periods per write
   const int64_t extent = view.type.layout.extent();
   const int64_t period = std::min(kPeriod, extent);
   std::vector<std::byte> bytes(static_cast<size_t>(period * kRepetitions * size_of(view.type.dtype)));

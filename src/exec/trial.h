@@ -1,4 +1,4 @@
-// Trial: kernels timed alone on operands of one signature.
+// Trial: times kernels in isolation on operands of one signature.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace laptime {
 
 class Trial {
  public:
-  // The memory that a trial of this kernel takes: operands and workspace. `absent`: optional outputs that the step does
-  // not read and the kernel therefore does not write.
+  // Bytes of memory that a trial of this kernel needs: operands and workspace. `absent` are the optional outputs that the
+  // step does not read and the kernel therefore does not write.
   static int64_t bytes(const Signature& signature, IndexSet absent, const Kernel& kernel);
 
-  // Inputs hold random numbers around 0 (a product of zeros runs faster than real work), integers and masks hold 0.
-  // `memory` has the largest of the kernels' `bytes`, aligned to 64. Backend, signature and memory must outlive the
-  // trial.
+  // Fills floating-point inputs with random numbers around 0, because products of zeros run faster than real work, and
+  // integers and masks with 0. `memory` must have the largest `bytes` of the kernels, aligned to 64. Backend, signature
+  // and memory must outlive the trial.
   Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
-  // Before the kernel's first run; not timed, as it is not in a step.
+  // Prepares a kernel before its first run, untimed, since preparation is not part of a step.
   void prepare(const Kernel& kernel);
-  // One run.
+  // Runs the kernel once and returns the time.
   Seconds time(const Kernel& kernel);
 
  private:

@@ -1,4 +1,4 @@
-// Which assignments need no copy, and which results take the place of an operand.
+// Decides which assignments need no copy, and which results reuse_operand an operand.
 #include "plan/elide.h"
 
 #include <algorithm>
@@ -37,33 +37,33 @@ class Elider {
   Elision run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
-      for (const Update& permission : node.op->may_overwrite) overwrite(node, i, permission);
+      for (const Update& permission : node.op->may_overwrite) reuse_operand(node, i, permission);
       const bool assigns = node.op->kind == OpKind::kCopy && !node.op->updates.empty() && node.inputs.size() == 2;
       if (!assigns || !needs_no_copy(node, i)) continue;
       elision_.dropped[i] = true;
-      elision_.storage[storage(node.inputs[1])] = bytes_of(node.inputs[0]);
+      elision_.storage[storage(node.inputs[1])] = placed_in(node.inputs[0]);
     }
     return std::move(elision_);
   }
 
  private:
   size_t storage(ValueId value) const { return static_cast<size_t>(graph_.value(value).storage.index); }
-  // Whose bytes a value stands in, as decided so far.
-  StorageId bytes_of(ValueId value) const { return elision_.storage[storage(value)]; }
+  // The storage that holds a value, according to the decisions so far.
+  StorageId placed_in(ValueId value) const { return elision_.storage[storage(value)]; }
 
-  // Puts an output where an input stands that nobody reads any more.
-  void overwrite(const Node& node, size_t at, const Update& permission) {
-    if (static_cast<size_t>(permission.input) >= node.inputs.size()) return;  // an optional operand
+  // Lets an output reuse the storage of an input that is not read afterwards.
+  void reuse_operand(const Node& node, size_t at, const Update& permission) {
+    if (static_cast<size_t>(permission.input) >= node.inputs.size()) return;  // an absent optional operand
     const ValueId in = node.inputs[static_cast<size_t>(permission.input)];
     const ValueId out = node.outputs[static_cast<size_t>(permission.output)];
-    if (bytes_of(out) != graph_.value(out).storage) return;  // it stands over another operand already
-    const StorageId bytes = bytes_of(in);
+    if (placed_in(out) != graph_.value(out).storage) return;  // already placed in another operand
+    const StorageId bytes = placed_in(in);
     const Value& root = graph_.root(bytes);
     if (graph_.value(in).type != graph_.value(out).type || root.type.bytes() != graph_.value(in).type.bytes()) return;
-    const Node* const maker = graph_.producer(graph_.storage_roots[static_cast<size_t>(bytes.index)]);
-    if (maker == nullptr || maker->op->kind == OpKind::kConstant) return;
+    const Node* const producer = graph_.producer(graph_.storage_roots[static_cast<size_t>(bytes.index)]);
+    if (producer == nullptr || producer->op->kind == OpKind::kConstant) return;
     const auto aliases =
-        std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return bytes_of(input) == bytes; });
+        std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return placed_in(input) == bytes; });
     if (aliases != 1) return;
     for (size_t other = 0; other < elision_.storage.size(); ++other) {
       if (elision_.storage[other] != bytes) continue;
@@ -76,30 +76,33 @@ class Elider {
     const ValueId state = assign.inputs[0];
     const ValueId value = assign.inputs[1];
     if (!graph_.value(value).producer.valid() || graph_.storage_roots[storage(value)] != value) return false;
-    if (bytes_of(value) != graph_.value(value).storage) return false;  // it stands in another state already
-    const auto made_at = static_cast<size_t>(graph_.value(value).producer.index);
-    if (!overwrites_safely(graph_.nodes[made_at], state, value)) return false;
-    for (size_t k = made_at + 1; k < at; ++k) {
-      if (reads(graph_.nodes[k], bytes_of(state))) return false;
+    if (placed_in(value) != graph_.value(value).storage) return false;  // already placed in another state
+    const auto producer_index = static_cast<size_t>(graph_.value(value).producer.index);
+    if (!may_write_in_place(graph_.nodes[producer_index], state, value)) return false;
+    for (size_t k = producer_index + 1; k < at; ++k) {
+      if (reads(graph_.nodes[k], placed_in(state))) return false;
     }
-    // Whoever reads the value later must find it: before the state changes again.
-    const size_t changes = next_update(storage(state), at);
-    return changes == kNoStep || (last_read_[storage(value)] < changes && !is_output_[storage(value)]);
+    // Later readers of the value must run before the state changes again.
+    const size_t next_change = next_update(storage(state), at);
+    return next_change == kNoStep || (last_read_[storage(value)] < next_change && !is_output_[storage(value)]);
   }
 
-  // A node with one output, all new, which reads its operands place by place.
-  bool overwrites_safely(const Node& maker, ValueId state, ValueId value) const {
-    if (maker.op->kind != OpKind::kPointwise || !maker.op->updates.empty() || maker.outputs.size() != 1) return false;
+  // Whether the node may write `value` directly into the state: an elementwise node with one newly written output.
+  bool may_write_in_place(const Node& producer, ValueId state, ValueId value) const {
+    if (producer.op->kind != OpKind::kPointwise || !producer.op->updates.empty() || producer.outputs.size() != 1)
+      return false;
     const TensorType& type = graph_.value(state).type;
     if (graph_.value(value).type != type) return false;
-    // An operand in the state's bytes must stand place by place under the result: same layout, no broadcast.
-    return std::all_of(maker.inputs.begin(), maker.inputs.end(), [&](ValueId input) {
-      return bytes_of(input) != bytes_of(state) || graph_.value(input).type == type;
+    // An operand that shares the storage of the state needs the same layout, so that each element is read before it is
+    // overwritten.
+    return std::all_of(producer.inputs.begin(), producer.inputs.end(), [&](ValueId input) {
+      return placed_in(input) != placed_in(state) || graph_.value(input).type == type;
     });
   }
 
   bool reads(const Node& node, StorageId bytes) const {
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return bytes_of(input) == bytes; });
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return placed_in(input) == bytes; });
   }
 
   size_t next_update(size_t state, size_t after) const {
@@ -109,10 +112,10 @@ class Elider {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<size_t>> updates_;  // storage -> the nodes that update it
-  std::vector<size_t> last_read_;             // storage -> the last node that reads it
+  std::vector<std::vector<size_t>> updates_;  // storage -> nodes that update it
+  std::vector<size_t> last_read_;             // storage -> last node that reads it
   std::vector<bool> is_output_;               // storage -> outlives the step
-  std::vector<bool> is_held_;                 // storage -> a variable holds it
+  std::vector<bool> is_held_;                 // storage -> held by a variable of the eager program
   Elision elision_;
 };
 

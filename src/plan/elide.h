@@ -1,5 +1,5 @@
-// Elision of copies and buffers: a state's next value made directly in the state's bytes, and a result made where an
-// operand stands that dies there.
+// Elision of copies and buffers: a node may write the next value of a state directly into the state, and a result may
+// reuse the storage of an operand that is read for the last time.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 namespace laptime {
 
 struct Elision {
-  std::vector<bool> dropped;       // node -> an assign that needs no copy
-  std::vector<StorageId> storage;  // storage -> the storage whose bytes it uses; itself unless elided
+  std::vector<bool> dropped;       // node -> whether it is an assign that needs no copy
+  std::vector<StorageId> storage;  // storage -> the storage that it is placed in; itself unless elided
 };
 
-// assign(state, value) is dropped when `value` is made by a pointwise node in the state's layout, between that node and
-// the assignment nobody reads the state (each element is then read before it is overwritten), and nobody reads `value`
-// once the state has changed again. An output for which the card has a permission (may_overwrite) takes the bytes of
-// its input where the types agree, no other operand stands in them and nobody reads them later.
+// Drops assign(state, value) if a pointwise node produces `value` in the layout of the state, no node between the two
+// reads the state, and no node reads `value` after the state has changed again. An output that OpCard::may_overwrite
+// permits reuses the storage of its input if the types are equal, no other operand shares the storage, and nothing
+// reads it later.
 Elision elide_assignments(const Graph& graph);
 
 }  // namespace laptime

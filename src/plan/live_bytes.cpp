@@ -1,4 +1,4 @@
-// A plan's actions replayed without running them.
+// Replays the actions of a plan without running them.
 #include "plan/live_bytes.h"
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 namespace laptime {
 namespace {
 
-// Step buffers alive while a step of the plan runs or, with `after`, once it and what it frees are done.
+// Which step buffers are alive while a step runs or, with `after`, once the step and the frees that follow it are done.
 std::vector<bool> alive_at(const Plan& plan, int step, bool after) {
-  std::vector<bool> is_output(plan.buffers.size(), false);  // freed only when the whole step is over
+  std::vector<bool> is_output(plan.buffers.size(), false);  // stays alive until the whole step ends
   for (const PlanOutput& output : plan.outputs) is_output[static_cast<size_t>(output.operand.buffer)] = true;
   std::vector<bool> alive(plan.buffers.size(), false);
   bool reached = false;
@@ -44,14 +44,14 @@ std::optional<int64_t> bytes_after(const Plan& plan, Phase phase) {
 
 std::vector<int> alive_at_peak(const Plan& plan) {
   const std::vector<bool> alive = alive_at(plan, plan.peak_step, false);
-  std::vector<int> held;
+  std::vector<int> buffers;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    if (alive[i] || plan.buffers[i].lifetime != Lifetime::kStep) held.push_back(static_cast<int>(i));
+    if (alive[i] || plan.buffers[i].lifetime != Lifetime::kStep) buffers.push_back(static_cast<int>(i));
   }
-  std::stable_sort(held.begin(), held.end(), [&](int a, int b) {
+  std::stable_sort(buffers.begin(), buffers.end(), [&](int a, int b) {
     return plan.buffers[static_cast<size_t>(a)].bytes > plan.buffers[static_cast<size_t>(b)].bytes;
   });
-  return held;
+  return buffers;
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// What a plan holds at a moment of its step, read off its actions.
+// Memory that a plan holds at a given point of the step.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace laptime {
 
-// Bytes of sources, constants and the step buffers that are still alive when the last step of `phase` is done; none
-// where the plan has no such phase.
+// Bytes of sources, constants and live step buffers after the last step of `phase`; none if the plan has no step of
+// that phase.
 std::optional<int64_t> bytes_after(const Plan& plan, Phase phase);
 
-// Buffers held at the step where most is alive, sources and constants included, the largest first.
+// Buffers held at the step of peak memory, including sources and constants, largest first.
 std::vector<int> alive_at_peak(const Plan& plan);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Greedy placement, largest first.
+// Greedy placement of buffers, largest first.
 #include "plan/memory_plan.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ MemoryPlan place(std::span<const Interval> intervals) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
 
-  // Placed intervals by offset; a new one walks upwards past those alive at the same time.
+  // Placed intervals in order of offset. A new one takes the first gap between those alive at the same time.
   std::vector<size_t> placed;
   for (const size_t index : order) {
     const Interval& interval = intervals[index];

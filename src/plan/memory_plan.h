@@ -1,4 +1,4 @@
-// Offsets of buffers whose lives overlap in time, in one arena.
+// Places buffers with overlapping live ranges in one arena.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace laptime {
 
 inline constexpr int64_t kBufferAlignment = 64;
 
-// Alive from action `first` to action `last`, both included.
+// A buffer that is alive from step `first` to step `last`, both included.
 struct Interval {
   int64_t bytes = 0;
   int first = 0;
@@ -17,14 +17,14 @@ struct Interval {
 };
 
 struct MemoryPlan {
-  std::vector<int64_t> offsets;  // one for each interval, aligned
+  std::vector<int64_t> offsets;  // one per interval, aligned to kBufferAlignment
   int64_t arena_bytes = 0;
-  int64_t live_peak_bytes = 0;  // most bytes alive at one action
-  int peak_at = 0;              // the first action where they are
+  int64_t live_peak_bytes = 0;  // most bytes alive at one step
+  int peak_at = 0;              // first step at which the peak is reached
 };
 
-// Greedy by size: the largest interval first, each at the lowest offset where it meets no other one alive at the same
-// time (Pisarchyk and Lee 2020).
+// Greedy by size: takes the largest interval first and gives each the lowest offset that is free during its live range
+// (Pisarchyk and Lee 2020).
 MemoryPlan place(std::span<const Interval> intervals);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// From a graph to a plan: kernels, storages to buffers, lives, offsets, actions.
+// Builds a plan from a graph: kernels, buffers, live ranges, offsets and actions.
 #include "plan/plan.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace laptime {
 namespace {
 
 constexpr int kNever = -1;
-constexpr int kCommunicationQueue = 1;  // what moves between devices runs beside what computes
+constexpr int kCommunicationQueue = 1;  // transfers between devices overlap with computation
 
 class Planner {
  public:
@@ -38,20 +38,20 @@ class Planner {
       plan_.steps.push_back(step_of(node));
       use_operands(plan_.steps.back());
     }
-    extend_held();
+    extend_held_variables();
     for (const GraphOutput& output : graph_.outputs) {
       const Operand operand = operand_of(output.value);
       plan_.outputs.push_back({output.name, operand});
       extend(operand.buffer, static_cast<int>(plan_.steps.size()));
     }
-    outlast_other_queues();
+    extend_across_queues();
     place_buffers();
     list_actions();
     return std::move(plan_);
   }
 
  private:
-  struct Life {
+  struct LiveRange {
     int first = kNever;
     int last = kNever;
   };
@@ -72,11 +72,11 @@ class Planner {
 
   int add_buffer(Buffer buffer) {
     plan_.buffers.push_back(std::move(buffer));
-    lives_.push_back({});
+    live_ranges_.push_back({});
     return static_cast<int>(plan_.buffers.size()) - 1;
   }
 
-  // Sources, in their order; constants follow as their set-up steps are met.
+  // Adds a buffer for each source. Buffers of constants are added by their set-up steps.
   void make_resident_buffers() {
     for (const Value& value : graph_.values) {
       if (value.producer.valid()) continue;
@@ -91,25 +91,25 @@ class Planner {
     int& buffer = buffer_of_[static_cast<size_t>(storage_of(value).index)];
     if (buffer == kNever) {
       const Value& root = graph_.root(storage_of(value));
-      const Node& maker = graph_.node(root.producer);
-      const Lifetime lifetime = maker.op->kind == OpKind::kConstant ? Lifetime::kConstant : Lifetime::kStep;
-      buffer = add_buffer({root.type.bytes(), lifetime, root.role, 0, root.annotations.name, maker.op->name,
-                           maker.annotations.scope, maker.annotations.phase, root.type});
+      const Node& producer = graph_.node(root.producer);
+      const Lifetime lifetime = producer.op->kind == OpKind::kConstant ? Lifetime::kConstant : Lifetime::kStep;
+      buffer = add_buffer({root.type.bytes(), lifetime, root.role, 0, root.annotations.name, producer.op->name,
+                           producer.annotations.scope, producer.annotations.phase, root.type});
     }
     return {buffer, graph_.value(value).type};
   }
 
-  bool read_by_someone(ValueId value) {
-    if (readers_.empty()) {
-      readers_.resize(graph_.storage_roots.size(), false);
+  bool is_read(ValueId value) {
+    if (is_read_.empty()) {
+      is_read_.resize(graph_.storage_roots.size(), false);
       for (const Node& node : graph_.nodes) {
         if (node.op->kind == OpKind::kView) continue;
-        for (const ValueId input : node.inputs) readers_[static_cast<size_t>(graph_.value(input).storage.index)] = true;
+        for (const ValueId input : node.inputs) is_read_[static_cast<size_t>(graph_.value(input).storage.index)] = true;
       }
       for (const GraphOutput& output : graph_.outputs)
-        readers_[static_cast<size_t>(graph_.value(output.value).storage.index)] = true;
+        is_read_[static_cast<size_t>(graph_.value(output.value).storage.index)] = true;
     }
-    return readers_[static_cast<size_t>(graph_.value(value).storage.index)];
+    return is_read_[static_cast<size_t>(graph_.value(value).storage.index)];
   }
 
   PlanStep step_of(const Node& node) {
@@ -120,8 +120,8 @@ class Planner {
     step.attributes = node.attributes;
     for (const ValueId input : node.inputs) step.in.push_back(operand_of(input));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      const bool absent = node.op->optional_outputs.contains(static_cast<int>(i)) && !read_by_someone(node.outputs[i]);
-      step.out.push_back(absent ? Operand{kNever, graph_.value(node.outputs[i]).type} : operand_of(node.outputs[i]));
+      const bool is_absent = node.op->optional_outputs.contains(static_cast<int>(i)) && !is_read(node.outputs[i]);
+      step.out.push_back(is_absent ? Operand{kNever, graph_.value(node.outputs[i]).type} : operand_of(node.outputs[i]));
     }
     if (const int64_t bytes = step.kernel->workspace_bytes(signature); bytes > 0) {
       step.workspace = add_buffer({bytes,
@@ -145,9 +145,9 @@ class Planner {
 
   void extend(int buffer, int until) {
     if (buffer == kNever) return;
-    Life& life = lives_[static_cast<size_t>(buffer)];
-    if (life.first == kNever) life.first = until;
-    life.last = std::max(life.last, until);
+    LiveRange& range = live_ranges_[static_cast<size_t>(buffer)];
+    if (range.first == kNever) range.first = until;
+    range.last = std::max(range.last, until);
   }
 
   void use_operands(PlanStep& step) {
@@ -156,7 +156,8 @@ class Planner {
     use(step, step.workspace, true);
   }
 
-  // The step begins after the last one of every other queue that writes the buffer or, if it writes itself, reads it.
+  // Makes the step wait for conflicting steps of other queues: a reader for the last write of the buffer, a writer for
+  // the last read or write.
   void use(PlanStep& step, int buffer, bool writes) {
     if (buffer == kNever) return;
     extend(buffer, now_);
@@ -164,26 +165,26 @@ class Planner {
     std::map<int, Use>& uses = uses_[static_cast<size_t>(buffer)];
     for (const auto& [queue, use] : uses) {
       const int before = writes ? std::max(use.read, use.written) : use.written;
-      const bool waits = std::find(step.waits.begin(), step.waits.end(), before) != step.waits.end();
-      if (queue != step.queue && before != kNever && !waits) step.waits.push_back(before);
+      const bool is_listed = std::find(step.waits.begin(), step.waits.end(), before) != step.waits.end();
+      if (queue != step.queue && before != kNever && !is_listed) step.waits.push_back(before);
     }
     (writes ? uses[step.queue].written : uses[step.queue].read) = now_;
   }
 
-  // A buffer stays until every queue knows that the steps that use it are done.
-  void outlast_other_queues() {
+  // Extends each buffer until its uses are known to be done in every queue.
+  void extend_across_queues() {
     const StepOrder order(plan_.steps);
     if (order.queues() == 1) return;
     for (size_t buffer = 0; buffer < uses_.size(); ++buffer) {
       std::vector<int> last;
       for (const auto& [queue, use] : uses_[buffer]) last.push_back(std::max(use.read, use.written));
-      if (!last.empty()) extend(static_cast<int>(buffer), order.last_beside(last));
+      if (!last.empty()) extend(static_cast<int>(buffer), order.last_concurrent(last));
     }
   }
 
-  // A variable of the eager program keeps its value until it is assigned again or its function ends.
-  void extend_held() {
-    std::map<std::string, int> frame_end;  // last step of a frame; "" stands for the whole forward phase
+  // Extends values held by variables of the eager program until the variable is reassigned or its function ends.
+  void extend_held_variables() {
+    std::map<std::string, int> frame_end;  // last step of each frame; "" is the whole forward phase
     for (const auto& [node, step] : node_step_) {
       const NodeAnnotations& annotations = graph_.nodes[static_cast<size_t>(node)].annotations;
       if (annotations.phase != Phase::kForward) continue;
@@ -197,7 +198,7 @@ class Planner {
       if (variable.empty() || !value.producer.valid()) continue;
       const ValueId id{static_cast<int32_t>(i)};
       if (const auto previous = variables.find(variable); previous != variables.end()) {
-        extend(operand_of(previous->second).buffer, step_making(id));
+        extend(operand_of(previous->second).buffer, producing_step(id));
       }
       variables[variable] = id;
     }
@@ -207,8 +208,8 @@ class Planner {
     }
   }
 
-  // The step that makes a value, or for a view the bytes under it.
-  int step_making(ValueId value) const {
+  // The step that produces a value; for a view, the value under it.
+  int producing_step(ValueId value) const {
     const auto found = node_step_.find(graph_.value(value).producer.index);
     if (found != node_step_.end()) return found->second;
     const auto root = node_step_.find(graph_.root(graph_.value(value).storage).producer.index);
@@ -221,8 +222,8 @@ class Planner {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       Buffer& buffer = plan_.buffers[i];
       if (buffer.lifetime == Lifetime::kStep) {
-        if (lives_[i].first == kNever) continue;  // made by nobody: its assignment was elided
-        intervals.push_back({buffer.bytes, lives_[i].first, lives_[i].last});
+        if (live_ranges_[i].first == kNever) continue;  // never written, because its assignment was elided
+        intervals.push_back({buffer.bytes, live_ranges_[i].first, live_ranges_[i].last});
         members.push_back(static_cast<int>(i));
       } else {
         buffer.offset = plan_.resident_bytes;
@@ -237,8 +238,8 @@ class Planner {
     plan_.peak_step = memory.peak_at;
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& buffer = plan_.buffers[i];
-      const bool alive =
-          lives_[i].first <= memory.peak_at && memory.peak_at <= lives_[i].last && lives_[i].first != kNever;
+      const bool alive = live_ranges_[i].first <= memory.peak_at && memory.peak_at <= live_ranges_[i].last &&
+                         live_ranges_[i].first != kNever;
       if (buffer.lifetime != Lifetime::kStep || alive)
         plan_.peak_bytes_by_role[static_cast<size_t>(buffer.role)] += buffer.bytes;
     }
@@ -246,17 +247,17 @@ class Planner {
 
   void list_actions() {
     const size_t steps = plan_.steps.size();
-    std::vector<std::vector<int>> born(steps + 1);
-    std::vector<std::vector<int>> dies(steps + 1);
+    std::vector<std::vector<int>> first_use(steps + 1);
+    std::vector<std::vector<int>> last_use(steps + 1);
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      if (plan_.buffers[i].lifetime != Lifetime::kStep || lives_[i].first == kNever) continue;
-      born[static_cast<size_t>(lives_[i].first)].push_back(static_cast<int>(i));
-      dies[static_cast<size_t>(lives_[i].last)].push_back(static_cast<int>(i));
+      if (plan_.buffers[i].lifetime != Lifetime::kStep || live_ranges_[i].first == kNever) continue;
+      first_use[static_cast<size_t>(live_ranges_[i].first)].push_back(static_cast<int>(i));
+      last_use[static_cast<size_t>(live_ranges_[i].last)].push_back(static_cast<int>(i));
     }
     for (size_t step = 0; step <= steps; ++step) {
-      for (const int buffer : born[step]) plan_.actions.push_back({Action::Kind::kAlloc, buffer});
+      for (const int buffer : first_use[step]) plan_.actions.push_back({Action::Kind::kAlloc, buffer});
       if (step < steps) plan_.actions.push_back({Action::Kind::kStep, static_cast<int>(step)});
-      for (const int buffer : dies[step]) plan_.actions.push_back({Action::Kind::kFree, buffer});
+      for (const int buffer : last_use[step]) plan_.actions.push_back({Action::Kind::kFree, buffer});
     }
   }
 
@@ -264,10 +265,10 @@ class Planner {
   const ChooseKernel& choose_;
   const Elision elided_;
   std::vector<int> buffer_of_;            // storage -> buffer
-  std::vector<Life> lives_;               // buffer -> steps
+  std::vector<LiveRange> live_ranges_;    // buffer -> first and last step
   std::vector<std::map<int, Use>> uses_;  // buffer -> queue -> steps
   std::map<int, int> node_step_;          // node -> step
-  std::vector<bool> readers_;             // storage -> read by a node or an output
+  std::vector<bool> is_read_;             // storage -> whether a node or an output reads it
   int now_ = 0;
   Plan plan_;
 };

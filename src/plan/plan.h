@@ -1,4 +1,4 @@
-// Plan: which kernel runs, in which order, in which bytes. A plain value; the graph is not needed any more.
+// Plan: the kernels of a step in order, with the place of every buffer. A plan does not refer to its graph.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@ namespace laptime {
 enum class Lifetime : uint8_t { kStep, kPersistent, kConstant, kInput };
 const char* name_of(Lifetime lifetime);
 
-// Bytes with a place. Step buffers share one arena; all others have their own bytes for the whole run.
+// Step buffers share one arena; all others have their own memory for the whole run.
 struct Buffer {
   int64_t bytes = 0;
   Lifetime lifetime = Lifetime::kStep;
   Role role = Role::kActivation;
   int64_t offset = 0;           // within the arena (kStep) or the resident block (others)
-  std::string name;             // of a source
-  std::string op, scope;        // of the node that makes it
-  Phase phase = Phase::kSetup;  // of that node
-  TensorType type;              // as it is made; of scratch none
+  std::string name;             // name of a source
+  std::string op, scope;        // of the node that writes it
+  Phase phase = Phase::kSetup;  // phase of that node
+  TensorType type;              // type as written; empty for workspace
 };
 
 struct Operand {
@@ -38,17 +38,17 @@ struct PlanStep {
   std::vector<Operand> in, out;
   int workspace = -1;        // buffer
   int queue = 0;             // steps of different queues may run at the same time
-  std::vector<int> waits{};  // steps of other queues that must be done before
+  std::vector<int> waits{};  // steps of other queues that must finish first
   Phase phase = Phase::kForward;
   std::string scope;
   double flops = 0;   // model FLOPs
-  int64_t bytes = 0;  // that must move
+  int64_t bytes = 0;  // bytes that must be read and written
   bool recomputed = false;
 
   Signature signature() const;
 };
 
-// What happens, in order; the index is of a step or of a buffer.
+// One entry of the schedule; `index` is a buffer for kAlloc and kFree, and a step for kStep.
 struct Action {
   enum class Kind : uint8_t { kAlloc, kFree, kStep } kind = Kind::kStep;
   int index = 0;
@@ -61,34 +61,34 @@ struct PlanOutput {
 
 struct Plan {
   std::vector<Buffer> buffers;
-  std::vector<PlanStep> setup;  // constants; run once
+  std::vector<PlanStep> setup;  // steps that compute constants; they run once
   std::vector<PlanStep> steps;
   std::vector<Action> actions;
   std::vector<PlanOutput> outputs;
 
   int64_t resident_bytes = 0;   // sources and constants
   int64_t arena_bytes = 0;      // step buffers at their offsets
-  int64_t live_peak_bytes = 0;  // most bytes of step buffers alive at once: what a framework's allocator would hold
+  int64_t live_peak_bytes = 0;  // most bytes of step buffers alive at once, without gaps
   int64_t predicted_peak_bytes() const { return (Size(resident_bytes) + arena_bytes).value(); }
 
-  // Bytes by role: sources and constants whole, step buffers as alive at the peak.
+  // Bytes by role at the peak: all sources and constants, and the live step buffers.
   std::array<int64_t, kRoleCount> peak_bytes_by_role{};
   int peak_step = 0;  // the step at which live_peak_bytes is reached
 
   int find_source(const std::string& name) const;  // buffer, or -1
   const Operand* find_output(const std::string& name) const;
   double flops(Phase phase) const;
-  // True when some step of the phase exists.
+  // Whether the plan has a step of this phase.
   bool has(Phase phase) const;
 };
 
-// The kernel for a node, among those that support it.
+// Chooses the kernel for a node; nullptr if no kernel supports it.
 using ChooseKernel = std::function<const Kernel*(const Signature&)>;
 
-// Places every value of the graph. `alignment` in bytes.
+// Chooses kernels and places every value of the graph. Error if no kernel supports a node.
 Plan make_plan(const Graph& graph, const ChooseKernel& choose);
 
-// `laptime explain --dump plan`.
+// The plan as text, for `laptime explain --dump plan`.
 std::string print(const Plan& plan);
 
 }  // namespace laptime

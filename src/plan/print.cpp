@@ -1,4 +1,4 @@
-// A plan as text.
+// Prints a plan as text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

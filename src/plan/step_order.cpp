@@ -1,4 +1,4 @@
-// One clock per queue, carried from each step to those that follow it or wait for it.
+// Computes the order of steps with vector clocks: one clock per queue, passed on along queues and waits.
 #include "plan/step_order.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ StepOrder::StepOrder(std::span<const PlanStep> steps) {
     queue_.push_back(step.queue);
     queues_ = std::max(queues_, step.queue + 1);
   }
-  if (queues_ == 1) return;  // the order of the steps says it all
+  if (queues_ == 1) return;  // the steps run in order
   const auto queues = static_cast<size_t>(queues_);
-  std::vector<int> previous(queues, -1);  // step of each queue
+  std::vector<int> previous(queues, -1);  // last step so far in each queue
   for (size_t i = 0; i < steps.size(); ++i) {
     std::vector<int> done(queues, -1);
     const auto include = [&](int step) {
@@ -35,7 +35,7 @@ bool StepOrder::is_done(int before, int after) const {
   return before <= done_[static_cast<size_t>(after)][static_cast<size_t>(queue_[static_cast<size_t>(before)])];
 }
 
-int StepOrder::last_beside(std::span<const int> uses) const {
+int StepOrder::last_concurrent(std::span<const int> uses) const {
   int last = -1;
   for (const int use : uses) last = std::max(last, use);
   if (queues_ == 1) return last;

@@ -1,4 +1,4 @@
-// StepOrder: which steps of a plan are done for certain when another one begins, where they run in several queues.
+// StepOrder: which steps of a plan are guaranteed to be done when another step begins, with several queues.
 #pragma once
 
 #include <span>
@@ -8,21 +8,22 @@
 
 namespace laptime {
 
-// Steps of one queue run one after the other; steps of different queues run at the same time, but for `waits`.
+// Steps of one queue run one after the other. Steps of different queues may overlap, except where `waits` orders them.
 class StepOrder {
  public:
   explicit StepOrder(std::span<const PlanStep> steps);
 
   int queues() const { return queues_; }
-  // Whether step `before` is done when step `after` begins.
+  // Whether step `before` is guaranteed to be done when step `after` begins.
   bool is_done(int before, int after) const;
-  // The last step that may run while one of `uses` still does: what they use must stay until then. With one queue it is
-  // the last of them.
-  int last_beside(std::span<const int> uses) const;
+  // The last step that may overlap with one of the steps `uses`; a buffer that they use must stay alive until then.
+  // With one queue this is the last of `uses`.
+  int last_concurrent(std::span<const int> uses) const;
 
  private:
-  std::vector<int> queue_;              // of each step
-  std::vector<std::vector<int>> done_;  // of each step and queue: the last step that is done when it begins, or -1
+  std::vector<int> queue_;  // step -> its queue
+  std::vector<std::vector<int>>
+      done_;  // step, queue -> last step of the queue that is done when the step begins, or -1
   int queues_ = 1;
 };
 

@@ -24,7 +24,7 @@ TEST(StepOrder, OneQueueIsTheOrderOfTheSteps) {
   EXPECT_TRUE(order.is_done(0, 1));
   EXPECT_FALSE(order.is_done(1, 1));
   const std::vector<int> uses{0, 1};
-  EXPECT_EQ(order.last_beside(uses), 1);
+  EXPECT_EQ(order.last_concurrent(uses), 1);
 }
 
 TEST(StepOrder, AnotherQueueIsKnownOnlyThroughWaits) {
@@ -39,9 +39,9 @@ TEST(StepOrder, AnotherQueueIsKnownOnlyThroughWaits) {
   EXPECT_TRUE(order.is_done(1, 5)) << "4 follows 1 in its queue, and 5 waits for 4";
   EXPECT_FALSE(order.is_done(2, 4));
   const std::vector<int> use{1};
-  EXPECT_EQ(order.last_beside(use), 3);
+  EXPECT_EQ(order.last_concurrent(use), 3);
   const std::vector<int> both{1, 2};
-  EXPECT_EQ(order.last_beside(both), 4);
+  EXPECT_EQ(order.last_concurrent(both), 4);
 }
 
 // A copy to another device, as far as a plan is concerned.
