@@ -1,4 +1,4 @@
-// Identity of point, machine and program.
+// Describes point, machine and program.
 #include "measure/describe.h"
 
 #include <array>
@@ -18,8 +18,8 @@
 namespace laptime {
 namespace {
 
-// Equal texts are equal runs: a kernels file counts by what it chooses. Under another name it is the same, and with
-// other choices under its old name it is not.
+// The text that config_hash identifies a run by. A kernels file is represented by its choices instead of its name, so
+// that renaming it keeps the identity and editing it changes the identity.
 std::string identity_text(RunConfig config) {
   if (!config.kernels) return canonical_text(config);
   try {
@@ -28,7 +28,7 @@ std::string identity_text(RunConfig config) {
       choices += fmt::format("{}\n{}\n", signature, kernel);
     config.kernels = config_hash(choices);
   } catch (const Error&) {
-    return canonical_text(config);  // a point without figures, which nothing is compared with
+    return canonical_text(config);  // the point will fail, and no run is compared with it
   }
   return canonical_text(config);
 }
@@ -38,7 +38,7 @@ std::string identity_text(RunConfig config) {
 Binary this_binary() {
   static const std::string kId = [] {
     std::ifstream file("/proc/self/exe", std::ios::binary);
-    std::array<char, 1 << 16> bytes{};  // a piece at a time: memory may be short
+    std::array<char, 1 << 16> bytes{};  // read in pieces, because memory may be scarce
     uint64_t id = 0;
     while (file) {
       file.read(bytes.data(), bytes.size());

@@ -1,4 +1,4 @@
-// What a record states of the point, the machine and the program before anything has run.
+// Fills the fields of a record that are known before the point runs.
 #pragma once
 
 #include "points/expand.h"
@@ -8,13 +8,13 @@
 
 namespace laptime {
 
-// A record for a point that has no figures: everything that is known without running it.
+// A record of the point without measurements.
 Record describe_point(const SweepPoint& point);
 
-// Tells this build of the program from any other: a hash of its own file.
+// Identifies this build of the program, with a hash of its executable file.
 Binary this_binary();
 
-// Device, threads, math mode and machine as they turned out to be.
+// Adds the machine and the device, threads and math mode that will be used.
 void describe_device(const Device& device, Record& record);
 
 }  // namespace laptime

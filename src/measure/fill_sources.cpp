@@ -1,4 +1,4 @@
-// Filling of the plan's sources.
+// Fills the sources of a plan.
 #include "measure/fill_sources.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kBlock = 1 << 16;  // elements a thread takes at a time
+constexpr int64_t kBlock = 1 << 16;  // elements per unit of work
 
-// task(index) for every index, on `threads` threads. Throws what the first task that failed has thrown.
+// Calls task(index) for every index, on `threads` threads. Rethrows the first exception of a task.
 void for_each_index(int64_t count, int threads, const std::function<void(int64_t)>& task) {
   std::atomic<int64_t> next{0};
   std::exception_ptr failure;
@@ -29,7 +29,7 @@ void for_each_index(int64_t count, int threads, const std::function<void(int64_t
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();
-      next = count;  // the other threads end too
+      next = count;  // stops the other threads
     }
   };
   {
@@ -78,7 +78,7 @@ StepInputs::StepInputs(const RunConfig& config) : config_(config) {
   targets_.resize(ids);
 }
 
-void StepInputs::bring(Executor& executor, int64_t step) {
+void StepInputs::write(Executor& executor, int64_t step) {
   if (!source_) return;
   const int64_t number = step + 1;
   const auto lr = static_cast<float>(config_.lr);

@@ -1,4 +1,4 @@
-// The values a step starts from: weights into an executor, and the inputs of each step.
+// Writes weights and the inputs of each step into an executor.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,25 @@
 
 namespace laptime {
 
-// Parameters from the configuration's file, initialisation or streams, the inputs of attention alone in the same way;
-// AdamW state and kept gradients stay the zeros that they are from the start. Threads share the work; the values do not
-// depend on how many.
+// Writes the parameters, and the inputs of the attention model, as the configuration asks. AdamW state and kept
+// gradients keep their initial zeros. The values do not depend on the number of threads that share the work.
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads);
 
-// Tokens, targets, step number and learning rate of one step after the other, as far as the step reads them.
+// Tokens, targets, step number and learning rate of successive steps, for a language model.
 class StepInputs {
  public:
-  // Error when the configuration's data cannot be read.
+  // Error if the data file of the configuration cannot be read.
   explicit StepInputs(const RunConfig& config);
 
-  // Brings step `step` (from 0) into the executor.
-  void bring(Executor& executor, int64_t step);
+  // Writes the inputs of step `step` (from 0) into the executor.
+  void write(Executor& executor, int64_t step);
 
  private:
   RunConfig config_;
-  std::unique_ptr<TokenSource> source_;  // null for attention alone, which has no tokens
+  std::unique_ptr<TokenSource> source_;  // null for a model without tokens
   std::vector<int64_t> tokens_;
   std::vector<int64_t> targets_;
-  int64_t held_ = -1;  // the batch in the executor
+  int64_t held_ = -1;  // batch that the executor holds
 };
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Which signatures are raced, and which kernels take part.
+// Races the kernels of each undecided signature.
 #include "measure/kernel_trial.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ struct Contest {
   Signature signature;
   IndexSet absent;  // outputs that the step does not read
   std::string key;
-  std::vector<const Kernel*> kernels;  // more than one
-  int64_t bytes = 0;                   // of the largest trial
+  std::vector<const Kernel*> kernels;  // at least two
+  int64_t bytes = 0;                   // memory of the largest trial
 };
 
 IndexSet absent_outputs(const PlanStep& step) {
@@ -30,7 +30,7 @@ IndexSet absent_outputs(const PlanStep& step) {
   return absent;
 }
 
-// Each signature of the plan that has several kernels and no choice, once.
+// The distinct signatures of the plan with several kernels and no choice yet.
 std::vector<Contest> open_contests(const Prepared& prepared) {
   const KernelChoices& choices = prepared.choices;
   std::vector<Contest> contests;
@@ -54,24 +54,24 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
   return contests;
 }
 
-// Kernels that were far behind in each of their first races, op by op: they run in no more of them.
-class FarBehind {
+// Kernels that were far slower than the winner in each of their first races. They are left out of later races.
+class HopelessKernels {
  public:
-  void keep(const std::vector<const Kernel*>& kernels, const RaceResult& result) {
+  void add(const std::vector<const Kernel*>& kernels, const RaceResult& result) {
     for (size_t i = 0; i < kernels.size(); ++i) {
       Races& races = races_[kernels[i]];
       ++races.count;
-      if (result.shortest[i] > kFar * result.seconds) ++races.far_behind;
+      if (result.shortest[i] > kFarBehindFactor * result.seconds) ++races.far_behind;
     }
   }
   bool contains(const Kernel* kernel) const {
     const auto found = races_.find(kernel);
-    return found != races_.end() && found->second.count >= kRaces && found->second.far_behind == found->second.count;
+    return found != races_.end() && found->second.count >= kMinRaces && found->second.far_behind == found->second.count;
   }
 
  private:
-  static constexpr double kFar = 1.25;
-  static constexpr int kRaces = 2;
+  static constexpr double kFarBehindFactor = 1.25;
+  static constexpr int kMinRaces = 2;
   struct Races {
     int count = 0, far_behind = 0;
   };
@@ -83,19 +83,19 @@ class FarBehind {
 std::vector<KernelChoice> try_kernels(const Prepared& prepared, Backend& backend) {
   const std::vector<Contest> contests = open_contests(prepared);
   if (contests.empty()) return {};
-  int64_t most = 0;
-  for (const Contest& contest : contests) most = std::max(most, contest.bytes);
-  const std::unique_ptr<DeviceMemory> memory = backend.allocate(most);  // the same for all of them
+  int64_t bytes = 0;
+  for (const Contest& contest : contests) bytes = std::max(bytes, contest.bytes);
+  const std::unique_ptr<DeviceMemory> memory = backend.allocate(bytes);  // shared by all contests
   std::vector<KernelChoice> learned;
-  FarBehind far_behind;
+  HopelessKernels hopeless;
   for (const Contest& contest : contests) {
     Trial trial(backend, contest.signature, contest.absent, *memory);
     std::vector<const Kernel*> kernels = contest.kernels;
-    std::erase_if(kernels, [&](const Kernel* kernel) { return far_behind.contains(kernel); });
+    std::erase_if(kernels, [&](const Kernel* kernel) { return hopeless.contains(kernel); });
     if (kernels.empty()) kernels = contest.kernels;
     for (const Kernel* kernel : kernels) trial.prepare(*kernel);
     const RaceResult result = race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
-    far_behind.keep(kernels, result);
+    hopeless.add(kernels, result);
     learned.push_back({{}, contest.key, kernels[result.winner]->name, result.seconds.count(), {}});
   }
   return learned;

@@ -1,4 +1,4 @@
-// The trial: kernels of one signature raced against each other on this machine.
+// The kernel trial: finds the fastest kernel of each signature on this machine.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace laptime {
 
-// Times every candidate (the reference aside) of each signature in the plan that has more than one and no choice yet,
-// on random operands. A candidate that would need more memory than the point may take does not take part. Returns the
-// fastest of each signature that had a race, device and date left empty.
+// Times the candidates, except the reference, of each signature in the plan that has several and no choice yet, on
+// random operands. Candidates that need more memory than the point may use are left out. Returns the fastest kernel of
+// each raced signature, without device and date.
 std::vector<KernelChoice> try_kernels(const Prepared& prepared, Backend& backend);
 
 }  // namespace laptime

@@ -1,15 +1,15 @@
-// Laps: seconds between one part of a set-up and the next, on the device's clock.
+// LapTimer: times successive parts of the set-up on the clock of the device.
 #pragma once
 
 #include "backend/backend.h"
 
 namespace laptime {
 
-class Laps {
+class LapTimer {
  public:
-  explicit Laps(Backend& backend) : backend_(backend), last_(backend.now()) {}
+  explicit LapTimer(Backend& backend) : backend_(backend), last_(backend.now()) {}
 
-  // Seconds since the last call, or since the beginning.
+  // Seconds since the last call, or since construction.
   double next() {
     const Seconds now = backend_.now();
     const double seconds = (now - last_).count();

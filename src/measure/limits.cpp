@@ -1,4 +1,4 @@
-// Limits by name in what is known of the device.
+// Looks up or measures the limits of a device.
 #include "measure/limits.h"
 
 #include <algorithm>

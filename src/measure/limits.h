@@ -1,4 +1,4 @@
-// Limits of this machine, measured once and kept: what a figure is a fraction of.
+// Measured limits of the machine, which rates are compared with.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace laptime {
 
-// The limits of a step whose products have factors of this type, from what is known or measured now; what was measured
-// is added to `learned`, device and date left empty.
+// The limits of a step whose matrix products have factors of this type: stored values from `known`, or measured now.
+// New measurements are added to `learned`, without device and date.
 MeasuredLimits measure_limits(Backend& backend, DType factors, const std::vector<MeasuredPeak>& known,
                               std::vector<MeasuredPeak>& learned);
 

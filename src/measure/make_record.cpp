@@ -1,4 +1,4 @@
-// Statistics of a run.
+// Makes the record of a run from its measurements.
 #include "measure/make_record.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace laptime {
 namespace {
 
-// The key of the time of what was asked for.
+// The key of the time for the requested pass.
 std::string main_key(Pass pass) { return text_of(Option{}, pass); }
 
 std::string phase_key(Phase phase, Pass pass) {
@@ -49,7 +49,7 @@ void fill_times(const RunConfig& config, const Plan& plan, const Sampling& sampl
     named += record.time[key].mean;
   }
   record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
-  // A pass of one phase is that phase; `backward` is timed in place, its forward beside it.
+  // With several phases the pass has a time of its own. A pass of one phase, and `backward`, already have theirs.
   if (!record.time.contains(main_key(config.pass))) record.time[main_key(config.pass)] = whole;
 }
 
@@ -85,12 +85,12 @@ void fill_rates(const RunConfig& config, const Device& device, const Plan& plan,
     record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }
 
-// Counters grown over steps [begin, end).
-MachineState grown(const Measurement& run, size_t begin, size_t end) {
+// Change of the machine counters over steps [begin, end).
+MachineState counter_change(const Measurement& run, size_t begin, size_t end) {
   return change(begin == 0 ? run.before : run.states[begin - 1], run.states[end - 1]);
 }
 
-// The excess of the first steps over steady ones: page faults at what one costs here, no packing, the rest.
+// Splits the excess time of the first steps over steady ones into page faults, at their measured cost, and the rest.
 void fill_transient(const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   std::vector<double> steps;
@@ -102,11 +102,11 @@ void fill_transient(const Measurement& run, Record& record) {
   record.transient.excess = start.excess;
   double faults = 0;
   if (start.steps > 0 && run.states.size() >= static_cast<size_t>(start.steps)) {
-    const MachineState change = grown(run, 0, static_cast<size_t>(start.steps));
+    const MachineState change = counter_change(run, 0, static_cast<size_t>(start.steps));
     faults = static_cast<double>(change.minor_faults.value_or(0)) * run.limits.page_fault;
   }
   record.transient.page_faults = std::min(faults, start.excess);
-  record.transient.packing = 0;  // an eager plan packs no operand ahead
+  record.transient.packing = 0;  // no plan packs operands ahead of time
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
@@ -117,33 +117,34 @@ void fill_verdict(const Device& device, const Measurement& run, const TimeStats&
   double shortest = main.min * static_cast<double>(sampling.steps_per_sample);
   const auto batch = static_cast<size_t>(sampling.steps_per_sample);
   for (size_t i = static_cast<size_t>(sampling.warmup); device.threads && i + batch <= run.states.size(); i += batch) {
-    const MachineState change = grown(run, i, i + batch);
+    const MachineState change = counter_change(run, i, i + batch);
     const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
     if (const auto fraction = stolen_fraction(change, wall, *device.threads)) stolen.push_back(*fraction);
     if (const auto fraction = throttled_fraction(change, wall, *device.threads)) throttled.push_back(*fraction);
   }
-  Observations seen{summarize(main.samples),
-                    main.samples,
-                    stolen,
-                    throttled,
-                    sampling.steady_state,
-                    static_cast<int64_t>(sampling.steps.size()),
-                    Seconds{shortest}};
-  const Judgement judgement = judge(seen);
+  Observations observations{summarize(main.samples),
+                            main.samples,
+                            stolen,
+                            throttled,
+                            sampling.steady_state,
+                            static_cast<int64_t>(sampling.steps.size()),
+                            Seconds{shortest}};
+  const Judgement judgement = judge(observations);
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
-  const bool for_speed = build_type() == "Release" && sanitizer().empty();
-  if (!device.computes || for_speed) return;
+  const bool is_optimized = build_type() == "Release" && sanitizer().empty();
+  if (!device.computes || is_optimized) return;
   record.verdict.rating = name_of(Stability::kUnstable);
-  record.verdict.reasons.insert(record.verdict.reasons.begin(),
-                                fmt::format("a {} build was measured: no figure of it means anything", build_type()));
+  record.verdict.reasons.insert(
+      record.verdict.reasons.begin(),
+      fmt::format("measured with a {} build, whose times are meaningless; use a Release build", build_type()));
 }
 
-// What disturbed the samples. A page fault among them is a defect of ours.
+// Machine counters during the samples. Page faults in samples are a defect of the program.
 void fill_disturbance(const Measurement& run, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;
-  record.machine.json()["during"] = to_json(grown(run, first, run.states.size()));
+  record.machine.json()["during"] = to_json(counter_change(run, first, run.states.size()));
 }
 
 void fill_kernels(const Plan& plan, Record& record) {
@@ -170,13 +171,12 @@ void fill_setup(const SetupTimes& run, SetupTimes& setup) {
     *setup.total += part.value_or(0);
 }
 
-// Where the first NaN was made is worth more than a timing.
 std::string reason_not_finite(const Measurement& run) {
   const size_t step = run.losses.size();
-  const std::string what = step > 0 ? fmt::format("the loss of step {}", step) : "what the step computes";
-  std::string reason = fmt::format("{} is not finite: no timing is reported", what);
+  const std::string what = step > 0 ? fmt::format("the loss of step {}", step) : "an output of the step";
+  std::string reason = fmt::format("{} is not finite, so no timing is reported", what);
   if (run.first_nan) {
-    reason += fmt::format("; the first NaN is made by {} in {}", run.first_nan->op,
+    reason += fmt::format("; the first NaN is an output of {} in {}", run.first_nan->op,
                           run.first_nan->scope.empty() ? "the step" : run.first_nan->scope);
   }
   return reason;
@@ -193,7 +193,7 @@ void fill_figures(const Prepared& prepared, const Measurement& run, Record& reco
   fill_kernels(prepared.plan, record);
   record.stopping = {std::string(name_of(sampling.reason)), run.rule.describe(sampling.reason), sampling.warmup,
                      sampling.sample_count(), sampling.steps_per_sample};
-  // What was left to the rule is stated as it turned out.
+  // Record the numbers that the stopping rule chose.
   record.config.json()["warmup"] = sampling.warmup;
   record.config.json()["steps"] = sampling.sample_count();
 }

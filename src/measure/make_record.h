@@ -1,4 +1,4 @@
-// make_record: what was prepared and measured, as a record.
+// make_record: turns a prepared and measured point into a record.
 #pragma once
 
 #include "measure/measurement.h"
@@ -7,8 +7,8 @@
 
 namespace laptime {
 
-// `described` (describe_point, describe_device) with everything that the run has shown. A run whose values are not
-// finite becomes `failed` and has no timing; an interrupted one has none either.
+// Adds the measurements to `described`, which comes from describe_point and describe_device. A run with values that are
+// not finite becomes `failed`; failed and interrupted runs have no timing.
 Record make_record(Record described, const Prepared& prepared, const Measurement& measurement);
 
 }  // namespace laptime

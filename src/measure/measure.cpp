@@ -1,4 +1,4 @@
-// Memory, weights, samples.
+// Runs a prepared point: memory, weights and samples.
 #include "measure/measure.h"
 
 #include <algorithm>
@@ -39,18 +39,18 @@ class PointRun {
       : config_(prepared.config), prepared_(prepared), backend_(backend), hooks_(hooks) {}
 
   Measurement run() {
-    Laps laps(backend_);
+    LapTimer laps(backend_);
     const StartingWeights weights(config_);
     StepInputs inputs(config_);
     run_.setup.data = laps.next();
 
-    tell({.stage = "memory"});
+    report({.stage = "memory"});
     run_.base_rss_bytes = resident_bytes();
     backend_.reset_peak_held_bytes();
     Executor executor(prepared_.plan, backend_);
     run_.setup.memory = laps.next();
 
-    tell({.stage = "weights"});
+    report({.stage = "weights"});
     fill_weights(executor, config_, weights, prepared_.device.threads.value_or(1));
     run_.setup.weights = laps.next();
 
@@ -64,7 +64,7 @@ class PointRun {
   }
 
  private:
-  void tell(const PointProgress& progress) const {
+  void report(const PointProgress& progress) const {
     if (hooks_.progress) hooks_.progress(progress);
   }
 
@@ -76,14 +76,14 @@ class PointRun {
     MachineCounters counters;
     run_.before = counters.read();
     StepHooks hooks;
-    hooks.before = [&](int64_t step) { inputs.bring(executor, step); };
+    hooks.before = [&](int64_t step) { inputs.write(executor, step); };
     hooks.after = [&](int64_t step, const Timeline& timeline) {
       run_.states.push_back(counters.read());
       if (const std::vector<std::byte> loss = executor.read_output(output::kLoss); !loss.empty()) {
         run_.losses.push_back(scalar(loss));
         run_.finite = run_.finite && std::isfinite(run_.losses.back());
       }
-      tell({step < warmup ? "warm-up" : "steps", step + 1, expected, timeline.total().count()});
+      report({step < warmup ? "warm-up" : "steps", step + 1, expected, timeline.total().count()});
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     run_.sampling = sample(executor, {run_.rule, fixed}, hooks);

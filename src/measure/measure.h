@@ -1,4 +1,4 @@
-// measure: a prepared point run on its device until its samples are taken.
+// measure: runs a prepared point on its device and takes samples.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace laptime {
 
-// Where a point is, for the line of progress.
+// Progress of a point, for the progress line.
 struct PointProgress {
   std::string stage;        // "plan", "weights", "kernel trial", "warm-up", "steps"
-  int64_t done = 0;         // steps so far, warm-up included
-  int64_t expected = 0;     // all steps; 0: not known
-  double step_seconds = 0;  // of the last one
+  int64_t done = 0;         // steps so far, including warm-up
+  int64_t expected = 0;     // all steps; 0 if not known
+  double step_seconds = 0;  // duration of the last step
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -29,13 +29,13 @@ struct PointProgress {
 
 struct PointHooks {
   std::function<void(const PointProgress&)> progress;
-  std::function<void(const Record&)> planned;  // what is known before any memory is taken
-  std::function<bool()> interrupted;           // asked between steps; true: the point ends as `interrupted`
+  std::function<void(const Record&)> planned;  // receives the record before any memory is allocated
+  std::function<bool()> interrupted;           // called between steps; true ends the point as `interrupted`
 };
 
-// Takes the plan's memory, fills it and runs steps until the configuration's rule is met, a loss is not finite or the
-// run is interrupted. Throws Error for memory that is refused, or weights and data that cannot be read. `limits` is
-// left to the caller: they are measured only for a run that succeeds.
+// Allocates and fills memory, then runs steps until the stopping rule is met, a loss is not finite or the run is
+// interrupted. Throws Error if memory is not available or weights or data cannot be read. The caller fills in `limits`,
+// because they are measured only after a successful run.
 Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Measurement: everything that the run of one prepared point has shown.
+// Measurement: the results of running one prepared point.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace laptime {
 
-// Limits of the device as measured, now or earlier.
+// Measured limits of the device.
 struct MeasuredLimits {
   std::optional<double> product_flops;  // FLOP/s; none for a device that computes nothing
-  double page_fault = 0;                // seconds; 0 where it was not measured
+  double page_fault = 0;                // seconds; 0 if not measured
 };
 
 struct Measurement {
-  SetupTimes setup;  // of memory, weights and data
+  SetupTimes setup;  // memory, weights and data only
   Sampling sampling;
   StoppingRule rule;
-  MachineState before;               // counters of the machine before the first step
-  std::vector<MachineState> states;  // and after each step
-  std::vector<double> losses;        // of each step; empty where nothing is computed or there is no loss
-  bool finite = true;                // every loss and, where there is none, every output of the last step
+  MachineState before;               // machine counters before the first step
+  std::vector<MachineState> states;  // machine counters after each step
+  std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
+  bool finite = true;                // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;
-  std::optional<int64_t> base_rss_bytes;  // of the process before it took the plan's memory
-  int64_t peak_bytes = 0;                 // held of the device's memory
+  std::optional<int64_t> base_rss_bytes;  // of the process, before allocating the plan's memory
+  int64_t peak_bytes = 0;                 // most device memory held at once
   std::optional<int64_t> peak_rss_bytes;  // of the process; none for a device that computes nothing
   MeasuredLimits limits;
 };

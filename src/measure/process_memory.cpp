@@ -1,4 +1,4 @@
-// Fields of /proc/self/status.
+// Reads fields of /proc/self/status.
 #include "measure/process_memory.h"
 
 #include <fstream>

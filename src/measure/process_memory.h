@@ -6,7 +6,7 @@
 
 namespace laptime {
 
-std::optional<int64_t> resident_bytes();       // now
-std::optional<int64_t> peak_resident_bytes();  // the most so far
+std::optional<int64_t> resident_bytes();       // current
+std::optional<int64_t> peak_resident_bytes();  // maximum so far
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The straight line of one point: device, prepare, trial, measure, record.
+// Runs one point: device, preparation, kernel trial, measurement and record.
 #include "measure/run_one.h"
 
 #include <new>
@@ -23,24 +23,24 @@ class Point {
     key_ = device_key(device);
     describe_device(device, record_);
     const std::unique_ptr<Backend> backend = device.open();
-    const Prepared prepared = prepare_and_try(device, *backend);
+    const Prepared prepared = prepare_with_trial(device, *backend);
     Measurement measurement = measure(prepared, *backend, hooks_);
     if (measurement.finite && !measurement.sampling.interrupted) {
       std::vector<MeasuredPeak> peaks;
       measurement.limits = measure_limits(*backend, device.product_factors, known_.peaks, peaks);
-      keep(peaks, learned_.peaks);
+      add_learned(peaks, learned_.peaks);
     }
     record_ = make_record(std::move(record_), prepared, measurement);
   }
 
  private:
-  void tell(const std::string& stage) const {
+  void report(const std::string& stage) const {
     if (hooks_.progress) hooks_.progress({.stage = stage});
   }
 
-  // Adds what was learned to `learned`, under this device's key and the point's date.
+  // Appends `items` to `learned`, with the key of this device and the date of the point.
   template <class Item>
-  void keep(std::vector<Item>& items, std::vector<Item>& learned) const {
+  void add_learned(std::vector<Item>& items, std::vector<Item>& learned) const {
     for (Item& item : items) {
       item.device = key_;
       item.created = record_.created;
@@ -56,18 +56,18 @@ class Point {
     return prepared;
   }
 
-  // Kernels that a trial chooses have other workspaces, so what has been chosen is planned and checked again; where
-  // another recomputation fits then, its signatures are tried too.
-  Prepared prepare_and_try(const Device& device, Backend& backend) {
-    Laps laps(backend);
-    tell("plan");
+  // After a trial the point is planned again, because the chosen kernels may have other workspaces. If a different
+  // recomputation fits then, its new signatures are tried as well.
+  Prepared prepare_with_trial(const Device& device, Backend& backend) {
+    LapTimer laps(backend);
+    report("plan");
     Prepared prepared = prepare_checked(device);
     record_.setup.plan = laps.next();
-    tell("kernel trial");
+    report("kernel trial");
     while (backend.computes()) {
       std::vector<KernelChoice> choices = try_kernels(prepared, backend);
       if (choices.empty()) break;
-      keep(choices, learned_.kernel_choices);
+      add_learned(choices, learned_.kernel_choices);
       known_.kernel_choices.insert(known_.kernel_choices.end(), choices.begin(), choices.end());
       prepared = prepare_checked(device);
     }
@@ -106,7 +106,7 @@ PointResult run_one(const SweepPoint& point, const MachineKnowledge& known, cons
     record.bytes_requested = error.bytes_requested();
     record.bytes_available = error.bytes_available();
   } catch (const std::bad_alloc&) {
-    fail(record, Status::kOutOfMemory, "an allocation of the program itself was refused");
+    fail(record, Status::kOutOfMemory, "the program itself could not allocate memory");
   } catch (const Error& error) {
     fail(record, Status::kFailed, error.what());
   }

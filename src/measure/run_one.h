@@ -1,4 +1,4 @@
-// run_one: one point of a sweep, from its configuration to its record, in this process.
+// run_one: runs one point of a sweep in this process and returns its record.
 #pragma once
 
 #include "measure/measure.h"
@@ -11,13 +11,12 @@ namespace laptime {
 
 struct PointResult {
   Record record;
-  MachineKnowledge learned;  // what this point adds to what is known
+  MachineKnowledge learned;  // new measurements, to be stored
 };
 
-// Never throws for what a point can do wrong: the record carries status and reason. Memory is predicted before it is
-// taken, and again when a trial has chosen other kernels. `known` is what is stored under the point's device_key.
-// `name`, `label`, `config`, `config_hash`, `machine`, `fingerprint`, `binary` and `created` are always filled; `sweep`
-// and `run` are the caller's.
+// Errors of the point do not throw; the record has their status and reason. Memory is predicted before it is allocated,
+// and again after a trial has chosen other kernels. `known` holds the stored measurements for the device_key of the
+// point. The caller fills in `sweep` and `run` of the record.
 PointResult run_one(const SweepPoint& point, const MachineKnowledge& known, const PointHooks& hooks = {},
                     const FindDevice& find = find_device);
 

@@ -1,4 +1,4 @@
-// Devices by name.
+// Finds devices by name.
 #include "prepare/device.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ DType product_factors_of(Precision dtype) { return autocast_dtype(dtype).value_o
 Device find_cpu(const RunConfig& config) {
   const cpu::Isa isa = cpu::widest_isa();
   const int threads = config.threads ? static_cast<int>(*config.threads) : cpu::default_threads();
-  static const auto kKernels = std::make_shared<const KernelTable>(cpu_kernels(isa));  // the same for every point
+  static const auto kKernels = std::make_shared<const KernelTable>(cpu_kernels(isa));  // shared by all points
   Device device;
   device.name = "cpu";
   device.identity = fmt::format("cpu/{}", cpu::name_of(isa));

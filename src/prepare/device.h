@@ -1,4 +1,4 @@
-// Device: what is known of a device by its name, and how to open it. The one place that names concrete backends.
+// Device: the properties of a device and how to open it. Only this module names concrete backends.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,34 @@
 
 namespace laptime {
 
-// Nothing here touches the device: no memory is taken, no thread started, before `open`.
+// Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
-  std::string name;                     // "cpu", "roofline:h100": what `auto` became
-  std::string identity;                 // tells it from every other device of its machine; keys what is measured on it
-  std::string math_mode;                // what runs where dtype was asked for: "float32", "bfloat16 autocast, ..."
-  DType product_factors{};              // type of the factors of matrix products
-  bool computes = true;                 // false: it predicts
-  std::string isa;                      // instruction set of the kernels; empty where it means nothing
-  std::optional<int> threads;           // of a CPU
-  std::optional<int64_t> memory_bytes;  // of a device with its own; none: the host's
-  std::optional<double> datasheet_flops;  // peak for the dtype, FLOP/s
+  std::string name;                       // "cpu", "roofline:h100"; never "auto"
+  std::string identity;                   // unique on its machine; part of the key of stored measurements
+  std::string math_mode;                  // arithmetic used for the dtype: "float32", "bfloat16 autocast, ..."
+  DType product_factors{};                // type of the factors of matrix products
+  bool computes = true;                   // false: times are predicted, and there are no values
+  std::string isa;                        // instruction set of the kernels; empty if not applicable
+  std::optional<int> threads;             // CPU threads; none for other devices
+  std::optional<int64_t> memory_bytes;    // memory of the device; none: it uses the host's memory
+  std::optional<double> datasheet_flops;  // peak FLOP/s for the dtype
   std::shared_ptr<const KernelTable> kernels;
-  std::function<std::unique_ptr<Backend>()> open;  // Error for a device that this machine does not have
+  std::function<std::unique_ptr<Backend>()> open;  // Error if this machine lacks the device
 };
 
-// The device of a configuration. Error for a name that no device has, and with unsupported_reason where the device
-// cannot run the configuration.
+// The device of a configuration. Error for an unknown name, and with unsupported_reason if the device cannot run the
+// configuration.
 Device find_device(const RunConfig& config);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
-// One device as `laptime list devices` shows it.
+// One row of `laptime list devices`.
 struct DeviceSummary {
-  std::string name;  // as --device takes it
-  std::string text;  // one line
+  std::string name;  // value for --device
+  std::string text;  // one-line description
 };
 std::vector<DeviceSummary> list_devices();
 
-// Why the device cannot run this configuration; empty when it can. Error for a name that no device has.
+// Why the device cannot run the configuration; empty if it can. Error for an unknown name.
 std::string unsupported_reason(const RunConfig& config);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Search for the fewest recomputed layers.
+// Searches for the least recomputation that fits into memory.
 #include "prepare/fit_recompute.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kLongestRegion = 4;  // layers; longer ones hold more at once than they save in all but huge stacks
+// Layers per region. Except for very deep models, longer regions hold more values at once than they save.
+constexpr int64_t kMaxRegionLayers = 4;
 
 class Fit {
  public:
@@ -18,11 +19,11 @@ class Fit {
       : config_(config), bound_(bound), choose_(choose) {}
 
   FittedRecompute run() {
-    if (fits({0, 0}, "none")) return leanest_;  // what fits needs less than what did not
+    if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less than all that did not
     if (fits({1, 0}, "loss")) return leanest_;
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return fewest_layers(layers);
-    for (int64_t group = 2; group <= std::min(kLongestRegion, layers); ++group) {
+    for (int64_t group = 2; group <= std::min(kMaxRegionLayers, layers); ++group) {
       if (fits({group, layers}, fmt::format("every={}", group))) return leanest_;
     }
     leanest_.advice = advice();
@@ -41,7 +42,7 @@ class Fit {
     return step;
   }
 
-  // Whether it fits; keeps it where nothing so far needs less.
+  // Whether the choice fits; remembers it if it needs the least memory so far.
   bool fits(const Choice& choice, const std::string& text) {
     const FittedRecompute step = fitted(choice, text);
     const int64_t need = make_plan(lowered_graph(config_, step.rule), choose_).predicted_peak_bytes();
@@ -52,7 +53,7 @@ class Fit {
     return need <= bound_.bytes;
   }
 
-  // Each layer more saves memory and costs time: the smallest number that fits.
+  // The smallest number of recomputed layers that fits, by bisection: each further layer saves memory and costs time.
   FittedRecompute fewest_layers(int64_t layers) {
     FittedRecompute fewest = fitted({1, layers}, "block");
     int64_t too_few = 0;

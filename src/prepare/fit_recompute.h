@@ -1,4 +1,4 @@
-// fit_recompute: what --recompute comes to, and where it is auto, the least recomputation with which the step fits.
+// fit_recompute: resolves --recompute; for auto, to the least recomputation with which the step fits into memory.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@ namespace laptime {
 
 struct FittedRecompute {
   RecomputeRule rule;
-  std::string text;    // "none", "block", "every=2", "block in layers 0-3 of 12", "loss" where no layer is
-  std::string advice;  // where nothing that auto tries fits: what would need less
+  std::string text;    // "none", "block", "every=2", "block in layers 0-3 of 12", "loss" if no layer is recomputed
+  std::string advice;  // if auto finds nothing that fits: what would need less memory
 };
 
-// Of `auto` the first that fits into the bound, or the leanest where none does; a fixed choice is not looked at.
+// For auto, the first choice that fits into the bound, or the one that needs the least memory if none fits. Any other
+// choice is returned without checking that it fits.
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose);
 
 }  // namespace laptime

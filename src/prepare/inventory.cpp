@@ -1,4 +1,4 @@
-// A kernel table, read out.
+// Lists the kernels of a kernel table.
 #include "prepare/inventory.h"
 
 #include "prepare/device.h"

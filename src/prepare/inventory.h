@@ -1,4 +1,4 @@
-// The kernels of this machine's CPU, as `laptime list kernels` shows them.
+// The CPU kernels of this machine, for `laptime list kernels`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Pinned and stored choices.
+// Chooses kernels from pinned and stored choices.
 #include "prepare/kernel_choice.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ const Kernel& kernel_named(const OpCard& op, const std::string& name, const Kern
   reject_word(where, fmt::format("{} kernel", op.name), name, known);
 }
 
-// A signature's text begins with its op.
+// Checks that ops and kernels exist; the text of a signature begins with its op.
 void check_names(const KernelChoices& choices, const KernelTable& kernels) {
   for (const auto& [signature, kernel] : choices.pinned) {
     const std::string name = signature.substr(0, signature.find('('));
@@ -51,11 +51,11 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
 }  // namespace
 
 std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature) {
-  std::vector<const Kernel*> able;
+  std::vector<const Kernel*> supported;
   for (const Kernel& kernel : kernels.of(*signature.op)) {
-    if (kernel.refusal(signature).empty()) able.push_back(&kernel);
+    if (kernel.refusal(signature).empty()) supported.push_back(&kernel);
   }
-  return able;
+  return supported;
 }
 
 KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, const std::vector<KernelChoice>& stored) {
@@ -71,28 +71,29 @@ KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, co
 ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices) {
   return [&kernels, &choices](const Signature& signature) -> const Kernel* {
     if (const Kernel* const pinned = pinned_kernel(signature, kernels, choices)) return pinned;
-    const std::vector<const Kernel*> able = candidates(kernels, signature);
-    if (able.size() > 1 && choices.takes_measured) {
+    const std::vector<const Kernel*> supported = candidates(kernels, signature);
+    if (supported.size() > 1 && choices.takes_measured) {
       if (const auto chosen = choices.measured.find(signature.text()); chosen != choices.measured.end()) {
-        for (const Kernel* kernel : able) {
+        for (const Kernel* kernel : supported) {
           if (kernel->name == chosen->second) return kernel;
         }
       }
     }
-    return able.empty() ? nullptr : able.front();
+    return supported.empty() ? nullptr : supported.front();
   };
 }
 
 void check_pinned(const Graph& graph, const KernelTable& kernels, const KernelChoices& choices) {
-  bool any = choices.pinned.empty();
+  bool found = choices.pinned.empty();
   for (const Node& node : graph.nodes) {
     if (node.op->kind == OpKind::kView) continue;
-    any = pinned_kernel(signature_of(graph, node), kernels, choices) != nullptr || any;
+    found = pinned_kernel(signature_of(graph, node), kernels, choices) != nullptr || found;
   }
-  if (any) return;
+  if (found) return;
   throw Error::format(
-      "{} chooses nothing for this point: none of its {} signatures is one of its nodes'; it was written for another "
-      "model, shape, type or mode",
+      "{} chooses nothing for this point: none of its {} signatures occurs in the step; give records of the same "
+      "model, "
+      "shapes, types and mode",
       choices.pinned_by, choices.pinned.size());
 }
 

@@ -1,5 +1,5 @@
-// Which kernel runs a node: the one that the user has pinned, else the one that measured fastest on this machine for
-// its signature.
+// Chooses the kernel of a node: the one that the user has pinned, else the one that was fastest on this machine for the
+// signature.
 #pragma once
 
 #include <map>
@@ -18,23 +18,23 @@ using KernelsBySignature = std::map<std::string, std::string>;  // signature tex
 
 struct KernelChoices {
   KernelsBySignature measured;
-  bool takes_measured = true;  // false: the measured kernels' workspaces do not fit, so the first of each list is taken
-  KernelsBySignature pinned;   // what they name is not measured
-  std::string pinned_by;       // in messages: "kernels file 'choices.json'"
+  bool takes_measured = true;  // false if their workspaces do not fit, so that the first candidates are used
+  KernelsBySignature pinned;   // override `measured`, and are not measured
+  std::string pinned_by;       // origin of `pinned` for messages: "kernels file 'choices.json'"
 };
 
-// What is stored of this device, and the choices of --kernels. Error where the file cannot be read, or names an op or
-// a kernel that the table does not have.
+// The stored choices for the device, and those of --kernels. Error if the file cannot be read, or names an op or a
+// kernel that is not in the table.
 KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, const std::vector<KernelChoice>& stored);
 
 // The kernels that support a signature, in order of preference.
 std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature);
 
-// The pinned kernel, or Error with its reason where it refuses; the measured one where it still supports the signature;
-// else the first of the list that does.
+// Chooses the pinned kernel (Error if it does not support the signature), else the measured one if it still supports
+// the signature, else the first candidate.
 ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices);
 
-// Error unless each pinned kernel runs the nodes that it is chosen for, and one of them is for a node of this graph.
+// Error unless each pinned kernel supports its nodes, and at least one pinned signature occurs in the graph.
 void check_pinned(const Graph& graph, const KernelTable& kernels, const KernelChoices& choices);
 
 }  // namespace laptime

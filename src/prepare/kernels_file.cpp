@@ -1,4 +1,4 @@
-// Records in, choices out.
+// Reads kernel choices from records.
 #include "prepare/kernels_file.h"
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace laptime {
 namespace {
 
 constexpr const char* kPurpose = "kernels file";
-constexpr const char* kWanted = "give records as `laptime bench --output json` writes them";
+constexpr const char* kAdvice = "give records written by `laptime bench --output json`";
 constexpr std::string_view kSpace = " \t\r\n";
 
 std::string contents_of(const InputFile& file) {
@@ -36,14 +36,14 @@ Json parse_json(std::string_view text, const std::string& where) {
   try {
     return Json::parse(text, within_limits);
   } catch (const nlohmann::json::exception& error) {
-    throw Error::format("{}: not JSON ({}); {}", where, std::string_view(error.what()).substr(0, 200), kWanted);
+    throw Error::format("{}: not JSON ({}); {}", where, std::string_view(error.what()).substr(0, 200), kAdvice);
   }
 }
 
-// Lines of one record each where the first line is complete, else whatever the file is as a whole.
+// One document per line if the first line is complete JSON, else the whole file as one document.
 std::vector<Json> documents(std::string_view text, const std::string& where) {
   const size_t start = text.find_first_not_of(kSpace);
-  if (start == std::string_view::npos) throw Error::format("{} is empty; {}", where, kWanted);
+  if (start == std::string_view::npos) throw Error::format("{} is empty; {}", where, kAdvice);
   const std::string_view first = text.substr(start, text.find('\n', start) - start);
   if (!Json::accept(first)) return {parse_json(text, where)};
   std::vector<Json> lines;
@@ -57,7 +57,7 @@ std::vector<Json> documents(std::string_view text, const std::string& where) {
   return lines;
 }
 
-// Empty where there is no such text.
+// The text at `key`, or empty if there is none.
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -66,19 +66,19 @@ std::string text_at(const Json& object, const char* key) {
 void add_choices(const Json& record, const std::string& where, KernelsBySignature& choices) {
   const auto kernels = record.find("kernels");
   if (kernels == record.end() || !kernels->is_array())
-    throw Error::format("{} has no list 'kernels'; {}", where, kWanted);
+    throw Error::format("{} has no list 'kernels'; {}", where, kAdvice);
   for (const Json& use : *kernels) {
     const std::string op = text_at(use, "op");
     const std::string signature = text_at(use, "signature");
     const std::string kernel = text_at(use, "kernel");
     if (op.empty() || kernel.empty() || !signature.starts_with(op + "(")) {
-      throw Error::format("{}: {} is no kernel choice; give op, signature and kernel as a record states them", where,
+      throw Error::format("{}: {} is not a kernel choice; give op, signature and kernel as in a record", where,
                           quote(use.dump(-1, ' ', true, Json::error_handler_t::replace)));
     }
     const auto [chosen, is_new] = choices.try_emplace(signature, kernel);
     if (!is_new && chosen->second != kernel) {
-      throw Error::format("{} chooses {} for {}, an earlier one {}; keep the records of one choice", where,
-                          quote(kernel), signature, quote(chosen->second));
+      throw Error::format("{} chooses {} for {}, but an earlier record chooses {}; keep the records of one choice",
+                          where, quote(kernel), signature, quote(chosen->second));
     }
   }
 }
@@ -102,7 +102,7 @@ KernelsBySignature read_kernels_file(const std::string& path) {
     for (const Json& record : document) add(record);
   }
   if (choices.empty()) {
-    throw Error::format("{} chooses nothing: it has no record of a point that has run; {}", file.text(), kWanted);
+    throw Error::format("{} chooses nothing: it has no record of a point that has run; {}", file.text(), kAdvice);
   }
   return choices;
 }

@@ -1,4 +1,4 @@
-// A file of kernel choices: the records of earlier runs, read for the kernels that they name.
+// Reads kernel choices from a file with records of earlier runs.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace laptime {
 
 inline constexpr int64_t kMaxKernelsFile = int64_t{64} << 20U;  // bytes
 
-// How messages name the file: "kernels file 'choices.json'".
+// The name of the file for messages: "kernels file 'choices.json'".
 std::string kernels_file_text(const std::string& path);
 
-// The choices in records as `laptime bench` and `laptime show` write them: an array (--output json), one per line
-// (jsonl), or a single one. Of a record only `kernels` is read; all else may be missing. Error, naming the file, where
-// it cannot be read, has no such records, states no choice, or states two for one signature.
+// Reads the field `kernels` of records written by `laptime bench` or `laptime show`: an array (--output json), one
+// record per line (jsonl), or a single record. Error with the name of the file if it cannot be read, holds no such
+// records or no choice, or has conflicting choices for a signature.
 KernelsBySignature read_kernels_file(const std::string& path);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Keys of knowledge.
+// Makes the keys of stored measurements.
 #include "prepare/knowledge.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// MachineKnowledge: what has been measured on one device and need not be measured again.
+// MachineKnowledge: stored measurements of one device, which need not be repeated.
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ struct MachineKnowledge {
   }
 };
 
-// Tells machines apart; the same for the whole run.
+// Identifies the machine; constant while the program runs.
 std::string machine_fingerprint();
 
-// The key of what is known of a device: its machine and its own identity.
+// The key of stored measurements: machine and device.
 std::string device_key(const Device& device);
-// The same for the device of a configuration; empty where that device does not run it.
+// The key for the device of a configuration; empty if the device cannot run it.
 std::string device_key(const RunConfig& config);
 
 }  // namespace laptime

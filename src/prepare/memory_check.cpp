@@ -1,4 +1,4 @@
-// Prediction against availability.
+// Compares predicted with available memory.
 #include "prepare/memory_check.h"
 
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kUsable = 0.95;
+constexpr double kUsableFraction = 0.95;
 constexpr const char* kLimit = "--memory-limit";
 
 std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan) {
@@ -30,10 +30,10 @@ std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan) {
 }
 
 std::vector<TensorUse> largest_tensors(const Plan& plan) {
-  constexpr size_t kMost = 12;
+  constexpr size_t kMaxTensors = 12;
   std::vector<TensorUse> uses;
   for (const int index : alive_at_peak(plan)) {
-    if (uses.size() == kMost) break;
+    if (uses.size() == kMaxTensors) break;
     const Buffer& buffer = plan.buffers[static_cast<size_t>(index)];
     TensorUse use{.name = buffer.name,
                   .op = buffer.op,
@@ -74,7 +74,7 @@ std::string memory_arithmetic(const Plan& plan) {
 MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   MemoryBound bound;
   bound.available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name} : available_memory();
-  bound.bytes = static_cast<int64_t>(kUsable * static_cast<double>(bound.available.bytes));
+  bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(bound.available.bytes));
   bound.text = fmt::format("95 % of {} ({}) are usable", format_bytes(bound.available.bytes), bound.available.bound_by);
   if (!config.memory_limit) return bound;
   const int64_t limit = parse_bytes(kLimit, *config.memory_limit);

@@ -1,4 +1,4 @@
-// Memory predicted before it is taken, with the arithmetic.
+// Checks the predicted memory against what is available, before allocating it.
 #pragma once
 
 #include <string>
@@ -11,24 +11,23 @@
 
 namespace laptime {
 
-// The most bytes that a step may hold, and what sets them.
+// The most bytes that a step may hold, and where the limit comes from.
 struct MemoryBound {
   int64_t bytes = 0;
-  AvailableMemory available;  // --memory-limit, or what is left, of which 95 % may be taken
+  AvailableMemory available;  // --memory-limit, or the available memory, of which 95 % may be used
   std::string text;           // "--memory-limit is 8.00 GiB", "95 % of 24.0 GiB (MemAvailable) are usable"
 };
 
-// The tighter of --memory-limit and 95 % of what the device, or for a CPU the machine and its limits, has left.
+// The smaller of --memory-limit and 95 % of the available memory: that of the device, or of the machine for a CPU.
 MemoryBound memory_bound(const RunConfig& config, const Device& device);
 
-// Why the plan needs more than the bound: "predicted: ..." with every part, the bound and `advice` (may be empty).
-// Empty: it fits.
+// Why the plan does not fit: "predicted: ..." with every part, the bound and `advice` (may be empty). Empty if it fits.
 std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice);
 
-// "1.92 GiB = parameters 490.7 MiB + ...", by role, the largest first.
+// "1.92 GiB = parameters 490.7 MiB + ...", by role, largest first.
 std::string memory_arithmetic(const Plan& plan);
 
-// All that the plan knows of its memory before it runs.
+// The predicted part of a record's memory.
 MemoryUse forecast_memory(const Plan& plan);
 
 }  // namespace laptime

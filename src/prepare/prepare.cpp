@@ -1,4 +1,4 @@
-// Choices, bound, recomputation, graph, plan, forecast: in this order.
+// Prepares a point: kernel choices, memory bound, recomputation, graph, plan and memory forecast, in this order.
 #include "prepare/prepare.h"
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
-// prepare: from a configuration and a device to everything that is known before it runs. The only place that makes a
-// plan to run.
+// prepare: makes the graph, the plan and the memory forecast of a point. Every plan that runs is made here.
 #pragma once
 
 #include <string>
@@ -17,7 +16,7 @@
 
 namespace laptime {
 
-// One point, ready to run: a value that names no memory of the device.
+// One point, ready to run. It holds no memory of the device.
 struct Prepared {
   RunConfig config;
   Device device;
@@ -26,25 +25,25 @@ struct Prepared {
   FittedRecompute recompute;
   Graph graph;           // after all passes
   Plan plan;             // what runs
-  MemoryUse memory;      // the forecast: predicted bytes of `plan`
-  std::string shortage;  // why the plan does not fit, with the arithmetic and what would need less; empty: it fits
+  MemoryUse memory;      // predicted bytes of `plan`
+  std::string shortage;  // why the plan does not fit, with the arithmetic and advice; empty if it fits
 
-  // Throws OutOfMemory with `shortage` where there is one.
+  // Throws OutOfMemory with `shortage` unless it is empty.
   void require_fit() const;
 };
 
-// What a caller adds to the step, and wants to see of it.
+// Additional outputs of the step, and an observer of the passes.
 struct PrepareOptions {
   StepOutputs outputs = {};
-  PassObserver observer = {};  // of the passes that lead to `graph`
+  PassObserver observer = {};  // called after each pass
 };
 
-// Error where --kernels cannot be obeyed, --keep or --lower names no composite, or no kernel of the device runs a node.
-// A plan that does not fit is no error: it may be looked at.
+// Error if --kernels cannot be followed, --keep or --lower names no composite, or the device has no kernel for a node.
+// A plan that does not fit into memory is not an error, because explain shows it.
 Prepared prepare(const RunConfig& config, const Device& device, const MachineKnowledge& known,
                  const PrepareOptions& options = {});
 
-// The graph that prepare would plan, for a configuration that its device does not run: --recompute auto counts as none.
+// The graph for a configuration that its device cannot run; --recompute auto counts as none.
 Graph graph_without_device(const RunConfig& config, const PassObserver& observer);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Model, then passes.
+// Builds the model and runs the passes.
 #include "prepare/step_graph.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kNone = "none";
 
-// "a+b" -> its members, each a composite; "none" -> no member.
-std::vector<std::string> members(const std::string& where, const std::string& set) {
+// Splits "a+b" into composites; "none" is the empty set. Error, naming `where`, for an unknown composite.
+std::vector<std::string> set_members(const std::string& where, const std::string& set) {
   std::vector<std::string> names;
   if (set == kNone) return names;
   const std::vector<std::string_view> known = composites();
@@ -62,7 +62,7 @@ std::vector<std::string_view> composites() {
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule) {
   const bool eager = config.mode == Mode::kEager;
   const auto named = [&](const char* where, const std::optional<std::string>& set) {
-    return set && !eager ? members(where, *set) : std::vector<std::string>();
+    return set && !eager ? set_members(where, *set) : std::vector<std::string>();
   };
   const std::vector<std::string> keep =
       eager ? card_of(config.model).kept_by_eager(config.model) : named("--keep", config.keep);
@@ -87,12 +87,13 @@ std::vector<std::string> composites_of(const RunConfig& config) {
   whole.keep.reset();
   whole.lower.reset();
   std::vector<RecomputeRule> rules{recompute_rule(whole)};
-  if (config.recompute == "auto") rules.push_back({.local = true, .group = 1, .layers = 0});  // it may come to that
+  if (config.recompute == "auto")
+    rules.push_back({.local = true, .group = 1, .layers = 0});  // fit_recompute may choose this rule
   const Graph model = build_train_step(config);
   std::vector<Graph> graphs;
   graphs.reserve(rules.size());
   for (const RecomputeRule& rule : rules) graphs.push_back(decompose(model, kept(whole, rule)));
-  const Graph lowered = decompose(model, {});  // what is still there has no other form
+  const Graph lowered = decompose(model, {});  // composites that remain have no decomposition
   std::vector<std::string> names;
   for (const std::string_view name : composites()) {
     const auto has = [&](const Graph& graph) {

@@ -1,4 +1,4 @@
-// The graph of a point after all passes.
+// Builds the graph of a point after all passes.
 #pragma once
 
 #include "config/run_config.h"
@@ -8,31 +8,30 @@
 
 namespace laptime {
 
-// What --recompute asks for; `auto` is decided by fit_recompute and counts as none here.
+// The rule for --recompute. `auto` counts as none here, because fit_recompute resolves it.
 RecomputeRule recompute_rule(const RunConfig& config);
 
-// What the passes are told for this configuration. Error where --keep or --lower names no composite.
+// Options of the passes for this configuration. Error if --keep or --lower names no composite.
 PipelineOptions pipeline_options(const RunConfig& config);
 
 Graph lowered_graph(const RunConfig& config, const StepOutputs& keep = {}, const PassObserver& observer = {});
-// The same with another rule than the configuration's.
+// The graph with `rule` instead of the rule of the configuration.
 Graph lowered_graph(const RunConfig& config, const RecomputeRule& rule, const StepOutputs& keep = {},
                     const PassObserver& observer = {});
 
-// The ops that a step may keep whole or lower, by name.
+// Names of the ops that a step may keep whole or lower.
 std::vector<std::string_view> composites();
 
-// Whether a step keeps a composite whole.
+// Whether a step keeps a composite whole, and why.
 struct CompositeChoice {
   std::string_view op;
   bool whole = false;
   std::string_view reason;
 };
-// Of every composite, whether the step is written in it or not. Error where --keep or --lower names none.
+// The choice for every composite, used by the step or not. Error if --keep or --lower names no composite.
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule);
 
-// Those that the step of this configuration keeps whole in compile mode where nothing is kept or lowered by name, and
-// that can be lowered.
+// The composites that the step keeps whole in compile mode without --keep and --lower, and that have a decomposition.
 std::vector<std::string> composites_of(const RunConfig& config);
 
 }  // namespace laptime

@@ -108,7 +108,7 @@ class PrecisionRun {
     fill_weights(executor, config_, StartingWeights(config_), device_.threads.value_or(1));
     for (int64_t step = 0; step < golden_.steps; ++step) {
       tell(fmt::format("step {} of {}", step + 1, golden_.steps));
-      inputs.bring(executor, step);
+      inputs.write(executor, step);
       executor.run();
       losses_.push_back(output_of(executor, output::kLoss).at(0));
       if (step == 0) compare_first_step(executor);

@@ -114,7 +114,7 @@ TEST_F(MakeRecord, WhatIsNotFiniteHasNoTiming) {
   const Record made = record();
   EXPECT_EQ(made.status, Status::kFailed);
   EXPECT_THAT(made.reason, HasSubstr("the loss of step 3 is not finite"));
-  EXPECT_THAT(made.reason, HasSubstr("the first NaN is made by softmax in layers.0.attn"));
+  EXPECT_THAT(made.reason, HasSubstr("the first NaN is an output of softmax in layers.0.attn"));
   EXPECT_EQ(made.op, "softmax");
   EXPECT_EQ(made.scope, "layers.0.attn");
   EXPECT_TRUE(made.time.empty());

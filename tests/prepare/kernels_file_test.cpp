@@ -128,7 +128,8 @@ TEST_F(KernelsFile, WhatIsNoChoiceIsSaid) {
   }
   const std::string two =
       record_with({{"matmul(a)", "tiles"}}).dump() + "\n" + record_with({{"matmul(a)", "onednn"}}).dump();
-  EXPECT_THAT(refusal(two), HasSubstr("record 2 chooses 'onednn' for matmul(a), an earlier one 'tiles'"));
+  EXPECT_THAT(refusal(two),
+              HasSubstr("record 2 chooses 'onednn' for matmul(a), but an earlier record chooses 'tiles'"));
 }
 
 SweepPoint one_layer(const Options& more = {}) {
