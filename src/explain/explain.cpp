@@ -1,4 +1,4 @@
-// What a point would run, collected from graph and plan.
+// Collects the explanation of a point from its graph and plan.
 #include "explain/explain.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@
 namespace laptime {
 namespace {
 
-// "layers.*.ln1.weight" for the parameter of that name in any layer.
+// "layers.*.ln1.weight" for the parameter ln1.weight of any layer.
 std::string name_in_any_layer(const ParameterSpec& parameter) {
   if (parameter.region.layer < 0) return parameter.name;
   return kAnyLayerScope + parameter.name.substr(layer_scope(parameter.region.layer).size());
@@ -67,7 +67,7 @@ void add_composites(const Graph& graph, std::set<std::string_view>& names) {
   }
 }
 
-// Adds a node's work to the row for (phase, kind, op), made where it is met first.
+// Adds the work of a node to the row for (phase, kind, op), creating the row if needed.
 void add_work(std::vector<Work>& rows, const Work& key, double flops, int64_t bytes) {
   auto row = std::find_if(rows.begin(), rows.end(), [&](const Work& known) {
     return known.phase == key.phase && known.kind == key.kind && known.op == key.op;
@@ -90,14 +90,14 @@ void count_work(const Graph& graph, Explanation& explanation) {
     add_work(explanation.kinds, {phase, kind, {}}, flops, bytes);
     add_work(explanation.ops, {phase, kind, node.op->name}, flops, bytes);
   }
-  const auto more = [](const Work& a, const Work& b) {
+  const auto has_more_work = [](const Work& a, const Work& b) {
     return a.phase == b.phase && (a.flops != b.flops ? a.flops > b.flops : a.bytes > b.bytes);
   };
   const auto sort_within_phases = [&](std::vector<Work>& rows) {
     for (auto begin = rows.begin(); begin != rows.end();) {
       const std::string phase = begin->phase;
       const auto end = std::stable_partition(begin, rows.end(), [&](const Work& row) { return row.phase == phase; });
-      std::stable_sort(begin, end, more);
+      std::stable_sort(begin, end, has_more_work);
       begin = end;
     }
   };
@@ -105,12 +105,12 @@ void count_work(const Graph& graph, Explanation& explanation) {
   sort_within_phases(explanation.ops);
 }
 
-// Kernels of one signature; nodes, signatures and example are the caller's.
-KernelDecision kernels_for(const KernelTable& kernels, const Signature& signature, const KernelChoices& choices,
-                           const ChooseKernel& choose) {
+// The kernels of one signature. The caller fills in nodes, signatures and example.
+KernelDecision decide_kernel(const KernelTable& kernels, const Signature& signature, const KernelChoices& choices,
+                             const ChooseKernel& choose) {
   KernelDecision use;
   use.op = signature.op->name;
-  int64_t contenders = 0;  // that a trial would time
+  int64_t contenders = 0;  // kernels that a trial would time
   const Kernel* chosen = choose(signature);
   for (const Kernel& kernel : kernels.of(*signature.op)) {
     if (const std::string reason = kernel.refusal(signature); !reason.empty()) {
@@ -131,7 +131,7 @@ KernelDecision kernels_for(const KernelTable& kernels, const Signature& signatur
   return use;
 }
 
-bool alike(const KernelDecision& a, const KernelDecision& b) {
+bool same_decision(const KernelDecision& a, const KernelDecision& b) {
   const auto same_refusal = [](const RefusedKernel& x, const RefusedKernel& y) {
     return x.kernel == y.kernel && x.reason == y.reason;
   };
@@ -144,7 +144,7 @@ std::vector<KernelDecision> kernel_uses(const Prepared& prepared) {
   const KernelTable& kernels = *prepared.device.kernels;
   const ChooseKernel choose = chooser(kernels, prepared.choices);
   std::map<std::string, int64_t> nodes;
-  std::vector<std::pair<std::string, Signature>> signatures;  // each once, in the order of the graph
+  std::vector<std::pair<std::string, Signature>> signatures;  // distinct, in the order of the graph
   for (const Node& node : graph.nodes) {
     if (node.op->kind == OpKind::kView) continue;
     Signature signature = signature_of(graph, node);
@@ -153,8 +153,9 @@ std::vector<KernelDecision> kernel_uses(const Prepared& prepared) {
   }
   std::vector<KernelDecision> uses;
   for (const auto& [text, signature] : signatures) {
-    const KernelDecision use = kernels_for(kernels, signature, prepared.choices, choose);
-    auto known = std::find_if(uses.begin(), uses.end(), [&](const KernelDecision& other) { return alike(use, other); });
+    const KernelDecision use = decide_kernel(kernels, signature, prepared.choices, choose);
+    auto known =
+        std::find_if(uses.begin(), uses.end(), [&](const KernelDecision& other) { return same_decision(use, other); });
     if (known == uses.end()) {
       known = uses.insert(uses.end(), use);
       known->example = text;
@@ -206,12 +207,12 @@ std::string machine_text(const Device& device) {
   return text + ", " + device.math_mode;
 }
 
-// What the passes say of themselves on their way to the graph that runs.
-struct PassesSeen {
+// Collects information about the graph after each pass.
+struct PassLog {
   std::vector<PassOutcome> outcomes;
-  std::set<std::string_view> composites;  // in the model
-  std::set<std::string_view> whole;       // and those that are left after decompose
-  std::optional<int64_t> saved;           // bytes for backward
+  std::set<std::string_view> composites;  // composites in the model
+  std::set<std::string_view> whole;       // composites that remain after decompose
+  std::optional<int64_t> saved;           // bytes saved for backward
 
   PassObserver observer() {
     return [this](const std::string& pass, const Graph& after) {
@@ -224,7 +225,7 @@ struct PassesSeen {
   }
 };
 
-// The prepared point; nothing where its device does not run it.
+// The prepared point; none if the device cannot run it.
 std::optional<Prepared> prepare_if_supported(const RunConfig& config, const KnownChoices& known,
                                              const PassObserver& observer = {}) {
   if (!unsupported_reason(config).empty()) return std::nullopt;
@@ -234,11 +235,11 @@ std::optional<Prepared> prepare_if_supported(const RunConfig& config, const Know
   return prepare(config, device, stored, {.observer = observer});
 }
 
-std::vector<CompositeUse> composite_uses(const RunConfig& config, const RecomputeRule& rule, const PassesSeen& seen) {
+std::vector<CompositeUse> composite_uses(const RunConfig& config, const RecomputeRule& rule, const PassLog& log) {
   std::vector<CompositeUse> uses;
   for (const CompositeChoice& choice : composite_choices(config, rule)) {
-    const bool whole = seen.whole.contains(choice.op);
-    if (whole || seen.composites.contains(choice.op))
+    const bool whole = log.whole.contains(choice.op);
+    if (whole || log.composites.contains(choice.op))
       uses.push_back({std::string(choice.op), whole, std::string(choice.reason)});
   }
   return uses;
@@ -262,18 +263,18 @@ Explanation explain(const SweepPoint& point, const KnownChoices& known) {
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
   explanation.refused = unsupported_reason(config);
 
-  PassesSeen seen;
-  const std::optional<Prepared> prepared = prepare_if_supported(config, known, seen.observer());
-  const Graph graph = prepared ? prepared->graph : graph_without_device(config, seen.observer());
-  explanation.passes = seen.outcomes;
+  PassLog log;
+  const std::optional<Prepared> prepared = prepare_if_supported(config, known, log.observer());
+  const Graph graph = prepared ? prepared->graph : graph_without_device(config, log.observer());
+  explanation.passes = log.outcomes;
   explanation.recompute = prepared ? prepared->recompute.text : config.recompute;
-  explanation.composites = composite_uses(config, prepared ? prepared->recompute.rule : recompute_rule(config), seen);
+  explanation.composites = composite_uses(config, prepared ? prepared->recompute.rule : recompute_rule(config), log);
   count_work(graph, explanation);
   explanation.constants = constant_uses(graph);
   if (!prepared) return explanation;
   explanation.machine = machine_text(prepared->device);
   explanation.kernels = kernel_uses(*prepared);
-  explanation.memory = memory_need(*prepared, seen.saved);
+  explanation.memory = memory_need(*prepared, log.saved);
   return explanation;
 }
 

@@ -1,4 +1,4 @@
-// laptime explain: what would run for a point, told without running it or taking its memory.
+// Explains what a point would run, without running it or allocating its memory, for `laptime explain`.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,13 @@
 
 namespace laptime {
 
-// The stored choices of the device with this key (device_key); null: nothing is stored.
+// Returns the stored kernel choices for a device key (device_key); null if there is no store.
 using KnownChoices = std::function<std::vector<KernelChoice>(const std::string& device)>;
 
 Explanation explain(const SweepPoint& point, const KnownChoices& known);
 
-// --dump: the graph after each pass; the plan. Error for a point that is invalid or that its device does not run.
+// The graph after each pass and the plan, as text for --dump. Error if the point is invalid or its device cannot run
+// it.
 std::string dump_graph(const SweepPoint& point, const KnownChoices& known);
 std::string dump_plan(const SweepPoint& point, const KnownChoices& known);
 

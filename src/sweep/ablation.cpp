@@ -1,4 +1,4 @@
-// The axis `lower` of an ablation, and the points that make no difference taken out.
+// Expands an ablation with an axis `lower`, without points that would not differ.
 #include "sweep/ablation.h"
 
 #include <fmt/ranges.h>
@@ -20,12 +20,12 @@ std::string joined(const std::vector<std::string>& names) { return fmt::format("
 std::vector<SweepPoint> expand_ablation(Sweep sweep) {
   for (const Axis& axis : sweep.axes) {
     if (axis.flag == "keep" || axis.flag == "lower")
-      throw Error::format("{} chooses what is lowered itself; leave --{} out", kWhere, axis.flag);
+      throw Error::format("{} decides itself which composites are lowered; leave --{} out", kWhere, axis.flag);
     if (axis.flag == "mode" && axis.values != std::vector<std::string>{std::string(name_of(Mode::kCompile))})
-      throw Error::format("{} takes compile mode apart; leave --mode out", kWhere);
+      throw Error::format("{} compares variants of compile mode; leave --mode out", kWhere);
   }
   set_option(sweep, "mode", kWhere, {std::string(name_of(Mode::kCompile))});
-  // Which models of the sweep have which composites is known only once its points are.
+  // The composites depend on the model, so the sweep is expanded once to find them.
   std::vector<std::string> lowered{"none"};
   const auto add = [&](const std::string& names) {
     if (std::find(lowered.begin(), lowered.end(), names) == lowered.end()) lowered.push_back(names);

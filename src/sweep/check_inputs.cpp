@@ -1,4 +1,4 @@
-// Every distinct input once.
+// Checks each distinct input of a sweep once.
 #include "sweep/check_inputs.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace laptime {
 namespace {
 
-// Runs `check` for the first point with this key; later ones get the same answer.
-class Checks {
+// Runs the check for each key once, and remembers the error message.
+class CheckCache {
  public:
   template <class Check>
   std::string problem(const std::string& key, const Check& check) {
@@ -43,7 +43,7 @@ std::string model_key(const RunConfig& config) {
   return text;
 }
 
-std::string problem_of(const RunConfig& config, Checks& checks) {
+std::string problem_of(const RunConfig& config, CheckCache& checks) {
   std::string problem = checks.problem("device " + config.device, [&] { unsupported_reason(config); });
   if (problem.empty() && config.mode == Mode::kCompile) {
     const std::string key = fmt::format("composites {} {}", config.keep.value_or(""), config.lower.value_or(""));
@@ -66,7 +66,7 @@ std::string problem_of(const RunConfig& config, Checks& checks) {
 }  // namespace
 
 void check_inputs(std::vector<SweepPoint>& points) {
-  Checks checks;
+  CheckCache checks;
   for (SweepPoint& point : points) {
     if (point.invalid.empty()) point.invalid = problem_of(point.config, checks);
   }

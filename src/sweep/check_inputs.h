@@ -1,4 +1,4 @@
-// What a sweep names beside numbers, looked at before anything runs: devices, weights, data and kernels files.
+// Checks the devices and the weights, data and kernels files of a sweep before anything runs.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace laptime {
 
-// Points whose device does not exist, or whose files cannot be read or do not fit the model, become invalid. Error with
-// the first reason when no valid point is left.
+// Marks points as invalid if their device does not exist, or their files cannot be read or do not fit the model. Error
+// with the first reason if no valid point remains.
 void check_inputs(std::vector<SweepPoint>& points);
 
 }  // namespace laptime

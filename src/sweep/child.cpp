@@ -1,4 +1,4 @@
-// Fork, listen, classify the end.
+// Runs a point in a child process: forks, receives messages, and classifies how the child ended.
 #include "sweep/child.h"
 
 #include <fcntl.h>
@@ -29,10 +29,10 @@
 namespace laptime {
 namespace {
 
-constexpr int kMemoryRefused = 78;  // exit code of a child whose own allocation failed
+constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kProgressInterval{0.1};
-constexpr Seconds kGrace{2};  // for a child that has said its last word to be gone
-constexpr size_t kKeptOutput = size_t{16} << 10U;
+constexpr Seconds kExitGrace{2};  // for a child to exit after closing its pipes
+constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 class Pipe {
  public:
@@ -61,13 +61,13 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// ---- in the child
+// ---- child process
 
-void say(int descriptor, std::string_view text) {
+void send_text(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);  // nobody listens any more
+    if (written <= 0) _exit(1);  // the parent closed the pipe
     text.remove_prefix(static_cast<size_t>(written));
   }
 }
@@ -75,37 +75,38 @@ void say(int descriptor, std::string_view text) {
 PointHooks hooks_to(int descriptor) {
   PointHooks hooks;
   hooks.interrupted = StopSignals::pending;
-  hooks.planned = [descriptor](const Record& planned) { say(descriptor, message_text(planned)); };
-  hooks.progress = [descriptor, stage = std::string(), said = Seconds()](const PointProgress& progress) mutable {
+  hooks.planned = [descriptor](const Record& planned) { send_text(descriptor, message_text(planned)); };
+  hooks.progress = [descriptor, stage = std::string(), sent = Seconds()](const PointProgress& progress) mutable {
     const Seconds now = host_now();
-    if (progress.stage == stage && progress.done > 1 && now - said < kProgressInterval) return;
+    if (progress.stage == stage && progress.done > 1 && now - sent < kProgressInterval) return;
     stage = progress.stage;
-    said = now;
-    say(descriptor, message_text(progress));
+    sent = now;
+    send_text(descriptor, message_text(progress));
   };
   return hooks;
 }
 
-// A thread whose stack finds no room is reported like one too many.
-bool is_want_of_memory(const std::system_error& error) {
-  constexpr int64_t kStack = int64_t{16} << 20U;  // of a thread, with what comes with it
+// Whether the error means that memory ran out. Thread creation reports a stack that cannot be allocated with the same
+// error code as too many threads, so the available memory decides.
+bool is_out_of_memory(const std::system_error& error) {
+  constexpr int64_t kThreadBytes = int64_t{16} << 20U;  // stack and other memory of a new thread
   if (error.code() == std::errc::not_enough_memory) return true;
-  return error.code() == std::errc::resource_unavailable_try_again && available_memory().bytes < kStack;
+  return error.code() == std::errc::resource_unavailable_try_again && available_memory().bytes < kThreadBytes;
 }
 
-[[noreturn]] void live_as_child(const PointBody& body, int messages, int output, pid_t parent) {
+[[noreturn]] void run_as_child(const PointBody& body, int messages, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   int code = 1;
   try {
-    say(messages, message_text(body(hooks_to(messages))));
+    send_text(messages, message_text(body(hooks_to(messages))));
     code = 0;
   } catch (const std::bad_alloc&) {
-    code = kMemoryRefused;
+    code = kOutOfMemoryExit;
   } catch (const std::system_error& error) {
-    code = is_want_of_memory(error) ? kMemoryRefused : 1;
+    code = is_out_of_memory(error) ? kOutOfMemoryExit : 1;
     fmt::print(stderr, "{}\n", error.what());
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
@@ -114,54 +115,60 @@ bool is_want_of_memory(const std::system_error& error) {
   _exit(code);
 }
 
-// ---- in the parent
+// ---- parent process
 
-// Everything that was seen of a child.
-struct Life {
+// Everything that the parent observed about a child.
+struct Observed {
   std::optional<PointResult> result;
-  Record known;  // of the point, as far as it came
-  PointProgress last;
-  std::string garbage;
-  std::string output;  // the end of what it printed
+  Record known;  // latest record of the point before its result
+  PointProgress progress;
+  std::string garbage;  // first text that is not a message
+  std::string output;   // end of the child's printed output
   int wait_status = 0;
   bool timed_out = false;
-  bool fell_silent = false;  // alive, but with its pipes closed
-  int stops = 0;             // signals while it ran
+  bool hung = false;  // still running after closing its pipes
+  int stops = 0;      // stop signals received while it ran
 };
 
 class Listener {
  public:
-  Listener(pid_t child, int messages, int output, StopSignals& signals, const ChildCallbacks& callbacks, Life& life)
-      : child_(child), messages_(messages), output_(output), signals_(signals), callbacks_(callbacks), life_(life) {}
+  Listener(pid_t child, int messages, int output, StopSignals& signals, const ChildCallbacks& callbacks,
+           Observed& observed)
+      : child_(child),
+        messages_(messages),
+        output_(output),
+        signals_(signals),
+        callbacks_(callbacks),
+        observed_(observed) {}
 
-  // Until the child is gone.
+  // Returns when the child has exited.
   void listen(Seconds timeout) {
     const Seconds start = host_now();
     const int stops_before = signals_.count();
     while (messages_ >= 0 || output_ >= 0) {
       const Seconds left = start + timeout - host_now();
       if (left.count() <= 0 && !killed_) {
-        life_.timed_out = true;
+        observed_.timed_out = true;
         kill_child();
       }
-      wait_for_words(killed_ ? Seconds(-1) : left);
+      wait_for_input(killed_ ? Seconds(-1) : left);
       elapsed_ = host_now() - start;
       if (messages_ >= 0) read_messages();
       if (output_ >= 0) read_output();
-      obey(signals_.count() - stops_before);
+      handle_stops(signals_.count() - stops_before);
     }
     reap();
   }
 
  private:
-  void wait_for_words(Seconds left) const {
+  void wait_for_input(Seconds left) const {
     std::array<pollfd, 3> waiting{pollfd{messages_, POLLIN, 0}, pollfd{output_, POLLIN, 0},
                                   pollfd{signals_.descriptor(), POLLIN, 0}};
     const double milliseconds = std::ceil(left.count() * 1e3);
     poll(waiting.data(), waiting.size(), left.count() < 0 ? -1 : static_cast<int>(std::min(milliseconds, 1e9)));
   }
 
-  // Bytes that are there; closes its end when the other one is.
+  // Reads available bytes; sets the descriptor to -1 when the other end is closed.
   static std::string read_some(int& descriptor) {
     std::array<char, 1 << 16> buffer{};
     pollfd ready{descriptor, POLLIN, 0};
@@ -180,23 +187,23 @@ class Listener {
     unread_ += read_some(messages_);
     size_t line = 0;
     for (size_t end = unread_.find('\n', seen); end != std::string::npos; end = unread_.find('\n', line)) {
-      take(std::string_view(unread_).substr(line, end - line));
+      handle_message(std::string_view(unread_).substr(line, end - line));
       line = end + 1;
     }
     unread_.erase(0, line);
     if (unread_.size() > kMaxMessageBytes || (messages_ < 0 && !unread_.empty())) reject(unread_);
   }
 
-  void take(std::string_view line) {
+  void handle_message(std::string_view line) {
     try {
       ChildMessage message = parse_message(line);
       if (auto* const progress = std::get_if<PointProgress>(&message)) {
-        life_.last = *progress;
+        observed_.progress = *progress;
         if (callbacks_.progress) callbacks_.progress(*progress, elapsed_);
       } else if (auto* const planned = std::get_if<Record>(&message)) {
-        life_.known = std::move(*planned);
+        observed_.known = std::move(*planned);
       } else {
-        life_.result = std::move(std::get<PointResult>(message));
+        observed_.result = std::move(std::get<PointResult>(message));
       }
     } catch (const Error&) {
       reject(line);
@@ -204,7 +211,7 @@ class Listener {
   }
 
   void reject(std::string_view text) {
-    if (life_.garbage.empty()) life_.garbage = quote(text);
+    if (observed_.garbage.empty()) observed_.garbage = quote(text);
     unread_.clear();
     kill_child();
   }
@@ -213,25 +220,25 @@ class Listener {
     const std::string text = read_some(output_);
     if (text.empty()) return;
     if (callbacks_.output) callbacks_.output(text);
-    life_.output += text;
-    if (life_.output.size() > kKeptOutput) life_.output.erase(0, life_.output.size() - kKeptOutput);
+    observed_.output += text;
+    if (observed_.output.size() > kMaxKeptOutput) observed_.output.erase(0, observed_.output.size() - kMaxKeptOutput);
   }
 
-  void obey(int stops) {
-    if (stops == life_.stops) return;
-    life_.stops = stops;
-    if (stops > 1 || life_.last.done == 0) {
+  void handle_stops(int stops) {
+    if (stops == observed_.stops) return;
+    observed_.stops = stops;
+    if (stops > 1 || observed_.progress.done == 0) {
       kill_child();
     } else {
-      kill(child_, SIGTERM);  // it asks between steps
+      kill(child_, SIGTERM);  // the child checks for it between steps
     }
   }
 
   void reap() {
-    const Seconds deadline = host_now() + kGrace;
-    while (waitpid(child_, &life_.wait_status, WNOHANG) == 0) {
+    const Seconds deadline = host_now() + kExitGrace;
+    while (waitpid(child_, &observed_.wait_status, WNOHANG) == 0) {
       if (host_now() > deadline) {
-        life_.fell_silent = true;
+        observed_.hung = true;
         kill_child();
       }
       poll(nullptr, 0, 1);
@@ -248,7 +255,7 @@ class Listener {
   int output_;
   StopSignals& signals_;
   const ChildCallbacks& callbacks_;
-  Life& life_;
+  Observed& observed_;
   Seconds elapsed_{};
   std::string unread_;
   bool killed_ = false;
@@ -264,85 +271,92 @@ std::string first_line(std::string_view text) {
   return {};
 }
 
-std::string place(const PointProgress& last) {
-  if (last.stage.empty()) return "before it said anything";
-  if (last.done == 0) return fmt::format("while at: {}", last.stage);
+std::string progress_text(const PointProgress& last) {
+  if (last.stage.empty()) return "before it reported anything";
+  if (last.done == 0) return fmt::format("at stage: {}", last.stage);
   return last.expected > 0 ? fmt::format("after step {} of {}", last.done, last.expected)
                            : fmt::format("after step {}", last.done);
 }
 
-PointResult ended(const Life& life, Status status, const std::string& reason) {
-  PointResult result{life.known, {}};
+PointResult make_result(const Observed& observed, Status status, const std::string& reason) {
+  PointResult result{observed.known, {}};
   result.record.status = status;
   result.record.reason = reason;
   return result;
 }
 
-PointResult ended_without_memory(const Life& life, int64_t available, const std::string& reason) {
-  PointResult result = ended(life, Status::kOutOfMemory, reason);
-  result.record.bytes_requested = life.known.memory.predicted_peak_bytes;
+PointResult make_out_of_memory(const Observed& observed, int64_t available, const std::string& reason) {
+  PointResult result = make_result(observed, Status::kOutOfMemory, reason);
+  result.record.bytes_requested = observed.known.memory.predicted_peak_bytes;
   result.record.bytes_available = available;
   return result;
 }
 
-PointResult classify(const Life& life, Seconds timeout, const KernelKills& kills, int64_t available) {
-  const std::string where = place(life.last);
-  if (life.timed_out) {
-    return ended(life, Status::kTimeout,
-                 fmt::format("no result within {}, killed {}; allow more with --timeout",
-                             format_seconds(timeout.count()), where));
+PointResult classify(const Observed& observed, Seconds timeout, const KernelKills& kills, int64_t available) {
+  const std::string where = progress_text(observed.progress);
+  if (observed.timed_out) {
+    return make_result(observed, Status::kTimeout,
+                       fmt::format("no result within {}, killed {}; allow more with --timeout",
+                                   format_seconds(timeout.count()), where));
   }
-  if (life.result && life.garbage.empty()) return *life.result;
-  if (life.stops > 0) return ended(life, Status::kInterrupted, fmt::format("stopped by a signal {}", where));
-  if (!life.garbage.empty()) {
-    return ended(life, Status::kFailed, fmt::format("its process wrote no message but {}", life.garbage));
+  if (observed.result && observed.garbage.empty()) return *observed.result;
+  if (observed.stops > 0)
+    return make_result(observed, Status::kInterrupted, fmt::format("stopped by a signal {}", where));
+  if (!observed.garbage.empty()) {
+    return make_result(observed, Status::kFailed,
+                       fmt::format("its process wrote {} instead of a message", observed.garbage));
   }
-  if (life.fell_silent) return ended(life, Status::kFailed, fmt::format("closed its pipe without a result {}", where));
-  if (WIFSIGNALED(life.wait_status)) {
-    const int signal = WTERMSIG(life.wait_status);
+  if (observed.hung)
+    return make_result(observed, Status::kFailed,
+                       fmt::format("its process closed its pipes without a result {}", where));
+  if (WIFSIGNALED(observed.wait_status)) {
+    const int signal = WTERMSIG(observed.wait_status);
     if (signal == SIGKILL && kills.may_have_risen()) {
-      return ended_without_memory(life, available,
-                                  fmt::format("killed by the kernel {}, as it does when memory runs out; use a smaller "
-                                              "model, batch or context",
-                                              where));
+      return make_out_of_memory(observed, available,
+                                fmt::format("killed by the kernel {}, probably because memory ran out; use a smaller "
+                                            "model, batch or context",
+                                            where));
     }
-    if (signal == SIGKILL) return ended(life, Status::kFailed, fmt::format("killed by another process {}", where));
+    if (signal == SIGKILL)
+      return make_result(observed, Status::kFailed, fmt::format("killed by another process {}", where));
     const char* const name = sigabbrev_np(signal);
-    return ended(
-        life, Status::kFailed,
-        fmt::format("ended by SIG{} ({}) {}{}", name == nullptr ? std::to_string(signal) : name,
-                    sigdescr_np(signal) == nullptr ? "signal" : sigdescr_np(signal), where, first_line(life.output)));
+    return make_result(observed, Status::kFailed,
+                       fmt::format("ended by SIG{} ({}) {}{}", name == nullptr ? std::to_string(signal) : name,
+                                   sigdescr_np(signal) == nullptr ? "signal" : sigdescr_np(signal), where,
+                                   first_line(observed.output)));
   }
-  const int code = WEXITSTATUS(life.wait_status);
-  if (code == kMemoryRefused) {
-    return ended_without_memory(life, available, fmt::format("an allocation was refused {}", where));
+  const int code = WEXITSTATUS(observed.wait_status);
+  if (code == kOutOfMemoryExit) {
+    return make_out_of_memory(observed, available, fmt::format("memory could not be allocated {}", where));
   }
-  return ended(life, Status::kFailed,
-               fmt::format("ended {} without a result, exit code {}{}", where, code, first_line(life.output)));
+  return make_result(
+      observed, Status::kFailed,
+      fmt::format("ended {} without a result, exit code {}{}", where, code, first_line(observed.output)));
 }
 
 }  // namespace
 
 PointResult run_in_child(const Record& described, const PointBody& body, Seconds timeout, StopSignals& signals,
                          const ChildCallbacks& callbacks) {
-  Life life;
-  life.known = described;
+  Observed observed;
+  observed.known = described;
   const KernelKills kills;
   const int64_t available = available_memory().bytes;
   Pipe messages;
   Pipe output;
-  std::fflush(nullptr);  // what is buffered is written once
+  std::fflush(nullptr);  // otherwise the child would write buffered text again
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
     const std::string reason = fmt::format("the system refused a new process ({})", std::strerror(errno));
-    return errno == ENOMEM ? ended_without_memory(life, available, reason) : ended(life, Status::kFailed, reason);
+    return errno == ENOMEM ? make_out_of_memory(observed, available, reason)
+                           : make_result(observed, Status::kFailed, reason);
   }
-  if (child == 0) live_as_child(body, messages.writing(), output.writing(), parent);
+  if (child == 0) run_as_child(body, messages.writing(), output.writing(), parent);
   messages.close_writing();
   output.close_writing();
-  Listener(child, messages.reading(), output.reading(), signals, callbacks, life).listen(timeout);
-  return classify(life, timeout, kills, available);
+  Listener(child, messages.reading(), output.reading(), signals, callbacks, observed).listen(timeout);
+  return classify(observed, timeout, kills, available);
 }
 
 }  // namespace laptime

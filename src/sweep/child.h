@@ -1,4 +1,4 @@
-// A point in a process of its own: whatever becomes of it, the sweep gets a record and goes on.
+// Runs a point in a child process, so that the sweep gets a record even if the point crashes.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@
 
 namespace laptime {
 
-// What runs in the child. An exception that leaves it is a `failed` point.
+// Runs the point in the child. An exception that leaves it makes the point `failed`.
 using PointBody = std::function<PointResult(const PointHooks&)>;
 
 struct ChildCallbacks {
-  std::function<void(const PointProgress&, Seconds elapsed)> progress;  // on the host's clock, since the start
-  std::function<void(std::string_view)> output;  // what the child wrote to its standard output and error
+  std::function<void(const PointProgress&, Seconds elapsed)> progress;  // `elapsed` since the start of the child
+  std::function<void(std::string_view)> output;                         // text from standard output and error
 };
 
-// Forks; the caller must have a single thread and no open store. Returns once the child is gone, its memory with it.
+// Forks, so the caller must have a single thread and no open store. Returns after the child has exited.
 //
-// The result is the child's, or `described` (describe_point) with what became of it: out_of_memory where the kernel
-// killed it, timeout, interrupted, or failed with the name of its signal, its exit code or its own last words. At the
-// first stop signal the child ends its current step, or is killed if it has not finished any; at the second it is
-// killed. It dies with this process.
+// The result comes from the child. If it sent none, the result is `described` (describe_point) with the status
+// out_of_memory if the kernel killed the child, timeout, interrupted, or failed with its signal, exit code or first
+// line of output. The first stop signal lets the child finish its current step, or kills it if it has not finished any;
+// the second kills it. The child dies with this process.
 PointResult run_in_child(const Record& described, const PointBody& body, Seconds timeout, StopSignals& signals,
                          const ChildCallbacks& callbacks = {});
 

@@ -1,4 +1,4 @@
-// {"progress": {...}}, {"planned": {...}} and {"record": {...}, "learned": {...}}.
+// Writes and parses messages: {"progress": {...}}, {"planned": {...}} or {"record": {...}, "learned": {...}}.
 #include "sweep/child_messages.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// What the process of a point says to the process that started it: one JSON object per line.
+// Messages from the process of a point to its parent: one JSON object per line.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ namespace laptime {
 
 inline constexpr size_t kMaxMessageBytes = kMaxRecordBytes + (size_t{16} << 20U);
 
-// A line, its break included.
+// A message as one line, including the line break.
 std::string message_text(const PointProgress& progress);
-std::string message_text(const Record& planned);  // what is known of a point before its steps
+std::string message_text(const Record& planned);  // the record before the first step
 std::string message_text(const PointResult& result);
 
 using ChildMessage = std::variant<PointProgress, Record, PointResult>;
 
-// Error for a line that is no message.
+// Error if the line is not a message.
 ChildMessage parse_message(std::string_view line);
 
 }  // namespace laptime

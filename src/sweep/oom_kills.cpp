@@ -1,4 +1,4 @@
-// Reading of /proc/vmstat.
+// Reads /proc/vmstat.
 #include "sweep/oom_kills.h"
 
 #include <fstream>

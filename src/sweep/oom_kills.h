@@ -1,4 +1,4 @@
-// Whether the kernel's out-of-memory killer has been at work.
+// Detects kills by the kernel's out-of-memory killer.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace laptime {
 
-// The kernel's own count of its kills, /proc/vmstat's `oom_kill`, from construction on.
+// Watches the counter `oom_kill` of /proc/vmstat from construction on.
 class KernelKills {
  public:
   KernelKills() : before_(count()) {}
 
-  // True where the count has risen, and where there is none to read.
+  // True if the counter has risen or cannot be read.
   bool may_have_risen() const { return !before_ || count() != before_; }
 
  private:

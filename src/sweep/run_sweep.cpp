@@ -1,4 +1,4 @@
-// The loop of a sweep.
+// Runs the points of a sweep one after the other.
 #include "sweep/run_sweep.h"
 
 #include <unistd.h>
@@ -111,7 +111,7 @@ class SweepRun {
 SweepOutcome run_sweep(std::span<const SweepPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks) {
   if (options.resume && !options.store)
-    throw Error("--resume: there is no store to resume from; name one with --store");
+    throw Error("--resume: there is no store to resume from; give one with --store");
   return SweepRun(points, options, callbacks).run();
 }
 

@@ -1,4 +1,4 @@
-// Losses compared bit by bit.
+// Compares losses bit by bit.
 #include "sweep/same_loss.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-// What a file holds may have changed since; the configuration names only its path.
+// Runs that read files are not comparable: the configuration has only the path, and the content may have changed.
 bool reads_file(const Record& record) {
   return !record.config.text("data").empty() || !record.config.text("weights").empty();
 }
@@ -31,8 +31,7 @@ void require_same_loss(const Record& earlier, Record& record) {
     record.status = Status::kFailed;
     record.reason = fmt::format(
         "the loss of step {} is {:.9g}, but was {:.9g} in the run of {} with the same configuration, program and "
-        "kernels: "
-        "no timing is reported",
+        "kernels, so no timing is reported",
         step + 1, now, before, earlier.created);
     record.time.clear();
     record.phases.clear();

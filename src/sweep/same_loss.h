@@ -1,12 +1,12 @@
-// A run must repeat itself: its losses against those of an earlier run of the same configuration.
+// Requires a run to reproduce the losses of an earlier run of the same configuration.
 #pragma once
 
 #include "record/record.h"
 
 namespace laptime {
 
-// Where `earlier` is of the same binary, machine, configuration and kernel choices, reads no file, and a loss differs
-// in any bit: `record` becomes `failed` with the step and both values, and its timing is taken away. Else nothing.
+// Compares the records if binary, machine, configuration and kernel choices are the same and no file is read. If a loss
+// differs in any bit, `record` becomes `failed` with the step and both values, and loses its timing.
 void require_same_loss(const Record& earlier, Record& record);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The signals are blocked and read from a descriptor, so no handler and no global flag is needed.
+// Blocks the stop signals and reads them from a descriptor, which needs no handler and no global flag.
 #include "sweep/stop_signals.h"
 
 #include <sys/signalfd.h>
@@ -23,11 +23,11 @@ StopSignals::StopSignals() {
   const sigset_t set = stop_set();
   pthread_sigmask(SIG_BLOCK, &set, &previous_);
   descriptor_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (descriptor_ < 0) throw Error("the system has no descriptor left to watch for signals; raise `ulimit -n`");
+  if (descriptor_ < 0) throw Error("cannot watch for signals: no file descriptor is left; raise `ulimit -n`");
 }
 
 StopSignals::~StopSignals() {
-  count();  // what has been seen does not strike now
+  count();  // consumes pending signals, so that unblocking does not deliver them
   close(descriptor_);
   pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }

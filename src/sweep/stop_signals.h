@@ -1,12 +1,12 @@
-// Ctrl-C and SIGTERM as something to wait for and to ask about, rather than as interruptions.
+// StopSignals: turns Ctrl-C and SIGTERM into a counter and a descriptor.
 #pragma once
 
 #include <csignal>
 
 namespace laptime {
 
-// While it lives, SIGINT and SIGTERM no longer end the process (nor its children, which inherit that): they are counted
-// when asked for. One at a time, made while the process has a single thread.
+// While the object exists, SIGINT and SIGTERM are counted instead of ending the process, and child processes inherit
+// that they are blocked. There may be one object at a time, created while the process has a single thread.
 class StopSignals {
  public:
   StopSignals();
@@ -14,13 +14,13 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Readable when a signal has come: for poll().
+  // For poll(): readable when a signal has arrived.
   int descriptor() const { return descriptor_; }
 
-  // How many have come so far. Signals of one kind that come faster than they are looked at count as one.
+  // Number of signals so far. Signals of one kind that arrive between two calls count as one.
   int count();
 
-  // In a child: whether one of them has been sent to it. It stays so.
+  // In a child process: whether it has been sent a stop signal; never becomes false again.
   static bool pending();
 
  private:

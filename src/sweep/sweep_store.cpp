@@ -1,4 +1,4 @@
-// Opening and closing around each use.
+// Opens the store for each use and closes it afterwards.
 #include "sweep/sweep_store.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-// Puts `item` in the place of the one with the same key, or at the end.
+// Replaces the item with the same key, or appends.
 template <class Item, class Same>
 void replace(std::vector<Item>& items, const Item& item, const Same& same) {
   const auto found = std::find_if(items.begin(), items.end(), [&](const Item& other) { return same(other, item); });
@@ -51,7 +51,7 @@ std::optional<Record> SweepStore::finished(const Record& described) const {
     return Store::open(*path_, Store::Access::kRead)
         .find_finished(described.config_hash, described.binary.id, described.fingerprint);
   } catch (const Error&) {
-    return std::nullopt;  // a store that is lost costs no point: keep() reports it
+    return std::nullopt;  // the point is measured again; keep() reports the failing store
   }
 }
 
@@ -68,14 +68,14 @@ MachineKnowledge SweepStore::known(const std::string& device) const {
 std::optional<std::string> SweepStore::keep(const PointResult& point) {
   merge(known_, point.learned);
   if (!path_) return std::nullopt;
-  waiting_.push_back(point);
+  unsaved_.push_back(point);
   try {
     Store store = Store::open(*path_);
-    while (!waiting_.empty()) {
-      const PointResult& next = waiting_.front();
+    while (!unsaved_.empty()) {
+      const PointResult& next = unsaved_.front();
       store.append(next.record);
       const MachineKnowledge learned = next.learned;
-      waiting_.erase(waiting_.begin());
+      unsaved_.erase(unsaved_.begin());
       store.put(learned.kernel_choices);
       for (const MeasuredPeak& peak : learned.peaks) store.put(peak);
     }

@@ -1,4 +1,4 @@
-// What a sweep keeps: finished points and what they have learned, in a store or, without one, in memory.
+// SweepStore: keeps finished points and new measurements, in a store if there is one, else in memory.
 #pragma once
 
 #include <filesystem>
@@ -13,27 +13,27 @@
 
 namespace laptime {
 
-// The store is open only inside each call, so that a process may be forked between them.
+// The store is open only during a call, so that the process may fork between calls.
 class SweepStore {
  public:
-  // Makes the file, and Error unless it can be written to. No path: nothing outlives the sweep.
+  // Creates the file; Error if it is not writable. Without a path everything is kept in memory.
   explicit SweepStore(std::optional<std::filesystem::path> path);
 
-  // The finished record of this point, by this binary on this machine.
+  // The finished record of this point from the same binary and machine.
   std::optional<Record> finished(const Record& described) const;
 
   MachineKnowledge known(const std::string& device) const;
 
-  // Durable when it returns, unless the store fails: then the reason, and the point is written with the next one.
+  // Stores the point durably. If the store fails, returns the reason, and the next call tries again.
   std::optional<std::string> keep(const PointResult& point);
 
-  // Points that the store has not taken.
-  size_t lost() const { return path_ ? waiting_.size() : 0; }
+  // Number of points that could not be stored.
+  size_t lost() const { return path_ ? unsaved_.size() : 0; }
 
  private:
   std::optional<std::filesystem::path> path_;
-  std::vector<PointResult> waiting_;
-  MachineKnowledge known_;  // learned in this sweep
+  std::vector<PointResult> unsaved_;
+  MachineKnowledge known_;  // measured in this sweep
 };
 
 }  // namespace laptime

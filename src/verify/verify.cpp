@@ -1,4 +1,4 @@
-// The run behind `laptime verify`.
+// Repeats the training run of a golden file and compares everything with it.
 #include "verify/verify.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace laptime {
 namespace {
 
-// Values of a floating tensor as float32; what is stored so is copied as it is.
+// Values of a floating-point tensor, converted to float32.
 std::vector<float> floats_of(const std::vector<std::byte>& bytes, DType dtype) {
   const auto count = static_cast<int64_t>(bytes.size()) / size_of(dtype);
   std::vector<float> values(static_cast<size_t>(count));
@@ -32,14 +32,18 @@ std::vector<float> floats_of(const std::vector<std::byte>& bytes, DType dtype) {
   return values;
 }
 
-// One precision of a case.
-using Tell = std::function<void(const std::string& stage)>;
+using ReportStage = std::function<void(const std::string& stage)>;
 
+// Runs a golden case in one precision.
 class PrecisionRun {
  public:
   PrecisionRun(const GoldenCase& golden, Precision precision, const RunConfig& machine, const FindDevice& find,
-               const Tell& tell, VerifiedFile& file)
-      : golden_(golden), precision_(precision), config_(run_config_of(golden, precision)), tell_(tell), file_(file) {
+               const ReportStage& report, VerifiedFile& file)
+      : golden_(golden),
+        precision_(precision),
+        config_(run_config_of(golden, precision)),
+        report_(report),
+        file_(file) {
     RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
       if (option.configures_engine) assign(config_, option.flag, option.flag, text_of(option, field));
     });
@@ -63,7 +67,7 @@ class PrecisionRun {
   }
 
  private:
-  // Only an eager step has a framework's own dtypes and bytes.
+  // Only an eager step without recomputation has the same dtypes and saved bytes as a framework.
   bool mirrors_framework() const { return config_.mode == Mode::kEager && config_.recompute == "none"; }
 
   void add(const std::string& kind, Comparison comparison) {
@@ -72,7 +76,7 @@ class PrecisionRun {
     file_.groups.back().comparisons.push_back(std::move(comparison));
   }
 
-  void tell(const std::string& stage) const { tell_(fmt::format("{}: {}", name_of(precision_), stage)); }
+  void report(const std::string& stage) const { report_(fmt::format("{}: {}", name_of(precision_), stage)); }
 
   void compare_dtypes(const Graph& graph) {
     for (const auto& [name, expected] : golden_.autocast_dtypes) {
@@ -91,7 +95,7 @@ class PrecisionRun {
     add("memory", compare_forward_backward_peak(golden_, peak_of(Pass::kForwardBackward)));
   }
 
-  // The most bytes that PyTorch holds during the step beyond parameters, batch and module buffers.
+  // Peak bytes of PyTorch during the step, excluding parameters, batch and module buffers.
   int64_t peak_of(Pass pass) const {
     RunConfig config = config_;
     config.pass = pass;
@@ -100,20 +104,20 @@ class PrecisionRun {
   }
 
   void train(const Prepared& prepared) {
-    tell("set-up");
+    report("set-up");
     prepared.require_fit();
     const std::unique_ptr<Backend> backend = device_.open();
     Executor executor(prepared.plan, *backend);
     StepInputs inputs(config_);
     fill_weights(executor, config_, StartingWeights(config_), device_.threads.value_or(1));
     for (int64_t step = 0; step < golden_.steps; ++step) {
-      tell(fmt::format("step {} of {}", step + 1, golden_.steps));
+      report(fmt::format("step {} of {}", step + 1, golden_.steps));
       inputs.write(executor, step);
       executor.run();
       losses_.push_back(output_of(executor, output::kLoss).at(0));
       if (step == 0) compare_first_step(executor);
       if (step == 0) compare_weights(executor, 1);
-      if (step == 0) put_back(executor);
+      if (step == 0) undo_rounding(executor);
       if (step + 1 == golden_.steps && step > 0) compare_weights(executor, golden_.steps);
     }
     for (int64_t step = 0; step < golden_.steps; ++step) {
@@ -150,8 +154,8 @@ class PrecisionRun {
     }
   }
 
-  // What rounding moved goes where the truth has it, so that the steps to come are the same run.
-  void put_back(Executor& executor) {
+  // Sets weights that rounding alone has moved to their true values, so that later steps remain comparable.
+  void undo_rounding(Executor& executor) {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);
       if (parts.group != "after1") continue;
@@ -168,7 +172,7 @@ class PrecisionRun {
   Precision precision_;
   RunConfig config_;
   Device device_;
-  const Tell& tell_;
+  const ReportStage& report_;
   VerifiedFile& file_;
   std::vector<double> losses_;
 };
@@ -196,12 +200,12 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
   VerifiedFile file{case_text(golden), {}, {}, {}};
   file.groups.push_back({"file", check_golden_file(golden)});
   const Seconds start = host_now();
-  const Tell tell = [&](const std::string& stage) {
+  const ReportStage report = [&](const std::string& stage) {
     if (progress) progress(stage, host_now() - start);
   };
   try {
     for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
-      PrecisionRun(golden, precision, machine, find, tell, file).run();
+      PrecisionRun(golden, precision, machine, find, report, file).run();
   } catch (const OutOfMemory& error) {
     file.refused = error.what();
   }

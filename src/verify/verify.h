@@ -1,4 +1,4 @@
-// laptime verify: the run of a golden file made again by our engine, and every comparison with it.
+// Repeats the training run of a golden file and compares the results, for `laptime verify`.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace laptime {
 
-// Called before each stage ("bfloat16: step 2 of 10"), with the time since the file was begun.
+// Called before each stage ("bfloat16: step 2 of 10"), with the time since the start of the file.
 using VerifyProgress = std::function<void(const std::string& stage, Seconds elapsed)>;
 
 // Checks the file for consistency, then runs the case in float32 and bfloat16 and compares losses, logits, gradients
-// and weights, in eager mode also dtypes, saved bytes and peaks. Of `machine` only the options of the engine count
-// (Option::configures_engine). Error for a device that computes nothing.
+// and weights, in eager mode also dtypes, saved bytes and peak memory. Of `machine` only the options with
+// Option::configures_engine are used. Error for a device that computes nothing.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
                            const FindDevice& find = find_device);
 
-// Bytes of the constants that PyTorch computes within a step (the causal mask, positions) and laptime in set-up. Module
-// buffers, such as RoPE's tables, are not among them: they exist before the step in both.
+// Bytes of the constants that PyTorch computes within a step but laptime in set-up, such as the causal mask and
+// positions. Module buffers, such as the tables of RoPE, are excluded because they exist before the step in both.
 int64_t constant_bytes_of_step(const Graph& graph);
 
 }  // namespace laptime

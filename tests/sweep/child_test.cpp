@@ -176,7 +176,7 @@ TEST(Child, ExceptionsAndExitCodesAreFailures) {
 
   const Record left = record_of([](const PointHooks&) -> PointResult { _exit(7); });
   EXPECT_EQ(left.status, Status::kFailed);
-  EXPECT_THAT(left.reason, AllOf(HasSubstr("exit code 7"), HasSubstr("before it said anything")));
+  EXPECT_THAT(left.reason, AllOf(HasSubstr("exit code 7"), HasSubstr("before it reported anything")));
 
   const Record silent = record_of([](const PointHooks&) -> PointResult { _exit(0); });
   EXPECT_EQ(silent.status, Status::kFailed);
@@ -196,7 +196,7 @@ TEST(Child, GarbageIsAFailure) {
                                      std::string("{}\n"), std::string("[1,2]\n")}) {
     const Record record = record_of([&](const PointHooks&) { return babble(garbage); });
     EXPECT_EQ(record.status, Status::kFailed) << garbage;
-    EXPECT_THAT(record.reason, HasSubstr("no message but")) << garbage;
+    EXPECT_THAT(record.reason, HasSubstr("instead of a message")) << garbage;
   }
 }
 
@@ -216,7 +216,7 @@ TEST(Child, SlowAChildThatStopsSpeakingIsEnded) {
     return finished();
   });
   EXPECT_EQ(record.status, Status::kFailed);
-  EXPECT_THAT(record.reason, HasSubstr("closed its pipe"));
+  EXPECT_THAT(record.reason, HasSubstr("closed its pipes"));
 }
 
 TEST(Child, TimeIsLimited) {
@@ -321,7 +321,7 @@ TEST(Child, ASignalBeforeAnyStepEndsItAtOnce) {
                             kLong, signals, callbacks)
                             .record;
   EXPECT_EQ(record.status, Status::kInterrupted);
-  EXPECT_THAT(record.reason, HasSubstr("while at: weights"));
+  EXPECT_THAT(record.reason, HasSubstr("at stage: weights"));
 }
 
 TEST(Child, DiesWithItsParent) {
