@@ -1,4 +1,4 @@
-// Backend: what a device must offer to run a plan: memory, kernels, a queue, and its own clock and limits.
+// Backend: the interface of a device that runs a plan, with memory, kernels, a queue, a clock and limits.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace laptime {
 
-// Memory of a device, released with the object. The host computes with its address and never reads or writes through
-// it: only Backend::read and write move bytes.
+// Memory of a device, released with the object. The host may compute with the address but must not access the memory;
+// only Backend::read and write move bytes.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   virtual ~DeviceMemory() = default;
-  virtual std::byte* data() = 0;  // null for a device that computes nothing
+  virtual std::byte* data() = 0;  // null if the device computes nothing
 };
 
-// One launch of a plan, all that a device may want to know of it.
+// One kernel launch of a plan.
 struct Launch {
   const Kernel* kernel = nullptr;
   const Attributes* attributes = nullptr;
@@ -32,23 +32,23 @@ struct Launch {
   std::span<const TensorView> out;
   std::byte* workspace = nullptr;
   double flops = 0;   // model FLOPs
-  int64_t bytes = 0;  // that must move
+  int64_t bytes = 0;  // bytes that must be read and written
 };
 
-// What fresh memory holds.
+// Initial contents of allocated memory.
 enum class Contents : uint8_t {
   kZeros,
-  kNan,  // all bits set, NaN in every floating type: a value that is read before it is made shows
+  kNan,  // all bits set: NaN in every floating-point type, which reveals reads before the first write
 };
 
-// A limit of the device that figures are held against, and how to measure it here.
+// A limit of the device that measurements are compared with, and how to measure it.
 struct DeviceLimit {
   enum class Kind : uint8_t {
     kProductFlops,  // FLOP/s of matrix products with all threads
-    kPageFault,     // seconds for the first touch of a page of host memory
+    kPageFault,     // seconds for the first access to a page of host memory
   };
   Kind kind = Kind::kProductFlops;
-  std::string name;                 // of the stored figure: states all that it depends on
+  std::string name;                 // key of the stored value; contains everything that the value depends on
   const char* unit = "";            // "FLOP/s", "s"
   std::function<double()> measure;  // takes up to half a second
 };
@@ -61,37 +61,37 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual std::string name() const = 0;  // "cpu", "roofline:h100"
-  // False where nothing is computed: values, and so losses, do not exist.
+  // Whether kernels compute values. If not, there are no values and no losses.
   virtual bool computes() const = 0;
   virtual const KernelTable& kernel_table() const = 0;
   std::span<const Kernel> kernels(const OpCard& op) const { return kernel_table().of(op); }
-  // Aligned to 64 bytes at least and touched, so that no page fault is left for the step. Throws Error when refused.
+  // Memory aligned to at least 64 bytes. All pages are touched, so that a step has no page faults. Throws Error if
+  // memory is not available.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
-  // The most bytes of such memory that were held at once since reset_peak_held_bytes, which counts from what is held
-  // then.
+  // Most bytes of device memory held at once since reset_peak_held_bytes, which resets the peak to the bytes held then.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
 
-  // What the kernel must have made before its first launch with this signature; may be called again for the same one.
+  // Prepares a kernel; must be called before its first launch with this signature, and may be called again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
-  // Puts a launch into the queue; what it points to may change once this returns, but for the operands' bytes. Launches
-  // and marks run in the order in which they were put.
+  // Enqueues a launch. Launches and marks execute in order. Afterwards the caller may change what `launch` points to,
+  // except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
-  // Puts mark `index` into the queue: the device notes the time when everything before it is done. Nobody waits.
+  // Enqueues mark `index`: the device records the time when everything before it is done. Does not block.
   virtual void mark(size_t index) = 0;
-  // Waits for everything in the queue.
+  // Waits until the queue is empty.
   virtual void synchronize() = 0;
-  // When the device passed a mark, on its own clock. Only after synchronize.
+  // Time of a mark on the clock of the device; valid after synchronize.
   virtual Seconds time_of_mark(size_t index) const = 0;
-  // The device's clock as the host reads it; monotonic; its zero is arbitrary.
+  // The clock of the device, read by the host. It is monotonic with an arbitrary origin.
   virtual Seconds now() = 0;
 
-  // Move bytes between host and device memory, after everything in the queue. Several host threads may call them at
-  // once for different bytes.
+  // Move bytes between host and device memory after everything in the queue. Several host threads may call them at the
+  // same time for different bytes.
   virtual void write(std::byte* device, const std::byte* host, int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device, int64_t bytes) = 0;
 
-  // The limits of a step whose matrix products have factors of this type; none where nothing is computed.
+  // The limits of a step whose matrix products have factors of this type; none if nothing is computed.
   virtual std::vector<DeviceLimit> limits(DType factors) {
     static_cast<void>(factors);
     return {};

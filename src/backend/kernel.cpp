@@ -1,4 +1,4 @@
-// The table of kernels, and the reference of a card as one of them.
+// KernelTable, and reference implementations as kernels.
 #include "backend/kernel.h"
 
 #include <utility>

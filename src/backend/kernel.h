@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// Where a launch runs: each backend derives its own (threads, a stream).
+// Where a launch runs, such as a thread team or a stream. Each backend derives its own class.
 class Queue {
  public:
   Queue() = default;
@@ -20,26 +20,26 @@ class Queue {
   virtual ~Queue() = default;
 };
 
-// Operands of a launch. Outputs are never initialised; an optional output nobody reads has null data.
+// Operands of a launch. Outputs are uninitialised; an optional output that nothing reads has null data.
 struct KernelCall {
   const OpCard& op;
   const Attributes& attributes;
   std::span<const TensorView> in;
   std::span<const TensorView> out;
-  std::byte* workspace = nullptr;  // as many bytes as `workspace` asked for, aligned to 64
+  std::byte* workspace = nullptr;  // Kernel::workspace_bytes bytes, aligned to 64
   Queue& queue;
 };
 
-// A launch never allocates, logs, throws or reads a clock.
+// A launch must not allocate, log, throw or read a clock.
 struct Kernel {
   const OpCard* op = nullptr;
   std::string name;  // "rows_avx512"
-  // Empty when the kernel can run this node, else the reason it refuses.
+  // Returns an empty text if the kernel supports the signature, else the reason why not.
   std::string (*supports)(const Signature&) = nullptr;
-  // Bytes of scratch; null: none. Must not depend on the number of threads, so that a plan fits any.
+  // Bytes of workspace; null: none. Must not depend on the number of threads, so that a plan is valid for any number.
   int64_t (*workspace)(const Signature&) = nullptr;
-  // Makes what launches of this signature look up in the queue, such as a library's primitives; null: nothing. Runs
-  // before the first launch, and does nothing when it runs again; may allocate and throw.
+  // Creates objects that launches of this signature look up in the queue, such as primitives of a library; null: none.
+  // Runs before the first launch and has no effect when run again; may allocate and throw.
   void (*prepare)(const Signature&, Queue&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
 
@@ -49,15 +49,15 @@ struct Kernel {
   int64_t workspace_bytes(const Signature& signature) const { return workspace == nullptr ? 0 : workspace(signature); }
 };
 
-// The kernels of one kind of device by op. It can be asked without a device.
+// The kernels of one kind of device, by op. Using it does not need the device.
 class KernelTable {
  public:
-  // Kernels of one op keep their order, that of preference; they need not stand together.
+  // Kernels of one op are in order of preference; kernels of different ops may be interleaved.
   explicit KernelTable(std::vector<Kernel> kernels);
 
-  // The reference, where there is one, last; empty for an op that the device cannot run.
+  // The kernels of an op in order of preference, with the reference last; empty if the device cannot run the op.
   std::span<const Kernel> of(const OpCard& op) const;
-  // Each op that has a kernel, in the order of the first ones.
+  // Ops that have a kernel, in the order of their first kernels.
   const std::vector<const OpCard*>& ops() const { return ops_; }
 
  private:
@@ -65,7 +65,7 @@ class KernelTable {
   std::vector<const OpCard*> ops_;
 };
 
-// The card's reference as the last kernel of its list: slow, always right, one thread.
+// The reference implementation of an op as a kernel: single-threaded and slow, for checking other kernels.
 Kernel reference_kernel(const OpCard& op);
 inline constexpr const char* kReferenceName = "reference";
 

@@ -1,4 +1,4 @@
-// The affinity mask and the cache size, as the operating system reports them.
+// Reads the affinity mask and the cache size from the operating system.
 #include "backend/cpu/cores.h"
 
 #include <sched.h>
@@ -13,7 +13,7 @@ namespace laptime::cpu {
 
 std::vector<int> allowed_cores() {
   std::vector<int> cores;
-  for (int capacity = 1024; capacity <= (1 << 20); capacity *= 2) {  // a mask shorter than the kernel's is refused
+  for (int capacity = 1024; capacity <= (1 << 20); capacity *= 2) {  // fails until the mask is as large as the kernel's
     cpu_set_t* const mask = CPU_ALLOC(static_cast<size_t>(capacity));
     if (mask == nullptr) break;
     const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(capacity));
@@ -35,7 +35,7 @@ int default_threads() {
 }
 
 int64_t second_level_cache() {
-  static const int64_t kBytes = [] {  // asked once: in a virtual machine the query traps
+  static const int64_t kBytes = [] {  // cached, because the query is slow in a virtual machine
     const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
     return bytes > 0 ? int64_t{bytes} : int64_t{1} << 20;
   }();

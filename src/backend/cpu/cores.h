@@ -6,13 +6,13 @@
 
 namespace laptime::cpu {
 
-// Numbers of the processors in the affinity mask, ascending.
+// Numbers of the processors in the affinity mask, in ascending order.
 std::vector<int> allowed_cores();
 
-// One thread for each allowed processor, but no more than the control groups' CPU quota rounded up; at least 1.
+// One thread per allowed processor, limited to the CPU quota of the control groups rounded up; at least 1.
 int default_threads();
 
-// Bytes of a core's L2 cache; 1 MiB where the machine does not report it.
+// Bytes of the L2 cache of a core; 1 MiB if the machine does not report it.
 int64_t second_level_cache();
 
 }  // namespace laptime::cpu

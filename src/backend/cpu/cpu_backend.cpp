@@ -1,4 +1,4 @@
-// Memory that is touched before it is used, and launches on the team.
+// Allocates touched memory, and launches kernels on the team.
 #include "backend/cpu/cpu_backend.h"
 
 #include <malloc.h>
@@ -20,31 +20,31 @@
 namespace laptime::cpu {
 namespace {
 
-// Buffers that a library takes and frees inside a launch come from memory that stays mapped: never from mmap (glibc
-// accepts 32 MiB at most), never trimmed. Else each call would fault its pages in again.
+// Keeps freed memory mapped, so that a library that allocates buffers in every launch does not cause page faults each
+// time: malloc does not use mmap below 32 MiB (the largest threshold of glibc) and rarely trims the heap.
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-// Each thread has a heap of its own: it grows now to what oneDNN takes at once for a block (2 MiB), with room to spare.
+// Grows the heap of the calling thread to twice the largest single allocation of oneDNN (2 MiB).
 void grow_heap() {
-  constexpr int64_t kHeap = int64_t{4} << 20;
-  auto* const bytes = static_cast<volatile char*>(std::malloc(static_cast<size_t>(kHeap)));
-  for (int64_t at = 0; bytes != nullptr && at < kHeap; at += kPage) bytes[at] = 0;
+  constexpr int64_t kHeapBytes = int64_t{4} << 20;
+  auto* const bytes = static_cast<volatile char*>(std::malloc(static_cast<size_t>(kHeapBytes)));
+  for (int64_t at = 0; bytes != nullptr && at < kHeapBytes; at += kPage) bytes[at] = 0;
   std::free(const_cast<char*>(bytes));
 }
 
-// Likewise the stack.
+// Touches the stack of the calling thread, so that its pages are mapped before the first step.
 void grow_stack() {
-  std::array<volatile char, 128 << 10> bytes;  // of them one in each page is written
+  std::array<volatile char, 128 << 10> bytes;  // one byte per page is written
   for (size_t at = 0; at < bytes.size(); at += kPage) bytes[at] = 0;
 }
 
-// Each thread its own stretches: zeros are there once a byte of a page is written, all else is written whole.
+// Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
 void touch(Team& team, const Pages& pages, Contents contents) {
-  constexpr int64_t kStretch = int64_t{8} << 20;
-  team.parallel_blocks(pages.bytes(), kStretch, [&](int64_t begin, int64_t end) {
+  constexpr int64_t kBlockBytes = int64_t{8} << 20;
+  team.parallel_blocks(pages.bytes(), kBlockBytes, [&](int64_t begin, int64_t end) {
     if (contents == Contents::kNan) {
       std::memset(pages.data() + begin, 0xFF, static_cast<size_t>(end - begin));
       return;
@@ -119,10 +119,10 @@ void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
 }
 
 std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
-  const bool narrow = factors == DType::kBFloat16;
-  const auto product_flops = [this, narrow] {
+  const bool is_bfloat16 = factors == DType::kBFloat16;
+  const auto product_flops = [this, is_bfloat16] {
     const double float32 = measure_float32_peak(team_, widest_isa()).all_threads;
-    const ComputePeak other = narrow ? measure_bfloat16_peak(team_) : measure_split_float32_peak(team_);
+    const ComputePeak other = is_bfloat16 ? measure_bfloat16_peak(team_) : measure_split_float32_peak(team_);
     return std::max(float32, other.all_threads);
   };
   return {{DeviceLimit::Kind::kProductFlops,

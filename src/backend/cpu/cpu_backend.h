@@ -1,4 +1,4 @@
-// CpuBackend: this machine's processors, memory and clock.
+// CpuBackend: runs plans on the processors of this machine.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace laptime::cpu {
 
 class CpuBackend : public Backend {
  public:
-  // Sets how malloc of this process keeps what it frees, so that a library's buffers cost no page fault in a step.
+  // Configures malloc of the process to keep freed memory mapped, so that buffers of libraries cause no page faults.
   CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads);
   CpuBackend(std::vector<Kernel> kernels, int threads);
 
@@ -21,7 +21,7 @@ class CpuBackend : public Backend {
   const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
   void prepare(const Kernel& kernel, const Signature& signature) override;
-  void launch(const Launch& launch) override;  // returns when it is done
+  void launch(const Launch& launch) override;  // blocks until the kernel is done
   void mark(size_t index) override;
   void synchronize() override {}
   Seconds time_of_mark(size_t index) const override { return marks_.at(index); }
@@ -31,13 +31,13 @@ class CpuBackend : public Backend {
   std::vector<DeviceLimit> limits(DType factors) override;
 
   Team& team() { return team_; }
-  // Bytes mapped by allocate and not yet released, whole pages counted; and the most they ever were.
+  // Current and peak bytes of memory from allocate, rounded up to whole pages.
   int64_t held_bytes() const { return held_->now.load(std::memory_order_relaxed); }
   int64_t peak_held_bytes() const override { return held_->peak.load(std::memory_order_relaxed); }
   void reset_peak_held_bytes() override { held_->peak.store(held_bytes(), std::memory_order_relaxed); }
 
  private:
-  struct Held {  // shared with the memory, which may outlive the backend
+  struct Held {  // shared with Memory objects, which may outlive the backend
     std::atomic<int64_t> now{0};
     std::atomic<int64_t> peak{0};
     void add(int64_t bytes);

@@ -1,4 +1,4 @@
-// mmap and madvise.
+// Maps memory with mmap and madvise.
 #include "backend/cpu/memory.h"
 
 #include <sys/mman.h>
@@ -21,18 +21,19 @@ Pages::Pages(int64_t bytes) {
   if (bytes <= 0) return;
   const int64_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   bytes_ = align_up(bytes, alignment);
-  // mmap aligns to small pages only, so this maps more and unmaps what lies before and after.
+  // mmap aligns only to small pages, so this maps more than needed and unmaps the excess on both sides.
   const int64_t spare = alignment - kPage;
   void* const mapped = map((Size(bytes_) + spare).value());
   if (mapped == MAP_FAILED) throw OutOfMemory(bytes, available_memory().bytes);
   auto* const begin = static_cast<std::byte*>(mapped);
-  const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(begin) % static_cast<uintptr_t>(alignment));
-  const int64_t before = past == 0 ? 0 : alignment - past;
+  const auto misalignment =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(begin) % static_cast<uintptr_t>(alignment));
+  const int64_t before = misalignment == 0 ? 0 : alignment - misalignment;
   data_ = begin + before;
   if (before > 0) munmap(begin, static_cast<size_t>(before));
   if (spare > before) munmap(data_ + bytes_, static_cast<size_t>(spare - before));
   if (alignment == kHugePage)
-    madvise(data_, static_cast<size_t>(bytes_), MADV_HUGEPAGE);  // only advice: without huge pages the memory is slower
+    madvise(data_, static_cast<size_t>(bytes_), MADV_HUGEPAGE);  // only advice: without huge pages access is slower
 }
 
 Pages::~Pages() {

@@ -9,8 +9,8 @@ namespace laptime::cpu {
 
 constexpr int64_t kPage = 4096;
 
-// Owns anonymous memory, zero and not yet touched. It is aligned to 2 MiB and on huge pages where it is at least that
-// large, else aligned to 4 KiB. Throws OutOfMemory when the system refuses.
+// Owns zero-filled anonymous memory that is not yet touched. From 2 MiB on it is aligned to 2 MiB and uses huge pages;
+// smaller memory is aligned to 4 KiB. Throws OutOfMemory if the system has no memory.
 class Pages {
  public:
   explicit Pages(int64_t bytes);

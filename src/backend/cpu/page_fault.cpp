@@ -1,4 +1,4 @@
-// Touching fresh pages against the clock.
+// Times the first write to fresh pages.
 #include "backend/cpu/page_fault.h"
 
 #include <sys/mman.h>

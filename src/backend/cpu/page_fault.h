@@ -1,11 +1,11 @@
-// What the first touch of a page costs here.
+// Measures the cost of a page fault.
 #pragma once
 
 #include "base/units.h"
 
 namespace laptime::cpu {
 
-// Mean over a few hundred small pages of fresh memory. Takes about a millisecond.
+// Mean time of the first write to a small page, over a few hundred pages. Takes about a millisecond.
 Seconds measure_page_fault();
 
 }  // namespace laptime::cpu

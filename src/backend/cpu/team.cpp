@@ -1,5 +1,6 @@
-// A run: the caller opens it, workers that are awake join it, all take indices until none is left, and the caller
-// closes it and waits for those that joined. A worker that wakes too late, because its core was busy, delays nobody.
+// Implements parallel runs. The caller opens a run, workers that are awake join it, and all take indices until none is
+// left. Then the caller closes the run and waits only for workers that joined, so a worker that wakes late delays no
+// one.
 #include "backend/cpu/team.h"
 
 #include <x86intrin.h>
@@ -9,11 +10,11 @@
 namespace laptime::cpu {
 namespace {
 
-// How long a thread polls before it sleeps, in ticks of the time stamp counter: 30 to 50 us, longer than the gap
-// between two kernels of a step, and short enough not to disturb other work on the machine.
+// How long a thread polls before it sleeps, in ticks of the time stamp counter. The resulting 30 to 50 us are longer
+// than the gap between two kernels of a step, and short enough not to disturb other work on the machine.
 constexpr uint64_t kSpinTicks = 100'000;
 
-// The fields of Team::state_: workers in the run, whether it is open, and the number of the run.
+// The fields of Team::state_: number of joined workers, whether the run is open, and the number of the run.
 constexpr uint32_t kJoinedMask = 0xFFFF;
 constexpr uint32_t kOpenBit = 0x10000;
 constexpr uint32_t kOneRun = 0x20000;
@@ -23,7 +24,7 @@ uint32_t run_of(uint32_t state) { return state & ~(kJoinedMask | kOpenBit); }
 // Tells a polling thread when to sleep.
 class SpinTimer {
  public:
-  // False once the time to spin is over.
+  // Pauses briefly; false once the thread should sleep.
   bool spin() {
     _mm_pause();
     const uint64_t now = __rdtsc();
@@ -81,12 +82,12 @@ void Team::run(int64_t count, Task task, const void* context) {
 
 void Team::work(int thread) {
   uint32_t last = 0;  // the last run that this thread joined
-  uint32_t seen = 0;  // the last run that it saw
+  uint32_t seen = 0;  // the last run that this thread saw
   SpinTimer spin_timer;
   for (;;) {
     uint32_t state = state_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
-    if (run_of(state) != seen) {  // a missed run is a sign too that more will follow
+    if (run_of(state) != seen) {  // spin again even after a missed run, because more runs are likely
       seen = run_of(state);
       spin_timer = SpinTimer();
     }

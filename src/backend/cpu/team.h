@@ -1,4 +1,4 @@
-// Team: the threads that run the kernels of a step. They spin briefly between kernels, then sleep.
+// Team: the threads that run kernels. They spin briefly between kernels, then sleep.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,11 @@
 
 namespace laptime::cpu {
 
-// Runs ranges of work on a fixed number of threads, the calling thread among them. Kernels divide their work by shape,
-// not by the number of threads, so that results do not depend on which thread runs which index. One caller at a time,
-// and no parallel_for within another.
+// Runs loops on a fixed number of threads, including the calling thread. Kernels divide their work by shape and not by
+// the number of threads, so that results do not depend on it. Only one thread may call, and loops must not be nested.
 class Team : public Queue {
  public:
-  // Bytes of one thread's scratch: one huge page, which holds the packed block of a GEMM.
+  // Scratch bytes per thread: one huge page, which holds a packed block of a GEMM.
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
   explicit Team(int threads);
@@ -29,8 +28,8 @@ class Team : public Queue {
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls body(index) or body(index, thread) for every index of [0, count); indices are handed out one at a time.
-  // `thread` is the number of the thread that runs the index, in [0, size()), and 0 for the caller. It serves to find
-  // scratch, never to divide work.
+  // `thread` in [0, size()) is the thread that runs the index, 0 for the caller. Use it to find scratch, never to
+  // divide work.
   template <class Body>
   void parallel_for(int64_t count, const Body& body) {
     if (count <= 0) return;
@@ -46,7 +45,7 @@ class Team : public Queue {
         &body);
   }
 
-  // Calls body(begin, end) for blocks of `grain` items of [0, count), where one item is too little work to hand out.
+  // Calls body(begin, end) for blocks of `grain` items of [0, count), for items that are too small to hand out singly.
   template <class Body>
   void parallel_blocks(int64_t count, int64_t grain, const Body& body) {
     const int64_t blocks = ceil_div(count, grain);
@@ -55,8 +54,8 @@ class Team : public Queue {
     });
   }
 
-  // Calls body(thread) once on every thread, for what each must do before the first step. Unlike parallel_for it waits
-  // for every thread to wake.
+  // Calls body(thread) exactly once on every thread, for set-up. Unlike parallel_for it waits until every thread is
+  // awake.
   template <class Body>
   void on_each_thread(const Body& body) {
     std::atomic<int> arrived{0};
@@ -67,11 +66,11 @@ class Team : public Queue {
     });
   }
 
-  // The kScratchBytes bytes of one thread, aligned to 64 bytes; a kernel finds what the one before it left there.
+  // kScratchBytes bytes for one thread, aligned to 64 bytes, with the contents that the previous kernel left.
   std::byte* scratch(int thread) { return scratch_[static_cast<size_t>(thread)].data(); }
 
-  // An object of type T that lives as long as the team, constructed from it on first use: state that a library keeps
-  // between launches. Only for the launching thread.
+  // The object of type T that belongs to the team, constructed as T(team) on first use, for state that a library keeps
+  // between launches. Only the launching thread may call it.
   template <class T>
   T& resident() {
     std::shared_ptr<void>& slot = residents_[&kTypeKey<T>];
@@ -82,7 +81,7 @@ class Team : public Queue {
  private:
   using Task = void (*)(const void* context, int64_t index, int thread);
   template <class T>
-  static constexpr char kTypeKey = 0;  // whose address is the key of the type
+  static constexpr char kTypeKey = 0;  // its address identifies T
 
   template <class Body>
   static void invoke(const Body& body, int64_t index, int thread) {
@@ -102,7 +101,7 @@ class Team : public Queue {
   Task task_ = nullptr;
   const void* context_ = nullptr;
   int64_t count_ = 0;
-  // The current run: its number, whether workers may still join it, and how many have joined and not left.
+  // State of the current run: its number, whether workers may still join, and how many are working.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<bool> stopping_{false};
   alignas(64) std::atomic<int64_t> next_{0};

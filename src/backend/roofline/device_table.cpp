@@ -1,4 +1,4 @@
-// The table of known machines; figures are those of the makers' data sheets.
+// The table of known devices, with figures from data sheets.
 #include "backend/roofline/device_table.h"
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kTera = 1e12;
 constexpr int64_t kGiB = int64_t{1} << 30;
-// What a framework's eager kernel costs the host: about 8 us.
+// Typical host time to launch one kernel in a framework's eager mode.
 constexpr double kEagerLaunch = 8e-6;
 
 constexpr Device kDevices[] = {
@@ -43,7 +43,7 @@ const Device& find_device(std::string_view name) {
   }
   std::vector<std::string_view> names;
   for (const Device& device : kDevices) names.emplace_back(device.name);
-  throw Error::format("unknown machine 'roofline:{}'{}; laptime list devices shows those that are known", name,
+  throw Error::format("unknown machine 'roofline:{}'{}; laptime list devices shows the known ones", name,
                       did_you_mean(name, names));
 }
 

@@ -1,4 +1,4 @@
-// Machines described by their data sheets, for predictions.
+// Devices described by their data sheets, for predictions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace laptime::roofline {
 
-// Dense peaks without sparsity, FLOP/s; 0 where the device has no such unit. Bytes and bytes per second.
+// Peaks in FLOP/s without sparsity, 0 if the device has no such unit; `bandwidth` in bytes per second, `memory` in
+// bytes.
 struct Device {
   const char* name;
   const char* title;
@@ -20,17 +21,17 @@ struct Device {
   double bfloat16;
   double bandwidth;
   int64_t memory;
-  double launch_seconds;  // host cost of one eager kernel
+  double launch_seconds;  // host time per kernel launch
   const char* source;
 
-  // Of a contraction whose operands have this type, and of all other arithmetic.
+  // Peak of matrix products whose factors have this type.
   double peak(DType dtype) const {
     return (dtype == DType::kBFloat16 || dtype == DType::kFloat16) && bfloat16 > 0 ? bfloat16 : float32;
   }
 };
 
 std::span<const Device> devices();
-// Error with the nearest name when there is none.
+// Error with the nearest name if there is no such device.
 const Device& find_device(std::string_view name);
 
 }  // namespace laptime::roofline

@@ -1,4 +1,4 @@
-// The virtual clock.
+// Advances the virtual clock, and counts memory.
 #include "backend/roofline/roofline_backend.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace laptime::roofline {
 
-// Memory that is counted and has no bytes.
+// Counts allocated bytes without allocating memory.
 class RooflineBackend::NullMemory : public DeviceMemory {
  public:
   NullMemory(int64_t bytes, MemoryUsage& usage) : bytes_(bytes), usage_(usage) {

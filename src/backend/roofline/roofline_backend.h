@@ -1,4 +1,4 @@
-// RooflineBackend: nothing is computed; a virtual clock moves by what each kernel would take on a described machine.
+// RooflineBackend: computes nothing, and advances a virtual clock by the predicted time of each kernel.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace laptime::roofline {
 // A kernel takes max(FLOPs / peak, bytes / bandwidth) + launch cost (Williams, Waterman and Patterson 2009).
 class RooflineBackend : public Backend {
  public:
-  // `product_peak`: FLOP/s of contractions; all other arithmetic runs at the device's float32 peak.
+  // `product_peak` is the FLOP/s of contractions; all other ops run at the float32 peak of the device.
   RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, double product_peak);
   RooflineBackend(const Device& device, std::span<const OpCard* const> ops, double product_peak);
 
@@ -22,7 +22,7 @@ class RooflineBackend : public Backend {
   bool computes() const override { return false; }
   const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(
-      int64_t bytes, Contents contents = Contents::kZeros) override;  // Error beyond the machine's memory
+      int64_t bytes, Contents contents = Contents::kZeros) override;  // Error beyond the memory of the device
   int64_t peak_held_bytes() const override { return usage_.peak; }
   void reset_peak_held_bytes() override { usage_.peak = usage_.held; }
   void prepare(const Kernel&, const Signature&) override {}
@@ -51,7 +51,7 @@ class RooflineBackend : public Backend {
   MemoryUsage usage_;
 };
 
-// One kernel for each op: it stands for any.
+// One kernel per op, which supports every signature.
 std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops);
 
 }  // namespace laptime::roofline
