@@ -1,5 +1,4 @@
-// Running plans: values in and out, states that stay, poison that shows, NaN that is found, phases on the device's
-// clock.
+// Running plans: sources and outputs, states between steps, NaN in unwritten memory, find_nan, and timed phases.
 #include "exec/executor.h"
 
 #include <gtest/gtest.h>
@@ -82,7 +81,7 @@ TEST_F(ExecutorOnCpu, AStateKeepsItsValueBetweenSteps) {
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{8, -16, 4}));
 }
 
-TEST_F(ExecutorOnCpu, ConstantsAreThereBeforeTheFirstStep) {
+TEST_F(ExecutorOnCpu, ConstantsAreComputedBeforeTheFirstStep) {
   Builder build;
   const ValueId x = build.source("x", floats({5, 1}), Role::kInput);
   build.output("y", mul(build, x, rope_table(build, 5, 2, 10'000, DType::kFloat32).cos));
@@ -93,7 +92,7 @@ TEST_F(ExecutorOnCpu, ConstantsAreThereBeforeTheFirstStep) {
   for (int t = 0; t < 5; ++t) EXPECT_NEAR(cosines[static_cast<size_t>(t)], std::cos(t), 1e-6);
 }
 
-TEST_F(ExecutorOnCpu, AStepThatIsSkippedShowsAsNan) {
+TEST_F(ExecutorOnCpu, ASkippedStepLeavesNan) {
   Builder build;
   const ValueId x = build.source("x", floats({100}), Role::kInput);
   const auto scope = build.scope("layers.0");
@@ -103,7 +102,7 @@ TEST_F(ExecutorOnCpu, AStepThatIsSkippedShowsAsNan) {
   const Graph graph = build.finish();
   Plan whole = make_plan(graph, first_kernel(backend_));
   Plan broken = whole;
-  broken.steps.erase(broken.steps.begin());  // square reads what nobody has made
+  broken.steps.erase(broken.steps.begin());  // square reads a value that no step has written
 
   Executor good(whole, backend_);
   write(good, "x", std::vector<float>(100, 0));
@@ -121,7 +120,7 @@ TEST_F(ExecutorOnCpu, AStepThatIsSkippedShowsAsNan) {
   EXPECT_EQ(site->scope, "layers.0");
 }
 
-// A NaN in a weight is reported where it is first read, not where it is noticed.
+// A NaN in a weight is reported at the op that first reads it.
 TEST_F(ExecutorOnCpu, FindsTheFirstNanOfAModel) {
   RunConfig config;
   config.model = {.name = "custom",
@@ -162,7 +161,7 @@ TEST_F(ExecutorOnCpu, FindsTheFirstNanOfAModel) {
   }
 }
 
-TEST_F(ExecutorOnCpu, HoldsWhatThePlanPredicts) {
+TEST_F(ExecutorOnCpu, HoldsTheBytesThatThePlanPredicts) {
   Builder build;
   const ValueId x = build.source("x", floats({500, 500}), Role::kInput);
   build.output("y", sum_all(build, matmul(build, x, exp(build, x))));
@@ -191,7 +190,7 @@ TEST_F(ExecutorOnCpu, PhasesFillTheStep) {
   Seconds last = timeline.events[0].begin;
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(timeline.events[i].what, static_cast<int>(Phase::kForward) + static_cast<int>(i));
-    EXPECT_EQ(timeline.events[i].begin, last);  // nothing between phases
+    EXPECT_EQ(timeline.events[i].begin, last);  // no time between phases
     EXPECT_GT(timeline.events[i].end, timeline.events[i].begin);
     last = timeline.events[i].end;
   }
@@ -199,15 +198,15 @@ TEST_F(ExecutorOnCpu, PhasesFillTheStep) {
   EXPECT_EQ(timeline.total(), timeline.end - timeline.begin);
 }
 
-class ExecutorOnPaper : public testing::Test {
+class ExecutorOnRoofline : public testing::Test {
  protected:
   Plan plan(Builder& build) { return make_plan(build.finish(), first_kernel(backend_)); }
 
   std::vector<const OpCard*> ops_ = all_ops();
-  roofline::RooflineBackend backend_{kPaper, ops_, kPaper.float32};
+  roofline::RooflineBackend backend_{kTestDevice, ops_, kTestDevice.float32};
 };
 
-TEST_F(ExecutorOnPaper, TimeIsFlopsOrBytesAndTheLaunch) {
+TEST_F(ExecutorOnRoofline, TimeFollowsTheRooflineModel) {
   Builder build;
   const ValueId a = build.source("a", floats({100, 200}), Role::kParameter);
   const ValueId b = build.source("b", floats({200, 100}), Role::kParameter);
@@ -222,10 +221,10 @@ TEST_F(ExecutorOnPaper, TimeIsFlopsOrBytesAndTheLaunch) {
   EXPECT_DOUBLE_EQ(timeline.total(static_cast<int>(Phase::kForward)).count(), product);
   EXPECT_NEAR(timeline.total(static_cast<int>(Phase::kBackward)).count(), pointwise, 1e-12);
   EXPECT_NEAR(timeline.total().count(), product + pointwise, 1e-12);
-  EXPECT_EQ(step.run().begin, timeline.end);  // the clock stands still between steps
+  EXPECT_EQ(step.run().begin, timeline.end);  // the clock does not advance between steps
 }
 
-TEST_F(ExecutorOnPaper, HasNoValues) {
+TEST_F(ExecutorOnRoofline, HasNoValues) {
   Builder build;
   build.output("y", exp(build, build.source("x", floats({10}), Role::kInput)));
   Executor step(plan(build), backend_);
@@ -238,7 +237,7 @@ TEST_F(ExecutorOnPaper, HasNoValues) {
   EXPECT_FALSE(step.find_nan().has_value());
 }
 
-TEST_F(ExecutorOnPaper, RefusesWhatDoesNotFitAndGivesBackWhatWasTaken) {
+TEST_F(ExecutorOnRoofline, RefusesAPlanThatDoesNotFitAndReleasesItsMemory) {
   const auto plan_of = [&](int64_t elements) {
     Builder build;
     build.output("y", exp(build, build.source("x", floats({elements}), Role::kInput)));
@@ -257,8 +256,8 @@ TEST_F(ExecutorOnPaper, RefusesWhatDoesNotFitAndGivesBackWhatWasTaken) {
   EXPECT_EQ(backend_.peak_held_bytes(), small.predicted_peak_bytes());
 }
 
-// A product of lower precision may store its result in float32: what it computes in decides.
-TEST(Roofline, ProductsRunAtTheirOwnPeakWhateverTheyStore) {
+// A product of bfloat16 factors may store its result in float32; the type of the factors decides.
+TEST(Roofline, ProductsRunAtThePeakOfTheirFactors) {
   constexpr roofline::Device kFast{"fast", "a machine of this test", 1e12, 0, 4e12, 1e18, 1 << 20, 0, "nobody"};
   const std::vector<const OpCard*> ops = all_ops();
   const auto seconds = [&](double product_peak, bool product) {

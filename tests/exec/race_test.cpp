@@ -1,4 +1,4 @@
-// Races on paper: who wins, and how often each candidate runs.
+// Races with stated times: the winner, and how often each candidate runs.
 #include "exec/race.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Times = std::vector<std::vector<double>>;
 
-// Candidates whose runs take stated milliseconds, the last one for ever.
+// Candidates whose runs take stated milliseconds; the last time repeats.
 class Track {
  public:
   explicit Track(Times milliseconds) : milliseconds_(std::move(milliseconds)) { runs.resize(milliseconds_.size()); }
@@ -23,7 +23,7 @@ class Track {
     });
   }
 
-  std::vector<size_t> runs;  // of each candidate
+  std::vector<size_t> runs;  // number of runs of each candidate
 
  private:
   Times milliseconds_;
@@ -42,13 +42,13 @@ TEST(Race, EqualCandidatesKeepTheirOrder) {
   EXPECT_EQ(track.race().winner, 0U);
 }
 
-TEST(Race, AFirstRunMayTakeLonger) {
+TEST(Race, TheFirstRoundHasAWiderMargin) {
   Track track(Times{{2}, {5, 1}});
   EXPECT_EQ(track.race().winner, 1U);
-  EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));  // the first one is clearly behind then
+  EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));  // the first candidate is then dropped
 }
 
-TEST(Race, WhoIsClearlyBehindRunsNoMore) {
+TEST(Race, ACandidateFarBehindIsDropped) {
   Track track(Times{{1}, {9}, {1.05}});
   const RaceResult result = track.race();
   EXPECT_EQ(result.winner, 0U);
@@ -57,13 +57,13 @@ TEST(Race, WhoIsClearlyBehindRunsNoMore) {
   EXPECT_DOUBLE_EQ(result.shortest[1].count(), 9e-3);
 }
 
-TEST(Race, OneLeftEndsIt) {
+TEST(Race, EndsWhenOneCandidateRemains) {
   Track track(Times{{100}, {300}});
   EXPECT_EQ(track.race().winner, 0U);
   EXPECT_EQ(track.runs, (std::vector<size_t>{1, 1}));
 }
 
-TEST(Race, LongRunsAreFewer) {
+TEST(Race, LongRunsEndAfterTwoRounds) {
   Track track({{41, 40}, {41, 39}});
   EXPECT_EQ(track.race().winner, 1U);
   EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));

@@ -1,4 +1,4 @@
-// The sampling loop on a clock that stands still between kernels: how many steps, in which order, and when it ends.
+// The sampling loop on a virtual clock: the number and order of steps, and when it ends.
 #include "exec/sampler.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 namespace laptime::test {
 namespace {
 
-// A step of `launches` launches of 1 ms each, and next to no bytes.
-class SamplerOnPaper : public testing::Test {
+// A step of `launches` launches of 1 ms each, with negligible traffic.
+class SamplerOnRoofline : public testing::Test {
  protected:
   std::unique_ptr<Executor> step_of(int launches) {
     Builder build;
@@ -25,10 +25,10 @@ class SamplerOnPaper : public testing::Test {
   }
 
   std::vector<const OpCard*> ops_ = all_ops();
-  roofline::RooflineBackend backend_{kPaper, ops_, kPaper.float32};
+  roofline::RooflineBackend backend_{kTestDevice, ops_, kTestDevice.float32};
 };
 
-TEST_F(SamplerOnPaper, TakesExactlyWhatWasAskedFor) {
+TEST_F(SamplerOnRoofline, TakesTheRequestedSteps) {
   const auto step = step_of(1);
   std::vector<std::string> order;
   StepHooks hooks;
@@ -50,23 +50,23 @@ TEST_F(SamplerOnPaper, TakesExactlyWhatWasAskedFor) {
   EXPECT_EQ(order[9], "after 4");
 }
 
-TEST_F(SamplerOnPaper, NoWarmupIsNoWarmup) {
+TEST_F(SamplerOnRoofline, WarmupMayBeZero) {
   const Sampling sampling = sample(*step_of(1), {StoppingRule::fixed(0, 1), true}, {});
   EXPECT_EQ(sampling.steps.size(), 1U);
   EXPECT_EQ(sampling.warmup, 0);
   EXPECT_EQ(sampling.sample_count(), 1);
 }
 
-TEST_F(SamplerOnPaper, AShortStepIsTimedInBatches) {
+TEST_F(SamplerOnRoofline, AShortStepIsTimedInBatches) {
   const Sampling sampling = sample(*step_of(1), {StoppingRule(), false}, {});
   EXPECT_EQ(sampling.steps_per_sample, 5);  // of 1 ms, for samples of 5 ms
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
   EXPECT_EQ(sampling.sample_count(), 10);
   EXPECT_EQ(static_cast<int64_t>(sampling.steps.size()), sampling.warmup + 50);
-  EXPECT_EQ((sampling.warmup - 2) % 5, 0);  // two single steps tell how long one takes
+  EXPECT_EQ((sampling.warmup - 2) % 5, 0);  // two single steps precede the first batch
 }
 
-TEST_F(SamplerOnPaper, ALongStepIsASample) {
+TEST_F(SamplerOnRoofline, ALongStepIsASample) {
   const Sampling sampling = sample(*step_of(8), {StoppingRule(), false}, {});
   EXPECT_EQ(sampling.steps_per_sample, 1);
   EXPECT_EQ(sampling.warmup, 5);
@@ -74,7 +74,7 @@ TEST_F(SamplerOnPaper, ALongStepIsASample) {
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
 }
 
-TEST_F(SamplerOnPaper, AnInterruptEndsItBetweenSteps) {
+TEST_F(SamplerOnRoofline, AnInterruptEndsSamplingBetweenSteps) {
   int64_t taken = 0;
   StepHooks hooks;
   hooks.after = [&](int64_t, const Timeline&) { ++taken; };

@@ -1,4 +1,4 @@
-// A step small enough to follow by hand, and the backends to run it on.
+// Helpers for tests with small graphs, and a test device.
 #pragma once
 
 #include <cstring>
@@ -26,9 +26,9 @@ inline ChooseKernel first_kernel(const Backend& backend) {
 
 inline std::vector<Kernel> all_cpu_kernels() { return cpu_kernels(cpu::widest_isa()); }
 
-// 1 TFLOP/s, 1 GB/s, 1 MiB of memory, 1 ms for each launch.
-inline constexpr roofline::Device kPaper{"paper", "a machine of this test", 1e12, 0, 4e12, 1e9, 1 << 20, 1e-3,
-                                         "nobody"};
+// A device with 1 TFLOP/s, 1 GB/s, 1 MiB of memory and 1 ms per launch.
+inline constexpr roofline::Device kTestDevice{"paper", "a machine of this test", 1e12, 0, 4e12, 1e9, 1 << 20, 1e-3,
+                                              "nobody"};
 
 inline std::vector<float> floats_of(const std::vector<std::byte>& bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));

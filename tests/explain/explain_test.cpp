@@ -1,4 +1,4 @@
-// What explain says of points of any size, on any device, without taking their memory.
+// Explanations of points of any size on any device, without allocating their memory.
 #include "explain/explain.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(Explain, CountsParametersAndModelFlops) {
   EXPECT_EQ(small.parameter_groups[2].name, "layers.*.attn.q_proj.weight");
   EXPECT_EQ(small.parameter_groups[2].tensors, 12);
   EXPECT_NEAR(small.model_flops_forward, 0.257e12, 0.001e12);
-  // Every matrix product of the model, and no other, is counted by the formula.
+  // The formula counts exactly the matrix products of the model.
   const Work* forward = find_work(small.kinds, "forward", "contraction");
   const Work* backward = find_work(small.kinds, "backward", "contraction");
   ASSERT_TRUE(forward != nullptr && backward != nullptr);
@@ -63,7 +63,7 @@ TEST(Explain, CountsParametersAndModelFlops) {
   EXPECT_EQ(backward->flops, small.model_flops_backward);
 }
 
-TEST(Explain, SumsAgreeWithEachOtherAndWithThePasses) {
+TEST(Explain, SumsAgree) {
   const Explanation explanation = explain(tiny({{"dtype", "bfloat16"}}), {});
   std::vector<std::string> names;
   for (const PassOutcome& pass : explanation.passes) {
@@ -113,7 +113,7 @@ TEST(Explain, NamesKernelsChosenAndRefused) {
   for (const KernelDecision& decision : explanation.kernels) EXPECT_FALSE(decision.chosen.empty()) << decision.op;
 }
 
-TEST(Explain, FollowsChoicesThatWereMeasured) {
+TEST(Explain, UsesMeasuredChoices) {
   const Explanation before = explain(tiny(), {});
   const auto open = std::find_if(before.kernels.begin(), before.kernels.end(),
                                  [](const KernelDecision& decision) { return decision.chosen_by == "first"; });
@@ -130,7 +130,7 @@ TEST(Explain, FollowsChoicesThatWereMeasured) {
   EXPECT_THAT(print(after), HasSubstr("measured fastest here"));
 }
 
-TEST(Explain, PredictsTheMemoryThatThePlanNeeds) {
+TEST(Explain, PredictsTheMemoryOfThePlan) {
   for (const char* pass : {"inference", "forward", "step"}) {
     const SweepPoint asked = tiny({{"pass", pass}});
     const Explanation explanation = explain(asked, {});
@@ -143,7 +143,7 @@ TEST(Explain, PredictsTheMemoryThatThePlanNeeds) {
     EXPECT_TRUE(explanation.memory->does_not_fit.empty());
     EXPECT_EQ(explanation.memory->saved_bytes.has_value(), std::string(pass) != "inference");
   }
-  // What the golden file of this model says that PyTorch keeps.
+  // Bytes that PyTorch saves, from the golden file of this model.
   EXPECT_EQ(explain(tiny(), {}).memory->saved_bytes, 552'996);
   EXPECT_EQ(explain(tiny({{"dtype", "bfloat16"}, {"pass", "forward"}}), {}).memory->saved_bytes, 474'276);
 }
@@ -154,8 +154,8 @@ const CompositeUse* find_composite(const Explanation& explanation, const std::st
   return found == explanation.composites.end() ? nullptr : &*found;
 }
 
-// Time is given for memory where the step recomputes, or where the user asks for it by name.
-TEST(Explain, SaysWhichCompositesStayWhole) {
+// Composites that trade time for memory stay whole if the step recomputes, or if the user names them.
+TEST(Explain, ListsCompositesThatStayWhole) {
   struct Row {
     Options options;
     bool whole;
@@ -185,7 +185,7 @@ TEST(Explain, SaysWhichCompositesStayWhole) {
   EXPECT_THAT(print(compiled), HasSubstr("composites, with recompute none"));
 }
 
-// What auto comes to: the logits alone, before any layer.
+// auto recomputes the logits before any layer.
 TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
   const Options big{{"mode", "compile"}, {"vocab", "50000"}, {"context", "256"}, {"batch", "8"}};
   const auto needs = [&](const std::string& recompute) {
@@ -202,18 +202,19 @@ TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
   EXPECT_LT(explanation.memory->predicted_peak_bytes, needs("none"));
 }
 
-TEST(Explain, AblationLowersWhatTheStepKeepsWhole) {
+TEST(Explain, AblationLowersTheCompositesOfTheStep) {
   using testing::IsSupersetOf;
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), IsSupersetOf({"linear", "cross_entropy"}));
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), Not(Contains("linear_cross_entropy")));
   EXPECT_THAT(composites_of(tiny({{"optimizer", "2025"}}).config), Contains("adamw"));
-  EXPECT_THAT(composites_of(tiny({{"optimizer", "torch"}}).config), Not(Contains("adamw")));  // one kernel there too
+  EXPECT_THAT(composites_of(tiny({{"optimizer", "torch"}}).config),
+              Not(Contains("adamw")));  // one kernel in eager mode too
   const auto recomputed = composites_of(tiny({{"mode", "compile"}, {"recompute", "block"}}).config);
   EXPECT_THAT(recomputed, IsSupersetOf({"linear", "linear_cross_entropy"}));
   EXPECT_THAT(recomputed, Not(Contains("cross_entropy")));
 }
 
-TEST(Explain, SlowTakesNoMemoryForAModelOfAnySize) {
+TEST(Explain, SlowAllocatesNoMemoryForHugeModels) {
   rusage before{};
   getrusage(RUSAGE_SELF, &before);
   for (const char* device : {"cpu", "roofline:h200"}) {
@@ -243,7 +244,7 @@ TEST(Explain, ListsConstants) {
                                                        std::pair<std::string, int64_t>("causal_mask", 18 * 18)));
 }
 
-TEST(Explain, SaysWhyADeviceDoesNotRunAPoint) {
+TEST(Explain, GivesTheReasonIfTheDeviceCannotRunAPoint) {
   const Explanation explanation = explain(tiny({{"dtype", "tf32"}}), {});
   EXPECT_THAT(explanation.refused, HasSubstr("tf32"));
   EXPECT_GT(explanation.passes.size(), 3U);
@@ -253,7 +254,7 @@ TEST(Explain, SaysWhyADeviceDoesNotRunAPoint) {
   EXPECT_THROW(dump_plan(tiny({{"dtype", "tf32"}}), {}), Error);
 }
 
-TEST(Explain, SaysWhyAPointCannotExist) {
+TEST(Explain, GivesTheReasonIfAPointIsInvalid) {
   Sweep sweep;
   set_option(sweep, "d-model", "test", {"100"});
   set_option(sweep, "num-heads", "test", {"10", "7"});

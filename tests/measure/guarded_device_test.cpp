@@ -1,4 +1,4 @@
-// The device seam: whole points measured on a device whose memory the host cannot touch.
+// Whole points measured on a device whose memory the host cannot access.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -87,7 +87,7 @@ TEST(GuardedDevice, TriesItsKernels) {
     EXPECT_NE(choice.device.find("guarded"), std::string::npos);
 }
 
-// The search for the first NaN looks at every output of the step.
+// The search for the first NaN must also use transfers instead of direct access.
 TEST(GuardedDevice, FindsTheFirstNan) {
   const SweepPoint point =
       point_of(tiny({{"lr", "1e6"}, {"optimizer", "torch"}, {"weight-decay", "1e6"}, {"steps", "60"}}));

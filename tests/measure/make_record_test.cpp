@@ -1,4 +1,4 @@
-// make_record: a record follows from what was prepared and measured, and from nothing else.
+// make_record: the record depends only on the prepared point and the measurement.
 #include "measure/make_record.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ class MakeRecord : public testing::Test {
     run_.limits.product_flops = 1e9;
   }
 
-  // forward 1, backward 2, optimizer 0.5, nobody 0.5 seconds, all times `scale`.
+  // Forward takes 1, backward 2, optimizer 0.5 and the residue 0.5 seconds, all times `scale`.
   static Timeline step(double scale) {
     Timeline timeline;
     timeline.begin = Seconds(100);
@@ -63,71 +63,71 @@ class MakeRecord : public testing::Test {
 };
 
 TEST_F(MakeRecord, PhasesAndResidueAddUpToTheStep) {
-  const Record made = record();
-  EXPECT_EQ(made.status, Status::kOk);
-  EXPECT_EQ(made.time.at("step").samples, (std::vector<double>{4, 12}));
-  EXPECT_EQ(made.time.at("forward").mean, 2);
-  EXPECT_EQ(made.time.at("backward").mean, 4);
-  EXPECT_EQ(made.time.at("optimizer").mean, 1);
+  const Record result = record();
+  EXPECT_EQ(result.status, Status::kOk);
+  EXPECT_EQ(result.time.at("step").samples, (std::vector<double>{4, 12}));
+  EXPECT_EQ(result.time.at("forward").mean, 2);
+  EXPECT_EQ(result.time.at("backward").mean, 4);
+  EXPECT_EQ(result.time.at("optimizer").mean, 1);
   double seconds = 0;
   double share = 0;
-  for (const PhaseShare& phase : made.phases) {
+  for (const PhaseShare& phase : result.phases) {
     seconds += phase.seconds;
     share += phase.share;
   }
-  EXPECT_EQ(made.phases.back().phase, "residue");
-  EXPECT_EQ(made.phases.back().seconds, 1);
-  EXPECT_DOUBLE_EQ(seconds, made.time.at("step").mean);
+  EXPECT_EQ(result.phases.back().phase, "residue");
+  EXPECT_EQ(result.phases.back().seconds, 1);
+  EXPECT_DOUBLE_EQ(seconds, result.time.at("step").mean);
   EXPECT_DOUBLE_EQ(share, 1);
 }
 
 TEST_F(MakeRecord, RatesFollowFromTheMedian) {
-  const Record made = record();
-  EXPECT_DOUBLE_EQ(*made.tokens_per_second, 2 * 16 / 8.0);
-  const double flops = *made.flops.forward + *made.flops.backward;
-  EXPECT_DOUBLE_EQ(*made.flops.model_flops_per_second, flops / 8);
-  EXPECT_DOUBLE_EQ(*made.flops.mfu_measured, flops / 8 / 1e9);
-  EXPECT_DOUBLE_EQ(*made.flops.mfu_datasheet, flops / 8 / *prepared_.device.datasheet_flops);
+  const Record result = record();
+  EXPECT_DOUBLE_EQ(*result.tokens_per_second, 2 * 16 / 8.0);
+  const double flops = *result.flops.forward + *result.flops.backward;
+  EXPECT_DOUBLE_EQ(*result.flops.model_flops_per_second, flops / 8);
+  EXPECT_DOUBLE_EQ(*result.flops.mfu_measured, flops / 8 / 1e9);
+  EXPECT_DOUBLE_EQ(*result.flops.mfu_datasheet, flops / 8 / *prepared_.device.datasheet_flops);
 }
 
 TEST_F(MakeRecord, StatesSetUpMemoryAndStopping) {
-  const Record made = record();
-  EXPECT_EQ(made.name, "point");
-  EXPECT_EQ(*made.setup.total, 3.875);
-  EXPECT_EQ(*made.setup.plan, 0.5);
-  EXPECT_EQ(made.memory.predicted_peak_bytes, prepared_.plan.predicted_peak_bytes());
-  EXPECT_EQ(made.memory.base_rss_bytes, 10);
-  EXPECT_EQ(made.memory.peak_bytes, 20);
-  EXPECT_EQ(made.loss.values, (std::vector<double>{3, 2, 1}));
-  EXPECT_EQ(made.stopping.rule, "fixed");
-  EXPECT_EQ(made.stopping.warmup, 1);
-  EXPECT_EQ(made.stopping.steps, 2);
-  EXPECT_EQ(made.transient.warmup, std::vector<double>{16});
-  EXPECT_FALSE(made.kernels.empty());
+  const Record result = record();
+  EXPECT_EQ(result.name, "point");
+  EXPECT_EQ(*result.setup.total, 3.875);
+  EXPECT_EQ(*result.setup.plan, 0.5);
+  EXPECT_EQ(result.memory.predicted_peak_bytes, prepared_.plan.predicted_peak_bytes());
+  EXPECT_EQ(result.memory.base_rss_bytes, 10);
+  EXPECT_EQ(result.memory.peak_bytes, 20);
+  EXPECT_EQ(result.loss.values, (std::vector<double>{3, 2, 1}));
+  EXPECT_EQ(result.stopping.rule, "fixed");
+  EXPECT_EQ(result.stopping.warmup, 1);
+  EXPECT_EQ(result.stopping.steps, 2);
+  EXPECT_EQ(result.transient.warmup, std::vector<double>{16});
+  EXPECT_FALSE(result.kernels.empty());
 }
 
-TEST_F(MakeRecord, APureFunction) { EXPECT_EQ(record(), record()); }
+TEST_F(MakeRecord, IsAPureFunction) { EXPECT_EQ(record(), record()); }
 
-TEST_F(MakeRecord, WhatIsNotFiniteHasNoTiming) {
+TEST_F(MakeRecord, ARunWithValuesThatAreNotFiniteHasNoTiming) {
   run_.finite = false;
   run_.first_nan = {"softmax", "layers.0.attn"};
-  const Record made = record();
-  EXPECT_EQ(made.status, Status::kFailed);
-  EXPECT_THAT(made.reason, HasSubstr("the loss of step 3 is not finite"));
-  EXPECT_THAT(made.reason, HasSubstr("the first NaN is an output of softmax in layers.0.attn"));
-  EXPECT_EQ(made.op, "softmax");
-  EXPECT_EQ(made.scope, "layers.0.attn");
-  EXPECT_TRUE(made.time.empty());
-  EXPECT_FALSE(made.tokens_per_second.has_value());
+  const Record result = record();
+  EXPECT_EQ(result.status, Status::kFailed);
+  EXPECT_THAT(result.reason, HasSubstr("the loss of step 3 is not finite"));
+  EXPECT_THAT(result.reason, HasSubstr("the first NaN is an output of softmax in layers.0.attn"));
+  EXPECT_EQ(result.op, "softmax");
+  EXPECT_EQ(result.scope, "layers.0.attn");
+  EXPECT_TRUE(result.time.empty());
+  EXPECT_FALSE(result.tokens_per_second.has_value());
 }
 
 TEST_F(MakeRecord, AnInterruptedRunHasNoTiming) {
   run_.sampling.interrupted = true;
-  const Record made = record();
-  EXPECT_EQ(made.status, Status::kInterrupted);
-  EXPECT_EQ(made.reason, "stopped by a signal after 3 steps");
-  EXPECT_TRUE(made.time.empty());
-  EXPECT_EQ(made.loss.values.size(), 3U);
+  const Record result = record();
+  EXPECT_EQ(result.status, Status::kInterrupted);
+  EXPECT_EQ(result.reason, "stopped by a signal after 3 steps");
+  EXPECT_TRUE(result.time.empty());
+  EXPECT_EQ(result.loss.values.size(), 3U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which assignments need no copy, and that those that do keep theirs.
+// Elision of copies: which assignments need no copy, and which keep it.
 #include "plan/elide.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Step {
   ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
   ValueId other = build.source("other", floats({2, 3}), Role::kParameter);
 
-  // Whether each assign, in order, is dropped.
+  // For each assign in order, whether it is dropped.
   std::vector<bool> dropped() {
     const Graph graph = build.finish();
     verify(graph, "test");
@@ -34,13 +34,13 @@ struct Step {
   }
 };
 
-TEST(Elide, AnUpdatePlaceByPlaceNeedsNoCopy) {
+TEST(Elide, AnElementwiseUpdateNeedsNoCopy) {
   Step step;
   assign(step.build, step.w, add(step.build, step.w, mul_scalar(step.build, step.other, 2)));
   EXPECT_EQ(step.dropped(), std::vector<bool>{true});
 }
 
-TEST(Elide, UpdatesInARowNeedNone) {
+TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
   Step step;
   const ValueId once = assign(step.build, step.w, mul_scalar(step.build, step.w, 2));
   assign(step.build, once, add(step.build, once, step.other));
@@ -64,7 +64,7 @@ TEST(Elide, AViewOfTheStateReadInBetweenKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, AnotherOrderOfPlacesKeepsTheCopy) {
+TEST(Elide, APermutedReadKeepsTheCopy) {
   Step step;
   const ValueId square_w = step.build.source("square", floats({3, 3}), Role::kParameter);
   assign(step.build, square_w, add(step.build, square_w, transpose(step.build, square_w, 0, 1)));
@@ -85,18 +85,18 @@ TEST(Elide, AnotherLayoutOfTheValueKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, WhatIsNotPointwiseKeepsTheCopy) {
+TEST(Elide, ANonPointwiseProducerKeepsTheCopy) {
   Step step;
   const ValueId vector = step.build.source("vector", floats({1, 3}), Role::kParameter);
   assign(step.build, vector, sum(step.build, step.other, {0}));
   const ValueId same = step.build.source("same", floats({2, 3}), Role::kInput);
-  assign(step.build, step.w, same);  // made before the step
+  assign(step.build, step.w, same);  // computed before the step
   assign(step.build, step.other,
          reshape(step.build, exp(step.build, reshape(step.build, step.other, {6})), {2, 3}));  // a view
   EXPECT_EQ(step.dropped(), (std::vector<bool>{false, false, false}));
 }
 
-TEST(Elide, AValueGoesIntoOneStateOnly) {
+TEST(Elide, AValueIsPlacedInOneStateOnly) {
   Step step;
   const ValueId value = exp(step.build, step.build.source("x", floats({2, 3}), Role::kInput));
   assign(step.build, step.w, value);
@@ -104,7 +104,7 @@ TEST(Elide, AValueGoesIntoOneStateOnly) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, false}));
 }
 
-// The value of the first assignment stands in the state's bytes; reading it later is reading the state.
+// The value of the first assignment shares the storage of the state, so a later read of it reads the state.
 TEST(Elide, AnElidedValueReadInBetweenKeepsTheNextCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
@@ -115,7 +115,7 @@ TEST(Elide, AnElidedValueReadInBetweenKeepsTheNextCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, false}));
 }
 
-// An output stands until the step ends, so its bytes must not be those of a state that changes again.
+// An output stays valid until the step ends, so it must not share storage with a state that changes again.
 TEST(Elide, AnElidedValueThatIsAnOutputKeepsTheNextCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
@@ -127,7 +127,7 @@ TEST(Elide, AnElidedValueThatIsAnOutputKeepsTheNextCopy) {
   EXPECT_TRUE(dropped[1]);
 }
 
-// Read after the second assignment, the first value must still be what it was.
+// A value that is read after the second assignment must not have been overwritten by it.
 TEST(Elide, AValueReadAfterALaterUpdateKeepsItsCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);

@@ -1,4 +1,4 @@
-// Offsets in the arena: lives that overlap never share a byte; sums by hand.
+// Offsets in the arena: overlapping live ranges never share a byte, and sums match a hand count.
 #include "plan/memory_plan.h"
 
 #include <gtest/gtest.h>
@@ -47,13 +47,13 @@ int64_t peak_by_hand(const std::vector<Interval>& intervals, int& at) {
   return peak;
 }
 
-TEST(MemoryPlan, NothingNeedsNothing) {
+TEST(MemoryPlan, NoIntervalsNeedNoMemory) {
   const MemoryPlan plan = place({});
   EXPECT_EQ(plan.arena_bytes, 0);
   EXPECT_EQ(plan.live_peak_bytes, 0);
 }
 
-TEST(MemoryPlan, LivesThatDoNotMeetShareBytes) {
+TEST(MemoryPlan, DisjointLiveRangesShareBytes) {
   const std::vector<Interval> intervals{{256, 0, 1}, {256, 2, 3}, {128, 4, 4}};
   const MemoryPlan plan = place(intervals);
   EXPECT_EQ(plan.offsets, (std::vector<int64_t>{0, 0, 0}));
@@ -62,8 +62,8 @@ TEST(MemoryPlan, LivesThatDoNotMeetShareBytes) {
   EXPECT_EQ(plan.peak_at, 0);
 }
 
-// An end and a beginning at the same action overlap: the step reads one and writes the other.
-TEST(MemoryPlan, TouchingLivesDoNotShare) {
+// Ranges that end and begin at the same step overlap, because the step reads one and writes the other.
+TEST(MemoryPlan, TouchingLiveRangesDoNotShare) {
   const std::vector<Interval> intervals{{64, 0, 1}, {64, 1, 2}};
   const MemoryPlan plan = place(intervals);
   EXPECT_NE(plan.offsets[0], plan.offsets[1]);
@@ -72,8 +72,8 @@ TEST(MemoryPlan, TouchingLivesDoNotShare) {
   EXPECT_EQ(plan.peak_at, 1);
 }
 
-TEST(MemoryPlan, AGapIsFilled) {
-  // The large one lies first; the two small ones live in turn beside it, in one place.
+TEST(MemoryPlan, GapsAreFilled) {
+  // The large buffer is placed first; the two small ones follow each other in time and share one offset.
   const std::vector<Interval> intervals{{1024, 0, 9}, {128, 0, 3}, {128, 4, 9}, {64, 2, 5}};
   const MemoryPlan plan = place(intervals);
   expect_sound(intervals, plan);
@@ -82,7 +82,7 @@ TEST(MemoryPlan, AGapIsFilled) {
   EXPECT_EQ(plan.live_peak_bytes, 1024 + 128 + 64);
 }
 
-TEST(MemoryPlan, BytesAreRoundedInPlaceButNotInTheBooks) {
+TEST(MemoryPlan, PlacementRoundsBytesButTheLivePeakDoesNot) {
   const std::vector<Interval> intervals{{1, 0, 0}, {65, 0, 0}};
   const MemoryPlan plan = place(intervals);
   expect_sound(intervals, plan);
@@ -90,7 +90,7 @@ TEST(MemoryPlan, BytesAreRoundedInPlaceButNotInTheBooks) {
   EXPECT_EQ(plan.arena_bytes, 64 + 128);
 }
 
-TEST(MemoryPlan, RandomLivesNeverShareAByte) {
+TEST(MemoryPlan, RandomLiveRangesNeverShareAByte) {
   for (uint64_t round = 0; round < 300; ++round) {
     uint64_t state = round * 1000;
     const auto below = [&](uint64_t bound) { return static_cast<int64_t>(splitmix64(++state) % bound); };

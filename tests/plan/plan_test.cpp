@@ -1,4 +1,4 @@
-// Plans: peaks as computed by hand, lives that are long enough, and the properties every plan of a real step has.
+// Plans: peaks computed by hand, sufficient live ranges, and properties of the plans of real steps.
 #include "plan/plan.h"
 
 #include <gmock/gmock.h>
@@ -25,9 +25,9 @@ namespace {
 
 using test::floats;
 
-// One kernel for every op, without scratch; or with 100 bytes of it.
+// One kernel for every op, with no workspace or 100 bytes.
 const Kernel* one_kernel(const Signature& signature) {
-  static std::map<const OpCard*, Kernel> kernels;  // a test's own
+  static std::map<const OpCard*, Kernel> kernels;  // kernels of this test
   Kernel& kernel = kernels[signature.op];
   kernel.op = signature.op;
   kernel.name = "any";
@@ -42,7 +42,7 @@ const Kernel* with_workspace(const Signature& signature) {
   return &kernel;
 }
 
-// Steps of a buffer's life, as the actions tell.
+// First and last step of a buffer, according to the actions.
 struct Life {
   int first = -1;
   int last = -1;
@@ -70,7 +70,7 @@ std::vector<Life> lives_of(const Plan& plan) {
   return lives;
 }
 
-// What must hold for any plan.
+// Checks the properties that hold for any plan.
 void expect_sound(const Plan& plan) {
   const std::vector<Life> lives = lives_of(plan);
   std::set<int> used;
@@ -90,7 +90,7 @@ void expect_sound(const Plan& plan) {
       EXPECT_GE(life.last, static_cast<int>(i)) << "step " << i << " reads or writes after the bytes are gone";
     }
   }
-  // Nothing outside its block, nothing in another's bytes at the same time.
+  // Buffers stay inside their block, and buffers that are alive at the same time do not overlap.
   std::vector<size_t> in_arena;
   int64_t resident_end = 0;
   int64_t by_role = 0;
@@ -120,7 +120,7 @@ void expect_sound(const Plan& plan) {
           << in_arena[a] << " and " << in_arena[b];
     }
   }
-  // The peak, by walking the actions.
+  // Walking the actions gives the same peak.
   int64_t alive = 0;
   int64_t peak = 0;
   for (const Action& action : plan.actions) {
@@ -158,7 +158,7 @@ TEST(Plan, ThePeakOfAChainByHand) {
   EXPECT_EQ(loss->type.shape(), Shape{});
 }
 
-TEST(Plan, AViewKeepsItsBytesAlive) {
+TEST(Plan, AViewKeepsItsBaseAlive) {
   Builder build;
   const ValueId x = build.source("x", floats({10, 10}), Role::kInput);
   const ValueId a = exp(build, x);
@@ -168,7 +168,7 @@ TEST(Plan, AViewKeepsItsBytesAlive) {
   build.output("y", sum_all(build, mul(build, turned, b)));
   const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
-  // At the multiplication: a, the last of the chain, the product.
+  // Alive at the multiplication: a, the end of the chain, and the product.
   EXPECT_EQ(plan.live_peak_bytes, 3 * 400);
   EXPECT_EQ(plan.steps[4].in[0].buffer, plan.steps[0].out[0].buffer);
   EXPECT_EQ(plan.steps[4].in[0].type.layout.strides, (Dims{1, 10}));
@@ -187,7 +187,7 @@ TEST(Plan, AnOutputLivesToTheEnd) {
   EXPECT_EQ(plan.live_peak_bytes, 3 * 4000);
 }
 
-TEST(Plan, AnOptionalOutputThatNobodyReadsIsNull) {
+TEST(Plan, AnUnreadOptionalOutputIsNull) {
   const auto plan_with = [](bool read) {
     Builder build;
     const std::vector<ValueId> largest = max_last(build, build.source("x", floats({4, 100}), Role::kInput));
@@ -205,7 +205,7 @@ TEST(Plan, AnOptionalOutputThatNobodyReadsIsNull) {
   EXPECT_EQ(with.live_peak_bytes, 4 * 4 + 4 * 8);
 }
 
-TEST(Plan, AnOutputThatIsNotOptionalHasBytesThoughNobodyReadsIt) {
+TEST(Plan, AnUnreadRequiredOutputHasABuffer) {
   Builder build;
   const ValueId x = build.source("x", floats({100}), Role::kInput);
   exp(build, x);
@@ -215,7 +215,7 @@ TEST(Plan, AnOutputThatIsNotOptionalHasBytesThoughNobodyReadsIt) {
   EXPECT_GE(plan.steps[0].out[0].buffer, 0);
 }
 
-TEST(Plan, AStateIsUpdatedInItsOwnBytes) {
+TEST(Plan, AStateIsUpdatedInPlace) {
   Builder build;
   const ValueId w = build.source("w", floats({100}), Role::kParameter);
   const ValueId grad = build.source("grad", floats({100}), Role::kGradient);
@@ -228,7 +228,7 @@ TEST(Plan, AStateIsUpdatedInItsOwnBytes) {
   EXPECT_EQ(plan.live_peak_bytes, 400);
 }
 
-TEST(Plan, AnAssignmentThatIsKeptWritesTheState) {
+TEST(Plan, AKeptAssignmentWritesTheState) {
   Builder build;
   const ValueId w = build.source("w", floats({10, 10}), Role::kParameter);
   assign(build, w, add(build, w, transpose(build, w, 0, 1)));
@@ -253,7 +253,7 @@ TEST(Plan, AValueAssignedTwiceReachesBothStates) {
   EXPECT_EQ(plan.steps[1].out[0].buffer, plan.find_source("b"));
 }
 
-TEST(Plan, ConstantsAreMadeInSetUpAndStay) {
+TEST(Plan, ConstantsAreComputedInSetUpAndStay) {
   Builder build;
   const ValueId x = build.source("x", floats({8, 2}), Role::kInput);
   build.output("y", sum_all(build, mul(build, x, rope_table(build, 8, 4, 10'000, DType::kFloat32).cos)));
@@ -280,7 +280,7 @@ TEST(Plan, AWorkspaceLivesForItsStep) {
   EXPECT_EQ(plan.live_peak_bytes, 4000 + 4 + 100);
 }
 
-// x held by a variable of a function stays until the function ends; a variable that is assigned again lets go.
+// A value held by a variable stays alive until the function ends or the variable is assigned again.
 TEST(Plan, AVariableOfTheEagerProgramKeepsItsValue) {
   const auto peak = [](bool held, bool again) {
     Builder build;
@@ -298,7 +298,7 @@ TEST(Plan, AVariableOfTheEagerProgramKeepsItsValue) {
   };
   EXPECT_EQ(peak(false, false), 2 * 4000);
   EXPECT_EQ(peak(true, false), 3 * 4000);
-  EXPECT_EQ(peak(true, true), 3 * 4000);  // b is now what the variable keeps
+  EXPECT_EQ(peak(true, true), 3 * 4000);  // the variable now holds b
 }
 
 TEST(Plan, FlopsAreSummedByPhase) {
@@ -312,12 +312,12 @@ TEST(Plan, FlopsAreSummedByPhase) {
   build.output("again", matmul(build, a, b));
   const Plan plan = make_plan(build.finish(), one_kernel);
   EXPECT_EQ(plan.flops(Phase::kForward), 2 * 3 * 4 * 5);
-  EXPECT_EQ(plan.flops(Phase::kBackward), 2 * 3 * 4 * 5);  // what is run again is no model FLOP
+  EXPECT_EQ(plan.flops(Phase::kBackward), 2 * 3 * 4 * 5);  // recomputation does not count as model FLOPs
   EXPECT_TRUE(plan.has(Phase::kBackward));
   EXPECT_FALSE(plan.has(Phase::kOptimizer));
 }
 
-TEST(Plan, RefusesAnOpThatNothingRuns) {
+TEST(Plan, RefusesAnOpWithoutAKernel) {
   Builder build;
   build.output("y", exp(build, build.source("x", floats({3}), Role::kInput)));
   const Graph graph = build.finish();

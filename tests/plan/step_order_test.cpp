@@ -1,4 +1,4 @@
-// Steps in several queues: what is done when, and what must keep its bytes.
+// Order of steps in several queues, and the live ranges that follow from it.
 #include "plan/step_order.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ PlanStep in_queue(int queue, std::vector<int> waits = {}) {
   return step;
 }
 
-TEST(StepOrder, OneQueueIsTheOrderOfTheSteps) {
+TEST(StepOrder, OneQueueRunsStepsInOrder) {
   const std::vector<PlanStep> steps{in_queue(0), in_queue(0), in_queue(0)};
   const StepOrder order(steps);
   EXPECT_EQ(order.queues(), 1);
@@ -27,8 +27,8 @@ TEST(StepOrder, OneQueueIsTheOrderOfTheSteps) {
   EXPECT_EQ(order.last_concurrent(uses), 1);
 }
 
-TEST(StepOrder, AnotherQueueIsKnownOnlyThroughWaits) {
-  // 0 and 2 and 3 and 5 in queue 0; 1 and 4 in queue 1. 1 waits for 0, 3 for nothing, 5 for 4.
+TEST(StepOrder, QueuesAreOrderedOnlyByWaits) {
+  // Queue 0 has steps 0, 2, 3 and 5, queue 1 has 1 and 4. Step 1 waits for 0, and 5 waits for 4.
   const std::vector<PlanStep> steps{in_queue(0), in_queue(1, {0}), in_queue(0),
                                     in_queue(0), in_queue(1),      in_queue(0, {4})};
   const StepOrder order(steps);
@@ -44,7 +44,7 @@ TEST(StepOrder, AnotherQueueIsKnownOnlyThroughWaits) {
   EXPECT_EQ(order.last_concurrent(both), 4);
 }
 
-// A copy to another device, as far as a plan is concerned.
+// Stands for a copy to another device.
 const OpCard kSend = {
     .name = "send",
     .kind = OpKind::kCommunication,
@@ -62,7 +62,7 @@ bool overlap(const Buffer& a, const Buffer& b) {
   return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-TEST(Plan, WhatAnotherQueueReadsKeepsItsBytes) {
+TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
   constexpr int64_t kSize = 1024;
   const auto plan_of = [&](bool communicates) {
     Builder build;
@@ -70,7 +70,7 @@ TEST(Plan, WhatAnotherQueueReadsKeepsItsBytes) {
     const ValueId a = exp(build, x);
     const ValueId sent = communicates ? build.emit_one(kSend, {}, {a}) : neg(build, a);
     ValueId y = x;
-    for (int i = 0; i < 4; ++i) y = exp(build, y);  // beside the communication
+    for (int i = 0; i < 4; ++i) y = exp(build, y);  // overlaps with the communication
     build.output("sum", add(build, y, sent));
     return make_plan(build.finish(), kernel_of_any_device);
   };

@@ -1,4 +1,4 @@
-// fit_recompute: the least recomputation that fits, on plans without a device.
+// fit_recompute: finds the least recomputation that fits, on plans without a device.
 #include "prepare/fit_recompute.h"
 
 #include <gmock/gmock.h>
@@ -43,14 +43,14 @@ class FitRecompute : public testing::Test {
   ChooseKernel choose_ = chooser(*device_.kernels, none_);
 };
 
-TEST_F(FitRecompute, RecomputesNothingWhereAllFits) {
+TEST_F(FitRecompute, RecomputesNothingIfThePlanFits) {
   const FittedRecompute fitted = fit(int64_t{1} << 40U);
   EXPECT_EQ(fitted.text, "none");
   EXPECT_EQ(fitted.rule.group, 0);
   EXPECT_EQ(fitted.advice, "");
 }
 
-TEST_F(FitRecompute, EachLayerMoreIsTakenOnlyWhenItMust) {
+TEST_F(FitRecompute, RecomputesTheFewestLayersThatFit) {
   std::vector<int64_t> needs;
   RecomputeRule rule = fit(int64_t{1} << 40U).rule;
   needs.push_back(need(rule));
@@ -64,7 +64,7 @@ TEST_F(FitRecompute, EachLayerMoreIsTakenOnlyWhenItMust) {
   }
 }
 
-TEST_F(FitRecompute, SaysWhatWouldNeedLessWhereNothingFits) {
+TEST_F(FitRecompute, AdvisesWhatNeedsLessIfNothingFits) {
   const FittedRecompute fitted = fit(1);
   EXPECT_THAT(fitted.advice, HasSubstr("no recomputation needs less than --recompute " + fitted.text));
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));

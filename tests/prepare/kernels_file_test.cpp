@@ -1,4 +1,4 @@
-// Kernel choices from the records of earlier runs: what is read, what is refused, and what becomes of it.
+// Kernel choices from records of earlier runs: accepted forms, errors, and their effect on runs.
 #include "prepare/kernels_file.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ Json record_with(const KernelsBySignature& choices) {
   return {{"kernels", kernels}};
 }
 
-TEST_F(KernelsFile, RecordsAreReadInEveryFormThatIsWritten) {
+TEST_F(KernelsFile, ReadsRecordsInEveryOutputFormat) {
   Record first;
   first.name = "first";
   first.kernels = {{"matmul", "matmul(a)", "tiles"}, {"add", "add(b)", "strips"}};
@@ -83,12 +83,12 @@ TEST_F(KernelsFile, RecordsAreReadInEveryFormThatIsWritten) {
   EXPECT_EQ(read_kernels_file(file(to_json(first).dump(2))).size(), 2U);
 }
 
-TEST_F(KernelsFile, OfARecordOnlyItsKernelsAreNeeded) {
+TEST_F(KernelsFile, NeedsOnlyTheKernelsOfARecord) {
   const KernelsBySignature choices{{"matmul(a)", "tiles"}};
   EXPECT_EQ(read_kernels_file(file(record_with(choices).dump())), choices);
 }
 
-TEST_F(KernelsFile, WhatIsNoSuchFileIsSaid) {
+TEST_F(KernelsFile, RefusesOtherFiles) {
   const auto missing = [&](const std::string& path) {
     try {
       read_kernels_file(path);
@@ -115,11 +115,11 @@ TEST_F(KernelsFile, WhatIsNoSuchFileIsSaid) {
   EXPECT_THAT(refusal("[]"), HasSubstr("chooses nothing"));
   EXPECT_THAT(refusal("{\"kernels\": []}"), HasSubstr("chooses nothing"));
   const std::string path = file("");
-  fs::resize_file(path, kMaxKernelsFile + 1);  // a hole
+  fs::resize_file(path, kMaxKernelsFile + 1);  // a sparse file
   EXPECT_THAT(missing(path), HasSubstr("more than the limit of"));
 }
 
-TEST_F(KernelsFile, WhatIsNoChoiceIsSaid) {
+TEST_F(KernelsFile, RefusesMalformedAndConflictingChoices) {
   for (const char* use : {"\"tiles\"", "{}", "{\"op\": \"matmul\", \"signature\": \"matmul(a)\"}",
                           "{\"op\": \"matmul\", \"signature\": \"matmul(a)\", \"kernel\": 3}",
                           "{\"op\": \"mul\", \"signature\": \"matmul(a)\", \"kernel\": \"tiles\"}",
@@ -148,7 +148,7 @@ SweepPoint one_layer(const Options& more = {}) {
                   more);
 }
 
-// A signature of the point that several kernels run, with the last of them before the reference.
+// A signature of the point that several kernels support, with the last of them before the reference.
 std::pair<std::string, std::string> unlikely_choice() {
   const SweepPoint point = one_layer();
   const Device device = find_device(point.config);
@@ -188,11 +188,11 @@ TEST_F(KernelsFile, APinnedKernelRunsAndIsNotMeasured) {
     return use.signature == text && use.kernel == name;
   }));
   for (const KernelChoice& choice : result.learned.kernel_choices) EXPECT_NE(choice.signature, signature);
-  EXPECT_FALSE(result.learned.kernel_choices.empty());  // what the file does not name
+  EXPECT_FALSE(result.learned.kernel_choices.empty());  // signatures that the file does not name
   EXPECT_EQ(result.record.config.text("kernels_file"), path);
 }
 
-TEST_F(KernelsFile, TheRecordOfARunPinsAllOfIt) {
+TEST_F(KernelsFile, TheRecordOfARunPinsEveryKernel) {
   const PointResult measured = run_one(one_layer(), {});
   ASSERT_EQ(measured.record.status, Status::kOk) << measured.record.reason;
   const PointResult again = run_one(one_layer({{"kernels", file(to_text(measured.record))}}), {});
@@ -202,7 +202,7 @@ TEST_F(KernelsFile, TheRecordOfARunPinsAllOfIt) {
   EXPECT_TRUE(again.learned.kernel_choices.empty());
 }
 
-TEST_F(KernelsFile, PinnedBeforeMeasured) {
+TEST_F(KernelsFile, PinnedChoicesOverrideMeasuredOnes) {
   const auto [signature, kernel] = unlikely_choice();
   const SweepPoint point = one_layer({{"kernels", file(record_with({{signature, kernel}}).dump())}});
   const Explanation explanation = explain(point, test::known({{"", signature, kReferenceName, 1e-6, ""}}));
@@ -215,7 +215,7 @@ TEST_F(KernelsFile, PinnedBeforeMeasured) {
   EXPECT_THAT(print(explanation), HasSubstr("pinned by --kernels"));
 }
 
-TEST_F(KernelsFile, ChoicesThatCannotBeAreRefusedBeforeAnythingRuns) {
+TEST_F(KernelsFile, ImpossibleChoicesAreRefusedBeforeAnythingRuns) {
   const auto [signature, kernel] = unlikely_choice();
   const auto problem = [&](const KernelsBySignature& choices, const std::string& device = "cpu") {
     return problem_of(one_layer({{"kernels", file(record_with(choices).dump())}, {"device", device}}));
@@ -229,7 +229,7 @@ TEST_F(KernelsFile, ChoicesThatCannotBeAreRefusedBeforeAnythingRuns) {
   EXPECT_THAT(problem_of(one_layer({{"kernels", (folder_ / "none.json").string()}})), HasSubstr("none.json"));
 }
 
-TEST_F(KernelsFile, AKernelThatRefusesSaysWhy) {
+TEST_F(KernelsFile, AnUnsupportedPinnedKernelGivesTheReason) {
   const Explanation explanation = explain(one_layer(), {});
   const auto decision = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                      [](const KernelDecision& one) { return !one.refused.empty(); });
@@ -239,12 +239,12 @@ TEST_F(KernelsFile, AKernelThatRefusesSaysWhy) {
   const std::string expected =
       fmt::format("kernel '{}' refuses {}: {}", refused.kernel, decision->example, refused.reason);
   EXPECT_THAT(problem_of(point), HasSubstr(expected));
-  const PointResult result = run_one(point, {});  // where nobody has checked
+  const PointResult result = run_one(point, {});  // without check_inputs
   EXPECT_EQ(result.record.status, Status::kFailed);
   EXPECT_THAT(result.record.reason, HasSubstr(expected));
 }
 
-TEST_F(KernelsFile, CountsByItsChoicesWhereRunsAreCompared) {
+TEST_F(KernelsFile, IdentityOfARunFollowsTheChoicesNotTheFileName) {
   const auto hash = [&](const std::string& path) { return describe_point(one_layer({{"kernels", path}})).config_hash; };
   const std::string one = record_with({{"matmul(a)", "tiles"}}).dump();
   const std::string first = hash(file(one));
@@ -253,7 +253,7 @@ TEST_F(KernelsFile, CountsByItsChoicesWhereRunsAreCompared) {
   EXPECT_NE(hash(file(record_with({{"matmul(a)", "tiles"}, {"matmul(b)", "tiles"}}).dump())), first);
   EXPECT_EQ(hash(file(one)), first);
   EXPECT_NE(describe_point(one_layer()).config_hash, first);
-  EXPECT_NE(hash((folder_ / "none.json").string()), first);  // invalid, but described all the same
+  EXPECT_NE(hash((folder_ / "none.json").string()), first);  // the file does not exist, but the point is described
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The bound on a step's memory, and that whoever predicts honours it.
+// The bound on the memory of a step, and that explain and bench respect it.
 #include "prepare/memory_check.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ MemoryBound bound_with(const Options& more) {
   return memory_bound(config, find_device(config));
 }
 
-TEST(MemoryBound, IsTheTighterOfLimitAndDevice) {
+TEST(MemoryBound, IsTheSmallerOfLimitAndDeviceMemory) {
   const int64_t memory = *find_device(on_l4().config).memory_bytes;
   const MemoryBound device = bound_with({});
   EXPECT_EQ(device.available.bytes, memory);
@@ -56,7 +56,7 @@ TEST(MemoryBound, IsTheTighterOfLimitAndDevice) {
   EXPECT_EQ(bound_with({{"memory-limit", "1TiB"}}).text, device.text);
 }
 
-TEST(MemoryLimit, SlowIsHonouredByExplainAndBenchWhateverIsRecomputed) {
+TEST(MemoryLimit, SlowExplainAndBenchRespectItForEveryRecomputation) {
   for (const char* recompute : {"none", "block", "every=2", "auto"}) {
     const SweepPoint point = on_l4({{"memory-limit", "1kB"}, {"recompute", recompute}});
     const Explanation explanation = explain(point, {});
@@ -75,7 +75,7 @@ TEST(MemoryLimit, SlowIsHonouredByExplainAndBenchWhateverIsRecomputed) {
   }
 }
 
-TEST(MemoryLimit, AutoSaysWhatWouldNeedLess) {
+TEST(MemoryLimit, AutoAdvisesWhatNeedsLess) {
   const SweepPoint point = on_l4({{"memory-limit", "1kB"}});
   EXPECT_EQ(point.config.recompute, "auto");
   const Explanation explanation = explain(point, {});
@@ -90,7 +90,7 @@ TEST(MemoryLimit, AutoSaysWhatWouldNeedLess) {
               testing::EndsWith("--memory-limit is 1000 B"));
 }
 
-TEST(MemoryLimit, AutoRecomputesNoMoreThanItMust) {
+TEST(MemoryLimit, AutoRecomputesAsLittleAsPossible) {
   const int64_t none = peak({});
   const int64_t block = peak({{"recompute", "block"}});
   ASSERT_LT(block, none);
@@ -110,7 +110,7 @@ TEST(MemoryLimit, AutoRecomputesNoMoreThanItMust) {
               testing::Not(HasSubstr("after recompute")));
 }
 
-TEST(MemoryLimit, AttentionAloneHasOneToo) {
+TEST(MemoryLimit, AppliesToTheAttentionModel) {
   Sweep sweep;
   for (const auto& [flag, value] : Options{{"model", "attention"}, {"device", "roofline:l4"}, {"memory-limit", "1kB"}})
     set_option(sweep, flag, "test", {value});

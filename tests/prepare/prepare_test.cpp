@@ -1,4 +1,4 @@
-// prepare: one value with everything that is known before a point runs, and the same for all who ask.
+// prepare: plan, forecast and kernel choices of a point before it runs.
 #include "prepare/prepare.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ Prepared prepared(const Options& more = {}, const MachineKnowledge& known = {}) 
   return prepare(config, find_device(config), known);
 }
 
-TEST(Prepare, ForecastsThePlanThatItMade) {
+TEST(Prepare, ForecastsItsPlan) {
   const Prepared point = prepared();
   EXPECT_FALSE(point.plan.steps.empty());
   EXPECT_EQ(point.memory.predicted_peak_bytes, point.plan.predicted_peak_bytes());
@@ -49,14 +49,14 @@ TEST(Prepare, ForecastsThePlanThatItMade) {
   EXPECT_NO_THROW(point.require_fit());
 }
 
-TEST(Prepare, LooksAtAPlanThatDoesNotFit) {
+TEST(Prepare, ReturnsAPlanThatDoesNotFit) {
   const Prepared point = prepared({{"memory-limit", "1kB"}, {"recompute", "none"}});
   EXPECT_FALSE(point.plan.steps.empty());
   EXPECT_THAT(point.shortage, HasSubstr("--memory-limit is 1000 B"));
   EXPECT_THROW(point.require_fit(), OutOfMemory);
 }
 
-TEST(Prepare, TakesTheKernelsThatAreKnown) {
+TEST(Prepare, UsesStoredKernelChoices) {
   const Prepared first = prepared();
   for (const PlanStep& step : first.plan.steps) {
     const Signature signature = step.signature();

@@ -1,4 +1,4 @@
-// The graph of a point: which composites it keeps whole, and what --keep, --lower, --pass and --recompute make of it.
+// The graph of a point: composites that stay whole, and the effect of --keep, --lower, --pass and --recompute.
 #include "prepare/step_graph.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST(StepGraph, AnUnknownCompositeIsAnErrorThatNamesTheNearest) {
   }
 }
 
-TEST(StepGraph, APassHasThePhasesThatItRuns) {
+TEST(StepGraph, EachPassHasItsPhases) {
   const auto phases = [](const char* pass) {
     std::set<Phase> found;
     for (const Node& node : lowered_graph(config_with({{"pass", pass}})).nodes) found.insert(node.annotations.phase);
@@ -77,7 +77,7 @@ TEST(StepGraph, APassHasThePhasesThatItRuns) {
   EXPECT_EQ(phases("step"), (std::set{Phase::kForward, Phase::kBackward, Phase::kOptimizer}));
 }
 
-TEST(StepGraph, RecomputeRunsNodesAgain) {
+TEST(StepGraph, RecomputeAddsClonedNodes) {
   const auto recomputed = [](const Options& options) {
     const Graph graph = lowered_graph(config_with(options));
     return std::count_if(graph.nodes.begin(), graph.nodes.end(),
@@ -88,7 +88,7 @@ TEST(StepGraph, RecomputeRunsNodesAgain) {
   EXPECT_EQ(recomputed({{"recompute", "auto"}}), 0) << "auto is decided by fit_recompute";
 }
 
-// What an ablation takes apart: each composite of the model that has another form.
+// An ablation lowers each composite of the model that has a decomposition.
 TEST(StepGraph, ListsTheCompositesOfAPoint) {
   const std::vector<std::string> modern = composites_of(config_with({{"mode", "compile"}}));
   EXPECT_THAT(modern, Contains("rms_norm"));

@@ -1,4 +1,4 @@
-// The process of a point: every way in which it can end becomes a record.
+// The process of a point: however it ends, there is a record.
 #include "sweep/child.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ Record record_of(const PointBody& body, Seconds timeout = kLong, const ChildCall
   return run_in_child(described(), body, timeout, signals, callbacks).record;
 }
 
-TEST(Child, HandsOverRecordAndKnowledge) {
+TEST(Child, SendsRecordAndMeasurements) {
   StopSignals signals;
   const PointResult result = run_in_child(
       described(),
@@ -69,7 +69,7 @@ TEST(Child, HandsOverRecordAndKnowledge) {
   EXPECT_EQ(result.learned.peaks[0], (MeasuredPeak{"machine", "float32", 1e12, "FLOP/s", "2025-01-02T03:04:05Z"}));
 }
 
-TEST(Child, IsAnotherProcessAndItsMemoryIsItsOwn) {
+TEST(Child, RunsInItsOwnProcess) {
   int ours = 1;
   const Record record = record_of([&](const PointHooks&) {
     ours = 2;
@@ -79,10 +79,10 @@ TEST(Child, IsAnotherProcessAndItsMemoryIsItsOwn) {
   });
   EXPECT_EQ(ours, 1);
   EXPECT_NE(record.reason, std::to_string(getpid()));
-  EXPECT_EQ(kill(std::stoi(record.reason), 0), -1);  // it is gone, not a zombie
+  EXPECT_EQ(kill(std::stoi(record.reason), 0), -1);  // the child has been reaped
 }
 
-TEST(Child, LargeRecordsPass) {
+TEST(Child, SendsLargeRecords) {
   const Record record = record_of([](const PointHooks&) {
     PointResult result = finished();
     result.record.loss.values.assign(300'000, 0.123456789012345);
@@ -91,7 +91,7 @@ TEST(Child, LargeRecordsPass) {
   EXPECT_EQ(record.loss.values.size(), 300'000U);
 }
 
-TEST(Child, ProgressIsHeardButNotForEveryShortStep) {
+TEST(Child, ReportsProgressButNotForEveryShortStep) {
   std::vector<PointProgress> heard;
   ChildCallbacks callbacks;
   callbacks.progress = [&](const PointProgress& progress, Seconds elapsed) {
@@ -115,7 +115,7 @@ TEST(Child, ProgressIsHeardButNotForEveryShortStep) {
   EXPECT_EQ(heard[2].expected, 1000);
 }
 
-TEST(Child, ASignalIsNamedWithThePlaceWhereItStruck) {
+TEST(Child, AFatalSignalIsReportedWithTheStep) {
   const Record record = record_of([](const PointHooks& hooks) {
     hooks.progress({"steps", 3, 10, 0.5});
     std::signal(SIGSEGV, SIG_DFL);
@@ -128,7 +128,7 @@ TEST(Child, ASignalIsNamedWithThePlaceWhereItStruck) {
   EXPECT_EQ(record.config_hash, "0123456789abcdef");
 }
 
-TEST(Child, AnInternalCheckLeavesItsWords) {
+TEST(Child, AFailedInternalCheckIsReported) {
   std::string printed;
   ChildCallbacks callbacks;
   callbacks.output = [&](std::string_view text) { printed += text; };
@@ -144,7 +144,7 @@ TEST(Child, AnInternalCheckLeavesItsWords) {
   EXPECT_THAT(printed, HasSubstr("internal check failed"));
 }
 
-TEST(Child, AKillThatTheKernelDidNotCountCameFromOutside) {
+TEST(Child, AKillThatTheKernelDidNotCountIsFromAnotherProcess) {
   const Record record = record_of([](const PointHooks&) {
     raise(SIGKILL);
     return finished();
@@ -154,7 +154,7 @@ TEST(Child, AKillThatTheKernelDidNotCountCameFromOutside) {
   EXPECT_THAT(record.reason, HasSubstr("killed by another process"));
 }
 
-TEST(Child, ARefusedAllocationIsOutOfMemoryWithThePrediction) {
+TEST(Child, AFailedAllocationIsOutOfMemoryWithThePrediction) {
   const Record record = record_of([](const PointHooks& hooks) {
     Record planned = described();
     planned.memory.predicted_peak_bytes = 12345;
@@ -183,7 +183,7 @@ TEST(Child, ExceptionsAndExitCodesAreFailures) {
   EXPECT_THAT(silent.reason, HasSubstr("without a result"));
 }
 
-// Writes to every pipe that it inherited beside the standard ones.
+// Writes to every inherited pipe except the standard streams.
 PointResult babble(const std::string& text) {
   for (int descriptor = 3; descriptor < 64; ++descriptor) {
     if (write(descriptor, text.data(), text.size()) < 0) continue;
@@ -209,7 +209,7 @@ TEST(Child, AResultCutShortIsAFailure) {
   EXPECT_EQ(record.status, Status::kFailed);
 }
 
-TEST(Child, SlowAChildThatStopsSpeakingIsEnded) {
+TEST(Child, SlowAChildThatClosesItsPipesIsKilled) {
   const Record record = record_of([](const PointHooks&) {
     for (int descriptor = 1; descriptor < 64; ++descriptor) close(descriptor);
     std::this_thread::sleep_for(1h);
@@ -219,7 +219,7 @@ TEST(Child, SlowAChildThatStopsSpeakingIsEnded) {
   EXPECT_THAT(record.reason, HasSubstr("closed its pipes"));
 }
 
-TEST(Child, TimeIsLimited) {
+TEST(Child, TheTimeoutKillsTheChild) {
   const auto start = std::chrono::steady_clock::now();
   const Record record = record_of(
       [](const PointHooks& hooks) {
@@ -233,7 +233,7 @@ TEST(Child, TimeIsLimited) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("300.0 ms"), HasSubstr("after step 2 of 9"), HasSubstr("--timeout")));
 }
 
-TEST(Child, WhatItPrintsDoesNotReachOurOutput) {
+TEST(Child, PrintedTextDoesNotReachTheOutputOfTheSweep) {
   std::string printed;
   ChildCallbacks callbacks;
   callbacks.output = [&](std::string_view text) { printed += text; };
@@ -257,7 +257,7 @@ TEST(Child, BufferedOutputIsWrittenOnce) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "before;");
 }
 
-// A point that takes steps until it is asked to stop.
+// A point that runs steps until it is interrupted.
 PointResult step_until_asked(const PointHooks& hooks) {
   for (int step = 1; step < 10'000; ++step) {
     std::this_thread::sleep_for(5ms);
@@ -284,7 +284,7 @@ TEST(Child, TheFirstSignalLetsTheStepEnd) {
   EXPECT_EQ(signals.count(), 1);
 }
 
-TEST(Child, TheSecondSignalEndsItAtOnce) {
+TEST(Child, TheSecondSignalKillsTheChild) {
   ChildCallbacks callbacks;
   int sent = 0;
   callbacks.progress = [&](const PointProgress& progress, Seconds) {
@@ -307,7 +307,7 @@ TEST(Child, TheSecondSignalEndsItAtOnce) {
   EXPECT_THAT(record.reason, HasSubstr("stopped by a signal after step"));
 }
 
-TEST(Child, ASignalBeforeAnyStepEndsItAtOnce) {
+TEST(Child, ASignalBeforeAnyStepKillsTheChild) {
   ChildCallbacks callbacks;
   callbacks.progress = [&](const PointProgress&, Seconds) { kill(getpid(), SIGTERM); };
   StopSignals signals;
@@ -328,7 +328,7 @@ TEST(Child, DiesWithItsParent) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t parent = fork();
-  if (parent == 0) {  // a sweep of its own, killed while its child sleeps
+  if (parent == 0) {  // another sweep, killed while its child sleeps
     StopSignals signals;
     ChildCallbacks callbacks;
     callbacks.progress = [](const PointProgress&, Seconds) { raise(SIGKILL); };
@@ -344,7 +344,7 @@ TEST(Child, DiesWithItsParent) {
   }
   close(ends[1]);
   char byte = 0;
-  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // returns once nobody holds the other end
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // returns once every process has closed the other end
   close(ends[0]);
 }
 

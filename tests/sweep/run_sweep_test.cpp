@@ -1,4 +1,4 @@
-// A sweep as a whole: order, durability, resuming, and stores that fail. Points run on a virtual clock.
+// Whole sweeps on a virtual clock: order, durability, resuming, and failing stores.
 #include "sweep/run_sweep.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class Bench : public testing::Test {
   fs::path store_ = folder_ / "records.sqlite";
 };
 
-// Points that are predicted, not run; `contexts` is the axis.
+// Points on a roofline device; `contexts` is the axis.
 std::vector<SweepPoint> points_of(const std::vector<std::string>& contexts,
                                   const std::vector<std::pair<std::string, std::string>>& more = {}) {
   Sweep sweep;
@@ -68,7 +68,7 @@ std::vector<Status> statuses(const std::vector<Record>& records) {
   return statuses;
 }
 
-TEST_F(Bench, PointsComeInOrderEachInTheStoreBeforeItIsReported) {
+TEST_F(Bench, ReportsPointsInOrderAfterStoringThem) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
@@ -93,7 +93,7 @@ TEST_F(Bench, PointsComeInOrderEachInTheStoreBeforeItIsReported) {
   }
 }
 
-TEST_F(Bench, AnInvalidPointIsARow) {
+TEST_F(Bench, AnInvalidPointHasARecord) {
   Sweep sweep;
   set_option(sweep, "device", "--device", {"roofline:h100"});
   set_option(sweep, "d-model", "--d-model", {"32"});
@@ -119,7 +119,7 @@ TEST_F(Bench, ResumeTakesFinishedPointsFromTheStore) {
   EXPECT_EQ(Store::open(store_).all().size(), 3U);
 }
 
-TEST_F(Bench, ResumeMeasuresAgainWhatDidNotFinish) {
+TEST_F(Bench, ResumeRepeatsUnfinishedPoints) {
   Seen first;
   run_sweep(points_of({"8"}), {store_, false, ""}, first.callbacks());
   Record failed = first.records[0];
@@ -141,7 +141,7 @@ TEST_F(Bench, ResumeMeasuresAgainWhatDidNotFinish) {
 
 TEST_F(Bench, ResumeNeedsAStore) { EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error); }
 
-TEST_F(Bench, AStoreThatCannotBeWrittenIsNoticedBeforeAnythingRuns) {
+TEST_F(Bench, AReadOnlyStoreIsAnErrorBeforeAnythingRuns) {
   std::ofstream(folder_ / "file") << "not a directory";
   bool begun = false;
   SweepCallbacks callbacks;
@@ -151,7 +151,7 @@ TEST_F(Bench, AStoreThatCannotBeWrittenIsNoticedBeforeAnythingRuns) {
   EXPECT_FALSE(begun);
 }
 
-TEST_F(Bench, AStoreLostMidwayIsSaidOnceAndCostsNoResult) {
+TEST_F(Bench, AStoreThatFailsMidwayIsReportedOnceAndLosesNoResult) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
@@ -159,7 +159,7 @@ TEST_F(Bench, AStoreLostMidwayIsSaidOnceAndCostsNoResult) {
     remember(index, record, source, elapsed);
     if (index == 0) {
       fs::remove(store_);
-      fs::create_directory(store_);  // as bad as a disk that is gone
+      fs::create_directory(store_);  // makes every write fail
     }
   };
   const SweepOutcome outcome = run_sweep(points_of({"8", "16", "24"}), {store_, false, ""}, callbacks);
@@ -169,7 +169,7 @@ TEST_F(Bench, AStoreLostMidwayIsSaidOnceAndCostsNoResult) {
   EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kOk, Status::kOk, Status::kOk));
 }
 
-TEST_F(Bench, WhatAStoreRefusedIsWrittenWhenItCanBe) {
+TEST_F(Bench, UnsavedRecordsAreStoredLater) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
@@ -185,7 +185,7 @@ TEST_F(Bench, WhatAStoreRefusedIsWrittenWhenItCanBe) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(stored[i].name, seen.records[i].name);
 }
 
-TEST_F(Bench, ASignalEndsTheSweepWithWhatIsFinished) {
+TEST_F(Bench, ASignalEndsTheSweepAndKeepsFinishedPoints) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
@@ -199,7 +199,7 @@ TEST_F(Bench, ASignalEndsTheSweepWithWhatIsFinished) {
   EXPECT_EQ(Store::open(store_).all().size(), 2U);
 }
 
-TEST_F(Bench, PointsThatFailSoTheSweepDoes) {
+TEST_F(Bench, AFailedPointFailsTheSweep) {
   Seen seen;
   const SweepOutcome outcome = run_sweep(points_of({"8"}, {{"device", "cpu"}, {"timeout", "0.001"}, {"threads", "1"}}),
                                          {std::nullopt, false, ""}, seen.callbacks());
@@ -215,7 +215,7 @@ PointResult learned(const std::string& name, const std::string& signature, const
   return result;
 }
 
-TEST_F(Bench, KnowledgeIsKeptInTheStoreOrInMemory) {
+TEST_F(Bench, MeasurementsAreKeptInTheStoreOrInMemory) {
   for (const std::optional<fs::path>& path : {std::optional<fs::path>(), std::optional<fs::path>(store_)}) {
     SweepStore store(path);
     EXPECT_TRUE(store.known("machine").kernel_choices.empty());
@@ -252,7 +252,7 @@ TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(refusal(points_of({"8"}, {{"data", folder_ / "text"}, {"vocab", "50"}})), HasSubstr("text"));
 }
 
-TEST_F(Bench, AnInputThatFailsAtSomePointsMakesThemUnsupported) {
+TEST_F(Bench, PointsWithBadInputsAreUnsupported) {
   std::ofstream(folder_ / "text") << "0123456789";
   std::vector<SweepPoint> points = points_of({"8", "16"}, {{"data", folder_ / "text"}, {"vocab", "256"}});
   check_inputs(points);

@@ -1,4 +1,4 @@
-// A run that does not repeat an earlier one's losses has no timing.
+// A run that does not reproduce the losses of an earlier run has no timing.
 #include "sweep/same_loss.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(SameLoss, EqualLossesKeepTheTiming) {
   EXPECT_TRUE(record.time.contains("step"));
 }
 
-TEST(SameLoss, OneBitTakesTheTimingAway) {
+TEST(SameLoss, OneDifferentBitRemovesTheTiming) {
   Record record = measured({4.5, 4.25});
   require_same_loss(measured({4.5, 4.250000001}), record);
   EXPECT_EQ(record.status, Status::kFailed);
@@ -35,14 +35,14 @@ TEST(SameLoss, OneBitTakesTheTimingAway) {
   EXPECT_TRUE(record.time.empty());
 }
 
-TEST(SameLoss, OtherKernelsMayGiveOtherBits) {
+TEST(SameLoss, RunsWithOtherKernelsAreNotCompared) {
   Record record = measured({4.5});
   record.kernels[0].kernel = "onednn";
   require_same_loss(measured({4.75}), record);
   EXPECT_EQ(record.status, Status::kOk);
 }
 
-TEST(SameLoss, AFileMayHaveChanged) {
+TEST(SameLoss, RunsThatReadFilesAreNotCompared) {
   Record record = measured({4.5});
   record.config = Json{{"data", "text.txt"}, {"weights", ""}};
   require_same_loss(measured({4.75}), record);

@@ -1,4 +1,4 @@
-// Golden files verified: every file passes with every kernel, nothing is left uncompared, any changed number is seen.
+// Verification of golden files: they pass with every kernel, everything is compared, and any changed number is noticed.
 #include "verify/verify.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ std::map<std::string, size_t> counts_of(const VerifiedFile& file) {
   return counts;
 }
 
-// Names of the groups with a comparison that fails.
+// Names of the groups with a failing comparison.
 std::vector<std::string> failing_groups(const VerifiedFile& file) {
   std::vector<std::string> names;
   for (const VerifiedGroup& group : file.groups) {
@@ -88,8 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Small, VerifyFile,
                          name_of_case);
 INSTANTIATE_TEST_SUITE_P(Slow, VerifyFile, testing::Values("small_2025"), name_of_case);
 
-// The device with the kernels of each op in another order: the first `number` of them stand after the others; with
-// `references`, there are only the references.
+// A device with the kernels of each op rotated by `number`, or with only the references.
 FindDevice reordered(size_t number, bool references) {
   return [=](const RunConfig& config) {
     Device device = find_device(config);
@@ -115,7 +114,7 @@ FindDevice reordered(size_t number, bool references) {
   };
 }
 
-TEST(Verify, PassesWithEveryKernelOfAList) {
+TEST(Verify, PassesWithEveryKernel) {
   for (const char* name : {"tiny_2025_clip", "tiny_gpt2"}) {
     const GoldenCase golden = read_golden(golden_path(name));
     for (const size_t number : {1, 2, 3, 4}) {
@@ -131,7 +130,7 @@ TEST(Verify, SlowPassesWithReferences) {
   EXPECT_TRUE(file.pass()) << print(file);
 }
 
-TEST(Verify, PassesOnADeviceWhoseMemoryTheHostCannotTouch) {
+TEST(Verify, PassesOnADeviceWithGuardedMemory) {
   for (const char* name : {"tiny_2025_clip", "tiny_gpt2", "tiny_2024_tied_bias"}) {
     const VerifiedFile file =
         verify_golden(read_golden(golden_path(name)), on_threads(2), {}, test::find_guarded_device);
@@ -204,9 +203,9 @@ TEST(VerifyChanged, LogitsAndWeightsAreNoticed) {
 TEST(VerifyChanged, SavedBytesAreNoticed) {
   for (const std::string dtype : {"float32", "bfloat16"}) {
     ChangedGolden golden;
-    Json& books = golden.metadata["eager_" + dtype];
-    books["saved_bytes"] = books["saved_bytes"].get<int64_t>() + 4;
-    books["saved"][0][0] = books["saved"][0][0].get<int64_t>() + 4;  // so that the file agrees with itself
+    Json& memory = golden.metadata["eager_" + dtype];
+    memory["saved_bytes"] = memory["saved_bytes"].get<int64_t>() + 4;
+    memory["saved"][0][0] = memory["saved"][0][0].get<int64_t>() + 4;  // keeps the file consistent
     EXPECT_EQ(failing_groups(golden.verified()), std::vector<std::string>{dtype + " memory"});
   }
 }
@@ -246,7 +245,7 @@ TEST(VerifyChanged, AnotherSeedIsNoticed) {
   EXPECT_FALSE(golden.verified().pass());
 }
 
-TEST(VerifyText, SaysEveryComparison) {
+TEST(VerifyText, ListsEveryComparison) {
   const VerifiedFile file = verified(golden_path("tiny_2024"));
   const std::string text = print(file);
   for (const VerifiedGroup& group : file.groups) {
@@ -309,15 +308,15 @@ TEST(Verify, ADeviceWithoutValuesIsAnError) {
               HasSubstr("computes no values"));
 }
 
-// Needs a limit of address space, which sanitizers cannot live in.
-TEST(VerifySlow, WithoutMemoryAFileIsRefused) {
+// Limits the address space, which sanitizers do not support.
+TEST(VerifySlow, AFileThatDoesNotFitIntoMemoryIsRefused) {
   const auto refused = [] {
     const GoldenCase golden = read_golden(golden_path("small_2025"));
     const rlimit limit{2UL << 30U, 2UL << 30U};
     setrlimit(RLIMIT_AS, &limit);
     const VerifiedFile file = verify_golden(golden, on_threads(1));
     const bool told = print(file).find("not run: predicted: ") != std::string::npos;
-    std::exit(!file.pass() && told ? 0 : 1);  // NOLINT(concurrency-mt-unsafe): a process of its own
+    std::exit(!file.pass() && told ? 0 : 1);  // NOLINT(concurrency-mt-unsafe): runs in its own process
   };
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(refused(), testing::ExitedWithCode(0), "");
