@@ -67,7 +67,7 @@ void parse_value(const Option& option, std::string_view where, std::string_view 
 
 void parse_value(const Option&, std::string_view where, std::string_view text, bool& field) {
   if (text != "true" && text != "false") {
-    throw Error::format("{}: {} is neither true nor false; write one of them", where, quote(text));
+    throw Error::format("{}: {} is not allowed; write true or false", where, quote(text));
   }
   field = text == "true";
 }

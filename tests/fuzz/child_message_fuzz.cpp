@@ -1,4 +1,4 @@
-// What the process of a point says, one message a line: progress, a record, a result.
+// Messages from the process of a point, one per line: progress, a record, or a result.
 #include "sweep/child_messages.h"
 
 #include "fuzz/fuzz_target.h"

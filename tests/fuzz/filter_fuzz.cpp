@@ -1,4 +1,4 @@
-// The filter grammar and the order of records, over the stored records of the reports' tests.
+// The filter grammar and the order of records, on the stored records of the report tests.
 #include "report/filter.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a fuzz target gives: the parser under test, inputs to begin with, and words that its grammar knows. A parser may
-// answer any input with an Error; everything else that it might do (crash, hang, another exception) is a defect.
+// A fuzz target: a parser, seed inputs, and words of its grammar. The parser may throw Error for any input; a crash, a
+// hang or another exception is a defect.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ namespace laptime::fuzz {
 
 // Valid inputs, or nearly so.
 std::vector<std::string> seeds();
-// Pieces that mutations put in; may be none.
+// Words that mutations insert; may be empty.
 std::vector<std::string> words();
 
 inline std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Runs `parse`, which may refuse its input.
+// Runs `parse`, which may throw Error.
 template <class Parse>
 void accept_or_refuse(const Parse& parse) {
   try {
     parse();
-  } catch (const Error&) {  // refused, with a reason
+  } catch (const Error&) {  // rejected with a message
   }
 }
 

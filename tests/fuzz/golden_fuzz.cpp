@@ -1,4 +1,4 @@
-// Golden files. Input: the metadata of one, up to a zero byte if there is any; the bytes after that fill the tensors.
+// Golden files. The input is the metadata up to the first zero byte; the bytes after it fill the tensors.
 #include "data/golden.h"
 
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ ModelConfig small_model() {
   return model;
 }
 
-// Everything that a file of the model has two samples of, with its shape.
+// Names and shapes of the tensors of a file, which has two samples of each.
 std::vector<std::pair<std::string, std::vector<int64_t>>> keys_of(const ModelConfig& model) {
   std::vector<std::pair<std::string, std::vector<int64_t>>> keys{
       {"logits", {model.batch_size, model.context_length, model.vocab_size}}};

@@ -1,4 +1,4 @@
-// Bytes as a file that has a path but no place on a disk.
+// Bytes as an in-memory file with a path.
 #pragma once
 
 #include <sys/mman.h>

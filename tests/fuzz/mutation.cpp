@@ -1,4 +1,4 @@
-// One change after another, each drawn from a counter-based stream.
+// Applies random changes drawn from a counter-based stream.
 #include "fuzz/mutation.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class Mutator {
   size_t below(size_t count) { return splitmix64(key_ + counter_++) % count; }
   size_t position() { return below(text_.size() + 1); }
 
-  // A stretch of a text: mostly short.
+  // A random range of a text, mostly short.
   std::string_view piece_of(std::string_view text) {
     const size_t begin = below(text.size() + 1);
     const size_t longest = below(4) == 0 ? text.size() : 16;
@@ -92,7 +92,7 @@ class Mutator {
     }
   }
 
-  // The first run of digits after some place becomes another number.
+  // Replaces the first number after a random position.
   void replace_number() {
     const size_t begin = text_.find_first_of("0123456789", position());
     if (begin == std::string::npos) return;
@@ -100,7 +100,7 @@ class Mutator {
     text_.replace(begin, end - begin, kExtremes[below(kExtremes.size())]);
   }
 
-  // A word in place of some stretch of letters.
+  // Replaces a random run of letters by a word.
   void replace_word() {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_-";
     const size_t begin = text_.find_first_of(kLetters, position());

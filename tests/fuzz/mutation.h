@@ -1,4 +1,4 @@
-// Mutations of an input, the same for the same number.
+// Deterministic mutations of inputs.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace laptime::fuzz {
 
-// Input `number` made from the seeds (at least one) and words: a seed with one to eight changes, such as bits turned,
-// stretches cut, doubled or taken from another seed, words and extreme numbers put in.
+// Mutant `number`, made from one of the seeds (at least one) by one to eight changes: flipped bits, ranges that are
+// removed, doubled or copied from another seed, and inserted words and extreme numbers.
 std::string mutant(const std::vector<std::string>& seeds, const std::vector<std::string>& words, uint64_t number);
 
 }  // namespace laptime::fuzz

@@ -1,4 +1,4 @@
-// Values of options and patterns of labels. Input: lines "flag=value,value", as the command line gives them.
+// Values of options and label patterns. The input has lines "flag=value,value", as on the command line.
 #include "fuzz/fuzz_target.h"
 #include "points/expand.h"
 
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const std::string_view flag = line.substr(0, sign);
       try {
         laptime::set_option(sweep, flag, "--" + std::string(flag), laptime::split_list(line.substr(sign + 1)));
-      } catch (const laptime::Error&) {  // the other lines are still worth a look
+      } catch (const laptime::Error&) {  // continue with the other lines
       }
     }
     constexpr size_t kMostPoints = 50;

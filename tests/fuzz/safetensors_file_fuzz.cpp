@@ -1,4 +1,4 @@
-// A whole safetensors file, every tensor of it read in each type that readers ask for.
+// Whole safetensors files; reads every tensor in each type that the program uses.
 #include "data/safetensors.h"
 #include "data/written_file.h"
 #include "fuzz/fuzz_target.h"

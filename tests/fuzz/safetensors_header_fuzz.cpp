@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file. Input: the header; the data after it has the bytes that it may ask for.
+// The JSON header of a safetensors file. The input is the header; enough data follows it.
 #include "data/safetensors_header.h"
 
 #include "fuzz/fuzz_target.h"

@@ -1,4 +1,4 @@
-// The store: a damaged SQLite file must be an Error, whatever is asked of it.
+// The store: every operation on a damaged SQLite file must succeed or throw Error.
 #include "record/store.h"
 
 #include <unistd.h>
@@ -13,7 +13,7 @@
 namespace laptime::fuzz {
 namespace {
 
-// A folder of this process, gone at its end.
+// A temporary folder, removed when the process ends.
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / fmt::format("laptime_fuzz_{}", getpid())) {

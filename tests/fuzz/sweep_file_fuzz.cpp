@@ -1,4 +1,4 @@
-// Sweep files in TOML, up to the points that they describe.
+// Sweep files in TOML, expanded into points.
 #include "config/sweep_file.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::vector<std::string> seeds() {
     std::ifstream file(entry.path(), std::ios::binary);
     files.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
-  std::sort(files.begin(), files.end());  // a folder has no order
+  std::sort(files.begin(), files.end());  // directory order is unspecified
   return files;
 }
 

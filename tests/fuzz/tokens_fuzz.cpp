@@ -1,4 +1,4 @@
-// Token files. The input's first byte chooses the format and the vocabulary, the rest is the file.
+// Token files. The first byte of the input selects format and vocabulary, and the rest is the file.
 #include "data/tokens.h"
 #include "data/written_file.h"
 #include "fuzz/fuzz_target.h"

@@ -1,4 +1,4 @@
-// Running a kernel and the reference on the same inputs, and judging the difference.
+// Runs a kernel and the reference on the same inputs, and compares the results.
 #include "support/conformance.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
 
-// The kernels of an op for every instruction set that this machine runs, references left out.
+// The kernels of an op for every instruction set of this machine, without references.
 const std::vector<Kernel>& kernels_of(const OpCard& op) {
   static const auto kByOp = [] {
     std::map<const OpCard*, std::vector<Kernel>> by_op;
@@ -79,8 +79,8 @@ Point::Point(const ConformancePoint& point) {
   truth = reference(inputs);
   for (const auto& values : truth) tolerance.emplace_back(values.size(), 0.0);
   if (row.slack == 0) return;
-  // An element of a pointwise result depends on one element of each input, so one draw tells how far it moves. The
-  // moves of the terms of a sum may cancel in one draw.
+  // One random draw is enough for pointwise ops, whose elements depend on one element of each input. In sums the
+  // changes of terms may cancel in one draw.
   const bool reduces = row.op->kind == OpKind::kReduction || row.op->kind == OpKind::kContraction;
   const double slack = reduces ? 4 * row.slack : row.slack;
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -95,7 +95,7 @@ Point::Point(const ConformancePoint& point) {
   }
 }
 
-// Outputs are float64, so that no result is rounded.
+// Uses float64 outputs, so that results are not rounded.
 std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& from) {
   std::vector<GuardedTensor> out;
   for (size_t k = 0; k < signature.out.size(); ++k) {
@@ -111,7 +111,7 @@ std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& fr
   return values;
 }
 
-// Adds to the tolerance how far the outputs move when each element of one input moves up or down by one unit of
+// Adds to the tolerance the change of the outputs when each element of one input moves up or down by one unit of
 // float32.
 void Point::add_sensitivity(size_t input, double slack, int draws) {
   std::vector<std::vector<double>> worst = truth;
@@ -143,13 +143,13 @@ void Point::add_sensitivity(size_t input, double slack, int draws) {
   }
 }
 
-// One launch with operands in memory of its own.
+// One launch with its own operand memory.
 class Launch {
  public:
-  // `overwrites`: outputs that are written over an input.
+  // `overwrites`: outputs that overwrite an input.
   Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs,
          std::span<const Update> overwrites = {});
-  // What is wrong with the result; empty when nothing is.
+  // Describes what is wrong with the result; empty if it is correct.
   std::string error(const Point& point);
   bool same_bits(const Launch& other) const;
 
@@ -159,7 +159,7 @@ class Launch {
   std::vector<GuardedTensor> inputs_;
   std::vector<GuardedTensor> outputs_;
   std::vector<TensorView> out_;
-  std::vector<bool> overwritten_;  // per input: whether an output is written over it
+  std::vector<bool> overwritten_;  // per input: whether an output overwrites it
   const OpCard& op_;
 };
 
@@ -237,7 +237,7 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
-// Each permission to overwrite that these types allow, alone, and then as many of them as can be used at once.
+// Each permission to overwrite that the types allow, first alone, then as many as can be combined.
 std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   std::vector<std::vector<Update>> sets;
   std::vector<Update> together;
@@ -245,7 +245,7 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   IndexSet inputs;
   for (const Update& permission : signature.op->may_overwrite) {
     const TensorType& to = signature.out[static_cast<size_t>(permission.output)];
-    if (static_cast<size_t>(permission.input) >= signature.in.size()) continue;  // an optional operand
+    if (static_cast<size_t>(permission.input) >= signature.in.size()) continue;  // an absent optional operand
     if (to != signature.in[static_cast<size_t>(permission.input)]) continue;
     sets.push_back({permission});
     if (outputs.contains(permission.output) || inputs.contains(permission.input)) continue;
@@ -257,7 +257,7 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Launches with outputs written over inputs; says what is wrong, or nothing.
+// Launches with outputs that overwrite inputs; describes what is wrong, or returns an empty text.
 std::string run_overwriting(Point& point, const Kernel& kernel) {
   for (const std::vector<Update>& overwrites : overwrites_of(point.signature)) {
     Launch launch(point, kernel, 2, true, overwrites);
@@ -267,7 +267,7 @@ std::string run_overwriting(Point& point, const Kernel& kernel) {
   return "";
 }
 
-// All checks of one kernel at one point; says what is wrong, or nothing.
+// Runs all checks of one kernel at one point; describes what is wrong, or returns an empty text.
 std::string run_kernel(Point& point, const Kernel& kernel) {
   Launch first(point, kernel, 1, true);
   if (std::string error = first.error(point); !error.empty()) return error;

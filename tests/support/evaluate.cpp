@@ -1,4 +1,4 @@
-// Running a graph node by node on the references.
+// Runs a graph node by node on the reference implementations.
 #include "support/evaluate.h"
 
 #include "graph/op.h"

@@ -1,4 +1,4 @@
-// Running a graph on the references, for tests to compare with. Where the sources are float64, all of it is.
+// Runs a graph on the reference implementations. With float64 sources all values are float64.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace laptime::test {
 
-// Executes the nodes in order, each storage in memory of its own.
+// Executes the nodes in order; each storage has its own memory.
 class Evaluation {
  public:
   explicit Evaluation(const Graph& graph);

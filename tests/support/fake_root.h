@@ -1,4 +1,4 @@
-// A folder of files that stands for the root of another machine's file system.
+// FakeRoot: a temporary folder used as the root of another file system.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// Made empty, removed at the end of its life.
+// Created empty, and removed by the destructor.
 class FakeRoot {
  public:
   FakeRoot() {

@@ -1,4 +1,4 @@
-// Where the files with PyTorch's values are.
+// Paths of the golden files.
 #pragma once
 
 #include <string>

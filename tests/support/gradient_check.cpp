@@ -1,4 +1,4 @@
-// Comparing the gradient that a card builds with central differences.
+// Compares the gradient that a card builds with central differences.
 #include "support/gradient_check.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace laptime::test {
 namespace {
 
 constexpr double kAccepted = 1e-6;  // relative to the largest element of the gradient
-constexpr double kStep = 1e-5;      // of the central differences
+constexpr double kStep = 1e-5;      // step width of the central differences
 
 // The forward graph of one op and the values of its sources.
 struct Forward {
@@ -43,7 +43,7 @@ Forward forward_of(const GradientCase& test) {
   return forward;
 }
 
-// The weights of the elements of an output in the loss.
+// Random weights of the elements of an output in the loss.
 std::vector<double> weights_of(const Graph& graph, ValueId output) {
   return random_values({.shape = graph.value(output).type.shape()}, DType::kFloat64,
                        7 + static_cast<uint64_t>(output.index));
@@ -64,7 +64,7 @@ double loss(const GradientCase& test, const Forward& forward, const std::vector<
   return loss;
 }
 
-// The sum over the axes along which an input was broadcast, which the differentiation pass would add.
+// Sums over the axes along which an input was broadcast, as the differentiation pass would.
 std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::vector<double>& values) {
   std::vector<double> sums(static_cast<size_t>(shape.product()), 0.0);
   const TensorView target{nullptr, {DType::kFloat64, expanded(Layout::contiguous(shape), from)}};
@@ -73,7 +73,7 @@ std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::
   return sums;
 }
 
-// The gradient that the card builds for each input; empty where there is none.
+// The gradient that the card builds for each input; empty for an input without gradient.
 std::vector<std::vector<double>> built_gradients(const GradientCase& test) {
   Forward forward = forward_of(test);
   Builder& build = forward.build;
@@ -124,7 +124,7 @@ void expect_gradient(const GradientCase& test) {
       inputs[k][i] = x - step;
       measured.push_back((above - loss(test, forward, inputs)) / (2 * step));
     }
-    // At least 1e-3, since the gradient of an input without influence is rounding errors alone.
+    // At least 1e-3, because the gradient of an input without influence consists of rounding errors.
     double max_element = 1e-3;
     for (const double value : measured) max_element = std::max(max_element, std::abs(value));
     for (size_t i = 0; i < measured.size(); ++i) {

@@ -1,4 +1,4 @@
-// A card's gradient against central differences, in float64 on the references.
+// Checks the gradient of a card against central differences, in float64 on the reference implementations.
 #pragma once
 
 #include "graph/op.h"
@@ -11,7 +11,7 @@ struct GradientCase {
   Attributes attributes{};
   // Floating operands without a type are float64 and their gradients are checked.
   std::vector<Operand> inputs{};
-  // The outputs on which the loss depends.
+  // Outputs on which the loss depends.
   std::vector<int> outputs{0};
 };
 

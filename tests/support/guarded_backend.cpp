@@ -1,4 +1,4 @@
-// Pages closed by default.
+// Keeps pages inaccessible except during transfers and launches.
 #include "support/guarded_backend.h"
 
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ class GuardedBackend::Memory : public DeviceMemory {
   void* data_;
 };
 
-// All memory is open while one of these lives.
+// Makes all memory accessible while an object exists.
 class GuardedBackend::Open {
  public:
   explicit Open(GuardedBackend& backend) : backend_(backend) {

@@ -1,5 +1,5 @@
-// GuardedBackend: a CPU whose memory the host can neither read nor write: its pages are open only inside transfers and
-// launches. A host that reaches for device memory as if it were its own dies on it.
+// GuardedBackend: a CPU backend whose memory is accessible only during transfers and launches. Host code that accesses
+// device memory directly crashes.
 #pragma once
 
 #include <memory>
@@ -38,12 +38,12 @@ class GuardedBackend : public Backend {
   cpu::CpuBackend cpu_;
   std::mutex mutex_;
   std::vector<Memory*> memory_;
-  int users_ = 0;  // transfers and launches at this moment
+  int users_ = 0;  // current number of transfers and launches
   int64_t held_ = 0;
   int64_t peak_ = 0;
 };
 
-// The device that find_device finds, with its memory guarded.
+// The device from find_device, with guarded memory.
 Device find_guarded_device(const RunConfig& config);
 
 }  // namespace laptime::test

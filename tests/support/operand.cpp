@@ -1,4 +1,4 @@
-// Values, layouts and guard zones of test operands.
+// Fills test operands, and checks their guard zones.
 #include "support/operand.h"
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xA5};
-constexpr std::byte kUnwritten{0xFF};  // NaN as a float of any size, -1 as an integer
+constexpr std::byte kUnwritten{0xFF};  // NaN in every floating-point type, -1 in integers
 
 double extreme(uint64_t bits, bool with_largest) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// One point of a sweep from options as words.
+// Makes a point of a sweep from options as text.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ inline SweepPoint point_of(const Options& options) {
   return expand(sweep).at(0);
 }
 
-// The point of `options` and, later and therefore counting, `more`.
+// The point for `options` overridden by `more`.
 inline SweepPoint point_of(Options options, const Options& more) {
   options.insert(options.end(), more.begin(), more.end());
   return point_of(options);

@@ -1,5 +1,4 @@
-// A training run on this machine's processors, bare of everything that `run` adds: for tests of the model, the passes
-// and the executor.
+// Training: a minimal training run on the CPU, for tests of models, passes and the executor.
 #pragma once
 
 #include <cstring>
@@ -41,7 +40,7 @@ inline RunConfig tiny_config(Edition edition, Precision dtype = Precision::kFloa
   return config;
 }
 
-// Sizes that divide by no block of any kernel.
+// Sizes that are not multiples of any block size of a kernel.
 inline RunConfig odd_config(Precision dtype = Precision::kFloat32) {
   RunConfig config = tiny_config(Edition::k2025, dtype);
   config.model.d_model = 100;
@@ -58,7 +57,7 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-// `trades`: composites that trade time for memory stay whole too.
+// `trades`: composites that trade time for memory stay whole, too.
 inline PipelineOptions compile_options(const RunConfig& config, bool trades = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();
@@ -70,7 +69,7 @@ inline PipelineOptions compile_options(const RunConfig& config, bool trades = fa
   return options;
 }
 
-// Only the references, which run in any type; one thread.
+// Only the reference implementations, which support every type.
 inline std::vector<Kernel> reference_kernels() {
   std::vector<Kernel> kernels;
   for (const OpCard* op : all_ops()) {
@@ -79,7 +78,7 @@ inline std::vector<Kernel> reference_kernels() {
   return kernels;
 }
 
-// The first kernel of the backend that runs a node.
+// Chooses the first kernel of the backend that supports a node.
 inline ChooseKernel first_kernel(const Backend& backend) {
   return [&backend](const Signature& signature) -> const Kernel* {
     for (const Kernel& kernel : backend.kernels(*signature.op)) {
@@ -91,13 +90,13 @@ inline ChooseKernel first_kernel(const Backend& backend) {
 
 struct TrainingOptions {
   int threads = 1;
-  bool references = false;                     // run nothing but the references
-  DType real = DType::kFloat32;                // of parameters; float64 needs references
+  bool references = false;                     // use only reference implementations
+  DType real = DType::kFloat32;                // type of parameters; float64 needs `references`
   std::optional<PipelineOptions> passes = {};  // none: those of eager mode
-  std::vector<std::string> shown = {};         // named values of the graph that are outputs too
+  std::vector<std::string> shown = {};         // named values that become outputs
 };
 
-// Weights from the streams, tokens and targets too until `set_batch`; logits and gradients are kept.
+// Weights come from the streams, and so do tokens and targets until `set_batch`. Logits and gradients are kept.
 class Training {
  public:
   explicit Training(const RunConfig& config, const TrainingOptions& options = {})
@@ -133,7 +132,7 @@ class Training {
     executor_.write(source::kTargets, targets_.data(), static_cast<int64_t>(targets_.size() * sizeof(int64_t)));
   }
 
-  // All elements of a floating source.
+  // Sets all elements of a floating-point source.
   void set_source(const std::string& name, const std::vector<double>& values) {
     std::vector<std::byte> bytes(values.size() * static_cast<size_t>(size_of(real_)));
     const TensorView view{bytes.data(), contiguous_type(real_, {static_cast<int64_t>(values.size())})};
@@ -158,7 +157,7 @@ class Training {
   }
   double loss() const { return output(output::kLoss).at(0); }
 
-  // Loss, logits, gradients and weights, bit by bit.
+  // The bytes of loss, logits, gradients and weights.
   std::vector<std::byte> everything() const {
     std::vector<std::byte> all;
     const auto append = [&](const std::vector<std::byte>& more) { all.insert(all.end(), more.begin(), more.end()); };

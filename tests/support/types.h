@@ -1,4 +1,4 @@
-// Short names of what tests of several layers build from.
+// Short names for types that tests of several layers use.
 #pragma once
 
 #include "tensor/layout.h"
