@@ -1,5 +1,5 @@
-# Kernel benchmarks: bench/*_bench.cpp -> bench_<name>, with what they share in the other sources; built only when asked
-# for (`cmake --build --target benchmarks`).
+# Kernel benchmarks: bench/*_bench.cpp -> bench_<name>; the other sources of bench/ are shared. They are built only on
+# request (`cmake --build --target benchmarks`).
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*_bench.cpp)
 if(NOT bench_sources)
   return()

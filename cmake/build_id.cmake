@@ -1,5 +1,5 @@
-# What a record says about the binary that made it: commit, build type, compiler, libraries. One generated file of
-# laptime_base, rewritten at each build only if it changed, so that a commit recompiles a single small source.
+# The build id that records contain: commit, build type, compiler, libraries. It is a generated source of laptime_base
+# that is rewritten only if it changed, so that a new commit recompiles a single small file.
 if(NOT EXISTS ${CMAKE_SOURCE_DIR}/src/base/build_id.h)
   return()
 endif()

@@ -1,4 +1,4 @@
-# The libraries that are not ours, all Debian packages (tools/install_packages.sh), and which layer uses which.
+# External libraries, all Debian packages (tools/install_packages.sh), and the layers that use them.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -7,7 +7,7 @@ find_package(CLI11 REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(dnnl CONFIG REQUIRED)
 
-# layer | libraries. What a layer links, the layers above it link too.
+# layer | libraries. The layers above link them too.
 set(LAPTIME_LAYER_LIBRARIES
   "base        | fmt::fmt Threads::Threads"
   "config      | nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus"

@@ -1,10 +1,10 @@
-# The layers: one library per folder of src/, and what each may include and therefore links.
+# The layers: one library per folder of src/, with the layers that each may include and therefore links.
 
-# The one home of the rules; tools/check_layers.py reads the same rows and checks every include against them.
-#   layer | what it names
-# A layer may include what it names and whatever those may include. `only` stops that: the layer may include just what
-# it names, though it links the rest. `cards` is src/ops without the kernels, `kernels` the *_cpu.cpp files of an op,
-# each seeing its own op alone, and the tables in src/ops/kernels_{isa,cpu}.cpp that list them all.
+# tools/check_layers.py reads the same table and checks every include against it.
+#   layer | named layers
+# A layer may include the layers it names and everything those may include. With `only` it may include just the named
+# layers, but links the rest too. `cards` is src/ops without the kernels. `kernels` is the *_cpu.cpp files of the ops, each
+# of which may include only its own op, and the tables in src/ops/kernels_{isa,cpu}.cpp that list them all.
 set(LAPTIME_LAYERS
   "base             |"
   "tensor           | base"
@@ -51,8 +51,8 @@ function(laptime_row table layer out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# The sources of a layer, those compiled once per instruction set apart. A subfolder belongs to the layer above it
-# unless it has a row of its own.
+# The sources of a layer, without those compiled once per instruction set. A subfolder belongs to its parent layer unless
+# it has its own row.
 function(laptime_sources_of layer out out_isa)
   set(root ${CMAKE_SOURCE_DIR}/src)
   set(isa "")
@@ -81,7 +81,7 @@ function(laptime_sources_of layer out out_isa)
   set(${out_isa} "${isa}" PARENT_SCOPE)
 endfunction()
 
-# Links `target` as the row of `layer` says.
+# Links `target` to the layers in the row of `layer`.
 function(laptime_link_layer target layer)
   laptime_row(LAPTIME_LAYERS ${layer} lower)
   list(REMOVE_ITEM lower only)

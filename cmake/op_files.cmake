@@ -1,8 +1,8 @@
-# Kernel sources, by suffix: which flags compile them, once per instruction set.
+# Compiles kernel sources once per instruction set, with the flags of the instruction set.
 
-# isa | which sources | optimisation | flags. The first column is also LAPTIME_ISA, the namespace of that copy; in order
-# of width. Which sources: all, or own, only those named *_ISA.cpp, for an instruction that few need; LAPTIME_ and the
-# name in capitals is then defined: they are there. Who has no AVX2 is not here for speed.
+# isa | sources | optimisation | flags, in order of vector width. The first column is also LAPTIME_ISA, the namespace of the
+# copy. Sources: `all` kernel sources, or `own`, only those named *_ISA.cpp; for `own`, a macro LAPTIME_<ISA> is defined if
+# they are built. `plain` serves machines without AVX2 and is not tuned for speed.
 set(avx2 "-march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2")
 set(avx512 "${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512")
 set(LAPTIME_ISAS
@@ -13,11 +13,11 @@ set(LAPTIME_ISAS
 )
 set(LAPTIME_ISA_ROW "^([a-z0-9_]+) *\\| *(all|own) *\\| *(-O[0-9]) *\\|(.*)$")
 
-# The copies that are built: all, or a list of theirs; never without plain. Sources expand it from generated/isas.inc.
+# The instruction sets that are built: all, or a list, always with plain. Sources read them from generated/isas.inc.
 set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for, e.g. plain;avx2 (default: all)")
 set(isas_inc "// LAPTIME_ISA_ROW(instruction set) for each that all kernels are compiled for, in order of width.\n")
 set(LAPTIME_BUILT_ISAS "")
-set(LAPTIME_ISA_SOURCES "_(isa")  # a pattern of the names of sources that are compiled once per instruction set
+set(LAPTIME_ISA_SOURCES "_(isa")  # pattern for names of sources that are compiled once per instruction set
 foreach(row IN LISTS LAPTIME_ISAS)
   string(REGEX MATCH "${LAPTIME_ISA_ROW}" matched "${row}")
   set(isa ${CMAKE_MATCH_1})
@@ -39,21 +39,21 @@ string(APPEND LAPTIME_ISA_SOURCES ")\\.cpp$")
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/isas.inc CONTENT "${isas_inc}" @ONLY)
 include_directories(${CMAKE_BINARY_DIR}/generated)
 
-# What lets a compiler vectorise without changing what NaN and infinity do (so no -ffast-math).
+# Flags that help the compiler vectorise without changing the behaviour of NaN and infinity, unlike -ffast-math.
 set(LAPTIME_KERNEL_FLAGS -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd)
 
-# Sources whose results must have the same bits on every instruction set: no product and sum may become one rounding.
-# They do without the precompiled headers, whose flags are others.
+# Sources whose results must have the same bits on every instruction set, so multiply-adds must not be contracted. They
+# cannot use the precompiled headers, which have other flags.
 set(LAPTIME_EXACT_SOURCES ${CMAKE_SOURCE_DIR}/src/data/fill_loops_isa.cpp)
 set_source_files_properties(${LAPTIME_EXACT_SOURCES} PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 
-# Compiles each source once per instruction set into `target`; `headers` are precompiled with it, or none are named and it
-# takes those of `owner`.
+# Compiles each source once per instruction set into `target`. `headers` are precompiled for it; if empty, it reuses the
+# precompiled headers of `owner`.
 #
-# An inline function of a shared header that such a copy emits is a weak symbol, and a linker keeps one of all equal
-# names: an AVX-512 copy of std::vector's growth could end up in code that runs on every machine. The launcher
-# tools/isolate_symbols.sh therefore gives the weak symbols of each copy names of its own.
+# Inline functions of shared headers become weak symbols, of which the linker keeps only one copy. An AVX-512 copy of a
+# std::vector function could thus end up in code that runs on every machine, so the launcher tools/isolate_symbols.sh
+# renames the weak symbols of each copy.
 function(laptime_add_isa_sources target owner headers)
   foreach(row IN LISTS LAPTIME_BUILT_ISAS)
     string(REGEX MATCH "${LAPTIME_ISA_ROW}" matched "${row}")

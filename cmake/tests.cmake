@@ -1,7 +1,7 @@
 # One test program per layer (tests/<layer>/*_test.cpp -> test_<layer>), and the end-to-end scripts.
 find_package(GTest REQUIRED)
 
-# layer | what its tests link beside the layer itself. A test of `graph` may run kernels; the layer may not.
+# layer | what its tests link in addition to the layer. Tests may use layers that the layer itself may not use.
 set(LAPTIME_TEST_LINKS
   "config  | points"
   "graph   | cards"
@@ -18,7 +18,7 @@ set(LAPTIME_TEST_LINKS
   "verify  | report"
 )
 
-# What is tested is in the libraries: the tests themselves need neither speed nor debug symbols.
+# The code under test is in the libraries, so test sources need neither optimisation nor debug symbols.
 set(LAPTIME_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources, e.g. -O1")
 separate_arguments(test_flags UNIX_COMMAND "${LAPTIME_TEST_FLAGS}")
 
@@ -40,7 +40,7 @@ if(support_sources)
 endif()
 target_link_libraries(laptime_test_support INTERFACE GTest::gtest GTest::gmock GTest::gtest_main)
 
-# Links the library of `layer` if it exists yet.
+# Links the library of `layer` if it exists.
 function(laptime_link_if_there target layer)
   laptime_target_of(${layer} library)
   if(TARGET ${library})
@@ -73,12 +73,12 @@ foreach(folder IN LISTS test_folders)
   endif()
 endforeach()
 
-# The ops have 11,000 cases, most of the hour that all would take under a sanitizer: every 24th runs there.
+# The ops have 11,000 cases, which would take most of an hour under a sanitizer, so only every 24th runs there.
 if(LAPTIME_SANITIZE AND TEST ops)
   set_tests_properties(ops PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=24;GTEST_SHARD_INDEX=0")
 endif()
 
-# Python scripts (unittest): of the tools, and end to end, which find the program in LAPTIME_BINARY.
+# Python tests (unittest) of the tools, and end-to-end tests, which find the program through LAPTIME_BINARY.
 foreach(folder tools e2e)
   file(GLOB scripts CONFIGURE_DEPENDS tests/${folder}/*_test.py)
   foreach(script IN LISTS scripts)
@@ -88,7 +88,7 @@ foreach(folder tools e2e)
     set_tests_properties(${name} PROPERTIES LABELS ${folder} ENVIRONMENT
       "LAPTIME_BINARY=${CMAKE_BINARY_DIR}/laptime;LAPTIME_GOLDEN_DIR=${CMAKE_SOURCE_DIR}/tests/golden;PYTHONDONTWRITEBYTECODE=1")
     if(folder STREQUAL "e2e" AND NOT stem STREQUAL "kill_test")
-      set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)  # the program takes every core and is timed
+      set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)  # timed runs need every core
     endif()
   endforeach()
 endforeach()
@@ -105,7 +105,7 @@ if(e2e_sources)
   set_tests_properties(e2e PROPERTIES LABELS e2e RUN_SERIAL TRUE)
 endif()
 
-# The long ones first, or the others wait for them at the end; in seconds, about.
+# Approximate seconds, so that ctest starts long tests first and does not wait for them at the end.
 set(LAPTIME_LONG_TESTS "ops 100" "sweep 50" "verify 20" "e2e_kill 50" "data 40" "passes 20" "record 15")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)
   separate_arguments(row UNIX_COMMAND "${row}")

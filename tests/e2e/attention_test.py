@@ -1,4 +1,4 @@
-"""laptime attention on a virtual clock and on tiny shapes: rows, bytes, what does not fit, wrong words.
+"""laptime attention on a virtual clock and on tiny shapes: rows, bytes, points that do not fit, and wrong options.
 
 expected/attention.txt: LAPTIME_BINARY=.../laptime LAPTIME_WRITE_EXPECTED=1 python3 -m unittest attention_test
 """
@@ -21,8 +21,8 @@ def held(batch, positions, width, mode, causal=True):
     """Bytes of float32 tensors before forward, after it and after backward, counted by hand."""
     rows = batch * positions
     tensor = 4 * rows * width
-    resident = 3 * tensor + (positions * positions if causal and mode == "eager" else 0)  # q, k, v; the mask
-    # eager: exponentials, weights, each row's sum and the int64 place of its maximum; compile: each row's log-sum-exp
+    resident = 3 * tensor + (positions * positions if causal and mode == "eager" else 0)  # q, k, v and the mask
+    # eager: exponentials, weights, sum and int64 index of the maximum per row; compile: log-sum-exp per row
     saved = 2 * 4 * rows * positions + (4 + 8) * rows if mode == "eager" else 4 * rows
     return resident, resident + tensor + saved, resident + tensor + 3 * tensor
 
@@ -43,7 +43,7 @@ class Attention(ProgramTest):
             EXPECTED.write_text(done.stdout)
         self.assertEqual(done.stdout, EXPECTED.read_text())
 
-    def test_the_bytes_are_those_counted_by_hand(self):
+    def test_bytes_match_a_hand_count(self):
         records = self.records(*GRID, "--causal", "true,false")
         self.assertEqual(len(records), 24)
         for record in records:
@@ -72,7 +72,7 @@ class Attention(ProgramTest):
                 both = float(row["fwd avg (sec)"]) + float(row["back avg (sec)"])
                 self.assertAlmostEqual(both, float(row["fws & back avg (sec)"]), delta=1e-12)
 
-    def test_what_does_not_fit_says_how_many_bytes(self):
+    def test_a_point_that_does_not_fit_reports_its_bytes(self):
         records = self.records(*GRID)
         self.assertIn("the smallest that does not fit", self.attention(*GRID, "--output", "csv").stderr)
         refused = [record for record in records if record["status"] == "out_of_memory"]
@@ -86,7 +86,7 @@ class Attention(ProgramTest):
             self.assertEqual(largest["dtype"], "float32")
             self.assertEqual(largest["role"], "activation")
 
-    def test_stored_records_say_it_again(self):
+    def test_stored_records_give_the_same_table(self):
         measured = self.attention(*GRID)
         shown = self.laptime("show", "--store", self.store, "--columns", "attention")
         self.assert_ok(shown)
@@ -100,12 +100,12 @@ class Attention(ProgramTest):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertNotIn("smallest", done.stdout)
 
-    def test_nothing_is_worked_out_where_everything_fits(self):
+    def test_no_shortage_is_explained_if_everything_fits(self):
         done = self.attention(*TINY, "--device", "roofline:l4")
         self.assert_ok(done)
         self.assertNotIn("does not fit", done.stdout + done.stderr)
 
-    def test_real_runs_of_every_form(self):
+    def test_real_runs_of_every_variant(self):
         records = self.records(*TINY, "--device", "cpu", "--mode", "eager,compile", "--causal", "true,false",
                                "--projections", "true,false", "--dtype", "float32,bfloat16")
         self.assertEqual([record["status"] for record in records], ["ok"] * 16)
@@ -126,7 +126,7 @@ class Attention(ProgramTest):
         self.assertLess(blocked, fused)
         self.assertIn("softmax", {use["op"] for use in records[1]["kernels"]})
 
-    def test_ablation_takes_the_kernel_apart(self):
+    def test_ablation_lowers_the_kernel(self):
         records = self.records(*TINY, "--device", "roofline:h100", "--ablate")
         self.assertEqual([record["config"]["lower"] for record in records], [None, "scaled_dot_product_attention"])
 
@@ -135,14 +135,14 @@ class Attention(ProgramTest):
         self.assertEqual(record["status"], "out_of_memory")
         self.assertIn("--memory-limit is 1000 B", record["reason"])
 
-    def test_bench_and_explain_know_the_model_too(self):
+    def test_bench_and_explain_accept_the_model(self):
         self.assert_ok(self.bench("--model", "attention", *TINY, "--device", "roofline:h100"))
         self.assertEqual(self.stored()[0]["config"]["model"], "attention")
         done = self.laptime("explain", "--model", "attention", *TINY)
         self.assert_ok(done)
         self.assertIn("attention alone, causal, d 8, batch 2 x 12 positions", done.stdout)
 
-    def test_wrong_words(self):
+    def test_wrong_options(self):
         for words, message in (("--model small", "unknown option '--model'"),
                                ("--num-heads 2", "unknown option '--num-heads'"),
                                ("--d-model 0", "out of range"), ("--context 1,x", "not a whole number"),

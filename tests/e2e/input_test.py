@@ -5,7 +5,7 @@ import unittest
 
 from program import PREDICTED, TINY, ProgramTest
 
-# words of the command line -> what the message must contain
+# description -> (command-line arguments, texts that the message must contain)
 WRONG = {
     "no command": (["nonsense"], ["'nonsense'"]),
     "a command misspelt": (["bensh"], ["'bensh'", "'bench'"]),
@@ -85,7 +85,7 @@ class WrongInput(ProgramTest):
         for part in parts:
             self.assertIn(part, done.stderr)
 
-    def test_every_wrong_word_is_named(self):
+    def test_messages_name_the_wrong_argument(self):
         self.assert_ok(self.laptime("bench", *PREDICTED, "--steps", "1", "--store", "good.sqlite"))
         for what, (words, parts) in WRONG.items():
             with self.subTest(what):
@@ -95,7 +95,7 @@ class WrongInput(ProgramTest):
         (self.folder / name).write_bytes(content)
         return name
 
-    def test_files_that_are_not_what_they_should_be(self):
+    def test_messages_name_the_malformed_file(self):
         huge = 1 << 62
         header = b'{"w":{"dtype":"F32","shape":[9000000000000000000,9],"data_offsets":[0,4]}}'
         files = {
@@ -129,13 +129,13 @@ class WrongInput(ProgramTest):
             with self.subTest(name):
                 self.refuse([*words, self.file(name, content)], [name])
 
-    def test_a_sweep_with_some_points_that_can_run_has_rows_for_the_others(self):
+    def test_invalid_points_of_a_sweep_have_rows(self):
         words = ["--d-model", "32", "--num-heads", "2,5", "--device", "roofline:h100", "--steps", "1"]
         done = self.bench(*words, "--columns", "name,status")
         self.assert_ok(done)
         self.assertIn("unsupported", done.stdout)
 
-    def test_what_the_device_does_not_have_is_a_row(self):
+    def test_a_point_that_the_device_does_not_support_has_a_row(self):
         done = self.bench(*TINY, "--dtype", "float32,tf32", "--steps", "1", "--columns", "name,status")
         self.assert_ok(done)
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "unsupported"])

@@ -1,4 +1,4 @@
-"""--kernels: the kernels of an earlier run taken again, from the records that name them."""
+"""--kernels: reuses the kernel choices in the records of an earlier run."""
 
 import json
 import unittest
@@ -18,7 +18,7 @@ class Kernels(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)
 
-    def test_the_kernels_of_one_run_are_those_of_the_next(self):
+    def test_a_run_reuses_the_kernels_of_an_earlier_one(self):
         for form in ("json", "jsonl"):
             first = self.laptime("bench", "--store", "none", *REAL, "--output", form, "--output-file", form)
             self.assert_ok(first)
@@ -31,7 +31,7 @@ class Kernels(ProgramTest):
             self.assertEqual(again["loss"], chosen["loss"])
             self.assertEqual(again["config"]["kernels_file"], file)
 
-    def test_a_file_may_be_cut_down_to_one_choice_and_set_beside_none(self):
+    def test_a_file_may_hold_a_single_choice_and_be_compared_with_none(self):
         listed = json.loads(self.laptime("explain", *REAL, "--output", "json").stdout)[0]["kernels"]
         one = next(use for use in listed if use["chosen_by"] == "first")
         other = next(name for name in one["candidates"] if name != one["chosen"])
@@ -46,7 +46,7 @@ class Kernels(ProgramTest):
         line = next(line for line in shown.stdout.splitlines() if "pinned by --kernels" in line)
         self.assertEqual(line.split()[:2], [one["op"], other])
 
-    def test_resume_goes_by_what_the_file_chooses(self):
+    def test_resume_compares_the_choices_in_the_file(self):
         words = [*REAL, "--output", "json"]
         self.assert_ok(self.bench(*words, "--output-file", "first.json"))
         first = self.bench(*words, "--kernels", "first.json").stdout
@@ -59,7 +59,7 @@ class Kernels(ProgramTest):
         changed = self.bench(*words, "--kernels", "first.json", "--resume").stdout
         self.assertNotEqual(json.loads(changed)[0]["config_hash"], json.loads(first)[0]["config_hash"])
 
-    def test_a_point_that_the_file_says_nothing_of_is_a_row(self):
+    def test_a_point_without_a_choice_in_the_file_has_a_row(self):
         done = self.laptime("bench", "--store", "none", *MODEL, "--context", "16", "--device", "cpu", *ONE_STEP,
                             "--output", "json", "--output-file", "a.json")
         self.assert_ok(done)

@@ -1,4 +1,4 @@
-"""Nothing is lost: sweeps killed at any moment, resumed, interrupted, and run two at a time."""
+"""Sweeps that are killed at any moment, resumed, interrupted, or run two at a time lose no finished point."""
 
 import json
 import os
@@ -22,12 +22,12 @@ def names(records) -> list[str]:
 
 
 def read_lines(text: str) -> list[dict]:
-    """The records of whole lines; the last line may have been cut."""
+    """The records of complete lines; the last line may be cut off."""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def processes_with(word: str) -> list[str]:
-    """Command lines of living processes that contain a word."""
+    """Command lines of running processes that contain a word."""
     found = []
     for folder in Path("/proc").iterdir():
         try:
@@ -42,7 +42,7 @@ def processes_with(word: str) -> list[str]:
 class Kill(ProgramTest):
     def setUp(self):
         super().setUp()
-        # What the machine learns once is not part of the sweep's time.
+        # Store one-time measurements first, so that they are not part of the time of the sweep.
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP, "--seed", "1000"))
 
     def test_a_killed_sweep_loses_no_finished_point_and_can_be_resumed(self):
@@ -69,11 +69,11 @@ class Kill(ProgramTest):
             printed.update(new)
             stored = names(self.stored(store))
             self.assertLessEqual(printed, set(stored), f"kill {kill}")
-            if printed == set(expected):  # a fresh sweep to kill
+            if printed == set(expected):  # finished before the kill: start again
                 store = self.folder / f"records{kill}.sqlite"
                 self.assert_ok(self.laptime("bench", *SWEEP[:-1], "1000", "--store", store))
                 printed = set()
-        self.assertGreater(unfinished, KILLS / 4)  # the kills did strike
+        self.assertGreater(unfinished, KILLS / 4)  # enough kills hit a running sweep
 
         done = self.laptime("bench", "--store", store, *SWEEP, "--resume", "--output", "json")
         self.assert_ok(done)
@@ -112,7 +112,7 @@ class Kill(ProgramTest):
 
 class Interrupt(ProgramTest):
     def long_sweep(self, **options) -> subprocess.Popen:
-        """The first two points end at once, the third one would take very long."""
+        """The first two points are quick, and the third would take very long."""
         return self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                           "--steps", "1,2,1000000,3", "--output", "jsonl", **options)
 
@@ -156,7 +156,7 @@ class Interrupt(ProgramTest):
                           "--output", "json")
         self.assert_ok(done)
         self.assertEqual(len(json.loads(done.stdout)), 3)
-        self.assertEqual(len(self.stored()), 4)  # two, the interrupted one, and one more
+        self.assertEqual(len(self.stored()), 4)  # two finished, the interrupted one, and one more
 
     def test_the_other_forms_are_written_with_what_is_finished(self):
         output = self.folder / "records.csv"

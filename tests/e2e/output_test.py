@@ -1,4 +1,4 @@
-"""Where records go: each form of output, files that appear whole, readers that leave, disks that are full."""
+"""Output of records: every format, atomic files, closed pipes, and full disks."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ TWO_POINTS = [*MODEL, *"--context 8,16 --device roofline:h100 --warmup 0 --steps
 
 
 class Output(ProgramTest):
-    def test_the_table_is_for_standard_output_and_progress_for_standard_error(self):
+    def test_the_table_goes_to_standard_output_and_progress_to_standard_error(self):
         done = self.bench(*TWO_POINTS)
         self.assert_ok(done)
         self.assertTrue(done.stdout.startswith("name"), done.stdout)
@@ -22,7 +22,7 @@ class Output(ProgramTest):
         self.assertIn("[2/2] step/model:custom/ctx:16/", done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
 
-    def test_every_other_form_leaves_standard_output_to_programs(self):
+    def test_other_formats_move_the_table_to_standard_error(self):
         records = {}
         for form in ("json", "jsonl", "csv", "markdown"):
             done = self.bench(*TWO_POINTS, "--output", form)
@@ -34,7 +34,7 @@ class Output(ProgramTest):
         self.assertEqual([row["status"] for row in csv.DictReader(io.StringIO(records["csv"]))], ["ok", "ok"])
         self.assertTrue(records["markdown"].startswith("| name |"))
 
-    def test_a_record_has_the_keys_that_others_rely_on(self):
+    def test_a_record_has_the_documented_keys(self):
         record = json.loads(self.bench(*PREDICTED, "--warmup", "1", "--steps", "3", "--output", "json").stdout)[0]
         for key in ("schema_version name label status reason bytes_requested bytes_available op scope machine math_mode "
                     "flops tokens_per_second loss setup memory").split():
@@ -57,7 +57,7 @@ class Output(ProgramTest):
         self.assert_ok(done)
         self.assertEqual(done.stdout.split()[-2:], ["16", "8"])
 
-    def test_show_gives_the_same_table_again(self):
+    def test_show_prints_the_same_table(self):
         done = self.bench(*TWO_POINTS, "--output", "csv")
         again = self.laptime("show", "--store", self.store, "--output", "csv")
         self.assertEqual(done.stdout, again.stdout)
@@ -79,7 +79,7 @@ class Output(ProgramTest):
         self.assert_ok(self.laptime("bench", *PREDICTED, "--steps", "1"))
         self.assertTrue((self.folder / "data/laptime/records.sqlite").exists())
 
-    def test_without_a_home_the_records_are_only_shown(self):
+    def test_without_a_home_directory_records_are_only_shown(self):
         del self.environment["HOME"]
         done = self.laptime("bench", *PREDICTED, "--steps", "1")
         self.assert_ok(done)
@@ -88,7 +88,7 @@ class Output(ProgramTest):
 
 
 class Files(ProgramTest):
-    def test_a_file_appears_whole_and_takes_the_place_of_the_old_one(self):
+    def test_a_file_replaces_the_old_one_atomically(self):
         output = self.folder / "records.json"
         output.write_text("old")
         done = self.bench(*TWO_POINTS, "--output", "json", "--output-file", output)
@@ -104,7 +104,7 @@ class Files(ProgramTest):
         self.assertTrue((self.folder / "link.csv").is_symlink())
         self.assertEqual((self.folder / "target.csv").read_text().split(), ["status", "ok", "ok"])
 
-    def test_a_device_is_written_as_it_is(self):
+    def test_a_device_file_is_written_directly(self):
         self.assert_ok(self.bench(*TWO_POINTS, "--output", "json", "--output-file", "/dev/null"))
         self.assertFalse(os.path.isfile("/dev/null"))
         done = self.bench(*TWO_POINTS, "--output", "jsonl", "--output-file", "/dev/stdout")
@@ -127,7 +127,7 @@ class Files(ProgramTest):
 
 
 class Trouble(ProgramTest):
-    def test_a_reader_that_leaves_ends_the_sweep(self):
+    def test_a_closed_pipe_ends_the_sweep(self):
         sweep = self.start("bench", "--store", self.store, *PREDICTED, "--steps", "1", "--seed",
                            ",".join(map(str, range(1, 200))), "--output", "jsonl")
         sweep.stdout.readline()
@@ -138,7 +138,7 @@ class Trouble(ProgramTest):
         self.assertIn("standard output cannot be written", errors)
         self.assertLess(len(self.stored()), 199)
 
-    def test_readers_of_other_commands_may_leave(self):
+    def test_other_commands_accept_a_closed_pipe(self):
         for words in (["--help"], ["list", "options"], ["show", "--store", str(self.store)]):
             self.assert_ok(self.bench(*TWO_POINTS))
             reading, writing = os.pipe()
@@ -148,7 +148,7 @@ class Trouble(ProgramTest):
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("Broken pipe", done.stderr)
 
-    def test_nobody_need_listen_to_standard_error(self):
+    def test_standard_error_may_be_a_closed_pipe(self):
         reading, writing = os.pipe()
         os.close(reading)
         done = self.bench(*TWO_POINTS, "--output", "json", stderr=writing)
@@ -173,7 +173,7 @@ class Trouble(ProgramTest):
         done = self.bench(*TWO_POINTS, "--output", "json", "--output-file", "/dev/full")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/dev/full", done.stderr)
-        self.assertIn("ctx:16", done.stderr)  # the table has every result all the same
+        self.assertIn("ctx:16", done.stderr)  # the table still has every result
 
     def limited_files(self, size: int):
         def limit():
@@ -182,7 +182,7 @@ class Trouble(ProgramTest):
         return limit
 
     def test_a_full_disk_under_the_store(self):
-        """Files may not grow beyond a limit: some points are stored, the others only shown."""
+        """With a limit on file size, some points are stored and the others only shown."""
         self.assert_ok(self.bench(*TWO_POINTS))
         size = self.store.stat().st_size
         seeds = ",".join(map(str, range(1, 41)))
@@ -212,7 +212,7 @@ class Trouble(ProgramTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("records.sqlite", done.stderr)
 
-    def test_a_store_lost_midway(self):
+    def test_a_store_that_fails_midway(self):
         sweep = self.start("bench", "--store", self.store, *PREDICTED, "--steps", "1", "--seed",
                            ",".join(map(str, range(1, 31))), "--columns", "status", "--output", "jsonl")
         sweep.stdout.readline()
@@ -234,7 +234,7 @@ class Memory(ProgramTest):
         record = json.loads(done.stdout)[0]
         return record["status"], record
 
-    def test_a_point_with_half_its_memory_is_a_row(self):
+    def test_a_point_with_half_its_memory_has_a_row(self):
         done = self.laptime("bench", *self.POINT, "--store", "none", "--output", "json")
         peak = json.loads(done.stdout)[0]["memory"]["predicted_peak_bytes"]
         status, record = self.status_with(80_000_000 + peak // 2)
@@ -245,13 +245,13 @@ class Memory(ProgramTest):
         self.assertIn("parameter", record["reason"])
 
     def test_no_limit_makes_it_crash(self):
-        """From one that the program's own libraries barely fit into to one that is enough."""
+        """Tries limits from barely enough for the libraries to enough for the run."""
         mebibyte = 1 << 20
         statuses = [self.status_with(limit * mebibyte)[0] for limit in range(70, 700, 45)]
         self.assertEqual(statuses, sorted(statuses, reverse=True))  # out_of_memory ..., then ok ...
         self.assertEqual((statuses[0], statuses[-1]), ("out_of_memory", "ok"))
 
-    def test_the_largest_model_is_a_row_with_arithmetic(self):
+    def test_the_largest_model_has_a_row_with_arithmetic(self):
         done = self.bench("--model", "10B", "--batch", "64", "--steps", "1", "--output", "json")
         self.assert_ok(done)
         record = json.loads(done.stdout)[0]

@@ -1,4 +1,4 @@
-"""A point that comes to a bad end costs one row, and only that."""
+"""A point that crashes, is killed or times out affects only its own row."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from program import BINARY, MODEL, PREDICTED, TINY, ProgramTest, busy_child
 
 class BadEnd(ProgramTest):
     def sweep_with_victim(self, number: signal.Signals) -> tuple[list[dict], int, str]:
-        """Three points; the process of the long one in the middle gets a signal from outside."""
+        """Runs three points, and sends a signal to the process of the long one in the middle."""
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                            "--steps", "1,1000000,2", "--output", "jsonl")
         first = json.loads(sweep.stdout.readline())
@@ -20,7 +20,7 @@ class BadEnd(ProgramTest):
         output, errors = sweep.communicate(timeout=60)
         return [first, *map(json.loads, output.splitlines())], sweep.returncode, errors
 
-    def test_a_crash_is_a_row_and_the_sweep_goes_on(self):
+    def test_a_crash_has_a_row_and_the_sweep_continues(self):
         records, code, errors = self.sweep_with_victim(signal.SIGSEGV)
         self.assertEqual([record["status"] for record in records], ["ok", "failed", "ok"])
         self.assertIn("SIGSEGV", records[1]["reason"])
@@ -29,7 +29,7 @@ class BadEnd(ProgramTest):
         self.assertIsNotNone(records[1]["memory"]["predicted_peak_bytes"])
         self.assertEqual(code, 1, errors)
 
-    def test_a_kill_from_outside_is_told_from_one_by_the_kernel(self):
+    def test_a_kill_by_another_process_is_distinguished_from_one_by_the_kernel(self):
         records, code, errors = self.sweep_with_victim(signal.SIGKILL)
         if "oom_kill" not in Path("/proc/vmstat").read_text():
             self.skipTest("this kernel does not count its kills")
@@ -37,7 +37,7 @@ class BadEnd(ProgramTest):
         self.assertIn("another process", records[1]["reason"])
         self.assertEqual(code, 1, errors)
 
-    def test_a_time_limit_is_a_row_and_the_sweep_goes_on(self):
+    def test_a_timeout_has_a_row_and_the_sweep_continues(self):
         done = self.bench(*TINY, "--device", "cpu", "--threads", "1", "--warmup", "0", "--steps", "1,100000000,2",
                           "--timeout", "3", "--output", "json")
         records = json.loads(done.stdout)
@@ -51,7 +51,7 @@ class BadEnd(ProgramTest):
 
 class Terminal(ProgramTest):
     def on_terminal(self, *words) -> str:
-        """What a terminal of 80 columns is sent."""
+        """The text that the program sends to a terminal of 80 columns."""
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.folder)
@@ -69,13 +69,13 @@ class Terminal(ProgramTest):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         return text.decode()
 
-    def test_progress_is_one_line_that_is_gone_when_rows_come(self):
+    def test_progress_is_one_line_that_rows_replace(self):
         self.environment["TERM"] = "xterm"
         text = self.on_terminal("bench", "--store", "none", *PREDICTED, "--steps", "1")
         self.assertIn("\r\x1b[K[1/1]", text)
         self.assertIn("\r\x1b[Kname", text)
 
-    def test_a_terminal_without_control_codes_gets_none(self):
+    def test_a_dumb_terminal_gets_no_control_codes(self):
         self.environment["TERM"] = "dumb"
         self.assertNotIn("\x1b", self.on_terminal("bench", "--store", "none", *PREDICTED, "--steps", "1"))
 

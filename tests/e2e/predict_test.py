@@ -44,14 +44,14 @@ class Predicted(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)
 
-    def test_phases_are_the_whole_step(self):
+    def test_phases_add_up_to_the_step(self):
         for record in self.records("--device", "roofline:h100", "--dtype", "float32,bfloat16"):
             time = {name: stats["mean"] for name, stats in record["time"].items()}
             self.assertAlmostEqual(time["forward"] + time["backward"] + time["optimizer"], time["step"], delta=1e-12)
             self.assertEqual(record["phases"][-1]["phase"], "residue")
             self.assertLess(abs(record["phases"][-1]["share"]), 1e-9)
 
-    def test_a_step_alone_costs_what_it_costs_within_a_sweep(self):
+    def test_a_step_takes_the_same_time_alone_and_in_a_sweep(self):
         together = self.records("--device", "roofline:h100", "--pass", "forward,step")
         alone = self.records("--device", "roofline:h100", "--pass", "forward")
         self.assertEqual(together[0]["time"], alone[0]["time"])

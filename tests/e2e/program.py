@@ -1,4 +1,4 @@
-"""Running the built program from tests: a folder and a home directory of its own for each test."""
+"""Runs the built program from tests, each with its own folder and home directory."""
 
 import json
 import os
@@ -13,7 +13,7 @@ BINARY = os.environ["LAPTIME_BINARY"]
 # The smallest useful model: a point takes milliseconds.
 MODEL = "--d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 64 --batch 1".split()
 TINY = [*MODEL, "--context", "16"]
-# The same on a virtual clock: every figure is exact.
+# The same model on a virtual clock, where times are exact.
 PREDICTED = [*TINY, "--device", "roofline:h100"]
 ONE_STEP = "--warmup 0 --steps 1".split()
 
@@ -26,7 +26,7 @@ def children(process: subprocess.Popen) -> list[int]:
 
 
 def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 60) -> int:
-    """The process of a point, once it has worked for so long that its steps have begun."""
+    """The process of a point, after it has used enough CPU time that its steps have begun."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         for child in children(process):
@@ -51,7 +51,7 @@ class ProgramTest(unittest.TestCase):
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C"}
 
     def laptime(self, *words, **options) -> subprocess.CompletedProcess:
-        """Runs the program to its end. Text of both streams is in the result."""
+        """Runs the program until it exits; the result has the text of both streams."""
         return subprocess.run([BINARY, *map(str, words)], env=self.environment, cwd=self.folder, text=True, check=False,
                               timeout=120, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 

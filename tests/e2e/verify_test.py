@@ -1,4 +1,4 @@
-"""laptime verify: a stored file passes, one with a changed number does not."""
+"""laptime verify: a golden file passes, and a file with a changed number fails."""
 
 import json
 import os
@@ -12,7 +12,7 @@ GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"]) / "tiny_2025.safetensors"
 
 
 def changed(content: bytes, tensor: str, factor: float) -> bytes:
-    """The file with the largest element of one float64 tensor multiplied."""
+    """A copy of the file with the largest element of one float64 tensor multiplied."""
     header_bytes = struct.unpack("<Q", content[:8])[0]
     stated = json.loads(content[8 : 8 + header_bytes])[tensor]
     begin, end = (8 + header_bytes + offset for offset in stated["data_offsets"])
