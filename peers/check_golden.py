@@ -25,7 +25,7 @@ MAX_HEADER = 100 << 20
 
 
 def read_metadata(path):
-    """The case that a safetensors file describes."""
+    """The case described by a safetensors file."""
     with open(path, "rb") as file:
         length = struct.unpack("<Q", file.read(8))[0]
         if length > MAX_HEADER:

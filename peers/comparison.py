@@ -1,12 +1,13 @@
-"""What peers/run computes: cases and columns from words, rows from the records of the rounds, ratios, tables."""
+"""Computations of peers/run: parses cases and columns, and makes rows, ratios and tables from records."""
 
 import dataclasses
 import statistics
 
 import records
 
-SAME_WITHIN = 0.02  # ratios closer to 1 than this are called the same
-# Relative. The frameworks' bfloat16 keeps logits, or the whole residual stream, in 8 bits; ours follows CUDA's casts.
+SAME_WITHIN = 0.02  # ratios within this distance of 1 count as equal
+# Relative differences. In bfloat16 the frameworks keep logits or the whole residual stream in bfloat16, whereas laptime
+# follows the casts of CUDA autocast.
 FIRST_LOSS_WITHIN = {"float32": 1e-5, "bfloat16": 1e-2}
 MUST_AGREE = (
     "edition d_model d_ff num_layers num_heads vocab_size context_length batch_size dtype pass optimizer seed threads "
@@ -17,12 +18,12 @@ PASSES = ("step", "forward_backward", "forward", "backward", "inference")
 
 
 class WrongInput(Exception):
-    """What the user asked for cannot be; the text says what, where and what to do."""
+    """A wrong argument; the text says what is wrong, where, and what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """One system in one way of running."""
+    """One system with one set of options."""
 
     name: str
     system: str  # laptime, pytorch or jax
@@ -42,7 +43,7 @@ JEMALLOC = "+jemalloc"
 
 
 def columns_of(text):
-    """The columns of a comma-separated list of names; `all` is every one without jemalloc."""
+    """The columns of a comma-separated list of names; `all` is every column without jemalloc."""
     known = {c.name: c for c in _COLUMNS}
     chosen = []
     for word in text.split(","):
@@ -63,7 +64,7 @@ def columns_of(text):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What every column runs."""
+    """The point that every column measures."""
 
     model: str
     batch: int
@@ -92,12 +93,12 @@ def cases_of(text):
 
 
 def differing_configs(ours, theirs):
-    """Names of the settings in which two records are not the same work."""
+    """Names of the settings that make two records incomparable."""
     return [k for k in MUST_AGREE if str(ours["config"].get(k)) != str(theirs["config"].get(k))]
 
 
 def loss_difference(ours, theirs, count=None):
-    """Largest relative difference of the first `count` losses of two records (default: all that both have)."""
+    """Largest relative difference of the first `count` losses of two records (default: all common steps)."""
     pairs = list(zip(ours["loss"]["values"], theirs["loss"]["values"]))[:count]
     if not pairs or any(a is None or b is None for a, b in pairs):
         return float("inf")
@@ -105,7 +106,7 @@ def loss_difference(ours, theirs, count=None):
 
 
 def verdict(ratios):
-    """What we are, by the ratios theirs / ours of the rounds."""
+    """Verdict on laptime from the ratios theirs / ours of the rounds."""
     if all(abs(r - 1) <= SAME_WITHIN for r in ratios):
         return f"same within {SAME_WITHIN:.0%}"
     if len(ratios) < 2 or min(ratios) <= 1 <= max(ratios):
@@ -114,7 +115,7 @@ def verdict(ratios):
 
 
 def row_of(column, rounds):
-    """One row. `rounds`: what each process of the column left, in order: records whose first is the first round's.
+    """One row. `rounds` holds the records of the processes of the column in order, starting with the first round.
 
     A column stops at its first failure, so that a failed record is the last.
     """
@@ -142,7 +143,7 @@ def row_of(column, rounds):
 
 
 def ratio(ours, theirs):
-    """theirs / ours of two rows: within each round, whose runs are neighbours in time, and their median."""
+    """Ratios theirs / ours of two rows for each round, whose runs are close in time, and their median."""
     rounds = [t / o for o, t in zip(ours["rounds"], theirs["rounds"])]
     if not rounds:
         return None
@@ -157,7 +158,7 @@ def ratio(ours, theirs):
     }
 
 
-# Who a column of ours is set against: name -> (row belongs to it, key whose least row is taken).
+# Opponents of a laptime column: name -> (whether a row belongs to it, key by which its best row is chosen).
 _OPPONENTS = {
     "fastest PyTorch": (lambda r: r["system"] == "pytorch" and not r["column"].endswith(JEMALLOC), "median"),
     "fastest PyTorch with jemalloc": (
@@ -172,7 +173,7 @@ _OPPONENTS = {
 
 
 def ratios_of(rows):
-    """For each of our columns that ran: opponent -> ratio."""
+    """For each laptime column that ran: opponent -> ratio."""
     good = [r for r in rows if r["status"] == "ok"]
     found = {}
     for ours in (r for r in good if r["system"] == "laptime"):
@@ -211,14 +212,14 @@ def compare(case, columns, outcomes, floor=None):
 
 
 def aligned(rows):
-    """Lines of a table: the first column to the left, the others to the right."""
+    """Lines of a table with the first column left-aligned and the others right-aligned."""
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     padded = [[w.rjust(n) if i else w.ljust(n) for i, (w, n) in enumerate(zip(r, widths))] for r in rows]
     return ["  ".join(cells).rstrip() for cells in padded]
 
 
 def case_text(result):
-    """The rows of one case for people, and what our columns come to."""
+    """The rows of one case as text, with a verdict on the laptime columns."""
     rows, ours = result["rows"], list(result["ratios"])
     phases = [n for n in ("forward", "backward", "optimizer") if any(n in r.get("phases", {}) for r in rows)]
     head = ["", "median s", "rounds", "mad", *phases, "peak MiB", "first step", *(f"/ {n}" for n in ours), "loss apart"]
@@ -265,7 +266,7 @@ def case_text(result):
 
 
 def summary_rows(results):
-    """Head and one line per case: seconds (peak MiB) of every column, the floor, fastest peer / ours."""
+    """Header and one line per case: seconds (peak MiB) of every column, the floor, fastest peer / ours."""
     names = list(dict.fromkeys(r["column"] for result in results for r in result["rows"]))
     ours = list(dict.fromkeys(n for result in results for n in result["ratios"]))
     lines = [["case", *names, "floor", *(f"fastest peer / {n}" for n in ours)]]
@@ -285,6 +286,6 @@ def summary_rows(results):
 
 
 def markdown(rows):
-    """A table in Markdown; the first row is its head."""
+    """A table in Markdown; the first row is the header."""
     cells = [[c.replace("|", "\\|") for c in r] for r in rows]
     return "\n".join("| " + " | ".join(r) + " |" for r in (cells[0], ["---"] * len(cells[0]), *cells[1:]))

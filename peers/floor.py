@@ -1,4 +1,4 @@
-"""The least time that a machine with a given arithmetic peak and memory bandwidth needs for a pass.
+"""The minimum time that a machine with a given arithmetic peak and memory bandwidth needs for a pass.
 
     peers/floor.py RECORDS.json --peaks build/release/bench_memory_bound     # time, floor and fraction of each record
 
@@ -21,7 +21,7 @@ _PEAKS = re.compile(
 
 
 def parse_peaks(text):
-    """The peaks that laptime's kernel benchmarks print first, FLOP/s and bytes/s; None where they are not there.
+    """The peaks that laptime's kernel benchmarks print first, FLOP/s and bytes/s; None if they are missing.
 
     "float32" is that of multiply-adds, "split" that of float32 products by tiles of bfloat16, 0 where there are none.
     """
@@ -33,7 +33,7 @@ def parse_peaks(text):
 
 
 def work(config):
-    """(FLOPs, bytes) that a pass cannot do without; None for an edition without the formula.
+    """Minimum (FLOPs, bytes) of a pass; None for an edition without a formula.
 
     FLOPs: the matrix products, with half of the attention, since it is causal. Bytes: what AdamW reads (weight,
     gradient, two moments) and writes (weight, moments), what a step that fuses all it can saves for backward, written
@@ -51,13 +51,13 @@ def work(config):
         return forward, 2 * logits
     if wanted == "forward":
         return forward, saved + 2 * logits
-    # `backward` is the phase alone, the others hold the forward pass too
+    # `backward` is only that phase; the other passes include forward
     flops, moved = (2 * forward, saved + 2 * logits) if wanted == "backward" else (3 * forward, 2 * saved + 4 * logits)
     return flops, moved + (28 * model_config.parameter_count(config) if wanted == "step" else 0)
 
 
 def seconds(config, peaks):
-    """FLOPs over the peak of the fastest arithmetic plus bytes over the bandwidth; None where one is not known."""
+    """FLOPs over the peak of the fastest arithmetic plus bytes over the bandwidth; None if one is not known."""
     needed = work(config)
     if needed is None or not peaks or not peaks.get("float32"):
         return None
@@ -66,7 +66,7 @@ def seconds(config, peaks):
 
 
 def multiply_add_seconds(config, peaks):
-    """The same without tiles of bfloat16, where float32 is faster with them; else None."""
+    """The floor without bfloat16 tiles, if float32 is faster with them; else None."""
     if config["dtype"] == "bfloat16" or not peaks or (peaks.get("split") or 0) <= peaks["float32"]:
         return None
     return seconds(config, peaks | {"split": 0})

@@ -15,9 +15,9 @@ def parameters(c):
     """Name -> float32 array from the seeded streams."""
     out = {}
     for name, (shape, std) in model_config.parameter_shapes(c).items():
-        # norm weights are one plus a jitter, so that one that is ignored shows in the loss
+        # norm weights are one plus noise, so that ignoring one changes the loss
         w = streams.uniform(c["seed"], name, shape, 0.05 if std is None else std)
-        out[name] = jnp.array(w + np.float32(1.0) if std is None else w)  # a copy, whose memory a step may take
+        out[name] = jnp.array(w + np.float32(1.0) if std is None else w)  # a copy, which a step may donate
     return out
 
 

@@ -16,7 +16,7 @@ def parameters(c):
     """Name -> trainable float32 tensor from the seeded streams."""
     out = {}
     for name, (shape, std) in model_config.parameter_shapes(c).items():
-        # norm weights are one plus a jitter, so that one that is ignored shows in the loss
+        # norm weights are one plus noise, so that ignoring one changes the loss
         w = torch.from_numpy(streams.uniform(c["seed"], name, shape, 0.05 if std is None else std))
         out[name] = (1.0 + w if std is None else w).requires_grad_(True)
     return out
@@ -31,7 +31,7 @@ def batch(c):
 
 
 def rope_tables(c):
-    """cos and sin, (T, d_head / 2), theta 10,000; None where the edition has a table of positions."""
+    """cos and sin, (T, d_head / 2), theta 10,000; None if the edition has a position table."""
     if not model_config.is_modern(c["edition"]):
         return None
     d_head = c["d_model"] // c["num_heads"]
@@ -131,7 +131,7 @@ def _logits(c, p, tables, tokens, tuned):
 
 
 class WrittenOutAdamW:
-    """The source documents' own AdamW: 2025 decays after the update, 2026 before it; eps is added to the plain root."""
+    """AdamW as in the source documents: 2025 decays after the update, 2026 before it; eps is added to the plain root."""
 
     def __init__(self, p, rule, lr, betas, eps, weight_decay):
         self.p, self.rule, self.lr, self.betas, self.eps, self.weight_decay = p, rule, lr, betas, eps, weight_decay
@@ -173,7 +173,7 @@ def clip_gradients(p, max_norm, tuned):
 
 
 class CudaAutocast(TorchFunctionMode):
-    """The casts of torch.autocast("cuda", bfloat16) on any device; the CPU's own autocast has other lists.
+    """The casts of torch.autocast("cuda", bfloat16) on any device; the autocast of the CPU has other lists.
 
     It intercepts every call in Python, which costs time: for comparing numbers rather than speed.
     """

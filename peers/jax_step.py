@@ -17,7 +17,7 @@ import step_program
 
 
 class Step:
-    """The compiled function of the pass and what it works on."""
+    """The compiled function of the pass, with its state and batch."""
 
     def __init__(self, config, setup):
         import jax
@@ -47,7 +47,7 @@ class Step:
 
 
 def prepare(config, setup):
-    # XLA takes a thread for every core that the process may run on, and asks once, when it is first used.
+    # XLA starts one thread per core that the process may use, and determines the number once, on first use.
     cores = sorted(os.sched_getaffinity(0))
     if config["threads"] < len(cores):
         os.sched_setaffinity(0, cores[: config["threads"]])

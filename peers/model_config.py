@@ -1,4 +1,4 @@
-"""What a model is: sizes by name, defaults of the editions, parameters with their shapes, FLOPs."""
+"""Models: named sizes, defaults of the editions, parameters with their shapes, and FLOPs."""
 
 import math
 
@@ -30,7 +30,7 @@ _DEFAULTS = {  # of the editions
 
 
 class ConfigError(Exception):
-    """What the user asked for cannot be; the text says what, where and what to do."""
+    """A wrong argument; the text says what is wrong, where, and what to do."""
 
 
 def is_modern(edition):
@@ -39,7 +39,7 @@ def is_modern(edition):
 
 
 def resolve(model, edition, given):
-    """Configuration of a model by name (or "custom"); what `given` does not say follows from name and edition."""
+    """Configuration of a model by name (or "custom"); values missing in `given` follow from name and edition."""
     name = _ALIASES.get(model, model)
     edition = edition or ("gpt2" if name.startswith("gpt2-") else "2026" if name == "8B" else "2025")
     if edition not in EDITIONS:
@@ -75,7 +75,7 @@ def resolve(model, edition, given):
 
 
 def parameter_shapes(c):
-    """Name -> (shape, std of the stream, or None for one plus a jitter), in the order of the model."""
+    """Name -> (shape, std of the stream, or None for one plus noise), in the order of the model."""
     d, d_ff, layers = c["d_model"], c["d_ff"], c["num_layers"]
     modern, gpt2 = is_modern(c["edition"]), c["edition"] == "gpt2"
     p = {}

@@ -1,4 +1,4 @@
-"""One process per measured point: limits, the allocator it runs with, how it ended, and when it began."""
+"""Runs each measured point in its own process, with limits and a chosen allocator."""
 
 import ctypes.util
 import json
@@ -16,13 +16,13 @@ import model_config
 import records
 
 ALLOCATORS = ("malloc", "jemalloc")
-# Dirty pages are kept instead of being returned to the system, and memory comes in huge pages.
+# jemalloc keeps dirty pages instead of returning them to the system, and uses huge pages.
 MALLOC_CONF = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always"
-_MEMORY_SHARE = 0.95  # of the available memory a point may take; beyond it the allocation fails, not the machine
+_MEMORY_SHARE = 0.95  # share of the available memory that a point may use; beyond it allocations fail
 
 
 def environment(allocator, library=None):
-    """Variables of a process that is to run with this allocator."""
+    """Environment variables that select this allocator for a process."""
     if allocator == "malloc":
         return {}
     found = library or ctypes.util.find_library("jemalloc")
@@ -34,7 +34,7 @@ def environment(allocator, library=None):
 
 
 def check_allocator(allocator):
-    """Raises unless this process runs with the allocator that its record will name."""
+    """Raises unless this process runs with the given allocator."""
     with open("/proc/self/maps", encoding="utf-8") as lines:
         loaded = any("jemalloc" in line for line in lines)
     if loaded != (allocator == "jemalloc"):
@@ -44,13 +44,13 @@ def check_allocator(allocator):
 
 
 def available_memory():
-    """Bytes that programs can still take."""
+    """Available memory in bytes."""
     with open("/proc/meminfo", encoding="utf-8") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
 
 
 def seconds_since_start():
-    """Since the kernel started this process, to its tick of 10 ms."""
+    """Seconds since the kernel started this process, with a resolution of 10 ms."""
     with open("/proc/self/stat", encoding="utf-8") as file:
         ticks = int(file.read().rpartition(")")[2].split()[19])
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
@@ -100,7 +100,7 @@ def measure_in_child(script, options, config, flag_names=None, left_out=()):
 
 
 def add_options(parser):
-    """The options of a program that measures each point in a process of its own."""
+    """The options of a program that measures each point in its own process."""
     parser.add_argument(
         "--allocator",
         choices=ALLOCATORS,

@@ -60,7 +60,7 @@ def points(options):
 
 
 def make_config(point):
-    """The `config` of a record; what a model has and attention alone has not is null."""
+    """The `config` of a record; options that do not apply to attention are null."""
     nothing = dict.fromkeys(("edition", "d_ff", "num_layers", "num_heads", "vocab_size", "optimizer"))
     return nothing | {
         "model": "attention",
@@ -146,7 +146,7 @@ class Attention:
         }
 
     def held_bytes(self):
-        """Bytes allocated in a forward pass and still held at its end: what backward waits for, and the output."""
+        """Bytes allocated in a forward pass and still held at its end: values saved for backward, and the output."""
         profiler = self.torch.profiler.profile(profile_memory=True)
         self.sample(lambda: profiler)
         return sum(event.self_cpu_memory_usage for event in profiler.key_averages())
@@ -178,14 +178,14 @@ def measure(config):
     records.fill(
         record, samples, warmup_seconds, [], math_mode, f"pytorch {torch.__version__}", product_flops(config)
     )
-    # after the samples: the profiler takes time and memory of its own
+    # after the samples, because the profiler itself takes time and memory
     record["machine"]["input_bytes"] = attention.input_bytes()
     record["machine"]["before_backward_bytes"] = attention.input_bytes() + attention.held_bytes()
     return record
 
 
 def summary(record):
-    """One line for people."""
+    """A one-line summary."""
     c = record["config"]
     head = f"{c['implementation']:<8}{c['dtype']:<9} d {c['d_model']:<5} sequence {c['context_length']:<6}"
     if record["status"] != "ok":

@@ -49,7 +49,7 @@ class Step:
         return self.torch.autocast("cpu", self.torch.bfloat16)
 
     def _forward_backward(self):
-        """Compiles what the samples will run; no update."""
+        """Compiles the functions that samples run, without updating weights."""
         with self._grad_mode(), self._autocast():
             loss = self.loss()
         if self.config["pass"] not in ("inference", "forward"):
@@ -66,7 +66,7 @@ class Step:
         """(phase or pass -> seconds, loss)."""
         wanted, clock = self.config["pass"], time.perf_counter
         if wanted != "step":
-            self._release()  # in a step it is part of what is timed
+            self._release()  # in a step, releasing gradients is part of the timed work
         started = clock()
         if wanted == "step":
             self._release()

@@ -1,4 +1,4 @@
-"""Samples into statistics, and one run into a record of the JSON schema that `laptime bench --output json` writes."""
+"""Computes statistics of samples, and makes records in the JSON schema of `laptime bench --output json`."""
 
 import datetime
 import math
@@ -84,7 +84,7 @@ def _field(path, key):
 
 
 def machine():
-    """What is known of the machine, under the names that laptime uses."""
+    """Description of the machine with the keys that laptime uses."""
     flags = set((_field("/proc/cpuinfo", "flags") or "").split())
     memory = _field("/proc/meminfo", "MemTotal")
 
@@ -110,7 +110,7 @@ def machine():
 
 
 def fingerprint(found):
-    """The machine in one line, the same that laptime writes, so that records of one machine can be compared."""
+    """The machine fingerprint, identical to that of laptime, so that records of one machine can be compared."""
     memory = found["memory_total_bytes"]
     cpu = " ".join(
         f"{word} {'?' if found[key] is None else found[key]}"
@@ -131,7 +131,7 @@ def _point_name(config):
 
 
 def empty_record(config):
-    """Every key, nothing measured yet. `config` says what was asked for."""
+    """A record with every key but no measurements; `config` holds the options."""
     found = machine()
     return {
         "schema_version": SCHEMA_VERSION,
@@ -186,7 +186,7 @@ def empty_record(config):
 
 
 def fill(record, samples, warmup_seconds, losses, math_mode, version, forward_flops=None):
-    """Puts what was measured into the record. `samples`: phase or pass -> seconds of every timed step."""
+    """Adds the measurements to the record. `samples`: phase or pass -> seconds of every timed step."""
     config = record["config"]
     forward = model_config.forward_flops(config) if forward_flops is None else forward_flops
     flops = {"inference": forward, "forward": forward, "backward": 2 * forward}.get(config["pass"], 3 * forward)
@@ -206,7 +206,7 @@ def fill(record, samples, warmup_seconds, losses, math_mode, version, forward_fl
 
 
 def _phases(samples, whole):
-    """Mean seconds of each phase of the pass and its share, and what is left as the residue."""
+    """Mean seconds of each phase of the pass and its share, with the remainder as the residue."""
     parts = [name for name in samples if name != whole]
     if not parts or whole not in ("step", "forward_backward"):
         return []

@@ -1,4 +1,4 @@
-"""What the programs that measure a training step share: options, sweep, the loop over samples, the summary."""
+"""Shared code of the programs that measure a training step: options, sweep, sampling loop, and summary."""
 
 import argparse
 import dataclasses
@@ -21,10 +21,10 @@ _FLAG_NAMES = {"vocab_size": "vocab", "batch_size": "batch"}
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """One system's step. `prepare(config, setup)` imports the system and returns what has `sample()`."""
+    """One system's step. `prepare(config, setup)` imports the system and returns an object with `sample()`."""
 
-    system: str  # as in config.system
-    module: str  # that must be importable
+    system: str  # value of config.system
+    module: str  # module that must be importable
     script: Path
     description: str
     modes: tuple
@@ -34,7 +34,7 @@ class Program:
     math_mode: Callable  # config -> text
     check: Callable  # (config) raises ConfigError
     add_options: Callable = lambda parser: None
-    config_of: Callable = lambda options: {}  # what the system adds to the config
+    config_of: Callable = lambda options: {}  # additional config values of the system
 
 
 def _words(known):
@@ -89,7 +89,7 @@ def parser_of(program):
 
 
 def make_config(program, options):
-    """The `config` of a record: what one point was asked for."""
+    """The `config` of a record: the options of one point."""
     try:
         context = None if options.context is None else int(options.context)
     except ValueError:
@@ -165,7 +165,7 @@ def measure(program, config):
 
 
 def summary(record):
-    """Lines for people: what ran, then median, spread and range per phase."""
+    """A summary as text: the point, then median, spread and range per phase."""
     c, memory = record["config"], record["memory"]
     lines = [
         f"{record['name']}  ({c['edition']}, batch {c['batch_size']}, vocab {c['vocab_size']}, optimizer "
@@ -192,7 +192,7 @@ def summary(record):
 
 
 def main(program):
-    """Measures what the command line asks for; the exit code."""
+    """Measures the points of the command line; returns the exit code."""
     options = parser_of(program).parse_args()
     try:
         sweep = [(point, make_config(program, point)) for point in points(options)]

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 _WORD = 0xFFFFFFFFFFFFFFFF
-_CHUNK = 1 << 20  # elements made at once: the temporaries stay small beside the tensors, so that they set no peak
+_CHUNK = 1 << 20  # elements per chunk; small, so that temporaries do not raise peak memory
 
 
 def _splitmix64(x):

@@ -1,4 +1,4 @@
-"""Tests of what peers/run and the records compute, standard library only: python3 -m unittest discover peers"""
+"""Tests of comparison.py and records.py with only the standard library: python3 -m unittest discover peers"""
 
 import argparse
 import unittest
@@ -234,7 +234,7 @@ class Floor(unittest.TestCase):
         self.assertAlmostEqual(moved / 1e9, 3.60 + 1.06 + 0.16, 1)
         peaks = {"float32": 420e9, "bfloat16": 210e9, "bandwidth": 45e9}
         self.assertAlmostEqual(floor.seconds(c, peaks), 1.91, 2)
-        # bfloat16 takes the better of both arithmetics
+        # bfloat16 uses the faster of both arithmetics
         self.assertLess(floor.seconds(c | {"dtype": "bfloat16"}, peaks), floor.seconds(c, peaks))
         self.assertIsNone(floor.multiply_add_seconds(c, peaks))
         tiles = peaks | {"split": 1050e9}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles every header of src/ and tests/ alone. Usage: check_headers.sh BUILD_DIR, from the root of the repository;
-# BUILD_DIR has been configured: its generated/ is included.
+# Compiles every header of src/ and tests/ on its own. Usage, from the root of the repository: check_headers.sh BUILD_DIR,
+# where BUILD_DIR is a configured build folder with generated/.
 set -uo pipefail
 
 flags=(-std=c++20 -fsyntax-only -Wall -Wextra -Isrc -Itests "-I$1/generated" -DLAPTIME_ISA=plain

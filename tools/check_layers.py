@@ -11,14 +11,14 @@ from pathlib import Path
 
 ROW = re.compile(r'^\s*"([a-z_/]+)\s*\|([a-z_/ ]*)"', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-# The names of kernels' sources: _cpu, or an instruction set of its own (the table of cmake/op_files.cmake).
+# Suffixes of kernel sources: _cpu, or an instruction set (see the table in cmake/op_files.cmake).
 OWN_ISAS = re.findall(r'^ *"(\w+) *\| *own', (Path(__file__).parent.parent / "cmake/op_files.cmake").read_text(), re.MULTILINE)
 KERNEL_FILE = re.compile(rf"_({'|'.join(['cpu', 'cuda', 'isa', *OWN_ISAS])})\.(h|cpp|cu|cuh)$")
 OUR_FILE = re.compile(r"\.(h|cpp|cu|cuh|inc)$")
 
 
 def read_table(cmake_file: Path) -> dict[str, tuple[bool, list[str]]]:
-    """layer -> (whether it sees only what it names, what it names)."""
+    """layer -> (whether it may include only the layers that it names, those layers)."""
     text = cmake_file.read_text()
     begin = text.index("set(LAPTIME_LAYERS")
     table = {}
@@ -29,7 +29,7 @@ def read_table(cmake_file: Path) -> dict[str, tuple[bool, list[str]]]:
 
 
 def reach(table: dict[str, tuple[bool, list[str]]]) -> dict[str, set[str]]:
-    """layer -> every layer that it may include. A row sees only rows above it, so there can be no cycle."""
+    """layer -> every layer that it may include. A row may name only rows above it, so there is no cycle."""
     seen: dict[str, set[str]] = {}
     for layer, (only, named) in table.items():
         for name in named:
@@ -40,7 +40,7 @@ def reach(table: dict[str, tuple[bool, list[str]]]) -> dict[str, set[str]]:
 
 
 def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
-    """The layer of a file, its path given from src/."""
+    """The layer of a file, given its path from src/."""
     if path == "main.cpp":
         return "main"
     if path.startswith("ops/"):
@@ -52,7 +52,7 @@ def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
 
 
 def own_op(path: str) -> str | None:
-    """The folder of a kernel's op, which is the only op that it may see."""
+    """The folder of the op of a kernel source, which is the only op that it may include."""
     parts = path.split("/")
     return parts[1] if parts[0] == "ops" and len(parts) > 2 else None
 

@@ -19,9 +19,9 @@ MAX_LINES = 500
 class Rule:
     name: str
     why: str
-    forbidden: str  # pattern, searched in each line
-    where: tuple[str, ...] = ("src/",)  # beginnings of paths
-    allowed: dict[str, str] = field(default_factory=dict)  # beginning of a path -> why
+    forbidden: str  # pattern that no line may contain
+    where: tuple[str, ...] = ("src/",)  # path prefixes
+    allowed: dict[str, str] = field(default_factory=dict)  # path prefix -> reason
 
 
 RULES = [
@@ -116,7 +116,7 @@ def without_comment(line: str) -> str:
 
 
 def op_names(root: Path) -> list[str]:
-    """The names on the cards."""
+    """The op names on the cards."""
     names = set()
     for folder in ("src/ops", "src/graph"):
         for file in (root / folder).rglob("*.cpp"):
@@ -125,7 +125,7 @@ def op_names(root: Path) -> list[str]:
 
 
 def broken(root: Path, rule: Rule, files: dict[str, list[str]], names: list[str]) -> list[str]:
-    """The violations of one rule, and its allowances that nothing needs any more."""
+    """The violations of one rule, and its allowances that are no longer needed."""
     pattern = re.compile(rule.forbidden.replace("OP_NAMES", "|".join(names) or "(?!)"))
     problems = []
     needed = set()
@@ -145,7 +145,7 @@ def broken(root: Path, rule: Rule, files: dict[str, list[str]], names: list[str]
 
 
 def check(root: Path) -> list[str]:
-    """Every violation, then the reasons of the rules that are broken; empty if there is none."""
+    """All violations, followed by the reasons of the broken rules; empty if there are none."""
     suffixes = {".h", ".cpp", ".inc", ".cu", ".cuh", ".py"}
     folders = ("src", "tests", "bench", "tools", "peers")
     found = (file for folder in folders for file in (root / folder).rglob("*") if file.suffix in suffixes)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts single test cases in what ctest ran: GoogleTest's and unittest's cases, any other program as one.
+"""Counts the test cases of a ctest run: cases of GoogleTest and unittest, and any other program as one case.
 
 Usage: count_tests.py JUNIT_FILE
 Prints the failed cases to standard error and "PASSED FAILED" to standard output.

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The Debian packages that laptime is built and tested with, and the one place that installs them: silent when all are
-# there; as root it installs the missing ones; otherwise it prints the line to run and exits with 2.
+# Installs the Debian packages that laptime needs for building and testing. Does nothing if all are installed; without root
+# it prints the command to run and exits with 2.
 set -euo pipefail
 
 packages=(
   # to build
   g++ cmake ninja-build git ca-certificates
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev
-  libdnnl-dev ocl-icd-opencl-dev  # oneDNN's CMake package asks for OpenCL's
+  libdnnl-dev ocl-icd-opencl-dev  # required by the CMake package of oneDNN
   # to test
   libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy python3
 )

@@ -16,7 +16,7 @@ for argument in "$@"; do
 done
 [[ $object == *.o && -f $object ]] || exit 0
 
-# Code that runs before main runs on every machine, whatever it was compiled for.
+# Rejects code that runs before main, because it would run on every machine regardless of its instruction set.
 if nm "$object" | grep -q ' _GLOBAL__sub_I_'; then
   echo "$object: a global needs code to run before main, compiled for $isa, on every machine." >&2
   echo "Make it a constant expression (no std::string or std::vector in it), or a static inside a function." >&2
@@ -28,7 +28,7 @@ names=$(mktemp)
 trap 'rm -f "$names"' EXIT
 {
   nm --defined-only "$object" | awk '$2 ~ /^[WVu]$/ {print $3}'
-  # The name of a group decides which copy is kept, and is not always a symbol of the group (D5 for destructors).
+  # The linker selects section groups by name, which is not always the name of a symbol in the group (D5 for destructors).
   readelf --section-groups --wide "$object" | sed -n 's/^COMDAT group section .* \[\(.*\)\] contains .*/\1/p'
 } | sort -u | awk -v isa="$isa" '{print $1, $1 "." isa}' >"$names"
 if [[ -s $names ]]; then objcopy --redefine-syms="$names" "$object"; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the example of docs/record_schema.md again and lays it out there.
+"""Measures the example in docs/record_schema.md again and writes it there.
 
 Usage: record_example.py LAPTIME_BINARY
 The record is what the program writes, but for two things: line breaks, and what follows the version of the operating

@@ -28,7 +28,7 @@ def git(*arguments: str) -> str:
 
 
 def changed_files() -> set[str] | None:
-    """Paths from the root; None when there is nothing to compare with."""
+    """Paths from the root; None if there is no main branch to compare with."""
     head = git("rev-parse", "HEAD")
     base = git("merge-base", "HEAD", "origin/main")
     if not base or base == head:
@@ -62,7 +62,7 @@ def main() -> int:
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = os.path.relpath(entry["file"], ROOT)
         if path.startswith(SOURCE_FOLDERS):
-            commands[path] = entry  # of several instruction sets the last, which reads the most code
+            commands[path] = entry  # the last instruction set wins; it compiles the most code
     database = build / "tidy"
     database.mkdir(exist_ok=True)
     (database / "compile_commands.json").write_text(json.dumps(list(commands.values())))
@@ -73,7 +73,7 @@ def main() -> int:
         sources = sources_for(changed, sources)
 
     def tidy(source: str) -> tuple[str, int, str]:
-        # clang 14 knows _Float16 on x86 only with this feature (nothing here is run), and not all of gcc's warnings.
+        # clang 14 supports _Float16 on x86 only with this feature, and does not know all warnings of gcc.
         command = ["clang-tidy", "-p", str(database), "--quiet", "--extra-arg=-mavx512fp16",
                    "--extra-arg=-Wno-unknown-warning-option", str(ROOT / source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
