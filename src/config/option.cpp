@@ -27,15 +27,16 @@ bool is_in_range(const Option& option, double value) {
   return std::isfinite(value) && value >= option.min && value <= option.max;
 }
 
-// "give seconds, for example 30" for "30s"; the allowed range where the text does not begin with an allowed number.
+// "give seconds, for example 30" for "30s", a number followed by its unit; the allowed range for any other text.
 template <class T>
 std::string advice(const Option& option, std::string_view text) {
   T value{};
   const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || !is_in_range(option, static_cast<double>(value))) {
+  const std::string_view rest(stop, static_cast<size_t>(text.data() + text.size() - stop));
+  if (problem != std::errc() || rest.empty() || rest != option.unit ||
+      !is_in_range(option, static_cast<double>(value))) {
     return fmt::format("give {}", range_text(option));
   }
-  if (option.unit.empty()) return fmt::format("write {}", value);
   return fmt::format("give {}, for example {}", unit_name(option), value);
 }
 

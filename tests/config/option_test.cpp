@@ -54,7 +54,7 @@ TEST(Option, ReadsNumbersThatAreFinite) {
 TEST(Option, MessagesSayWhatToWrite) {
   EXPECT_EQ(refusal("timeout", "30s"), "here: '30s' is not a number; give seconds, for example 30");
   EXPECT_EQ(refusal("timeout", "soon"), "here: 'soon' is not a number; give 0.001 to 100000000 seconds");
-  EXPECT_EQ(refusal("threads", "8x"), "here: '8x' is not a whole number; write 8");
+  EXPECT_EQ(refusal("threads", "8x"), "here: '8x' is not a whole number; give 1 to 4096");
   EXPECT_EQ(refusal("num-layers", "0.5"), "here: '0.5' is not a whole number; give 1 to 4096");
   EXPECT_EQ(refusal("weight-tie", "yes"), "here: 'yes' is not allowed; write true or false");
 }
