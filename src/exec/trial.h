@@ -12,8 +12,8 @@ namespace laptime {
 
 class Trial {
  public:
-  // Bytes of memory that a trial of this kernel needs: operands and workspace. `absent` are the optional outputs that the
-  // step does not read and the kernel therefore does not write.
+  // Bytes of memory that a trial of this kernel needs: operands and workspace. `absent` are the optional outputs that
+  // the step does not read and the kernel therefore does not write.
   static int64_t bytes(const Signature& signature, IndexSet absent, const Kernel& kernel);
 
   // Fills floating-point inputs with random numbers around 0, because products of zeros run faster than real work, and
