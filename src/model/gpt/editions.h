@@ -44,7 +44,9 @@ struct GptDefaults {
 struct GptEdition {
   Edition edition = Edition::k2025;
   nn::NormKind norm = nn::NormKind::kRms;
+  double norm_eps = 1e-5;
   std::optional<RopeForm> rope = {};  // none: a learned position table
+  double rope_theta = 10'000;
   FeedForward feed_forward = FeedForward::kSwiglu;
   LinearForm linear = LinearForm::kEinsum;
   CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;

@@ -19,8 +19,6 @@
 namespace laptime {
 namespace {
 
-constexpr double kNormEps = 1e-5;
-constexpr double kRopeTheta = 10'000;
 constexpr const char* kForward = "forward";  // frames: the functions of the eager program
 constexpr const char* kLoss = "loss";
 constexpr const char* kHead = "lm_head";
@@ -103,7 +101,7 @@ class Gpt {
     return build_.parameter(spec);
   }
 
-  nn::Norm norm(const char* module) { return {build_, module, edition_.norm, model_.d_model, kNormEps}; }
+  nn::Norm norm(const char* module) { return {build_, module, edition_.norm, model_.d_model, edition_.norm_eps}; }
 
   ParameterInit linear_init(int64_t d_out, int64_t d_in) const {
     const double std = edition_.init.linear_std.value_or(std::sqrt(2.0 / static_cast<double>(d_out + d_in)));
@@ -178,7 +176,7 @@ class Gpt {
     ValueId k = split_heads(module.k_proj(build_, y), "k");
     const ValueId v = split_heads(module.v_proj(build_, y), "v");
     if (edition_.rope) {
-      const RopeTable table = rope_table(build_, shape[1], model_.d_head(), kRopeTheta, build_.real());
+      const RopeTable table = rope_table(build_, shape[1], model_.d_head(), edition_.rope_theta, build_.real());
       q = rotated(q, table, "q");
       k = rotated(k, table, "k");
     }
