@@ -42,8 +42,8 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   BoundStep bound;
   for (const Operand& operand : step.in) bound.operands.push_back(view_of(operand));
   for (const Operand& operand : step.out) bound.operands.push_back(view_of(operand));
-  const std::span<const TensorView> operands(
-      bound.operands);  // stays valid when `bound` moves, because the vector keeps its heap buffer
+  // The span stays valid when `bound` moves, because the vector keeps its heap buffer.
+  const std::span<const TensorView> operands(bound.operands);
   bound.launch = {
       step.kernel, &step.attributes, operands.first(step.in.size()), operands.subspan(step.in.size()), nullptr,
       step.flops,  step.bytes};

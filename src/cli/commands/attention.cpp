@@ -58,10 +58,9 @@ constinit const Command kAttention{
         "Softmax(q k^T / sqrt(d)) v of one head, q, k, v [batch, 1, context, d-model]; backward starts from a gradient "
         "of ones. --mode eager runs one primitive at a time and holds the scores and their softmax; --mode compile is "
         "one blocked kernel that holds neither; --mode compile --lower scaled_dot_product_attention lies between them: "
-        "two products with a fused softmax, its weights held. Memory is that of the plan, in exact bytes: what does "
-        "not "
-        "fit is a row that says so before anything is tried, and the smallest one is worked out below the table. All "
-        "else is as in laptime bench --model attention.",
+        "two products with a fused softmax, its weights held. Memory is that of the plan, in exact bytes: a point that "
+        "does not fit is a row that says so before anything is tried, and the smallest one is worked out below the "
+        "table. All else is as in laptime bench --model attention.",
     .options = attention_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_attention(words)] { return run(command); };
