@@ -1,4 +1,4 @@
-// oneDNN's matmul primitive for bfloat16, one primitive for each shape of block, kept with the team.
+// Products of bfloat16 by oneDNN's matmul primitive: one primitive for each shape of block, kept with the team.
 #include <dnnl.hpp>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 
 using dnnl::memory;
 
-// Its accumulator is rows x columns float32 and must fit the scratch of a thread.
+// The float32 accumulator of a block, rows x columns, must fit the scratch of a thread.
 constexpr GemmCut::Limits kLimits{.rows = 512, .columns = 384, .row_multiple = 16, .column_multiple = 48};
 
 // All that a primitive depends on.
@@ -59,10 +59,10 @@ Descriptors descriptors(const BlockKey& key) {
           matrix(key.rows, key.columns, key.c_leading, false, key.wide), matrix(1, key.columns, key.columns, false)};
 }
 
-// Scratch comes from us: what oneDNN would take itself belongs to one thread only.
+// The caller provides the scratchpad, because one that oneDNN allocates belongs to a single thread.
 dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& engine) {
   use_one_openmp_thread();
-  const Descriptors of = descriptors(key);
+  const Descriptors operands = descriptors(key);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (key.accumulate) {
@@ -70,8 +70,8 @@ dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& e
     sum.append_sum();
     attributes.set_post_ops(sum);
   }
-  const dnnl::matmul::desc desc =
-      key.bias ? dnnl::matmul::desc(of.a, of.b, of.bias, of.c) : dnnl::matmul::desc(of.a, of.b, of.c);
+  const dnnl::matmul::desc desc = key.bias ? dnnl::matmul::desc(operands.a, operands.b, operands.bias, operands.c)
+                                           : dnnl::matmul::desc(operands.a, operands.b, operands.c);
   return {desc, attributes, engine};
 }
 
@@ -81,9 +81,9 @@ class BlockProduct {
   BlockProduct(const BlockKey& key, const dnnl::engine& engine, Team& team)
       : BlockProduct(key, describe(key, engine), engine, team) {}
 
-  void run(int lane, const void* a, const void* b, const void* bias, void* c) const {
+  void run(int thread, const void* a, const void* b, const void* bias, void* c) const {
     use_one_openmp_thread();
-    const Lane& use = lanes_[static_cast<size_t>(lane)];
+    const ThreadHandles& use = handles_[static_cast<size_t>(thread)];
     use.a.set_data_handle(const_cast<void*>(a));
     use.b.set_data_handle(const_cast<void*>(b));
     use.bias.set_data_handle(const_cast<void*>(bias));
@@ -99,7 +99,7 @@ class BlockProduct {
   }
 
  private:
-  struct Lane {
+  struct ThreadHandles {
     dnnl::stream stream;
     memory a, b, bias, c, scratch;
   };
@@ -107,17 +107,18 @@ class BlockProduct {
   BlockProduct(const BlockKey& key, const dnnl::matmul::primitive_desc& description, const dnnl::engine& engine,
                Team& team)
       : primitive_(description), has_bias_(key.bias) {
-    const Descriptors of = descriptors(key);
-    for (int lane = 0; lane < team.size(); ++lane) {
-      lanes_.push_back({dnnl::stream(engine), memory(of.a, engine, nullptr), memory(of.b, engine, nullptr),
-                        memory(of.bias, engine, nullptr), memory(of.c, engine, nullptr),
-                        memory(description.scratchpad_desc(), engine, team.scratch(lane))});
+    const Descriptors operands = descriptors(key);
+    for (int thread = 0; thread < team.size(); ++thread) {
+      handles_.push_back({dnnl::stream(engine), memory(operands.a, engine, nullptr),
+                          memory(operands.b, engine, nullptr), memory(operands.bias, engine, nullptr),
+                          memory(operands.c, engine, nullptr),
+                          memory(description.scratchpad_desc(), engine, team.scratch(thread))});
     }
   }
 
   dnnl::matmul primitive_;
   bool has_bias_;
-  std::vector<Lane> lanes_;
+  std::vector<ThreadHandles> handles_;
 };
 
 // The primitives that a team has prepared.
@@ -197,11 +198,11 @@ void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
     }
   }
   const int64_t size = size_of(DType::kBFloat16);
-  team.parallel_for(cut.count(), [&](int64_t index, int lane) {
+  team.parallel_for(cut.count(), [&](int64_t index, int thread) {
     const GemmBlock block = cut[index];
     const size_t last_row = block.row + block.rows == shape.m ? 1 : 0;
     const size_t last_column = block.column + block.columns == shape.n ? 1 : 0;
-    product[last_row][last_column]->run(lane, gemm.a.data + position_in_a(shape, block) * size,
+    product[last_row][last_column]->run(thread, gemm.a.data + position_in_a(shape, block) * size,
                                         gemm.b.data + position_in_b(shape, block) * size,
                                         form.bias ? gemm.bias.data + block.column * size : nullptr,
                                         gemm.c + position_in_c(shape, block) * size_of(gemm.c_dtype));
