@@ -13,12 +13,12 @@
 namespace laptime {
 namespace {
 
-constexpr std::array<std::string_view, 25> kRefusedOptions{
-    "d-ff",         "num-layers", "num-heads",   "vocab",        "weight-tie",
-    "bias",         "embd-pdrop", "attn-pdrop",  "resid-pdrop",  "recompute",
-    "optimizer",    "lr",         "beta1",       "beta2",        "eps",
-    "weight-decay", "clip-norm",  "accumulate",  "crop-context", "init",
-    "weights",      "data",       "data-format", "batches",      "optimizer-in-backward"};
+constexpr auto kRefusedOptions = std::to_array<std::string_view>(
+    {"d-ff",         "num-layers", "num-heads",   "vocab",        "weight-tie",
+     "bias",         "embd-pdrop", "attn-pdrop",  "resid-pdrop",  "recompute",
+     "optimizer",    "lr",         "beta1",       "beta2",        "eps",
+     "weight-decay", "clip-norm",  "accumulate",  "crop-context", "init",
+     "weights",      "data",       "data-format", "batches",      "optimizer-in-backward"});
 
 void fill_defaults(PartialConfig& partial) {
   constexpr int64_t kBatch = 8;
