@@ -1,5 +1,6 @@
 // Sweep files in TOML, expanded into points.
 #include "config/sweep_file.h"
+#include "points/expand.h"
 
 #include <algorithm>
 #include <filesystem>
