@@ -104,7 +104,7 @@ Layout dense_like(const Layout& in) {
   for (int i = 0; i < in.rank(); ++i) {
     const int axis = order[static_cast<size_t>(i)];
     out.strides[axis] = stride;
-    stride *= std::max<int64_t>(in.shape[axis], 1);
+    stride = (Size(stride) * std::max<int64_t>(in.shape[axis], 1)).value();
   }
   // One spelling for each layout: equal to the contiguous one where nothing is permuted.
   const Layout contiguous = Layout::contiguous(in.shape);
