@@ -4,7 +4,7 @@ if(NOT LAPTIME_FUZZ AND NOT LAPTIME_SANITIZE)
   return()
 endif()
 
-# target | mutants for the test, which takes a second or two under the sanitizers | layers that it links
+# target | mutants for the test, which takes a few seconds under the sanitizers | layers that it links
 set(LAPTIME_FUZZ_TARGETS
   "safetensors_header | 5000 | data"
   "safetensors_file   | 5000 | data"
