@@ -265,7 +265,9 @@ Explanation explain(const SweepPoint& point, const KnownChoices& known) {
 
   PassLog log;
   const std::optional<Prepared> prepared = prepare_if_supported(config, known, log.observer());
-  const Graph graph = prepared ? prepared->graph : graph_without_device(config, log.observer());
+  Graph unsupported;
+  if (!prepared) unsupported = graph_without_device(config, log.observer());
+  const Graph& graph = prepared ? prepared->graph : unsupported;
   explanation.passes = log.outcomes;
   explanation.recompute = prepared ? prepared->recompute.text : config.recompute;
   explanation.composites = composite_uses(config, prepared ? prepared->recompute.rule : recompute_rule(config), log);

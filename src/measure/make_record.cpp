@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/build_id.h"
+#include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "model/parameters.h"
@@ -97,7 +98,7 @@ void fill_transient(const Measurement& run, Record& record) {
   for (const Timeline& timeline : sampling.steps) steps.push_back(timeline.total().count());
   record.transient.warmup.assign(steps.begin(), steps.begin() + sampling.warmup);
   const auto whole = [](const Timeline& timeline) { return timeline.total(); };
-  const SlowStart start = find_slow_start(steps, make_time_stats(per_sample(sampling, whole)).median);
+  const SlowStart start = find_slow_start(steps, median(per_sample(sampling, whole)));
   record.transient.steps = start.steps;
   record.transient.excess = start.excess;
   double faults = 0;
@@ -122,7 +123,7 @@ void fill_verdict(const Device& device, const Measurement& run, const TimeStats&
     if (const auto fraction = stolen_fraction(change, wall, *device.threads)) stolen.push_back(*fraction);
     if (const auto fraction = throttled_fraction(change, wall, *device.threads)) throttled.push_back(*fraction);
   }
-  Observations observations{summarize(main.samples),
+  Observations observations{main,
                             main.samples,
                             stolen,
                             throttled,
