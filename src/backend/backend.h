@@ -45,11 +45,12 @@ enum class Contents : uint8_t {
 struct DeviceLimit {
   enum class Kind : uint8_t {
     kProductFlops,  // FLOP/s of matrix products with all threads
+    kBandwidth,     // bytes/s of device memory, of a stream that reads and writes with all threads
     kPageFault,     // seconds for the first access to a page of host memory
   };
   Kind kind = Kind::kProductFlops;
   std::string name;                 // key of the stored value; contains everything that the value depends on
-  const char* unit = "";            // "FLOP/s", "s"
+  const char* unit = "";            // "FLOP/s", "bytes/s", "s"
   std::function<double()> measure;  // takes up to half a second
 };
 

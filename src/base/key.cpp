@@ -12,6 +12,7 @@ std::string_view name_of(Unit unit) {
     case Unit::kRatio: return "times";
     case Unit::kFlops: return "FLOP";
     case Unit::kFlopsPerSecond: return "FLOP/s";
+    case Unit::kBytesPerSecond: return "bytes/s";
     case Unit::kTokensPerSecond: return "tokens/s";
     case Unit::kNats: return "nats";
   }

@@ -14,6 +14,7 @@ enum class Unit : uint8_t {
   kRatio,
   kFlops,
   kFlopsPerSecond,
+  kBytesPerSecond,
   kTokensPerSecond,
   kNats
 };

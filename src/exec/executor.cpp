@@ -51,23 +51,47 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   return bound;
 }
 
-Timeline Executor::run() {
+Timeline Executor::run(Marks marks) {
+  const bool each = marks == Marks::kLaunches;
   Timeline timeline;
   timeline.begin = backend_.now();
   backend_.mark(0);
   size_t step = 0;
   for (size_t i = 0; i < phase_runs_.size(); ++i) {
-    for (; step < phase_runs_[i].end; ++step) backend_.launch(bound_[step].launch);
-    backend_.mark(i + 1);
+    for (; step < phase_runs_[i].end; ++step) {
+      backend_.launch(bound_[step].launch);
+      if (each) backend_.mark(step + 1);
+    }
+    if (!each) backend_.mark(i + 1);
   }
   backend_.synchronize();
   timeline.end = backend_.now();
   timeline.events.reserve(phase_runs_.size());
+  size_t begin = 0;
   for (size_t i = 0; i < phase_runs_.size(); ++i) {
+    const size_t end = each ? phase_runs_[i].end : i + 1;
     timeline.events.push_back(
-        {static_cast<int>(phase_runs_[i].phase), backend_.time_of_mark(i), backend_.time_of_mark(i + 1)});
+        {static_cast<int>(phase_runs_[i].phase), backend_.time_of_mark(begin), backend_.time_of_mark(end)});
+    begin = end;
   }
   return timeline;
+}
+
+std::vector<Seconds> Executor::launch_times() const {
+  std::vector<Seconds> times;
+  times.reserve(bound_.size() + 1);
+  for (size_t i = 0; i <= bound_.size(); ++i) times.push_back(backend_.time_of_mark(i));
+  return times;
+}
+
+Seconds Executor::cost_of_mark() {
+  constexpr size_t kMarks = 1000;
+  backend_.mark(kMarks);  // the vector of marks grows here, not below
+  backend_.synchronize();
+  const Seconds begin = backend_.now();
+  for (size_t i = 0; i < kMarks; ++i) backend_.mark(i);
+  backend_.synchronize();
+  return (backend_.now() - begin) / static_cast<double>(kMarks);
 }
 
 bool Executor::holds_nan(const TensorView& view) const {

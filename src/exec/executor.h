@@ -13,6 +13,9 @@
 
 namespace laptime {
 
+// What a run marks: the end of each phase, or also that of each launch.
+enum class Marks : uint8_t { kPhases, kLaunches };
+
 class Executor {
  public:
   // Allocates the memory of the plan (sources hold zeros, step buffers NaN), prepares its kernels and runs its set-up
@@ -24,7 +27,11 @@ class Executor {
 
   // Runs every step once. Events of the timeline are phases, timed by marks of the device; begin and end are host
   // times.
-  Timeline run();
+  Timeline run(Marks marks = Marks::kPhases);
+  // After run(Marks::kLaunches): the device's time before the first launch, and after each launch.
+  std::vector<Seconds> launch_times() const;
+  // Seconds that one mark of a launch takes: the mean over many marks in a row.
+  Seconds cost_of_mark();
 
   // Runs every step once and returns the op and scope of the first output that holds a NaN; none if no output does.
   struct NanSite {

@@ -32,9 +32,18 @@ class Sampler {
   Seconds step() {
     const auto number = static_cast<int64_t>(sampling_.steps.size());
     if (hooks_.before) hooks_.before(number);
-    sampling_.steps.push_back(executor_.run());
+    sampling_.steps.push_back(executor_.run(marks_));
+    if (hooks_.launches && marks_ == Marks::kLaunches) hooks_.launches(number, executor_.launch_times());
     if (hooks_.after) hooks_.after(number, sampling_.steps.back());
-    return sampling_.steps.back().total();
+    const Seconds total = sampling_.steps.back().total();
+    if (number == 0) choose_marks(total);
+    return total;
+  }
+
+  void choose_marks(Seconds step) {
+    if (request_.launch_marks_below <= 0) return;
+    const Seconds marks = executor_.cost_of_mark() * static_cast<double>(executor_.plan().steps.size());
+    if (marks < step * request_.launch_marks_below) marks_ = Marks::kLaunches;
   }
 
   // Chooses steps per sample from the second of two steps, because the first one runs with cold caches. Both steps
@@ -60,7 +69,8 @@ class Sampler {
   const SamplingRequest& request_;
   const StepHooks& hooks_;
   Sampling sampling_;
-  std::vector<double> sums_;          // seconds of each batch of steps_per_sample steps
+  std::vector<double> sums_;  // seconds of each batch of steps_per_sample steps
+  Marks marks_ = Marks::kPhases;
   int64_t steps_before_batches_ = 0;  // steps that ran before the first batch
 };
 

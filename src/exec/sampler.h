@@ -15,7 +15,9 @@ namespace laptime {
 struct StepHooks {
   std::function<void(int64_t step)> before;                           // provides the inputs of the step
   std::function<void(int64_t step, const Timeline& timeline)> after;  // reads the results of the step
-  std::function<bool()> interrupted;                                  // called between steps; true ends sampling
+  // Called before `after` when launches are marked, with the times of Executor::launch_times.
+  std::function<void(int64_t step, const std::vector<Seconds>& times)> launches;
+  std::function<bool()> interrupted;  // called between steps; true ends sampling
 };
 
 // All steps in order: the warm-up, then the samples.
@@ -34,6 +36,8 @@ struct Sampling {
 struct SamplingRequest {
   StoppingRule rule;
   bool fixed = false;  // fixed number of samples, each of one step however short
+  // Marks of every launch are taken from the second step on if they are expected to take less than this fraction of it.
+  double launch_marks_below = 0;
 };
 
 Sampling sample(Executor& executor, const SamplingRequest& request, const StepHooks& hooks);

@@ -93,7 +93,7 @@ void Builder::annotate(ValueId value, const ValueAnnotations& annotations) {
 
 Builder::Scoped::Scoped(Builder& builder, const std::string& module, Region region)
     : builder_(builder), length_(builder.current.scope.size()), outer_(std::move(builder.current.region)) {
-  if (!builder_.current.scope.empty()) builder_.current.scope += '.';
+  if (!builder_.current.scope.empty() && !module.empty()) builder_.current.scope += '.';
   builder_.current.scope += module;
   builder_.current.region = std::move(region);
 }
@@ -109,7 +109,16 @@ Builder::Scoped Builder::scope(const std::string& module) {
   return {*this, module, std::move(region)};
 }
 
-Builder::Scoped Builder::layer(int64_t index) { return {*this, layer_scope(index), {.layer = index, .part = {}}}; }
+Builder::Scoped Builder::range(const std::string& name) {
+  Region region = current.region;
+  if (!region.range.empty()) region.range += kRangeSeparator;
+  region.range += name;
+  return {*this, {}, std::move(region)};
+}
+
+Builder::Scoped Builder::layer(int64_t index) {
+  return {*this, layer_scope(index), {.layer = index, .part = {}, .range = {}}};
+}
 
 Builder::Scoped Builder::scope_of(ValueId value) {
   const ValueAnnotations& annotations = graph_.value(value).annotations;

@@ -59,6 +59,8 @@ class Builder {
   };
   // A module of the current one. The outermost module, of the model or of a layer, is the part of the region.
   [[nodiscard]] Scoped scope(const std::string& module);
+  // A range of this name within the one around it; the scope stays. Profiles and traces group by ranges.
+  [[nodiscard]] Scoped range(const std::string& name);
   // A layer of the model's stack.
   [[nodiscard]] Scoped layer(int64_t index);
   // The place of a named value within the current module: its name as scope, and its region.

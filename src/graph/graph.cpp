@@ -17,6 +17,21 @@ const char* name_of(Phase phase) {
   return "?";
 }
 
+const char* name_of(WorkClass work) {
+  switch (work) {
+    case WorkClass::kMatmul: return "matmul";
+    case WorkClass::kAttention: return "attention";
+    case WorkClass::kSoftmax: return "softmax";
+    case WorkClass::kElementwise: return "elementwise";
+    case WorkClass::kReduction: return "reduction";
+    case WorkClass::kCast: return "cast";
+    case WorkClass::kCopy: return "copy";
+    case WorkClass::kLoss: return "loss";
+    case WorkClass::kOptimizer: return "optimizer";
+  }
+  return "?";
+}
+
 const char* name_of(Role role) {
   switch (role) {
     case Role::kActivation: return "activation";

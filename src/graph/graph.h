@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,21 @@ inline constexpr int kRoleCount = 8;
 const char* name_of(Phase phase);  // "forward"
 const char* name_of(Role role);    // "optimizer_state"
 
+// The kind of work that a kernel does, by which profiles add up time.
+enum class WorkClass : uint8_t {
+  kMatmul,
+  kAttention,  // scores, softmax and values in one kernel
+  kSoftmax,
+  kElementwise,
+  kReduction,
+  kCast,
+  kCopy,
+  kLoss,
+  kOptimizer,
+};
+inline constexpr int kWorkClassCount = 9;
+const char* name_of(WorkClass work);  // "matmul"
+
 // Index of a value of one graph; default: no value.
 struct ValueId {
   int32_t index = -1;
@@ -51,8 +67,11 @@ struct StorageId {
 struct Region {
   int64_t layer = -1;  // of a stack of layers, counted from 0; -1 outside of it
   std::string part;    // outermost module, of the layer or else of the model: "attn", "lm_head"; empty: none
+  std::string range;   // path of the named ranges, "scaled dot product attention/computing softmax"; empty: none
   friend bool operator==(const Region&, const Region&) = default;
 };
+
+inline constexpr char kRangeSeparator = '/';
 
 // "layers.3", the scope of a layer.
 std::string layer_scope(int64_t layer);
@@ -96,6 +115,8 @@ struct NodeAnnotations {
   bool recomputed = false;     // runs again what forward already ran: counts for hfu, not mfu
   std::vector<Place> parts{};  // of a composite that spans modules: where what it is lowered to belongs, in order
   Region region{};             // of the scope
+  std::optional<WorkClass>
+      work_class{};  // of the composite that the node was lowered from, where its card passes it on
 };
 
 struct Node {

@@ -21,6 +21,31 @@ const char* name_of(OpKind kind) {
   return "?";
 }
 
+namespace {
+
+WorkClass class_of_kind(OpKind kind) {
+  switch (kind) {
+    case OpKind::kContraction: return WorkClass::kMatmul;
+    case OpKind::kReduction: return WorkClass::kReduction;
+    case OpKind::kPointwise: return WorkClass::kElementwise;
+    case OpKind::kConstant:
+    case OpKind::kView:
+    case OpKind::kCopy:
+    case OpKind::kSymbolic:
+    case OpKind::kCommunication: return WorkClass::kCopy;
+  }
+  return WorkClass::kCopy;
+}
+
+}  // namespace
+
+WorkClass work_class_of(const Node& node) {
+  if (node.annotations.phase == Phase::kOptimizer) return WorkClass::kOptimizer;
+  if (node.op->is_cast) return WorkClass::kCast;
+  if (node.annotations.work_class) return *node.annotations.work_class;
+  return node.op->work_class.value_or(class_of_kind(node.op->kind));
+}
+
 std::string Signature::text() const {
   std::string text = fmt::format("{}(", op->name);
   for (size_t i = 0; i < in.size(); ++i) {

@@ -81,6 +81,8 @@ struct Update {
 struct OpCard {
   const char* name = "";
   OpKind kind = OpKind::kPointwise;
+  // The class of its work; none: by its kind. Unless the op is a contraction, what it is lowered to has this class too.
+  std::optional<WorkClass> work_class{};
 
   // Types of the outputs. Checks its inputs with LAPTIME_CHECK: a wrong graph is a bug in this program.
   std::vector<TensorType> (*infer)(const Attributes&, std::span<const TensorType> in) = nullptr;
@@ -127,6 +129,9 @@ struct OpCard {
   // The input whose state `output` updates, or -1.
   int updated_input(int output) const;
 };
+
+// The optimizer's work is that of its phase. A cast is a cast wherever it stands.
+WorkClass work_class_of(const Node& node);
 
 double flops_of(const Signature& signature);
 double product_flops_of(const Signature& signature);

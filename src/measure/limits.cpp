@@ -5,10 +5,11 @@
 
 namespace laptime {
 
-MeasuredLimits measure_limits(Backend& backend, DType factors, const std::vector<MeasuredPeak>& known,
+MeasuredLimits measure_limits(Backend& backend, DType factors, bool bandwidth, const std::vector<MeasuredPeak>& known,
                               std::vector<MeasuredPeak>& learned) {
   MeasuredLimits limits;
   for (const DeviceLimit& limit : backend.limits(factors)) {
+    if (limit.kind == DeviceLimit::Kind::kBandwidth && !bandwidth) continue;
     auto found =
         std::find_if(known.begin(), known.end(), [&](const MeasuredPeak& peak) { return peak.name == limit.name; });
     double value = 0;
@@ -20,6 +21,7 @@ MeasuredLimits measure_limits(Backend& backend, DType factors, const std::vector
     }
     switch (limit.kind) {
       case DeviceLimit::Kind::kProductFlops: limits.product_flops = value; break;
+      case DeviceLimit::Kind::kBandwidth: limits.bandwidth = value; break;
       case DeviceLimit::Kind::kPageFault: limits.page_fault = value; break;
     }
   }

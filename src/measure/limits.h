@@ -11,8 +11,9 @@
 namespace laptime {
 
 // The limits of a step whose matrix products have factors of this type: stored values from `known`, or measured now.
-// New measurements are added to `learned`, without device and date.
-MeasuredLimits measure_limits(Backend& backend, DType factors, const std::vector<MeasuredPeak>& known,
+// New measurements are added to `learned`, without device and date. Bandwidth is measured only if asked for, because
+// that takes memory.
+MeasuredLimits measure_limits(Backend& backend, DType factors, bool bandwidth, const std::vector<MeasuredPeak>& known,
                               std::vector<MeasuredPeak>& learned);
 
 }  // namespace laptime

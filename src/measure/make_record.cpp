@@ -54,6 +54,32 @@ void fill_times(const RunConfig& config, const Plan& plan, const Sampling& sampl
   if (!record.time.contains(main_key(config.pass))) record.time[main_key(config.pass)] = whole;
 }
 
+// Of the samples that were marked: mean seconds by phase and class, the largest of each phase first.
+void fill_classes(const Measurement& run, Pass pass, Record& record) {
+  const size_t first = std::max(run.first_classed, static_cast<size_t>(run.sampling.warmup));
+  double whole = 0;
+  ClassTimes sums{};
+  double steps = 0;
+  for (size_t i = first; i < run.sampling.steps.size() && i - run.first_classed < run.classes.size(); ++i) {
+    for (size_t phase = 0; phase < sums.size(); ++phase) {
+      for (size_t work = 0; work < sums[phase].size(); ++work)
+        sums[phase][work] += run.classes[i - run.first_classed][phase][work];
+    }
+    whole += run.sampling.steps[i].total().count();
+    ++steps;
+  }
+  for (size_t phase = 0; phase < sums.size(); ++phase) {
+    const size_t begin = record.classes.size();
+    for (size_t work = 0; work < sums[phase].size(); ++work) {
+      if (sums[phase][work] <= 0) continue;
+      record.classes.push_back({phase_key(static_cast<Phase>(phase), pass), name_of(static_cast<WorkClass>(work)),
+                                sums[phase][work] / steps, sums[phase][work] / whole});
+    }
+    std::stable_sort(record.classes.begin() + static_cast<std::ptrdiff_t>(begin), record.classes.end(),
+                     [](const ClassShare& a, const ClassShare& b) { return a.seconds > b.seconds; });
+  }
+}
+
 double flops_of_pass(const Record& record, Pass pass) {
   const double forward = record.flops.forward.value_or(0);
   const double backward = record.flops.backward.value_or(0);
@@ -187,6 +213,7 @@ void fill_figures(const Prepared& prepared, const Measurement& run, Record& reco
   const RunConfig& config = prepared.config;
   const Sampling& sampling = run.sampling;
   fill_times(config, prepared.plan, sampling, record);
+  fill_classes(run, config.pass, record);
   fill_rates(config, prepared.device, prepared.plan, run.limits, record);
   fill_transient(run, record);
   fill_verdict(prepared.device, run, record.time.at(main_key(config.pass)), record);

@@ -7,6 +7,7 @@
 
 #include "measure/fill_sources.h"
 #include "measure/laps.h"
+#include "measure/make_trace.h"
 #include "measure/process_memory.h"
 #include "model/train_step.h"
 
@@ -33,10 +34,13 @@ bool outputs_are_finite(const Executor& executor) {
   });
 }
 
+// Samples have marks of launches where those are expected to take less than this fraction of a step.
+constexpr double kLaunchMarksBelow = 0.001;
+
 class PointRun {
  public:
-  PointRun(const Prepared& prepared, Backend& backend, const PointHooks& hooks)
-      : config_(prepared.config), prepared_(prepared), backend_(backend), hooks_(hooks) {}
+  PointRun(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace)
+      : config_(prepared.config), prepared_(prepared), backend_(backend), hooks_(hooks), trace_(trace) {}
 
   Measurement run() {
     LapTimer laps(backend_);
@@ -55,6 +59,7 @@ class PointRun {
     run_.setup.weights = laps.next();
 
     take_samples(executor, inputs);
+    if (trace_.wanted && run_.finite && !run_.sampling.interrupted) take_trace(executor, inputs);
     run_.peak_bytes = backend_.peak_held_bytes();
     if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
@@ -85,21 +90,48 @@ class PointRun {
       }
       report({step < warmup ? "warm-up" : "steps", step + 1, expected, timeline.total().count()});
     };
+    hooks.launches = [&](int64_t step, const std::vector<Seconds>& times) {
+      if (run_.classes.empty()) run_.first_classed = static_cast<size_t>(step);
+      run_.classes.push_back(class_times(executor.plan(), times));
+    };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
-    run_.sampling = sample(executor, {run_.rule, fixed}, hooks);
+    // Samples that a trace is held against have no marks of launches.
+    const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
+    run_.sampling = sample(executor, {run_.rule, fixed, marks_below}, hooks);
+  }
+
+  // Steps with and without marks of launches in turn, so that what changes on the machine meanwhile affects both.
+  void take_trace(Executor& executor, StepInputs& inputs) {
+    StepTrace trace = trace_of(executor.plan());
+    if (trace_.traced_steps > 0) trace.mark = executor.cost_of_mark().count();
+    auto number = static_cast<int64_t>(run_.sampling.steps.size());
+    for (int64_t i = 0; i < 2 * trace_.traced_steps; ++i, ++number) {
+      if (hooks_.interrupted && hooks_.interrupted()) break;
+      inputs.write(executor, number);
+      const bool is_traced = i % 2 == 1;
+      const Timeline timeline = executor.run(is_traced ? Marks::kLaunches : Marks::kPhases);
+      if (is_traced) {
+        trace.steps.push_back(traced_step(timeline, executor.launch_times()));
+      } else {
+        trace.untraced.push_back(timeline.total().count());
+      }
+      report({"trace", i + 1, 2 * trace_.traced_steps, timeline.total().count()});
+    }
+    run_.trace = std::move(trace);
   }
 
   const RunConfig& config_;
   const Prepared& prepared_;
   Backend& backend_;
   const PointHooks& hooks_;
+  const TraceRequest& trace_;
   Measurement run_;
 };
 
 }  // namespace
 
-Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks) {
-  return PointRun(prepared, backend, hooks).run();
+Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace) {
+  return PointRun(prepared, backend, hooks, trace).run();
 }
 
 }  // namespace laptime

@@ -33,9 +33,16 @@ struct PointHooks {
   std::function<bool()> interrupted;           // called between steps; true ends the point as `interrupted`
 };
 
+// What to trace beside the samples.
+struct TraceRequest {
+  bool wanted = false;       // makes Measurement::trace
+  int64_t traced_steps = 0;  // steps whose launches are timed, in turn with as many that are not
+};
+
 // Allocates and fills memory, then runs steps until the stopping rule is met, a loss is not finite or the run is
 // interrupted. Throws Error if memory is not available or weights or data cannot be read. The caller fills in `limits`,
 // because they are measured only after a successful run.
-Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks);
+Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks,
+                    const TraceRequest& trace = {});
 
 }  // namespace laptime

@@ -1,6 +1,7 @@
 // Measurement: the results of running one prepared point.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -9,14 +10,19 @@
 #include "exec/sampler.h"
 #include "record/machine_state.h"
 #include "record/record.h"
+#include "record/step_trace.h"
 
 namespace laptime {
 
 // Measured limits of the device.
 struct MeasuredLimits {
   std::optional<double> product_flops;  // FLOP/s; none for a device that computes nothing
+  std::optional<double> bandwidth;      // bytes/s of device memory; none if not measured
   double page_fault = 0;                // seconds; 0 if not measured
 };
+
+// Seconds of the launches of one step, by phase and class.
+using ClassTimes = std::array<std::array<double, kWorkClassCount>, kPhaseCount>;
 
 struct Measurement {
   SetupTimes setup;  // memory, weights and data only
@@ -24,8 +30,11 @@ struct Measurement {
   StoppingRule rule;
   MachineState before;               // machine counters before the first step
   std::vector<MachineState> states;  // machine counters after each step
-  std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
-  bool finite = true;                // every loss is finite; without losses, every output of the last step
+  std::vector<ClassTimes> classes;   // of each step from `first_classed` on; empty if launches were not marked
+  size_t first_classed = 0;
+  std::optional<StepTrace> trace;  // of traced steps, if they were asked for
+  std::vector<double> losses;      // loss of each step; empty if nothing is computed or the model has no loss
+  bool finite = true;              // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;
   std::optional<int64_t> base_rss_bytes;  // of the process, before allocating the plan's memory
   int64_t peak_bytes = 0;                 // most device memory held at once

@@ -10,24 +10,37 @@
 #include "measure/laps.h"
 #include "measure/limits.h"
 #include "measure/make_record.h"
+#include "measure/make_trace.h"
 
 namespace laptime {
 namespace {
 
 class Point {
  public:
-  Point(const RunConfig& config, const MachineKnowledge& known, const PointHooks& hooks, PointResult& result)
-      : config_(config), known_(known), hooks_(hooks), record_(result.record), learned_(result.learned) {}
+  Point(const RunConfig& config, const MachineKnowledge& known, const PointHooks& hooks, const TraceRequest& trace,
+        PointResult& result)
+      : config_(config),
+        known_(known),
+        hooks_(hooks),
+        trace_(trace),
+        record_(result.record),
+        learned_(result.learned),
+        result_trace_(result.trace) {}
 
   void run(const Device& device) {
     key_ = device_key(device);
     describe_device(device, record_);
     const std::unique_ptr<Backend> backend = device.open();
     const Prepared prepared = prepare_with_trial(device, *backend);
-    Measurement measurement = measure(prepared, *backend, hooks_);
+    Measurement measurement = measure(prepared, *backend, hooks_, trace_);
+    if (measurement.trace) result_trace_ = std::move(measurement.trace);
     if (measurement.finite && !measurement.sampling.interrupted) {
       std::vector<MeasuredPeak> peaks;
-      measurement.limits = measure_limits(*backend, device.product_factors, known_.peaks, peaks);
+      measurement.limits = measure_limits(*backend, device.product_factors, trace_.wanted, known_.peaks, peaks);
+      if (result_trace_) {
+        result_trace_->peak_flops = measurement.limits.product_flops;
+        result_trace_->bandwidth = measurement.limits.bandwidth;
+      }
       add_learned(peaks, learned_.peaks);
     }
     record_ = make_record(std::move(record_), prepared, measurement);
@@ -51,6 +64,7 @@ class Point {
   Prepared prepare_checked(const Device& device) {
     Prepared prepared = prepare(config_, device, known_);
     record_.memory = prepared.memory;
+    if (trace_.wanted) result_trace_ = trace_of(prepared.plan);
     prepared.require_fit();
     if (hooks_.planned) hooks_.planned(record_);
     return prepared;
@@ -78,8 +92,10 @@ class Point {
   const RunConfig& config_;
   MachineKnowledge known_;
   const PointHooks& hooks_;
+  const TraceRequest& trace_;
   Record& record_;
   MachineKnowledge& learned_;
+  std::optional<StepTrace>& result_trace_;
   std::string key_;
 };
 
@@ -91,13 +107,13 @@ void fail(Record& record, Status status, const std::string& reason) {
 }  // namespace
 
 PointResult run_one(const SweepPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
-                    const FindDevice& find) {
-  PointResult result{describe_point(point), {}};
+                    const FindDevice& find, const TraceRequest& trace) {
+  PointResult result{describe_point(point), {}, {}};
   Record& record = result.record;
   try {
     const std::string reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
     if (reason.empty()) {
-      Point(point.config, known, hooks, result).run(find(point.config));
+      Point(point.config, known, hooks, trace, result).run(find(point.config));
     } else {
       fail(record, Status::kUnsupported, reason);
     }

@@ -1,23 +1,27 @@
 // run_one: runs one point of a sweep in this process and returns its record.
 #pragma once
 
+#include <optional>
+
 #include "measure/measure.h"
 #include "points/expand.h"
 #include "prepare/device.h"
 #include "prepare/knowledge.h"
 #include "record/record.h"
+#include "record/step_trace.h"
 
 namespace laptime {
 
 struct PointResult {
   Record record;
-  MachineKnowledge learned;  // new measurements, to be stored
+  MachineKnowledge learned;        // new measurements, to be stored
+  std::optional<StepTrace> trace;  // if it was asked for and the point has a plan; without steps if it did not run
 };
 
 // Errors of the point do not throw; the record has their status and reason. Memory is predicted before it is allocated,
 // and again after a trial has chosen other kernels. `known` holds the stored measurements for the device_key of the
 // point. The caller fills in `sweep` and `run` of the record.
 PointResult run_one(const SweepPoint& point, const MachineKnowledge& known, const PointHooks& hooks = {},
-                    const FindDevice& find = find_device);
+                    const FindDevice& find = find_device, const TraceRequest& trace = {});
 
 }  // namespace laptime

@@ -16,6 +16,8 @@ Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, bool&
     const bool kept = node.op->decompose == nullptr || std::find(keep.begin(), keep.end(), node.op->name) != keep.end();
     if (!kept) {
       replay.to.current = node.annotations;
+      if (!replay.to.current.work_class && node.op->kind != OpKind::kContraction)
+        replay.to.current.work_class = node.op->work_class;
       const std::vector<ValueId> lowered = node.op->decompose(replay.to, node.attributes, replay.mapped(node.inputs));
       // The result is empty if PyTorch, too, runs this form of the op as a single kernel.
       if (!lowered.empty()) {

@@ -137,6 +137,8 @@ class Planner {
     step.queue = node.op->kind == OpKind::kCommunication ? kCommunicationQueue : 0;
     step.phase = node.annotations.phase;
     step.scope = node.annotations.scope;
+    step.region = node.annotations.region;
+    step.work_class = work_class_of(node);
     step.flops = flops_of(signature);
     step.bytes = bytes_of(signature);
     step.recomputed = node.annotations.recomputed;

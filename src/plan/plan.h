@@ -41,6 +41,8 @@ struct PlanStep {
   std::vector<int> waits{};  // steps of other queues that must finish first
   Phase phase = Phase::kForward;
   std::string scope;
+  Region region{};  // of the scope
+  WorkClass work_class = WorkClass::kElementwise;
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   bool recomputed = false;

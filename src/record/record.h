@@ -60,6 +60,23 @@ struct PhaseShare {
   }
 };
 
+// Mean seconds of one class of work ("matmul", "softmax", ...) in one phase of a sample, and its share of the sample.
+struct ClassShare {
+  std::string phase;
+  std::string work_class;
+  double seconds = 0;
+  double share = 0;
+
+  friend bool operator==(const ClassShare&, const ClassShare&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("phase", self.phase);
+    visit("class", self.work_class);
+    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
+    visit(Key{"share", Unit::kFraction}, self.share);
+  }
+};
+
 // A tensor that is live at the predicted peak: what it is, which op makes it and where, and its bytes.
 struct TensorUse {
   std::string name;  // of a source, or in the model; empty where it has none
@@ -273,6 +290,7 @@ struct Record {
   std::string math_mode;                  // what actually ran, where `config.dtype` is what was asked for
   std::map<std::string, TimeStats> time;  // only what has exactly as many samples as there were steps
   std::vector<PhaseShare> phases;
+  std::vector<ClassShare> classes;  // empty where marks of launches would have taken too much of a step
   std::optional<double> tokens_per_second;
   FlopsUse flops;
   MemoryUse memory;
@@ -306,6 +324,7 @@ struct Record {
     visit("math_mode", self.math_mode);
     visit("time", self.time);
     visit("phases", self.phases);
+    visit("classes", self.classes);
     visit(Key{"tokens_per_second", Unit::kTokensPerSecond}, self.tokens_per_second);
     visit("flops", self.flops);
     visit("memory", self.memory);

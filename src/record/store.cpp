@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
+#include "record/fields_json.h"
 #include "record/sqlite.h"
 
 namespace laptime {
@@ -51,15 +53,22 @@ constexpr const char* kKnowledge = R"sql(
     created     TEXT NOT NULL,
     PRIMARY KEY (device, name)
   ) WITHOUT ROWID;
-  PRAGMA application_id = 1280332884;
-  PRAGMA user_version = 2;
 )sql";
 
+constexpr const char* kTraces = R"sql(
+  CREATE TABLE traces (
+    record_id   INTEGER PRIMARY KEY REFERENCES records (id),
+    json        TEXT NOT NULL CHECK (json_valid(json))
+  );
+)sql";
+
+constexpr const char* kVersion = "PRAGMA application_id = 1280332884; PRAGMA user_version = 3;";
+
 // Schema 1 kept choices and peaks by machine. Whose device they are is not known any more, so they are measured again.
-constexpr const char* kFrom1To2 = "DROP TABLE kernel_choices; DROP TABLE measured_peaks;";
+constexpr const char* kDropKnowledge = "DROP TABLE kernel_choices; DROP TABLE measured_peaks;";
 
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
-static_assert(Store::kSchemaVersion == 2, "kKnowledge states it too");
+static_assert(Store::kSchemaVersion == 3, "kVersion states it too");
 
 // The schema version of the file, or 0 if it is empty. Error for another program's database or a newer schema.
 int64_t schema_version(Database& database) {
@@ -86,8 +95,11 @@ void bring_up_to_date(Database& database) {
   Transaction transaction(database);
   const int64_t version = schema_version(database);
   if (version == Store::kSchemaVersion) return;
-  database.execute(version == 0 ? kRecords : kFrom1To2);
-  database.execute(kKnowledge);
+  if (version == 0) database.execute(kRecords);
+  if (version == 1) database.execute(kDropKnowledge);
+  if (version <= 1) database.execute(kKnowledge);
+  if (version <= 2) database.execute(kTraces);
+  database.execute(kVersion);
   transaction.commit();
 }
 
@@ -98,6 +110,22 @@ void make_directories(const fs::path& path) {
   if (error) {
     throw Error::format("store '{}': cannot make its directory ({}); name another file with --store", path.string(),
                         error.message());
+  }
+}
+
+// The schema versions that first had choices and peaks by device, and traces.
+constexpr int64_t kKnowledgeSince = 2;
+constexpr int64_t kTracesSince = 3;
+
+// Of a row with the columns id, record and trace.
+StepTrace trace_of(const Database& database, const Statement& row) {
+  try {
+    StepTrace trace = from_json<StepTrace>(Json::parse(row.text(2)), "trace");
+    check(trace);
+    return trace;
+  } catch (const std::exception& error) {
+    throw Error::format("store '{}', row {} of table traces: {}", database.path().string(), row.integer(0),
+                        error.what());
   }
 }
 
@@ -148,9 +176,15 @@ void Store::check_writable() {
   transaction.commit();
 }
 
-void Store::append(const Record& record) {
+void Store::append(const Record& record, const std::optional<StepTrace>& trace) {
   Transaction transaction(*database_);
-  Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(1, to_text(record)).run();
+  Statement insert(*database_, "INSERT INTO records (json) VALUES (?1)");
+  insert.bind(1, to_text(record)).run();
+  if (trace) {
+    Statement(*database_, "INSERT INTO traces VALUES (last_insert_rowid(), ?1)")
+        .bind(1, ascii_text(to_json(*trace)))
+        .run();
+  }
   transaction.commit();
 }
 
@@ -161,16 +195,28 @@ std::vector<Record> Store::all() const {
   return records;
 }
 
-std::optional<Record> Store::find_finished(std::string_view config_hash, std::string_view binary_id,
-                                           std::string_view fingerprint) const {
-  Statement rows(*database_, R"sql(
-    SELECT id, json FROM records
+void Store::each_traced(const std::function<void(const Record&, const StepTrace&)>& visit) const {
+  if (!has_traces()) return;
+  Statement rows(*database_,
+                 "SELECT id, records.json, traces.json FROM records JOIN traces ON record_id = id ORDER BY id");
+  while (rows.step()) visit(record_of(*database_, rows), trace_of(*database_, rows));
+}
+
+std::optional<Store::Finished> Store::find_finished(std::string_view config_hash, std::string_view binary_id,
+                                                    std::string_view fingerprint, bool traced) const {
+  if (traced && !has_traces()) return std::nullopt;
+  const std::string sql = fmt::format(R"sql(
+    SELECT id, records.json {} FROM records {}
     WHERE config_hash = ?1 AND binary_id = ?2 AND fingerprint = ?3
       AND status IN ('ok', 'out_of_memory', 'unsupported')
-    ORDER BY id DESC LIMIT 1)sql");
+    ORDER BY id DESC LIMIT 1)sql",
+                                      traced ? ", traces.json" : "", traced ? "JOIN traces ON record_id = id" : "");
+  Statement rows(*database_, sql.c_str());
   rows.bind(1, config_hash).bind(2, binary_id).bind(3, fingerprint);
   if (!rows.step()) return std::nullopt;
-  return record_of(*database_, rows);
+  Finished finished{record_of(*database_, rows), {}};
+  if (traced) finished.trace = trace_of(*database_, rows);
+  return finished;
 }
 
 void Store::put(std::span<const KernelChoice> choices) {
@@ -188,7 +234,8 @@ void Store::put(std::span<const KernelChoice> choices) {
   transaction.commit();
 }
 
-bool Store::has_knowledge() const { return schema_version(*database_) == kSchemaVersion; }
+bool Store::has_knowledge() const { return schema_version(*database_) >= kKnowledgeSince; }
+bool Store::has_traces() const { return schema_version(*database_) >= kTracesSince; }
 
 std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
   std::vector<KernelChoice> choices;

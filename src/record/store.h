@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "record/record.h"
+#include "record/step_trace.h"
 
 namespace laptime {
 
@@ -63,7 +65,7 @@ class Store {
  public:
   enum class Access { kRead, kWrite };
 
-  static constexpr int64_t kSchemaVersion = 2;
+  static constexpr int64_t kSchemaVersion = 3;
 
   // kWrite makes the file and its directories where there are none; kRead needs an existing one.
   static Store open(const std::filesystem::path& path, Access access = Access::kWrite);
@@ -74,14 +76,21 @@ class Store {
   // Error unless a record could be written now. Rewrites a value that the file has already.
   void check_writable();
 
-  void append(const Record& record);
+  void append(const Record& record, const std::optional<StepTrace>& trace = {});
 
   // Oldest first.
   std::vector<Record> all() const;
+  // Calls `visit` with every record that has a trace, oldest first.
+  void each_traced(const std::function<void(const Record&, const StepTrace&)>& visit) const;
   // The newest record of this configuration by this binary on this machine whose status a second run would not change:
   // ok, out_of_memory or unsupported.
-  std::optional<Record> find_finished(std::string_view config_hash, std::string_view binary_id,
-                                      std::string_view fingerprint) const;
+  // With `traced`, only records that have a trace.
+  struct Finished {
+    Record record;
+    std::optional<StepTrace> trace;  // read if `traced`
+  };
+  std::optional<Finished> find_finished(std::string_view config_hash, std::string_view binary_id,
+                                        std::string_view fingerprint, bool traced = false) const;
 
   // A choice or peak of the same key takes the place of an older one. All of a call are written, or none.
   void put(std::span<const KernelChoice> choices);
@@ -90,7 +99,9 @@ class Store {
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
  private:
-  bool has_knowledge() const;  // false in a file of an older schema that was opened for reading
+  // False in a file of an older schema that was opened for reading.
+  bool has_knowledge() const;
+  bool has_traces() const;
   explicit Store(std::unique_ptr<sqlite::Database> database);
 
   std::unique_ptr<sqlite::Database> database_;

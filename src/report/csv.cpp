@@ -103,6 +103,13 @@ std::string all_leaves(std::span<const Row> rows) {
 
 }  // namespace
 
+std::string csv_line(std::span<const Json> values) {
+  std::string text;
+  for (const Json& value : values) text += cell_of(value) + ",";
+  if (!text.empty()) end_line(text);
+  return text;
+}
+
 std::string csv(std::span<const Record> records, std::string_view column_list) {
   const std::vector<Row> rows = rows_of(records);
   if (column_list == "default") return all_leaves(rows);

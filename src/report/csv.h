@@ -15,4 +15,7 @@ namespace laptime {
 // spreadsheet would run as a formula starts with an apostrophe.
 std::string csv(std::span<const Record> records, std::string_view columns = "default");
 
+// One line of such a file: numbers exact, null as an empty cell.
+std::string csv_line(std::span<const Json> values);
+
 }  // namespace laptime

@@ -12,7 +12,15 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-std::string escaped(std::string_view raw) {
+std::string row_text(const std::vector<std::string>& cells) {
+  std::string text = "|";
+  for (const std::string& cell : cells) text += " " + cell + " |";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string markdown_escaped(std::string_view raw) {
   const std::string text = printable(raw);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -33,13 +41,24 @@ std::string escaped(std::string_view raw) {
   return out;
 }
 
-std::string row_text(const std::vector<std::string>& cells) {
-  std::string text = "|";
-  for (const std::string& cell : cells) text += " " + cell + " |";
-  return text + "\n";
+std::string markdown_table(const std::vector<Cells>& rows, const std::vector<bool>& right) {
+  std::string text;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Cells cells;
+    for (const std::string& cell : rows[i]) {
+      const size_t indent = std::min(cell.find_first_not_of(' '), cell.size());
+      std::string spaces;
+      for (size_t k = 0; k < indent; k += 2) spaces += "&emsp;";
+      cells.push_back(spaces + markdown_escaped(cell.substr(indent)));
+    }
+    text += row_text(cells);
+    if (i > 0) continue;
+    Cells rules;
+    for (size_t k = 0; k < cells.size(); ++k) rules.emplace_back(k < right.size() && right[k] ? "--:" : "---");
+    text += row_text(rules);
+  }
+  return text;
 }
-
-}  // namespace
 
 std::string markdown(std::span<const Record> records, std::string_view column_list) {
   const Baselines baselines(records);
@@ -49,7 +68,7 @@ std::string markdown(std::span<const Record> records, std::string_view column_li
   std::vector<std::string> titles;
   std::vector<std::string> rules;
   for (const Column& column : columns) {
-    titles.push_back(escaped(column.title));
+    titles.push_back(markdown_escaped(column.title));
     rules.emplace_back(column.text ? "---" : "--:");
   }
   std::string text = row_text(titles) + row_text(rules);
@@ -58,17 +77,17 @@ std::string markdown(std::span<const Record> records, std::string_view column_li
     for (const TableLine& line : lines_of(row, columns, /*details=*/true)) {
       if (line.cells.empty()) continue;  // notes on set-up and the like; reasons follow below
       std::vector<std::string> cells;
-      for (const std::string& cell : line.cells) cells.push_back(escaped(cell));
+      for (const std::string& cell : line.cells) cells.push_back(markdown_escaped(cell));
       if (line.of_phase) cells.front() = "&emsp;" + cells.front().substr(cells.front().find_first_not_of(' '));
-      if (!line.rest.empty()) cells.back() += ": " + escaped(line.rest);
+      if (!line.rest.empty()) cells.back() += ": " + markdown_escaped(line.rest);
       cells.resize(columns.size());
       text += row_text(cells);
     }
     const bool has_reason = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.then_reason; });
     const Record& record = row.record();
     if (record.status == Status::kOk || has_reason) continue;
-    notes += "- " + escaped(record.label.empty() ? record.name : record.label) + ": " +
-             escaped(std::string(name_of(record.status)) + ": " + reason_of(record)) + "\n";
+    notes += "- " + markdown_escaped(record.label.empty() ? record.name : record.label) + ": " +
+             markdown_escaped(std::string(name_of(record.status)) + ": " + reason_of(record)) + "\n";
   }
   return notes.empty() ? text : text + "\n" + notes;
 }

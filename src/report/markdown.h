@@ -4,13 +4,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/record.h"
+#include "report/aligned.h"
 
 namespace laptime {
 
 // The cells are those of the terminal's table; a table of a source document, whose columns are fixed, is
 // followed by a list of the points that are not ok. Everything that Markdown or HTML would read as markup is escaped.
 std::string markdown(std::span<const Record> records, std::string_view columns = "default");
+
+// Text in which nothing is markup.
+std::string markdown_escaped(std::string_view raw);
+
+// A table of cells that are not yet escaped, the first row its header. Leading spaces become an indent.
+std::string markdown_table(const std::vector<Cells>& rows, const std::vector<bool>& right);
 
 }  // namespace laptime

@@ -196,6 +196,7 @@ std::string format_value(const Json& value, Unit unit) {
     case Unit::kFraction: return fmt::format("{:.1f} %", number * 100);
     case Unit::kRatio: return fmt::format("{:.2f}x", number);
     case Unit::kFlops: return format_flops(number);
+    case Unit::kBytesPerSecond: return format_count(number) + "B/s";
     case Unit::kFlopsPerSecond: return format_flops(number) + "/s";
     case Unit::kTokensPerSecond: return fmt::format("{:.0f}", number);
     case Unit::kNats: return fmt::format("{:.4f}", number);

@@ -1,4 +1,5 @@
-// Writes and parses messages: {"progress": {...}}, {"planned": {...}} or {"record": {...}, "learned": {...}}.
+// Writes and parses messages: {"progress": {...}}, {"planned": {...}} or {"record": {...}, "learned": {...}, "trace":
+// {...}}.
 #include "sweep/child_messages.h"
 
 #include <nlohmann/json.hpp>
@@ -14,11 +15,14 @@ constexpr const char* kProgress = "progress";
 constexpr const char* kPlanned = "planned";
 constexpr const char* kRecord = "record";
 constexpr const char* kLearned = "learned";
+constexpr const char* kTrace = "trace";
 
 ChildMessage message_of(const Json& json) {
   if (const auto found = json.find(kProgress); found != json.end()) return from_json<PointProgress>(*found, kProgress);
   if (const auto found = json.find(kPlanned); found != json.end()) return record_from_json(*found);
-  return PointResult{record_from_json(json.at(kRecord)), from_json<MachineKnowledge>(json.at(kLearned), kLearned)};
+  PointResult result{record_from_json(json.at(kRecord)), from_json<MachineKnowledge>(json.at(kLearned), kLearned), {}};
+  if (const auto found = json.find(kTrace); found != json.end()) result.trace = from_json<StepTrace>(*found, kTrace);
+  return result;
 }
 
 std::string line_of(const Json& json) { return ascii_text(json) + "\n"; }
@@ -30,7 +34,9 @@ std::string message_text(const PointProgress& progress) { return line_of({{kProg
 std::string message_text(const Record& planned) { return line_of({{kPlanned, to_json(planned)}}); }
 
 std::string message_text(const PointResult& result) {
-  return line_of({{kRecord, to_json(result.record)}, {kLearned, to_json(result.learned)}});
+  Json message{{kRecord, to_json(result.record)}, {kLearned, to_json(result.learned)}};
+  if (result.trace) message[kTrace] = to_json(*result.trace);
+  return line_of(message);
 }
 
 ChildMessage parse_message(std::string_view line) {

@@ -30,14 +30,14 @@ class SweepRun {
     for (size_t index = 0; index < points_.size() && signals_.count() == 0; ++index) {
       const Seconds start = host_now();
       const Record described = describe(points_[index]);
-      if (std::optional<Record> stored = finished_before(described)) {
+      if (std::optional<PointResult> stored = finished_before(described)) {
         report(index, *stored, PointSource::kStored, start);
         continue;
       }
       const bool valid = points_[index].invalid.empty();
       const PointResult result = valid ? measure(index, described) : refuse(index, described);
       keep(result);
-      report(index, result.record, valid ? PointSource::kMeasured : PointSource::kInvalid, start);
+      report(index, result, valid ? PointSource::kMeasured : PointSource::kInvalid, start);
     }
     outcome_.interrupted = signals_.count() > 0;
     outcome_.lost = store_.lost();
@@ -52,12 +52,15 @@ class SweepRun {
     return record;
   }
 
-  std::optional<Record> finished_before(const Record& described) const {
-    return options_.resume ? store_.finished(described) : std::nullopt;
+  std::optional<PointResult> finished_before(const Record& described) const {
+    if (!options_.resume) return std::nullopt;
+    std::optional<Store::Finished> stored = store_.finished(described, options_.trace.wanted);
+    if (!stored) return std::nullopt;
+    return PointResult{std::move(stored->record), {}, std::move(stored->trace)};
   }
 
   PointResult refuse(size_t index, const Record& described) const {
-    PointResult result{described, {}};
+    PointResult result{described, {}, {}};
     result.record.status = Status::kUnsupported;
     result.record.reason = points_[index].invalid;
     return result;
@@ -75,11 +78,11 @@ class SweepRun {
       };
     }
     PointResult result = run_in_child(
-        described, [&](const PointHooks& hooks) { return run_one(point, known, hooks); }, Seconds(point.config.timeout),
-        signals_, child);
+        described, [&](const PointHooks& hooks) { return run_one(point, known, hooks, find_device, options_.trace); },
+        Seconds(point.config.timeout), signals_, child);
     result.record.sweep = described.sweep;
     result.record.run = described.run;
-    if (const std::optional<Record> earlier = store_.finished(described)) require_same_loss(*earlier, result.record);
+    if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);
     return result;
   }
 
@@ -89,11 +92,12 @@ class SweepRun {
     last_problem_ = problem.value_or("");
   }
 
-  void report(size_t index, const Record& record, PointSource source, Seconds start) {
+  void report(size_t index, const PointResult& result, PointSource source, Seconds start) {
+    const Record& record = result.record;
     const bool is_settled =
         record.status == Status::kOk || record.status == Status::kOutOfMemory || record.status == Status::kUnsupported;
     outcome_.failed = outcome_.failed || !is_settled;
-    if (callbacks_.finished) callbacks_.finished(index, record, source, host_now() - start);
+    if (callbacks_.finished) callbacks_.finished(index, result, source, host_now() - start);
   }
 
   std::span<const SweepPoint> points_;

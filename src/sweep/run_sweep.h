@@ -20,6 +20,7 @@ struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: results are not stored
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
+  TraceRequest trace{};                        // what every point traces beside its samples
 };
 
 // Where the record of a point comes from.
@@ -29,7 +30,7 @@ enum class PointSource : uint8_t { kMeasured, kInvalid, kStored };
 struct SweepCallbacks {
   std::function<void(size_t index)> begin;  // before a point is measured
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
-  std::function<void(size_t index, const Record&, PointSource, Seconds elapsed)>
+  std::function<void(size_t index, const PointResult&, PointSource, Seconds elapsed)>
       finished;                                             // after it is stored, if possible
   std::function<void(std::string_view text)> output;        // text printed by the process of a point
   std::function<void(const std::string& message)> warning;  // writing to the store failed

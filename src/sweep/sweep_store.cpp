@@ -45,11 +45,11 @@ SweepStore::SweepStore(std::optional<std::filesystem::path> path) : path_(std::m
   if (path_) Store::open(*path_).check_writable();
 }
 
-std::optional<Record> SweepStore::finished(const Record& described) const {
+std::optional<Store::Finished> SweepStore::finished(const Record& described, bool traced) const {
   if (!path_) return std::nullopt;
   try {
     return Store::open(*path_, Store::Access::kRead)
-        .find_finished(described.config_hash, described.binary.id, described.fingerprint);
+        .find_finished(described.config_hash, described.binary.id, described.fingerprint, traced);
   } catch (const Error&) {
     return std::nullopt;  // the point is measured again; keep() reports the failing store
   }
@@ -73,7 +73,7 @@ std::optional<std::string> SweepStore::keep(const PointResult& point) {
     Store store = Store::open(*path_);
     while (!unsaved_.empty()) {
       const PointResult& next = unsaved_.front();
-      store.append(next.record);
+      store.append(next.record, next.trace);
       const MachineKnowledge learned = next.learned;
       unsaved_.erase(unsaved_.begin());
       store.put(learned.kernel_choices);

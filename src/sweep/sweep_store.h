@@ -20,7 +20,7 @@ class SweepStore {
   explicit SweepStore(std::optional<std::filesystem::path> path);
 
   // The finished record of this point from the same binary and machine.
-  std::optional<Record> finished(const Record& described) const;
+  std::optional<Store::Finished> finished(const Record& described, bool traced = false) const;
 
   MachineKnowledge known(const std::string& device) const;
 

@@ -105,7 +105,7 @@ TEST_F(StoreTest, FindsWhatIsFinished) {
   store.append(record);
   const auto found = store.find_finished(record.config_hash, record.binary.id, record.fingerprint);
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->name, "newer");
+  EXPECT_EQ(found->record.name, "newer");
   EXPECT_FALSE(store.find_finished("other", record.binary.id, record.fingerprint));
   EXPECT_FALSE(store.find_finished(record.config_hash, "other", record.fingerprint));
   EXPECT_FALSE(store.find_finished(record.config_hash, record.binary.id, "other"));

@@ -51,7 +51,8 @@ struct Seen {
 
   SweepCallbacks callbacks() {
     SweepCallbacks callbacks;
-    callbacks.finished = [this](size_t index, const Record& record, PointSource source, Seconds) {
+    callbacks.finished = [this](size_t index, const PointResult& result, PointSource source, Seconds) {
+      const Record& record = result.record;
       EXPECT_EQ(index, records.size());
       records.push_back(record);
       sources.push_back(source);
@@ -72,7 +73,8 @@ TEST_F(Bench, ReportsPointsInOrderAfterStoringThem) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
-  callbacks.finished = [&](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+  callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+    const Record& record = result.record;
     const std::vector<Record> stored = Store::open(store_, Store::Access::kRead).all();
     ASSERT_EQ(stored.size(), index + 1);
     EXPECT_EQ(stored.back(), record);
@@ -155,7 +157,8 @@ TEST_F(Bench, AStoreThatFailsMidwayIsReportedOnceAndLosesNoResult) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
-  callbacks.finished = [&](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+  callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+    const Record& record = result.record;
     remember(index, record, source, elapsed);
     if (index == 0) {
       fs::remove(store_);
@@ -173,7 +176,8 @@ TEST_F(Bench, UnsavedRecordsAreStoredLater) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
-  callbacks.finished = [&](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+  callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+    const Record& record = result.record;
     remember(index, record, source, elapsed);
     if (index == 0) fs::rename(store_, folder_ / "away"), fs::create_directory(store_);
     if (index == 2) fs::remove(store_), fs::rename(folder_ / "away", store_);
@@ -189,7 +193,8 @@ TEST_F(Bench, ASignalEndsTheSweepAndKeepsFinishedPoints) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
-  callbacks.finished = [&](size_t index, const Record& record, PointSource source, Seconds elapsed) {
+  callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+    const Record& record = result.record;
     remember(index, record, source, elapsed);
     if (index == 1) kill(getpid(), SIGINT);
   };

@@ -128,6 +128,8 @@ std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
   return {{DeviceLimit::Kind::kProductFlops,
            fmt::format("{}_product_flops_per_second/threads:{}", laptime::name_of(factors), team_.size()), "FLOP/s",
            product_flops},
+          {DeviceLimit::Kind::kBandwidth, fmt::format("stream_bytes_per_second/threads:{}", team_.size()), "bytes/s",
+           [this] { return measure_bandwidth(team_, widest_isa()); }},
           {DeviceLimit::Kind::kPageFault, "page_fault_seconds", "s", [] { return measure_page_fault().count(); }}};
 }
 

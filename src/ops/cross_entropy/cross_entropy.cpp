@@ -103,6 +103,7 @@ const char* name_of(CrossEntropyForm form) {
 
 const OpCard kCrossEntropy = {.name = "cross_entropy",
                               .kind = OpKind::kReduction,
+                              .work_class = WorkClass::kLoss,
                               .infer = infer,
                               .gradient = gradient,
                               .flops = [](const Signature& s) { return 5.0 * static_cast<double>(s.in[0].numel()); },
@@ -114,6 +115,7 @@ const OpCard kCrossEntropy = {.name = "cross_entropy",
 const OpCard kCrossEntropyBackward = {
     .name = "cross_entropy_backward",
     .kind = OpKind::kReduction,
+    .work_class = WorkClass::kLoss,
     .infer = infer_backward,
     .flops = [](const Signature& s) { return 3.0 * static_cast<double>(s.in[1].numel()); },
     .reference = reference_backward,

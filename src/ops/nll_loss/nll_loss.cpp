@@ -44,6 +44,7 @@ int64_t backward_bytes(const Signature& s) { return (Size(s.out[0].bytes()) + s.
 
 const OpCard kNllLoss = {.name = "nll_loss",
                          .kind = OpKind::kReduction,
+                         .work_class = WorkClass::kLoss,
                          .infer = infer,
                          .gradient = gradient,
                          .flops = [](const Signature& s) { return static_cast<double>(s.in[1].numel()); },
@@ -52,6 +53,7 @@ const OpCard kNllLoss = {.name = "nll_loss",
                          .reference = reference};
 const OpCard kNllLossBackward = {.name = "nll_loss_backward",
                                  .kind = OpKind::kCopy,
+                                 .work_class = WorkClass::kLoss,
                                  .infer = infer_backward,
                                  .bytes = backward_bytes,
                                  .reference = reference_backward};

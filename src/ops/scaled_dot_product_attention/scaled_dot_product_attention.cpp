@@ -172,6 +172,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   ValueId scores;
   {
     const auto scope = build.scope("scores");
+    const auto range = build.range("computing attention scores");
     const ValueId q = reshape(build, in[0], {heads, positions, width});
     const ValueId k = reshape(build, transpose(build, in[1], -2, -1), {heads, width, positions});
     const ValueId product = reshape(build, matmul(build, q, k), square);
@@ -180,11 +181,13 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   ValueId masked = scores;
   if (a.causal) {
     const auto scope = build.scope("mask");
+    const auto range = build.range("masking");
     masked = where(build, mask, scores, -kInfinity);
   }
   ValueId weights;
   {
     const auto scope = build.scope("weights");
+    const auto range = build.range("computing softmax");
     weights = build.hold(build.name(softmax(build, masked), ""), "weights");
     if (a.dropout_p > 0) {
       const ValueId dropped = build.emit(kDropout, a.dropout(), std::vector<ValueId>{weights, in[3]})[0];
@@ -192,6 +195,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
     }
   }
   const auto scope = build.scope("values");
+  const auto range = build.range("final matmul");
   const ValueId left = reshape(build, weights, {heads, positions, positions});
   const ValueId right = reshape(build, in[2], {heads, positions, width});
   return {build.name(reshape(build, matmul(build, left, right), shape), ""), {}};
@@ -208,6 +212,7 @@ const OpCard kCausalMask = {
     .name = "causal_mask", .kind = OpKind::kConstant, .infer = infer_mask, .reference = reference_mask};
 const OpCard kScaledDotProductAttention = {.name = "scaled_dot_product_attention",
                                            .kind = OpKind::kContraction,
+                                           .work_class = WorkClass::kAttention,
                                            .infer = infer,
                                            .gradient = gradient,
                                            .flops = attention_flops,
@@ -217,6 +222,7 @@ const OpCard kScaledDotProductAttention = {.name = "scaled_dot_product_attention
                                            .optional_outputs = {1}};
 const OpCard kScaledDotProductAttentionBackward = {.name = "scaled_dot_product_attention_backward",
                                                    .kind = OpKind::kContraction,
+                                                   .work_class = WorkClass::kAttention,
                                                    .infer = infer_backward,
                                                    .flops = [](const Signature& s) { return 2 * attention_flops(s); },
                                                    .reference = reference_backward};
@@ -229,6 +235,7 @@ std::span<const OpCard* const> scaled_dot_product_attention_cards() {
 
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
                                      AttentionAttributes attributes) {
+  const auto range = build.range("scaled dot product attention");
   std::vector<ValueId> inputs{q, k, v};
   if (attributes.dropout_p > 0) {
     const auto scope = build.scope("weights");

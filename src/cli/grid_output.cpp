@@ -1,0 +1,137 @@
+// The formats of reports made of grids.
+#include "cli/grid_output.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "report/csv.h"
+#include "report/markdown.h"
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+constexpr const char* kStandardOutput = "standard output";
+
+std::string table_text(const PointReport& report, const TableStyle& style) {
+  std::string text = printable(report.name, !style.unicode) + "\n";
+  for (const std::string& line : report.lines) text += printable(line, !style.unicode) + "\n";
+  for (const Grid& grid : report.grids) text += "\n" + grid_text(grid, style);
+  return text;
+}
+
+std::string tables(const std::vector<PointReport>& reports, const TableStyle& style) {
+  std::string text;
+  for (const PointReport& report : reports) text += (text.empty() ? "" : "\n") + table_text(report, style);
+  return text;
+}
+
+std::string markdown_text(const std::vector<PointReport>& reports, const TableStyle&) {
+  std::string text;
+  for (const PointReport& report : reports) {
+    text += (text.empty() ? "### " : "\n### ") + markdown_escaped(report.name) + "\n";
+    for (const std::string& line : report.lines) text += "\n" + markdown_escaped(line) + "\n";
+    for (const Grid& grid : report.grids) text += "\n" + grid_markdown(grid);
+  }
+  return text;
+}
+
+// Every column that a grid of the reports has, in the order of their first appearance.
+std::vector<std::string> all_keys(const std::vector<PointReport>& reports) {
+  std::vector<std::string> keys;
+  for (const PointReport& report : reports) {
+    for (const Grid& grid : report.grids) {
+      for (const GridColumn& column : grid.columns) {
+        if (std::find(keys.begin(), keys.end(), column.key) == keys.end()) keys.push_back(column.key);
+      }
+    }
+  }
+  return keys;
+}
+
+std::string csv_text(const std::vector<PointReport>& reports, const TableStyle&) {
+  const std::vector<std::string> keys = all_keys(reports);
+  std::vector<Json> header{"name", "table"};
+  for (const std::string& key : keys) header.emplace_back(key);
+  std::string text = csv_line(header);
+  for (const PointReport& report : reports) {
+    for (const Grid& grid : report.grids) {
+      for (const std::vector<Json>& row : grid.rows) {
+        std::vector<Json> line{report.name, grid.name};
+        line.resize(2 + keys.size());
+        for (size_t i = 0; i < row.size(); ++i) {
+          const auto at = std::find(keys.begin(), keys.end(), grid.columns[i].key) - keys.begin();
+          line[static_cast<size_t>(at) + 2] = row[i];
+        }
+        text += csv_line(line);
+      }
+    }
+  }
+  return text;
+}
+
+Json json_of(const PointReport& report) {
+  Json grids = Json::object();
+  for (const Grid& grid : report.grids) grids[grid.name] = grid_json(grid);
+  return {{"name", report.name}, {"conclusions", report.lines}, {"tables", std::move(grids)}};
+}
+
+std::string json_text(const std::vector<PointReport>& reports, const TableStyle&) {
+  std::string text = "[\n";
+  for (const PointReport& report : reports)
+    text += ascii_text(json_of(report)) + (&report == &reports.back() ? "\n" : ",\n");
+  return text + "]\n";
+}
+
+std::string jsonl_text(const std::vector<PointReport>& reports, const TableStyle&) {
+  std::string text;
+  for (const PointReport& report : reports) text += ascii_text(json_of(report)) + "\n";
+  return text;
+}
+
+struct Format {
+  OutputFormat format;
+  std::string (*text)(const std::vector<PointReport>& reports, const TableStyle& style);
+};
+constexpr std::array kFormats{Format{OutputFormat::kTable, tables}, Format{OutputFormat::kMarkdown, markdown_text},
+                              Format{OutputFormat::kCsv, csv_text}, Format{OutputFormat::kJson, json_text},
+                              Format{OutputFormat::kJsonl, jsonl_text}};
+
+constexpr bool every_format_is_listed() {
+  for (const auto& choice : choices_of(OutputFormat{})) {
+    bool found = false;
+    for (const Format& format : kFormats) found = found || format.format == choice.value;
+    if (!found) return false;
+  }
+  return true;
+}
+static_assert(every_format_is_listed());
+
+}  // namespace
+
+std::string text_of(const std::vector<PointReport>& reports, OutputFormat format, const TableStyle& style) {
+  const auto* found =
+      std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& one) { return one.format == format; });
+  return found->text(reports, style);
+}
+
+GridOutput::GridOutput(const OutputConfig& config) : config_(config) {
+  if (!config_.output_file.empty()) file_.emplace(config_.output_file);
+}
+
+void GridOutput::add(PointReport report) {
+  if (is_live()) {
+    const std::string text = (reports_.empty() ? "" : "\n") + table_text(report, table_style(stream_));
+    write_all(stream_.descriptor, text, kStandardOutput);
+  }
+  reports_.push_back(std::move(report));
+}
+
+void GridOutput::finish() {
+  if (is_live()) return;
+  const std::string text = text_of(reports_, config_.output, file_ ? TableStyle{} : table_style(stream_));
+  file_ ? file_->write(text) : write_all(stream_.descriptor, text, kStandardOutput);
+}
+
+}  // namespace laptime

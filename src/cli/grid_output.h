@@ -1,0 +1,36 @@
+// Writes the reports of a command's points as --output and --output-file ask.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cli/destination.h"
+#include "cli/terminal.h"
+#include "config/output_config.h"
+#include "report/grid.h"
+
+namespace laptime {
+
+// Text on standard output appears as points finish; everything else is written at the end. CSV has the rows of all
+// points and tables, with the columns `name` and `table` first.
+class GridOutput {
+ public:
+  explicit GridOutput(const OutputConfig& config);  // Error for a file that cannot be written
+
+  // Whether add() shows the report at once.
+  bool is_live() const { return config_.output == OutputFormat::kTable && !file_; }
+
+  void add(PointReport report);  // OutputLost
+  void finish();                 // OutputLost
+
+ private:
+  OutputConfig config_;
+  Stream stream_ = standard_output();
+  std::optional<WholeFile> file_;
+  std::vector<PointReport> reports_;
+};
+
+// The whole of the reports in one format.
+std::string text_of(const std::vector<PointReport>& reports, OutputFormat format, const TableStyle& style);
+
+}  // namespace laptime

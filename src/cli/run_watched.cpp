@@ -1,0 +1,161 @@
+// The progress line, warnings and the account of an interrupted sweep.
+#include "cli/run_watched.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "base/available_memory.h"
+#include "base/words.h"
+#include "cli/destination.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/store_path.h"
+#include "measure/describe.h"
+#include "model/parameters.h"
+#include "prepare/device.h"
+
+namespace laptime {
+namespace {
+
+// The summary of each model of a sweep, made once.
+class Summaries {
+ public:
+  const ModelSummary& of(const ModelConfig& model) {
+    const auto found = std::find_if(made_.begin(), made_.end(), [&](const auto& one) { return one.first == model; });
+    if (found != made_.end()) return found->second;
+    return made_.emplace_back(model, summarize(model)).second;
+  }
+
+ private:
+  std::deque<std::pair<ModelConfig, ModelSummary>> made_;
+};
+
+// An estimate of what a point costs, in any unit: the FLOPs of its steps.
+double cost_of(const SweepPoint& point, Summaries& summaries) {
+  const RunConfig& config = point.config;
+  if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
+  const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
+  constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
+  if (!find_device(config).computes) return kPredicted;
+  const ModelSummary& summary = summaries.of(config.step_model());
+  const auto parameters = static_cast<double>(summary.parameter_count);
+  // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
+  const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
+  if (parameters * copies * sizeof(float) > static_cast<double>(available_memory().bytes)) return 0;
+  constexpr double kStepsByDefault = 30;
+  const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
+  constexpr double kSetup = 5;  // plan, weights and kernel trials, in steps
+  return static_cast<double>(summary.forward_flops) * (forward_only ? 1 : 3) * (steps + kSetup);
+}
+
+std::vector<double> costs_of(const std::vector<SweepPoint>& points) {
+  std::vector<double> costs;
+  costs.reserve(points.size());
+  Summaries summaries;
+  for (const SweepPoint& point : points) costs.push_back(cost_of(point, summaries));
+  return costs;
+}
+
+// Shows a sweep while it runs.
+class Watcher {
+ public:
+  Watcher(const std::vector<SweepPoint>& points, PointOutput& output)
+      : points_(points), output_(output), left_(costs_of(points)) {}
+
+  SweepCallbacks callbacks() {
+    SweepCallbacks callbacks;
+    callbacks.begin = [this](size_t index) { show(index, {.stage = "starting"}, Seconds()); };
+    callbacks.progress = [this](size_t index, const PointProgress& progress, Seconds elapsed) {
+      show(index, progress, elapsed);
+    };
+    callbacks.finished = [this](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+      finish(index, result, source, elapsed);
+    };
+    callbacks.output = [this](std::string_view text) {
+      line_.clear();
+      print_error_text(text);
+    };
+    callbacks.warning = [this](const std::string& message) {
+      line_.clear();
+      print_message(message);
+    };
+    return callbacks;
+  }
+
+  void clear_line() { line_.clear(); }
+  size_t finished() const { return finished_; }
+
+ private:
+  void show(size_t index, const PointProgress& progress, Seconds elapsed) {
+    const double fraction =
+        progress.expected > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.expected) : 0;
+    line_.show(
+        index,
+        progress_text(index, points_.size(), points_[index].name, progress, left_.estimate(index, fraction, elapsed)),
+        elapsed);
+  }
+
+  void finish(size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+    const bool was_timed = source == PointSource::kMeasured && result.record.status == Status::kOk;
+    was_timed ? left_.finished(index, elapsed) : left_.skipped(index);
+    ++finished_;
+    line_.clear();
+    if (const std::string text = output_.progress(result); !text.empty()) print_error_text(text);
+    output_.add(result);
+  }
+
+  const std::vector<SweepPoint>& points_;
+  PointOutput& output_;
+  TimeLeft left_;
+  ProgressLine line_{standard_error()};
+  size_t finished_ = 0;
+};
+
+// Where finished points can be found, as the end of a message.
+std::string kept_in(const SweepOptions& options) {
+  return options.store ? fmt::format("; finished points are in the store {}", quote(options.store->string())) : "";
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
+  std::optional<std::filesystem::path> path = store_path(config.store);
+  if (!path && config.store.empty()) {
+    print_message("HOME is not set, so records are not kept; name a file with --store");
+  }
+  return path;
+}
+
+std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
+  std::vector<Record> records;
+  records.reserve(points.size());
+  for (const SweepPoint& point : points) records.push_back(describe_point(point));
+  return records;
+}
+
+ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output) {
+  Watcher watcher(points, output);
+  SweepOutcome outcome;
+  try {
+    outcome = run_sweep(points, options, watcher.callbacks());
+    watcher.clear_line();
+    output.finish();
+  } catch (const OutputLost& error) {
+    watcher.clear_line();
+    throw OutputLost(fmt::format("{}; the sweep ends here{}", error.what(), kept_in(options)));
+  }
+  if (outcome.lost > 0) {
+    print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
+  }
+  if (outcome.interrupted) {
+    print_message(fmt::format("interrupted: {} of {} points have a record{}{}", watcher.finished(), points.size(),
+                              kept_in(options), options.store ? "; continue with --resume" : ""));
+    return ExitCode::kInterrupted;
+  }
+  return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+}  // namespace laptime

@@ -1,0 +1,41 @@
+// run_watched: runs a sweep with its progress shown, and hands its results to the output of the command.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "config/output_config.h"
+#include "sweep/run_sweep.h"
+
+namespace laptime {
+
+// What a command does with the results of its points.
+class PointOutput {
+ public:
+  PointOutput() = default;
+  PointOutput(const PointOutput&) = delete;
+  PointOutput& operator=(const PointOutput&) = delete;
+  virtual ~PointOutput() = default;
+
+  virtual void add(const PointResult& result) = 0;  // OutputLost
+  virtual void finish() = 0;                        // after the last point. OutputLost
+  // Text for standard error when a point has finished, where standard output shows nothing yet; may be empty.
+  virtual std::string progress(const PointResult& result) {
+    static_cast<void>(result);
+    return {};
+  }
+};
+
+// The store of a command: that of the user unless --store names another; none if records are not kept.
+std::optional<std::filesystem::path> store_for(const OutputConfig& config);
+
+// The records of points that have not run yet.
+std::vector<Record> planned_records(const std::vector<SweepPoint>& points);
+
+// Runs the points, which must have passed check_inputs, and returns the exit code of the command. Throws OutputLost.
+ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output);
+
+}  // namespace laptime

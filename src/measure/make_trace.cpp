@@ -1,0 +1,123 @@
+// Copies plan and marks into the columns of a trace.
+#include "measure/make_trace.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace laptime {
+namespace {
+
+// The texts of a trace, each once.
+class Texts {
+ public:
+  explicit Texts(std::vector<std::string>& texts) : texts_(texts) {}
+
+  int64_t operator()(const std::string& text) {
+    const auto [known, is_new] = indices_.emplace(text, static_cast<int64_t>(texts_.size()));
+    if (is_new) texts_.push_back(text);
+    return known->second;
+  }
+
+ private:
+  std::vector<std::string>& texts_;
+  std::map<std::string, int64_t> indices_;
+};
+
+void add_launch(const PlanStep& step, Texts& texts, TraceLaunches& launches) {
+  launches.phase.push_back(texts(name_of(step.phase)));
+  launches.scope.push_back(texts(step.scope));
+  launches.layer.push_back(step.region.layer);
+  launches.part.push_back(texts(step.region.part));
+  launches.range.push_back(texts(step.region.range));
+  launches.op.push_back(texts(step.kernel->op->name));
+  launches.work_class.push_back(texts(name_of(step.work_class)));
+  launches.kernel.push_back(texts(step.kernel->name));
+  launches.signature.push_back(texts(step.signature().text()));
+  launches.flops.push_back(step.flops);
+  launches.bytes.push_back(step.bytes);
+  launches.recomputed.push_back(step.recomputed ? 1 : 0);
+}
+
+// First and last launch during which each buffer of the step is alive; {-1, -1} for one that is never allocated.
+std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
+  std::vector<std::pair<int64_t, int64_t>> live(plan.buffers.size(), {-1, -1});
+  const auto count = static_cast<int64_t>(plan.steps.size());
+  int64_t launched = 0;
+  for (const Action& action : plan.actions) {
+    const auto index = static_cast<size_t>(action.index);
+    switch (action.kind) {
+      case Action::Kind::kAlloc: live[index] = {launched, count}; break;
+      case Action::Kind::kStep: ++launched; break;
+      case Action::Kind::kFree: live[index].second = launched == count ? count : launched - 1; break;
+    }
+  }
+  for (const PlanOutput& output : plan.outputs) {
+    if (auto& range = live[static_cast<size_t>(output.operand.buffer)]; range.first >= 0) range.second = count;
+  }
+  return live;
+}
+
+void add_buffer(const Buffer& buffer, std::pair<int64_t, int64_t> live, Texts& texts, TraceBuffers& buffers) {
+  const bool is_workspace = buffer.role == Role::kWorkspace;
+  const Shape shape = is_workspace ? Shape() : buffer.type.shape();
+  buffers.name.push_back(texts(buffer.name));
+  buffers.op.push_back(texts(buffer.op));
+  buffers.scope.push_back(texts(buffer.scope));
+  buffers.phase.push_back(texts(name_of(buffer.phase)));
+  buffers.role.push_back(texts(name_of(buffer.role)));
+  buffers.dtype.push_back(texts(is_workspace ? "" : name_of(buffer.type.dtype)));
+  buffers.shape.push_back(texts(is_workspace ? "" : fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "))));
+  buffers.bytes.push_back(buffer.bytes);
+  buffers.offset.push_back(buffer.offset);
+  buffers.resident.push_back(buffer.lifetime == Lifetime::kStep ? 0 : 1);
+  buffers.first.push_back(live.first);
+  buffers.last.push_back(live.second);
+}
+
+}  // namespace
+
+StepTrace trace_of(const Plan& plan) {
+  StepTrace trace;
+  Texts texts(trace.texts);
+  for (const PlanStep& step : plan.steps) add_launch(step, texts, trace.launches);
+  const std::vector<std::pair<int64_t, int64_t>> live = live_launches(plan);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    if (buffer.lifetime != Lifetime::kStep) {
+      add_buffer(buffer, {0, static_cast<int64_t>(plan.steps.size())}, texts, trace.buffers);
+    } else if (live[i].first >= 0) {
+      add_buffer(buffer, live[i], texts, trace.buffers);
+    }
+  }
+  trace.resident_bytes = plan.resident_bytes;
+  trace.arena_bytes = plan.arena_bytes;
+  trace.live_peak_bytes = plan.live_peak_bytes;
+  trace.peak_launch = plan.peak_step;
+  return trace;
+}
+
+TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times) {
+  TracedStep step;
+  step.begin = (times.front() - timeline.begin).count();
+  step.total = timeline.total().count();
+  for (size_t i = 1; i < times.size(); ++i)
+    step.launches.push_back(std::llround((times[i] - times[i - 1]).count() * 1e9));
+  return step;
+}
+
+ClassTimes class_times(const Plan& plan, const std::vector<Seconds>& times) {
+  ClassTimes sums{};
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    sums.at(static_cast<size_t>(step.phase)).at(static_cast<size_t>(step.work_class)) +=
+        (times[i + 1] - times[i]).count();
+  }
+  return sums;
+}
+
+}  // namespace laptime

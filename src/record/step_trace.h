@@ -1,0 +1,150 @@
+// StepTrace: the launches and buffers of one training step, and when each launch ran, as a fact that can be stored.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/key.h"
+
+namespace laptime {
+
+// One launch of a step. The texts live in the trace.
+struct TraceLaunch {
+  std::string_view phase;       // "forward", "backward", "optimizer"
+  std::string_view scope;       // "layers.3.attn.scores"
+  int64_t layer = -1;           // -1: outside of the stack of layers
+  std::string_view part;        // outermost module: "attn", "lm_head"
+  std::string_view range;       // path of ranges, "scaled dot product attention/computing softmax"
+  std::string_view op;          // "matmul"
+  std::string_view work_class;  // "matmul", "softmax", "elementwise", ...
+  std::string_view kernel;      // "tiles_avx2"
+  std::string_view signature;   // "matmul(float32 [1024, 768], ...)"
+  double flops = 0;             // model FLOPs
+  int64_t bytes = 0;            // bytes that must be read and written
+  bool recomputed = false;
+};
+
+// One buffer of a step.
+struct TraceBuffer {
+  std::string_view name;   // of a source or a named value; empty: none
+  std::string_view op;     // of the launch that writes it first; empty for a source
+  std::string_view scope;  // of that launch
+  std::string_view phase;  // of that launch; "setup" for a source or constant
+  std::string_view role;   // "parameter", "gradient", "activation", ...
+  std::string_view dtype;  // empty, as is `shape`, for workspace
+  std::string_view shape;  // "[4, 256, 768]"
+  int64_t bytes = 0;       // requested; the allocation is rounded up
+  int64_t offset = 0;      // in the arena of the step, or in the resident block
+  bool resident = false;   // lives for the whole run
+  int64_t first = 0;       // first launch that uses it; 0 for a resident buffer
+  int64_t last = 0;        // last launch during which it is alive; the number of launches if it outlives the step
+};
+
+// Columns with an entry for each launch. Texts are indices into StepTrace::texts.
+struct TraceLaunches {
+  std::vector<int64_t> phase, scope, layer, part, range, op, work_class, kernel, signature;
+  std::vector<double> flops;
+  std::vector<int64_t> bytes;
+  std::vector<int64_t> recomputed;  // 0 or 1
+
+  friend bool operator==(const TraceLaunches&, const TraceLaunches&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("phase", self.phase);
+    visit("scope", self.scope);
+    visit("layer", self.layer);
+    visit("part", self.part);
+    visit("range", self.range);
+    visit("op", self.op);
+    visit("work_class", self.work_class);
+    visit("kernel", self.kernel);
+    visit("signature", self.signature);
+    visit(Key{"flops", Unit::kFlops}, self.flops);
+    visit(Key{"bytes", Unit::kBytes}, self.bytes);
+    visit("recomputed", self.recomputed);
+  }
+};
+
+// Columns with an entry for each buffer.
+struct TraceBuffers {
+  std::vector<int64_t> name, op, scope, phase, role, dtype, shape, bytes, offset, resident, first, last;
+
+  friend bool operator==(const TraceBuffers&, const TraceBuffers&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("name", self.name);
+    visit("op", self.op);
+    visit("scope", self.scope);
+    visit("phase", self.phase);
+    visit("role", self.role);
+    visit("dtype", self.dtype);
+    visit("shape", self.shape);
+    visit(Key{"bytes", Unit::kBytes}, self.bytes);
+    visit(Key{"offset", Unit::kBytes}, self.offset);
+    visit("resident", self.resident);
+    visit("first", self.first);
+    visit("last", self.last);
+  }
+};
+
+// One traced step. Launches run back to back: a launch begins when the one before it has ended.
+struct TracedStep {
+  double begin = 0;               // seconds from the beginning of the step to its first launch
+  double total = 0;               // seconds of the whole step
+  std::vector<int64_t> launches;  // nanoseconds of each launch
+
+  friend bool operator==(const TracedStep&, const TracedStep&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit(Key{"begin", Unit::kSeconds}, self.begin);
+    visit(Key{"total", Unit::kSeconds}, self.total);
+    visit("launches", self.launches);
+  }
+};
+
+struct StepTrace {
+  std::vector<std::string> texts;
+  TraceLaunches launches;
+  TraceBuffers buffers;
+  int64_t resident_bytes = 0;        // of the block of resident buffers, with the gaps of alignment
+  int64_t arena_bytes = 0;           // of the arena of the step
+  int64_t live_peak_bytes = 0;       // most bytes of step buffers alive at once
+  int64_t peak_launch = 0;           // the launch at which that peak is reached
+  std::vector<TracedStep> steps;     // empty: the step did not run, or was not traced
+  std::vector<double> untraced;      // seconds of steps without marks, run in turn with those of `steps`
+  std::optional<double> mark;        // seconds that one mark takes
+  std::optional<double> peak_flops;  // measured FLOP/s of matrix products of this step's type
+  std::optional<double> bandwidth;   // measured bytes/s of main memory
+
+  size_t launch_count() const { return launches.op.size(); }
+  size_t buffer_count() const { return buffers.bytes.size(); }
+  TraceLaunch launch(size_t index) const;
+  TraceBuffer buffer(size_t index) const;
+  // Mean seconds of a launch over the traced steps; 0 without one.
+  double mean_seconds(size_t launch) const;
+
+  friend bool operator==(const StepTrace&, const StepTrace&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("texts", self.texts);
+    visit("launches", self.launches);
+    visit("buffers", self.buffers);
+    visit(Key{"resident_bytes", Unit::kBytes}, self.resident_bytes);
+    visit(Key{"arena_bytes", Unit::kBytes}, self.arena_bytes);
+    visit(Key{"live_peak_bytes", Unit::kBytes}, self.live_peak_bytes);
+    visit("peak_launch", self.peak_launch);
+    visit("steps", self.steps);
+    visit(Key{"untraced", Unit::kSeconds}, self.untraced);
+    visit(Key{"mark", Unit::kSeconds}, self.mark);
+    visit(Key{"peak_flops", Unit::kFlopsPerSecond}, self.peak_flops);
+    visit(Key{"bandwidth", Unit::kBytesPerSecond}, self.bandwidth);
+  }
+};
+
+// Error unless the columns have one length each and every index is within bounds.
+void check(const StepTrace& trace);
+
+}  // namespace laptime

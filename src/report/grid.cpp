@@ -1,0 +1,110 @@
+// Cells of a grid, and the formats that show them.
+#include "report/grid.h"
+
+#include <algorithm>
+
+#include "report/aligned.h"
+#include "report/csv.h"
+#include "report/markdown.h"
+#include "report/row.h"
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+std::string cell_text(const Json& value, const GridColumn& column) {
+  return value.is_string() ? value.get<std::string>() : format_value(value, column.unit);
+}
+
+Cells titles_of(const Grid& grid) {
+  Cells titles;
+  for (const GridColumn& column : grid.columns) titles.push_back(column.title);
+  return titles;
+}
+
+// Header and rows.
+std::vector<Cells> cells_of(const Grid& grid) {
+  std::vector<Cells> cells{titles_of(grid)};
+  for (const std::vector<Json>& row : grid.rows) {
+    Cells& line = cells.emplace_back();
+    for (size_t i = 0; i < row.size(); ++i) line.push_back(cell_text(row[i], grid.columns[i]));
+  }
+  return cells;
+}
+
+std::string shortened(const std::string& text, size_t width, bool unicode) {
+  if (display_width(text) <= width) return text;
+  const std::string dots = unicode ? "…" : "..";
+  std::string kept = text;
+  while (!kept.empty() && display_width(kept) + display_width(dots) > width) {
+    kept.pop_back();
+    while (!kept.empty() && (static_cast<unsigned char>(kept.back()) & 0xC0U) == 0x80U) kept.pop_back();
+  }
+  return kept + dots;
+}
+
+// Shortens the widest column of text until the table fits, but not below a width at which names can be told apart.
+void fit(std::vector<Cells>& cells, const Grid& grid, const TableStyle& style) {
+  constexpr size_t kLeast = 16;
+  size_t total = 0;
+  size_t widest = 0;
+  size_t widest_width = 0;
+  for (size_t column = 0; column < grid.columns.size(); ++column) {
+    size_t width = 0;
+    for (const Cells& row : cells) width = std::max(width, display_width(row[column]));
+    total += width + (column > 0 ? kColumnGap : 0);
+    if (grid.columns[column].text && width > widest_width) {
+      widest = column;
+      widest_width = width;
+    }
+  }
+  if (style.width == 0 || total <= style.width || widest_width == 0) return;
+  const size_t excess = total - style.width;
+  const size_t width = std::max(kLeast, widest_width > excess ? widest_width - excess : 0);
+  for (Cells& row : cells) row[widest] = shortened(row[widest], width, style.unicode);
+}
+
+}  // namespace
+
+std::string grid_text(const Grid& grid, const TableStyle& style) {
+  std::vector<bool> right;
+  for (const GridColumn& column : grid.columns) right.push_back(!column.text);
+  std::vector<Cells> cells = cells_of(grid);
+  for (Cells& row : cells) {
+    for (std::string& cell : row) cell = printable(cell, !style.unicode);
+  }
+  fit(cells, grid, style);
+  std::string text = grid.title.empty() ? "" : printable(grid.title, !style.unicode) + "\n";
+  text += aligned(cells, right);
+  for (const std::string& note : grid.notes) text += printable(note, !style.unicode) + "\n";
+  return text;
+}
+
+std::string grid_markdown(const Grid& grid) {
+  std::vector<bool> right;
+  for (const GridColumn& column : grid.columns) right.push_back(!column.text);
+  std::string text = grid.title.empty() ? "" : markdown_escaped(grid.title) + "\n\n";
+  text += markdown_table(cells_of(grid), right);
+  for (const std::string& note : grid.notes) text += "\n" + markdown_escaped(note) + "\n";
+  return text;
+}
+
+std::string grid_csv(const Grid& grid) {
+  std::vector<Json> keys;
+  for (const GridColumn& column : grid.columns) keys.emplace_back(column.key);
+  std::string text = csv_line(keys);
+  for (const std::vector<Json>& row : grid.rows) text += csv_line(row);
+  return text;
+}
+
+Json grid_json(const Grid& grid) {
+  Json rows = Json::array();
+  for (const std::vector<Json>& row : grid.rows) {
+    Json object = Json::object();
+    for (size_t i = 0; i < row.size(); ++i) object[grid.columns[i].key] = row[i];
+    rows.push_back(std::move(object));
+  }
+  return {{"title", grid.title}, {"rows", std::move(rows)}, {"notes", grid.notes}};
+}
+
+}  // namespace laptime
