@@ -7,13 +7,15 @@
 #include "cli/commands/bench.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/list.h"
+#include "cli/commands/profile.h"
 #include "cli/commands/show.h"
 #include "cli/commands/verify.h"
 
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 6> kCommands{&kBench, &kAttention, &kExplain, &kVerify, &kShow, &kList};
+  static constexpr std::array<const Command*, 7> kCommands{&kBench,  &kAttention, &kProfile, &kExplain,
+                                                           &kVerify, &kShow,      &kList};
   return kCommands;
 }
 

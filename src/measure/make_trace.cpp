@@ -17,9 +17,9 @@ class Texts {
  public:
   explicit Texts(std::vector<std::string>& texts) : texts_(texts) {}
 
-  int64_t operator()(const std::string& text) {
-    const auto [known, is_new] = indices_.emplace(text, static_cast<int64_t>(texts_.size()));
-    if (is_new) texts_.push_back(text);
+  int64_t operator()(std::string_view text) {
+    const auto [known, is_new] = indices_.emplace(std::string(text), static_cast<int64_t>(texts_.size()));
+    if (is_new) texts_.emplace_back(text);
     return known->second;
   }
 

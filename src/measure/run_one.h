@@ -14,8 +14,8 @@ namespace laptime {
 
 struct PointResult {
   Record record;
-  MachineKnowledge learned;        // new measurements, to be stored
-  std::optional<StepTrace> trace;  // if it was asked for and the point has a plan; without steps if it did not run
+  MachineKnowledge learned{};        // new measurements, to be stored
+  std::optional<StepTrace> trace{};  // if it was asked for and the point has a plan; without steps if it did not run
 };
 
 // Errors of the point do not throw; the record has their status and reason. Memory is predicted before it is allocated,

@@ -1,0 +1,233 @@
+// Traced steps of each point, and the view of them that was asked for.
+#include "cli/commands/profile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/grid_output.h"
+#include "cli/run_watched.h"
+#include "cli/sweep_words.h"
+#include "config/sweep.h"
+#include "report/profile/profile_report.h"
+#include "sweep/ablation.h"
+#include "sweep/check_inputs.h"
+
+namespace laptime {
+namespace {
+
+constexpr int64_t kDefaultWarmup = 2;
+constexpr int64_t kDefaultSteps = 5;
+constexpr int64_t kMaxTracedSteps = 1000;
+constexpr int64_t kDefaultTop = 20;
+
+// Launches of which phases are shown.
+enum class ShownPhase : uint8_t { kAll, kForward, kBackward, kOptimizer };
+constexpr auto choices_of(ShownPhase) {
+  return std::array{Choice<ShownPhase>{ShownPhase::kAll, "all"}, Choice<ShownPhase>{ShownPhase::kForward, "forward"},
+                    Choice<ShownPhase>{ShownPhase::kBackward, "backward"},
+                    Choice<ShownPhase>{ShownPhase::kOptimizer, "optimizer"}};
+}
+
+enum class ShownBy : uint8_t { kName, kShape };
+constexpr auto choices_of(ShownBy) {
+  return std::array{Choice<ShownBy>{ShownBy::kName, "name"}, Choice<ShownBy>{ShownBy::kShape, "shape"}};
+}
+
+struct ProfileOptions {
+  ProfileView view = ProfileView::kSummary;
+  ShownPhase phase = ShownPhase::kAll;
+  ShownBy by = ShownBy::kName;
+  int64_t top = kDefaultTop;
+  int64_t traced_steps = 5;
+  bool compare_modes = false;
+  bool compare_dtypes = false;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "Profile";
+    visit(Option{.flag = "view", .key = "view", .group = kGroup, .help = "the table that is shown", .axis = false},
+          self.view);
+    visit(Option{.flag = "phase",
+                 .key = "phase",
+                 .group = kGroup,
+                 .help = "launches of this phase alone; shares stay those of the whole step",
+                 .axis = false},
+          self.phase);
+    visit(Option{.flag = "by",
+                 .key = "by",
+                 .group = kGroup,
+                 .help = "a row for each kernel or op, or for each of its shapes",
+                 .axis = false},
+          self.by);
+    visit(Option{.flag = "top", .key = "top", .group = kGroup, .help = "rows of a table; 0 shows all", .axis = false},
+          self.top);
+    visit(Option{.flag = "traced-steps",
+                 .key = "traced_steps",
+                 .group = kGroup,
+                 .help = "steps whose launches are timed, in turn with as many that are not",
+                 .min = 1,
+                 .max = kMaxTracedSteps,
+                 .axis = false},
+          self.traced_steps);
+    visit(Option{.flag = "compare-modes",
+                 .key = "compare_modes",
+                 .group = kGroup,
+                 .help = "eager beside compile, row by row",
+                 .axis = false},
+          self.compare_modes);
+    visit(Option{.flag = "compare-dtypes",
+                 .key = "compare_dtypes",
+                 .group = kGroup,
+                 .help = "float32 beside bfloat16, row by row",
+                 .axis = false},
+          self.compare_dtypes);
+  }
+};
+
+std::vector<OptionRow> profile_options() {
+  std::vector<OptionRow> rows = option_rows<ProfileOptions>();
+  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  return rows;
+}
+
+struct ProfileCommand {
+  Sweep sweep;
+  ProfileOptions options;
+};
+
+// Shows each point when it has finished, and what several points have in common at the end.
+class ProfileOutput : public PointOutput {
+ public:
+  ProfileOutput(const OutputConfig& config, const ProfileOptions& options) : output_(config), options_(options) {
+    query_.view = options.view;
+    query_.by_shape = options.by == ShownBy::kShape;
+    query_.top = options.top;
+    query_.sort = config.sort;
+    if (options.phase == ShownPhase::kAll) return;
+    query_.test = [phase = name_of(options.phase)](const TraceLaunch& launch) { return launch.phase == phase; };
+  }
+
+  void add(const PointResult& result) override {
+    if (!result.trace || result.trace->steps.empty()) {
+      const Record& record = result.record;
+      output_.add(
+          {.name = record.name, .lines = {fmt::format("{}: {}", name_of(record.status), record.reason)}, .grids = {}});
+      return;
+    }
+    output_.add(profile_report(result.record, *result.trace, query_));
+    profiled_.push_back(result);
+  }
+
+  void finish() override {
+    if (options_.compare_modes) compare("mode");
+    if (options_.compare_dtypes) compare("dtype");
+    share_of_passes();
+    output_.finish();
+  }
+
+ private:
+  // Points that differ in `key` alone, two by two.
+  void compare(const std::string& key) {
+    for (size_t a = 0; a < profiled_.size(); ++a) {
+      for (size_t b = a + 1; b < profiled_.size(); ++b) {
+        const Json& first = profiled_[a].record.config.json();
+        const Json& second = profiled_[b].record.config.json();
+        if (!differ_only_in(key, first, second)) continue;
+        const ComparedProfile left{plain_text(first.at(key)), &*profiled_[a].trace};
+        const ComparedProfile right{plain_text(second.at(key)), &*profiled_[b].trace};
+        output_.add({.name = fmt::format("{} against {}: {}", left.title, right.title, profiled_[b].record.name),
+                     .lines = {},
+                     .grids = compare_profiles(left, right)});
+      }
+    }
+  }
+
+  void share_of_passes() {
+    std::vector<ComparedProfile> passes;
+    for (const PointResult& point : profiled_) {
+      if (!differ_only_in("pass", profiled_.front().record.config.json(), point.record.config.json()) &&
+          &point != &profiled_.front()) {
+        return;
+      }
+      passes.push_back({plain_text(point.record.config.json().at("pass")), &*point.trace});
+    }
+    if (passes.size() < 2) return;
+    output_.add({.name = "passes side by side", .lines = {}, .grids = {class_shares(passes)}});
+  }
+
+  static bool differ_only_in(const std::string& key, const Json& a, const Json& b) {
+    for (const auto& [name, value] : a.items()) {
+      const bool is_chosen = name == "warmup" || name == "steps";  // as the record states what ran
+      if (name != key && !is_chosen && (!b.contains(name) || b.at(name) != value)) return false;
+    }
+    return a.contains(key) && b.contains(key) && a.at(key) != b.at(key);
+  }
+
+  GridOutput output_;
+  ProfileOptions options_;
+  ProfileQuery query_;
+  std::vector<PointResult> profiled_;
+};
+
+bool is_given(const Sweep& sweep, std::string_view flag) {
+  return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
+}
+
+void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vector<std::string>& values,
+                           const std::string& by) {
+  if (is_given(sweep, flag))
+    throw Error::format("{} runs --{} {}; leave --{} out", by, flag, fmt::join(values, ","), flag);
+  set_option(sweep, flag, by, values);
+}
+
+ProfileCommand parse_profile(const CommandWords& words) {
+  reject_positionals(words);
+  ProfileOptions options;
+  for (const GivenFlag& given : words.flags) assign_given(options, given);
+  ProfileCommand profile{starting_sweep(words, {}), options};
+  set_given(profile.sweep, words);
+  if (options.compare_modes) set_axis_unless_given(profile.sweep, "mode", {"eager", "compile"}, "--compare-modes");
+  if (options.compare_dtypes)
+    set_axis_unless_given(profile.sweep, "dtype", {"float32", "bfloat16"}, "--compare-dtypes");
+  if (!is_given(profile.sweep, "warmup") && !is_given(profile.sweep, "steps")) {
+    set_option(profile.sweep, "warmup", words.command, {std::to_string(kDefaultWarmup)});
+    set_option(profile.sweep, "steps", words.command, {std::to_string(kDefaultSteps)});
+  }
+  return profile;
+}
+
+ExitCode run(const ProfileCommand& command) {
+  const OutputConfig& config = command.sweep.output;
+  std::vector<SweepPoint> points = points_of(command.sweep);
+  check_inputs(points);
+  ProfileOutput output(config, command.options);
+  return run_watched(points,
+                     {store_for(config),
+                      config.resume,
+                      command.sweep.name,
+                      {.wanted = true, .traced_steps = command.options.traced_steps}},
+                     output);
+}
+
+}  // namespace
+
+constinit const Command kProfile{
+    .name = "profile",
+    .arguments = "[OPTIONS]",
+    .summary = "where the time of a step goes: by kernel, op, class of work, layer and part of attention",
+    .details =
+        "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
+        "the tables are means over the marked ones. 'Of bound' is the time that FLOPs at the measured peak of matrix "
+        "products, or bytes at the measured bandwidth of memory, would take at least, over the time that they took.",
+    .options = profile_options,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [command = parse_profile(words)] { return run(command); };
+    },
+};
+
+}  // namespace laptime

@@ -1,0 +1,76 @@
+// Adds up launches.
+#include "report/profile/launch_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "distribution/median.h"
+
+namespace laptime {
+
+double LaunchSum::mean() const {
+  return std::accumulate(instances.begin(), instances.end(), 0.0) / static_cast<double>(instances.size());
+}
+double LaunchSum::median() const { return laptime::median(instances); }
+double LaunchSum::min() const { return *std::min_element(instances.begin(), instances.end()); }
+double LaunchSum::max() const { return *std::max_element(instances.begin(), instances.end()); }
+
+std::optional<double> LaunchSum::std() const {
+  if (instances.size() < 2) return std::nullopt;
+  const double center = mean();
+  double squares = 0;
+  for (const double value : instances) squares += (value - center) * (value - center);
+  return std::sqrt(squares / static_cast<double>(instances.size() - 1));
+}
+
+std::optional<double> LaunchSum::of_roofline() const {
+  if (floor <= 0 || total <= 0) return std::nullopt;
+  return floor / total;
+}
+
+std::string LaunchSum::bound() const {
+  if (compute_floor <= 0 && memory_floor <= 0) return "";
+  return compute_floor > memory_floor ? "compute" : "memory";
+}
+
+std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test) {
+  std::vector<LaunchSum> sums;
+  std::map<std::string, size_t> index;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const TraceLaunch launch = trace.launch(i);
+    if (test && !test(launch)) continue;
+    const std::string name = key(launch);
+    const auto [known, is_new] = index.emplace(name, sums.size());
+    if (is_new) sums.emplace_back().key = name;
+    LaunchSum& sum = sums[known->second];
+    const auto bytes = static_cast<double>(launch.bytes);
+    const double compute = trace.peak_flops ? launch.flops / *trace.peak_flops : 0;
+    const double memory = trace.bandwidth ? bytes / *trace.bandwidth : 0;
+    ++sum.calls;
+    sum.total += trace.mean_seconds(i);
+    sum.flops += launch.flops;
+    sum.bytes += bytes;
+    sum.compute_floor += compute;
+    sum.memory_floor += memory;
+    sum.floor += std::max(compute, memory);
+    for (const TracedStep& step : trace.steps) sum.instances.push_back(static_cast<double>(step.launches[i]) * 1e-9);
+  }
+  return sums;
+}
+
+StepTotals totals_of(const StepTrace& trace) {
+  StepTotals totals;
+  for (const TracedStep& step : trace.steps) {
+    totals.step += step.total;
+    totals.launches +=
+        static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0})) * 1e-9;
+  }
+  const double count = std::max(1.0, static_cast<double>(trace.steps.size()));
+  totals.step /= count;
+  totals.launches /= count;
+  return totals;
+}
+
+}  // namespace laptime

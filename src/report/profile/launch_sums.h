@@ -1,0 +1,51 @@
+// Launches of a trace added up by a key, with their time, work and distance from the roofline.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/step_trace.h"
+
+namespace laptime {
+
+// Launches with the same key. Totals are of one step: the mean over the traced steps.
+struct LaunchSum {
+  std::string key;
+  int64_t calls = 0;              // launches per step
+  double total = 0;               // seconds per step
+  double flops = 0;               // model FLOPs per step
+  double bytes = 0;               // bytes per step that must be read and written
+  double compute_floor = 0;       // seconds: FLOPs over the measured peak; 0 if unknown
+  double memory_floor = 0;        // seconds: bytes over the measured bandwidth; 0 if unknown
+  double floor = 0;               // seconds: the larger of the two of each launch, added up
+  std::vector<double> instances;  // seconds of every launch of every traced step, in order
+
+  double mean() const;
+  double median() const;
+  double min() const;
+  double max() const;
+  std::optional<double> std() const;  // of the sample; none for a single instance
+  // floor / total: 1 is as fast as the machine allows, more if operands come from caches. None if unknown.
+  std::optional<double> of_roofline() const;
+  // "compute" or "memory": which of the two floors is higher. Empty if unknown.
+  std::string bound() const;
+};
+
+using LaunchKey = std::function<std::string(const TraceLaunch&)>;
+using LaunchTest = std::function<bool(const TraceLaunch&)>;
+
+// One sum per key, in the order of the first launch. Launches that `test` refuses are left out; null: none.
+std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {});
+
+// Totals of whole steps, the means over the traced ones.
+struct StepTotals {
+  double step = 0;      // seconds
+  double launches = 0;  // seconds in launches
+  double residue() const { return step - launches; }
+};
+StepTotals totals_of(const StepTrace& trace);
+
+}  // namespace laptime

@@ -1,0 +1,212 @@
+// The sentences above a profile, its phases, and profiles side by side.
+#include "report/profile/profile_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/units.h"
+#include "distribution/median.h"
+#include "report/profile/sum_columns.h"
+#include "report/profile/views.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kWorthNaming = 0.02;  // of the step: classes with less are not in the conclusion
+
+std::string against_bound(const LaunchSum& sum, const StepTrace& trace) {
+  if (!sum.of_roofline()) return "";
+  const bool is_compute = sum.bound() == "compute";
+  const double peak = is_compute ? *trace.peak_flops : *trace.bandwidth;
+  const std::string what = is_compute ? format_flops(peak) + "/s of the products' peak"
+                                      : fmt::format("{}B/s of memory bandwidth", format_count(peak));
+  return fmt::format(", at {:.2f} of {}{}", *sum.of_roofline(), what,
+                     *sum.of_roofline() > 1 ? " (its operands stay in the caches)" : "");
+}
+
+// "matmul 81.2 % of the step, at 0.94 of ...; optimizer 3.1 %, at ..."
+std::string conclusion(const StepTrace& trace, double step) {
+  std::vector<LaunchSum> sums =
+      sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.work_class); });
+  std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
+  std::vector<std::string> parts;
+  for (const LaunchSum& sum : sums) {
+    if (sum.total < kWorthNaming * step) continue;
+    parts.push_back(fmt::format("{} {:.1f} %{}{}", sum.key, 100 * sum.total / step, parts.empty() ? " of the step" : "",
+                                against_bound(sum, trace)));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// What tracing costs: by the marks, and as measured against the untraced steps beside it.
+std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& totals) {
+  std::vector<std::string> lines;
+  const auto launches = static_cast<double>(trace.launch_count());
+  if (!trace.untraced.empty()) {
+    std::vector<double> traced;
+    for (const TracedStep& step : trace.steps) traced.push_back(step.total);
+    const double with = median(traced);
+    const double without = median(trace.untraced);
+    lines.push_back(fmt::format("{} traced steps in turn with {} untraced ones: median {} against {} ({:+.2f} %)",
+                                trace.steps.size(), trace.untraced.size(), format_seconds(with),
+                                format_seconds(without), 100 * (with / without - 1)));
+  }
+  if (trace.mark && *trace.mark > 0) {
+    const double marks = launches * *trace.mark;
+    lines.push_back(
+        fmt::format("tracing takes {} launches x {} for a mark = {}, {:.3f} % of the step; a mean launch "
+                    "takes {}",
+                    trace.launch_count(), format_seconds(*trace.mark), format_seconds(marks), 100 * marks / totals.step,
+                    format_seconds(totals.launches / launches)));
+  }
+  return lines;
+}
+
+Grid phases_grid(const StepTrace& trace, const StepTotals& totals) {
+  std::vector<LaunchSum> sums =
+      sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.phase); });
+  Grid grid{.name = "phases",
+            .title = "phases of a step, mean of the traced steps",
+            .columns = {{"phase", "Phase", Unit::kNone, true},
+                        {"total_s", "Total", Unit::kSeconds, false},
+                        {"time_share", "Time", Unit::kFraction, false},
+                        {"launches", "Launches", Unit::kNone, false},
+                        {"of_roofline", "Of bound", Unit::kFraction, false}},
+            .rows = {},
+            .notes = {}};
+  double floor = 0;
+  for (const LaunchSum& sum : sums) {
+    floor += sum.floor;
+    grid.rows.push_back({sum.key, sum.total, sum.total / totals.step, sum.calls,
+                         sum.of_roofline() ? Json(*sum.of_roofline()) : Json(nullptr)});
+  }
+  grid.rows.push_back({"residue", totals.residue(), totals.residue() / totals.step, nullptr, nullptr});
+  grid.rows.push_back({"step", totals.step, 1.0, static_cast<int64_t>(trace.launch_count()),
+                       floor > 0 ? Json(floor / totals.step) : Json(nullptr)});
+  return grid;
+}
+
+// The documents' question: softmax against the two products around it.
+std::string softmax_against_products(const StepTrace& trace) {
+  struct Part {
+    double seconds = 0;
+    double flops = 0;
+  };
+  Part softmax;
+  Part products;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const TraceLaunch launch = trace.launch(i);
+    if (launch.range.empty() || launch.phase != "forward") continue;
+    Part* part = launch.work_class == "softmax" ? &softmax : launch.work_class == "matmul" ? &products : nullptr;
+    if (part == nullptr) continue;
+    part->seconds += trace.mean_seconds(i);
+    part->flops += launch.flops;
+  }
+  if (softmax.seconds <= 0 || products.seconds <= 0) return "";
+  return fmt::format(
+      "forward: softmax takes {} for {}, the two products {} for {}: {:.2f} of their time for {:.3f} of their FLOPs",
+      format_seconds(softmax.seconds), format_flops(softmax.flops), format_seconds(products.seconds),
+      format_flops(products.flops), softmax.seconds / products.seconds, softmax.flops / products.flops);
+}
+
+std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
+std::string part_key(const TraceLaunch& launch) {
+  const std::string part(launch.part);
+  return fmt::format("{} {}{}", launch.phase, launch.layer >= 0 ? "layers.*" : "",
+                     part.empty()        ? ""
+                     : launch.layer >= 0 ? "." + part
+                                         : part);
+}
+
+Grid comparison(const std::string& name, const std::string& title, const ComparedProfile& a, const ComparedProfile& b,
+                const LaunchKey& key) {
+  std::vector<std::string> order;
+  std::map<std::string, std::pair<double, double>> rows;
+  const auto add = [&](const StepTrace& trace, double std::pair<double, double>::*side) {
+    for (const LaunchSum& sum : sum_launches(trace, key)) {
+      if (!rows.contains(sum.key)) order.push_back(sum.key);
+      rows[sum.key].*side += sum.total;
+    }
+  };
+  add(*a.trace, &std::pair<double, double>::first);
+  add(*b.trace, &std::pair<double, double>::second);
+  const StepTotals whole_a = totals_of(*a.trace);
+  const StepTotals whole_b = totals_of(*b.trace);
+  std::stable_sort(order.begin(), order.end(), [&](const std::string& x, const std::string& y) {
+    return rows[x].first - rows[x].second > rows[y].first - rows[y].second;
+  });
+  rows["residue"] = {whole_a.residue(), whole_b.residue()};
+  rows["step"] = {whole_a.step, whole_b.step};
+  order.insert(order.end(), {"residue", "step"});
+  Grid grid{.name = name,
+            .title = title,
+            .columns = {{"part", "Part", Unit::kNone, true},
+                        {a.title + "_s", a.title, Unit::kSeconds, false},
+                        {b.title + "_s", b.title, Unit::kSeconds, false},
+                        {"saved_s", "Saved", Unit::kSeconds, false},
+                        {"of_all_saved", "Of all saved", Unit::kFraction, false},
+                        {"speedup", "Speed-up", Unit::kRatio, false}},
+            .rows = {},
+            .notes = {}};
+  const double all_saved = whole_a.step - whole_b.step;
+  for (const std::string& part : order) {
+    const auto [first, second] = rows[part];
+    grid.rows.push_back({part, first, second, first - second,
+                         all_saved != 0 ? Json((first - second) / all_saved) : Json(nullptr),
+                         first > 0 && second > 0 ? Json(first / second) : Json(nullptr)});
+  }
+  return grid;
+}
+
+}  // namespace
+
+PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query) {
+  PointReport report{.name = record.name, .lines = {}, .grids = {}};
+  const StepTotals totals = totals_of(trace);
+  report.lines.push_back(conclusion(trace, totals.step));
+  for (std::string& line : tracing_cost(trace, totals)) report.lines.push_back(std::move(line));
+  report.grids.push_back(phases_grid(trace, totals));
+  for (Grid& grid : view_tables(trace, query)) report.grids.push_back(std::move(grid));
+  if (query.view == ProfileView::kAttention) {
+    if (std::string sentence = softmax_against_products(trace); !sentence.empty())
+      report.grids.back().notes.push_back(std::move(sentence));
+  }
+  return report;
+}
+
+std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfile& b) {
+  return {
+      comparison("compared_classes", fmt::format("{} and {}, by phase and class", a.title, b.title), a, b, class_key),
+      comparison("compared_parts", fmt::format("{} and {}, by phase and part of the model", a.title, b.title), a, b,
+                 part_key)};
+}
+
+Grid class_shares(const std::vector<ComparedProfile>& profiles) {
+  Grid grid{.name = "class_shares", .title = "share of each class", .columns = {}, .rows = {}, .notes = {}};
+  grid.columns.push_back({"class", "Class", Unit::kNone, true});
+  std::map<std::string, std::map<size_t, double>> shares;
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    const double step = totals_of(*profiles[i].trace).step;
+    grid.columns.push_back({profiles[i].title, profiles[i].title, Unit::kFraction, false});
+    for (const LaunchSum& sum :
+         sum_launches(*profiles[i].trace, [](const TraceLaunch& launch) { return std::string(launch.work_class); })) {
+      shares[sum.key][i] = sum.total / step;
+    }
+  }
+  for (const auto& [name, by_profile] : shares) {
+    std::vector<Json> row{name};
+    for (size_t i = 0; i < profiles.size(); ++i)
+      row.push_back(by_profile.contains(i) ? Json(by_profile.at(i)) : Json(0.0));
+    grid.rows.push_back(std::move(row));
+  }
+  std::stable_sort(grid.rows.begin(), grid.rows.end(), [](const std::vector<Json>& a, const std::vector<Json>& b) {
+    return a[1].get<double>() > b[1].get<double>();
+  });
+  return grid;
+}
+
+}  // namespace laptime

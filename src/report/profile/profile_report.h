@@ -1,0 +1,47 @@
+// profile_report: where the time of a traced step goes, as tables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+#include "record/step_trace.h"
+#include "report/grid.h"
+#include "report/profile/launch_sums.h"
+
+namespace laptime {
+
+enum class ProfileView : uint8_t { kSummary, kKernels, kOps, kClasses, kLayers, kAttention };
+
+constexpr auto choices_of(ProfileView) {
+  return std::array{
+      Choice<ProfileView>{ProfileView::kSummary, "summary"}, Choice<ProfileView>{ProfileView::kKernels, "kernels"},
+      Choice<ProfileView>{ProfileView::kOps, "ops"},         Choice<ProfileView>{ProfileView::kClasses, "classes"},
+      Choice<ProfileView>{ProfileView::kLayers, "layers"},   Choice<ProfileView>{ProfileView::kAttention, "attention"}};
+}
+
+// What a profile shows.
+struct ProfileQuery {
+  ProfileView view = ProfileView::kSummary;
+  bool by_shape = false;  // a row for each shape of a kernel or op
+  int64_t top = 0;        // rows of a table; 0: all
+  std::string sort;       // column[:asc|:desc] of the view's table; empty: as the view orders its rows
+  LaunchTest test;        // launches that are shown; null: all
+};
+
+// The conclusion, the cost of tracing, phases and residue, and the tables of the view. The trace must have steps.
+// Error for an unknown column in `sort`.
+PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query);
+
+// Two profiles of one model side by side, by class and by part of the model: "eager" and "compile".
+struct ComparedProfile {
+  std::string title;  // "eager"
+  const StepTrace* trace = nullptr;
+};
+std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfile& b);
+
+// How the share of each class changes from one profile to the next (inference, forward_backward, step).
+Grid class_shares(const std::vector<ComparedProfile>& profiles);
+
+}  // namespace laptime

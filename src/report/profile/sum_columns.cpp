@@ -1,0 +1,125 @@
+// How each column reads a sum.
+#include "report/profile/sum_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "record/json_object.h"
+
+namespace laptime {
+namespace {
+
+template <class T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json rate(double amount, double seconds) { return amount > 0 && seconds > 0 ? Json(amount / seconds) : Json(nullptr); }
+
+struct SumColumn {
+  const char* key;
+  const char* title;
+  Unit unit;
+  Json (*read)(const LaunchSum& sum, double whole);
+};
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+constexpr SumColumn kShare{"time_share", "Time", Unit::kFraction,
+                           [](const LaunchSum& s, double whole) { return whole > 0 ? Json(s.total / whole) : Json(); }};
+constexpr SumColumn kTotal{"total_s", "Total", Unit::kSeconds,
+                           [](const LaunchSum& s, double) { return Json(s.total); }};
+constexpr SumColumn kCalls{"calls", "Calls", Unit::kNone, [](const LaunchSum& s, double) { return Json(s.calls); }};
+constexpr SumColumn kInstances{"instances", "Instances", Unit::kNone,
+                               [](const LaunchSum& s, double) { return Json(s.calls); }};
+constexpr SumColumn kMean{"mean_s", "Avg", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.mean()); }};
+constexpr SumColumn kMedian{"median_s", "Med", Unit::kSeconds,
+                            [](const LaunchSum& s, double) { return Json(s.median()); }};
+constexpr SumColumn kMin{"min_s", "Min", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.min()); }};
+constexpr SumColumn kMax{"max_s", "Max", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.max()); }};
+constexpr SumColumn kStd{"std_s", "StdDev", Unit::kSeconds,
+                         [](const LaunchSum& s, double) { return json_of(s.std()); }};
+constexpr SumColumn kFlops{"flops", "FLOPs", Unit::kFlops, [](const LaunchSum& s, double) { return Json(s.flops); }};
+constexpr SumColumn kBytes{"bytes", "Bytes", Unit::kBytes,
+                           [](const LaunchSum& s, double) { return Json(static_cast<int64_t>(s.bytes)); }};
+constexpr SumColumn kFlopRate{"flops_per_second", "FLOP/s", Unit::kFlopsPerSecond,
+                              [](const LaunchSum& s, double) { return rate(s.flops, s.total); }};
+constexpr SumColumn kByteRate{"bytes_per_second", "bytes/s", Unit::kBytesPerSecond,
+                              [](const LaunchSum& s, double) { return rate(s.bytes, s.total); }};
+constexpr SumColumn kRoofline{"of_roofline", "Of bound", Unit::kFraction,
+                              [](const LaunchSum& s, double) { return json_of(s.of_roofline()); }};
+constexpr SumColumn kBound{"bound", "Bound", Unit::kNone,
+                           [](const LaunchSum& s, double) { return text_or_null(s.bound()); }};
+
+constexpr std::array kAllColumns{kShare, kTotal, kCalls, kMean,     kMedian,   kMin,      kMax,
+                                 kStd,   kFlops, kBytes, kFlopRate, kByteRate, kRoofline, kBound};
+constexpr std::array kShortColumns{kShare, kTotal, kCalls, kMean, kFlopRate, kByteRate, kRoofline, kBound};
+constexpr std::array kKernelColumns{kShare, kTotal, kInstances, kMean,     kMedian,   kMin,
+                                    kMax,   kStd,   kFlopRate,  kByteRate, kRoofline, kBound};
+
+std::span<const SumColumn> list_of(SumColumns columns) {
+  switch (columns) {
+    case SumColumns::kAll: return kAllColumns;
+    case SumColumns::kShort: return kShortColumns;
+    case SumColumns::kKernels: return kKernelColumns;
+  }
+  return kAllColumns;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+bool before(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
+  if (a.is_number() != b.is_number()) return a.is_number();
+  return plain_text(a) < plain_text(b);
+}
+
+}  // namespace
+
+Grid sum_grid(const std::string& name, const std::string& title, const std::vector<GridColumn>& text_columns,
+              const std::vector<SumRow>& rows, SumColumns columns, double whole) {
+  const std::span<const SumColumn> list = list_of(columns);
+  const bool texts_last = columns == SumColumns::kKernels;
+  Grid grid{.name = name, .title = title, .columns = {}, .rows = {}, .notes = {}};
+  for (const SumColumn& column : list) grid.columns.push_back({column.key, column.title, column.unit, false});
+  grid.columns.insert(texts_last ? grid.columns.end() : grid.columns.begin(), text_columns.begin(), text_columns.end());
+  for (const SumRow& row : rows) {
+    std::vector<Json> cells;
+    for (const SumColumn& column : list) cells.push_back(column.read(row.sum, whole));
+    cells.insert(texts_last ? cells.end() : cells.begin(), row.texts.begin(), row.texts.end());
+    grid.rows.push_back(std::move(cells));
+  }
+  return grid;
+}
+
+void sort_grid(Grid& grid, std::string_view order) {
+  const size_t colon = order.rfind(':');
+  const std::string_view name = order.substr(0, colon);
+  const std::string_view direction = colon == std::string_view::npos ? "desc" : order.substr(colon + 1);
+  if (direction != "asc" && direction != "desc")
+    throw Error::format("--sort: unknown direction {}; write COLUMN:asc or COLUMN:desc", quote(direction));
+  const auto column = std::find_if(grid.columns.begin(), grid.columns.end(), [&](const GridColumn& one) {
+    return one.key == name || lower(one.title) == lower(name);
+  });
+  if (column == grid.columns.end()) {
+    std::vector<std::string_view> known;
+    for (const GridColumn& one : grid.columns) known.push_back(one.key);
+    throw Error::format("--sort: the table '{}' has no column {}{}", grid.name, quote(name), did_you_mean(name, known));
+  }
+  const auto index = static_cast<size_t>(column - grid.columns.begin());
+  std::stable_sort(grid.rows.begin(), grid.rows.end(), [&](const std::vector<Json>& a, const std::vector<Json>& b) {
+    if (a[index].is_null() || b[index].is_null()) return !a[index].is_null() && b[index].is_null();
+    return direction == "desc" ? before(b[index], a[index]) : before(a[index], b[index]);
+  });
+}
+
+}  // namespace laptime

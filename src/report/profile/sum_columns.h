@@ -1,0 +1,34 @@
+// The columns of the tables that a profile shows, and their rows.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/grid.h"
+#include "report/profile/launch_sums.h"
+
+namespace laptime {
+
+// What a table of sums shows beside its columns of text.
+enum class SumColumns : uint8_t {
+  kAll,     // calls, total, mean, median, min, max, std, share, FLOPs, bytes, rates, roofline
+  kShort,   // total, share, calls, mean, rates, roofline
+  kKernels  // those of `nsys stats`, then rates and roofline
+};
+
+// A row of a table: its cells of text, and the sum.
+struct SumRow {
+  std::vector<std::string> texts;
+  LaunchSum sum;
+};
+
+// `text_columns` come first, and last in the columns of `nsys stats`. Shares are of `whole`, in seconds.
+Grid sum_grid(const std::string& name, const std::string& title, const std::vector<GridColumn>& text_columns,
+              const std::vector<SumRow>& rows, SumColumns columns, double whole);
+
+// "column" or "column:desc", "column:asc": orders the rows of a grid by the key or title of a column. Error for an
+// unknown one.
+void sort_grid(Grid& grid, std::string_view order);
+
+}  // namespace laptime

@@ -1,0 +1,25 @@
+// The tables of each view of a profile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/grid.h"
+#include "report/profile/launch_sums.h"
+#include "report/profile/profile_report.h"
+
+namespace laptime {
+
+// Tables of one view, the largest total first; shares are of the whole step.
+std::vector<Grid> view_tables(const StepTrace& trace, const ProfileQuery& query);
+
+// Classes as rows, and for each phase, forward + backward and the whole step the seconds and their share.
+Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test);
+
+// A scope in which the number of the layer is '*': equal layers have the same one.
+std::string scope_of_any_layer(const TraceLaunch& launch);
+
+// The phases of a trace, in order.
+std::vector<std::string> phases_of(const StepTrace& trace);
+
+}  // namespace laptime
