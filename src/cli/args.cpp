@@ -32,22 +32,35 @@ bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word.find_first_of("0123456789.", 1) != 1;
 }
 
+// An unset variable of a script leaves `--store ""` or `--store=`. CLI11 would take the word after `--store=` for the
+// value, and cannot tell an empty value from none.
+void reject_empty_values(const Command& command, const std::vector<std::string>& words) {
+  std::string_view before;
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    const bool is_option = word.size() > 2 && word.starts_with("--");
+    if (is_option && word.back() == '=') {
+      throw Error::format("laptime {}: {} has no value", command.name, quote(word));
+    }
+    if (word.empty() && !before.empty()) {
+      throw Error::format("{}: the value is empty; give one, or leave the option out to use its default", before);
+    }
+    before = is_option && word.find('=') == std::string::npos ? std::string_view(word) : std::string_view();
+  }
+}
+
 CommandWords split(const Command& command, std::vector<std::string> words) {
   CLI::App parser;
   parser.set_help_flag();
   parser.allow_extras();
   const CLI::Option* const help = parser.add_flag("-h,--help");
-  std::map<const CLI::Option*, std::string> flags;
+  std::map<const CLI::Option*, OptionRow> flags;
   for (const OptionRow& row : command.options()) {
     CLI::Option* const option = parser.add_option(fmt::format("--{}", row.option.flag));
     option->expected(row.kind == ValueKind::kSwitch ? 0 : 1, 1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    flags[option] = std::string(row.option.flag);
+    flags[option] = row;
   }
-  for (const std::string& word : words) {  // CLI11 would take the next word for the value
-    if (word.size() > 2 && word.rfind("--", 0) == 0 && word.back() == '=') {
-      throw Error::format("laptime {}: {} has no value", command.name, quote(word));
-    }
-  }
+  reject_empty_values(command, words);
   std::reverse(words.begin(), words.end());
   try {
     parser.parse(words);
@@ -63,10 +76,11 @@ CommandWords split(const Command& command, std::vector<std::string> words) {
     if (flag == flags.end()) continue;
     const std::vector<std::string>& texts = option->results();
     if (texts.size() != 1) {
-      throw Error::format("--{} is given {} times; give it once, its values joined by commas", flag->second,
+      throw Error::format("--{} is given {} times; give it once, its values joined by commas", flag->second.option.flag,
                           texts.size());
     }
-    split.flags.push_back({flag->second, texts.front().empty() ? "true" : texts.front()});  // a bare switch
+    const bool bare_switch = texts.front().empty() && flag->second.kind == ValueKind::kSwitch;
+    split.flags.push_back({std::string(flag->second.option.flag), bare_switch ? "true" : texts.front()});
   }
   bool options_may_follow = true;
   for (const std::string& word : parser.remaining()) {

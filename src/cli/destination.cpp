@@ -2,6 +2,7 @@
 #include "cli/destination.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,40 +18,62 @@ namespace {
 
 constexpr mode_t kFileMode = 0666;  // less the umask
 
+constexpr mode_t kPermissions = 0777;
+
 bool is_special(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
 // `asked_for` is the name in messages: the file itself may be a temporary one.
-int open_file(const std::string& path, int flags, const std::string& asked_for) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, kFileMode);
-  if (descriptor < 0) {
-    throw Error::format("--output-file {}: cannot be written ({}); name a file in a directory you may write",
-                        quote(asked_for), std::strerror(errno));
-  }
-  return descriptor;
+[[noreturn]] void reject(const std::string& asked_for, const char* reason) {
+  throw Error::format("--output-file {}: cannot be written ({}); name a file in a directory you may write",
+                      quote(asked_for), reason);
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator int() const { return number_; }  // NOLINT(google-explicit-constructor): it is one
+Descriptor open_file(const std::string& path, int flags, const std::string& asked_for) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, kFileMode));
+  if (file < 0) reject(asked_for, std::strerror(errno));
+  return file;
+}
 
- private:
-  int number_;
+// Opens a pipe or a device. A named pipe can only be opened while somebody reads it, so its reader gets a moment to
+// start: waiting for a reader that never comes would look like a program that hangs.
+Descriptor open_special(const std::string& path, const std::string& asked_for) {
+  constexpr int kPause = 10'000;  // microseconds
+  constexpr int kPauses = 100;
+  for (int pauses = 0;; ++pauses) {
+    Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file >= 0) {
+      fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
+      return file;
+    }
+    if (errno != ENXIO || !std::filesystem::is_fifo(path)) reject(asked_for, std::strerror(errno));
+    if (pauses == kPauses) {
+      throw Error::format("--output-file {}: nobody reads this pipe; start its reader first", quote(asked_for));
+    }
+    usleep(kPause);
+  }
+}
+
+// A new file beside `target` that nobody else can have made: what stands at its name, a link too, is never opened.
+struct TemporaryFile {
+  std::string path;
+  Descriptor descriptor;
 };
 
-std::string followed(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target.string();
+TemporaryFile make_temporary(const std::string& target, const std::string& asked_for) {
+  const std::filesystem::path folder = std::filesystem::path(target).parent_path();
+  constexpr int kAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) reject(asked_for, "no randomness");
+    std::string path = (folder / fmt::format(".laptime-{:016x}.part", number)).string();
+    Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW, kFileMode));
+    if (file >= 0) return {std::move(path), std::move(file)};
+    if (errno != EEXIST || attempt == kAttempts) reject(asked_for, std::strerror(errno));
+  }
 }
-
-std::string beside(const std::string& path) { return fmt::format("{}.{}.part", path, getpid()); }
 
 }  // namespace
 
@@ -63,44 +86,73 @@ void write_all(int descriptor, std::string_view text, std::string_view what) {
   }
 }
 
-WholeFile::WholeFile(std::string path) : path_(std::move(path)), target_(followed(path_)) {
-  if (is_special(target_)) {
-    const Descriptor file(open_file(target_, 0, path_));
+std::filesystem::path followed(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path target = std::filesystem::absolute(path, error);
+  constexpr int kMaxLinks = 40;  // as the kernel counts them
+  for (int links = 0; links < kMaxLinks && std::filesystem::is_symlink(target, error); ++links) {
+    target = target.parent_path() / std::filesystem::read_symlink(target, error);
+  }
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(target, error);
+  return error ? target : canonical;
+}
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) close(number_);
+}
+Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+WholeFile::WholeFile(std::string path) : path_(std::move(path)), target_(followed(path_).string()) {
+  if (is_special(path_)) {
+    special_ = open_special(path_, path_);
     return;
   }
-  const std::string part = beside(target_);
-  const Descriptor file(open_file(part, O_CREAT | O_TRUNC, path_));
-  unlink(part.c_str());
+  // Renaming would replace a file that its owner has protected from writing.
+  if (access(target_.c_str(), F_OK) == 0 && access(target_.c_str(), W_OK) != 0) reject(path_, std::strerror(errno));
+  const TemporaryFile file = make_temporary(target_, path_);
+  unlink(file.path.c_str());
 }
 
 void WholeFile::write(std::string_view text) const {
+  write([&](const TextSink& sink) { sink(text); });
+}
+
+void WholeFile::write(const std::function<void(const TextSink&)>& produce) const {
   const std::string what = fmt::format("--output-file {}", quote(path_));
-  if (is_special(target_)) {
-    const Descriptor file(open_file(target_, 0, path_));
-    return write_all(file, text, what);
-  }
-  const std::string part = beside(target_);
-  try {
-    const Descriptor file(open_file(part, O_CREAT | O_TRUNC, path_));
-    write_all(file, text, what);
-    if (fsync(file) != 0 || rename(part.c_str(), target_.c_str()) != 0) {
-      throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno)));
+  const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
+  if (special_ >= 0) return produce([&](std::string_view text) { write_all(special_, text, what); });
+  const TemporaryFile file = [&] {
+    try {
+      return make_temporary(target_, path_);
+    } catch (const Error& error) {
+      throw OutputLost(error.what());
     }
-  } catch (const Error& error) {
-    unlink(part.c_str());
-    throw OutputLost(error.what());
+  }();
+  try {
+    struct stat old {};
+    const bool replaces = stat(target_.c_str(), &old) == 0;
+    if (replaces && fchmod(file.descriptor, old.st_mode & kPermissions) != 0) fail();
+    produce([&](std::string_view text) { write_all(file.descriptor, text, what); });
+    if (fsync(file.descriptor) != 0 || rename(file.path.c_str(), target_.c_str()) != 0) fail();
+  } catch (...) {
+    unlink(file.path.c_str());
+    throw;
   }
 }
 
 GrowingFile::GrowingFile(std::string path)
-    : path_(std::move(path)), descriptor_(open_file(path_, is_special(path_) ? 0 : O_CREAT | O_APPEND, path_)) {}
-
-GrowingFile::~GrowingFile() { close(descriptor_); }
+    : path_(std::move(path)),
+      is_special_(is_special(path_)),
+      descriptor_(is_special_ ? open_special(path_, path_) : open_file(path_, O_CREAT | O_APPEND, path_)) {}
 
 void GrowingFile::append(std::string_view text) {
   const std::string what = fmt::format("--output-file {}", quote(path_));
   const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
-  if (!begun_ && !is_special(path_) && ftruncate(descriptor_, 0) != 0) fail();
+  if (!begun_ && !is_special_ && ftruncate(descriptor_, 0) != 0) fail();
   begun_ = true;
   write_all(descriptor_, text, what);
   if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail();  // pipes and devices have no disk

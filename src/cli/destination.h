@@ -1,6 +1,8 @@
 // Destinations of output: a standard stream, a file that appears whole or not at all, a file that grows.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -17,31 +19,51 @@ class OutputLost : public Error {
 // Writes all of it now. OutputLost, naming `what`, otherwise.
 void write_all(int descriptor, std::string_view text, std::string_view what);
 
-// A file that is replaced as a whole, by renaming; anything but a regular file (a pipe, a device) is written as it is.
+// The absolute path that links lead to, also where there is no file yet.
+std::filesystem::path followed(const std::filesystem::path& path);
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  operator int() const { return number_; }  // NOLINT(google-explicit-constructor): it is one
+
+ private:
+  int number_;
+};
+
+// Takes text piece by piece. OutputLost.
+using TextSink = std::function<void(std::string_view)>;
+
+// A file that is replaced as a whole, by renaming; anything but a regular file (a pipe, a device) is opened once and
+// written as it is.
 class WholeFile {
  public:
   // Error unless it can be written.
   explicit WholeFile(std::string path);
   void write(std::string_view text) const;  // OutputLost
+  // The file appears when `produce` has returned, and not at all if it throws.
+  void write(const std::function<void(const TextSink&)>& produce) const;
 
  private:
   std::string path_;
   std::string target_;  // the file that links lead to, so that links stay
+  Descriptor special_;  // of anything but a regular file
 };
 
 // A file that grows: what was written stays, whatever happens next.
 class GrowingFile {
  public:
   explicit GrowingFile(std::string path);  // Error unless it can be written. An old one is emptied by the first text
-  ~GrowingFile();
-  GrowingFile(const GrowingFile&) = delete;
-  GrowingFile& operator=(const GrowingFile&) = delete;
 
   void append(std::string_view text);  // on the disk when it returns. OutputLost
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  bool is_special_ = false;
+  Descriptor descriptor_;
   bool begun_ = false;
 };
 

@@ -114,9 +114,12 @@ class Watcher {
   size_t finished_ = 0;
 };
 
-// Where finished points can be found, as the end of a message.
-std::string kept_in(const SweepOptions& options) {
-  return options.store ? fmt::format("; finished points are in the store {}", quote(options.store->string())) : "";
+// Which finished points can be found in the store, as the end of a message.
+std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, size_t finished) {
+  if (!options.store) return "";
+  const std::string store = quote(options.store->string());
+  if (outcome.lost == 0) return fmt::format("; finished points are in the store {}", store);
+  return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
 }
 
 }  // namespace
@@ -138,21 +141,22 @@ std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
 
 ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output) {
   Watcher watcher(points, output);
-  SweepOutcome outcome;
+  const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
+  watcher.clear_line();
   try {
-    outcome = run_sweep(points, options, watcher.callbacks());
-    watcher.clear_line();
+    if (outcome.ended_by) std::rethrow_exception(outcome.ended_by);
     output.finish();
   } catch (const OutputLost& error) {
-    watcher.clear_line();
-    throw OutputLost(fmt::format("{}; the sweep ends here{}", error.what(), kept_in(options)));
+    throw OutputLost(
+        fmt::format("{}; the sweep ends here{}", error.what(), kept_in(options, outcome, watcher.finished())));
   }
   if (outcome.lost > 0) {
     print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
   }
   if (outcome.interrupted) {
     print_message(fmt::format("interrupted: {} of {} points have a record{}{}", watcher.finished(), points.size(),
-                              kept_in(options), options.store ? "; continue with --resume" : ""));
+                              kept_in(options, outcome, watcher.finished()),
+                              options.store ? "; continue with --resume" : ""));
     return ExitCode::kInterrupted;
   }
   return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;

@@ -17,6 +17,7 @@ struct Axis {
 
 struct Sweep {
   std::string name;        // stem of the sweep file ("warmup"); empty without a file
+  std::string file;        // path of the sweep file; empty without one
   std::vector<Axis> axes;  // in the order given; the last one varies fastest
   OutputConfig output;
 };

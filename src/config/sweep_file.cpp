@@ -184,6 +184,7 @@ Sweep read_sweep_file(const std::filesystem::path& path) {
   text.resize(static_cast<size_t>(file.gcount()));
   Sweep sweep = parse_sweep(text, path.string());
   sweep.name = path.stem().string();
+  sweep.file = path.string();
   return sweep;
 }
 

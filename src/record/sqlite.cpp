@@ -55,10 +55,10 @@ void Database::fail(int code) {
     case SQLITE_NOTADB:
       throw Error::format("store '{}': not a laptime store, but some other file; name another one with --store", path);
     case SQLITE_CORRUPT:
-      throw Error::format(
-          "store '{}': damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another file with "
-          "--store",
-          path, detail, path);
+      throw Damaged(
+          fmt::format("store '{}': damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another "
+                      "file with --store",
+                      path, detail, path));
     case SQLITE_IOERR:
       if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_TRUNCATE) {
         throw Error::format(
@@ -96,6 +96,11 @@ Statement& Statement::bind(int parameter, std::string_view text) {
 
 Statement& Statement::bind(int parameter, double value) {
   database_.check(sqlite3_bind_double(statement_.get(), parameter, value));
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, int64_t value) {
+  database_.check(sqlite3_bind_int64(statement_.get(), parameter, value));
   return *this;
 }
 

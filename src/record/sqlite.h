@@ -10,9 +10,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace laptime::sqlite {
 
 class Database;
+
+// Bytes of the file are not what SQLite has written; other parts of it may still be read.
+class Damaged : public Error {
+ public:
+  using Error::Error;
+};
 
 // One prepared statement. Parameters are numbered from 1, columns from 0.
 class Statement {
@@ -21,8 +29,11 @@ class Statement {
 
   Statement& bind(int parameter, std::string_view text);
   Statement& bind(int parameter, double value);
+  Statement& bind(int parameter, int64_t value);
   // True while there is a row. The columns of a row live until the next step.
   bool step();
+  // Makes the statement ready to be bound and run again; the values bound stay.
+  void reset() { sqlite3_reset(statement_.get()); }
   // Runs to the end and makes the statement ready to be bound again.
   void run();
 

@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "record/fields_json.h"
+#include "record/listing.h"
 #include "record/sqlite.h"
+#include "record/store_schema.h"
 
 namespace laptime {
 namespace {
@@ -18,90 +20,6 @@ namespace fs = std::filesystem;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Transaction;
-
-// The record's JSON is the one source; the other columns of `records` are read from it.
-constexpr const char* kRecords = R"sql(
-  CREATE TABLE records (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
-    json        TEXT NOT NULL CHECK (json_valid(json)),
-    name        TEXT GENERATED ALWAYS AS (json_extract(json, '$.name')) VIRTUAL,
-    status      TEXT GENERATED ALWAYS AS (json_extract(json, '$.status')) VIRTUAL,
-    run         TEXT GENERATED ALWAYS AS (json_extract(json, '$.run')) VIRTUAL,
-    created     TEXT GENERATED ALWAYS AS (json_extract(json, '$.created')) VIRTUAL,
-    config_hash TEXT GENERATED ALWAYS AS (json_extract(json, '$.config_hash')) VIRTUAL,
-    binary_id   TEXT GENERATED ALWAYS AS (json_extract(json, '$.binary.id')) VIRTUAL,
-    fingerprint TEXT GENERATED ALWAYS AS (json_extract(json, '$.fingerprint')) VIRTUAL
-  );
-  CREATE INDEX records_by_name ON records (name, created);
-  CREATE INDEX records_by_point ON records (config_hash, binary_id, fingerprint);
-)sql";
-
-constexpr const char* kKnowledge = R"sql(
-  CREATE TABLE kernel_choices (
-    device      TEXT NOT NULL,
-    signature   TEXT NOT NULL,
-    kernel      TEXT NOT NULL,
-    seconds     REAL NOT NULL,
-    created     TEXT NOT NULL,
-    PRIMARY KEY (device, signature)
-  ) WITHOUT ROWID;
-  CREATE TABLE measured_peaks (
-    device      TEXT NOT NULL,
-    name        TEXT NOT NULL,
-    value       REAL NOT NULL,
-    unit        TEXT NOT NULL,
-    created     TEXT NOT NULL,
-    PRIMARY KEY (device, name)
-  ) WITHOUT ROWID;
-)sql";
-
-constexpr const char* kTraces = R"sql(
-  CREATE TABLE traces (
-    record_id   INTEGER PRIMARY KEY REFERENCES records (id),
-    json        TEXT NOT NULL CHECK (json_valid(json))
-  );
-)sql";
-
-constexpr const char* kVersion = "PRAGMA application_id = 1280332884; PRAGMA user_version = 3;";
-
-// Schema 1 kept choices and peaks by machine. Whose device they are is not known any more, so they are measured again.
-constexpr const char* kDropKnowledge = "DROP TABLE kernel_choices; DROP TABLE measured_peaks;";
-
-constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
-static_assert(Store::kSchemaVersion == 3, "kVersion states it too");
-
-// The schema version of the file, or 0 if it is empty. Error for another program's database or a newer schema.
-int64_t schema_version(Database& database) {
-  const int64_t application = database.query_integer("PRAGMA application_id");
-  const int64_t version = database.query_integer("PRAGMA user_version");
-  if (application == kApplicationId) {
-    if (version >= 1 && version <= Store::kSchemaVersion) return version;
-    throw Error::format(
-        "store '{}': written with schema version {}, but this laptime knows {}; use a newer laptime, or another file "
-        "with --store",
-        database.path().string(), version, Store::kSchemaVersion);
-  }
-  const bool empty =
-      application == 0 && version == 0 && database.query_integer("SELECT count(*) FROM sqlite_schema") == 0;
-  if (!empty) {
-    throw Error::format("store '{}': a database of another program; name another file with --store",
-                        database.path().string());
-  }
-  return 0;
-}
-
-// Brings the file to the schema of this program; another process may do so first.
-void bring_up_to_date(Database& database) {
-  Transaction transaction(database);
-  const int64_t version = schema_version(database);
-  if (version == Store::kSchemaVersion) return;
-  if (version == 0) database.execute(kRecords);
-  if (version == 1) database.execute(kDropKnowledge);
-  if (version <= 1) database.execute(kKnowledge);
-  if (version <= 2) database.execute(kTraces);
-  database.execute(kVersion);
-  transaction.commit();
-}
 
 void make_directories(const fs::path& path) {
   if (!path.has_parent_path()) return;
@@ -113,9 +31,10 @@ void make_directories(const fs::path& path) {
   }
 }
 
-// The schema versions that first had choices and peaks by device, and traces.
+// The schema versions that first had choices and peaks by device, traces, and the listing.
 constexpr int64_t kKnowledgeSince = 2;
 constexpr int64_t kTracesSince = 3;
+constexpr int64_t kListingSince = 4;
 
 // Of a row with the columns id, record and trace.
 StepTrace trace_of(const Database& database, const Statement& row) {
@@ -129,6 +48,7 @@ StepTrace trace_of(const Database& database, const Statement& row) {
   }
 }
 
+// Id and JSON are the first two columns.
 Record record_of(const Database& database, const Statement& row) {
   try {
     return parse_record(row.text(1));
@@ -136,6 +56,12 @@ Record record_of(const Database& database, const Statement& row) {
     throw Error::format("store '{}', row {} of table records: {}", database.path().string(), row.integer(0),
                         error.what());
   }
+}
+
+Record record_at(Database& database, int64_t id) {
+  Statement row(database, "SELECT id, json FROM records WHERE id = ?1");
+  if (!row.bind(1, id).step()) throw Error::format("store '{}': no record has id {}", database.path().string(), id);
+  return record_of(database, row);
 }
 
 }  // namespace
@@ -146,25 +72,27 @@ Store& Store::operator=(Store&& other) noexcept = default;
 Store::~Store() = default;
 
 Store Store::open(const fs::path& path, Access access) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    throw Error::format("store '{}': is a directory; name a file with --store", path.string());
+  const store_schema::FileKind kind = store_schema::kind_of_file(path);
+  if (access == Access::kRead && kind == store_schema::FileKind::kNone) {
+    throw Error::format("store '{}': no such file; nothing has been stored there yet, or name the file with --store",
+                        path.string());
   }
-  if (access == Access::kRead && !fs::exists(path, error)) {
-    throw Error::format("store '{}': {}; nothing has been stored there yet, or name the file with --store",
-                        path.string(), error ? error.message() : "no such file");
+  if (access == Access::kRead && kind == store_schema::FileKind::kEmpty) {
+    throw Error::format("store '{}': empty; name the file with --store", path.string());
   }
   if (access == Access::kWrite) make_directories(path);
 
   auto database = std::make_unique<Database>(path, access == Access::kWrite);
-  if (access == Access::kWrite && database->read_only()) database->fail(SQLITE_READONLY);
-  // A rollback journal, not a write-ahead log: one file, readable on a read-only disk. EXTRA also syncs the directory
-  // when the journal goes, so a commit outlives a power cut.
-  database->execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA cell_size_check = ON");
-  const int64_t version = schema_version(*database);
+  database->execute("PRAGMA cell_size_check = ON");
   if (access == Access::kWrite) {
-    if (version != kSchemaVersion) bring_up_to_date(*database);
-  } else if (version == 0) {
+    if (database->read_only()) database->fail(SQLITE_READONLY);
+    // A rollback journal, not a write-ahead log: one file, readable on a read-only disk. EXTRA also syncs the directory
+    // when the journal goes, so a commit outlives a power cut.
+    database->execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA");
+  }
+  const int64_t version = store_schema::version_of(*database);
+  if (access == Access::kWrite && version != kSchemaVersion) store_schema::bring_up_to_date(*database);
+  if (access == Access::kRead && version == 0) {
     throw Error::format("store '{}': empty; name the file with --store", path.string());
   }
   return Store(std::move(database));
@@ -176,22 +104,33 @@ void Store::check_writable() {
   transaction.commit();
 }
 
-void Store::append(const Record& record, const std::optional<StepTrace>& trace) {
+int64_t Store::append(const Record& record, const std::optional<StepTrace>& trace) {
+  return append(to_text(record), trace);
+}
+
+int64_t Store::append(std::string_view text, const std::optional<StepTrace>& trace) {
   Transaction transaction(*database_);
-  Statement insert(*database_, "INSERT INTO records (json) VALUES (?1)");
-  insert.bind(1, to_text(record)).run();
+  Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(1, text).run();
+  const int64_t id = database_->query_integer("SELECT last_insert_rowid()");
   if (trace) {
-    Statement(*database_, "INSERT INTO traces VALUES (last_insert_rowid(), ?1)")
-        .bind(1, ascii_text(to_json(*trace)))
-        .run();
+    Statement(*database_, "INSERT INTO traces VALUES (?1, ?2)").bind(1, id).bind(2, ascii_text(to_json(*trace))).run();
   }
   transaction.commit();
+  return id;
 }
+
+bool Store::has(int64_t id, std::string_view run, std::string_view name) const {
+  Statement row(*database_, "SELECT 1 FROM records WHERE id = ?1 AND run = ?2 AND name = ?3");
+  return row.bind(1, id).bind(2, run).bind(3, name).step();
+}
+
+Record Store::at(int64_t id) const { return record_at(*database_, id); }
 
 std::vector<Record> Store::all() const {
   std::vector<Record> records;
-  Statement rows(*database_, "SELECT id, json FROM records ORDER BY id");
-  while (rows.step()) records.push_back(record_of(*database_, rows));
+  each(
+      Extent::kWhole, [&](int64_t, const Record& record) { records.push_back(record); },
+      [](const std::string& problem) { throw Error(problem); });
   return records;
 }
 
@@ -234,8 +173,9 @@ void Store::put(std::span<const KernelChoice> choices) {
   transaction.commit();
 }
 
-bool Store::has_knowledge() const { return schema_version(*database_) >= kKnowledgeSince; }
-bool Store::has_traces() const { return schema_version(*database_) >= kTracesSince; }
+bool Store::has_knowledge() const { return store_schema::version_of(*database_) >= kKnowledgeSince; }
+bool Store::has_traces() const { return store_schema::version_of(*database_) >= kTracesSince; }
+bool Store::has_listing() const { return store_schema::version_of(*database_) >= kListingSince; }
 
 std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
   std::vector<KernelChoice> choices;

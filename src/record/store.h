@@ -10,8 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "record/listing.h"
 #include "record/record.h"
 #include "record/step_trace.h"
+#include "record/store_schema.h"
 
 namespace laptime {
 
@@ -65,9 +67,10 @@ class Store {
  public:
   enum class Access { kRead, kWrite };
 
-  static constexpr int64_t kSchemaVersion = 3;
+  static constexpr int64_t kSchemaVersion = store_schema::kVersion;
 
-  // kWrite makes the file and its directories where there are none; kRead needs an existing one.
+  // kWrite makes the file and its directories where there are none; kRead needs an existing one. A file that is not a
+  // store is left as it is.
   static Store open(const std::filesystem::path& path, Access access = Access::kWrite);
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
@@ -76,9 +79,22 @@ class Store {
   // Error unless a record could be written now. Rewrites a value that the file has already.
   void check_writable();
 
-  void append(const Record& record, const std::optional<StepTrace>& trace = {});
+  // Returns the record's id. The text is that of a record (to_text).
+  int64_t append(const Record& record, const std::optional<StepTrace>& trace = {});
+  int64_t append(std::string_view text, const std::optional<StepTrace>& trace = {});
 
-  // Oldest first.
+  // Whether the store has the record of this id, run and name.
+  bool has(int64_t id, std::string_view run, std::string_view name) const;
+
+  // Goes through all records, oldest first, and reads as much of each as `extent` says. What cannot be read (a row that
+  // is no record or of a newer laptime, a damaged page) is left out, and `problem` gets a message that names it.
+  void each(Extent extent, const std::function<void(int64_t id, const Record&)>& visit,
+            const std::function<void(const std::string&)>& problem) const;
+
+  // The whole record of this id. Error if it cannot be read.
+  Record at(int64_t id) const;
+
+  // All whole records, oldest first. Error if one cannot be read.
   std::vector<Record> all() const;
   // Calls `visit` with every record that has a trace, oldest first.
   void each_traced(const std::function<void(const Record&, const StepTrace&)>& visit) const;
@@ -99,9 +115,10 @@ class Store {
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
  private:
-  // False in a file of an older schema that was opened for reading.
+  // False in a file of an older schema that was opened for reading, and has tables of other columns, or fewer.
   bool has_knowledge() const;
   bool has_traces() const;
+  bool has_listing() const;
   explicit Store(std::unique_ptr<sqlite::Database> database);
 
   std::unique_ptr<sqlite::Database> database_;

@@ -27,6 +27,19 @@ class SweepRun {
         run_(fmt::format("{}-{}", format_utc(static_cast<int64_t>(std::time(nullptr))), getpid())) {}
 
   SweepOutcome run() {
+    try {
+      run_points();
+    } catch (...) {
+      outcome_.ended_by = std::current_exception();
+    }
+    outcome_.interrupted = signals_.count() > 0;
+    warn(store_.settle());
+    outcome_.lost = store_.lost();
+    return outcome_;
+  }
+
+ private:
+  void run_points() {
     for (size_t index = 0; index < points_.size() && signals_.count() == 0; ++index) {
       const Seconds start = host_now();
       const Record described = describe(points_[index]);
@@ -39,12 +52,8 @@ class SweepRun {
       keep(result);
       report(index, result, valid ? PointSource::kMeasured : PointSource::kInvalid, start);
     }
-    outcome_.interrupted = signals_.count() > 0;
-    outcome_.lost = store_.lost();
-    return outcome_;
   }
 
- private:
   Record describe(const SweepPoint& point) const {
     Record record = describe_point(point);
     record.sweep = options_.name;
@@ -86,8 +95,9 @@ class SweepRun {
     return result;
   }
 
-  void keep(const PointResult& result) {
-    const std::optional<std::string> problem = store_.keep(result);
+  void keep(const PointResult& result) { warn(store_.keep(result)); }
+
+  void warn(const std::optional<std::string>& problem) {
     if (problem && *problem != last_problem_ && callbacks_.warning) callbacks_.warning(*problem);
     last_problem_ = problem.value_or("");
   }

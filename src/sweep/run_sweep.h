@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -26,7 +27,7 @@ struct SweepOptions {
 // Where the record of a point comes from.
 enum class PointSource : uint8_t { kMeasured, kInvalid, kStored };
 
-// Optional callbacks. An exception from one ends the sweep.
+// Optional callbacks. An exception from one ends the sweep, and is in its outcome.
 struct SweepCallbacks {
   std::function<void(size_t index)> begin;  // before a point is measured
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
@@ -39,7 +40,8 @@ struct SweepCallbacks {
 struct SweepOutcome {
   bool interrupted = false;  // by Ctrl-C or SIGTERM; the remaining points have no record
   bool failed = false;       // a point failed, timed out or was interrupted
-  size_t lost = 0;           // records that could not be stored
+  size_t lost = 0;           // records that are not in the store
+  std::exception_ptr ended_by;
 };
 
 // The points must have passed check_inputs. Error before anything runs if the store is not writable. If the store fails

@@ -65,24 +65,67 @@ MachineKnowledge SweepStore::known(const std::string& device) const {
   }
 }
 
-std::optional<std::string> SweepStore::keep(const PointResult& point) {
-  merge(known_, point.learned);
-  if (!path_) return std::nullopt;
-  unsaved_.push_back(point);
+size_t SweepStore::restore(Store& store) {
+  size_t restored = 0;
+  for (KeptRecord& kept : kept_) {
+    if (store.has(kept.id, kept.run, kept.name)) continue;
+    kept.id = store.append(kept.text, kept.trace);
+    ++restored;
+  }
+  if (restored > 0) {
+    store.put(known_.kernel_choices);
+    for (const MeasuredPeak& peak : known_.peaks) store.put(peak);
+  }
+  return restored;
+}
+
+std::optional<std::string> SweepStore::save() {
   try {
     Store store = Store::open(*path_);
+    size_t restored = 0;
+    if (!kept_.empty() && !store.has(kept_.back().id, kept_.back().run, kept_.back().name)) restored = restore(store);
     while (!unsaved_.empty()) {
       const PointResult& next = unsaved_.front();
-      store.append(next.record, next.trace);
+      std::string text = to_text(next.record);
+      const int64_t id = store.append(text, next.trace);
+      kept_.push_back({id, next.record.run, next.record.name, std::move(text), next.trace});
       const MachineKnowledge learned = next.learned;
       unsaved_.erase(unsaved_.begin());
       store.put(learned.kernel_choices);
       for (const MeasuredPeak& peak : learned.peaks) store.put(peak);
     }
+    if (restored > 0) {
+      return fmt::format(
+          "store '{}': removed, emptied or replaced while it was in use; {} records of this run are written to it "
+          "again, "
+          "what it held before is gone",
+          path_->string(), restored);
+    }
   } catch (const Error& error) {
     return error.what();
   }
   return std::nullopt;
+}
+
+std::optional<std::string> SweepStore::keep(const PointResult& point) {
+  merge(known_, point.learned);
+  if (!path_) return std::nullopt;
+  unsaved_.push_back(point);
+  return save();
+}
+
+std::optional<std::string> SweepStore::settle() {
+  if (!path_ || (kept_.empty() && unsaved_.empty())) return std::nullopt;
+  std::optional<std::string> problem = save();
+  try {
+    const Store store = Store::open(*path_, Store::Access::kRead);
+    missing_ = static_cast<size_t>(std::count_if(
+        kept_.begin(), kept_.end(), [&](const KeptRecord& kept) { return !store.has(kept.id, kept.run, kept.name); }));
+  } catch (const Error& error) {
+    missing_ = kept_.size();
+    if (!problem) problem = error.what();
+  }
+  return problem;
 }
 
 }  // namespace laptime

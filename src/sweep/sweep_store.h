@@ -24,15 +24,32 @@ class SweepStore {
 
   MachineKnowledge known(const std::string& device) const;
 
-  // Stores the point durably. If the store fails, returns the reason, and the next call tries again.
+  // Stores the point durably. If the store fails, returns the reason, and the next call tries again. If somebody has
+  // removed or emptied the file meanwhile, says so, and has written what this sweep measured again.
   std::optional<std::string> keep(const PointResult& point);
 
-  // Number of points that could not be stored.
-  size_t lost() const { return path_ ? unsaved_.size() : 0; }
+  // After the last point: tries once more to store what could not be stored, and makes sure that every point is there.
+  std::optional<std::string> settle();
+
+  // Number of points that are not in the store.
+  size_t lost() const { return path_ ? unsaved_.size() + missing_ : 0; }
 
  private:
+  struct KeptRecord {
+    int64_t id = 0;
+    std::string run;
+    std::string name;
+    std::string text;  // the JSON; a Record takes twice the memory
+    std::optional<StepTrace> trace;
+  };
+  // Writes kept records that the store does not have any more. Returns how many.
+  size_t restore(Store& store);
+  std::optional<std::string> save();
+
   std::optional<std::filesystem::path> path_;
   std::vector<PointResult> unsaved_;
+  std::vector<KeptRecord> kept_;
+  size_t missing_ = 0;      // of kept_, when the sweep was over
   MachineKnowledge known_;  // measured in this sweep
 };
 

@@ -190,6 +190,22 @@ TEST(Args, HelpNamesEveryOptionAndFitsATerminal) {
   }
 }
 
+// What an unset variable of a script leaves.
+TEST(Args, AnEmptyValueIsAnErrorForEveryOption) {
+  for (const Command* const command : commands()) {
+    for (const OptionRow& row : command->options()) {
+      const std::string flag = fmt::format("--{}", row.option.flag);
+      const std::string name(command->name);
+      EXPECT_THAT(refusal_of({name, flag, ""}), AllOf(StartsWith(flag), HasSubstr("the value is empty"))) << name;
+      EXPECT_THAT(refusal_of({name, flag + "="}), AllOf(HasSubstr(flag), HasSubstr("has no value"))) << name;
+      EXPECT_THAT(refusal_of({name, flag + "=", "word"}), AllOf(HasSubstr(flag), HasSubstr("has no value"))) << name;
+      if (row.kind == ValueKind::kSwitch) continue;
+      EXPECT_THAT(refusal_of({name, flag}), AllOf(HasSubstr(flag), HasSubstr("has no value"))) << name;
+    }
+  }
+  EXPECT_EQ(refusal_of({"show", "--", "--store", ""}), "");
+}
+
 TEST(Args, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("benhc"), AllOf(HasSubstr("unknown command 'benhc'"), HasSubstr("did you mean 'bench'?")));
   EXPECT_THAT(refusal("help me"), HasSubstr("unknown command 'me'"));

@@ -183,5 +183,13 @@ TEST(SweepFile, AttentionFileHasTheGridOfTheCommand) {
   EXPECT_EQ(expand(attention_sweep()).size(), 20U);
 }
 
+TEST(SweepFile, AnEmptyValueIsAnErrorForEveryOption) {
+  for (const std::string_view flag : sweep_flags()) {
+    for (const char* const value : {"\"\"", "[]", "[\"\"]", "''"}) {
+      EXPECT_THROW(parse_sweep(fmt::format("{} = {}\n", flag, value), "a.toml"), Error) << flag << " = " << value;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace laptime

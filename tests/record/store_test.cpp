@@ -16,6 +16,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/random.h"
+#include "record/old_schemas.h"
 #include "record/sample_record.h"
 
 namespace laptime {
@@ -48,6 +50,31 @@ class StoreTest : public testing::Test {
     ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
     ASSERT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
     sqlite3_close(handle);
+  }
+
+  void query(const char* sql, int (*row)(void*, int, char**, char**), void* out) const {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(handle, sql, row, out, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
+    sqlite3_close(handle);
+  }
+
+  static std::string bytes_of(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  // Names of the records that each() visits.
+  static std::vector<std::string> visited(const Store& store, Extent extent,
+                                          std::vector<std::string>* problems = nullptr) {
+    std::vector<std::string> names;
+    store.each(
+        extent, [&](int64_t, const Record& record) { names.push_back(record.name); },
+        [&](const std::string& problem) {
+          if (problems == nullptr) throw Error(problem);
+          problems->push_back(problem);
+        });
+    return names;
   }
 
   fs::path directory_;
@@ -292,34 +319,56 @@ TEST_F(StoreTest, OtherDatabasesAreRefused) {
   EXPECT_THAT(open_error(), HasSubstr("a database of another program"));
 }
 
-// A file as the first schema made it: records stay; choices and peaks, kept by machine then, are measured again.
-TEST_F(StoreTest, TheFirstSchemaIsBroughtUpToDate) {
-  {
+static_assert(kOldSchemas.size() + 1 == Store::kSchemaVersion, "keep the schema that was newest until now");
+
+// Records stay, choices and peaks too unless their old tables do not say enough; reading leaves the file alone.
+TEST_F(StoreTest, StoresOfEveryEarlierSchemaAreReadAndBroughtUpToDate) {
+  for (size_t version = 1; version <= kOldSchemas.size(); ++version) {
+    fs::remove(path_);
+    execute(kOldSchemas[version - 1]);
+    execute(fmt::format("INSERT INTO records (json) VALUES ('{}')", to_text(sample_record())).c_str());
+    const std::string before = bytes_of(path_);
+    {
+      const Store reading = Store::open(path_, Store::Access::kRead);
+      EXPECT_EQ(reading.all(), std::vector<Record>{sample_record()});
+      EXPECT_EQ(visited(reading, Extent::kListed), std::vector<std::string>{sample_record().name});
+      EXPECT_TRUE(reading.kernel_choices("m1").empty());
+      EXPECT_TRUE(reading.measured_peaks("m1").empty());
+    }
+    EXPECT_EQ(bytes_of(path_), before) << version;
     Store store = Store::open(path_);
-    store.append(sample_record());
+    EXPECT_EQ(store.all(), std::vector<Record>{sample_record()});
+    EXPECT_EQ(visited(store, Extent::kListed), std::vector<std::string>{sample_record().name});
+    const bool by_device = version >= 2;
+    EXPECT_EQ(store.kernel_choices("m1").size(), by_device ? 1U : 0U) << version;
+    EXPECT_EQ(store.measured_peaks("m1").size(), by_device ? 1U : 0U) << version;
+    const std::vector<KernelChoice> choices{{"m1/cpu", "matmul a", "blocked", 1e-3, "2025-11-21T10:15:00Z"}};
+    store.put(choices);
+    store.append(sample_record("new"));
+    EXPECT_EQ(Store::open(path_).kernel_choices("m1/cpu"), choices);
+    EXPECT_EQ(visited(Store::open(path_), Extent::kListed), (std::vector<std::string>{sample_record().name, "new"}));
   }
-  {
-    execute(R"sql(
-      DROP TABLE kernel_choices;
-      DROP TABLE measured_peaks;
-      CREATE TABLE kernel_choices (fingerprint TEXT NOT NULL, signature TEXT NOT NULL, kernel TEXT NOT NULL,
-        seconds REAL NOT NULL, created TEXT NOT NULL, PRIMARY KEY (fingerprint, signature)) WITHOUT ROWID;
-      CREATE TABLE measured_peaks (fingerprint TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
-        unit TEXT NOT NULL, created TEXT NOT NULL, PRIMARY KEY (fingerprint, name)) WITHOUT ROWID;
-      INSERT INTO kernel_choices VALUES ('m1', 'matmul a', 'blocked', 1, '2025');
-      PRAGMA user_version = 1;
-    )sql");
+}
+
+TEST_F(StoreTest, AnUpdateMakesTheSchemaOfANewFile) {
+  const auto schema = [&] {
+    std::string text;
+    const auto add = [](void* out, int, char** values, char**) {
+      *static_cast<std::string*>(out) += fmt::format("{}\n", values[0] == nullptr ? "" : values[0]);
+      return 0;
+    };
+    query("SELECT name || ' ' || replace(replace(sql, char(10), ' '), ' ', '') FROM sqlite_schema ORDER BY name", add,
+          &text);
+    return text;
+  };
+  Store::open(path_);
+  const std::string fresh = schema();
+  for (const char* const old : kOldSchemas) {
+    fs::remove(path_);
+    execute(old);
+    Store::open(path_);
+    EXPECT_EQ(schema(), fresh);
   }
-  const Store reading = Store::open(path_, Store::Access::kRead);
-  EXPECT_EQ(reading.all(), std::vector<Record>{sample_record()});
-  EXPECT_TRUE(reading.kernel_choices("m1").empty());
-  EXPECT_TRUE(reading.measured_peaks("m1").empty());
-  Store store = Store::open(path_);
-  EXPECT_EQ(store.all(), std::vector<Record>{sample_record()});
-  EXPECT_TRUE(store.kernel_choices("m1").empty());
-  const std::vector<KernelChoice> choices{{"m1/cpu", "matmul a", "blocked", 1e-3, "2025-11-21T10:15:00Z"}};
-  store.put(choices);
-  EXPECT_EQ(Store::open(path_).kernel_choices("m1/cpu"), choices);
 }
 
 TEST_F(StoreTest, NewerSchemaIsRefused) {
@@ -327,6 +376,79 @@ TEST_F(StoreTest, NewerSchemaIsRefused) {
   execute("PRAGMA user_version = 99");
   EXPECT_THAT(open_error(), HasSubstr("schema version 99"));
   EXPECT_THAT(open_error(), HasSubstr("newer laptime"));
+}
+
+// A write-ahead log is switched off by opening the file for writing, which is for its owner to decide.
+TEST_F(StoreTest, DatabasesOfOthersAreNotTouched) {
+  execute("PRAGMA journal_mode = WAL; CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('a')");
+  const std::string before = bytes_of(path_);
+  for (const Store::Access access : {Store::Access::kRead, Store::Access::kWrite}) {
+    EXPECT_THAT(open_error(access), HasSubstr("a database of another program"));
+    EXPECT_EQ(bytes_of(path_), before);
+    EXPECT_FALSE(fs::exists(path_.string() + "-wal"));
+  }
+}
+
+TEST_F(StoreTest, ReadingKeepsTheModeOfTheFile) {
+  Store::open(path_).append(sample_record());
+  execute("PRAGMA journal_mode = WAL");
+  const std::string before = bytes_of(path_);
+  EXPECT_EQ(Store::open(path_, Store::Access::kRead).all().size(), 1U);
+  EXPECT_EQ(bytes_of(path_), before);
+}
+
+TEST_F(StoreTest, OneRowThatCannotBeReadHidesNoOther) {
+  Store store = Store::open(path_);
+  store.append(sample_record("first"));
+  Record newer = sample_record("newer");
+  newer.schema_version = Record::kSchemaVersion + 1;
+  store.append(to_text(newer));
+  execute("INSERT INTO records (json) VALUES ('{\"schema_version\": 1}'), ('7'), ('[]'), ('\"text\"')");
+  store.append(sample_record("last"));
+  for (const Extent extent : {Extent::kListed, Extent::kWithConfig, Extent::kWhole}) {
+    std::vector<std::string> problems;
+    EXPECT_EQ(visited(store, extent, &problems), (std::vector<std::string>{"first", "last"}));
+    ASSERT_EQ(problems.size(), 5U);
+    EXPECT_THAT(problems[0], testing::AllOf(HasSubstr("row 2 of table records"), HasSubstr("schema version 2")));
+    EXPECT_THAT(problems[1], HasSubstr("row 3 of table records"));
+  }
+}
+
+// A bit that flips anywhere behind the first page, which has the schema, costs at most the records of a page.
+TEST_F(StoreTest, ADamagedPageHidesOnlyItsRecords) {
+  constexpr int kRecords = 60;
+  {
+    Store store = Store::open(path_);
+    for (int i = 0; i < kRecords; ++i) store.append(sample_record(fmt::format("record{}", i)));
+  }
+  const std::string sound = bytes_of(path_);
+  constexpr size_t kPage = 4096;
+  uint64_t state = 5;
+  for (int round = 0; round < 60; ++round) {
+    std::string damaged = sound;
+    const size_t at = kPage + splitmix64(++state) % (sound.size() - kPage);
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (splitmix64(++state) % 8)));
+    std::ofstream(path_, std::ios::binary) << damaged;
+    for (const Extent extent : {Extent::kListed, Extent::kWhole}) {
+      std::vector<std::string> problems;
+      const size_t names = visited(Store::open(path_, Store::Access::kRead), extent, &problems).size();
+      EXPECT_GE(names, static_cast<size_t>(kRecords - 6)) << "byte " << at << " of " << sound.size();
+      EXPECT_LE(names, static_cast<size_t>(kRecords));
+      EXPECT_TRUE(names == kRecords || !problems.empty()) << "byte " << at;
+    }
+  }
+}
+
+TEST_F(StoreTest, FindsARecordByIdRunAndName) {
+  Store store = Store::open(path_);
+  const Record record = sample_record("one");
+  const int64_t id = store.append(record);
+  EXPECT_TRUE(store.has(id, record.run, "one"));
+  EXPECT_FALSE(store.has(id + 1, record.run, "one"));
+  EXPECT_FALSE(store.has(id, "another run", "one"));
+  EXPECT_FALSE(store.has(id, record.run, "two"));
+  EXPECT_EQ(store.at(id), record);
+  EXPECT_THROW(store.at(id + 1), Error);
 }
 
 TEST_F(StoreTest, DamagedFileIsAnError) {

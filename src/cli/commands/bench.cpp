@@ -9,7 +9,9 @@
 #include "cli/message.h"
 #include "cli/record_output.h"
 #include "cli/run_watched.h"
+#include "cli/store_path.h"
 #include "cli/sweep_words.h"
+#include "cli/used_files.h"
 #include "report/shortage.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
@@ -49,6 +51,7 @@ ExitCode run(const BenchCommand& command) {
   OutputConfig config = command.sweep.output;
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
   std::vector<SweepPoint> points = points_of(command.sweep);
+  reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   BenchOutput output(config, planned_records(points));
   return run_watched(points, {store_for(config), config.resume, command.sweep.name, {}}, output);

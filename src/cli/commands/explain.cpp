@@ -10,6 +10,7 @@
 #include "cli/destination.h"
 #include "cli/store_path.h"
 #include "cli/sweep_words.h"
+#include "cli/used_files.h"
 #include "explain/explain.h"
 #include "record/fields_json.h"
 #include "report/explanation_text.h"
@@ -81,6 +82,7 @@ ExitCode run(const ExplainCommand& command) {
                         command.dump == Dump::kNone ? "table, json or jsonl" : "table");
   }
   std::vector<SweepPoint> points = points_of(command.sweep);
+  reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);

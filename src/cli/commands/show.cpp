@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "cli/message.h"
 #include "cli/record_output.h"
 #include "cli/store_path.h"
+#include "cli/used_files.h"
 #include "record/store.h"
 #include "report/filter.h"
 
@@ -21,12 +23,22 @@ std::vector<OptionRow> show_options() {
 ExitCode run(const ShowCommand& command) {
   const std::optional<std::filesystem::path> path = store_path(command.output.store);
   if (!path) throw Error("laptime show: there is no store to read; name the file with --store");
+  reject_overwriting(command.output.output_file, files_of_store(path));
   const Filter filter(command.filter);
-  const std::vector<Record> records = filter.apply(Store::open(*path, Store::Access::kRead).all());
+  std::vector<Record> stored;
+  bool damaged = false;
+  Store::open(*path, Store::Access::kRead)
+      .each(
+          Extent::kWhole, [&](int64_t, const Record& record) { stored.push_back(record); },
+          [&](const std::string& problem) {
+            damaged = true;
+            print_message(problem);
+          });
+  const std::vector<Record> records = filter.apply(stored);
   RecordOutput output(command.output, records);
   for (const Record& record : records) output.add(record);
   output.finish();
-  return ExitCode::kOk;
+  return damaged ? ExitCode::kFailed : ExitCode::kOk;
 }
 
 }  // namespace

@@ -1,0 +1,99 @@
+// Compares the files of a command by inode, and by name where they do not exist yet.
+#include "cli/used_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <set>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "cli/destination.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_inode(const struct stat& a, const struct stat& b) {
+  return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  struct stat of_a {};
+  struct stat of_b {};
+  const bool a_exists = stat(a.c_str(), &of_a) == 0;
+  const bool b_exists = stat(b.c_str(), &of_b) == 0;
+  if (a_exists && b_exists) return same_inode(of_a, of_b);
+  return a_exists == b_exists && followed(a) == followed(b);
+}
+
+bool is_descriptor_of(int descriptor, const fs::path& path) {
+  struct stat of_descriptor {};
+  struct stat of_path {};
+  return fstat(descriptor, &of_descriptor) == 0 && stat(path.c_str(), &of_path) == 0 &&
+         same_inode(of_descriptor, of_path);
+}
+
+[[noreturn]] void throw_standard(const char* stream, const UsedFile& file) {
+  throw Error::format("standard {} goes to {}, {}; send it to another file", stream, file.what,
+                      quote(file.path.string()));
+}
+
+}  // namespace
+
+std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
+  if (!store) return {};
+  const std::string file = followed(*store).string();  // SQLite names them after the file that links lead to
+  return {{"the store", *store},
+          {"the journal of the store", file + "-journal"},
+          {"the log of the store", file + "-wal"},
+          {"the shared memory of the store", file + "-shm"}};
+}
+
+std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points) {
+  std::vector<UsedFile> files;
+  std::set<std::string> seen;
+  const auto add = [&](const char* what, const std::string& path) {
+    if (!path.empty() && seen.insert(path).second) files.push_back({what, path});
+  };
+  add("the sweep file", sweep.file);
+  for (const SweepPoint& point : points) {
+    add("the weights file", point.config.weights);
+    add("the data file", point.config.data);
+    add("the kernels file", point.config.kernels.value_or(""));
+  }
+  return files;
+}
+
+void reject_overwriting(const std::string& output_file, const std::vector<UsedFile>& used) {
+  for (const UsedFile& file : used) {
+    if (is_descriptor_of(STDERR_FILENO, file.path)) {
+      // Not even the message may go there.
+      dup2(is_descriptor_of(STDOUT_FILENO, file.path) ? STDIN_FILENO : STDOUT_FILENO, STDERR_FILENO);
+      throw_standard("error", file);
+    }
+    if (is_descriptor_of(STDOUT_FILENO, file.path)) throw_standard("output", file);
+    if (!output_file.empty() && same_file(output_file, file.path)) {
+      throw Error::format("--output-file {}: this is {}; name another file", quote(output_file), file.what);
+    }
+  }
+}
+
+void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points,
+                        const std::optional<fs::path>& store) {
+  const std::vector<UsedFile> inputs = input_files(sweep, points);
+  const std::vector<UsedFile> of_store = files_of_store(store);
+  for (const UsedFile& file : of_store) {
+    for (const UsedFile& input : inputs) {
+      if (!same_file(file.path, input.path)) continue;
+      throw Error::format("--store {}: {} would be {}; name another file", quote(store->string()), input.what,
+                          file.what);
+    }
+  }
+  reject_overwriting(sweep.output.output_file, inputs);
+  reject_overwriting(sweep.output.output_file, of_store);
+}
+
+}  // namespace laptime

@@ -1,0 +1,164 @@
+// Goes through the records of a store, past what is damaged in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "record/listing.h"
+#include "record/sqlite.h"
+#include "record/store.h"
+
+namespace laptime {
+namespace {
+
+using sqlite::Damaged;
+using sqlite::Database;
+using sqlite::Statement;
+
+class Scan {
+ public:
+  Scan(Database& database, const std::function<void(int64_t, const Record&)>& visit,
+       const std::function<void(const std::string&)>& problem)
+      : database_(database),
+        whole_(database, "SELECT json FROM records WHERE id = ?1"),
+        visit_(visit),
+        problem_(problem) {}
+
+  void listed(Extent extent) {
+    const std::vector<int64_t> ids = ids_of_records();
+    size_t next = 0;
+    try {
+      Statement rows(database_, "SELECT id, losses, times, fields FROM listing WHERE id > ?1 ORDER BY id LIMIT 1000");
+      Record record;
+      for (std::vector<StoredRow> batch = read_batch(rows, 0); !batch.empty();
+           batch = read_batch(rows, batch.back().id)) {
+        for (const StoredRow& row : batch) {
+          for (; next < ids.size() && ids[next] < row.id; ++next) visit_whole(ids[next]);
+          if (next < ids.size() && ids[next] == row.id) ++next;
+          if (read_listed({row.losses, row.times, row.fields}, extent, record)) {
+            visit_(row.id, record);
+          } else {
+            visit_whole(row.id);
+          }
+        }
+      }
+    } catch (const Damaged& error) {
+      problem_(error.what());
+    }
+    for (; next < ids.size(); ++next) visit_whole(ids[next]);
+  }
+
+  void whole(bool has_listing) {
+    std::vector<int64_t> ids = ids_of_records();
+    if (has_listing) {
+      add_ids("SELECT id FROM listing", ids);
+      sort(ids);
+    }
+    for (const int64_t id : ids) visit_whole(id);
+  }
+
+ private:
+  struct StoredRow {
+    int64_t id = 0;
+    int64_t losses = 0;
+    int64_t times = 0;
+    std::string fields;
+  };
+
+  // The store is locked against writers only while a batch is read, not while its rows are shown: whoever reads our
+  // output may take any time.
+  static std::vector<StoredRow> read_batch(Statement& rows, int64_t after) {
+    std::vector<StoredRow> batch;
+    rows.reset();
+    rows.bind(1, after);
+    while (rows.step()) batch.push_back({rows.integer(0), rows.integer(1), rows.integer(2), std::string(rows.text(3))});
+    rows.reset();
+    return batch;
+  }
+
+  static void sort(std::vector<int64_t>& ids) {
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  }
+
+  // False where damage ends the rows early.
+  bool add_ids(const char* sql, std::vector<int64_t>& ids) {
+    try {
+      Statement rows(database_, sql);
+      while (rows.step()) ids.push_back(rows.integer(0));
+      return true;
+    } catch (const Damaged& error) {
+      problem_(error.what());
+      return false;
+    }
+  }
+
+  // An index has them in a hundredth of the bytes of the table. Where both are damaged, every id that was ever given is
+  // tried.
+  std::vector<int64_t> ids_of_records() {
+    std::vector<int64_t> ids;
+    if (!add_ids("SELECT id FROM records", ids) && !add_ids("SELECT id FROM records NOT INDEXED ORDER BY id", ids)) {
+      constexpr int64_t kMaxTried = 1'000'000;
+      std::vector<int64_t> given;
+      add_ids("SELECT seq FROM sqlite_sequence WHERE name = 'records'", given);
+      const int64_t last = given.empty() ? 0 : std::min(given.front(), kMaxTried);
+      for (int64_t id = 1; id <= last; ++id) ids.push_back(id);
+    }
+    sort(ids);
+    return ids;
+  }
+
+  void visit_whole(int64_t id) {
+    std::optional<Record> record;
+    try {
+      record = whole_record(id);
+    } catch (const Unreadable& error) {
+      problem_(fmt::format("store '{}', row {} of table records: {}", database_.path().string(), id, error.what()));
+    }
+    if (record) visit_(id, *record);
+  }
+
+  class Unreadable : public Error {
+   public:
+    using Error::Error;
+  };
+
+  std::optional<Record> whole_record(int64_t id) {
+    std::string text;
+    try {
+      whole_.reset();
+      if (!whole_.bind(1, id).step()) return std::nullopt;
+      text = whole_.text(0);
+      whole_.reset();
+    } catch (const Damaged& error) {
+      whole_.reset();
+      throw Unreadable(error.what());
+    }
+    try {
+      return parse_record(text);
+    } catch (const Error& error) {
+      throw Unreadable(error.what());
+    }
+  }
+
+  Database& database_;
+  Statement whole_;
+  const std::function<void(int64_t, const Record&)>& visit_;
+  const std::function<void(const std::string&)>& problem_;
+};
+
+}  // namespace
+
+void Store::each(Extent extent, const std::function<void(int64_t id, const Record&)>& visit,
+                 const std::function<void(const std::string&)>& problem) const {
+  Scan scan(*database_, visit, problem);
+  if (extent == Extent::kWhole || !has_listing()) {
+    scan.whole(has_listing());
+  } else {
+    scan.listed(extent);
+  }
+}
+
+}  // namespace laptime

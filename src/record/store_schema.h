@@ -1,0 +1,30 @@
+// The schema of the store: its versions, and how a file of an older one becomes one of the newest.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace laptime {
+
+namespace sqlite {
+class Database;
+}
+
+namespace store_schema {
+
+inline constexpr int64_t kVersion = 4;
+
+// What the first bytes of a file say, read without SQLite, which might change a file that it opens.
+enum class FileKind : uint8_t { kNone, kEmpty, kStore };
+
+// Error for anything but a store and an empty file: a directory, a pipe, other bytes, a database of another program.
+FileKind kind_of_file(const std::filesystem::path& path);
+
+// The schema version of the file, or 0 if it is empty. Error for another program's database or a newer schema.
+int64_t version_of(sqlite::Database& database);
+
+// Brings the file to kVersion; another process may do so first.
+void bring_up_to_date(sqlite::Database& database);
+
+}  // namespace store_schema
+}  // namespace laptime

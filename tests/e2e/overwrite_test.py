@@ -1,0 +1,167 @@
+"""Output never replaces what a command reads or keeps its records in, and never goes where somebody else points it."""
+
+import json
+import os
+import stat
+import subprocess
+import unittest
+
+from program import ONE_STEP, PREDICTED, ProgramTest
+
+FORMS = ("table", "csv", "json", "jsonl", "markdown")
+
+
+class Overwrite(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
+        self.before = self.store.read_bytes()
+
+    def refused(self, words, part, **options):
+        done = self.laptime(*words, **options)
+        text = done.stderr or done.stdout or ""
+        self.assertEqual(done.returncode, 2, f"{words}: {text}")
+        self.assertIn(part, text)
+
+    def other_names(self):
+        """Names of the store: its own, of a link, of a hard link, of a link to a link, relative ones."""
+        (self.folder / "link").symlink_to(self.store)
+        (self.folder / "second").symlink_to("link")
+        os.link(self.store, self.folder / "hard")
+        (self.folder / "inner").mkdir()
+        return [self.store, "link", "second", "hard", f"./{self.store.name}", f"inner/../{self.store.name}"]
+
+    def test_the_store_is_not_replaced_by_any_name(self):
+        for name in self.other_names():
+            for form in FORMS:
+                for words in (["bench", *PREDICTED, *ONE_STEP], ["show"]):
+                    words = [*words, "--store", self.store, "--output", form, "--output-file", name]
+                    self.refused(words, "this is the store")
+            self.refused(["explain", *PREDICTED, "--store", self.store, "--output-file", name], "this is the store")
+            self.refused(["attention", "--device", "roofline:h100", "--context", "8", "--d-model", "8", "--store",
+                          self.store, "--output-file", name], "this is the store")
+        self.assertEqual(self.store.read_bytes(), self.before)
+
+    def test_a_store_that_is_not_there_yet(self):
+        (self.folder / "dangling").symlink_to("new.sqlite")
+        for form in FORMS:
+            for store, output in (("new.sqlite", "./new.sqlite"), ("dangling", "new.sqlite"),
+                                  ("new.sqlite", "dangling")):
+                self.refused(["bench", *PREDICTED, *ONE_STEP, "--store", store, "--output", form, "--output-file",
+                              output], "this is the store")
+                self.assertFalse((self.folder / "new.sqlite").exists())
+
+    def test_the_files_of_sqlite_beside_the_store(self):
+        (self.folder / "link").symlink_to(self.store)
+        for end in ("-journal", "-wal", "-shm"):
+            for store in (self.store, "link"):
+                self.refused(["bench", *PREDICTED, *ONE_STEP, "--store", store, "--output-file",
+                              f"{self.store.name}{end}"], "of the store")
+
+    def test_standard_streams_that_go_to_the_store(self):
+        for words in (["bench", *PREDICTED, *ONE_STEP], ["show"], ["explain", *PREDICTED]):
+            with open(self.store, "ab") as end:
+                self.refused([*words, "--store", self.store], "standard output goes to the store", stdout=end)
+                self.refused([*words, "--store", self.store], "standard error goes to the store", stderr=end)
+                done = self.laptime(*words, "--store", self.store, stdout=end, stderr=end)
+                self.assertEqual(done.returncode, 2)
+        self.assertEqual(self.store.read_bytes(), self.before)
+
+    def test_inputs_are_not_replaced(self):
+        (self.folder / "sweep.toml").write_text("seed = [1, 2]\n")
+        (self.folder / "text.txt").write_bytes(bytes(range(1, 60)) * 10)
+        kernels = self.laptime("show", "--store", self.store, "--output", "json").stdout
+        (self.folder / "choices.json").write_text(kernels)
+        for flag, name, what in (("--config", "sweep.toml", "the sweep file"), ("--data", "text.txt", "the data file"),
+                                 ("--kernels", "choices.json", "the kernels file")):
+            file = self.folder / name
+            before = file.read_bytes()
+            os.link(file, self.folder / f"hard_{name}")
+            for output in (name, f"hard_{name}"):
+                for words in (["bench", *PREDICTED, *ONE_STEP], ["explain", *PREDICTED]):
+                    self.refused([*words, flag, name, "--store", "none", "--output-file", output], what)
+            self.refused(["bench", *PREDICTED, *ONE_STEP, flag, name, "--store", name], what)
+            self.assertEqual(file.read_bytes(), before)
+        (self.folder / "empty.toml").touch()
+        self.refused(["bench", *PREDICTED, "--config", "empty.toml", "--store", "empty.toml"], "the sweep file")
+        (self.folder / "w.safetensors").write_bytes(b"weights")
+        self.refused(["bench", *PREDICTED, "--weights", "w.safetensors", "--store", "none", "--output", "jsonl",
+                      "--output-file", "w.safetensors"], "the weights file")
+        self.assertEqual((self.folder / "w.safetensors").read_bytes(), b"weights")
+
+    def test_an_output_beside_the_store_is_allowed(self):
+        for form in FORMS:
+            self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--output", form, "--output-file",
+                                      f"{self.store.name}.{form}"))
+
+
+class Links(ProgramTest):
+    def test_planted_links_are_not_followed(self):
+        """Another user cannot know the name of the temporary file; even links at all likely names are left alone."""
+        victim = self.folder / "victim"
+        victim.write_text("foreign")
+        inner = self.folder / "shared"
+        inner.mkdir()
+        program = self.start("bench", *PREDICTED, "--steps", "1", "--seed", ",".join(map(str, range(60))), "--store",
+                             "none", "--output", "json", "--output-file", inner / "out.json")
+        for ending in (".part", ".tmp", "~", ""):
+            for number in ("", f".{program.pid}", f"-{program.pid}"):
+                link = inner / f"out.json{number}{ending}"
+                if link.name != "out.json" and not link.is_symlink():
+                    link.symlink_to(victim)
+        program.communicate(timeout=60)
+        self.assertEqual(program.returncode, 0)
+        self.assertEqual(victim.read_text(), "foreign")
+        self.assertFalse((inner / "out.json").is_symlink())
+        self.assertEqual(len(json.loads((inner / "out.json").read_text())), 60)
+
+    def test_the_permissions_of_the_replaced_file_stay(self):
+        output = self.folder / "out.csv"
+        output.write_text("private")
+        output.chmod(0o600)
+        self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--output", "csv", "--output-file", output))
+        self.assertEqual(stat.S_IMODE(output.stat().st_mode), 0o600)
+        self.assertIn("status", output.read_text())
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_a_write_protected_file_is_not_replaced(self):
+        output = self.folder / "out.csv"
+        output.write_text("protected")
+        output.chmod(0o400)
+        done = self.bench(*PREDICTED, *ONE_STEP, "--output", "csv", "--output-file", output)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(output.read_text(), "protected")
+
+
+class Pipes(ProgramTest):
+    def test_a_named_pipe_is_written_once_its_reader_is_there(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for form in FORMS:
+            with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+                done = self.bench(*PREDICTED, *ONE_STEP, "--output", form, "--output-file", pipe)
+                self.assert_ok(done)
+                self.assertIn("step/model:custom", reader.communicate(timeout=20)[0], form)
+        self.assertTrue(stat.S_ISFIFO(pipe.stat().st_mode))
+
+    def test_a_named_pipe_that_nobody_reads_is_an_error(self):
+        os.mkfifo(self.folder / "pipe")
+        for form in FORMS:
+            done = self.bench(*PREDICTED, *ONE_STEP, "--output", form, "--output-file", "pipe")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("nobody reads this pipe", done.stderr)
+
+    def test_a_store_or_an_output_of_another_kind(self):
+        os.mkfifo(self.folder / "pipe")
+        for words in (["bench", *PREDICTED, *ONE_STEP], ["show"], ["explain", *PREDICTED]):
+            for store in ("pipe", "/dev/zero", "/dev/null", "/dev/full", "."):
+                done = self.laptime(*words, "--store", store)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("--store", done.stderr)
+            for output in ("no/such/folder/file", ".", "/dev"):
+                done = self.laptime(*words, "--store", "none", "--output-file", output)
+                self.assertEqual(done.returncode, 2, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
