@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace laptime {
 
 MeasuredLimits measure_limits(Backend& backend, DType factors, bool bandwidth, const std::vector<MeasuredPeak>& known,
@@ -16,7 +18,11 @@ MeasuredLimits measure_limits(Backend& backend, DType factors, bool bandwidth, c
     if (found != known.end()) {
       value = found->value;
     } else {
-      value = limit.measure();
+      try {
+        value = limit.measure();
+      } catch (const OutOfMemory&) {
+        continue;  // the limit stays unknown
+      }
       learned.push_back({{}, limit.name, value, limit.unit, {}});
     }
     switch (limit.kind) {

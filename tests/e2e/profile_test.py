@@ -1,0 +1,72 @@
+"""laptime profile: its tables add up, its records are stored and resumed, and bad input is refused."""
+
+import json
+
+from program import ProgramTest
+
+TINY = ["--model", "custom", "--d-model", "32", "--d-ff", "64", "--num-layers", "2", "--num-heads", "2", "--vocab",
+        "64", "--context", "16", "--batch", "2", "--threads", "1"]
+QUICK = ["--warmup", "1", "--steps", "2", "--traced-steps", "2"]
+
+
+def total(table: dict, key: str = "total_s") -> float:
+    return sum(row[key] for row in table["rows"] if row[key] is not None)
+
+
+class Profile(ProgramTest):
+    def profile(self, *words) -> list[dict]:
+        done = self.laptime("profile", *TINY, *QUICK, "--output", "json", "--top", "0", *words)
+        self.assert_ok(done)
+        return json.loads(done.stdout)
+
+    def test_views_add_up_to_the_step(self):
+        for words in ([], ["--edition", "2024", "--dtype", "bfloat16"], ["--edition", "gpt2", "--mode", "compile"],
+                      ["--pass", "inference"], ["--recompute", "block", "--mode", "compile"]):
+            with self.subTest(words=words):
+                for view in ("kernels", "ops", "classes"):
+                    tables = self.profile("--store", "none", "--view", view, *words)[0]["tables"]
+                    phases = tables["phases"]["rows"]
+                    step = phases[-1]["total_s"]
+                    self.assertEqual(phases[-1]["phase"], "step")
+                    self.assertAlmostEqual(sum(row["total_s"] for row in phases[:-1]), step, delta=1e-9)
+                    launches = sum(row["total_s"] for row in phases[:-2])
+                    self.assertAlmostEqual(total(tables[view]), launches, delta=1e-9)
+
+    def test_attention_alone_and_layers(self):
+        done = self.laptime("profile", "--model", "attention", "--d-model", "16", "--context", "32", "--batch", "2",
+                            *QUICK, "--store", "none", "--view", "attention")
+        self.assert_ok(done)
+        self.assertIn("computing softmax", done.stdout)
+        layers = self.profile("--store", "none", "--view", "layers")[0]["tables"]["layers"]["rows"]
+        self.assertTrue(any(row["scope"] == "layers.*" and row["layers"].startswith("2 x") for row in layers))
+
+    def test_modes_side_by_side(self):
+        points = self.profile("--store", "none", "--compare-modes")
+        self.assertEqual(len(points), 3)
+        for table in points[2]["tables"].values():
+            rows = table["rows"]
+            for side in ("eager_s", "compile_s"):
+                self.assertAlmostEqual(sum(row[side] for row in rows[:-1]), rows[-1][side], delta=1e-9)
+
+    def test_a_stored_profile_is_resumed(self):
+        first = self.profile("--store", "s.sqlite")
+        again = self.profile("--store", "s.sqlite", "--resume")
+        self.assertEqual(first, again)
+        self.assert_ok(self.laptime("bench", *TINY, "--warmup", "1", "--steps", "2", "--store", "t.sqlite"))
+        fresh = self.profile("--store", "t.sqlite", "--resume")  # bench's record has no trace
+        self.assertIn("phases", fresh[0]["tables"])
+
+    def test_a_point_without_memory_is_a_row(self):
+        done = self.laptime("profile", *TINY, *QUICK, "--store", "none", "--memory-limit", "4096", "--recompute",
+                            "none")
+        self.assert_ok(done)
+        self.assertIn("out_of_memory: predicted", done.stdout)
+
+    def test_wrong_input_is_refused(self):
+        for words, text in ((["--view", "kernel"], "kernels"), (["--traced-steps", "0"], "traced-steps"),
+                            (["--sort", "nothing"], "nothing"), (["--compare-modes", "--mode", "eager"], "--mode"),
+                            (["--top", "-1"], "--top"), (["--phase", "all,forward"], "--phase")):
+            with self.subTest(words=words):
+                done = self.laptime("profile", *TINY, *QUICK, "--store", "none", *words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)

@@ -1,0 +1,199 @@
+// Profiles of a hand-made trace: every table adds up to the step, and rates and bounds are those of the roofline.
+#include "report/profile/profile_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "report/profile/views.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+class Profile : public testing::Test {
+ protected:
+  Profile() {
+    //  phase      scope                 layer part    range     op       class      flops bytes ns
+    add("forward", "layers.0.attn.scores", 0, "attn", "a/scores", "matmul", "matmul", 4e6, 1000, {100, 300});
+    add("forward", "layers.0.attn.weights", 0, "attn", "a/softmax", "exp", "softmax", 10, 4000, {50, 50});
+    add("forward", "layers.1.attn.scores", 1, "attn", "a/scores", "matmul", "matmul", 4e6, 1000, {200, 400});
+    add("forward", "lm_head", -1, "lm_head", "", "matmul", "matmul", 8e6, 2000, {400, 400});
+    add("backward", "lm_head", -1, "lm_head", "", "matmul", "matmul", 16e6, 4000, {500, 700});
+    add("optimizer", "lm_head", -1, "lm_head", "", "mul", "optimizer", 0, 8000, {100, 100});
+    trace_.steps[0].total = 1400e-9;
+    trace_.steps[1].total = 2000e-9;
+    trace_.untraced = {1300e-9, 1500e-9};
+    trace_.mark = 1e-9;
+    trace_.peak_flops = 40e12;
+    trace_.bandwidth = 80e9;
+    check(trace_);
+    record_.name = "point";
+  }
+
+  int64_t text(const std::string& word) {
+    trace_.texts.push_back(word);
+    return static_cast<int64_t>(trace_.texts.size()) - 1;
+  }
+
+  void add(const std::string& phase, const std::string& scope, int64_t layer, const std::string& part,
+           const std::string& range, const std::string& op, const std::string& work_class, double flops, int64_t bytes,
+           std::array<int64_t, 2> nanoseconds) {
+    TraceLaunches& l = trace_.launches;
+    l.phase.push_back(text(phase));
+    l.scope.push_back(text(scope));
+    l.layer.push_back(layer);
+    l.part.push_back(text(part));
+    l.range.push_back(text(range));
+    l.op.push_back(text(op));
+    l.work_class.push_back(text(work_class));
+    l.kernel.push_back(text("k"));
+    l.signature.push_back(text(op + "(float32 [" + std::to_string(bytes) + "])"));
+    l.flops.push_back(flops);
+    l.bytes.push_back(bytes);
+    l.recomputed.push_back(0);
+    trace_.steps.resize(2);
+    for (size_t i = 0; i < 2; ++i) trace_.steps[i].launches.push_back(nanoseconds.at(i));
+  }
+
+  static double column_sum(const Grid& grid, const std::string& key) {
+    double sum = 0;
+    for (size_t i = 0; i < grid.columns.size(); ++i) {
+      if (grid.columns[i].key != key) continue;
+      for (const std::vector<Json>& row : grid.rows) sum += row[i].is_number() ? row[i].get<double>() : 0;
+    }
+    return sum;
+  }
+
+  static Json cell(const Grid& grid, const std::string& row_text, const std::string& key) {
+    for (const std::vector<Json>& row : grid.rows) {
+      bool found = false;
+      for (const Json& value : row) found = found || value == row_text;
+      if (!found) continue;
+      for (size_t i = 0; i < grid.columns.size(); ++i) {
+        if (grid.columns[i].key == key) return row[i];
+      }
+    }
+    return nullptr;
+  }
+
+  Grid view(ProfileQuery query) { return view_tables(trace_, query).front(); }
+
+  StepTrace trace_;
+  Record record_;
+};
+
+TEST_F(Profile, EveryViewAddsUpToTheLaunches) {
+  const double launches = totals_of(trace_).launches;
+  EXPECT_NEAR(launches, 1650e-9, 1e-15);
+  EXPECT_NEAR(column_sum(view({.view = ProfileView::kKernels}), "total_s"), launches, 1e-15);
+  EXPECT_NEAR(column_sum(view({.view = ProfileView::kOps}), "total_s"), launches, 1e-15);
+  EXPECT_NEAR(column_sum(view({.view = ProfileView::kClasses}), "total_s"), launches, 1e-15);
+  EXPECT_NEAR(column_sum(classes_by_phase(trace_, {}), "step_s"), launches, 1e-15);
+  const Grid phases = profile_report(record_, trace_, {}).grids.front();
+  EXPECT_NEAR(column_sum(phases, "total_s"), 2 * totals_of(trace_).step, 1e-15);  // the phases, the residue, the step
+}
+
+TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
+  const Grid kernels = view({.view = ProfileView::kKernels});
+  EXPECT_EQ(kernels.columns.back().title, "Name");
+  EXPECT_EQ(cell(kernels, "matmul:k", "instances"), 4);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "mean_s").get<double>(), 375e-9, 1e-15);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "median_s").get<double>(), 400e-9, 1e-15);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "min_s").get<double>(), 100e-9, 1e-15);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "max_s").get<double>(), 700e-9, 1e-15);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "time_share").get<double>(), 1500.0 / 1700, 1e-12);
+}
+
+TEST_F(Profile, BoundsAreThoseOfTheRoofline) {
+  const Grid kernels = view({.view = ProfileView::kKernels});
+  EXPECT_EQ(cell(kernels, "matmul:k", "bound"), "compute");  // 32e6 FLOPs at 40 TFLOP/s: 800 ns of 1500
+  EXPECT_NEAR(cell(kernels, "matmul:k", "of_roofline").get<double>(), 800.0 / 1500, 1e-12);
+  EXPECT_EQ(cell(kernels, "mul:k", "bound"), "memory");  // 8000 bytes at 80 GB/s: 100 ns of 100
+  EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 1, 1e-12);
+  trace_.peak_flops.reset();
+  trace_.bandwidth.reset();
+  EXPECT_TRUE(cell(view({.view = ProfileView::kKernels}), "matmul:k", "of_roofline").is_null());
+}
+
+TEST_F(Profile, ShapesSplitKernels) {
+  EXPECT_EQ(view({.view = ProfileView::kKernels}).rows.size(), 3U);
+  EXPECT_EQ(view({.view = ProfileView::kKernels, .by_shape = true}).rows.size(), 5U);
+}
+
+TEST_F(Profile, RowsAreCutAndSortedAsAsked) {
+  const Grid cut = view({.view = ProfileView::kKernels, .top = 1});
+  EXPECT_EQ(cut.rows.size(), 1U);
+  EXPECT_THAT(cut.notes.at(0), HasSubstr("2 more rows"));
+  const Grid sorted = view({.view = ProfileView::kKernels, .sort = "Avg:asc"});
+  EXPECT_EQ(sorted.rows.front().back(), "exp:k");
+  EXPECT_THROW(view({.view = ProfileView::kKernels, .sort = "avrg"}), Error);
+  EXPECT_THROW(view({.view = ProfileView::kKernels, .sort = "Avg:up"}), Error);
+}
+
+TEST_F(Profile, APhaseIsAShareOfTheWholeStep) {
+  ProfileQuery query{.view = ProfileView::kKernels};
+  query.test = [](const TraceLaunch& launch) { return launch.phase == "optimizer"; };
+  const Grid grid = view(query);
+  ASSERT_EQ(grid.rows.size(), 1U);
+  EXPECT_NEAR(grid.rows[0][0].get<double>(), 100.0 / 1700, 1e-12);
+}
+
+TEST_F(Profile, EqualLayersAreOneRowWithTheirSpread) {
+  const Grid layers = view({.view = ProfileView::kLayers});
+  const Json spread = cell(layers, "    scores", "layers");
+  ASSERT_TRUE(spread.is_string());
+  EXPECT_THAT(spread.get<std::string>(), HasSubstr("2 x 200 ns ... 300 ns"));
+  EXPECT_NEAR(cell(layers, "layers.*", "total_s").get<double>(), 550e-9, 1e-15);
+  EXPECT_NEAR(cell(layers, "lm_head", "total_s").get<double>(), 1100e-9, 1e-15);
+}
+
+TEST_F(Profile, AttentionComparesSoftmaxWithTheProducts) {
+  const PointReport report = profile_report(record_, trace_, {.view = ProfileView::kAttention});
+  const Grid& attention = report.grids.back();
+  EXPECT_NEAR(cell(attention, "softmax", "total_s").get<double>(), 50e-9, 1e-15);
+  EXPECT_NEAR(cell(attention, "scores", "total_s").get<double>(), 500e-9, 1e-15);
+  EXPECT_NEAR(cell(attention, "scaled dot product attention", "total_s").get<double>(), 550e-9, 1e-15);
+  EXPECT_THAT(attention.notes.at(0), HasSubstr("0.10 of their time"));
+}
+
+TEST_F(Profile, ConclusionNamesClassesAndTheirBounds) {
+  const PointReport report = profile_report(record_, trace_, {});
+  EXPECT_THAT(report.lines.at(0), HasSubstr("matmul 88.2 % of the step, at 0.53 of 40.00 TFLOP/s"));
+  EXPECT_THAT(report.lines.at(1), HasSubstr("2 traced steps in turn with 2 untraced ones"));
+  EXPECT_THAT(report.lines.at(2), HasSubstr("6 launches x 1.000 ns"));
+}
+
+TEST_F(Profile, ComparedProfilesCloseTheirSums) {
+  StepTrace faster = trace_;
+  for (TracedStep& step : faster.steps) {
+    for (int64_t& launch : step.launches) launch /= 2;
+    step.total /= 2;
+  }
+  for (const Grid& grid : compare_profiles({"eager", &trace_}, {"compile", &faster})) {
+    ASSERT_EQ(grid.rows.back()[0], "step");
+    double saved = 0;
+    double shares = 0;
+    for (size_t i = 0; i + 1 < grid.rows.size(); ++i) {
+      saved += grid.rows[i][3].get<double>();
+      shares += grid.rows[i][4].get<double>();
+    }
+    EXPECT_NEAR(saved, grid.rows.back()[3].get<double>(), 1e-15);
+    EXPECT_NEAR(shares, 1, 1e-9);
+    EXPECT_NEAR(grid.rows.back()[5].get<double>(), 2, 1e-9);
+  }
+}
+
+TEST_F(Profile, GridsAreWrittenInEveryFormat) {
+  const Grid kernels = view({.view = ProfileView::kKernels});
+  EXPECT_THAT(grid_csv(kernels), HasSubstr("instances,mean_s"));
+  EXPECT_THAT(grid_markdown(kernels), HasSubstr("| --: |"));
+  EXPECT_EQ(grid_json(kernels)["rows"].size(), 3U);
+  TableStyle narrow;
+  narrow.width = 60;
+  EXPECT_THAT(grid_text(kernels, narrow), HasSubstr("matmul:k"));
+}
+
+}  // namespace
+}  // namespace laptime
