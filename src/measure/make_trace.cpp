@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "passes/saved.h"
+
 namespace laptime {
 namespace {
 
@@ -62,7 +64,32 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   return live;
 }
 
-void add_buffer(const Buffer& buffer, std::pair<int64_t, int64_t> live, Texts& texts, TraceBuffers& buffers) {
+// Which buffers forward saves for backward; where backward was cut off, those that it would have read. As saved_storages
+// finds them in the graph.
+std::vector<bool> saved_buffers(const Plan& plan) {
+  std::vector<bool> is_read(plan.buffers.size(), false);
+  const auto read = [&](const Operand& operand) {
+    if (operand.buffer >= 0) is_read[static_cast<size_t>(operand.buffer)] = true;
+  };
+  for (const PlanStep& step : plan.steps) {
+    if (step.phase != Phase::kBackward) continue;
+    for (const Operand& operand : step.in) read(operand);
+  }
+  for (const PlanOutput& output : plan.outputs) {
+    if (output.name.starts_with(kSavedOutput)) read(output.operand);
+  }
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    const bool is_kept_anyway = buffer.role == Role::kParameter || buffer.role == Role::kGradient ||
+                                buffer.role == Role::kOptimizerState || buffer.role == Role::kWorkspace;
+    const bool exists_before = buffer.phase == Phase::kSetup || buffer.phase == Phase::kForward;
+    is_read[i] = is_read[i] && exists_before && !is_kept_anyway;
+  }
+  return is_read;
+}
+
+void add_buffer(const Buffer& buffer, std::pair<int64_t, int64_t> live, bool saved, Texts& texts,
+                TraceBuffers& buffers) {
   const bool is_workspace = buffer.role == Role::kWorkspace;
   const Shape shape = is_workspace ? Shape() : buffer.type.shape();
   buffers.name.push_back(texts(buffer.name));
@@ -75,6 +102,7 @@ void add_buffer(const Buffer& buffer, std::pair<int64_t, int64_t> live, Texts& t
   buffers.bytes.push_back(buffer.bytes);
   buffers.offset.push_back(buffer.offset);
   buffers.resident.push_back(buffer.lifetime == Lifetime::kStep ? 0 : 1);
+  buffers.saved.push_back(saved ? 1 : 0);
   buffers.first.push_back(live.first);
   buffers.last.push_back(live.second);
 }
@@ -86,12 +114,13 @@ StepTrace trace_of(const Plan& plan) {
   Texts texts(trace.texts);
   for (const PlanStep& step : plan.steps) add_launch(step, texts, trace.launches);
   const std::vector<std::pair<int64_t, int64_t>> live = live_launches(plan);
+  const std::vector<bool> saved = saved_buffers(plan);
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     if (buffer.lifetime != Lifetime::kStep) {
-      add_buffer(buffer, {0, static_cast<int64_t>(plan.steps.size())}, texts, trace.buffers);
+      add_buffer(buffer, {0, static_cast<int64_t>(plan.steps.size())}, saved[i], texts, trace.buffers);
     } else if (live[i].first >= 0) {
-      add_buffer(buffer, live[i], texts, trace.buffers);
+      add_buffer(buffer, live[i], saved[i], texts, trace.buffers);
     }
   }
   trace.resident_bytes = plan.resident_bytes;

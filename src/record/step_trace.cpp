@@ -66,6 +66,7 @@ TraceBuffer StepTrace::buffer(size_t index) const {
           .bytes = buffers.bytes[index],
           .offset = buffers.offset[index],
           .resident = buffers.resident[index] != 0,
+          .saved = buffers.saved[index] != 0,
           .first = buffers.first[index],
           .last = buffers.last[index]};
 }
@@ -108,6 +109,7 @@ void check(const StepTrace& trace) {
   buffer.range(b.bytes, "bytes", 0, kNoLimit);
   buffer.range(b.offset, "offset", 0, kNoLimit);
   buffer.range(b.resident, "resident", 0, 2);
+  buffer.range(b.saved, "saved", 0, 2);
   buffer.range(b.first, "first", 0, launches + 1);
   buffer.range(b.last, "last", 0, launches + 1);
   for (const TracedStep& step : trace.steps)

@@ -39,6 +39,7 @@ struct TraceBuffer {
   int64_t bytes = 0;       // requested; the allocation is rounded up
   int64_t offset = 0;      // in the arena of the step, or in the resident block
   bool resident = false;   // lives for the whole run
+  bool saved = false;      // backward reads it, and it exists before backward; not a parameter, gradient or state
   int64_t first = 0;       // first launch that uses it; 0 for a resident buffer
   int64_t last = 0;        // last launch during which it is alive; the number of launches if it outlives the step
 };
@@ -70,7 +71,7 @@ struct TraceLaunches {
 
 // Columns with an entry for each buffer.
 struct TraceBuffers {
-  std::vector<int64_t> name, op, scope, phase, role, dtype, shape, bytes, offset, resident, first, last;
+  std::vector<int64_t> name, op, scope, phase, role, dtype, shape, bytes, offset, resident, saved, first, last;
 
   friend bool operator==(const TraceBuffers&, const TraceBuffers&) = default;
   template <class Self, class Visit>
@@ -85,6 +86,7 @@ struct TraceBuffers {
     visit(Key{"bytes", Unit::kBytes}, self.bytes);
     visit(Key{"offset", Unit::kBytes}, self.offset);
     visit("resident", self.resident);
+    visit("saved", self.saved);
     visit("first", self.first);
     visit("last", self.last);
   }
