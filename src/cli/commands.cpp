@@ -7,16 +7,19 @@
 #include "cli/commands/bench.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/list.h"
-#include "cli/commands/profile.h"
+static constexpr std::array<const Command*, 8> kCommands{&kBench,   &kAttention, &kProfile, &kMemory,
+                                                         &kExplain, &kVerify,    &kShow,    &kList};
 #include "cli/commands/show.h"
 #include "cli/commands/verify.h"
 
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 7> kCommands{&kBench,  &kAttention, &kProfile, &kExplain,
-                                                           &kVerify, &kShow,      &kList};
-  return kCommands;
+  static constexpr std::array<const Command*, 8> kCommands{&kBench,   &kAttention, &kProfile, &kMemory,
+                                                           &kExplain, &kVerify,    &kShow,    &kList};
+  &kVerify, &kShow, &kList
+};
+return kCommands;
 }
 
 }  // namespace laptime

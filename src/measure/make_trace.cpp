@@ -64,8 +64,8 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   return live;
 }
 
-// Which buffers forward saves for backward; where backward was cut off, those that it would have read. As saved_storages
-// finds them in the graph.
+// Which buffers forward saves for backward; where backward was cut off, those that it would have read. As
+// saved_storages finds them in the graph.
 std::vector<bool> saved_buffers(const Plan& plan) {
   std::vector<bool> is_read(plan.buffers.size(), false);
   const auto read = [&](const Operand& operand) {

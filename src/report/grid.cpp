@@ -43,39 +43,66 @@ std::string shortened(const std::string& text, size_t width, bool unicode) {
   return kept + dots;
 }
 
+size_t column_width(const std::vector<Cells>& cells, size_t column) {
+  size_t width = 0;
+  for (const Cells& row : cells) width = std::max(width, display_width(row[column]));
+  return width;
+}
+
+size_t table_width(const std::vector<Cells>& cells) {
+  size_t total = 0;
+  for (size_t column = 0; column < cells.front().size(); ++column)
+    total += column_width(cells, column) + (column > 0 ? kColumnGap : 0);
+  return total;
+}
+
+// Leaves out optional columns, the last one first, until the table fits.
+void drop_optional(std::vector<Cells>& cells, Grid& grid, const TableStyle& style) {
+  for (size_t column = grid.columns.size(); column-- > 0 && style.width > 0 && table_width(cells) > style.width;) {
+    if (!grid.columns[column].optional) continue;
+    grid.columns.erase(grid.columns.begin() + static_cast<std::ptrdiff_t>(column));
+    for (Cells& row : cells) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+}
+
 // Shortens the widest column of text until the table fits, but not below a width at which names can be told apart.
 void fit(std::vector<Cells>& cells, const Grid& grid, const TableStyle& style) {
   constexpr size_t kLeast = 16;
-  size_t total = 0;
-  size_t widest = 0;
-  size_t widest_width = 0;
-  for (size_t column = 0; column < grid.columns.size(); ++column) {
-    size_t width = 0;
-    for (const Cells& row : cells) width = std::max(width, display_width(row[column]));
-    total += width + (column > 0 ? kColumnGap : 0);
-    if (grid.columns[column].text && width > widest_width) {
-      widest = column;
-      widest_width = width;
+  for (size_t total = table_width(cells); style.width > 0 && total > style.width; total = table_width(cells)) {
+    size_t widest = 0;
+    size_t widest_width = kLeast;
+    for (size_t column = 0; column < grid.columns.size(); ++column) {
+      const size_t width = column_width(cells, column);
+      if (grid.columns[column].text && width > widest_width) {
+        widest = column;
+        widest_width = width;
+      }
     }
+    if (widest_width == kLeast) return;
+    const size_t excess = total - style.width;
+    const size_t width = std::max(kLeast, widest_width > excess ? widest_width - excess : 0);
+    for (Cells& row : cells) row[widest] = shortened(row[widest], width, style.unicode);
   }
-  if (style.width == 0 || total <= style.width || widest_width == 0) return;
-  const size_t excess = total - style.width;
-  const size_t width = std::max(kLeast, widest_width > excess ? widest_width - excess : 0);
-  for (Cells& row : cells) row[widest] = shortened(row[widest], width, style.unicode);
+}
+
+// The rows in aligned columns.
+std::string rows_text(Grid grid, const TableStyle& style) {
+  std::vector<Cells> cells = cells_of(grid);
+  for (Cells& row : cells) {
+    for (std::string& cell : row) cell = printable(cell, !style.unicode);
+  }
+  drop_optional(cells, grid, style);
+  fit(cells, grid, style);
+  std::vector<bool> right;
+  for (const GridColumn& column : grid.columns) right.push_back(!column.text);
+  return aligned(cells, right);
 }
 
 }  // namespace
 
 std::string grid_text(const Grid& grid, const TableStyle& style) {
-  std::vector<bool> right;
-  for (const GridColumn& column : grid.columns) right.push_back(!column.text);
-  std::vector<Cells> cells = cells_of(grid);
-  for (Cells& row : cells) {
-    for (std::string& cell : row) cell = printable(cell, !style.unicode);
-  }
-  fit(cells, grid, style);
   std::string text = grid.title.empty() ? "" : printable(grid.title, !style.unicode) + "\n";
-  text += aligned(cells, right);
+  text += grid.picture ? grid.picture(style) : rows_text(grid, style);
   for (const std::string& note : grid.notes) text += printable(note, !style.unicode) + "\n";
   return text;
 }
@@ -84,7 +111,7 @@ std::string grid_markdown(const Grid& grid) {
   std::vector<bool> right;
   for (const GridColumn& column : grid.columns) right.push_back(!column.text);
   std::string text = grid.title.empty() ? "" : markdown_escaped(grid.title) + "\n\n";
-  text += markdown_table(cells_of(grid), right);
+  text += grid.picture ? "```text\n" + grid.picture({}) + "```\n" : markdown_table(cells_of(grid), right);
   for (const std::string& note : grid.notes) text += "\n" + markdown_escaped(note) + "\n";
   return text;
 }

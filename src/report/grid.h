@@ -1,6 +1,7 @@
 // Grid: a titled table of values, and its text, Markdown, CSV and JSON.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ struct GridColumn {
   std::string key;    // of CSV and JSON, with the unit: "mean_s"
   std::string title;  // for people: "Mean"
   Unit unit = Unit::kNone;
-  bool text = false;  // flush left; leading spaces indent a tree
+  bool text = false;      // flush left; leading spaces indent a tree
+  bool optional = false;  // left out where a terminal is too narrow, the last such column first
 };
 
 struct Grid {
@@ -24,6 +26,8 @@ struct Grid {
   std::vector<GridColumn> columns;
   std::vector<std::vector<Json>> rows;  // a value or null for each column
   std::vector<std::string> notes;       // lines below the table
+  // What people see in place of the rows: lines that end in a line break. Null: the rows.
+  std::function<std::string(const TableStyle& style)> picture = {};
 };
 
 // What is shown of one point of a sweep.
@@ -33,7 +37,8 @@ struct PointReport {
   std::vector<Grid> grids;
 };
 
-// Aligned columns. Where a terminal is too narrow, the widest column of text is shortened first.
+// Aligned columns. Where a terminal is too narrow, optional columns are left out, and then the widest column of text is
+// shortened.
 std::string grid_text(const Grid& grid, const TableStyle& style);
 std::string grid_markdown(const Grid& grid);
 // Numbers exact and without units. Title and notes are left out.

@@ -1,0 +1,160 @@
+// The plan of each point as a ledger of its bytes, held by a run where the point fits.
+#include "cli/commands/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cli/destination.h"
+#include "cli/grid_output.h"
+#include "cli/run_watched.h"
+#include "cli/sweep_words.h"
+#include "config/sweep.h"
+#include "report/memory/memory_report.h"
+#include "report/memory/peaks.h"
+#include "report/memory/timeline_svg.h"
+#include "sweep/ablation.h"
+#include "sweep/check_inputs.h"
+
+namespace laptime {
+namespace {
+
+constexpr int64_t kDefaultWarmup = 1;
+constexpr int64_t kDefaultSteps = 1;
+constexpr int64_t kTracedSteps = 1;
+constexpr double kMaxTop = 1e6;
+
+struct MemoryOptions {
+  std::optional<MemoryView> view;
+  int64_t top = MemoryQuery().top;
+  std::string svg;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "Memory";
+    visit(Option{.flag = "view",
+                 .key = "view",
+                 .group = kGroup,
+                 .help = "what is shown of each point; summary: one table of the peaks of all points",
+                 .otherwise = "all of a single point, the summary of several",
+                 .axis = false},
+          self.view);
+    visit(Option{.flag = "top",
+                 .key = "top",
+                 .group = kGroup,
+                 .help = "rows of the largest allocations; 0 shows all",
+                 .max = kMaxTop,
+                 .axis = false},
+          self.top);
+    visit(Option{.flag = "svg",
+                 .key = "svg",
+                 .group = kGroup,
+                 .help = "picture of the memory over the step, one panel for each point",
+                 .otherwise = "none",
+                 .axis = false,
+                 .value = "FILE"},
+          self.svg);
+  }
+};
+
+std::vector<OptionRow> memory_options() {
+  std::vector<OptionRow> rows = option_rows<MemoryOptions>();
+  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  std::erase_if(rows, [](const OptionRow& row) { return row.option.flag == "columns"; });
+  return rows;
+}
+
+struct MemoryCommand {
+  Sweep sweep;
+  MemoryOptions options;
+};
+
+// Shows each point when it has finished, and the peaks of all at the end.
+class MemoryOutput : public PointOutput {
+ public:
+  MemoryOutput(const OutputConfig& config, const MemoryOptions& options, size_t points)
+      : output_(config), peaks_(config.sort), query_{MemoryView::kAll, options.top}, is_single_(points == 1) {
+    query_.view = options.view.value_or(is_single_ ? MemoryView::kAll : MemoryView::kSummary);
+    if (!options.svg.empty()) svg_.emplace(options.svg);
+  }
+
+  void add(const PointResult& result) override {
+    peaks_.add(result.record, result.trace);
+    if (query_.view != MemoryView::kSummary || is_single_) output_.add(report_of(result));
+    if (svg_ && result.trace) pictured_.push_back(result);
+  }
+
+  void finish() override {
+    if (!is_single_ || query_.view == MemoryView::kSummary) output_.add(peaks_.report());
+    output_.finish();
+    if (svg_) svg_->write(picture());
+  }
+
+ private:
+  PointReport report_of(const PointResult& result) const {
+    if (result.trace) return memory_report(result.record, *result.trace, query_);
+    const Record& record = result.record;
+    return {record.name, {fmt::format("{}: {}", name_of(record.status), record.reason)}, {}};
+  }
+
+  std::string picture() const {
+    std::vector<TimelinePanel> panels;
+    for (const PointResult& point : pictured_)
+      panels.push_back({point.record.name, peak_sentence(point.record, *point.trace), &*point.trace});
+    return timeline_svg(panels);
+  }
+
+  GridOutput output_;
+  PeakTable peaks_;
+  MemoryQuery query_;
+  bool is_single_;
+  std::optional<WholeFile> svg_;
+  std::vector<PointResult> pictured_;
+};
+
+bool is_given(const Sweep& sweep, std::string_view flag) {
+  return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
+}
+
+MemoryCommand parse_memory(const CommandWords& words) {
+  reject_positionals(words);
+  MemoryOptions options;
+  for (const GivenFlag& given : words.flags) assign_given(options, given);
+  MemoryCommand memory{starting_sweep(words, {}), options};
+  set_given(memory.sweep, words);
+  if (!is_given(memory.sweep, "warmup") && !is_given(memory.sweep, "steps")) {
+    set_option(memory.sweep, "warmup", words.command, {std::to_string(kDefaultWarmup)});
+    set_option(memory.sweep, "steps", words.command, {std::to_string(kDefaultSteps)});
+  }
+  return memory;
+}
+
+ExitCode run(const MemoryCommand& command) {
+  const OutputConfig& config = command.sweep.output;
+  std::vector<SweepPoint> points = points_of(command.sweep);
+  check_inputs(points);
+  MemoryOutput output(config, command.options, points.size());
+  const TraceRequest trace{.wanted = true, .traced_steps = kTracedSteps};
+  return run_watched(points, {store_for(config), config.resume, command.sweep.name, trace}, output);
+}
+
+}  // namespace
+
+constinit const Command kMemory{
+    .name = "memory",
+    .arguments = "[OPTIONS]",
+    .summary = "what the memory of a step is held for: peak by category, saved activations, timeline",
+    .details =
+        "Takes the options of bench. A point that fits runs a few steps, so that its bytes are held and measured. One "
+        "that does not fit, and every point of a device that computes nothing, gives the same tables from its plan, "
+        "marked predicted.",
+    .options = memory_options,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [command = parse_memory(words)] { return run(command); };
+    },
+};
+
+}  // namespace laptime

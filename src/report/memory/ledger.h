@@ -1,0 +1,88 @@
+// MemoryLedger: what the bytes of a step are held for, launch by launch.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/step_trace.h"
+
+namespace laptime {
+
+// What a buffer is held for. In the order in which pictures stack them: first what lives for the whole run.
+enum class MemoryCategory : uint8_t {
+  kParameters,
+  kOptimizerState,
+  kInputs,  // and constants: tokens, targets, masks, tables
+  kGradients,
+  kAutocastCopies,
+  kSaved,        // activations that forward keeps for backward
+  kTemporaries,  // every other value of the step, gradients of activations among them
+  kWorkspace,
+};
+inline constexpr size_t kMemoryCategoryCount = 8;
+
+std::string_view key_of(MemoryCategory category);    // "saved_activations"
+std::string_view title_of(MemoryCategory category);  // "saved activations"
+MemoryCategory category_at(size_t index);
+MemoryCategory category_of(const TraceBuffer& buffer);
+
+// Bytes of tensors by category, as requested: without rounding.
+struct CategoryBytes {
+  std::array<int64_t, kMemoryCategoryCount> bytes{};
+
+  int64_t operator[](MemoryCategory category) const { return bytes[static_cast<size_t>(category)]; }
+  int64_t& operator[](MemoryCategory category) { return bytes[static_cast<size_t>(category)]; }
+  int64_t total() const;
+  MemoryCategory largest() const;
+};
+
+// The launches of a phase, and the launch at which most bytes are held.
+struct PhasePeak {
+  std::string phase;
+  size_t first = 0;  // launch
+  size_t last = 0;
+  size_t peak = 0;  // the first launch that reaches the peak
+};
+
+// A stretch of the step: one phase, or several whose launches alternate ("backward and optimizer").
+struct Section {
+  std::string title;
+  size_t first = 0;  // launch
+  size_t last = 0;
+};
+
+class MemoryLedger {
+ public:
+  explicit MemoryLedger(const StepTrace& trace);
+
+  size_t launches() const { return held_.size(); }
+  // Held while a launch runs.
+  const CategoryBytes& held(size_t launch) const { return held_[launch]; }
+  size_t peak_launch() const { return peak_launch_; }
+  const CategoryBytes& peak() const { return held_[peak_launch_]; }
+  // Of the peak: bytes that no tensor asked for, because buffers are aligned and the arena has gaps. peak().total() and
+  // these are what the plan allocates.
+  int64_t rounding() const { return rounding_; }
+  int64_t planned() const { return peak().total() + rounding_; }
+  int64_t resident() const { return resident_; }  // requested by buffers that live for the whole run
+
+  // In the order in which the phases begin.
+  const std::vector<PhasePeak>& phases() const { return phases_; }
+  std::vector<Section> sections() const;
+
+ private:
+  std::vector<CategoryBytes> held_;
+  std::vector<PhasePeak> phases_;
+  size_t peak_launch_ = 0;
+  int64_t rounding_ = 0;
+  int64_t resident_ = 0;
+};
+
+// "matmul in layers.3.attn.scores"
+std::string launch_text(const StepTrace& trace, size_t launch);
+
+}  // namespace laptime

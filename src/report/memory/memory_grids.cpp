@@ -1,0 +1,225 @@
+// Rows and columns.
+#include "report/memory/memory_grids.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "base/units.h"
+#include "report/memory/largest.h"
+#include "report/memory/memory_report.h"
+#include "report/memory/timeline_text.h"
+
+namespace laptime {
+namespace {
+
+constexpr size_t kContributors = 5;
+
+GridColumn text_column(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Unit::kNone, true};
+}
+GridColumn bytes_column(std::string key, std::string title) { return {std::move(key), std::move(title), Unit::kBytes}; }
+GridColumn count_column(std::string key, std::string title) { return {std::move(key), std::move(title)}; }
+GridColumn share_column() { return {"share", "Share", Unit::kFraction}; }
+
+Json share(int64_t part, int64_t whole) {
+  return whole > 0 ? Json(static_cast<double>(part) / static_cast<double>(whole)) : Json();
+}
+
+std::string marked(const Record& record, const std::string& title) {
+  return was_held(record) ? title : title + " (predicted)";
+}
+
+template <class T>
+Json known(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+// What is held when a phase is over, in bytes as requested; null where the record does not know it.
+Json held_after(const Record& record, const StepTrace& trace, const MemoryLedger& ledger, const std::string& phase) {
+  const std::optional<int64_t> after = phase == "forward"    ? record.memory.after_forward_bytes
+                                       : phase == "backward" ? record.memory.after_backward_bytes
+                                                             : std::nullopt;
+  return after ? Json(*after - trace.resident_bytes + ledger.resident()) : Json();
+}
+
+}  // namespace
+
+Grid categories_grid(const Record& record, const MemoryLedger& ledger) {
+  Grid grid{.name = "categories",
+            .title = marked(record, "What holds the peak"),
+            .columns = {text_column("category", "Category"), bytes_column("bytes", "Bytes"), share_column()},
+            .rows = {},
+            .notes = {}};
+  const int64_t whole = ledger.planned();
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
+    const int64_t bytes = ledger.peak().bytes.at(i);
+    if (bytes > 0) grid.rows.push_back({title_of(category_at(i)), bytes, share(bytes, whole)});
+  }
+  std::stable_sort(grid.rows.begin(), grid.rows.end(), [](const auto& a, const auto& b) {
+    return a[1].template get<int64_t>() > b[1].template get<int64_t>();
+  });
+  grid.rows.push_back({"alignment and gaps", ledger.rounding(), share(ledger.rounding(), whole)});
+  grid.rows.push_back({"peak", whole, share(whole, whole)});
+  return grid;
+}
+
+Grid phases_grid(const Record& record, const StepTrace& trace, const MemoryLedger& ledger) {
+  Grid grid{.name = "phases",
+            .title = marked(record, "The peak of each phase, and what is held then"),
+            .columns = {text_column("phase", "Phase"), bytes_column("peak_bytes", "Peak"),
+                        bytes_column("gradients_bytes", "Gradients"),
+                        bytes_column("optimizer_state_bytes", "Optimizer state"),
+                        bytes_column("saved_activations_bytes", "Saved"),
+                        bytes_column("held_after_bytes", "Held after"), text_column("reached_by", "Reached by")},
+            .rows = {},
+            .notes = {"Bytes that tensors asked for, without alignment and gaps."}};
+  for (const PhasePeak& phase : ledger.phases()) {
+    const CategoryBytes& held = ledger.held(phase.peak);
+    grid.rows.push_back({phase.phase, held.total(), held[MemoryCategory::kGradients],
+                         held[MemoryCategory::kOptimizerState], held[MemoryCategory::kSaved],
+                         held_after(record, trace, ledger, phase.phase), launch_text(trace, phase.peak)});
+  }
+  return grid;
+}
+
+Grid accounts_grid(const Record& record, const StepTrace& trace, const MemoryLedger& ledger) {
+  const MemoryUse& memory = record.memory;
+  Grid grid{.name = "accounts",
+            .title = "The same memory in four accounts",
+            .columns = {text_column("account", "Account"), bytes_column("bytes", "Bytes"), text_column("of", "Of")},
+            .rows = {},
+            .notes = {}};
+  grid.rows.push_back({"requested", ledger.peak().total(), "tensors alive at the peak"});
+  grid.rows.push_back({"planned", ledger.planned(),
+                       fmt::format("for the whole run {} and an arena of {}", format_bytes(trace.resident_bytes),
+                                   format_bytes(trace.arena_bytes))});
+  const bool held = was_held(record);
+  grid.rows.push_back({"held", held ? known(memory.peak_bytes) : Json(), "allocated from the device, measured"});
+  grid.rows.push_back({"resident", known(memory.peak_rss_bytes),
+                       memory.base_rss_bytes ? fmt::format("the process, of which {} before it allocated the step",
+                                                           format_bytes(*memory.base_rss_bytes))
+                                             : "the process"});
+  return grid;
+}
+
+namespace {
+
+Grid blocks_grid(const SavedBytes& saved) {
+  Grid grid{.name = "saved_blocks",
+            .title = "What forward saves for backward, each storage once",
+            .columns = {text_column("of", "Of"), count_column("blocks", "Blocks"),
+                        bytes_column("block_bytes", "One block"), bytes_column("bytes", "Bytes"), share_column()},
+            .rows = {},
+            .notes = {}};
+  for (const SavedBlock& block : saved.blocks) {
+    const auto count = static_cast<int64_t>(block.layers.size());
+    grid.rows.push_back(
+        {layers_text(block.layers), count, block.bytes, block.bytes * count, share(block.bytes * count, saved.total)});
+  }
+  const auto add_rest = [&](const std::string& of, int64_t bytes) {
+    grid.rows.push_back({of, Json(), Json(), bytes, share(bytes, saved.total)});
+  };
+  if (saved.rest.bytes > 0) add_rest(saved.blocks.empty() ? "the step" : "outside of the layers", saved.rest.bytes);
+  if (saved.shared > 0) add_rest("inputs and constants", saved.shared);
+  add_rest("all", saved.total);
+  return grid;
+}
+
+Grid contributors_grid(const SavedBlock& block, const std::string& of) {
+  Grid grid{.name = "saved_contributors",
+            .title = fmt::format("The largest of {} that {} saves", format_bytes(block.bytes), of),
+            .columns = {text_column("scope", "Scope"), text_column("op", "Op"), text_column("dtype", "Dtype"),
+                        text_column("shape", "Shape"), count_column("tensors", "Tensors"),
+                        bytes_column("bytes", "Bytes"), share_column()},
+            .rows = {},
+            .notes = {}};
+  int64_t others = 0;
+  int64_t others_bytes = 0;
+  for (size_t i = 0; i < block.tensors.size(); ++i) {
+    const SavedTensors& tensors = block.tensors[i];
+    if (i < kContributors) {
+      grid.rows.push_back({tensors.scope, tensors.op, tensors.dtype, tensors.shape, tensors.count, tensors.bytes,
+                           share(tensors.bytes, block.bytes)});
+    } else {
+      others += tensors.count;
+      others_bytes += tensors.bytes;
+    }
+  }
+  if (others > 0)
+    grid.rows.push_back({"all others", "", "", "", others, others_bytes, share(others_bytes, block.bytes)});
+  return grid;
+}
+
+Grid parts_grid(const SavedBytes& saved) {
+  Grid grid{.name = "saved_by_op",
+            .title = "The same by module and op",
+            .columns = {text_column("part", "Module"), text_column("op", "Op"), count_column("tensors", "Tensors"),
+                        bytes_column("bytes", "Bytes"), share_column()},
+            .rows = {},
+            .notes = {}};
+  for (const SavedPart& part : saved.parts)
+    grid.rows.push_back({part.part, part.op, part.count, part.bytes, share(part.bytes, saved.total)});
+  return grid;
+}
+
+}  // namespace
+
+std::vector<Grid> saved_grids(const SavedBytes& saved) {
+  if (saved.total == 0) return {};
+  std::vector<Grid> grids{blocks_grid(saved)};
+  const auto most = std::max_element(saved.blocks.begin(), saved.blocks.end(),
+                                     [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });
+  if (most != saved.blocks.end()) {
+    grids.push_back(contributors_grid(*most, fmt::format("one block of {}", layers_text(most->layers))));
+  } else if (saved.rest.bytes > 0) {
+    grids.push_back(contributors_grid(saved.rest, "forward"));
+  }
+  grids.push_back(parts_grid(saved));
+  return grids;
+}
+
+Grid largest_grid(const StepTrace& trace, const MemoryLedger& ledger, int64_t top) {
+  Grid grid{.name = "largest",
+            .title = "The largest allocations, those of equal layers in one row",
+            .columns = {text_column("tensor", "Tensor"), text_column("op", "Made by"), text_column("scope", "In"),
+                        text_column("dtype", "Dtype"), text_column("shape", "Shape"),
+                        text_column("category", "Held as"), bytes_column("bytes", "Bytes"),
+                        count_column("count", "Count"), count_column("alive_at_peak", "At peak")},
+            .rows = {},
+            .notes = {}};
+  const size_t limit = top > 0 ? static_cast<size_t>(top) : trace.buffer_count();
+  for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), limit)) {
+    grid.rows.push_back({tensors.name, tensors.op, tensors.scope, tensors.dtype, tensors.shape,
+                         title_of(tensors.category), tensors.bytes, tensors.buffers.size(), tensors.alive_at_peak});
+  }
+  return grid;
+}
+
+Grid timeline_grid(const StepTrace& trace, const MemoryLedger& ledger) {
+  Grid grid{.name = "timeline",
+            .title = "Bytes held while each launch runs",
+            .columns = {count_column("launch", "Launch"), text_column("phase", "Phase"), text_column("scope", "Scope"),
+                        text_column("op", "Op"), bytes_column("bytes", "Bytes")},
+            .rows = {},
+            .notes = {}};
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
+    grid.columns.push_back(
+        bytes_column(fmt::format("{}_bytes", key_of(category_at(i))), std::string(title_of(category_at(i)))));
+  }
+  for (size_t launch = 0; launch < trace.launch_count(); ++launch) {
+    const TraceLaunch at = trace.launch(launch);
+    std::vector<Json> row{launch, at.phase, at.scope, at.op, ledger.held(launch).total()};
+    for (const int64_t bytes : ledger.held(launch).bytes) row.emplace_back(bytes);
+    grid.rows.push_back(std::move(row));
+  }
+  grid.picture = [picture_of = std::pair(trace, ledger)](const TableStyle& style) {
+    return timeline_text(picture_of.first, picture_of.second, style);
+  };
+  return grid;
+}
+
+}  // namespace laptime

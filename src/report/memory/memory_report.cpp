@@ -1,0 +1,129 @@
+// The sentences of a memory report, and which tables a view has.
+#include "report/memory/memory_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "report/memory/ledger.h"
+#include "report/memory/memory_grids.h"
+#include "report/memory/saved.h"
+#include "report/memory/tensor_names.h"
+
+namespace laptime {
+namespace {
+
+double percent(int64_t part, int64_t whole) {
+  return whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// "saved activations 52 %, parameters 26 %, gradients 20 %": the three that hold most.
+std::string shares_text(const MemoryLedger& ledger) {
+  constexpr size_t kNamed = 3;
+  std::array<size_t, kMemoryCategoryCount> order{};
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return ledger.peak().bytes.at(a) > ledger.peak().bytes.at(b); });
+  std::vector<std::string> shares;
+  for (size_t i = 0; i < kNamed; ++i) {
+    const MemoryCategory category = category_at(order.at(i));
+    if (ledger.peak()[category] == 0) break;
+    shares.push_back(
+        fmt::format("{} {:.0f} %", title_of(category), percent(ledger.peak()[category], ledger.planned())));
+  }
+  return fmt::format("{}", fmt::join(shares, ", "));
+}
+
+// Why bytes are predicted.
+std::string not_held_text(const Record& record) {
+  switch (record.status) {
+    case Status::kOutOfMemory: return fmt::format("Does not fit here: {}", record.reason);
+    case Status::kOk: return "Predicted from the plan: this device computes nothing.";
+    default: return fmt::format("Predicted from the plan; the step is {}: {}", name_of(record.status), record.reason);
+  }
+}
+
+// How the first step of a framework differs, which allocates optimizer state when the optimizer first runs.
+std::optional<std::string> first_step_text(const MemoryLedger& ledger) {
+  const int64_t state = ledger.peak()[MemoryCategory::kOptimizerState];
+  if (state == 0) return std::nullopt;
+  std::string text =
+      fmt::format("First and later steps peak equally: the optimizer state ({}) is there before the first step.",
+                  format_bytes(state));
+  if (ledger.sections().size() != ledger.phases().size()) return text;  // the optimizer runs during backward
+  std::vector<std::string> peaks;
+  for (const PhasePeak& phase : ledger.phases()) {
+    if (phase.phase == "optimizer") continue;
+    peaks.push_back(fmt::format("{} in {}", format_bytes(ledger.held(phase.peak).total() - state), phase.phase));
+  }
+  return fmt::format("{} PyTorch allocates it when the optimizer first runs, so its first step peaks at {} (derived).",
+                     text, fmt::join(peaks, " and "));
+}
+
+std::optional<std::string> residual_text(const StepTrace& trace) {
+  for (size_t i = 0; i < trace.buffer_count(); ++i) {
+    const TraceBuffer buffer = trace.buffer(i);
+    const std::string_view last = buffer.name.substr(buffer.name.rfind('.') + 1);
+    if (!last.starts_with("residual")) continue;
+    return fmt::format("One tensor of the residual stream: {} {}, {}.", buffer.dtype, buffer.shape,
+                       format_bytes(buffer.bytes));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> saved_text(const SavedBytes& saved) {
+  if (saved.total == 0) return std::nullopt;
+  std::string text = fmt::format("Forward saves {} for backward", format_bytes(saved.total));
+  const auto most = std::max_element(saved.blocks.begin(), saved.blocks.end(),
+                                     [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });
+  if (most == saved.blocks.end()) return text + ".";
+  return fmt::format("{}, of which one block ({}) {}.", text, layers_text(most->layers), format_bytes(most->bytes));
+}
+
+void add_sentences(const Record& record, const StepTrace& trace, const MemoryLedger& ledger, const SavedBytes& saved,
+                   std::vector<std::string>& lines) {
+  lines.push_back(peak_sentence(record, trace));
+  if (!was_held(record)) lines.push_back(not_held_text(record));
+  for (const std::optional<std::string>& line : {saved_text(saved), first_step_text(ledger), residual_text(trace)}) {
+    if (line) lines.push_back(*line);
+  }
+}
+
+}  // namespace
+
+bool was_held(const Record& record) { return record.memory.peak_rss_bytes.has_value(); }
+
+std::string peak_sentence(const Record& record, const StepTrace& trace) {
+  const MemoryLedger ledger(trace);
+  const std::string phase = trace.launch_count() == 0 ? "" : std::string(trace.launch(ledger.peak_launch()).phase);
+  return fmt::format("{} {}, reached in {} by {}: {}.", was_held(record) ? "Peak" : "Predicted peak",
+                     format_bytes(ledger.planned()), phase, launch_text(trace, ledger.peak_launch()),
+                     shares_text(ledger));
+}
+
+PointReport memory_report(const Record& record, const StepTrace& trace, const MemoryQuery& query) {
+  const MemoryLedger ledger(trace);
+  const SavedBytes saved = saved_bytes_of(trace);
+  PointReport report{record.name, {}, {}};
+  add_sentences(record, trace, ledger, saved, report.lines);
+  const auto shows = [&](MemoryView view) { return query.view == view || query.view == MemoryView::kAll; };
+  const auto add = [&](std::vector<Grid> grids) {
+    for (Grid& grid : grids) report.grids.push_back(std::move(grid));
+  };
+  if (shows(MemoryView::kTimeline)) add({timeline_grid(trace, ledger)});
+  if (shows(MemoryView::kCategories)) {
+    add({categories_grid(record, ledger), phases_grid(record, trace, ledger), accounts_grid(record, trace, ledger)});
+  }
+  if (shows(MemoryView::kSaved)) add(saved_grids(saved));
+  if (shows(MemoryView::kLargest)) add({largest_grid(trace, ledger, query.top)});
+  return report;
+}
+
+}  // namespace laptime

@@ -1,0 +1,44 @@
+// PeakTable: the peaks of the points of a sweep in one table.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "record/record.h"
+#include "record/step_trace.h"
+#include "report/grid.h"
+
+namespace laptime {
+
+class PeakTable {
+ public:
+  // `order` is the column that orders the rows, "peak_bytes" or "peak_bytes:desc"; empty: as the points come. Error for
+  // a column that the table does not have.
+  explicit PeakTable(std::string_view order);
+
+  void add(const Record& record, const std::optional<StepTrace>& trace);
+  size_t points() const { return rows_.size(); }
+
+  // One row for each point. With several passes or number types, also one row for the points that differ in nothing
+  // else, and a column for each of them.
+  PointReport report() const;
+
+ private:
+  struct Cell {
+    std::string row;
+    std::string column;
+    int64_t bytes = 0;
+    bool is_held = false;
+  };
+
+  Grid points_grid() const;
+  std::optional<Grid> passes_grid() const;
+
+  std::string order_;
+  bool descending_ = false;
+  std::vector<std::vector<Json>> rows_;
+  std::vector<Cell> cells_;
+};
+
+}  // namespace laptime

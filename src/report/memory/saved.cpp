@@ -1,0 +1,91 @@
+// Groups the saved buffers of a trace.
+#include "report/memory/saved.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/memory/tensor_names.h"
+
+namespace laptime {
+namespace {
+
+// Appends to the group for which `same` holds, or begins a new one.
+template <class Group, class Same>
+Group& group_in(std::vector<Group>& groups, Group fresh, const Same& same) {
+  const auto found = std::find_if(groups.begin(), groups.end(), same);
+  return found == groups.end() ? groups.emplace_back(std::move(fresh)) : *found;
+}
+
+template <class Group>
+void largest_first(std::vector<Group>& groups) {
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+}
+
+void add_part(const TraceBuffer& buffer, std::string_view part, std::vector<SavedPart>& parts) {
+  SavedPart& sum = group_in(parts, SavedPart{std::string(part), std::string(buffer.op)},
+                            [&](const SavedPart& one) { return one.part == part && one.op == buffer.op; });
+  ++sum.count;
+  sum.bytes += buffer.bytes;
+}
+
+void add_tensor(const TraceBuffer& buffer, int64_t layer, std::vector<SavedTensors>& tensors) {
+  const std::string scope = within_layer(buffer.scope, layer);
+  SavedTensors& sum = group_in(
+      tensors, SavedTensors{scope, std::string(buffer.op), std::string(buffer.dtype), std::string(buffer.shape)},
+      [&](const SavedTensors& one) {
+        return one.scope == scope && one.op == buffer.op && one.dtype == buffer.dtype && one.shape == buffer.shape;
+      });
+  ++sum.count;
+  sum.bytes += buffer.bytes;
+}
+
+void add_up(SavedBlock& block) {
+  for (const SavedTensors& tensors : block.tensors) block.bytes += tensors.bytes;
+}
+
+}  // namespace
+
+SavedBytes saved_bytes_of(const StepTrace& trace) {
+  SavedBytes saved;
+  std::map<int64_t, std::vector<SavedTensors>> layers;
+  for (size_t i = 0; i < trace.buffer_count(); ++i) {
+    const TraceBuffer buffer = trace.buffer(i);
+    if (!buffer.saved) continue;
+    saved.total += buffer.bytes;
+    if (buffer.resident) {
+      saved.shared += buffer.bytes;
+      add_part(buffer, "inputs and constants", saved.parts);
+      continue;
+    }
+    const TraceLaunch maker = trace.launch(static_cast<size_t>(buffer.first));  // the first use is the writing one
+    add_part(buffer, maker.part, saved.parts);
+    add_tensor(buffer, maker.layer, maker.layer < 0 ? saved.rest.tensors : layers[maker.layer]);
+  }
+  largest_first(saved.rest.tensors);
+  for (auto& [layer, tensors] : layers) {
+    largest_first(tensors);
+    SavedBlock& block = group_in(saved.blocks, SavedBlock{{}, 0, tensors},
+                                 [&](const SavedBlock& one) { return one.tensors == tensors; });
+    block.layers.push_back(layer);
+  }
+  add_up(saved.rest);
+  for (SavedBlock& block : saved.blocks) add_up(block);
+  largest_first(saved.parts);
+  return saved;
+}
+
+std::string layers_text(const std::vector<int64_t>& layers) {
+  std::string text;
+  for (size_t i = 0; i < layers.size();) {
+    size_t end = i + 1;
+    while (end < layers.size() && layers[end] == layers[end - 1] + 1) ++end;
+    if (!text.empty()) text += ", ";
+    text += end - i > 1 ? fmt::format("{}-{}", layers[i], layers[end - 1]) : std::to_string(layers[i]);
+    i = end;
+  }
+  return (layers.size() == 1 ? "layer " : "layers ") + text;
+}
+
+}  // namespace laptime

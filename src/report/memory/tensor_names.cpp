@@ -1,0 +1,42 @@
+// Segments of dotted names.
+#include "report/memory/tensor_names.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace laptime {
+namespace {
+
+bool is_number(std::string_view segment) {
+  return !segment.empty() &&
+         std::all_of(segment.begin(), segment.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+}  // namespace
+
+std::string any_layer(std::string_view name) {
+  std::string text;
+  while (true) {
+    const size_t dot = name.find('.');
+    const std::string_view segment = name.substr(0, dot);
+    text += is_number(segment) ? "*" : segment;
+    if (dot == std::string_view::npos) return text;
+    text += '.';
+    name.remove_prefix(dot + 1);
+  }
+}
+
+std::string within_layer(std::string_view scope, int64_t layer) {
+  if (layer < 0) return std::string(scope);
+  const std::string number = std::to_string(layer);
+  std::string_view rest = scope;
+  while (!rest.empty()) {
+    const size_t dot = rest.find('.');
+    const std::string_view segment = rest.substr(0, dot);
+    rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
+    if (segment == number) return std::string(rest);
+  }
+  return std::string(scope);
+}
+
+}  // namespace laptime

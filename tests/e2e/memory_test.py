@@ -1,0 +1,188 @@
+"""laptime memory: sums that close, PyTorch's saved bytes and peaks, points that do not fit, pictures."""
+
+import itertools
+import json
+import os
+import struct
+import unittest
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+from program import MODEL, PREDICTED, TINY, ProgramTest
+
+GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"])
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def golden_metadata(file: Path) -> dict:
+    content = file.read_bytes()
+    header_bytes = struct.unpack("<Q", content[:8])[0]
+    return json.loads(json.loads(content[8 : 8 + header_bytes])["__metadata__"]["laptime"])
+
+
+def rows(report: dict, table: str) -> list[dict]:
+    return report["tables"][table]["rows"]
+
+
+def row_of(report: dict, table: str, key: str, value: str) -> dict:
+    return next(row for row in rows(report, table) if row[key] == value)
+
+
+def category(report: dict, name: str) -> int:
+    return next((row["bytes"] for row in rows(report, "categories") if row["category"] == name), 0)
+
+
+class Memory(ProgramTest):
+    def reports(self, *words) -> list[dict]:
+        done = self.laptime("memory", "--store", self.store, "--output", "json", *words)
+        self.assert_ok(done)
+        return json.loads(done.stdout)
+
+    def assert_sums_close(self, report: dict):
+        categories = rows(report, "categories")
+        peak = categories.pop()["bytes"]
+        self.assertEqual(sum(row["bytes"] for row in categories), peak)
+        accounts = {row["account"]: row["bytes"] for row in rows(report, "accounts")}
+        self.assertEqual(accounts["planned"], peak)
+        self.assertEqual(max(row["bytes"] for row in rows(report, "timeline")), accounts["requested"])
+        self.assertEqual(max(row["peak_bytes"] for row in rows(report, "phases")), accounts["requested"])
+        for row in rows(report, "timeline"):
+            parts = [value for key, value in row.items() if key.endswith("_bytes")]
+            self.assertEqual(sum(parts), row["bytes"])
+        if accounts["held"] is not None:
+            self.assertEqual(accounts["held"], peak)
+            self.assertGreater(accounts["resident"], 0)
+        if "saved_blocks" in report["tables"]:
+            *blocks, whole = rows(report, "saved_blocks")
+            self.assertEqual(sum(row["bytes"] for row in blocks), whole["bytes"])
+            self.assertEqual(sum(row["bytes"] for row in rows(report, "saved_by_op")), whole["bytes"])
+            contributors = sum(row["bytes"] for row in rows(report, "saved_contributors"))
+            block = max(blocks, key=lambda row: row["blocks"] or 0)
+            self.assertEqual(contributors, block["block_bytes"] or block["bytes"])
+
+    def test_sums_close_for_every_kind_of_step(self):
+        kinds = [
+            *(["--edition", edition, "--mode", mode, "--dtype", dtype]
+              for edition, mode, dtype in itertools.product(("2024", "2025", "2026", "gpt2"), ("eager", "compile"),
+                                                            ("float32", "bfloat16"))),
+            *(["--pass", name] for name in ("forward", "backward", "forward_backward", "inference")),
+            ["--recompute", "block"],
+            ["--recompute", "block", "--mode", "compile", "--num-layers", "3"],
+            ["--accumulate"],
+            ["--optimizer-in-backward"],
+        ]
+        for words in kinds:
+            with self.subTest(words):
+                (report,) = self.reports(*TINY, *words, "--view", "all")
+                self.assert_sums_close(report)
+                (stored,) = [one for one in self.stored() if one["name"] == report["name"]][-1:]
+                self.assertEqual(stored["memory"]["predicted_peak_bytes"], rows(report, "categories")[-1]["bytes"])
+
+    def test_attention_alone(self):
+        for mode, dtype in itertools.product(("eager", "compile"), ("float32", "bfloat16")):
+            with self.subTest((mode, dtype)):
+                (report,) = self.reports("--model", "attention", "--d-model", 16, "--context", 64, "--batch", 2,
+                                         "--mode", mode, "--dtype", dtype)
+                self.assert_sums_close(report)
+                self.assertGreater(rows(report, "saved_blocks")[-1]["bytes"], 0)
+
+    def golden_words(self, golden: dict) -> list:
+        words = ["--edition", golden["edition"], "--mode", "eager", "--pass", "forward_backward"]
+        for flag, key in (("batch", "batch_size"), ("vocab", "vocab_size"), ("context", "context_length"),
+                          ("d-model", "d_model"), ("d-ff", "d_ff"), ("num-layers", "num_layers"),
+                          ("num-heads", "num_heads")):
+            words += [f"--{flag}", golden[key]]
+        if golden["edition"] == "2024":
+            words += ["--weight-tie"] * bool(golden["tied"]) + ["--bias"] * bool(golden.get("bias"))
+        return words
+
+    def test_saved_bytes_and_peaks_are_those_of_pytorch(self):
+        files = sorted(GOLDEN.glob("*.safetensors"))
+        self.assertGreater(len(files), 5)
+        for file in files:
+            golden = golden_metadata(file)
+            words = self.golden_words(golden)
+            device = ["--device", "roofline:h100"]
+            for dtype in ("float32", "bfloat16"):
+                with self.subTest((file.name, dtype)):
+                    (report,) = self.reports(*words, *device, "--dtype", dtype, "--view", "all")
+                    saved = rows(report, "saved_blocks")[-1]["bytes"]
+                    expected = golden[f"eager_{dtype}"]["saved_bytes"]
+                    self.assertLess(abs(saved - expected), 0.02 * expected, (saved, expected))
+            peaks = golden.get("eager_float32_peak_bytes") or {}
+            for name, expected in peaks.items():
+                with self.subTest((file.name, name)):
+                    (report,) = self.reports(*words, *device, "--pass", name, "--view", "categories")
+                    requested = row_of(report, "accounts", "account", "requested")["bytes"]
+                    step = requested - category(report, "parameters") - category(report, "inputs and constants")
+                    self.assertLess(abs(step - expected), 0.05 * expected, (step, expected))
+
+    def test_a_point_that_does_not_fit_is_predicted_and_no_failure(self):
+        words = [*TINY, "--memory-limit", "100KiB", "--recompute", "none"]
+        (report,) = self.reports(*words)
+        self.assert_sums_close(report)
+        self.assertTrue(report["conclusions"][0].startswith("Predicted peak"), report["conclusions"])
+        self.assertTrue(report["conclusions"][1].startswith("Does not fit here"), report["conclusions"])
+        (fits,) = self.reports(*TINY)
+        self.assertTrue(fits["conclusions"][0].startswith("Peak"), fits["conclusions"])
+        self.assertEqual(rows(fits, "categories"), rows(report, "categories"))
+
+    def test_several_points_are_one_table(self):
+        (report,) = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--pass", "inference,step",
+                                 "--dtype", "float32,bfloat16")
+        self.assertEqual(len(rows(report, "peaks")), 8)
+        by_pass = rows(report, "peaks_by_pass")
+        self.assertEqual(len(by_pass), 2)
+        for row in by_pass:
+            self.assertLess(row["inference_float32_bytes"], row["step_float32_bytes"])
+        self.assertEqual({row["basis"] for row in rows(report, "peaks")}, {"predicted"})
+
+    def test_a_view_of_several_points_is_followed_by_their_peaks(self):
+        first, second, last = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--view", "saved")
+        self.assertEqual(first["tables"].keys(), second["tables"].keys())
+        self.assertIn("saved_contributors", first["tables"])
+        self.assertIn("peaks", last["tables"])
+
+    def test_the_picture_is_a_file_of_its_own(self):
+        picture = self.folder / "memory.svg"
+        self.reports(*PREDICTED, "--svg", picture)
+        root = xml.parse(picture).getroot()
+        self.assertEqual(root.tag, SVG + "svg")
+        texts = [element.text for element in root.iter(SVG + "text")]
+        for phase in ("forward", "backward", "optimizer"):
+            self.assertIn(phase, texts)
+        self.assertGreater(len(list(root.iter(SVG + "polygon"))), 4)
+
+    def test_resume_shows_the_same_again(self):
+        words = ["memory", "--store", self.store, *TINY, "--resume"]
+        first = self.laptime(*words)
+        self.assert_ok(first)
+        again = self.laptime(*words)
+        self.assertEqual((again.returncode, again.stdout), (0, first.stdout))
+        self.assertEqual(len(self.stored()), 1)
+
+    def test_text_of_a_terminal_without_unicode_is_ascii(self):
+        done = self.laptime("memory", "--store", "none", *PREDICTED)
+        self.assert_ok(done)
+        self.assertTrue(done.stdout.isascii())
+        self.assertIn("forward", done.stdout)
+        self.assertIn("peak:", done.stdout)
+
+    def test_bad_input_is_refused_before_anything_runs(self):
+        for words, said in ((["--view", "savd"], "saved"), (["--svg", "/nowhere/at/all.svg"], "/nowhere/at/all.svg"),
+                            (["--top", "-1"], "--top"), (["--sort", "peek_bytes"], "peak_bytes"),
+                            (["--columns", "name"], "--columns"), (["stray"], "stray")):
+            with self.subTest(words):
+                done = self.laptime("memory", "--store", self.store, *TINY, *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(said, done.stderr)
+                self.assertFalse(self.store.exists())
+
+    def test_a_point_that_is_not_valid_says_why(self):
+        (report,) = self.reports("--d-model", 32, "--num-layers", 1, "--num-heads", "2,3", "--vocab", 64, "--context", 16,
+                                 "--device", "roofline:h100")
+        self.assertEqual([row["basis"] for row in rows(report, "peaks")], ["predicted", "unsupported"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,94 @@
+// A trace made by hand, for tests of reports.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "record/step_trace.h"
+
+namespace laptime {
+
+class MadeTrace {
+ public:
+  // A launch; returns its index.
+  int64_t launch(const std::string& phase, const std::string& scope, const std::string& op, int64_t layer = -1,
+                 const std::string& part = "") {
+    TraceLaunches& l = trace.launches;
+    l.phase.push_back(text(phase));
+    l.scope.push_back(text(scope));
+    l.layer.push_back(layer);
+    l.part.push_back(text(part));
+    l.range.push_back(text(""));
+    l.op.push_back(text(op));
+    l.work_class.push_back(text("elementwise"));
+    l.kernel.push_back(text("plain"));
+    l.signature.push_back(text(op + "()"));
+    l.flops.push_back(0);
+    l.bytes.push_back(0);
+    l.recomputed.push_back(0);
+    return static_cast<int64_t>(l.op.size()) - 1;
+  }
+
+  // A buffer of the step, written by launch `first`.
+  void buffer(int64_t bytes, int64_t first, int64_t last, bool saved, const std::string& role = "activation",
+              const std::string& name = "") {
+    const TraceLaunch maker = trace.launch(static_cast<size_t>(first));
+    add({.name = name,
+         .op = maker.op,
+         .scope = maker.scope,
+         .phase = maker.phase,
+         .role = role,
+         .dtype = "float32",
+         .shape = "[1]",
+         .bytes = bytes,
+         .saved = saved,
+         .first = first,
+         .last = last});
+  }
+
+  // One that lives for the whole run; call it after the launches.
+  void resident(int64_t bytes, const std::string& role, const std::string& name, bool saved = false) {
+    add({.name = name,
+         .op = "",
+         .scope = "",
+         .phase = "setup",
+         .role = role,
+         .dtype = "float32",
+         .shape = "[1]",
+         .bytes = bytes,
+         .resident = true,
+         .saved = saved,
+         .first = 0,
+         .last = static_cast<int64_t>(trace.launch_count())});
+  }
+
+  StepTrace trace;
+
+ private:
+  int64_t text(std::string_view word) {
+    const auto found = std::find(trace.texts.begin(), trace.texts.end(), word);
+    if (found != trace.texts.end()) return found - trace.texts.begin();
+    trace.texts.emplace_back(word);
+    return static_cast<int64_t>(trace.texts.size()) - 1;
+  }
+
+  void add(TraceBuffer buffer) {
+    TraceBuffers& b = trace.buffers;
+    // Texts may move when one is added, so their indices are taken one by one from copies.
+    const std::vector<std::string> words{std::string(buffer.name),  std::string(buffer.op),   std::string(buffer.scope),
+                                         std::string(buffer.phase), std::string(buffer.role), std::string(buffer.dtype),
+                                         std::string(buffer.shape)};
+    size_t next = 0;
+    for (std::vector<int64_t>* column : {&b.name, &b.op, &b.scope, &b.phase, &b.role, &b.dtype, &b.shape})
+      column->push_back(text(words[next++]));
+    b.bytes.push_back(buffer.bytes);
+    b.offset.push_back(0);
+    b.resident.push_back(buffer.resident ? 1 : 0);
+    b.saved.push_back(buffer.saved ? 1 : 0);
+    b.first.push_back(buffer.first);
+    b.last.push_back(buffer.last);
+  }
+};
+
+}  // namespace laptime

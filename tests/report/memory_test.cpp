@@ -1,0 +1,303 @@
+// Memory reports on a trace made by hand, whose sums are known.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "record/record.h"
+#include "report/made_trace.h"
+#include "report/memory/largest.h"
+#include "report/memory/ledger.h"
+#include "report/memory/memory_report.h"
+#include "report/memory/peaks.h"
+#include "report/memory/saved.h"
+#include "report/memory/tensor_names.h"
+#include "report/memory/timeline_svg.h"
+#include "report/memory/timeline_text.h"
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+// Two equal layers, a head, and their backward and optimizer. The peak is 1000 + 2000 + 8 of the run, and at launch 3
+// 2 x 300 saved by the layers + 50 saved by the head + 400 workspace.
+StepTrace two_layers() {
+  MadeTrace made;
+  made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
+  made.launch("forward", "layers.0.ffn", "gelu", 0, "ffn");              // 1
+  made.launch("forward", "layers.1.attn.scores", "matmul", 1, "attn");   // 2
+  made.launch("forward", "lm_head", "matmul", -1, "lm_head");            // 3
+  made.launch("backward", "lm_head", "matmul", -1, "lm_head");           // 4
+  made.launch("backward", "layers.1.attn.scores", "matmul", 1, "attn");  // 5
+  made.launch("backward", "layers.0.attn.scores", "matmul", 0, "attn");  // 6
+  made.launch("optimizer", "lm_head", "adamw", -1, "lm_head");           // 7
+  made.buffer(300, 0, 6, true, "activation", "layers.0.attn.scores");
+  made.buffer(20, 1, 2, false);
+  made.buffer(300, 2, 5, true, "activation", "layers.1.attn.scores");
+  made.buffer(50, 3, 4, true);
+  made.buffer(400, 3, 3, false, "workspace");
+  made.buffer(500, 4, 7, false, "gradient", "lm_head.weight");
+  made.resident(1000, "parameter", "lm_head.weight");
+  made.resident(2000, "optimizer_state", "m/lm_head.weight");
+  made.resident(8, "input", "tokens", true);
+  made.trace.resident_bytes = 3072;
+  made.trace.arena_bytes = 1300;
+  made.trace.live_peak_bytes = 1150;
+  made.trace.peak_launch = 4;
+  return made.trace;
+}
+
+Record held_record() {
+  Record record;
+  record.name = "step/model:made/dtype:float32";
+  record.memory.peak_rss_bytes = 9000;
+  record.memory.base_rss_bytes = 4000;
+  record.memory.peak_bytes = 4372;
+  return record;
+}
+
+const Grid& grid_named(const PointReport& report, const std::string& name) {
+  for (const Grid& grid : report.grids) {
+    if (grid.name == name) return grid;
+  }
+  throw Error::format("no grid {}", name);
+}
+
+TEST(MemoryLedger, HoldsEachBufferWhileItIsAlive) {
+  const MemoryLedger ledger(two_layers());
+  EXPECT_EQ(ledger.held(0).total(), 3008 + 300);
+  EXPECT_EQ(ledger.held(1).total(), 3008 + 320);
+  EXPECT_EQ(ledger.held(2).total(), 3008 + 620);
+  EXPECT_EQ(ledger.held(3).total(), 3008 + 1050);
+  EXPECT_EQ(ledger.held(4).total(), 3008 + 1150);
+  EXPECT_EQ(ledger.held(7).total(), 3008 + 500);
+}
+
+TEST(MemoryLedger, CategoriesAndRoundingAddUpToThePlan) {
+  const StepTrace trace = two_layers();
+  const MemoryLedger ledger(trace);
+  EXPECT_EQ(ledger.peak_launch(), 4U);
+  EXPECT_EQ(ledger.peak()[MemoryCategory::kSaved], 650);
+  EXPECT_EQ(ledger.peak()[MemoryCategory::kGradients], 500);
+  EXPECT_EQ(ledger.peak()[MemoryCategory::kWorkspace], 0);
+  EXPECT_EQ(ledger.held(3)[MemoryCategory::kWorkspace], 400);
+  EXPECT_EQ(ledger.held(1)[MemoryCategory::kTemporaries], 20);
+  EXPECT_EQ(ledger.peak()[MemoryCategory::kInputs], 8);
+  EXPECT_EQ(ledger.peak().total() + ledger.rounding(), trace.resident_bytes + trace.arena_bytes);
+}
+
+TEST(MemoryLedger, EachPhaseHasItsPeak) {
+  const MemoryLedger ledger(two_layers());
+  ASSERT_EQ(ledger.phases().size(), 3U);
+  EXPECT_EQ(ledger.phases()[0].peak, 3U);
+  EXPECT_EQ(ledger.phases()[1].peak, 4U);
+  EXPECT_EQ(ledger.phases()[2].peak, 7U);
+  EXPECT_EQ(ledger.sections().size(), 3U);
+}
+
+TEST(MemoryLedger, PhasesThatAlternateAreOneSection) {
+  MadeTrace made;
+  for (const char* phase : {"forward", "backward", "optimizer", "backward", "optimizer"}) made.launch(phase, "a", "b");
+  const std::vector<Section> sections = MemoryLedger(made.trace).sections();
+  ASSERT_EQ(sections.size(), 2U);
+  EXPECT_EQ(sections[1].title, "backward and optimizer");
+  EXPECT_EQ(sections[1].first, 1U);
+  EXPECT_EQ(sections[1].last, 4U);
+}
+
+TEST(SavedBytes, EqualLayersAreOneRowAndEverythingAddsUp) {
+  const SavedBytes saved = saved_bytes_of(two_layers());
+  EXPECT_EQ(saved.total, 658);
+  EXPECT_EQ(saved.shared, 8);
+  EXPECT_EQ(saved.rest.bytes, 50);
+  ASSERT_EQ(saved.blocks.size(), 1U);
+  EXPECT_EQ(saved.blocks[0].layers, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(saved.blocks[0].bytes, 300);
+  ASSERT_EQ(saved.blocks[0].tensors.size(), 1U);
+  EXPECT_EQ(saved.blocks[0].tensors[0].scope, "attn.scores");
+  int64_t parts = 0;
+  for (const SavedPart& part : saved.parts) parts += part.bytes;
+  EXPECT_EQ(parts, saved.total);
+  EXPECT_EQ(saved.parts[0].part, "attn");
+  EXPECT_EQ(saved.parts[0].count, 2);
+}
+
+TEST(SavedBytes, LayersAsText) {
+  EXPECT_EQ(layers_text({3}), "layer 3");
+  EXPECT_EQ(layers_text({0, 1, 2, 4, 6, 7}), "layers 0-2, 4, 6-7");
+}
+
+TEST(TensorNames, LayersAreTakenOut) {
+  EXPECT_EQ(any_layer("m/layers.12.attn.q_proj.weight"), "m/layers.*.attn.q_proj.weight");
+  EXPECT_EQ(any_layer("w1"), "w1");
+  EXPECT_EQ(any_layer(""), "");
+  EXPECT_EQ(within_layer("layers.3.attn.scores", 3), "attn.scores");
+  EXPECT_EQ(within_layer("layers.3", 3), "");
+  EXPECT_EQ(within_layer("lm_head", -1), "lm_head");
+  EXPECT_EQ(within_layer("elsewhere", 3), "elsewhere");
+}
+
+TEST(LargestTensors, EqualLayersAreOneRow) {
+  const StepTrace trace = two_layers();
+  const std::vector<LargeTensors> all = largest_tensors(trace, 4, 100);
+  EXPECT_EQ(all[0].name, "m/lm_head.weight");
+  EXPECT_EQ(all[1].name, "lm_head.weight");
+  EXPECT_EQ(all[1].category, MemoryCategory::kParameters);
+  const std::vector<LargeTensors> of_step = largest_tensors(trace, 4, 3, false);
+  ASSERT_EQ(of_step.size(), 3U);
+  EXPECT_EQ(of_step[0].category, MemoryCategory::kGradients);
+  EXPECT_EQ(of_step[2].name, "layers.*.attn.scores");
+  EXPECT_EQ(of_step[2].buffers.size(), 2U);
+  EXPECT_EQ(of_step[2].alive_at_peak, 2);
+}
+
+TEST(MemoryReport, TablesAddUpToThePeak) {
+  const PointReport report = memory_report(held_record(), two_layers(), {});
+  int64_t sum = 0;
+  const Grid& categories = grid_named(report, "categories");
+  for (size_t i = 0; i + 1 < categories.rows.size(); ++i) sum += categories.rows[i][1].get<int64_t>();
+  EXPECT_EQ(sum, 4372);
+  EXPECT_EQ(categories.rows.back()[1], 4372);
+  EXPECT_EQ(grid_named(report, "saved_blocks").rows.back()[3], 658);
+  EXPECT_EQ(grid_named(report, "timeline").rows.size(), 8U);
+  EXPECT_EQ(grid_named(report, "timeline").rows[4][4], 4158);
+  const Grid& accounts = grid_named(report, "accounts");
+  EXPECT_EQ(accounts.rows[0][1], 4158);
+  EXPECT_EQ(accounts.rows[1][1], 4372);
+  EXPECT_EQ(accounts.rows[2][1], 4372);
+  EXPECT_EQ(accounts.rows[3][1], 9000);
+}
+
+TEST(MemoryReport, SaysWhatPeaksAndWhere) {
+  const PointReport report = memory_report(held_record(), two_layers(), {.view = MemoryView::kSummary});
+  EXPECT_TRUE(report.grids.empty());
+  EXPECT_EQ(report.lines.at(0),
+            "Peak 4.270 KiB, reached in backward by matmul in lm_head: optimizer state 46 %, parameters 23 %, saved "
+            "activations 15 %.");
+  EXPECT_EQ(report.lines.at(1), "Forward saves 658 B for backward, of which one block (layers 0-1) 300 B.");
+  EXPECT_EQ(report.lines.at(2),
+            "First and later steps peak equally: the optimizer state (1.953 KiB) is there before the first step. "
+            "PyTorch allocates it when the optimizer first runs, so its first step peaks at 2.010 KiB in forward and "
+            "2.107 KiB in backward (derived).");
+}
+
+TEST(MemoryReport, WhatDidNotRunIsMarkedPredicted) {
+  Record record;
+  record.name = "made";
+  record.status = Status::kOutOfMemory;
+  record.reason = "predicted: too much";
+  const PointReport report = memory_report(record, two_layers(), {});
+  EXPECT_TRUE(report.lines.at(0).starts_with("Predicted peak 4.270 KiB")) << report.lines.at(0);
+  EXPECT_EQ(report.lines.at(1), "Does not fit here: predicted: too much");
+  EXPECT_NE(grid_named(report, "categories").title.find("predicted"), std::string::npos);
+  EXPECT_TRUE(grid_named(report, "accounts").rows[2][1].is_null());
+}
+
+TEST(MemoryTimeline, FitsTheTerminal) {
+  const StepTrace trace = two_layers();
+  for (const size_t width : {60U, 80U, 200U}) {
+    for (const bool unicode : {false, true}) {
+      std::istringstream text(timeline_text(trace, MemoryLedger(trace), {.unicode = unicode, .width = width}));
+      size_t widest = 0;
+      for (std::string line; std::getline(text, line);) {
+        widest = std::max(widest, display_width(line));
+        EXPECT_LE(display_width(line), width) << line;
+        EXPECT_EQ(printable(line, !unicode), line);
+      }
+      EXPECT_GE(widest, width - 2);
+    }
+  }
+}
+
+TEST(MemoryTimeline, IsAPictureOfTheStep) {
+  const StepTrace trace = two_layers();
+  const std::string text = timeline_text(trace, MemoryLedger(trace), {.unicode = false, .width = 40});
+  EXPECT_EQ(text, R"(4.061 KiB |              ####
+          |          ########
+          |          ################
+          |###############################
+2.938 KiB |...............................
+          |...............................
+          |...............................
+          |...............................
+          |...............................
+          |...............................
+          |...............................
+          |...............................
+          |
+)");
+}
+
+TEST(MemorySvg, EscapesNamesAndNamesTheLargest) {
+  MadeTrace made;
+  made.launch("forward", "a<b>&\"c", "matmul");
+  made.buffer(64, 0, 0, true, "activation", "<script>\x01");
+  made.trace.arena_bytes = 64;
+  const std::string svg = timeline_svg(std::vector<TimelinePanel>{{"point <1>", "peak & more", &made.trace}});
+  EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"")) << svg;
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_EQ(svg.find("<script>"), std::string::npos);
+  EXPECT_EQ(svg.find('\x01'), std::string::npos);
+  EXPECT_NE(svg.find("&lt;script&gt;\\x01 64 B"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("<title id=\"title\">Memory held over a training step</title>"), std::string::npos);
+  EXPECT_NE(svg.find("point &lt;1&gt;: peak &amp; more</desc>"), std::string::npos);
+  EXPECT_NE(svg.find(">forward</text>"), std::string::npos);
+}
+
+Record named(const std::string& pass, const std::string& context, const std::string& dtype) {
+  Record record = held_record();
+  record.name = pass + "/model:made/ctx:" + context + "/dtype:" + dtype;
+  record.config = Json{{"pass", pass}, {"dtype", dtype}};
+  return record;
+}
+
+TEST(PeakTable, HasARowForEachPointAndAColumnForEachPass) {
+  PeakTable table("");
+  table.add(named("step", "128", "float32"), two_layers());
+  table.add(named("step", "256", "float32"), two_layers());
+  table.add(named("inference", "128", "float32"), two_layers());
+  Record refused = held_record();
+  refused.status = Status::kUnsupported;
+  table.add(refused, std::nullopt);
+  const PointReport report = table.report();
+  const Grid& peaks = grid_named(report, "peaks");
+  ASSERT_EQ(peaks.rows.size(), 4U);
+  EXPECT_EQ(peaks.rows[0][1], "measured");
+  EXPECT_EQ(peaks.rows[3][1], "unsupported");
+  EXPECT_TRUE(peaks.rows[3][2].is_null());
+  int64_t parts = 0;
+  for (size_t column = 4; column < peaks.columns.size(); ++column) parts += peaks.rows[0][column].get<int64_t>();
+  EXPECT_EQ(parts, peaks.rows[0][2].get<int64_t>());
+  const Grid& by_pass = grid_named(report, "peaks_by_pass");
+  ASSERT_EQ(by_pass.columns.size(), 3U);
+  EXPECT_EQ(by_pass.columns[1].key, "step_float32_bytes");
+  ASSERT_EQ(by_pass.rows.size(), 2U);
+  EXPECT_EQ(by_pass.rows[0][0], "model:made/ctx:128");
+  EXPECT_EQ(by_pass.rows[0][1], 4372);
+  EXPECT_EQ(by_pass.rows[0][2], 4372);
+  EXPECT_TRUE(by_pass.rows[1][2].is_null());
+}
+
+TEST(PeakTable, IsOrderedByAColumn) {
+  PeakTable table("point:desc");
+  table.add(named("step", "128", "float32"), two_layers());
+  table.add(named("step", "256", "float32"), two_layers());
+  EXPECT_EQ(grid_named(table.report(), "peaks").rows[0][0], "step/model:made/ctx:256/dtype:float32");
+  EXPECT_THROW(PeakTable("pint"), Error);
+  EXPECT_THROW(PeakTable("point:down"), Error);
+}
+
+TEST(Grid, LeavesOutOptionalColumnsWhereTheTerminalIsNarrow) {
+  const Grid grid{.name = "made",
+                  .title = {},
+                  .columns = {{"a", "a", Unit::kNone, true}, {"b", "b"}, {"c", "c", Unit::kNone, false, true}},
+                  .rows = {{"twelve chars", 123456, 123456}},
+                  .notes = {}};
+  EXPECT_NE(grid_text(grid, {.width = 40}).find("c\n"), std::string::npos);
+  EXPECT_EQ(grid_text(grid, {.width = 22}), "a                  b\ntwelve chars  123456\n");
+  EXPECT_NE(grid_markdown(grid).find(" c "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace laptime
