@@ -17,9 +17,7 @@ namespace laptime {
 std::span<const Command* const> commands() {
   static constexpr std::array<const Command*, 8> kCommands{&kBench,   &kAttention, &kProfile, &kMemory,
                                                            &kExplain, &kVerify,    &kShow,    &kList};
-  &kVerify, &kShow, &kList
-};
-return kCommands;
+  return kCommands;
 }
 
 }  // namespace laptime

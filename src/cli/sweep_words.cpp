@@ -42,4 +42,8 @@ void set_given(Sweep& sweep, const CommandWords& words) {
   }
 }
 
+bool is_swept(const Sweep& sweep, std::string_view flag) {
+  return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
+}
+
 }  // namespace laptime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -37,5 +38,8 @@ Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise);
 
 // Options given on the command line take the place of those that the sweep has.
 void set_given(Sweep& sweep, const CommandWords& words);
+
+// Whether the sweep has values for this option, from its file or the command line.
+bool is_swept(const Sweep& sweep, std::string_view flag);
 
 }  // namespace laptime

@@ -114,7 +114,8 @@ TEST(Trace, OfACpu) {
   ASSERT_TRUE(result.trace.has_value());
   EXPECT_GT(result.trace->mark.value_or(0), 0);
   for (const TracedStep& step : result.trace->steps) {
-    const double launches = 1e-9 * static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0}));
+    const double launches =
+        1e-9 * static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0}));
     EXPECT_LE(launches, step.total + 1e-6);
     EXPECT_GT(launches, 0);
   }

@@ -115,17 +115,13 @@ class MemoryOutput : public PointOutput {
   std::vector<PointResult> pictured_;
 };
 
-bool is_given(const Sweep& sweep, std::string_view flag) {
-  return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
-}
-
 MemoryCommand parse_memory(const CommandWords& words) {
   reject_positionals(words);
   MemoryOptions options;
   for (const GivenFlag& given : words.flags) assign_given(options, given);
   MemoryCommand memory{starting_sweep(words, {}), options};
   set_given(memory.sweep, words);
-  if (!is_given(memory.sweep, "warmup") && !is_given(memory.sweep, "steps")) {
+  if (!is_swept(memory.sweep, "warmup") && !is_swept(memory.sweep, "steps")) {
     set_option(memory.sweep, "warmup", words.command, {std::to_string(kDefaultWarmup)});
     set_option(memory.sweep, "steps", words.command, {std::to_string(kDefaultSteps)});
   }

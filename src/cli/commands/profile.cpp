@@ -4,16 +4,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "cli/destination.h"
 #include "cli/grid_output.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
 #include "config/sweep.h"
 #include "report/profile/profile_report.h"
+#include "report/profile/profile_svg.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
@@ -46,6 +50,7 @@ struct ProfileOptions {
   int64_t traced_steps = 5;
   bool compare_modes = false;
   bool compare_dtypes = false;
+  std::string svg;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -86,6 +91,14 @@ struct ProfileOptions {
                  .help = "float32 beside bfloat16, row by row",
                  .axis = false},
           self.compare_dtypes);
+    visit(Option{.flag = "svg",
+                 .key = "svg",
+                 .group = kGroup,
+                 .help = "picture: flame graph of scopes and roofline plot, one panel for each point",
+                 .otherwise = "none",
+                 .axis = false,
+                 .value = "FILE"},
+          self.svg);
   }
 };
 
@@ -108,6 +121,7 @@ class ProfileOutput : public PointOutput {
     query_.by_shape = options.by == ShownBy::kShape;
     query_.top = options.top;
     query_.sort = config.sort;
+    if (!options.svg.empty()) svg_.emplace(options.svg);
     if (options.phase == ShownPhase::kAll) return;
     query_.test = [phase = name_of(options.phase)](const TraceLaunch& launch) { return launch.phase == phase; };
   }
@@ -128,9 +142,17 @@ class ProfileOutput : public PointOutput {
     if (options_.compare_dtypes) compare("dtype");
     share_of_passes();
     output_.finish();
+    if (svg_) svg_->write(picture());
   }
 
  private:
+  std::string picture() const {
+    std::vector<ProfilePanel> panels;
+    for (const PointResult& point : profiled_)
+      panels.push_back({point.record.name, profile_conclusion(*point.trace), &*point.trace});
+    return profile_svg(panels);
+  }
+
   // Points that differ in `key` alone, two by two.
   void compare(const std::string& key) {
     for (size_t a = 0; a < profiled_.size(); ++a) {
@@ -171,16 +193,13 @@ class ProfileOutput : public PointOutput {
   GridOutput output_;
   ProfileOptions options_;
   ProfileQuery query_;
+  std::optional<WholeFile> svg_;
   std::vector<PointResult> profiled_;
 };
 
-bool is_given(const Sweep& sweep, std::string_view flag) {
-  return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
-}
-
 void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vector<std::string>& values,
                            const std::string& by) {
-  if (is_given(sweep, flag))
+  if (is_swept(sweep, flag))
     throw Error::format("{} runs --{} {}; leave --{} out", by, flag, fmt::join(values, ","), flag);
   set_option(sweep, flag, by, values);
 }
@@ -194,7 +213,7 @@ ProfileCommand parse_profile(const CommandWords& words) {
   if (options.compare_modes) set_axis_unless_given(profile.sweep, "mode", {"eager", "compile"}, "--compare-modes");
   if (options.compare_dtypes)
     set_axis_unless_given(profile.sweep, "dtype", {"float32", "bfloat16"}, "--compare-dtypes");
-  if (!is_given(profile.sweep, "warmup") && !is_given(profile.sweep, "steps")) {
+  if (!is_swept(profile.sweep, "warmup") && !is_swept(profile.sweep, "steps")) {
     set_option(profile.sweep, "warmup", words.command, {std::to_string(kDefaultWarmup)});
     set_option(profile.sweep, "steps", words.command, {std::to_string(kDefaultSteps)});
   }

@@ -28,20 +28,6 @@ std::string against_bound(const LaunchSum& sum, const StepTrace& trace) {
                      *sum.of_roofline() > 1 ? " (its operands stay in the caches)" : "");
 }
 
-// "matmul 81.2 % of the step, at 0.94 of ...; optimizer 3.1 %, at ..."
-std::string conclusion(const StepTrace& trace, double step) {
-  std::vector<LaunchSum> sums =
-      sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.work_class); });
-  std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
-  std::vector<std::string> parts;
-  for (const LaunchSum& sum : sums) {
-    if (sum.total < kWorthNaming * step) continue;
-    parts.push_back(fmt::format("{} {:.1f} %{}{}", sum.key, 100 * sum.total / step, parts.empty() ? " of the step" : "",
-                                against_bound(sum, trace)));
-  }
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
 // What tracing costs: by the marks, and as measured against the untraced steps beside it.
 std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& totals) {
   std::vector<std::string> lines;
@@ -164,10 +150,24 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
 
 }  // namespace
 
+std::string profile_conclusion(const StepTrace& trace) {
+  const double step = totals_of(trace).step;
+  std::vector<LaunchSum> sums =
+      sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.work_class); });
+  std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
+  std::vector<std::string> parts;
+  for (const LaunchSum& sum : sums) {
+    if (sum.total < kWorthNaming * step) continue;
+    parts.push_back(fmt::format("{} {:.1f} %{}{}", sum.key, 100 * sum.total / step, parts.empty() ? " of the step" : "",
+                                against_bound(sum, trace)));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query) {
   PointReport report{.name = record.name, .lines = {}, .grids = {}};
   const StepTotals totals = totals_of(trace);
-  report.lines.push_back(conclusion(trace, totals.step));
+  report.lines.push_back(profile_conclusion(trace));
   for (std::string& line : tracing_cost(trace, totals)) report.lines.push_back(std::move(line));
   report.grids.push_back(phases_grid(trace, totals));
   for (Grid& grid : view_tables(trace, query)) report.grids.push_back(std::move(grid));

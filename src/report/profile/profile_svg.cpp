@@ -1,0 +1,261 @@
+// Draws the flame graph and the roofline plot.
+#include "report/profile/profile_svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "report/profile/launch_sums.h"
+#include "report/profile/views.h"
+#include "report/svg.h"
+
+namespace laptime {
+namespace {
+
+// Pixels.
+constexpr double kWidth = 1200;
+constexpr double kMargin = 20;
+constexpr double kLeft = 90;  // of the roofline plot
+constexpr double kHead = 74;
+constexpr double kRow = 22;
+constexpr double kRoofline = 420;
+constexpr double kFoot = 56;
+constexpr double kSmall = 11;
+constexpr double kLeastBox = 0.7;  // narrower boxes are not drawn
+
+constexpr std::string_view kDark = "#444444";
+constexpr std::string_view kGrid = "#dddddd";
+
+// Told apart by people who are colour-blind (Paul Tol's muted scheme).
+struct ClassColor {
+  std::string_view work_class;
+  std::string_view color;
+};
+constexpr std::array kColors{
+    ClassColor{"matmul", "#88ccee"},      ClassColor{"attention", "#44aa99"}, ClassColor{"softmax", "#117733"},
+    ClassColor{"elementwise", "#ddcc77"}, ClassColor{"reduction", "#999933"}, ClassColor{"cast", "#cc6677"},
+    ClassColor{"copy", "#aa4499"},        ClassColor{"loss", "#882255"},      ClassColor{"optimizer", "#8877cc"}};
+constexpr std::string_view kScopeColor = "#eeeeee";
+constexpr std::string_view kIdle = "#ffffff";
+
+std::string_view color_of(std::string_view work_class) {
+  const auto* found =
+      std::find_if(kColors.begin(), kColors.end(), [&](const ClassColor& one) { return one.work_class == work_class; });
+  return found == kColors.end() ? kGrid : found->color;
+}
+
+// A box of the flame graph: a phase, a scope or an op, with everything inside it.
+struct Box {
+  std::string name;
+  std::string_view work_class;  // of an op
+  double seconds = 0;
+  std::vector<std::unique_ptr<Box>> inside;
+
+  Box& enter(const std::string& child) {
+    for (const auto& box : inside) {
+      if (box->name == child) return *box;
+    }
+    inside.push_back(std::make_unique<Box>());
+    inside.back()->name = child;
+    return *inside.back();
+  }
+  int depth() const {
+    int deepest = 0;
+    for (const auto& box : inside) deepest = std::max(deepest, box->depth());
+    return deepest + 1;
+  }
+};
+
+// "layers.3.attn.scores" as "layers.3", "attn", "scores".
+std::vector<std::string> scope_path(const TraceLaunch& launch) {
+  std::vector<std::string> path;
+  std::string_view rest = launch.scope;
+  if (launch.layer >= 0) {
+    const std::string own = fmt::format("layers.{}", launch.layer);
+    if (rest.starts_with(own)) {
+      path.push_back(own);
+      rest.remove_prefix(std::min(rest.size(), own.size() + 1));
+    }
+  }
+  while (!rest.empty()) {
+    const size_t dot = rest.find('.');
+    path.emplace_back(rest.substr(0, dot));
+    rest.remove_prefix(dot == std::string_view::npos ? rest.size() : dot + 1);
+  }
+  return path;
+}
+
+Box boxes_of(const StepTrace& trace) {
+  Box step;
+  step.name = "step";
+  step.seconds = totals_of(trace).step;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const TraceLaunch launch = trace.launch(i);
+    const double seconds = trace.mean_seconds(i);
+    Box* box = &step.enter(std::string(launch.phase));
+    box->seconds += seconds;
+    for (const std::string& name : scope_path(launch)) {
+      box = &box->enter(name);
+      box->seconds += seconds;
+    }
+    box = &box->enter(std::string(launch.op));
+    box->work_class = launch.work_class;
+    box->seconds += seconds;
+  }
+  return step;
+}
+
+void draw(Svg& svg, const Box& box, double x, double y, double pixels_per_second, double step) {
+  const double width = box.seconds * pixels_per_second;
+  if (width < kLeastBox) return;
+  const std::string tooltip =
+      fmt::format("{}: {}, {:.2f} % of the step", box.name, format_seconds(box.seconds), 100 * box.seconds / step);
+  svg.rect({x, y}, std::max(width - 0.5, kLeastBox), kRow - 1,
+           box.inside.empty() ? color_of(box.work_class) : kScopeColor, tooltip);
+  constexpr double kLeastText = 24;
+  if (width > kLeastText) svg.text({x + 3, y + kRow - 7}, svg_shortened(box.name, kSmall, width - 6), {.size = kSmall});
+  double at = x;
+  for (const auto& child : box.inside) {
+    draw(svg, *child, at, y + kRow, pixels_per_second, step);
+    at += child->seconds * pixels_per_second;
+  }
+}
+
+// One op in one phase, as a dot under the roofline.
+struct Dot {
+  std::string name;
+  std::string work_class;
+  double intensity = 0;  // FLOP/byte
+  double rate = 0;       // FLOP/s
+  double seconds = 0;
+};
+
+std::vector<Dot> dots_of(const StepTrace& trace) {
+  std::map<std::string, std::string> classes;
+  const LaunchKey key = [&](const TraceLaunch& launch) {
+    std::string name = fmt::format("{} {}", launch.phase, launch.op);
+    classes.emplace(name, launch.work_class);
+    return name;
+  };
+  std::vector<Dot> dots;
+  for (const LaunchSum& sum : sum_launches(trace, key)) {
+    if (sum.flops <= 0 || sum.bytes <= 0 || sum.total <= 0) continue;
+    dots.push_back({sum.key, classes[sum.key], sum.flops / sum.bytes, sum.flops / sum.total, sum.total});
+  }
+  std::stable_sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.seconds > b.seconds; });
+  return dots;
+}
+
+// Axes in powers of ten.
+class LogAxis {
+ public:
+  LogAxis(double low, double high, double from, double to)
+      : low_(std::floor(std::log10(low))), high_(std::ceil(std::log10(high))), from_(from), to_(to) {
+    if (high_ <= low_) high_ = low_ + 1;
+  }
+  double at(double value) const { return from_ + (std::log10(value) - low_) / (high_ - low_) * (to_ - from_); }
+  int first() const { return static_cast<int>(low_); }
+  int last() const { return static_cast<int>(high_); }
+
+ private:
+  double low_, high_, from_, to_;
+};
+
+void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
+  const std::vector<Dot> dots = dots_of(trace);
+  if (dots.empty() || !trace.peak_flops || !trace.bandwidth) {
+    svg.text({kMargin, top + 20}, "no roofline: this device's peak and bandwidth are not measured", {.fill = kDark});
+    return;
+  }
+  double low_x = 1;
+  double high_x = 1;
+  double low_y = *trace.peak_flops;
+  double high_y = *trace.peak_flops;
+  for (const Dot& dot : dots) {
+    low_x = std::min(low_x, dot.intensity);
+    high_x = std::max(high_x, dot.intensity);
+    low_y = std::min(low_y, dot.rate);
+    high_y = std::max(high_y, dot.rate);
+  }
+  high_x = std::max(high_x, 4 * *trace.peak_flops / *trace.bandwidth);
+  const double bottom = top + kRoofline - 50;
+  const LogAxis x(low_x, high_x, kLeft, kWidth - kMargin);
+  const LogAxis y(low_y, high_y, bottom, top + 10);
+  for (int power = x.first(); power <= x.last(); ++power) {
+    const double at = x.at(std::pow(10.0, power));
+    svg.line({at, top + 10}, {at, bottom}, kGrid);
+    svg.text({at, bottom + 16}, fmt::format("{:g}", std::pow(10.0, power)), {.size = kSmall, .anchor = "middle"});
+  }
+  for (int power = y.first(); power <= y.last(); ++power) {
+    const double at = y.at(std::pow(10.0, power));
+    svg.line({kLeft, at}, {kWidth - kMargin, at}, kGrid);
+    svg.text({kLeft - 6, at + 4}, format_flops(std::pow(10.0, power)) + "/s", {.size = kSmall, .anchor = "end"});
+  }
+  const double ridge = *trace.peak_flops / *trace.bandwidth;
+  const double left = std::max(std::pow(10.0, x.first()), std::pow(10.0, y.first()) / *trace.bandwidth);
+  svg.line({x.at(left), y.at(left * *trace.bandwidth)}, {x.at(ridge), y.at(*trace.peak_flops)}, kDark, 2);
+  svg.line({x.at(ridge), y.at(*trace.peak_flops)}, {kWidth - kMargin, y.at(*trace.peak_flops)}, kDark, 2);
+  svg.text({kWidth - kMargin - 4, y.at(*trace.peak_flops) - 6},
+           fmt::format("measured peak of products, {}/s", format_flops(*trace.peak_flops)),
+           {.size = kSmall, .anchor = "end"});
+  svg.text({x.at(left) + 8, y.at(left * *trace.bandwidth) - 22},
+           fmt::format("measured memory bandwidth, {}B/s", format_count(*trace.bandwidth)), {.size = kSmall});
+  svg.text({(kLeft + kWidth) / 2, bottom + 34}, "FLOPs for each byte that must move",
+           {.size = kSmall, .anchor = "middle"});
+  constexpr size_t kNamed = 8;
+  const double longest = dots.front().seconds;
+  for (size_t i = dots.size(); i-- > 0;) {
+    const Dot& dot = dots[i];
+    const SvgPoint at{x.at(dot.intensity), y.at(dot.rate)};
+    svg.circle(at, 3 + 11 * std::sqrt(dot.seconds / longest), color_of(dot.work_class),
+               fmt::format("{}: {} per step, {}/s at {:.2f} FLOP/byte", dot.name, format_seconds(dot.seconds),
+                           format_flops(dot.rate), dot.intensity));
+    if (i < kNamed) svg.text({at.x + 14, at.y + 4}, dot.name, {.size = kSmall});
+  }
+}
+
+void draw_legend(Svg& svg, double y) {
+  double x = kMargin;
+  for (const ClassColor& one : kColors) {
+    svg.rect({x, y - 10}, 12, 12, one.color);
+    svg.text({x + 17, y}, one.work_class, {.size = kSmall});
+    x += 34 + svg_text_width(one.work_class, kSmall);
+  }
+}
+
+}  // namespace
+
+std::string profile_svg(std::span<const ProfilePanel> panels) {
+  std::vector<Box> steps;
+  double height = 0;
+  for (const ProfilePanel& panel : panels) {
+    steps.push_back(boxes_of(*panel.trace));
+    height += kHead + kRow * steps.back().depth() + kRoofline + kFoot;
+  }
+  Svg svg(kWidth, std::max(height, 1.0), "profile of a training step",
+          "Flame graphs of phases, scopes and ops by their time, and ops under the roofline of the machine");
+  double top = 0;
+  for (size_t i = 0; i < panels.size(); ++i) {
+    const Box& step = steps[i];
+    svg.text({kMargin, top + 24}, panels[i].title, {.size = 16, .bold = true});
+    svg.text({kMargin, top + 44}, svg_shortened(panels[i].subtitle, 12, kWidth - 2 * kMargin), {.fill = kDark});
+    draw_legend(svg, top + 66);
+    const double plot = top + kHead;
+    svg.rect({kMargin, plot}, kWidth - 2 * kMargin, kRow - 1, kIdle);
+    draw(svg, step, kMargin, plot, (kWidth - 2 * kMargin) / step.seconds, step.seconds);
+    const double below = plot + kRow * step.depth() + 24;
+    draw_roofline(svg, *panels[i].trace, below);
+    top += kHead + kRow * step.depth() + kRoofline + kFoot;
+  }
+  return svg.finish();
+}
+
+}  // namespace laptime
