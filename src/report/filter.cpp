@@ -231,19 +231,24 @@ bool compare(const Node& node, const Json& value) {
   return holds(node.op, text, node.value);
 }
 
-bool matches(const Node& node, const Row& row) {
-  const auto holds_for = [&](const Node& child) { return matches(child, row); };
+bool matches(const Node& node, const ColumnReader& read) {
+  const auto holds_for = [&](const Node& child) { return matches(child, read); };
   switch (node.kind) {
     case Node::Kind::kAnd: return std::all_of(node.children.begin(), node.children.end(), holds_for);
     case Node::Kind::kOr: return std::any_of(node.children.begin(), node.children.end(), holds_for);
     case Node::Kind::kCompare: break;
   }
-  return compare(node, row.value(node.column));
+  return compare(node, read(node.column));
 }
 
 void check_columns(const Node& node, std::span<const Row> rows) {
   if (node.kind == Node::Kind::kCompare) check_column(node.column, rows, "filter");
   for (const Node& child : node.children) check_columns(child, rows);
+}
+
+void collect_columns(const Node& node, std::vector<std::string>& columns) {
+  if (node.kind == Node::Kind::kCompare) columns.push_back(node.column);
+  for (const Node& child : node.children) collect_columns(child, columns);
 }
 
 }  // namespace
@@ -266,9 +271,17 @@ std::vector<Record> Filter::apply(std::span<const Record> records) const {
   check_columns(*root_, rows);
   std::vector<Record> matching;
   for (const Row& row : rows) {
-    if (matches(*root_, row)) matching.push_back(row.record());
+    if (matches(*root_, [&](std::string_view column) { return row.value(column); })) matching.push_back(row.record());
   }
   return matching;
 }
+
+std::vector<std::string> Filter::columns() const {
+  std::vector<std::string> columns;
+  if (root_ != nullptr) collect_columns(*root_, columns);
+  return columns;
+}
+
+bool Filter::keeps(const ColumnReader& read) const { return root_ == nullptr || matches(*root_, read); }
 
 }  // namespace laptime

@@ -1,12 +1,15 @@
 // Which records, in which order: the one filter grammar of all commands, and `--sort`.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "record/json_object.h"
 #include "record/record.h"
 
 namespace laptime {
@@ -20,6 +23,8 @@ namespace laptime {
 // quotes. Numbers compare as numbers and may carry a unit (2GiB, 500ms, 40%); other text compares letter by letter; `~`
 // asks whether the column contains the value. A list matches if one of its elements does. `null` stands for a value
 // that a record does not have; no other comparison but != matches it.
+using ColumnReader = std::function<Json(std::string_view column)>;
+
 class Filter {
  public:
   static constexpr size_t kMaxBytes = 4096;
@@ -35,6 +40,11 @@ class Filter {
   // The records that match, in their order. Error for a column that none of them can have, a group of columns, or an
   // order (<, >) between a number and a word.
   std::vector<Record> apply(std::span<const Record> records) const;
+
+  // The columns that the text names.
+  std::vector<std::string> columns() const;
+  // Whether one row of any table matches. `read` throws Error for a column that the table does not have.
+  bool keeps(const ColumnReader& read) const;
 
   struct Node;
 

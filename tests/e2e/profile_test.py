@@ -32,6 +32,10 @@ class Profile(ProgramTest):
                     launches = sum(row["total_s"] for row in phases[:-2])
                     self.assertAlmostEqual(total(tables[view]), launches, delta=1e-9)
 
+    def test_a_filter_selects_launches(self):
+        tables = self.profile("op = matmul and phase = forward", "--store", "none", "--view", "ops")[0]["tables"]
+        self.assertEqual([(row["phase"], row["op"]) for row in tables["ops"]["rows"]], [("forward", "matmul")])
+
     def test_attention_alone_and_layers(self):
         done = self.laptime("profile", "--model", "attention", "--d-model", "16", "--context", "32", "--batch", "2",
                             *QUICK, "--store", "none", "--view", "attention")
@@ -65,7 +69,8 @@ class Profile(ProgramTest):
     def test_wrong_input_is_refused(self):
         for words, text in ((["--view", "kernel"], "kernels"), (["--traced-steps", "0"], "traced-steps"),
                             (["--sort", "nothing"], "nothing"), (["--compare-modes", "--mode", "eager"], "--mode"),
-                            (["--top", "-1"], "--top"), (["--phase", "all,forward"], "--phase")):
+                            (["--top", "-1"], "--top"), (["--phase", "all,forward"], "--phase"), (["opp = matmul"], "did you mean 'op'"),
+                            (["op ="], "expected a value")):
             with self.subTest(words=words):
                 done = self.laptime("profile", *TINY, *QUICK, "--store", "none", *words)
                 self.assertEqual(done.returncode, 2, done.stderr)

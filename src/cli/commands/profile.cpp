@@ -16,6 +16,7 @@
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
 #include "config/sweep.h"
+#include "report/filter.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/profile_svg.h"
 #include "sweep/ablation.h"
@@ -111,19 +112,23 @@ std::vector<OptionRow> profile_options() {
 struct ProfileCommand {
   Sweep sweep;
   ProfileOptions options;
+  std::string filter;  // of launches
 };
 
 // Shows each point when it has finished, and what several points have in common at the end.
 class ProfileOutput : public PointOutput {
  public:
-  ProfileOutput(const OutputConfig& config, const ProfileOptions& options) : output_(config), options_(options) {
+  ProfileOutput(const OutputConfig& config, const ProfileOptions& options, Filter filter)
+      : output_(config), options_(options), filter_(std::move(filter)) {
     query_.view = options.view;
     query_.by_shape = options.by == ShownBy::kShape;
     query_.top = options.top;
     query_.sort = config.sort;
     if (!options.svg.empty()) svg_.emplace(options.svg);
-    if (options.phase == ShownPhase::kAll) return;
-    query_.test = [phase = name_of(options.phase)](const TraceLaunch& launch) { return launch.phase == phase; };
+    query_.test = [this](const TraceLaunch& launch) {
+      const bool in_phase = options_.phase == ShownPhase::kAll || launch.phase == name_of(options_.phase);
+      return filter_.keeps([&](std::string_view column) { return launch_column(launch, column); }) && in_phase;
+    };
   }
 
   void add(const PointResult& result) override {
@@ -192,6 +197,7 @@ class ProfileOutput : public PointOutput {
 
   GridOutput output_;
   ProfileOptions options_;
+  Filter filter_;
   ProfileQuery query_;
   std::optional<WholeFile> svg_;
   std::vector<PointResult> profiled_;
@@ -205,10 +211,10 @@ void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vec
 }
 
 ProfileCommand parse_profile(const CommandWords& words) {
-  reject_positionals(words);
   ProfileOptions options;
   for (const GivenFlag& given : words.flags) assign_given(options, given);
-  ProfileCommand profile{starting_sweep(words, {}), options};
+  ProfileCommand profile{starting_sweep(words, {}), options, fmt::format("{}", fmt::join(words.positionals, " "))};
+  for (const std::string& column : Filter(profile.filter).columns()) launch_column({}, column);
   set_given(profile.sweep, words);
   if (options.compare_modes) set_axis_unless_given(profile.sweep, "mode", {"eager", "compile"}, "--compare-modes");
   if (options.compare_dtypes)
@@ -224,7 +230,7 @@ ExitCode run(const ProfileCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
   check_inputs(points);
-  ProfileOutput output(config, command.options);
+  ProfileOutput output(config, command.options, Filter(command.filter));
   return run_watched(points,
                      {store_for(config),
                       config.resume,
@@ -237,12 +243,14 @@ ExitCode run(const ProfileCommand& command) {
 
 constinit const Command kProfile{
     .name = "profile",
-    .arguments = "[OPTIONS]",
+    .arguments = "[FILTER] [OPTIONS]",
     .summary = "where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
         "the tables are means over the marked ones. 'Of bound' is the time that FLOPs at the measured peak of matrix "
-        "products, or bytes at the measured bandwidth of memory, would take at least, over the time that they took.",
+        "products, or bytes at the measured bandwidth of memory, would take at least, over the time that they took. "
+        "FILTER selects launches, as in laptime show, by phase, scope, layer, part, op, class, kernel, signature, "
+        "flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = profile_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_profile(words)] { return run(command); };

@@ -1,14 +1,53 @@
 // Adds up launches.
 #include "report/profile/launch_sums.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 
+#include "base/error.h"
+#include "base/words.h"
 #include "distribution/median.h"
 
 namespace laptime {
+namespace {
+
+struct LaunchColumn {
+  std::string_view name;
+  Json (*read)(const TraceLaunch& launch);
+};
+
+Json text(std::string_view word) { return std::string(word); }
+
+constexpr std::array kColumns{
+    LaunchColumn{"phase", [](const TraceLaunch& l) { return text(l.phase); }},
+    LaunchColumn{"scope", [](const TraceLaunch& l) { return text(l.scope); }},
+    LaunchColumn{"layer", [](const TraceLaunch& l) { return l.layer < 0 ? Json(nullptr) : Json(l.layer); }},
+    LaunchColumn{"part", [](const TraceLaunch& l) { return text(l.part); }},
+    LaunchColumn{"range", [](const TraceLaunch& l) { return text(l.range); }},
+    LaunchColumn{"op", [](const TraceLaunch& l) { return text(l.op); }},
+    LaunchColumn{"class", [](const TraceLaunch& l) { return text(l.work_class); }},
+    LaunchColumn{"kernel", [](const TraceLaunch& l) { return text(l.kernel); }},
+    LaunchColumn{"signature", [](const TraceLaunch& l) { return text(l.signature); }},
+    LaunchColumn{"flops", [](const TraceLaunch& l) { return Json(l.flops); }},
+    LaunchColumn{"bytes", [](const TraceLaunch& l) { return Json(l.bytes); }},
+    LaunchColumn{"recomputed", [](const TraceLaunch& l) { return Json(l.recomputed); }}};
+
+}  // namespace
+
+Json launch_column(const TraceLaunch& launch, std::string_view column) {
+  std::vector<std::string_view> known;
+  for (const LaunchColumn& one : kColumns) {
+    if (one.name == column) return one.read(launch);
+    known.push_back(one.name);
+  }
+  throw Error::format("filter: a launch has no column {}{}; it has {}", quote(column), did_you_mean(column, known),
+                      fmt::join(known, ", "));
+}
 
 double LaunchSum::mean() const {
   return std::accumulate(instances.begin(), instances.end(), 0.0) / static_cast<double>(instances.size());

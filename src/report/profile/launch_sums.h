@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "record/json_object.h"
 #include "record/step_trace.h"
 
 namespace laptime {
@@ -33,6 +36,10 @@ struct LaunchSum {
   // "compute" or "memory": which of the two floors is higher. Empty if unknown.
   std::string bound() const;
 };
+
+// The columns of a launch by which a filter selects: phase, scope, layer, part, op, class, kernel, signature, flops,
+// bytes, recomputed. Error for another name.
+Json launch_column(const TraceLaunch& launch, std::string_view column);
 
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;
 using LaunchTest = std::function<bool(const TraceLaunch&)>;
