@@ -7,8 +7,8 @@
 #include "cli/commands/bench.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/list.h"
-static constexpr std::array<const Command*, 8> kCommands{&kBench,   &kAttention, &kProfile, &kMemory,
-                                                         &kExplain, &kVerify,    &kShow,    &kList};
+#include "cli/commands/memory.h"
+#include "cli/commands/profile.h"
 #include "cli/commands/show.h"
 #include "cli/commands/verify.h"
 

@@ -42,7 +42,9 @@ TEST_P(Editions, LaunchesAndPhasesAddUpToTheStep) {
   const double rounding = 0.5e-9 * static_cast<double>(trace.launch_count());
   EXPECT_NEAR(sum, trace.steps[0].total, rounding);
   for (const PhaseShare& phase : result.record.phases) {
-    if (phases.contains(phase.phase)) EXPECT_NEAR(phases[phase.phase], phase.seconds, rounding) << phase.phase;
+    if (phases.contains(phase.phase)) {
+      EXPECT_NEAR(phases[phase.phase], phase.seconds, rounding) << phase.phase;
+    }
   }
 }
 
@@ -79,8 +81,12 @@ TEST(Trace, ClassesSayWhatTheWorkIs) {
   for (size_t i = 0; i < eager.trace->launch_count(); ++i) {
     const TraceLaunch launch = eager.trace->launch(i);
     ops[std::string(launch.work_class)].insert(std::string(launch.op));
-    if (launch.phase == "optimizer") EXPECT_EQ(launch.work_class, "optimizer");
-    if (launch.op == "matmul" && launch.phase != "optimizer") EXPECT_EQ(launch.work_class, "matmul");
+    if (launch.phase == "optimizer") {
+      EXPECT_EQ(launch.work_class, "optimizer");
+    }
+    if (launch.op == "matmul" && launch.phase != "optimizer") {
+      EXPECT_EQ(launch.work_class, "matmul");
+    }
   }
   EXPECT_THAT(ops["cast"], testing::ElementsAre("cast"));
   EXPECT_THAT(ops["softmax"], testing::IsSupersetOf({"exp", "max", "sum", "sub", "div"}));
@@ -100,7 +106,9 @@ TEST(Trace, RangesOfAttentionCarryTheirNames) {
   const PointResult result = traced({{"device", "roofline:h100"}}, 1);
   for (size_t i = 0; i < result.trace->launch_count(); ++i) {
     const TraceLaunch launch = result.trace->launch(i);
-    if (!launch.range.empty()) EXPECT_EQ(launch.part, "attn") << launch.scope;
+    if (!launch.range.empty()) {
+      EXPECT_EQ(launch.part, "attn") << launch.scope;
+    }
     ranges.insert(std::string(launch.range));
   }
   const std::string whole = "scaled dot product attention";

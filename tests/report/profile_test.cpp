@@ -185,6 +185,29 @@ TEST_F(Profile, ComparedProfilesCloseTheirSums) {
   }
 }
 
+TEST_F(Profile, BarsAreAsLongAsTheirShares) {
+  TableStyle ascii;
+  ascii.unicode = false;
+  const std::string text = grid_text(class_bars(trace_, {}), ascii);
+  const auto hashes = [&](std::string_view after) {
+    const size_t at = text.find(after);
+    return at == std::string::npos ? -1
+                                   : std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                text.begin() + static_cast<std::ptrdiff_t>(text.find('\n', at)), '#');
+  };
+  EXPECT_EQ(hashes("forward    matmul"), 48);  // 900 ns, the longest
+  EXPECT_EQ(hashes("backward   matmul"), 32);  // 600 ns
+  EXPECT_EQ(hashes("           softmax"), 3);  // 50 ns
+  ascii.width = 40;
+  for (size_t begin = 0; begin < text.size();) {
+    const std::string narrow = grid_text(class_bars(trace_, {}), ascii);
+    const size_t end = narrow.find('\n', begin);
+    if (end == std::string::npos) break;
+    EXPECT_LE(end - begin, 40U);
+    begin = end + 1;
+  }
+}
+
 TEST_F(Profile, GridsAreWrittenInEveryFormat) {
   const Grid kernels = view({.view = ProfileView::kKernels});
   EXPECT_THAT(grid_csv(kernels), HasSubstr("instances,mean_s"));

@@ -26,8 +26,8 @@ struct ProfileQuery {
   ProfileView view = ProfileView::kSummary;
   bool by_shape = false;  // a row for each shape of a kernel or op
   int64_t top = 0;        // rows of a table; 0: all
-  std::string sort;       // column[:asc|:desc] of the view's table; empty: as the view orders its rows
-  LaunchTest test;        // launches that are shown; null: all
+  std::string sort{};     // column[:asc|:desc] of the view's table; empty: as the view orders its rows
+  LaunchTest test{};      // launches that are shown; null: all
 };
 
 // "matmul 81.2 % of the step, at 0.94 of ...; optimizer 3.1 %, at ..."

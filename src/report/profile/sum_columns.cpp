@@ -26,6 +26,7 @@ struct SumColumn {
   const char* title;
   Unit unit;
   Json (*read)(const LaunchSum& sum, double whole);
+  bool optional = false;  // left out where a terminal is too narrow
 };
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -39,14 +40,17 @@ constexpr SumColumn kInstances{"instances", "Instances", Unit::kNone,
                                [](const LaunchSum& s, double) { return Json(s.calls); }};
 constexpr SumColumn kMean{"mean_s", "Avg", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.mean()); }};
 constexpr SumColumn kMedian{"median_s", "Med", Unit::kSeconds,
-                            [](const LaunchSum& s, double) { return Json(s.median()); }};
-constexpr SumColumn kMin{"min_s", "Min", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.min()); }};
-constexpr SumColumn kMax{"max_s", "Max", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.max()); }};
-constexpr SumColumn kStd{"std_s", "StdDev", Unit::kSeconds,
-                         [](const LaunchSum& s, double) { return json_of(s.std()); }};
-constexpr SumColumn kFlops{"flops", "FLOPs", Unit::kFlops, [](const LaunchSum& s, double) { return Json(s.flops); }};
+                            [](const LaunchSum& s, double) { return Json(s.median()); }, true};
+constexpr SumColumn kMin{"min_s", "Min", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.min()); },
+                         true};
+constexpr SumColumn kMax{"max_s", "Max", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.max()); },
+                         true};
+constexpr SumColumn kStd{"std_s", "StdDev", Unit::kSeconds, [](const LaunchSum& s, double) { return json_of(s.std()); },
+                         true};
+constexpr SumColumn kFlops{"flops", "FLOPs", Unit::kFlops, [](const LaunchSum& s, double) { return Json(s.flops); },
+                           true};
 constexpr SumColumn kBytes{"bytes", "Bytes", Unit::kBytes,
-                           [](const LaunchSum& s, double) { return Json(static_cast<int64_t>(s.bytes)); }};
+                           [](const LaunchSum& s, double) { return Json(static_cast<int64_t>(s.bytes)); }, true};
 constexpr SumColumn kFlopRate{"flops_per_second", "FLOP/s", Unit::kFlopsPerSecond,
                               [](const LaunchSum& s, double) { return rate(s.flops, s.total); }};
 constexpr SumColumn kByteRate{"bytes_per_second", "bytes/s", Unit::kBytesPerSecond,
@@ -90,7 +94,8 @@ Grid sum_grid(const std::string& name, const std::string& title, const std::vect
   const std::span<const SumColumn> list = list_of(columns);
   const bool texts_last = columns == SumColumns::kKernels;
   Grid grid{.name = name, .title = title, .columns = {}, .rows = {}, .notes = {}};
-  for (const SumColumn& column : list) grid.columns.push_back({column.key, column.title, column.unit, false});
+  for (const SumColumn& column : list)
+    grid.columns.push_back({column.key, column.title, column.unit, false, column.optional});
   grid.columns.insert(texts_last ? grid.columns.end() : grid.columns.begin(), text_columns.begin(), text_columns.end());
   for (const SumRow& row : rows) {
     std::vector<Json> cells;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "report/bars.h"
 #include "report/profile/sum_columns.h"
 
 namespace laptime {
@@ -273,10 +274,42 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
   return grid;
 }
 
+Grid class_bars(const StepTrace& trace, const LaunchTest& test) {
+  constexpr double kLeast = 0.01;  // of the step: thinner bars show nothing
+  const double step = totals_of(trace).step;
+  const auto key = [](const TraceLaunch& launch) {
+    return fmt::format("{}{}{}", launch.phase, kSeparator, launch.work_class);
+  };
+  const std::vector<SumRow> sums = rows_by_total(sum_launches(trace, key, test));
+  Grid grid{.name = "class_bars",
+            .title = "time of each class in each phase",
+            .columns = {text_column("phase", "Phase"),
+                        text_column("class", "Class"),
+                        {"total_s", "Total", Unit::kSeconds, false},
+                        {"time_share", "Time", Unit::kFraction, false}},
+            .rows = {},
+            .notes = {}};
+  std::vector<Bar> bars;
+  for (const std::string& phase : phases_of(trace)) {
+    std::string label = phase;
+    for (const SumRow& row : sums) {
+      if (row.texts[0] != phase) continue;
+      const double share = row.sum.total / step;
+      grid.rows.push_back({phase, row.texts[1], row.sum.total, share});
+      if (share < kLeast) continue;
+      bars.push_back({{label, row.texts[1]}, share, fmt::format("{:.1f} %", 100 * share)});
+      label.clear();
+    }
+  }
+  grid.picture = [bars = std::move(bars)](const TableStyle& style) { return bars_text(bars, style); };
+  return grid;
+}
+
 std::vector<Grid> view_tables(const StepTrace& trace, const ProfileQuery& query) {
   const double step = totals_of(trace).step;
   switch (query.view) {
-    case ProfileView::kSummary: return {classes_by_phase(trace, query.test), kernels_view(trace, query, step)};
+    case ProfileView::kSummary:
+      return {class_bars(trace, query.test), classes_by_phase(trace, query.test), kernels_view(trace, query, step)};
     case ProfileView::kKernels: return {kernels_view(trace, query, step)};
     case ProfileView::kOps: return {ops_view(trace, query, step)};
     case ProfileView::kClasses: return {classes_view(trace, query, step), classes_by_phase(trace, query.test)};

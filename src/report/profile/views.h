@@ -16,6 +16,9 @@ std::vector<Grid> view_tables(const StepTrace& trace, const ProfileQuery& query)
 // Classes as rows, and for each phase, forward + backward and the whole step the seconds and their share.
 Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test);
 
+// Classes of each phase, drawn as bars as long as their shares of the step.
+Grid class_bars(const StepTrace& trace, const LaunchTest& test);
+
 // A scope in which the number of the layer is '*': equal layers have the same one.
 std::string scope_of_any_layer(const TraceLaunch& launch);
 

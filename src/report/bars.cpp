@@ -1,0 +1,47 @@
+// Bars in eighths of a column.
+#include "report/bars.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+constexpr size_t kLongest = 48;  // columns
+constexpr size_t kShortest = 8;
+constexpr size_t kEighths = 8;
+
+std::string bar_text(double fraction, size_t columns, bool unicode) {
+  constexpr std::array kBlocks{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = static_cast<size_t>(fraction * static_cast<double>(columns * kEighths) + 0.5);
+  std::string text;
+  for (size_t i = 0; i < eighths / kEighths; ++i) text += unicode ? "█" : "#";
+  if (unicode) text += kBlocks.at(eighths % kEighths);
+  return text.empty() ? (unicode ? kBlocks[1] : "|") : text;
+}
+
+}  // namespace
+
+std::string bars_text(std::span<const Bar> bars, const TableStyle& style) {
+  double longest = 0;
+  size_t beside = 0;  // columns of labels and text behind the bar
+  for (const Bar& bar : bars) {
+    longest = std::max(longest, bar.value);
+    size_t width = display_width(bar.after) + 1;
+    for (const std::string& label : bar.labels) width += display_width(label) + kColumnGap;
+    beside = std::max(beside, width);
+  }
+  const size_t left = style.width > beside + kShortest ? style.width - beside : kShortest;
+  const size_t columns = style.width == 0 ? kLongest : std::min(kLongest, left);
+  std::vector<Cells> rows;
+  for (const Bar& bar : bars) {
+    Cells& row = rows.emplace_back(bar.labels);
+    row.push_back(bar_text(longest > 0 ? bar.value / longest : 0, columns, style.unicode) + " " + bar.after);
+  }
+  return aligned(rows);
+}
+
+}  // namespace laptime
