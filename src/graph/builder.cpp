@@ -117,7 +117,7 @@ Builder::Scoped Builder::range(const std::string& name) {
 }
 
 Builder::Scoped Builder::layer(int64_t index) {
-  return {*this, layer_scope(index), {.layer = index, .part = {}, .range = {}}};
+  return {*this, layer_scope(index), {.layer = index, .part = {}}};
 }
 
 Builder::Scoped Builder::scope_of(ValueId value) {

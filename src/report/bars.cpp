@@ -27,13 +27,16 @@ std::string bar_text(double fraction, size_t columns, bool unicode) {
 
 std::string bars_text(std::span<const Bar> bars, const TableStyle& style) {
   double longest = 0;
-  size_t beside = 0;  // columns of labels and text behind the bar
+  std::vector<size_t> labels;
+  size_t after = 0;
   for (const Bar& bar : bars) {
     longest = std::max(longest, bar.value);
-    size_t width = display_width(bar.after) + 1;
-    for (const std::string& label : bar.labels) width += display_width(label) + kColumnGap;
-    beside = std::max(beside, width);
+    after = std::max(after, display_width(bar.after) + 1);
+    labels.resize(std::max(labels.size(), bar.labels.size()));
+    for (size_t i = 0; i < bar.labels.size(); ++i) labels[i] = std::max(labels[i], display_width(bar.labels[i]));
   }
+  size_t beside = after;  // columns that the bar cannot have
+  for (const size_t label : labels) beside += label + kColumnGap;
   const size_t left = style.width > beside + kShortest ? style.width - beside : kShortest;
   const size_t columns = style.width == 0 ? kLongest : std::min(kLongest, left);
   std::vector<Cells> rows;

@@ -205,8 +205,8 @@ class Gpt {
   LinearCrossEntropy head_and_loss(ValueId x) {  // (B, T, C)
     const NodeAnnotations outer = build_.current;
     build_.current.scope = build_.current.frame = kLoss;
-    build_.current.region = {.layer = -1, .part = kLoss, .range = {}};
-    build_.current.parts = {{kHead, kForward, {.layer = -1, .part = kHead, .range = {}}},
+    build_.current.region = {.layer = -1, .part = kLoss};
+    build_.current.parts = {{kHead, kForward, {.layer = -1, .part = kHead}},
                             {kLoss, kLoss, build_.current.region}};
     const LinearForm form = head_bias_.valid() ? LinearForm::kLinear : LinearForm::kEinsum;
     const LinearCrossEntropy outputs = linear_cross_entropy(build_, x, head_weight_, head_bias_, inputs_.targets,
