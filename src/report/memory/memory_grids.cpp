@@ -23,6 +23,10 @@ GridColumn text_column(std::string key, std::string title) {
 }
 GridColumn bytes_column(std::string key, std::string title) { return {std::move(key), std::move(title), Unit::kBytes}; }
 GridColumn count_column(std::string key, std::string title) { return {std::move(key), std::move(title)}; }
+GridColumn optional(GridColumn column) {
+  column.optional = true;
+  return column;
+}
 GridColumn share_column() { return {"share", "Share", Unit::kFraction}; }
 
 Json share(int64_t part, int64_t whole) {
@@ -68,15 +72,15 @@ Grid categories_grid(const Record& record, const MemoryLedger& ledger) {
 }
 
 Grid phases_grid(const Record& record, const StepTrace& trace, const MemoryLedger& ledger) {
-  Grid grid{.name = "phases",
-            .title = marked(record, "The peak of each phase, and what is held then"),
-            .columns = {text_column("phase", "Phase"), bytes_column("peak_bytes", "Peak"),
-                        bytes_column("gradients_bytes", "Gradients"),
-                        bytes_column("optimizer_state_bytes", "Optimizer state"),
-                        bytes_column("saved_activations_bytes", "Saved"),
-                        bytes_column("held_after_bytes", "Held after"), text_column("reached_by", "Reached by")},
-            .rows = {},
-            .notes = {"Bytes that tensors asked for, without alignment and gaps."}};
+  Grid grid{
+      .name = "phases",
+      .title = marked(record, "The peak of each phase, and what is held then"),
+      .columns = {text_column("phase", "Phase"), bytes_column("peak_bytes", "Peak"),
+                  bytes_column("gradients_bytes", "Gradients"), bytes_column("optimizer_state_bytes", "Optimizer"),
+                  bytes_column("saved_activations_bytes", "Saved"),
+                  optional(bytes_column("held_after_bytes", "Held after")), text_column("reached_by", "Reached by")},
+      .rows = {},
+      .notes = {"Bytes that tensors asked for, without alignment and gaps."}};
   for (const PhasePeak& phase : ledger.phases()) {
     const CategoryBytes& held = ledger.held(phase.peak);
     grid.rows.push_back({phase.phase, held.total(), held[MemoryCategory::kGradients],
@@ -186,15 +190,15 @@ Grid largest_grid(const StepTrace& trace, const MemoryLedger& ledger, int64_t to
   Grid grid{.name = "largest",
             .title = "The largest allocations, those of equal layers in one row",
             .columns = {text_column("tensor", "Tensor"), text_column("op", "Made by"), text_column("scope", "In"),
-                        text_column("dtype", "Dtype"), text_column("shape", "Shape"),
-                        text_column("category", "Held as"), bytes_column("bytes", "Bytes"),
-                        count_column("count", "Count"), count_column("alive_at_peak", "At peak")},
+                        bytes_column("bytes", "Bytes"), count_column("count", "Count"),
+                        count_column("alive_at_peak", "At peak"), optional(text_column("category", "Held as")),
+                        optional(text_column("shape", "Shape")), optional(text_column("dtype", "Dtype"))},
             .rows = {},
             .notes = {}};
   const size_t limit = top > 0 ? static_cast<size_t>(top) : trace.buffer_count();
   for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), limit)) {
-    grid.rows.push_back({tensors.name, tensors.op, tensors.scope, tensors.dtype, tensors.shape,
-                         title_of(tensors.category), tensors.bytes, tensors.buffers.size(), tensors.alive_at_peak});
+    grid.rows.push_back({tensors.name, tensors.op, tensors.scope, tensors.bytes, tensors.buffers.size(),
+                         tensors.alive_at_peak, title_of(tensors.category), tensors.shape, tensors.dtype});
   }
   return grid;
 }

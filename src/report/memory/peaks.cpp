@@ -23,23 +23,20 @@ GridColumn text_column(std::string key, std::string title) {
   return {std::move(key), std::move(title), Unit::kNone, true};
 }
 GridColumn bytes_column(std::string key, std::string title) { return {std::move(key), std::move(title), Unit::kBytes}; }
-GridColumn left_out_if_narrow(GridColumn column) {
-  column.optional = true;
-  return column;
-}
-
 std::vector<GridColumn> peak_columns() {
-  return {text_column("point", "Point"),
-          text_column("basis", "Basis"),
-          bytes_column("peak_bytes", "Peak"),
-          text_column("phase", "Reached in"),
-          bytes_column("parameters_bytes", "Parameters"),
-          bytes_column("gradients_bytes", "Gradients"),
-          bytes_column("optimizer_state_bytes", "Optimizer"),
-          bytes_column("saved_activations_bytes", "Saved"),
-          left_out_if_narrow(bytes_column("autocast_copies_bytes", "Copies")),
-          left_out_if_narrow(bytes_column("temporaries_bytes", "Temporaries")),
-          left_out_if_narrow(bytes_column("other_bytes", "Other"))};
+  std::vector<GridColumn> columns{text_column("point", "Point"),
+                                  text_column("basis", "Basis"),
+                                  bytes_column("peak_bytes", "Peak"),
+                                  text_column("phase", "Reached in"),
+                                  bytes_column("parameters_bytes", "Parameters"),
+                                  bytes_column("gradients_bytes", "Gradients"),
+                                  bytes_column("optimizer_state_bytes", "Optimizer"),
+                                  bytes_column("saved_activations_bytes", "Saved"),
+                                  bytes_column("autocast_copies_bytes", "Copies"),
+                                  bytes_column("temporaries_bytes", "Temporaries"),
+                                  bytes_column("other_bytes", "Other")};
+  for (size_t i = kPeak + 1; i < columns.size(); ++i) columns[i].optional = true;
+  return columns;
 }
 
 // The name of a point without its pass and number type: "step/model:small/dtype:float32/mode:eager" ->

@@ -39,14 +39,14 @@ constexpr std::string_view kDark = "#444444";
 
 std::string_view color_of(MemoryCategory category) { return kColors.at(static_cast<size_t>(category)); }
 
-// 1, 2 or 5 times a power of two thousand and twenty-four of bytes, so that labels are short.
+// A round number of bytes, at most a quarter of the axis.
 int64_t tick_of(int64_t top) {
-  constexpr int64_t kTicks = 5;
+  constexpr int64_t kTicks = 4;
   int64_t unit = 1;
   while (unit * 1024 <= top) unit *= 1024;
   for (; unit >= 1; unit /= 1024) {
     for (const int64_t factor : {500, 200, 100, 50, 20, 10, 5, 2, 1}) {
-      if (unit * factor * kTicks <= top + unit * factor) return unit * factor;
+      if (unit * factor * kTicks <= top) return unit * factor;
     }
   }
   return 1;

@@ -126,9 +126,8 @@ std::string timeline_text(const StepTrace& trace, const MemoryLedger& ledger, co
   const size_t width = style.width > 0 ? style.width : kWidthWithoutTerminal;
   picture.columns = std::max(kLeastColumns, width > picture.margin + 3 ? width - picture.margin - 3 : 0);
   std::string text = bars(picture) + phase_line(picture) + peak_line(picture);
-  text += fmt::format("{} whole run ({})   {} this step   one column: {:.3g} of {} launches\n",
-                      style.unicode ? "░" : ".", format_bytes(ledger.resident()), style.unicode ? "█" : "#",
-                      static_cast<double>(ledger.launches()) / static_cast<double>(picture.columns), ledger.launches());
+  text += fmt::format("{} whole run  {} this step  ({} launches from left to right)\n", style.unicode ? "░" : ".",
+                      style.unicode ? "█" : "#", ledger.launches());
   return text;
 }
 
