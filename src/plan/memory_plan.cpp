@@ -5,14 +5,20 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "plan/occupied_bytes.h"
 
 namespace laptime {
 namespace {
 
-void find_peak(std::span<const Interval> intervals, MemoryPlan& plan) {
+// The step after the last one.
+int end_of(std::span<const Interval> intervals) {
   int end = 0;
   for (const Interval& interval : intervals) end = std::max(end, interval.last + 1);
-  std::vector<int64_t> change(static_cast<size_t>(end) + 1, 0);
+  return end;
+}
+
+void find_peak(std::span<const Interval> intervals, MemoryPlan& plan) {
+  std::vector<int64_t> change(static_cast<size_t>(end_of(intervals)) + 1, 0);
   for (const Interval& interval : intervals) {
     change[static_cast<size_t>(interval.first)] += interval.bytes;
     change[static_cast<size_t>(interval.last) + 1] -= interval.bytes;
@@ -39,23 +45,14 @@ MemoryPlan place(std::span<const Interval> intervals) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
 
-  // Placed intervals in order of offset. A new one takes the first gap between those alive at the same time.
-  std::vector<size_t> placed;
+  OccupiedBytes occupied(end_of(intervals));
   for (const size_t index : order) {
     const Interval& interval = intervals[index];
     const int64_t bytes = align_up(interval.bytes, kBufferAlignment);
-    int64_t offset = 0;
-    for (const size_t other : placed) {
-      const Interval& neighbour = intervals[other];
-      if (neighbour.last < interval.first || interval.last < neighbour.first) continue;
-      if (plan.offsets[other] >= offset + bytes) break;  // the gap below this neighbour is large enough
-      offset = std::max(offset, plan.offsets[other] + align_up(neighbour.bytes, kBufferAlignment));
-    }
+    const int64_t offset = occupied.first_gap(interval.first, interval.last, bytes);
+    occupied.take(interval.first, interval.last, offset, bytes);
     plan.offsets[index] = offset;
     plan.arena_bytes = std::max(plan.arena_bytes, (Size(offset) + bytes).value());
-    const auto at = std::upper_bound(placed.begin(), placed.end(), offset,
-                                     [&](int64_t value, size_t other) { return value < plan.offsets[other]; });
-    placed.insert(at, index);
   }
   return plan;
 }

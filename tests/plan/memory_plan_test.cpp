@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/checked.h"
 #include "base/random.h"
@@ -45,6 +46,30 @@ int64_t peak_by_hand(const std::vector<Interval>& intervals, int& at) {
     }
   }
   return peak;
+}
+
+// The lowest offset at which an interval meets none of those placed before, the largest first.
+std::vector<int64_t> first_fit_by_hand(const std::vector<Interval>& intervals) {
+  std::vector<size_t> order(intervals.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
+  std::vector<int64_t> offsets(intervals.size(), -1);
+  const auto size = [&](size_t i) { return align_up(intervals[i].bytes, kBufferAlignment); };
+  for (const size_t index : order) {
+    int64_t offset = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t other = 0; other < intervals.size(); ++other) {
+        const bool placed = offsets[other] >= 0 && overlap_in_time(intervals[index], intervals[other]);
+        if (!placed || offsets[other] + size(other) <= offset || offset + size(index) <= offsets[other]) continue;
+        offset = offsets[other] + size(other);
+        moved = true;
+      }
+    }
+    offsets[index] = offset;
+  }
+  return offsets;
 }
 
 TEST(MemoryPlan, NoIntervalsNeedNoMemory) {
@@ -102,6 +127,7 @@ TEST(MemoryPlan, RandomLiveRangesNeverShareAByte) {
     }
     const MemoryPlan plan = place(intervals);
     expect_sound(intervals, plan);
+    EXPECT_EQ(plan.offsets, first_fit_by_hand(intervals));
     int at = 0;
     const int64_t peak = peak_by_hand(intervals, at);
     EXPECT_EQ(plan.live_peak_bytes, peak);
