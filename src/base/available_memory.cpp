@@ -24,6 +24,14 @@ std::string difference(int64_t limit, int64_t used) {
   return fmt::format("{} - {} in use", format_bytes(limit), format_bytes(used));
 }
 
+// What the C library maps for the stack of a thread.
+int64_t stack_bytes() {
+  constexpr int64_t kWithoutLimit = int64_t{2} << 20U;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kWithoutLimit;
+  return static_cast<int64_t>(limit.rlim_cur);
+}
+
 }  // namespace
 
 AvailableMemory smallest_bound(const MemoryBounds& bounds) {
@@ -38,8 +46,10 @@ AvailableMemory smallest_bound(const MemoryBounds& bounds) {
   }
   if (bounds.address_space_limit) {
     const int64_t used = bounds.address_space_used.value_or(0);
-    consider(*bounds.address_space_limit - used,
-             fmt::format("the address space limit (ulimit -v): {}", difference(*bounds.address_space_limit, used)));
+    const int64_t reserve = bounds.address_space_reserve;
+    consider(*bounds.address_space_limit - used - reserve,
+             fmt::format("the address space limit (ulimit -v): {}{}", difference(*bounds.address_space_limit, used),
+                         reserve == 0 ? "" : fmt::format(" - {} for threads and libraries", format_bytes(reserve))));
   }
   return smallest;
 }
@@ -58,5 +68,13 @@ MemoryBounds read_memory_bounds(const std::filesystem::path& root) {
 }
 
 AvailableMemory available_memory() { return smallest_bound(read_memory_bounds()); }
+
+AvailableMemory available_memory(int threads) {
+  constexpr int64_t kLibraries = int64_t{16} << 20U;
+  constexpr int64_t kOfEachThread = int64_t{16} << 20U;  // packed operands and generated code of libraries
+  MemoryBounds bounds = read_memory_bounds();
+  bounds.address_space_reserve = kLibraries + threads * (kOfEachThread + stack_bytes());
+  return smallest_bound(bounds);
+}
 
 }  // namespace laptime

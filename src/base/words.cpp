@@ -57,6 +57,8 @@ std::string_view nearest_name(std::string_view word, const std::vector<std::stri
   std::string_view nearest;
   size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view name : known) {
+    // Names whose lengths differ by more than that are farther apart, and most do.
+    if (std::max(word.size(), name.size()) - std::min(word.size(), name.size()) >= fewest) continue;
     const size_t distance = edits(word, name);
     if (distance < fewest && distance < name.size()) {
       fewest = distance;

@@ -2,16 +2,20 @@
 #include "cli/destination.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "base/words.h"
+#include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
@@ -75,12 +79,26 @@ TemporaryFile make_temporary(const std::string& target, const std::string& asked
   }
 }
 
+// Waits until the descriptor takes bytes. OutputLost if the program has been asked to stop, and a moment later nobody
+// has read what fills the pipe or the terminal.
+void wait_for_room(int descriptor, std::string_view what) {
+  constexpr int kPause = 100;  // milliseconds
+  constexpr int kPausesAfterStop = 10;
+  int pauses = 0;
+  for (pollfd room{descriptor, POLLOUT, 0}; poll(&room, 1, kPause) <= 0;) {
+    if (!StopSignals::requested()) continue;
+    if (++pauses > kPausesAfterStop) throw OutputLost(fmt::format("{} cannot be written (nobody reads it)", what));
+  }
+}
+
 }  // namespace
 
 void write_all(int descriptor, std::string_view text, std::string_view what) {
   while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
+    wait_for_room(descriptor, what);
+    // A pipe with room takes this many bytes at once, so the call does not wait for a reader.
+    const ssize_t written = write(descriptor, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (written < 0) throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno)));
     text.remove_prefix(static_cast<size_t>(written));
   }

@@ -10,7 +10,8 @@
 
 namespace laptime {
 
-// Output that could not be written: the reader has gone, or the disk is full. Records in the store are not lost.
+// Output that could not be written: the reader has gone or does not read, or the disk is full. Records in the store are
+// not lost.
 class OutputLost : public Error {
  public:
   using Error::Error;

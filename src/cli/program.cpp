@@ -2,15 +2,18 @@
 #include "cli/program.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <new>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "cli/args.h"
 #include "cli/destination.h"
 #include "cli/message.h"
+#include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
@@ -23,6 +26,16 @@ void hold_standard_streams() {
   }
 }
 
+// Error if the stacks of this program and its threads would be too small; a stack that overflows is no error that could
+// be reported.
+void require_stack() {
+  constexpr rlim_t kNeeded = rlim_t{512} << 10U;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return;
+  throw Error::format("the limit on the stack is {}, too small to run; allow more, for example with `ulimit -s 8192`",
+                      format_bytes(static_cast<int64_t>(limit.rlim_cur)));
+}
+
 }  // namespace
 
 ExitCode run_program(const std::vector<std::string>& words) {
@@ -31,10 +44,11 @@ ExitCode run_program(const std::vector<std::string>& words) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {
+    require_stack();
     return parse_arguments(words)();
   } catch (const OutputLost& error) {
     print_message(error.what());
-    return ExitCode::kFailed;
+    return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kFailed;
   } catch (const Error& error) {
     print_message(error.what());
     return ExitCode::kBadInput;

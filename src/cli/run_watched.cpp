@@ -135,7 +135,7 @@ std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
 std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
   std::vector<Record> records;
   records.reserve(points.size());
-  for (const SweepPoint& point : points) records.push_back(describe_point(point));
+  for (const SweepPoint& point : points) records.push_back(describe_planned(point));
   return records;
 }
 

@@ -1,8 +1,7 @@
-// Opening, reading and mapping a file, with errors that say what to do.
+// Opening and reading a file, with errors that say what to do.
 #include "data/input_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +25,6 @@ const char* remedy(int code) {
     case EPERM: return "make it readable for this user (chmod +r) or choose another file";
     case EMFILE:
     case ENFILE: return "raise the limit of open files (ulimit -n)";
-    case ENOMEM: return "raise the limit of address space (ulimit -v)";
     default: return "choose another file";
   }
 }
@@ -53,11 +51,9 @@ InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)),
       purpose_(std::move(other.purpose_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_),
-      mapping_(std::exchange(other.mapping_, nullptr)) {}
+      size_(other.size_) {}
 
 InputFile::~InputFile() {
-  if (mapping_ != nullptr) ::munmap(mapping_, static_cast<size_t>(size_));
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
@@ -76,16 +72,6 @@ void InputFile::read(int64_t begin, std::span<std::byte> out) const {
     begin += count;
     out = out.subspan(static_cast<size_t>(count));
   }
-}
-
-std::span<const std::byte> InputFile::map() {
-  if (size_ == 0) return {};
-  if (mapping_ == nullptr) {
-    void* const start = ::mmap(nullptr, static_cast<size_t>(size_), PROT_READ, MAP_PRIVATE, descriptor_, 0);
-    if (start == MAP_FAILED) throw Error::format("cannot map {}: {}; {}", text(), reason(errno), remedy(errno));
-    mapping_ = start;
-  }
-  return {static_cast<const std::byte*>(mapping_), static_cast<size_t>(size_)};
 }
 
 }  // namespace laptime

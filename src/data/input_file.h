@@ -1,4 +1,4 @@
-// A file that somebody else wrote: opened once, its size known, read at any place or mapped.
+// A file that somebody else wrote: opened once, its size known, read at any place.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,11 @@ class InputFile {
   // Bytes [begin, begin + out.size()). Error when the file has become shorter, or the disk fails.
   void read(int64_t begin, std::span<std::byte> out) const;
 
-  // The whole file, mapped until this object dies. A file that is cut while it is mapped ends the process (SIGBUS).
-  std::span<const std::byte> map();
-
  private:
   std::string path_;
   std::string purpose_;
   int descriptor_ = -1;
   int64_t size_ = 0;
-  void* mapping_ = nullptr;
 };
 
 }  // namespace laptime

@@ -1,6 +1,7 @@
 // Opening a safetensors file, and its values as float32, float64 or int64.
 #include "data/safetensors.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -18,29 +19,31 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the format's own library
 
 // The header's text, once its length has been compared with the file's.
-std::string_view header_text(std::span<const std::byte> data, const std::string& file) {
-  if (data.size() < kLengthBytes) {
-    throw Error::format("{} has {} bytes, too few for a safetensors file; copy or download it again", file,
-                        data.size());
+std::string header_text(const InputFile& file) {
+  const auto size = static_cast<uint64_t>(file.size());
+  if (size < kLengthBytes) {
+    throw Error::format("{} has {} bytes, too few for a safetensors file; copy or download it again", file.text(),
+                        size);
   }
   uint64_t length = 0;
-  std::memcpy(&length, data.data(), sizeof(length));
+  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kLongestHeader) {
     throw Error::format(
         "{}: the first 8 bytes state a header of {} bytes, more than the {} allowed; this is no "
         "safetensors file: choose another",
-        file, length, kLongestHeader);
+        file.text(), length, kLongestHeader);
   }
-  if (length > data.size() - kLengthBytes) {
+  if (length > size - kLengthBytes) {
     throw Error::format(
         "{}: the header should end at byte {}, the file ends at byte {}; it is truncated or no "
         "safetensors file: copy or download it again",
-        file, kLengthBytes + length, data.size());
+        file.text(), kLengthBytes + length, size);
   }
-  const std::string_view text(reinterpret_cast<const char*>(data.data()) + kLengthBytes, length);
+  std::string text(length, '\0');
+  file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
   if (text.empty() || text.front() != '{') {
     throw Error::format(
-        "{}: the header at byte {} does not begin with '{{'; this is no safetensors file: choose another", file,
+        "{}: the header at byte {} does not begin with '{{'; this is no safetensors file: choose another", file.text(),
         kLengthBytes);
   }
   return text;
@@ -93,8 +96,8 @@ size_t convert(StoredType type, const std::byte* from, std::span<T> out) {
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path, "safetensors file"), data_(file_.map()) {
-  header_ = parse_safetensors_header(header_text(data_, text()), file_.size(), text());
+SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path, "safetensors file") {
+  header_ = parse_safetensors_header(header_text(file_), file_.size(), text());
   for (const StoredTensor& tensor : header_.tensors) by_name_.emplace(tensor.name, &tensor);
 }
 
@@ -112,21 +115,24 @@ const StoredTensor& SafetensorsFile::tensor(std::string_view name) const {
   return *found;
 }
 
-std::span<const std::byte> SafetensorsFile::bytes(const StoredTensor& tensor) const {
-  return data_.subspan(static_cast<size_t>(tensor.begin), static_cast<size_t>(tensor.bytes));
-}
-
 template <class T>
 void SafetensorsFile::read(const StoredTensor& tensor, int64_t begin, std::span<T> out) const {
   const auto count = static_cast<int64_t>(out.size());
   LAPTIME_CHECK(begin >= 0 && begin <= tensor.numel() - count, "{}: elements [{}, {} + {}) of {}", tensor.name, begin,
                 begin, count, tensor.numel());
-  const auto done =
-      static_cast<int64_t>(convert(tensor.type, bytes(tensor).data() + begin * size_of(tensor.type), out));
-  if (done != count) {
+  constexpr int64_t kPiece = 1 << 16;  // elements
+  const int64_t element = size_of(tensor.type);
+  std::vector<std::byte> stored(static_cast<size_t>(std::min(kPiece, count) * element));
+  for (int64_t at = 0; at < count; at += kPiece) {
+    const auto size = static_cast<size_t>(std::min(kPiece, count - at));
+    const auto bytes = std::span(stored).first(size * static_cast<size_t>(element));
+    file_.read(tensor.begin + (begin + at) * element, bytes);
+    const size_t done = convert(tensor.type, bytes.data(), out.subspan(static_cast<size_t>(at), size));
+    if (done == size) continue;
+    const int64_t bad = begin + at + static_cast<int64_t>(done);
     throw Error::format(
         "{}: tensor {}: element {} (byte {}) is no integer of 64 bits; choose a file with integers there", text(),
-        quote(tensor.name), begin + done, tensor.begin + (begin + done) * size_of(tensor.type));
+        quote(tensor.name), bad, tensor.begin + bad * element);
   }
 }
 

@@ -1,5 +1,5 @@
-// Safetensors files: named tensors in one file (8-byte little-endian header length, JSON header, raw data), mapped and
-// read with conversion.
+// Safetensors files: named tensors in one file (8-byte little-endian header length, JSON header, raw data), read
+// with conversion.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace laptime {
 
 class SafetensorsFile {
  public:
-  // Opens, maps and checks the file. Error says what is wrong, at which byte or in which tensor, and what to do.
+  // Opens the file and checks its header. Error says what is wrong, at which byte or in which tensor, and what to do.
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return file_.path(); }
@@ -29,11 +29,9 @@ class SafetensorsFile {
   const StoredTensor* find(std::string_view name) const;    // null when there is none
   const StoredTensor& tensor(std::string_view name) const;  // Error when there is none
 
-  // The tensor's elements, row-major, little-endian, perhaps unaligned; valid as long as this object.
-  std::span<const std::byte> bytes(const StoredTensor& tensor) const;
-
   // Elements [begin, begin + out.size()) in row-major order, rounded to nearest where T is narrower. T is float, double
-  // or int64_t; a stored fraction read as int64_t is an Error.
+  // or int64_t; a stored fraction read as int64_t is an Error, and a file that has become shorter is one too. Threads
+  // may call it at the same time.
   template <class T>
   void read(const StoredTensor& tensor, int64_t begin, std::span<T> out) const;
   template <class T>
@@ -41,7 +39,6 @@ class SafetensorsFile {
 
  private:
   InputFile file_;
-  std::span<const std::byte> data_;  // the whole file
   SafetensorsHeader header_;
   std::map<std::string_view, const StoredTensor*> by_name_;
 };

@@ -1,21 +1,11 @@
 // Binds a plan to memory, and runs the launch loop.
 #include "exec/executor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 namespace laptime {
-
-namespace {
-
-bool any_nan(const TensorView& values) {
-  for (int64_t i = 0; i < values.numel(); ++i) {
-    if (std::isnan(values.load(i))) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backend_(backend) {
   resident_ = backend_.allocate(plan_.resident_bytes);
@@ -94,22 +84,33 @@ Seconds Executor::cost_of_mark() {
   return (backend_.now() - begin) / static_cast<double>(kMarks);
 }
 
-bool Executor::holds_nan(const TensorView& view) const {
-  if (view.data == nullptr || !is_floating(view.type.dtype)) return false;
+Executor::Worst Executor::worst_of(const TensorView& values) {
+  Worst worst = Worst::kUsual;
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    const double value = values.load(i);
+    if (std::isnan(value)) return Worst::kNan;
+    if (value == HUGE_VAL) worst = Worst::kInfinity;
+  }
+  return worst;
+}
+
+Executor::Worst Executor::worst_in(const TensorView& view) const {
+  if (view.data == nullptr || !is_floating(view.type.dtype)) return Worst::kUsual;
   if (!view.type.layout.is_contiguous()) {  // what lies in the gaps of the layout belongs to other values
     std::vector<std::byte> bytes = read(view);
-    return any_nan({bytes.data(), contiguous_type(view.type.dtype, view.shape())});
+    return worst_of({bytes.data(), contiguous_type(view.type.dtype, view.shape())});
   }
   // A piece at a time: the step may have left little memory.
   constexpr int64_t kPiece = int64_t{1} << 20;  // elements
   const int64_t element = size_of(view.type.dtype);
   std::vector<std::byte> bytes(static_cast<size_t>(std::min(kPiece, view.numel()) * element));
-  for (int64_t begin = 0; begin < view.numel(); begin += kPiece) {
+  Worst worst = Worst::kUsual;
+  for (int64_t begin = 0; begin < view.numel() && worst != Worst::kNan; begin += kPiece) {
     const int64_t count = std::min(kPiece, view.numel() - begin);
     backend_.read(bytes.data(), view.data + (view.position(0) + begin) * element, count * element);
-    if (any_nan({bytes.data(), contiguous_type(view.type.dtype, {count})})) return true;
+    worst = std::max(worst, worst_of({bytes.data(), contiguous_type(view.type.dtype, {count})}));
   }
-  return false;
+  return worst;
 }
 
 std::optional<Executor::NanSite> Executor::find_nan() {
@@ -117,10 +118,20 @@ std::optional<Executor::NanSite> Executor::find_nan() {
     backend_.launch(bound_[i].launch);
     backend_.synchronize();
     for (const TensorView& out : bound_[i].launch.out) {
-      if (holds_nan(out)) return NanSite{plan_.steps[i].kernel->op->name, plan_.steps[i].scope};
+      const Worst worst = worst_in(out);
+      if (worst == Worst::kUsual) continue;
+      return NanSite{plan_.steps[i].kernel->op->name, plan_.steps[i].scope, worst == Worst::kInfinity};
     }
   }
   return std::nullopt;
+}
+
+bool Executor::state_holds_nan() const {
+  if (!backend_.computes()) return false;
+  return std::any_of(plan_.buffers.begin(), plan_.buffers.end(), [&](const Buffer& buffer) {
+    if (buffer.lifetime != Lifetime::kPersistent) return false;
+    return worst_in({resident_->data() + buffer.offset, buffer.type}) != Worst::kUsual;
+  });
 }
 
 bool Executor::write(const std::string& source, const void* bytes, int64_t size) {

@@ -33,12 +33,16 @@ class Executor {
   // Seconds that one mark of a launch takes: the mean over many marks in a row.
   Seconds cost_of_mark();
 
-  // Runs every step once and returns the op and scope of the first output that holds a NaN; none if no output does.
+  // Runs every step once and returns the op and scope of the first output that holds a NaN or positive infinity; none
+  // if no output does. Negative infinity masks attention scores and starts maxima, so it is no sign of an error.
   struct NanSite {
     std::string op;
     std::string scope;
+    bool is_infinity = false;  // no NaN in this output
   };
   std::optional<NanSite> find_nan();
+  // Whether a parameter, an optimizer state or another value that outlives a step holds one.
+  bool state_holds_nan() const;
 
   // Writes a whole source; `size` must be its size in bytes. Returns false if the plan has no such source.
   bool write(const std::string& source, const void* bytes, int64_t size);
@@ -63,7 +67,10 @@ class Executor {
   TensorView view_of(const Operand& operand) const;
   BoundStep bind(const PlanStep& step);
   std::vector<std::byte> read(const TensorView& view) const;
-  bool holds_nan(const TensorView& view) const;
+  // The worst value in a view.
+  enum class Worst : uint8_t { kUsual, kInfinity, kNan };
+  static Worst worst_of(const TensorView& values);
+  Worst worst_in(const TensorView& view) const;
 
   Plan plan_;
   Backend& backend_;

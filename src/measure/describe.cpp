@@ -8,33 +8,13 @@
 
 #include "base/build_id.h"
 #include "base/clock_speed.h"
-#include "base/error.h"
 #include "base/host_clock.h"
 #include "base/random.h"
-#include "prepare/kernels_file.h"
+#include "measure/identity.h"
 #include "prepare/knowledge.h"
 #include "record/fields_json.h"
 
 namespace laptime {
-namespace {
-
-// The text that config_hash identifies a run by. A kernels file is represented by its choices instead of its name, so
-// that renaming it keeps the identity and editing it changes the identity.
-std::string identity_text(RunConfig config) {
-  if (!config.kernels) return canonical_text(config);
-  try {
-    std::string choices;
-    for (const auto& [signature, kernel] : read_kernels_file(*config.kernels))
-      choices += fmt::format("{}\n{}\n", signature, kernel);
-    config.kernels = config_hash(choices);
-  } catch (const Error&) {
-    return canonical_text(config);  // the point will fail, and no run is compared with it
-  }
-  return canonical_text(config);
-}
-
-}  // namespace
-
 Binary this_binary() {
   static const std::string kId = [] {
     std::ifstream file("/proc/self/exe", std::ios::binary);
@@ -50,15 +30,20 @@ Binary this_binary() {
           kId};
 }
 
-Record describe_point(const SweepPoint& point) {
+Record describe_planned(const SweepPoint& point) {
   Record record;
   record.name = point.name;
   record.label = point.label;
   record.config = to_json(point.config);
-  record.config_hash = config_hash(identity_text(point.config));
   record.fingerprint = machine_fingerprint();
   record.binary = this_binary();
   record.created = format_utc(static_cast<int64_t>(std::time(nullptr)));
+  return record;
+}
+
+Record describe_point(const SweepPoint& point) {
+  Record record = describe_planned(point);
+  record.config_hash = config_hash(identity_text(point.config));
   return record;
 }
 

@@ -8,7 +8,9 @@
 
 namespace laptime {
 
-// A record of the point without measurements.
+// A record of the point without measurements. It reads no file, so it has no config_hash.
+Record describe_planned(const SweepPoint& point);
+// The same with the config_hash of what the point resolves to now (measure/identity.h).
 Record describe_point(const SweepPoint& point);
 
 // Identifies this build of the program, with a hash of its executable file.

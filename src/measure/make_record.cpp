@@ -203,8 +203,8 @@ std::string reason_not_finite(const Measurement& run) {
   const std::string what = step > 0 ? fmt::format("the loss of step {}", step) : "an output of the step";
   std::string reason = fmt::format("{} is not finite, so no timing is reported", what);
   if (run.first_nan) {
-    reason += fmt::format("; the first NaN is an output of {} in {}", run.first_nan->op,
-                          run.first_nan->scope.empty() ? "the step" : run.first_nan->scope);
+    reason += fmt::format("; the first {} is an output of {} in {}", run.first_nan->is_infinity ? "infinity" : "NaN",
+                          run.first_nan->op, run.first_nan->scope.empty() ? "the step" : run.first_nan->scope);
   }
   return reason;
 }

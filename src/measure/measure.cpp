@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "measure/fill_sources.h"
+#include "measure/first_nan.h"
 #include "measure/laps.h"
 #include "measure/make_trace.h"
 #include "measure/process_memory.h"
@@ -51,7 +54,8 @@ class PointRun {
     report({.stage = "memory"});
     run_.base_rss_bytes = resident_bytes();
     backend_.reset_peak_held_bytes();
-    Executor executor(prepared_.plan, backend_);
+    std::optional<Executor> held(std::in_place, prepared_.plan, backend_);
+    Executor& executor = *held;
     run_.setup.memory = laps.next();
 
     report({.stage = "weights"});
@@ -64,13 +68,27 @@ class PointRun {
     if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
-    if (!run_.finite) run_.first_nan = executor.find_nan();
+    if (!run_.finite) {
+      held.reset();  // its memory is needed to run the steps again
+      search_nan(weights);
+    }
     return std::move(run_);
   }
 
  private:
   void report(const PointProgress& progress) const {
     if (hooks_.progress) hooks_.progress(progress);
+  }
+
+  // Without result where running the steps again would take too long.
+  void search_nan(const StartingWeights& weights) {
+    constexpr Seconds kLongest{300};
+    Seconds spent{};
+    for (const Timeline& step : run_.sampling.steps) spent += step.total();
+    if (spent > kLongest) return;
+    const auto steps = static_cast<int64_t>(run_.sampling.steps.size());
+    report({"search for the first NaN", steps, steps, 0});
+    run_.first_nan = find_first_nan(prepared_, backend_, weights, steps, hooks_.interrupted);
   }
 
   void take_samples(Executor& executor, StepInputs& inputs) {

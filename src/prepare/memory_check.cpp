@@ -73,7 +73,8 @@ std::string memory_arithmetic(const Plan& plan) {
 
 MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   MemoryBound bound;
-  bound.available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name} : available_memory();
+  bound.available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name}
+                                        : available_memory(device.threads.value_or(1));
   bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(bound.available.bytes));
   bound.text = fmt::format("95 % of {} ({}) are usable", format_bytes(bound.available.bytes), bound.available.bound_by);
   if (!config.memory_limit) return bound;

@@ -305,7 +305,7 @@ struct Record {
   Binary binary;
   std::string sweep;        // name of the run description, where there was one
   std::string run;          // the same for all points of one command
-  std::string config_hash;  // of the configuration as asked for: what `--resume` looks up
+  std::string config_hash;  // of what the configuration resolved to: what `--resume` looks up
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
   friend bool operator==(const Record&, const Record&) = default;
@@ -367,8 +367,9 @@ struct SchemaKey {
   std::string type;
   Unit unit = Unit::kNone;
 };
-std::vector<SchemaKey> schema_keys();
-std::vector<SchemaKey> machine_keys();  // of `machine`, where this program wrote it; other programs may have others
+const std::vector<SchemaKey>& schema_keys();
+// Of `machine`, where this program wrote it; other programs may have others.
+const std::vector<SchemaKey>& machine_keys();
 
 // 16 hexadecimal digits of a configuration's canonical text.
 std::string config_hash(std::string_view canonical_text);

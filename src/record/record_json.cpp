@@ -71,17 +71,23 @@ void add_keys(std::vector<SchemaKey>& keys, const std::string& path, Unit unit) 
 
 }  // namespace
 
-std::vector<SchemaKey> schema_keys() {
-  std::vector<SchemaKey> keys;
-  add_keys_of_fields<Record>(keys, "");
-  return keys;
+const std::vector<SchemaKey>& schema_keys() {
+  static const std::vector<SchemaKey> kKeys = [] {
+    std::vector<SchemaKey> keys;
+    add_keys_of_fields<Record>(keys, "");
+    return keys;
+  }();
+  return kKeys;
 }
 
-std::vector<SchemaKey> machine_keys() {
-  std::vector<SchemaKey> keys;
-  add_keys_of_fields<Machine>(keys, "machine.");
-  add_keys_of_fields<MachineState>(keys, "machine.during.");
-  return keys;
+const std::vector<SchemaKey>& machine_keys() {
+  static const std::vector<SchemaKey> kKeys = [] {
+    std::vector<SchemaKey> keys;
+    add_keys_of_fields<Machine>(keys, "machine.");
+    add_keys_of_fields<MachineState>(keys, "machine.during.");
+    return keys;
+  }();
+  return kKeys;
 }
 
 Record record_from_json(const Json& json) {

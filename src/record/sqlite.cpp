@@ -9,18 +9,29 @@
 namespace laptime::sqlite {
 namespace {
 
-constexpr int kBusyTimeoutMs = 30'000;
+constexpr int kWaitMs = 20;
+constexpr int kMaxWaits = 30'000 / kWaitMs;
+constexpr int kMaxWaitsAfterStop = 1'000 / kWaitMs;
 constexpr int kMaxTextBytes = 80 << 20;
 
 }  // namespace
 
-Database::Database(std::filesystem::path path, bool create) : path_(std::move(path)) {
+int Database::wait_for_lock(void* database, int waits) {
+  auto& self = *static_cast<Database*>(database);
+  if (self.stop_ && self.stop_()) ++self.waits_after_stop_;
+  if (waits >= kMaxWaits || self.waits_after_stop_ > kMaxWaitsAfterStop) return 0;
+  sqlite3_sleep(kWaitMs);
+  return 1;
+}
+
+Database::Database(std::filesystem::path path, bool create, std::function<bool()> stop)
+    : path_(std::move(path)), stop_(std::move(stop)) {
   sqlite3* handle = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | (create ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(path_.c_str(), &handle, flags, nullptr);
   handle_.reset(handle);
   check(code);
-  check(sqlite3_busy_timeout(handle, kBusyTimeoutMs));
+  check(sqlite3_busy_handler(handle, wait_for_lock, this));
   // A store may come from someone else: its schema stays as it is, and a value within bounds.
   check(sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr));
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxTextBytes);
@@ -50,8 +61,11 @@ void Database::fail(int code) {
       throw Error::format("store '{}': no permission to write; change it, or name another file with --store", path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+      if (waits_after_stop_ > 0) {
+        throw Error::format("store '{}': another process keeps it locked, and a signal ended the wait for it", path);
+      }
       throw Error::format("store '{}': another process kept it locked for {} s; wait for it, or use --store", path,
-                          kBusyTimeoutMs / 1000);
+                          kMaxWaits * kWaitMs / 1000);
     case SQLITE_NOTADB:
       throw Error::format("store '{}': not a laptime store, but some other file; name another one with --store", path);
     case SQLITE_CORRUPT:

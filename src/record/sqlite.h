@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,8 +52,11 @@ class Statement {
 
 class Database {
  public:
-  // Opens a file for reading and writing, or for reading alone where the file system allows no more.
-  Database(std::filesystem::path path, bool create);
+  // Opens a file for reading and writing, or for reading alone where the file system allows no more. Every call waits
+  // for locks of other processes for 30 s, or 1 s after `stop` has become true.
+  Database(std::filesystem::path path, bool create, std::function<bool()> stop = {});
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
 
   bool read_only() const { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
   const std::filesystem::path& path() const { return path_; }
@@ -68,7 +72,11 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
+  static int wait_for_lock(void* database, int waits);
+
   std::filesystem::path path_;
+  std::function<bool()> stop_;
+  int waits_after_stop_ = 0;
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

@@ -71,7 +71,7 @@ Store::Store(Store&& other) noexcept = default;
 Store& Store::operator=(Store&& other) noexcept = default;
 Store::~Store() = default;
 
-Store Store::open(const fs::path& path, Access access) {
+Store Store::open(const fs::path& path, Access access, const std::function<bool()>& stop) {
   const store_schema::FileKind kind = store_schema::kind_of_file(path);
   if (access == Access::kRead && kind == store_schema::FileKind::kNone) {
     throw Error::format("store '{}': no such file; nothing has been stored there yet, or name the file with --store",
@@ -82,7 +82,7 @@ Store Store::open(const fs::path& path, Access access) {
   }
   if (access == Access::kWrite) make_directories(path);
 
-  auto database = std::make_unique<Database>(path, access == Access::kWrite);
+  auto database = std::make_unique<Database>(path, access == Access::kWrite, stop);
   database->execute("PRAGMA cell_size_check = ON");
   if (access == Access::kWrite) {
     if (database->read_only()) database->fail(SQLITE_READONLY);
@@ -147,7 +147,7 @@ std::optional<Store::Finished> Store::find_finished(std::string_view config_hash
   const std::string sql = fmt::format(R"sql(
     SELECT id, records.json {} FROM records {}
     WHERE config_hash = ?1 AND binary_id = ?2 AND fingerprint = ?3
-      AND status IN ('ok', 'out_of_memory', 'unsupported')
+      AND status = 'ok'
     ORDER BY id DESC LIMIT 1)sql",
                                       traced ? ", traces.json" : "", traced ? "JOIN traces ON record_id = id" : "");
   Statement rows(*database_, sql.c_str());

@@ -70,8 +70,10 @@ class Store {
   static constexpr int64_t kSchemaVersion = store_schema::kVersion;
 
   // kWrite makes the file and its directories where there are none; kRead needs an existing one. A file that is not a
-  // store is left as it is.
-  static Store open(const std::filesystem::path& path, Access access = Access::kWrite);
+  // store is left as it is. While another process locks the file, every call waits for 30 s, or until 1 s after `stop`
+  // has become true.
+  static Store open(const std::filesystem::path& path, Access access = Access::kWrite,
+                    const std::function<bool()>& stop = {});
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
   ~Store();
@@ -98,9 +100,8 @@ class Store {
   std::vector<Record> all() const;
   // Calls `visit` with every record that has a trace, oldest first.
   void each_traced(const std::function<void(const Record&, const StepTrace&)>& visit) const;
-  // The newest record of this configuration by this binary on this machine whose status a second run would not change:
-  // ok, out_of_memory or unsupported.
-  // With `traced`, only records that have a trace.
+  // The newest record with status ok of this configuration by this binary on this machine. With `traced`, only records
+  // that have a trace.
   struct Finished {
     Record record;
     std::optional<StepTrace> trace;  // read if `traced`

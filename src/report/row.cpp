@@ -87,8 +87,8 @@ bool matches_schema(std::string_view path, const SchemaKey& key) {
 }
 
 std::optional<SchemaKey> find_key(std::string_view path) {
-  for (const std::vector<SchemaKey>& keys : {schema_keys(), machine_keys()}) {
-    for (const SchemaKey& key : keys) {
+  for (const std::vector<SchemaKey>* const keys : {&schema_keys(), &machine_keys()}) {
+    for (const SchemaKey& key : *keys) {
       if (matches_schema(path, key)) return key;
     }
   }

@@ -25,13 +25,16 @@
 #include "base/words.h"
 #include "sweep/child_messages.h"
 #include "sweep/oom_kills.h"
+#include "sweep/pulse.h"
 
 namespace laptime {
 namespace {
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kProgressInterval{0.1};
-constexpr Seconds kExitGrace{2};  // for a child to exit after closing its pipes
+constexpr Seconds kTick{1};         // between looks at a child that sends nothing
+constexpr double kSlowerStep = 30;  // than the slowest step before: other programs may use the machine too
+constexpr Seconds kExitGrace{2};    // for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 class Pipe {
@@ -117,6 +120,15 @@ bool is_out_of_memory(const std::system_error& error) {
 
 // ---- parent process
 
+// Why the parent ended the child, if it did.
+enum class End : uint8_t {
+  kByItself,
+  kTimedOut,
+  kSilent,  // no CPU time and no message
+  kStuck,   // in a step that takes far longer than those before
+  kOpen,    // still running after closing its pipes
+};
+
 // Everything that the parent observed about a child.
 struct Observed {
   std::optional<PointResult> result;
@@ -125,9 +137,8 @@ struct Observed {
   std::string garbage;  // first text that is not a message
   std::string output;   // end of the child's printed output
   int wait_status = 0;
-  bool timed_out = false;
-  bool hung = false;  // still running after closing its pipes
-  int stops = 0;      // stop signals received while it ran
+  End end = End::kByItself;
+  int stops = 0;  // stop signals received while it ran
 };
 
 class Listener {
@@ -142,17 +153,18 @@ class Listener {
         observed_(observed) {}
 
   // Returns when the child has exited.
-  void listen(Seconds timeout) {
-    const Seconds start = host_now();
+  void listen(const ChildLimits& limits) {
     const int stops_before = signals_.count();
-    while (messages_ >= 0 || output_ >= 0) {
-      const Seconds left = start + timeout - host_now();
-      if (left.count() <= 0 && !killed_) {
-        observed_.timed_out = true;
-        kill_child();
-      }
-      wait_for_input(killed_ ? Seconds(-1) : left);
-      elapsed_ = host_now() - start;
+    Pulse pulse(child_);
+    for (Seconds last = host_now(); messages_ >= 0 || output_ >= 0;) {
+      wait_for_input(killed_ ? Seconds(-1) : std::min(kTick, limits.timeout - elapsed_));
+      const Seconds now = host_now();
+      // More than that has passed only if this process was suspended, and then the child probably was too.
+      const Seconds passed = std::min(now - last, 2 * kTick);
+      last = now;
+      elapsed_ += passed;
+      since_message_ += passed;
+      if (!killed_) enforce(limits, pulse.silence(passed));
       if (messages_ >= 0) read_messages();
       if (output_ >= 0) read_output();
       handle_stops(signals_.count() - stops_before);
@@ -161,6 +173,26 @@ class Listener {
   }
 
  private:
+  // Kills a child that has used up its time or that hangs.
+  void enforce(const ChildLimits& limits, Seconds silence) {
+    if (elapsed_ >= limits.timeout) {
+      observed_.end = End::kTimedOut;
+    } else if (std::min(silence, since_message_) >= limits.silence) {
+      observed_.end = End::kSilent;
+    } else if (is_stepping() && since_message_ >= std::max(2 * limits.silence, kSlowerStep * slowest_step_)) {
+      observed_.end = End::kStuck;
+    } else {
+      return;
+    }
+    kill_child();
+  }
+
+  // Whether the child has run a step and will run more: all of them run the same plan.
+  bool is_stepping() const {
+    const PointProgress& progress = observed_.progress;
+    return progress.done > 0 && (progress.expected == 0 || progress.done < progress.expected);
+  }
+
   void wait_for_input(Seconds left) const {
     std::array<pollfd, 3> waiting{pollfd{messages_, POLLIN, 0}, pollfd{output_, POLLIN, 0},
                                   pollfd{signals_.descriptor(), POLLIN, 0}};
@@ -185,6 +217,7 @@ class Listener {
   void read_messages() {
     const size_t seen = unread_.size();
     unread_ += read_some(messages_);
+    if (unread_.size() > seen) since_message_ = Seconds();
     size_t line = 0;
     for (size_t end = unread_.find('\n', seen); end != std::string::npos; end = unread_.find('\n', line)) {
       handle_message(std::string_view(unread_).substr(line, end - line));
@@ -199,6 +232,7 @@ class Listener {
       ChildMessage message = parse_message(line);
       if (auto* const progress = std::get_if<PointProgress>(&message)) {
         observed_.progress = *progress;
+        slowest_step_ = std::max(slowest_step_, Seconds(progress->step_seconds));
         if (callbacks_.progress) callbacks_.progress(*progress, elapsed_);
       } else if (auto* const planned = std::get_if<Record>(&message)) {
         observed_.known = std::move(*planned);
@@ -238,7 +272,7 @@ class Listener {
     const Seconds deadline = host_now() + kExitGrace;
     while (waitpid(child_, &observed_.wait_status, WNOHANG) == 0) {
       if (host_now() > deadline) {
-        observed_.hung = true;
+        observed_.end = End::kOpen;
         kill_child();
       }
       poll(nullptr, 0, 1);
@@ -256,7 +290,9 @@ class Listener {
   StopSignals& signals_;
   const ChildCallbacks& callbacks_;
   Observed& observed_;
-  Seconds elapsed_{};
+  Seconds elapsed_{};        // since the child was started
+  Seconds since_message_{};  // since the child last sent something
+  Seconds slowest_step_{};
   std::string unread_;
   bool killed_ = false;
 };
@@ -292,12 +328,23 @@ PointResult make_out_of_memory(const Observed& observed, int64_t available, cons
   return result;
 }
 
-PointResult classify(const Observed& observed, Seconds timeout, const KernelKills& kills, int64_t available) {
+PointResult classify(const Observed& observed, const ChildLimits& limits, const KernelKills& kills, int64_t available) {
   const std::string where = progress_text(observed.progress);
-  if (observed.timed_out) {
+  if (observed.end == End::kTimedOut) {
     return make_result(observed, Status::kTimeout,
                        fmt::format("no result within {}, killed {}; allow more with --timeout",
-                                   format_seconds(timeout.count()), where));
+                                   format_seconds(limits.timeout.count()), where));
+  }
+  if (observed.end == End::kSilent) {
+    return make_result(observed, Status::kTimeout,
+                       fmt::format("its process hung: no CPU time used for {}, killed {}; run the point again",
+                                   format_seconds(limits.silence.count()), where));
+  }
+  if (observed.end == End::kStuck) {
+    return make_result(observed, Status::kTimeout,
+                       fmt::format("its process hung: the step took many times as long as the slowest before, killed "
+                                   "{}; run the point again",
+                                   where));
   }
   if (observed.result && observed.garbage.empty()) return *observed.result;
   if (observed.stops > 0)
@@ -306,7 +353,7 @@ PointResult classify(const Observed& observed, Seconds timeout, const KernelKill
     return make_result(observed, Status::kFailed,
                        fmt::format("its process wrote {} instead of a message", observed.garbage));
   }
-  if (observed.hung)
+  if (observed.end == End::kOpen)
     return make_result(observed, Status::kFailed,
                        fmt::format("its process closed its pipes without a result {}", where));
   if (WIFSIGNALED(observed.wait_status)) {
@@ -336,8 +383,8 @@ PointResult classify(const Observed& observed, Seconds timeout, const KernelKill
 
 }  // namespace
 
-PointResult run_in_child(const Record& described, const PointBody& body, Seconds timeout, StopSignals& signals,
-                         const ChildCallbacks& callbacks) {
+PointResult run_in_child(const Record& described, const PointBody& body, const ChildLimits& limits,
+                         StopSignals& signals, const ChildCallbacks& callbacks) {
   Observed observed;
   observed.known = described;
   const KernelKills kills;
@@ -346,17 +393,21 @@ PointResult run_in_child(const Record& described, const PointBody& body, Seconds
   Pipe output;
   std::fflush(nullptr);  // otherwise the child would write buffered text again
   const pid_t parent = getpid();
-  const pid_t child = fork();
+  pid_t child = 0;
+  {
+    const StopSignals::Blocked blocked;
+    child = fork();
+    if (child == 0) run_as_child(body, messages.writing(), output.writing(), parent);
+  }
   if (child < 0) {
     const std::string reason = fmt::format("the system refused a new process ({})", std::strerror(errno));
     return errno == ENOMEM ? make_out_of_memory(observed, available, reason)
                            : make_result(observed, Status::kFailed, reason);
   }
-  if (child == 0) run_as_child(body, messages.writing(), output.writing(), parent);
   messages.close_writing();
   output.close_writing();
-  Listener(child, messages.reading(), output.reading(), signals, callbacks, observed).listen(timeout);
-  return classify(observed, timeout, kills, available);
+  Listener(child, messages.reading(), output.reading(), signals, callbacks, observed).listen(limits);
+  return classify(observed, limits, kills, available);
 }
 
 }  // namespace laptime

@@ -14,6 +14,12 @@ namespace laptime {
 // Runs the point in the child. An exception that leaves it makes the point `failed`.
 using PointBody = std::function<PointResult(const PointHooks&)>;
 
+// Time in which this process itself is suspended counts for neither limit.
+struct ChildLimits {
+  Seconds timeout;      // for the whole point
+  Seconds silence{30};  // without a sign of life: CPU time of the child, or a message from it
+};
+
 struct ChildCallbacks {
   std::function<void(const PointProgress&, Seconds elapsed)> progress;  // `elapsed` since the start of the child
   std::function<void(std::string_view)> output;                         // text from standard output and error
@@ -22,10 +28,10 @@ struct ChildCallbacks {
 // Forks, so the caller must have a single thread and no open store. Returns after the child has exited.
 //
 // The result comes from the child. If it sent none, the result is `described` (describe_point) with the status
-// out_of_memory if the kernel killed the child, timeout, interrupted, or failed with its signal, exit code or first
-// line of output. The first stop signal lets the child finish its current step, or kills it if it has not finished any;
-// the second kills it. The child dies with this process.
-PointResult run_in_child(const Record& described, const PointBody& body, Seconds timeout, StopSignals& signals,
-                         const ChildCallbacks& callbacks = {});
+// out_of_memory if the kernel killed the child, timeout (also for a child that hangs), interrupted, or failed with its
+// signal, exit code or first line of output. The first stop signal lets the child finish its current step, or kills it
+// if it has not finished any; the second kills it. The child dies with this process.
+PointResult run_in_child(const Record& described, const PointBody& body, const ChildLimits& limits,
+                         StopSignals& signals, const ChildCallbacks& callbacks = {});
 
 }  // namespace laptime

@@ -1,15 +1,19 @@
-// Runs the points of a sweep one after the other.
+// Runs the points of a sweep one after the other, and leaves out those that another program measures.
 #include "sweep/run_sweep.h"
 
 #include <unistd.h>
 
 #include <ctime>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/host_clock.h"
 #include "measure/describe.h"
+#include "prepare/prepare.h"
 #include "sweep/child.h"
+#include "sweep/point_claim.h"
 #include "sweep/same_loss.h"
 #include "sweep/stop_signals.h"
 #include "sweep/sweep_store.h"
@@ -40,18 +44,47 @@ class SweepRun {
 
  private:
   void run_points() {
-    for (size_t index = 0; index < points_.size() && signals_.count() == 0; ++index) {
-      const Seconds start = host_now();
-      const Record described = describe(points_[index]);
-      if (std::optional<PointResult> stored = finished_before(described)) {
-        report(index, *stored, PointSource::kStored, start);
-        continue;
+    std::vector<size_t> left(points_.size());
+    std::iota(left.begin(), left.end(), size_t{0});
+    while (!left.empty() && signals_.count() == 0) {
+      std::vector<size_t> elsewhere;  // points that other programs measure now
+      for (const size_t index : left) {
+        if (signals_.count() > 0) break;
+        if (!complete(index)) elsewhere.push_back(index);
       }
-      const bool valid = points_[index].invalid.empty();
-      const PointResult result = valid ? measure(index, described) : refuse(index, described);
-      keep(result);
-      report(index, result, valid ? PointSource::kMeasured : PointSource::kInvalid, start);
+      if (!elsewhere.empty() && elsewhere.size() == left.size()) wait_for_others(elsewhere.front());
+      left = std::move(elsewhere);
     }
+  }
+
+  // Makes or finds the record of a point. False if it has to come from another program that is measuring the point.
+  bool complete(size_t index) {
+    const Seconds start = host_now();
+    const Record described = describe(points_[index]);
+    if (!points_[index].invalid.empty()) {
+      finish(index, refuse(index, described), PointSource::kInvalid, start);
+      return true;
+    }
+    if (report_stored(index, described, start)) return true;
+    const std::optional<PointClaim> claim =
+        PointClaim::take(options_.store.value_or(std::filesystem::path()), described);
+    if (options_.resume && !claim) return false;
+    // Between the two another program may have finished the point, and ended its claim.
+    if (report_stored(index, described, start)) return true;
+    finish(index, measure(index, described), PointSource::kMeasured, start);
+    return true;
+  }
+
+  // Waits a moment, or until a signal arrives, while every point that is left is measured by others.
+  void wait_for_others(size_t index) {
+    constexpr Seconds kPause{0.2};
+    if (waiting_since_.count() == 0) {
+      waiting_since_ = host_now();
+      if (callbacks_.begin) callbacks_.begin(index);
+    }
+    if (callbacks_.progress)
+      callbacks_.progress(index, {.stage = "another program measures it"}, host_now() - waiting_since_);
+    signals_.wait(kPause);
   }
 
   Record describe(const SweepPoint& point) const {
@@ -61,11 +94,23 @@ class SweepRun {
     return record;
   }
 
-  std::optional<PointResult> finished_before(const Record& described) const {
-    if (!options_.resume) return std::nullopt;
+  bool report_stored(size_t index, const Record& described, Seconds start) {
+    if (!options_.resume) return false;
     std::optional<Store::Finished> stored = store_.finished(described, options_.trace.wanted);
-    if (!stored) return std::nullopt;
-    return PointResult{std::move(stored->record), {}, std::move(stored->trace)};
+    if (!stored || !recomputes_alike(points_[index].config, stored->record)) return false;
+    report(index, {std::move(stored->record), {}, std::move(stored->trace)}, PointSource::kStored, start);
+    return true;
+  }
+
+  // What `--recompute auto` resolves to depends on the memory that is available now.
+  bool recomputes_alike(const RunConfig& config, const Record& stored) const {
+    if (config.recompute != "auto") return true;
+    try {
+      const Prepared now = prepare(config, find_device(config), store_.known(device_key(config)));
+      return now.memory.recompute == stored.memory.recompute;
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   PointResult refuse(size_t index, const Record& described) const {
@@ -88,11 +133,30 @@ class SweepRun {
     }
     PointResult result = run_in_child(
         described, [&](const PointHooks& hooks) { return run_one(point, known, hooks, find_device, options_.trace); },
-        Seconds(point.config.timeout), signals_, child);
+        {.timeout = Seconds(point.config.timeout)}, signals_, child);
     result.record.sweep = described.sweep;
     result.record.run = described.run;
+    require_unchanged_files(point, result.record);
     if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);
     return result;
+  }
+
+  // The record belongs to the content of its files only if nobody wrote to them while they were read.
+  static void require_unchanged_files(const SweepPoint& point, Record& record) {
+    const RunConfig& config = point.config;
+    if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;
+    if (describe_point(point).config_hash == record.config_hash) return;
+    record.status = Status::kFailed;
+    record.reason = fmt::format("{} changed during the run, so no timing is reported; run the point again",
+                                config.weights.empty() ? "the file of --data"
+                                : config.data.empty()  ? "the file of --weights"
+                                                       : "a file of --data or --weights");
+    clear_timing(record);
+  }
+
+  void finish(size_t index, const PointResult& result, PointSource source, Seconds start) {
+    keep(result);
+    report(index, result, source, start);
   }
 
   void keep(const PointResult& result) { warn(store_.keep(result)); }
@@ -117,6 +181,7 @@ class SweepRun {
   StopSignals signals_;
   std::string run_;
   std::string last_problem_;
+  Seconds waiting_since_{};  // for points that other programs measure; 0: not yet
   SweepOutcome outcome_;
 };
 

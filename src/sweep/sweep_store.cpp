@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
@@ -48,7 +49,7 @@ SweepStore::SweepStore(std::optional<std::filesystem::path> path) : path_(std::m
 std::optional<Store::Finished> SweepStore::finished(const Record& described, bool traced) const {
   if (!path_) return std::nullopt;
   try {
-    return Store::open(*path_, Store::Access::kRead)
+    return Store::open(*path_, Store::Access::kRead, StopSignals::requested)
         .find_finished(described.config_hash, described.binary.id, described.fingerprint, traced);
   } catch (const Error&) {
     return std::nullopt;  // the point is measured again; keep() reports the failing store
@@ -58,7 +59,7 @@ std::optional<Store::Finished> SweepStore::finished(const Record& described, boo
 MachineKnowledge SweepStore::known(const std::string& device) const {
   if (!path_) return known_of_device(known_, device);
   try {
-    const Store store = Store::open(*path_, Store::Access::kRead);
+    const Store store = Store::open(*path_, Store::Access::kRead, StopSignals::requested);
     return {store.kernel_choices(device), store.measured_peaks(device)};
   } catch (const Error&) {
     return known_of_device(known_, device);
@@ -81,7 +82,7 @@ size_t SweepStore::restore(Store& store) {
 
 std::optional<std::string> SweepStore::save() {
   try {
-    Store store = Store::open(*path_);
+    Store store = Store::open(*path_, Store::Access::kWrite, StopSignals::requested);
     size_t restored = 0;
     if (!kept_.empty() && !store.has(kept_.back().id, kept_.back().run, kept_.back().name)) restored = restore(store);
     while (!unsaved_.empty()) {
@@ -118,7 +119,7 @@ std::optional<std::string> SweepStore::settle() {
   if (!path_ || (kept_.empty() && unsaved_.empty())) return std::nullopt;
   std::optional<std::string> problem = save();
   try {
-    const Store store = Store::open(*path_, Store::Access::kRead);
+    const Store store = Store::open(*path_, Store::Access::kRead, StopSignals::requested);
     missing_ = static_cast<size_t>(std::count_if(
         kept_.begin(), kept_.end(), [&](const KeptRecord& kept) { return !store.has(kept.id, kept.run, kept.name); }));
   } catch (const Error& error) {

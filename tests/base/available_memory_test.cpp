@@ -34,6 +34,18 @@ TEST(SmallestBound, IsNamedWithItsArithmetic) {
   EXPECT_EQ(smallest_bound(bounds).bound_by, "the address space limit (ulimit -v): 3.000 GiB - 1.000 GiB in use");
 }
 
+TEST(SmallestBound, KeepsAReserveOfTheAddressSpaceAlone) {
+  MemoryBounds bounds;
+  bounds.mem_available = 2 * kGiB;
+  bounds.address_space_reserve = kGiB;
+  EXPECT_EQ(smallest_bound(bounds).bytes, 2 * kGiB);
+  bounds.address_space_limit = 3 * kGiB;
+  bounds.address_space_used = kGiB;
+  EXPECT_EQ(smallest_bound(bounds).bytes, kGiB);
+  EXPECT_EQ(smallest_bound(bounds).bound_by,
+            "the address space limit (ulimit -v): 3.000 GiB - 1.000 GiB in use - 1.000 GiB for threads and libraries");
+}
+
 TEST(SmallestBound, IsNeverNegative) {
   MemoryBounds bounds;
   bounds.address_space_limit = kGiB;

@@ -1,9 +1,11 @@
 """Sweeps that are killed at any moment, resumed, interrupted, or run two at a time lose no finished point."""
 
+import contextlib
 import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import time
 import unittest
@@ -146,6 +148,51 @@ class Interrupt(ProgramTest):
         output, errors = sweep.communicate(timeout=30)
         self.assertEqual(sweep.returncode, 130, errors)
         self.assertEqual([record["status"] for record in read_lines(output)], ["interrupted"])
+
+    def test_control_c_while_another_program_locks_the_store(self):
+        sweep = self.long_sweep()
+        self.wait_for_third_point(sweep)
+        with contextlib.closing(sqlite3.connect(self.store)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            start = time.monotonic()
+            sweep.send_signal(signal.SIGINT)
+            _, errors = sweep.communicate(timeout=60)
+            self.assertLess(time.monotonic() - start, 10)
+            self.assertEqual(sweep.returncode, 130, errors)
+            self.assertIn("keeps it locked", errors)
+            self.assertIn("1 of 3 records are not in the store", errors)
+
+    def blocked_sweep(self) -> subprocess.Popen:
+        """A sweep that writes to a pipe until it is full, because nobody reads."""
+        seeds = ",".join(str(seed) for seed in range(1, 101))
+        sweep = self.start("bench", "--store", self.store, *TINY, "--device", "roofline:h100", *ONE_STEP, "--seed", seeds,
+                           "--output", "jsonl", stderr=subprocess.DEVNULL)
+        size = -1
+        while self.store.exists() is False or size != self.store.stat().st_size:
+            size = self.store.stat().st_size if self.store.exists() else -1
+            time.sleep(1)
+        self.assertIsNone(sweep.poll())
+        return sweep
+
+    def test_control_c_while_nobody_reads_the_output(self):
+        for signals in (1, 2):
+            self.store.unlink(missing_ok=True)
+            sweep = self.blocked_sweep()
+            start = time.monotonic()
+            for _ in range(signals):
+                sweep.send_signal(signal.SIGINT)
+                time.sleep(0.1)
+            self.assertEqual(sweep.wait(timeout=60), 130)
+            self.assertLess(time.monotonic() - start, 10)
+            sweep.stdout.close()
+
+    def test_three_control_c_end_it_without_delay(self):
+        sweep = self.blocked_sweep()
+        for _ in range(3):
+            sweep.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        self.assertEqual(sweep.wait(timeout=0.7), 130)
+        sweep.stdout.close()
 
     def test_resume_goes_on_after_an_interruption(self):
         sweep = self.long_sweep()

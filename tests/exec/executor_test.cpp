@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "exec/small_step.h"
 #include "graph/structural_ops.h"
@@ -159,6 +160,27 @@ TEST_F(ExecutorOnCpu, FindsTheFirstNanOfAModel) {
     EXPECT_EQ(site->op, op);
     EXPECT_EQ(site->scope, scope);
   }
+}
+
+TEST_F(ExecutorOnCpu, PositiveInfinityCountsAndNegativeInfinityMasks) {
+  Builder build;
+  const ValueId x = build.source("x", floats({10}), Role::kParameter);
+  build.output("y", exp(build, x));
+  Executor step = executor(build);
+  const float infinity = std::numeric_limits<float>::infinity();
+  write(step, "x", std::vector<float>(10, -infinity));
+  EXPECT_FALSE(step.find_nan().has_value());
+  EXPECT_FALSE(step.state_holds_nan());
+  write(step, "x", std::vector<float>(10, 1000));  // exp overflows
+  EXPECT_FALSE(step.state_holds_nan());
+  const auto site = step.find_nan();
+  ASSERT_TRUE(site.has_value());
+  EXPECT_TRUE(site->is_infinity);
+  write(step, "x", std::vector<float>(10, infinity));
+  EXPECT_TRUE(step.state_holds_nan());
+  write(step, "x", std::vector<float>(10, std::nanf("")));
+  EXPECT_TRUE(step.state_holds_nan());
+  EXPECT_FALSE(step.find_nan()->is_infinity);
 }
 
 TEST_F(ExecutorOnCpu, HoldsTheBytesThatThePlanPredicts) {

@@ -39,9 +39,9 @@ PointResult finished(Status status = Status::kOk) {
   return result;
 }
 
-Record record_of(const PointBody& body, Seconds timeout = kLong, const ChildCallbacks& callbacks = {}) {
+Record record_of(const PointBody& body, const ChildLimits& limits = {kLong}, const ChildCallbacks& callbacks = {}) {
   StopSignals signals;
-  return run_in_child(described(), body, timeout, signals, callbacks).record;
+  return run_in_child(described(), body, limits, signals, callbacks).record;
 }
 
 TEST(Child, SendsRecordAndMeasurements) {
@@ -57,7 +57,7 @@ TEST(Child, SendsRecordAndMeasurements) {
         result.learned.peaks = {{"machine", "float32", 1e12, "FLOP/s", "2025-01-02T03:04:05Z"}};
         return result;
       },
-      kLong, signals);
+      {kLong}, signals);
   EXPECT_EQ(result.record.status, Status::kOk);
   EXPECT_EQ(result.record.reason, "caf\xc3\xa9 \"quoted\"\nsecond line");
   EXPECT_EQ(result.record.loss.values, (std::vector<double>{0.1, 1.0 / 3, 1e-300}));
@@ -105,7 +105,7 @@ TEST(Child, ReportsProgressButNotForEveryShortStep) {
         for (int step = 1; step <= 1000; ++step) hooks.progress({"steps", step, 1000, 1e-6});
         return finished();
       },
-      kLong, callbacks);
+      {kLong}, callbacks);
   ASSERT_GE(heard.size(), 3U);
   EXPECT_LT(heard.size(), 200U);
   EXPECT_EQ(heard[0].stage, "plan");
@@ -138,7 +138,7 @@ TEST(Child, AFailedInternalCheckIsReported) {
         LAPTIME_CHECK(2 + 2 == 5, "sum is {}", 4);
         return finished();
       },
-      kLong, callbacks);
+      {kLong}, callbacks);
   EXPECT_EQ(record.status, Status::kFailed);
   EXPECT_THAT(record.reason, AllOf(HasSubstr("SIGABRT"), HasSubstr("sum is 4")));
   EXPECT_THAT(printed, HasSubstr("internal check failed"));
@@ -227,10 +227,64 @@ TEST(Child, TheTimeoutKillsTheChild) {
         std::this_thread::sleep_for(1h);
         return finished();
       },
-      Seconds(0.3));
+      {Seconds(0.3)});
   EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
   EXPECT_EQ(record.status, Status::kTimeout);
   EXPECT_THAT(record.reason, AllOf(HasSubstr("300.0 ms"), HasSubstr("after step 2 of 9"), HasSubstr("--timeout")));
+}
+
+TEST(Child, SlowAChildThatHangsIsKilledLongBeforeTheTimeout) {
+  const auto start = std::chrono::steady_clock::now();
+  const Record record = record_of(
+      [](const PointHooks& hooks) {
+        hooks.progress({"steps", 2, 9, 0.1});
+        std::this_thread::sleep_for(1h);
+        return finished();
+      },
+      {.timeout = Seconds(600), .silence = Seconds(1)});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
+  EXPECT_EQ(record.status, Status::kTimeout);
+  EXPECT_THAT(record.reason, AllOf(HasSubstr("hung"), HasSubstr("after step 2 of 9")));
+}
+
+TEST(Child, SlowAStoppedChildIsKilled) {
+  const Record record = record_of(
+      [](const PointHooks&) {
+        raise(SIGSTOP);
+        return finished();
+      },
+      {.timeout = Seconds(600), .silence = Seconds(1)});
+  EXPECT_EQ(record.status, Status::kTimeout);
+  EXPECT_THAT(record.reason, HasSubstr("hung"));
+}
+
+// Computes without sending anything.
+void compute(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {}
+}
+
+TEST(Child, SlowAChildThatComputesDoesNotHang) {
+  const Record record = record_of(
+      [](const PointHooks& hooks) {
+        hooks.progress({.stage = "plan"});
+        compute(4s);
+        return finished();
+      },
+      {.timeout = Seconds(600), .silence = Seconds(1)});
+  EXPECT_EQ(record.status, Status::kOk) << record.reason;
+}
+
+TEST(Child, SlowAStepThatNeverEndsIsToldByTheStepsBefore) {
+  const Record record = record_of(
+      [](const PointHooks& hooks) {
+        hooks.progress({"steps", 2, 9, 0.01});
+        compute(60s);
+        return finished();
+      },
+      {.timeout = Seconds(600), .silence = Seconds(1)});
+  EXPECT_EQ(record.status, Status::kTimeout);
+  EXPECT_THAT(record.reason, AllOf(HasSubstr("slowest before"), HasSubstr("after step 2 of 9")));
 }
 
 TEST(Child, PrintedTextDoesNotReachTheOutputOfTheSweep) {
@@ -244,7 +298,7 @@ TEST(Child, PrintedTextDoesNotReachTheOutputOfTheSweep) {
         std::fputs("and a warning\n", stderr);
         return finished();
       },
-      kLong, callbacks);
+      {kLong}, callbacks);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(record.status, Status::kOk);
   EXPECT_THAT(printed, AllOf(HasSubstr("a library's banner"), HasSubstr("and a warning")));
@@ -278,7 +332,7 @@ TEST(Child, TheFirstSignalLetsTheStepEnd) {
     if (progress.done >= 1 && !sent) sent = kill(getpid(), SIGINT) == 0;
   };
   StopSignals signals;
-  const Record record = run_in_child(described(), step_until_asked, kLong, signals, callbacks).record;
+  const Record record = run_in_child(described(), step_until_asked, {kLong}, signals, callbacks).record;
   EXPECT_EQ(record.status, Status::kInterrupted);
   EXPECT_EQ(record.reason, "by itself");
   EXPECT_EQ(signals.count(), 1);
@@ -301,7 +355,7 @@ TEST(Child, TheSecondSignalKillsTheChild) {
                               }
                               return finished();
                             },
-                            kLong, signals, callbacks)
+                            {kLong}, signals, callbacks)
                             .record;
   EXPECT_EQ(record.status, Status::kInterrupted);
   EXPECT_THAT(record.reason, HasSubstr("stopped by a signal after step"));
@@ -318,7 +372,7 @@ TEST(Child, ASignalBeforeAnyStepKillsTheChild) {
                               std::this_thread::sleep_for(1h);
                               return finished();
                             },
-                            kLong, signals, callbacks)
+                            {kLong}, signals, callbacks)
                             .record;
   EXPECT_EQ(record.status, Status::kInterrupted);
   EXPECT_THAT(record.reason, HasSubstr("at stage: weights"));
@@ -339,7 +393,7 @@ TEST(Child, DiesWithItsParent) {
           std::this_thread::sleep_for(1h);
           return finished();
         },
-        kLong, signals, callbacks);
+        {kLong}, signals, callbacks);
     _exit(0);
   }
   close(ends[1]);

@@ -10,8 +10,10 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "measure/describe.h"
 #include "record/store.h"
 #include "sweep/check_inputs.h"
+#include "sweep/point_claim.h"
 #include "sweep/sweep_store.h"
 
 namespace laptime {
@@ -126,7 +128,8 @@ TEST_F(Bench, ResumeRepeatsUnfinishedPoints) {
   run_sweep(points_of({"8"}), {store_, false, ""}, first.callbacks());
   Record failed = first.records[0];
   fs::remove(store_);
-  for (const Status status : {Status::kFailed, Status::kTimeout, Status::kInterrupted}) {
+  for (const Status status :
+       {Status::kFailed, Status::kTimeout, Status::kInterrupted, Status::kOutOfMemory, Status::kUnsupported}) {
     failed.status = status;
     Store::open(store_).append(failed);
   }
@@ -139,6 +142,80 @@ TEST_F(Bench, ResumeRepeatsUnfinishedPoints) {
   Seen second;
   run_sweep(points_of({"8"}), {store_, true, ""}, second.callbacks());
   EXPECT_THAT(second.sources, ElementsAre(PointSource::kMeasured));
+}
+
+TEST_F(Bench, ResumeMeasuresAgainAfterAFileHasChanged) {
+  const fs::path text = folder_ / "text";
+  const auto points = [&] { return points_of({"8"}, {{"data", text}, {"vocab", "256"}}); };
+  std::ofstream(text) << "some words of text";
+  Seen first;
+  run_sweep(points(), {store_, false, ""}, first.callbacks());
+  Seen second;
+  run_sweep(points(), {store_, true, ""}, second.callbacks());
+  EXPECT_THAT(second.sources, ElementsAre(PointSource::kStored));
+  std::ofstream(text) << "some other text, y";
+  Seen third;
+  run_sweep(points(), {store_, true, ""}, third.callbacks());
+  EXPECT_THAT(third.sources, ElementsAre(PointSource::kMeasured));
+}
+
+TEST_F(Bench, AFileThatChangesDuringTheRunFailsThePoint) {
+  const fs::path text = folder_ / "text";
+  std::ofstream(text) << "some words of text";
+  Seen seen;
+  SweepCallbacks callbacks = seen.callbacks();
+  callbacks.progress = [&](size_t, const PointProgress& progress, Seconds) {
+    if (progress.stage == "steps") std::ofstream(text) << "some other text, y";
+  };
+  const auto outcome = run_sweep(points_of({"8"}, {{"data", text}, {"vocab", "256"}}), {store_, false, ""}, callbacks);
+  EXPECT_TRUE(outcome.failed);
+  EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kFailed));
+  EXPECT_THAT(seen.records[0].reason, AllOf(HasSubstr("--data"), HasSubstr("changed")));
+  EXPECT_EQ(seen.records[0].main_time(), nullptr);
+}
+
+TEST_F(Bench, ResumeLeavesPointsToTheProgramThatMeasuresThem) {
+  const auto points = points_of({"8", "16", "24"});
+  Store::open(store_).check_writable();
+  const Record described = describe_point(points[0]);
+  // Another program that holds the claim of the first point until the others are done, and has then stored it.
+  std::optional<PointClaim> claim = PointClaim::take(store_, described);
+  ASSERT_TRUE(claim.has_value());
+  std::vector<size_t> order;
+  std::vector<PointSource> sources;
+  bool waited = false;
+  SweepCallbacks callbacks;
+  callbacks.finished = [&](size_t index, const PointResult&, PointSource source, Seconds) {
+    order.push_back(index);
+    sources.push_back(source);
+  };
+  callbacks.progress = [&](size_t index, const PointProgress& progress, Seconds) {
+    if (progress.stage != "another program measures it") return;
+    EXPECT_EQ(index, 0U);
+    waited = true;
+    if (!claim) return;
+    Record theirs = described;
+    theirs.reason = "measured elsewhere";
+    Store::open(store_).append(theirs);
+    claim.reset();
+  };
+  run_sweep(points, {store_, true, ""}, callbacks);
+  EXPECT_TRUE(waited);
+  EXPECT_THAT(order, ElementsAre(1, 2, 0));
+  EXPECT_THAT(sources, ElementsAre(PointSource::kMeasured, PointSource::kMeasured, PointSource::kStored));
+  EXPECT_EQ(Store::open(store_).all().size(), 3U);
+}
+
+TEST_F(Bench, ResumeMeasuresAPointWhoseOwnerGaveUp) {
+  const auto points = points_of({"8"});
+  Store::open(store_).check_writable();
+  const Record described = describe_point(points[0]);
+  std::optional<PointClaim> claim = PointClaim::take(store_, described);
+  Seen seen;
+  SweepCallbacks callbacks = seen.callbacks();
+  callbacks.progress = [&](size_t, const PointProgress&, Seconds) { claim.reset(); };
+  run_sweep(points, {store_, true, ""}, callbacks);
+  EXPECT_THAT(seen.sources, ElementsAre(PointSource::kMeasured));
 }
 
 TEST_F(Bench, ResumeNeedsAStore) { EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error); }

@@ -1,0 +1,16 @@
+// The identity of a point: the text that decides whether two runs measure the same.
+#pragma once
+
+#include <string>
+
+#include "config/run_config.h"
+
+namespace laptime {
+
+// The options that change the result, as they are resolved here: the device with its instruction set and arithmetic,
+// the threads, and the cores they may run on. A file is represented by its content instead of its name, so that
+// renaming it keeps the identity and editing it changes the identity. Reads the files of --data, --weights and
+// --kernels; a file that cannot be read, or a device that cannot run the point, is represented as asked for.
+std::string identity_text(const RunConfig& config);
+
+}  // namespace laptime

@@ -1,0 +1,100 @@
+"""--resume returns only what was measured under the same conditions, and programs that share a store share the points."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import unittest
+
+from program import MODEL, ONE_STEP, TINY, ProgramTest, busy_child
+
+CPU = [*TINY, "--device", "cpu"]
+
+
+class Resume(ProgramTest):
+    def resume(self, *words, **options) -> list[dict]:
+        done = self.bench(*words, "--resume", "--output", "json", **options)
+        self.assert_ok(done)
+        return json.loads(done.stdout)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core only")
+    def test_other_cores_are_another_measurement(self):
+        one = min(os.sched_getaffinity(0))
+        words = [*CPU, *ONE_STEP]
+        self.resume(*words, preexec_fn=lambda: os.sched_setaffinity(0, {one}))
+        self.assertEqual(self.resume(*words)[0]["config"]["threads"], len(os.sched_getaffinity(0)))
+        self.resume(*words, "--threads", "2", preexec_fn=lambda: os.sched_setaffinity(0, {one}))
+        self.resume(*words, "--threads", "2")
+        self.assertEqual(len(self.stored()), 4 if len(os.sched_getaffinity(0)) > 2 else 3)
+
+    def test_another_file_of_the_same_name_is_another_measurement(self):
+        data = self.folder / "text.txt"
+        words = [*MODEL[:-4], "--vocab", "256", "--batch", "1", "--context", "16", "--device", "cpu", "--threads", "1",
+                 *ONE_STEP, "--data", data]
+        data.write_text("one text that is long enough " * 9)
+        first = self.resume(*words)[0]
+        self.assertEqual(self.resume(*words)[0], first)
+        written = data.stat()
+        data.write_text("two text that is long enough " * 9)
+        os.utime(data, ns=(written.st_atime_ns, written.st_mtime_ns))
+        second = self.resume(*words)[0]
+        self.assertNotEqual(second["loss"], first["loss"])
+        self.assertEqual(len(self.stored()), 2)
+
+    def test_a_point_refused_for_memory_is_tried_again(self):
+        words = ("--d-model 256 --d-ff 1024 --num-layers 2 --num-heads 4 --vocab 10000 --context 16 --batch 1 "
+                 "--device cpu --threads 1").split() + ONE_STEP
+        limit = 150_000_000
+        refused = self.resume(*words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(refused[0]["status"], "out_of_memory")
+        self.assertEqual(self.resume(*words)[0]["status"], "ok")
+
+
+class Share(ProgramTest):
+    def test_programs_that_resume_share_the_points(self):
+        points = 16
+        seeds = ",".join(str(seed) for seed in range(1, points + 1))
+        words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--steps", "300", "--seed",
+                 seeds, "--resume", "--output", "jsonl"]
+        sweeps = [self.start(*words) for _ in range(3)]
+        for sweep in sweeps:
+            output, errors = sweep.communicate(timeout=120)
+            self.assertEqual(sweep.returncode, 0, errors)
+            records = [json.loads(line) for line in output.splitlines()]
+            self.assertEqual(sorted(record["config"]["seed"] for record in records), list(range(1, points + 1)))
+        stored = self.stored()
+        self.assertEqual(sorted(record["config"]["seed"] for record in stored), list(range(1, points + 1)))
+        self.assertGreater(len({record["run"] for record in stored}), 1)
+
+    def test_a_claim_dies_with_its_owner(self):
+        words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--resume", "--output",
+                 "json", "--steps"]
+        owner = self.start(*words, "1000000")
+        busy_child(owner)
+        other = self.start(*words, "1000000", "--timeout", "1")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            other.wait(3)  # it leaves the point to its owner
+        owner.send_signal(signal.SIGKILL)
+        owner.communicate()
+        output, errors = other.communicate(timeout=30)
+        self.assertEqual(json.loads(output)[0]["status"], "timeout", errors)
+
+    def test_waiting_for_another_program_ends_with_control_c(self):
+        words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--resume", "--steps",
+                 "1000000"]
+        owner = self.start(*words)
+        busy_child(owner)
+        other = self.start(*words)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            other.wait(1)
+        other.send_signal(signal.SIGINT)
+        _, errors = other.communicate(timeout=10)
+        self.assertEqual(other.returncode, 130, errors)
+        self.assertIn("0 of 1 points", errors)
+        owner.kill()
+        owner.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,113 @@
+// Where a run stopped being finite: named from the state that the failing step had, for every pass.
+#include "measure/first_nan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "data/written_file.h"
+#include "measure/run_one.h"
+#include "support/points.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const test::Options kTwoLayers{{"d-model", "16"}, {"d-ff", "32"},  {"num-layers", "2"}, {"num-heads", "2"},
+                               {"context", "8"},  {"batch", "2"},  {"vocab", "50"},     {"device", "cpu"},
+                               {"threads", "1"},  {"warmup", "1"}, {"steps", "2"}};
+
+// The fresh weights of a point as a file, with one element of a tensor replaced.
+std::string weights_with(const RunConfig& config, const std::string& poisoned, float value) {
+  const StartingWeights fresh(config);
+  nlohmann::json header;
+  std::string data;
+  for (const ParameterSpec& parameter : parameter_list(config.step_model())) {
+    int64_t elements = 1;
+    for (const int64_t size : parameter.shape) elements *= size;
+    std::vector<float> values(static_cast<size_t>(elements));
+    fresh.fill(parameter, 0, values);
+    if (parameter.name == poisoned) values[values.size() / 2] = value;
+    const size_t begin = data.size();
+    data.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    header[parameter.name] = {{"dtype", "F32"}, {"shape", parameter.shape}, {"data_offsets", {begin, data.size()}}};
+  }
+  return safetensors_bytes(header.dump(), data);
+}
+
+Record run_with(const std::string& poisoned, float value, const test::Options& options) {
+  const RunConfig fresh = test::point_of(kTwoLayers, options).config;
+  const WrittenFile file("weights.safetensors", weights_with(fresh, poisoned, value));
+  test::Options with_file = options;
+  with_file.emplace_back("weights", file.path());
+  return run_one(test::point_of(kTwoLayers, with_file), {}).record;
+}
+
+TEST(FirstNan, NamesTheReaderOfABadWeightForEveryPass) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const std::string mode : {"eager", "compile"}) {
+    for (const std::string pass : {"forward", "inference", "backward", "forward_backward", "step"}) {
+      for (const auto& [poisoned, value, scope] :
+           {std::tuple{"layers.1.ffn.w2.weight", kNan, "layers.1.ffn"},
+            std::tuple{"layers.0.attn.q_proj.weight", kInfinity, "layers.0.attn"},
+            std::tuple{"lm_head.weight", kNan, "lm_head"}}) {
+        const Record record = run_with(poisoned, value, {{"mode", mode}, {"pass", pass}});
+        EXPECT_EQ(record.status, Status::kFailed) << mode << " " << pass << " " << poisoned;
+        EXPECT_THAT(record.scope, StartsWith(scope)) << mode << " " << pass << " " << poisoned << ": " << record.reason;
+      }
+    }
+  }
+}
+
+TEST(FirstNan, SaysWhetherItIsAnInfinity) {
+  const Record record =
+      run_with("layers.0.attn.q_proj.weight", std::numeric_limits<float>::infinity(), {{"pass", "step"}});
+  EXPECT_THAT(record.reason, HasSubstr("the first infinity is an output of"));
+  EXPECT_EQ(record.scope, "layers.0.attn.q_proj");
+}
+
+// Weight decay far too strong multiplies the weights by -1e12 in every step, so the run fails some steps after its
+// start, in a step that has begun with finite weights.
+TEST(FirstNan, IsFoundInALaterStep) {
+  const Record record =
+      run_one(test::point_of(kTwoLayers, {{"lr", "1e6"}, {"weight-decay", "1e6"}, {"warmup", "0"}, {"steps", "9"}}), {})
+          .record;
+  ASSERT_EQ(record.status, Status::kFailed) << record.loss.values.size();
+  EXPECT_GT(record.loss.values.size(), 1U);
+  EXPECT_FALSE(record.op.empty()) << record.reason;
+  EXPECT_NE(record.op, "embedding") << record.reason;
+}
+
+TEST(FirstNan, AHealthyRunHasNone) {
+  for (const std::string edition : {"2024", "2025", "2026", "gpt2"}) {
+    for (const std::string mode : {"eager", "compile"}) {
+      for (const std::string dtype : {"float32", "bfloat16"}) {
+        const RunConfig config =
+            test::point_of(kTwoLayers, {{"edition", edition}, {"mode", mode}, {"dtype", dtype}}).config;
+        const Device device = find_device(config);
+        const std::unique_ptr<Backend> backend = device.open();
+        const auto site = find_first_nan(prepare(config, device, {}), *backend, StartingWeights(config), 2, {});
+        EXPECT_FALSE(site.has_value()) << edition << " " << mode << " " << dtype << ": " << site->op << " in "
+                                       << site->scope;
+      }
+    }
+  }
+}
+
+TEST(FirstNan, StopsWhenAsked) {
+  const RunConfig config = test::point_of(kTwoLayers).config;
+  const Device device = find_device(config);
+  const std::unique_ptr<Backend> backend = device.open();
+  int asked = 0;
+  const auto stop = [&] { return ++asked > 2; };
+  EXPECT_FALSE(find_first_nan(prepare(config, device, {}), *backend, StartingWeights(config), 1000, stop).has_value());
+  EXPECT_EQ(asked, 3);
+}
+
+}  // namespace
+}  // namespace laptime
