@@ -15,7 +15,8 @@ set(LAPTIME_FUZZ_TARGETS
   "record             | 1000 | record"
   "store              | 100  | record"
   "child_message      | 500  | sweep"
-  "filter             | 200  | report"
+  "filter             | 2000 | report"
+  "kernels_file       | 2000 | prepare"
 )
 
 if(NOT LAPTIME_FUZZ)
