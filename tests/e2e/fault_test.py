@@ -1,0 +1,162 @@
+"""Faults of the surroundings: clocks, terminals, limits, names and signals that other tests do not bring about."""
+
+import fcntl
+import json
+import os
+import pty
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from program import BINARY, ONE_STEP, PREDICTED, TINY, ProgramTest, busy_child
+
+CPU = [*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP]
+GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"]) / "tiny_2025.safetensors"
+
+# The calendar jumps by decades between any two readings.
+JUMPING_CLOCK = """
+#include <time.h>
+static int odd;
+time_t time(time_t* out) {
+  const time_t now = (odd = !odd) ? 4102444800 : 1;
+  if (out) *out = now;
+  return now;
+}
+"""
+
+
+class Clock(ProgramTest):
+    def test_the_calendar_may_jump(self):
+        compiler = shutil.which("cc")
+        if compiler is None:
+            self.skipTest("no C compiler")
+        (self.folder / "clock.c").write_text(JUMPING_CLOCK)
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", "clock.so", "clock.c"], cwd=self.folder, check=True)
+        self.environment["LD_PRELOAD"] = str(self.folder / "clock.so")
+        done = self.bench(*CPU, "--seed", "1,2,3,4", "--output", "json")
+        if "cannot be preloaded" in done.stderr or "LeakSanitizer" in done.stderr or "ASan runtime" in done.stderr:
+            self.skipTest("nothing can be preloaded")
+        self.assert_ok(done)
+        records = json.loads(done.stdout)
+        self.assertEqual({record["created"][:4] for record in records} - {"1970", "2100"}, set())
+        self.assertTrue(all(record["time"]["step"]["median"] < 60 for record in records))
+        self.assertEqual(len(self.stored()), 4)
+
+
+class Terminals(ProgramTest):
+    def on_terminal(self, width: int, *words) -> str:
+        """What the program sends to a terminal of this width."""
+        main, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        self.environment["TERM"] = "xterm"
+        program = self.start(*words, stdin=terminal, stdout=terminal, stderr=terminal)
+        os.close(terminal)
+        text = b""
+        while True:
+            try:
+                piece = os.read(main, 65536)
+            except OSError:
+                break
+            text += piece
+        os.close(main)
+        self.assertEqual(program.wait(timeout=30), 0)
+        return text.decode()
+
+    def test_no_row_is_wider_than_a_narrow_terminal(self):
+        text = self.on_terminal(40, "bench", "--store", "none", *PREDICTED, "--steps", "1", "--seed", "1,2")
+        lines = [part for line in text.replace("\r\x1b[K", "\r\n").splitlines() for part in line.split("\r")]
+        self.assertIn("name", text)
+        self.assertEqual([line for line in lines if len(line) > 40], [])
+
+
+class Names(ProgramTest):
+    def test_no_home(self):
+        del self.environment["HOME"]
+        done = self.laptime("bench", *CPU, "--output", "json")
+        self.assert_ok(done)
+        self.assertIn("HOME is not set", done.stderr)
+        self.assertEqual(len(json.loads(done.stdout)), 1)
+
+    def test_names_that_are_not_utf8(self):
+        folder = os.fsencode(self.folder)
+        store = folder + b"/st\xffore.sqlite"
+        done = subprocess.run([BINARY, "bench", "--store", store, *CPU, "--output", "json"], env=self.environment,
+                              capture_output=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.path.exists(store))
+        json.loads(done.stdout.decode())
+        done = subprocess.run([BINARY, "bench", "--store", "none", *CPU, "--data", folder + b"/n\xffne.txt"],
+                              env=self.environment, capture_output=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+
+
+class Signals(ProgramTest):
+    def test_every_end_of_a_child_has_a_row(self):
+        for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGKILL):
+            with self.subTest(number.name):
+                sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup",
+                                   "0", "--steps", "1000000,1", "--seed", str(int(number)), "--output", "jsonl")
+                os.kill(busy_child(sweep, 0.3), number)
+                output, errors = sweep.communicate(timeout=60)
+                self.assertEqual(sweep.returncode, 1, errors)
+                records = [json.loads(line) for line in output.splitlines()]
+                self.assertEqual([record["status"] for record in records], ["failed", "ok"])
+
+    def test_a_suspended_program_continues(self):
+        """Its limits do not count the time that it was suspended."""
+        sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
+                           "--steps", "1000000", "--timeout", "4", "--output", "jsonl", start_new_session=True)
+        busy_child(sweep, 0.3)
+        os.killpg(sweep.pid, signal.SIGSTOP)
+        time.sleep(6)
+        self.assertIsNone(sweep.poll())
+        start = time.monotonic()
+        os.killpg(sweep.pid, signal.SIGCONT)
+        output, errors = sweep.communicate(timeout=30)
+        self.assertGreater(time.monotonic() - start, 0.5, errors)
+        self.assertEqual([json.loads(line)["status"] for line in output.splitlines()], ["timeout"])
+
+
+class Limits(ProgramTest):
+    def test_a_small_stack_is_an_error(self):
+        size = 64 << 10
+        done = self.laptime("bench", *CPU, "--store", "none",
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (size, size)))
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("ulimit -s", done.stderr)
+
+    def test_an_address_space_that_is_too_small_for_libraries(self):
+        """The limits in which a library would crash, because an allocation fails in it."""
+        for kibibytes in range(66_000, 90_000, 3_000):
+            size = kibibytes << 10
+            done = self.laptime("bench", *CPU, "--store", "none", "--output", "json",
+                                preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_AS, (size, size)))
+            if done.returncode == 1 and not done.stdout:
+                self.assertIn("out of memory", done.stderr)  # not even the sweep could start
+                continue
+            self.assertEqual(done.returncode, 0, f"{kibibytes} KiB: {done.stderr}")
+            self.assertEqual(json.loads(done.stdout)[0]["status"], "out_of_memory", kibibytes)
+
+
+class Truncated(ProgramTest):
+    def test_a_file_that_is_truncated_while_it_is_read(self):
+        content = GOLDEN.read_bytes()
+        file = self.folder / "golden.safetensors"
+        for delay in (0, 0.02, 0.05, 0.1, 0.3):
+            file.write_bytes(content)
+            timer = threading.Timer(delay, os.truncate, (file, len(content) // 3))
+            timer.start()
+            done = self.laptime("verify", file, file, file, file)
+            timer.join()
+            self.assertIn(done.returncode, (0, 1, 2), f"{delay} s: {done.stderr}")
+
+
+if __name__ == "__main__":
+    unittest.main()

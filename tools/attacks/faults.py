@@ -1,0 +1,29 @@
+"""The end-to-end tests of faults, one outcome for each file."""
+
+import io
+import unittest
+
+from attacks.outcome import Outcome, Setting
+
+FILES = {
+    "fault_test": "clock, terminal, names, signals, limits",
+    "output_test": "outputs: closed, full, unreadable",
+    "point_test": "ends of a child process",
+    "input_test": "wrong input",
+    "resume_test": "resuming and sharing",
+    "kill_test": "kills, Ctrl-C, SIGTERM",
+}
+
+
+def run_tests(_: Setting) -> list[Outcome]:
+    outcomes = []
+    for file, what in FILES.items():
+        tests = unittest.defaultTestLoader.loadTestsFromName(file)
+        result = unittest.TextTestRunner(stream=io.StringIO()).run(tests)
+        outcome = Outcome(what, tries=result.testsRun)
+        if result.skipped:
+            outcome.figures["skipped"] = len(result.skipped)
+        for test, text in result.failures + result.errors:
+            outcome.problems.append(f"{test}: {text.strip().splitlines()[-1]}")
+        outcomes.append(outcome)
+    return outcomes
