@@ -8,6 +8,8 @@ from attacks.outcome import Outcome, Setting
 FILES = {
     "fault_test": "clock, terminal, names, signals, limits",
     "output_test": "outputs: closed, full, unreadable",
+    "overwrite_test": "outputs that would replace other files",
+    "store_trouble_test": "stores: damaged, removed, foreign",
     "point_test": "ends of a child process",
     "input_test": "wrong input",
     "resume_test": "resuming and sharing",
