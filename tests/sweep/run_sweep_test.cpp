@@ -80,7 +80,7 @@ TEST_F(Bench, ReportsPointsInOrderAfterStoringThem) {
     const std::vector<Record> stored = Store::open(store_, Store::Access::kRead).all();
     ASSERT_EQ(stored.size(), index + 1);
     EXPECT_EQ(stored.back(), record);
-    remember(index, record, source, elapsed);
+    remember(index, result, source, elapsed);
   };
   const auto points = points_of({"8", "16", "24"});
   const SweepOutcome outcome = run_sweep(points, {store_, false, "contexts"}, callbacks);
@@ -236,7 +236,7 @@ TEST_F(Bench, AStoreThatFailsMidwayIsReportedOnceAndLosesNoResult) {
   const auto remember = callbacks.finished;
   callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
     const Record& record = result.record;
-    remember(index, record, source, elapsed);
+    remember(index, result, source, elapsed);
     if (index == 0) {
       fs::remove(store_);
       fs::create_directory(store_);  // makes every write fail
@@ -255,7 +255,7 @@ TEST_F(Bench, UnsavedRecordsAreStoredLater) {
   const auto remember = callbacks.finished;
   callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
     const Record& record = result.record;
-    remember(index, record, source, elapsed);
+    remember(index, result, source, elapsed);
     if (index == 0) fs::rename(store_, folder_ / "away"), fs::create_directory(store_);
     if (index == 2) fs::remove(store_), fs::rename(folder_ / "away", store_);
   };
@@ -272,7 +272,7 @@ TEST_F(Bench, ASignalEndsTheSweepAndKeepsFinishedPoints) {
   const auto remember = callbacks.finished;
   callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
     const Record& record = result.record;
-    remember(index, record, source, elapsed);
+    remember(index, result, source, elapsed);
     if (index == 1) kill(getpid(), SIGINT);
   };
   const SweepOutcome outcome = run_sweep(points_of({"8", "16", "24", "32"}), {store_, false, ""}, callbacks);
