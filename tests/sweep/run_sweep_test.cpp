@@ -235,7 +235,6 @@ TEST_F(Bench, AStoreThatFailsMidwayIsReportedOnceAndLosesNoResult) {
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
   callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
-    const Record& record = result.record;
     remember(index, result, source, elapsed);
     if (index == 0) {
       fs::remove(store_);
@@ -254,7 +253,6 @@ TEST_F(Bench, UnsavedRecordsAreStoredLater) {
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
   callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
-    const Record& record = result.record;
     remember(index, result, source, elapsed);
     if (index == 0) fs::rename(store_, folder_ / "away"), fs::create_directory(store_);
     if (index == 2) fs::remove(store_), fs::rename(folder_ / "away", store_);
@@ -271,7 +269,6 @@ TEST_F(Bench, ASignalEndsTheSweepAndKeepsFinishedPoints) {
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
   callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
-    const Record& record = result.record;
     remember(index, result, source, elapsed);
     if (index == 1) kill(getpid(), SIGINT);
   };
