@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "report/text.h"
 
 namespace laptime {
 
@@ -34,9 +35,6 @@ class Descriptor {
  private:
   int number_;
 };
-
-// Takes text piece by piece. OutputLost.
-using TextSink = std::function<void(std::string_view)>;
 
 // A file that is replaced as a whole, by renaming; anything but a regular file (a pipe, a device) is opened once and
 // written as it is.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "model/model_card.h"
+#include "report/columns.h"
 #include "report/csv.h"
 #include "report/filter.h"
 #include "report/json.h"
@@ -16,24 +17,27 @@ namespace {
 
 constexpr std::string_view kStandardOutput = "standard output";
 
-std::string json_text(std::span<const Record> records, const TableStyle&, std::string_view) { return json(records); }
-std::string jsonl_text(std::span<const Record> records, const TableStyle&, std::string_view) {
-  std::string lines;
-  for (const Record& record : records) lines += jsonl(record);
-  return lines;
+void json_text(const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
+  json(records, sink);
 }
-std::string csv_text(std::span<const Record> records, const TableStyle&, std::string_view columns) {
-  return csv(records, columns);
+void jsonl_text(const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
+  records.each(Extent::kWhole, [&](const Record& record) {
+    sink(jsonl(record));
+    return true;
+  });
 }
-std::string markdown_text(std::span<const Record> records, const TableStyle&, std::string_view columns) {
-  return markdown(records, columns);
+void csv_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
+  csv(records, columns, sink);
+}
+void markdown_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
+  markdown(records, columns, sink);
 }
 
 // How one value of --output writes records.
 struct Writer {
   OutputFormat format;
   // All records at once; `style` is that of the terminal, or of a file.
-  std::string (*all)(std::span<const Record> records, const TableStyle& style, std::string_view columns);
+  void (*all)(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
   std::string (*line)(const Record& record) = nullptr;  // where records are lines that do not depend on each other
   bool is_table = false;                                // for people: what did not fit is worked out below it
 };
@@ -58,6 +62,19 @@ const Writer& writer_of(OutputFormat format) {
   return *std::find_if(kWriters.begin(), kWriters.end(), [&](const Writer& writer) { return writer.format == format; });
 }
 
+// Calls `produce` with a sink whose text goes on to `sink` in large pieces.
+void in_pieces(const TextSink& sink, const std::function<void(const TextSink&)>& produce) {
+  constexpr size_t kPiece = size_t{64} << 10U;
+  std::string piece;
+  produce([&](std::string_view text) {
+    piece += text;
+    if (piece.size() < kPiece) return;
+    sink(piece);
+    piece.clear();
+  });
+  if (!piece.empty()) sink(piece);
+}
+
 }  // namespace
 
 RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> planned) : config_(config) {
@@ -70,12 +87,14 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
   if (to_file && !lines_) whole_.emplace(config_.output_file);
 }
 
-bool RecordOutput::shows_table() const { return writer_of(config_.output).is_table && config_.output_file.empty(); }
+bool shows_table(const OutputConfig& config) { return writer_of(config.output).is_table && config.output_file.empty(); }
+
+bool lists_shortage(const Record& record) { return !card_of(record.config.text("model")).is_language_model; }
+
+bool RecordOutput::shows_table() const { return laptime::shows_table(config_); }
 
 void RecordOutput::add(const Record& record) {
-  // What a language model holds is too much to list.
-  const bool is_listed = !card_of(record.config.text("model")).is_language_model;
-  if (record.status == Status::kOutOfMemory && is_listed) without_memory_.push_back(record);
+  if (record.status == Status::kOutOfMemory && lists_shortage(record)) without_memory_.push_back(record);
   if (live_) {
     write_all(output_.descriptor, live_->add(record), kStandardOutput);
   } else if (growing_) {
@@ -88,19 +107,48 @@ void RecordOutput::add(const Record& record) {
 }
 
 void RecordOutput::finish() {
-  if (!live_ && !lines_) write_records();
+  if (!live_ && !lines_) write_all_records();
   if (shows_table()) write_all(output_.descriptor, explain_shortage(without_memory_), kStandardOutput);
 }
 
-void RecordOutput::write_records() {
+void RecordOutput::write_all_records() {
   if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort);
   const TableStyle style = whole_ ? TableStyle{} : table_style(output_);
-  const std::string text = writer_of(config_.output).all(records_, style, config_.columns);
+  const RecordList records(records_);
+  const auto produce = [&](const TextSink& sink) {
+    in_pieces(sink,
+              [&](const TextSink& pieces) { writer_of(config_.output).all(records, style, config_.columns, pieces); });
+  };
   if (whole_) {
-    whole_->write(text);
+    whole_->write(produce);
   } else {
-    write_all(output_.descriptor, text, kStandardOutput);
+    produce([&](std::string_view text) { write_all(output_.descriptor, text, kStandardOutput); });
   }
+}
+
+void write_records(const OutputConfig& config, const Records& records) {
+  const Baselines none;
+  columns_of(config.columns, none, records);  // an unknown column is an error before anything is written
+  const Writer& writer = writer_of(config.output);
+  if (!config.output_file.empty()) {
+    WholeFile(config.output_file).write([&](const TextSink& sink) {
+      in_pieces(sink, [&](const TextSink& pieces) { writer.all(records, TableStyle{}, config.columns, pieces); });
+    });
+    return;
+  }
+  const Stream output = standard_output();
+  const TextSink to_output = [&](std::string_view text) { write_all(output.descriptor, text, kStandardOutput); };
+  in_pieces(to_output, [&](const TextSink& pieces) {
+    if (writer.format != OutputFormat::kTable || !config.sort.empty()) {
+      writer.all(records, table_style(output), config.columns, pieces);
+      return;
+    }
+    TableStream table(table_style(output), config.columns, records);
+    records.each(table.extent(), [&](const Record& record) {
+      pieces(table.add(record));
+      return true;
+    });
+  });
 }
 
 }  // namespace laptime

@@ -36,7 +36,7 @@ class RecordOutput {
   const std::vector<Record>& without_memory() const { return without_memory_; }
 
  private:
-  void write_records();
+  void write_all_records();
 
   OutputConfig config_;
   Stream output_ = standard_output();
@@ -47,5 +47,16 @@ class RecordOutput {
   std::vector<Record> records_;
   std::vector<Record> without_memory_;
 };
+
+// Writes all records at once, as --output and --output-file ask, in their order. Error for an unknown column;
+// OutputLost.
+void write_records(const OutputConfig& config, const Records& records);
+
+// Whether the bytes of this record are worth listing where it is out of memory; what a language model holds is too
+// much.
+bool lists_shortage(const Record& record);
+
+// Whether standard output gets the records as a table for people.
+bool shows_table(const OutputConfig& config);
 
 }  // namespace laptime

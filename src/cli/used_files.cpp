@@ -67,7 +67,7 @@ std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoi
   return files;
 }
 
-void reject_overwriting(const std::string& output_file, const std::vector<UsedFile>& used) {
+void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used) {
   for (const UsedFile& file : used) {
     if (is_descriptor_of(STDERR_FILENO, file.path)) {
       // Not even the message may go there.
@@ -75,14 +75,22 @@ void reject_overwriting(const std::string& output_file, const std::vector<UsedFi
       throw_standard("error", file);
     }
     if (is_descriptor_of(STDOUT_FILENO, file.path)) throw_standard("output", file);
-    if (!output_file.empty() && same_file(output_file, file.path)) {
-      throw Error::format("--output-file {}: this is {}; name another file", quote(output_file), file.what);
+    for (const OutputFile& output : outputs) {
+      if (output.path.empty() || !same_file(output.path, file.path)) continue;
+      throw Error::format("{} {}: this is {}; name another file", output.flag, quote(output.path), file.what);
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (size_t k = i + 1; k < outputs.size(); ++k) {
+      if (outputs[i].path.empty() || outputs[k].path.empty() || !same_file(outputs[i].path, outputs[k].path)) continue;
+      throw Error::format("{} {}: {} names this file too; give each its own", outputs[i].flag, quote(outputs[i].path),
+                          outputs[k].flag);
     }
   }
 }
 
-void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points,
-                        const std::optional<fs::path>& store) {
+void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points, const std::optional<fs::path>& store,
+                        const std::vector<OutputFile>& others) {
   const std::vector<UsedFile> inputs = input_files(sweep, points);
   const std::vector<UsedFile> of_store = files_of_store(store);
   for (const UsedFile& file : of_store) {
@@ -92,8 +100,10 @@ void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& point
                           file.what);
     }
   }
-  reject_overwriting(sweep.output.output_file, inputs);
-  reject_overwriting(sweep.output.output_file, of_store);
+  std::vector<OutputFile> outputs{{"--output-file", sweep.output.output_file}};
+  outputs.insert(outputs.end(), others.begin(), others.end());
+  reject_overwriting(outputs, inputs);
+  reject_overwriting(outputs, of_store);
 }
 
 }  // namespace laptime

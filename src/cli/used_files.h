@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/sweep.h"
@@ -22,12 +23,19 @@ std::vector<UsedFile> files_of_store(const std::optional<std::filesystem::path>&
 // The sweep file, and the weights, data and kernels files of the points.
 std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
-// Error if the file of --output-file, standard output or standard error is one of `used` under any name (links are
-// followed, inodes compared), or would be once both exist.
-void reject_overwriting(const std::string& output_file, const std::vector<UsedFile>& used);
+// A file that an option of a command names for its output; the path may be empty.
+struct OutputFile {
+  std::string_view flag;
+  std::string path;
+};
 
-// Both checks of a command that runs a sweep: its output is no file that it uses, and its store is no input.
+// Error if an output, standard output or standard error is one of `used` under any name (links are followed, inodes
+// compared), or would be once both exist, and if two outputs are one file.
+void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used);
+
+// The checks of a command that runs a sweep: the file of --output-file and those of `others` are no file that it uses,
+// and its store is no input.
 void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points,
-                        const std::optional<std::filesystem::path>& store);
+                        const std::optional<std::filesystem::path>& store, const std::vector<OutputFile>& others = {});
 
 }  // namespace laptime

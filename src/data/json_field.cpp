@@ -4,17 +4,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_size.h"
 #include "base/words.h"
 
 namespace laptime {
 
 nlohmann::json parse_json(std::string_view text, const std::string& where, int max_depth) {
-  const auto limit_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    if (depth > max_depth) throw Error::format("{}: more than {} levels deep; write the file again", where, max_depth);
-    return true;
-  };
+  if (json_size(text).depth > static_cast<size_t>(max_depth)) {
+    throw Error::format("{}: more than {} levels deep; write the file again", where, max_depth);
+  }
   try {
-    return nlohmann::json::parse(text, limit_depth);
+    return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
     throw Error::format("{}: not valid JSON at byte {} of it; write the file again", where, error.byte);
   } catch (const nlohmann::json::exception&) {  // a number out of range has no position

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_size.h"
 #include "base/words.h"
 #include "data/input_file.h"
 #include "record/record.h"
@@ -28,25 +29,29 @@ std::string contents_of(const InputFile& file) {
   return text;
 }
 
-Json parse_json(std::string_view text, const std::string& where) {
-  const auto within_limits = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxRecordDepth) throw Error::format("{}: nested deeper than the limit of {}", where, kMaxRecordDepth);
-    return true;
-  };
+// With sorted keys, unlike the JSON of records: there is no limit on the keys of an object here, and looking one up
+// must not take longer the more there are.
+nlohmann::json parse_json(std::string_view text, const std::string& where) {
+  if (json_size(text).depth > size_t{kMaxRecordDepth}) {
+    throw Error::format("{}: nested deeper than the limit of {}", where, kMaxRecordDepth);
+  }
   try {
-    return Json::parse(text, within_limits);
+    return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     throw Error::format("{}: not JSON ({}); {}", where, std::string_view(error.what()).substr(0, 200), kAdvice);
   }
 }
 
 // One document per line if the first line is complete JSON, else the whole file as one document.
-std::vector<Json> documents(std::string_view text, const std::string& where) {
+std::vector<nlohmann::json> documents(std::string_view text, const std::string& where) {
   const size_t start = text.find_first_not_of(kSpace);
   if (start == std::string_view::npos) throw Error::format("{} is empty; {}", where, kAdvice);
   const std::string_view first = text.substr(start, text.find('\n', start) - start);
-  if (!Json::accept(first)) return {parse_json(text, where)};
-  std::vector<Json> lines;
+  std::vector<nlohmann::json> lines;
+  if (!nlohmann::json::accept(first)) {
+    lines.push_back(parse_json(text, where));
+    return lines;
+  }
   for (int64_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -58,22 +63,22 @@ std::vector<Json> documents(std::string_view text, const std::string& where) {
 }
 
 // The text at `key`, or empty if there is none.
-std::string text_at(const Json& object, const char* key) {
+std::string text_at(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-void add_choices(const Json& record, const std::string& where, KernelsBySignature& choices) {
+void add_choices(const nlohmann::json& record, const std::string& where, KernelsBySignature& choices) {
   const auto kernels = record.find("kernels");
   if (kernels == record.end() || !kernels->is_array())
     throw Error::format("{} has no list 'kernels'; {}", where, kAdvice);
-  for (const Json& use : *kernels) {
+  for (const nlohmann::json& use : *kernels) {
     const std::string op = text_at(use, "op");
     const std::string signature = text_at(use, "signature");
     const std::string kernel = text_at(use, "kernel");
     if (op.empty() || kernel.empty() || !signature.starts_with(op + "(")) {
       throw Error::format("{}: {} is not a kernel choice; give op, signature and kernel as in a record", where,
-                          quote(use.dump(-1, ' ', true, Json::error_handler_t::replace)));
+                          quote(use.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
     }
     const auto [chosen, is_new] = choices.try_emplace(signature, kernel);
     if (!is_new && chosen->second != kernel) {
@@ -91,15 +96,15 @@ KernelsBySignature read_kernels_file(const std::string& path) {
   const InputFile file(path, kPurpose);
   KernelsBySignature choices;
   int64_t number = 0;
-  const auto add = [&](const Json& record) {
+  const auto add = [&](const nlohmann::json& record) {
     add_choices(record, fmt::format("{}: record {}", file.text(), ++number), choices);
   };
-  for (const Json& document : documents(contents_of(file), file.text())) {
+  for (const nlohmann::json& document : documents(contents_of(file), file.text())) {
     if (!document.is_array()) {
       add(document);
       continue;
     }
-    for (const Json& record : document) add(record);
+    for (const nlohmann::json& record : document) add(record);
   }
   if (choices.empty()) {
     throw Error::format("{} chooses nothing: it has no record of a point that has run; {}", file.text(), kAdvice);

@@ -144,11 +144,16 @@ bool field(std::string_view element, Record& record) {
   return read(element, (record.*....*Members));
 }
 
-constexpr std::array kFields{
+// They come first, so that whoever needs no more reads a few bytes of a row.
+constexpr std::array kNames{
     ListedField{"schema_version", field<&Record::schema_version>},
     ListedField{"name", field<&Record::name>},
     ListedField{"label", field<&Record::label>},
     ListedField{"status", field<&Record::status>},
+    ListedField{"verdict.rating", field<&Record::verdict, &Verdict::rating>},
+};
+
+constexpr std::array kFields{
     ListedField{"reason", field<&Record::reason>},
     ListedField{"bytes_requested", field<&Record::bytes_requested>},
     ListedField{"bytes_available", field<&Record::bytes_available>},
@@ -178,7 +183,6 @@ constexpr std::array kFields{
     ListedField{"transient.rest", field<&Record::transient, &Transient::rest>},
     ListedField{"stopping.rule", field<&Record::stopping, &Stopping::rule>},
     ListedField{"stopping.steps_per_sample", field<&Record::stopping, &Stopping::steps_per_sample>},
-    ListedField{"verdict.rating", field<&Record::verdict, &Verdict::rating>},
     ListedField{"verdict.reasons", field<&Record::verdict, &Verdict::reasons>},
     ListedField{"fingerprint", field<&Record::fingerprint>},
     ListedField{"binary.commit", field<&Record::binary, &Binary::commit>},
@@ -208,31 +212,56 @@ constexpr std::array kFigures{
 // Read from figures of a time that are not listed.
 constexpr std::array<std::string_view, 6> kMetricsOfWholeRecords{"total", "mad", "p10", "p90", "ci_low", "ci_high"};
 
-// Paths in the order of the array `fields`.
+// Paths in the order of the array `fields`. The configuration is the longest, and few columns need more of it than the
+// model and the pass.
 std::vector<std::string> listed_paths() {
-  std::vector<std::string> paths{"config", "config.model", "config.pass", "loss.values[0]", "loss.values[#-1]"};
+  std::vector<std::string> paths;
+  for (const ListedField& listed : kNames) paths.emplace_back(listed.path);
+  for (const char* const path : {"config.model", "config.pass", "loss.values[0]", "loss.values[#-1]"})
+    paths.emplace_back(path);
   for (const ListedField& listed : kFields) paths.emplace_back(listed.path);
   for (const char* const phase : kPhases) {
     paths.push_back(fmt::format("time.{}.count", phase));
     for (const ListedFigure& listed : kFigures) paths.push_back(fmt::format("time.{}.{}", phase, listed.key));
   }
+  paths.emplace_back("config");
   return paths;
 }
 
-bool read_config(Elements& elements, Extent extent, JsonObject& config) {
-  const std::string_view all = elements.next();
+bool read_model_and_pass(Elements& elements, JsonObject& config) {
   std::string model;
   std::string pass;
   if (!read(elements.next(), model) || !read(elements.next(), pass)) return false;
-  if (extent == Extent::kListed) {
-    config.json() = Json::object();
-    config.json()["model"] = std::move(model);
-    config.json()["pass"] = std::move(pass);
-    return true;
+  config.json()["model"] = std::move(model);
+  config.json()["pass"] = std::move(pass);
+  return true;
+}
+
+bool read(std::string_view element, Json& value) {
+  int64_t integer = 0;
+  double number = 0;
+  std::string text;
+  if (!element.empty() && element.front() == '"') {
+    if (!read(element, text)) return false;
+    value = std::move(text);
+  } else if (read_number(element, integer)) {
+    value = integer;
+  } else if (!is_null(element) && read_number(element, number)) {
+    value = number;
+  } else {
+    value = Json::parse(element, nullptr, /*allow_exceptions=*/false);
   }
-  Json parsed = Json::parse(all, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return false;
-  config = JsonObject(std::move(parsed));
+  return !value.is_discarded();
+}
+
+bool read_config(std::string_view element, JsonObject& config) {
+  if (element.empty() || element.front() != '{') return false;
+  config.json() = Json::object();
+  Elements members(element);
+  std::string key;
+  for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
+    if (!read(name, key) || !read(members.next(), config.json()[key])) return false;
+  }
   return true;
 }
 
@@ -271,6 +300,8 @@ Extent extent_of(std::string_view column) {
         std::find(kMetricsOfWholeRecords.begin(), kMetricsOfWholeRecords.end(), column) != kMetricsOfWholeRecords.end();
     return is_whole ? Extent::kWhole : Extent::kListed;
   }
+  const auto is_name = [&](const ListedField& listed) { return listed.path == column; };
+  if (std::any_of(kNames.begin(), kNames.end(), is_name)) return Extent::kNames;
   if (column == "config.model" || column == "config.pass") return Extent::kListed;
   if (column.starts_with("config.")) return Extent::kWithConfig;
   const std::vector<std::string> paths = listed_paths();
@@ -293,10 +324,14 @@ std::string listing_values(std::string_view json) {
 bool read_listed(const ListedRow& row, Extent extent, Record& record) {
   Elements elements(row.fields);
   record = Record();
-  bool ok = read_config(elements, extent, record.config) && read_losses(elements, row.losses, record.loss.values);
+  bool ok = true;
+  for (const ListedField& listed : kNames) ok = ok && listed.read(elements.next(), record);
+  ok = ok && !record.name.empty() && record.schema_version >= 1 && record.schema_version <= Record::kSchemaVersion;
+  if (!ok || extent == Extent::kNames) return ok;
+  ok = read_model_and_pass(elements, record.config) && read_losses(elements, row.losses, record.loss.values);
   for (const ListedField& listed : kFields) ok = ok && listed.read(elements.next(), record);
   ok = ok && read_times(elements, row.times, record.time);
-  return ok && !record.name.empty() && record.schema_version >= 1 && record.schema_version <= Record::kSchemaVersion;
+  return ok && (extent == Extent::kListed || read_config(elements.next(), record.config));
 }
 
 }  // namespace laptime

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/json_size.h"
 #include "record/fields_json.h"
 #include "record/machine.h"
 #include "record/machine_state.h"
@@ -111,16 +112,12 @@ Record parse_record(std::string_view text) {
   if (text.size() > kMaxRecordBytes) {
     throw Error::format("record: {} bytes, more than the limit of {} for one record", text.size(), kMaxRecordBytes);
   }
-  int keys = 0;
-  const auto within_limits = [&](int depth, Json::parse_event_t event, Json&) {
-    if (depth > kMaxRecordDepth) throw Error::format("record: nested deeper than the limit of {}", kMaxRecordDepth);
-    if (event == Json::parse_event_t::key && ++keys > kMaxRecordKeys) {
-      throw Error::format("record: more than the limit of {} keys", kMaxRecordKeys);
-    }
-    return true;
-  };
+  const JsonSize size = json_size(text);
+  if (size.depth > size_t{kMaxRecordDepth})
+    throw Error::format("record: nested deeper than the limit of {}", kMaxRecordDepth);
+  if (size.keys > size_t{kMaxRecordKeys}) throw Error::format("record: more than the limit of {} keys", kMaxRecordKeys);
   try {
-    return record_from_json(Json::parse(text, within_limits));
+    return record_from_json(Json::parse(text));
   } catch (const nlohmann::json::exception& error) {
     const std::string what(error.what());
     throw Error::format("record: not JSON: {}", what.size() > 200 ? what.substr(0, 200) + "..." : what);

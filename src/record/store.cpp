@@ -58,12 +58,6 @@ Record record_of(const Database& database, const Statement& row) {
   }
 }
 
-Record record_at(Database& database, int64_t id) {
-  Statement row(database, "SELECT id, json FROM records WHERE id = ?1");
-  if (!row.bind(1, id).step()) throw Error::format("store '{}': no record has id {}", database.path().string(), id);
-  return record_of(database, row);
-}
-
 }  // namespace
 
 Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
@@ -125,13 +119,13 @@ bool Store::has(int64_t id, std::string_view run, std::string_view name) const {
   return row.bind(1, id).bind(2, run).bind(3, name).step();
 }
 
-Record Store::at(int64_t id) const { return record_at(*database_, id); }
-
 std::vector<Record> Store::all() const {
   std::vector<Record> records;
-  each(
-      Extent::kWhole, [&](int64_t, const Record& record) { records.push_back(record); },
-      [](const std::string& problem) { throw Error(problem); });
+  const auto keep = [&](int64_t, const Record& record) {
+    records.push_back(record);
+    return true;
+  };
+  each(Extent::kWhole, keep, [](const std::string& problem) { throw Error(problem); });
   return records;
 }
 

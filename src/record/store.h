@@ -90,11 +90,12 @@ class Store {
 
   // Goes through all records, oldest first, and reads as much of each as `extent` says. What cannot be read (a row that
   // is no record or of a newer laptime, a damaged page) is left out, and `problem` gets a message that names it.
-  void each(Extent extent, const std::function<void(int64_t id, const Record&)>& visit,
-            const std::function<void(const std::string&)>& problem) const;
-
-  // The whole record of this id. Error if it cannot be read.
-  Record at(int64_t id) const;
+  // `visit` returns false to end. The store is not locked while it runs.
+  using Visit = std::function<bool(int64_t id, const Record&)>;
+  using Problem = std::function<void(const std::string&)>;
+  void each(Extent extent, const Visit& visit, const Problem& problem) const;
+  // The same for these ids, in their order; none is an error.
+  void each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const;
 
   // All whole records, oldest first. Error if one cannot be read.
   std::vector<Record> all() const;

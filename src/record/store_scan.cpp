@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/error.h"
@@ -19,8 +20,7 @@ using sqlite::Statement;
 
 class Scan {
  public:
-  Scan(Database& database, const std::function<void(int64_t, const Record&)>& visit,
-       const std::function<void(const std::string&)>& problem)
+  Scan(Database& database, const Store::Visit& visit, const Store::Problem& problem)
       : database_(database),
         whole_(database, "SELECT json FROM records WHERE id = ?1"),
         visit_(visit),
@@ -35,19 +35,42 @@ class Scan {
       for (std::vector<StoredRow> batch = read_batch(rows, 0); !batch.empty();
            batch = read_batch(rows, batch.back().id)) {
         for (const StoredRow& row : batch) {
-          for (; next < ids.size() && ids[next] < row.id; ++next) visit_whole(ids[next]);
-          if (next < ids.size() && ids[next] == row.id) ++next;
-          if (read_listed({row.losses, row.times, row.fields}, extent, record)) {
-            visit_(row.id, record);
-          } else {
-            visit_whole(row.id);
+          for (; next < ids.size() && ids[next] < row.id; ++next) {
+            if (!visit_whole(ids[next])) return;
           }
+          if (next < ids.size() && ids[next] == row.id) ++next;
+          if (!visit_listed(row, extent, record)) return;
         }
       }
     } catch (const Damaged& error) {
       problem_(error.what());
     }
-    for (; next < ids.size(); ++next) visit_whole(ids[next]);
+    for (; next < ids.size(); ++next) {
+      if (!visit_whole(ids[next])) return;
+    }
+  }
+
+  // In the order of the ids.
+  void listed(std::span<const int64_t> ids, Extent extent) {
+    Statement row(database_, "SELECT losses, times, fields FROM listing WHERE id = ?1");
+    Record record;
+    for (const int64_t id : ids) {
+      row.reset();
+      std::optional<StoredRow> stored;
+      try {
+        if (row.bind(1, id).step()) stored = {id, row.integer(0), row.integer(1), std::string(row.text(2))};
+      } catch (const Damaged& error) {
+        problem_(error.what());
+      }
+      row.reset();
+      if (!(stored ? visit_listed(*stored, extent, record) : visit_whole(id))) return;
+    }
+  }
+
+  void whole(std::span<const int64_t> ids) {
+    for (const int64_t id : ids) {
+      if (!visit_whole(id)) return;
+    }
   }
 
   void whole(bool has_listing) {
@@ -56,7 +79,7 @@ class Scan {
       add_ids("SELECT id FROM listing", ids);
       sort(ids);
     }
-    for (const int64_t id : ids) visit_whole(id);
+    whole(ids);
   }
 
  private:
@@ -110,14 +133,19 @@ class Scan {
     return ids;
   }
 
-  void visit_whole(int64_t id) {
+  bool visit_listed(const StoredRow& row, Extent extent, Record& record) {
+    if (!read_listed({row.losses, row.times, row.fields}, extent, record)) return visit_whole(row.id);
+    return visit_(row.id, record);
+  }
+
+  bool visit_whole(int64_t id) {
     std::optional<Record> record;
     try {
       record = whole_record(id);
     } catch (const Unreadable& error) {
       problem_(fmt::format("store '{}', row {} of table records: {}", database_.path().string(), id, error.what()));
     }
-    if (record) visit_(id, *record);
+    return !record || visit_(id, *record);
   }
 
   class Unreadable : public Error {
@@ -145,19 +173,27 @@ class Scan {
 
   Database& database_;
   Statement whole_;
-  const std::function<void(int64_t, const Record&)>& visit_;
-  const std::function<void(const std::string&)>& problem_;
+  const Store::Visit& visit_;
+  const Store::Problem& problem_;
 };
 
 }  // namespace
 
-void Store::each(Extent extent, const std::function<void(int64_t id, const Record&)>& visit,
-                 const std::function<void(const std::string&)>& problem) const {
+void Store::each(Extent extent, const Visit& visit, const Problem& problem) const {
   Scan scan(*database_, visit, problem);
   if (extent == Extent::kWhole || !has_listing()) {
     scan.whole(has_listing());
   } else {
     scan.listed(extent);
+  }
+}
+
+void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const {
+  Scan scan(*database_, visit, problem);
+  if (extent == Extent::kWhole || !has_listing()) {
+    scan.whole(ids);
+  } else {
+    scan.listed(ids, extent);
   }
 }
 

@@ -41,6 +41,8 @@ Column ratio_column(const char* title, const Baselines& baselines, Ratio ratio) 
   return {.title = title,
           .unit = Unit::kRatio,
           .of_phase = true,
+          .compares = true,
+          .extent = Extent::kWithConfig,
           .drop = 1,
           .width = 8,
           .read = [&baselines, ratio](const Row& row, std::string_view phase) {
@@ -48,21 +50,33 @@ Column ratio_column(const char* title, const Baselines& baselines, Ratio ratio) 
           }};
 }
 
-Column column_by_name(std::string_view name, std::span<const Row> rows) {
+Column column_by_name(std::string_view name, const Records& records) {
   std::vector<std::string_view> others(kPresetNames.begin(), kPresetNames.end());
   others.push_back(kSpeedup);
   others.push_back(kGain);
-  check_column(name, rows, "columns", others);
+  check_column(name, records, "columns", others);
+  const Extent extent = extent_of_column(name);
   bool text = false;
-  for (const Row& row : rows) text = text || row.value(name).is_string();
-  return {.title = std::string(name), .unit = unit_of(name), .text = text, .width = 12, .read = named(name)};
+  const std::string type = find_metric(name) != nullptr ? "number" : schema_type(name);
+  if (type != "number" && type != "integer") {
+    records.each(extent, [&](const Record& record) {
+      text = Row(record).value(name).is_string();
+      return !text;
+    });
+  }
+  return {.title = std::string(name),
+          .unit = unit_of(name),
+          .text = text,
+          .extent = extent,
+          .width = 12,
+          .read = named(name)};
 }
 
 }  // namespace
 
 std::span<const std::string_view> column_presets() { return kPresetNames; }
 
-std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, std::span<const Row> rows) {
+std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records) {
   std::vector<Column> columns;
   while (true) {
     const size_t comma = list.find(',');
@@ -76,12 +90,26 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
     } else if (name == kGain) {
       columns.push_back(ratio_column("gain", baselines, &Baselines::gain));
     } else {
-      columns.push_back(column_by_name(name, rows));
+      columns.push_back(column_by_name(name, records));
     }
     if (columns.size() > kMaxColumns) throw Error::format("columns: more than the limit of {}", kMaxColumns);
     if (comma == std::string_view::npos) return columns;
     list.remove_prefix(comma + 1);
   }
+}
+
+Extent extent_of_columns(std::span<const Column> columns) {
+  Extent extent = Extent::kListed;
+  for (const Column& column : columns) extent = std::max(extent, column.extent);
+  return extent;
+}
+
+void add_baselines(std::span<const Column> columns, const Records& records, Baselines& baselines) {
+  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; })) return;
+  records.each(Extent::kWithConfig, [&](const Record& record) {
+    baselines.add(record);
+    return true;
+  });
 }
 
 std::string reason_of(const Record& record) {

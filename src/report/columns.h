@@ -15,12 +15,14 @@ namespace laptime {
 
 struct Column {
   std::string title;
-  Unit unit = Unit::kNone;   // how people read it; files get the plain number
-  bool text = false;         // flush left
-  bool of_phase = false;     // has a value for a single phase too
-  bool then_reason = false;  // where a record is not ok, its reason takes the place of the columns that follow
-  int drop = 0;              // narrow terminals leave out the highest first; 0 stays
-  size_t width = 10;         // what a table that prints as it goes sets aside
+  Unit unit = Unit::kNone;         // how people read it; files get the plain number
+  bool text = false;               // flush left
+  bool of_phase = false;           // has a value for a single phase too
+  bool then_reason = false;        // where a record is not ok, its reason takes the place of the columns that follow
+  bool compares = false;           // with baselines, which must be known
+  Extent extent = Extent::kWhole;  // how much of a record `read` looks at
+  int drop = 0;                    // narrow terminals leave out the highest first; 0 stays
+  size_t width = 10;               // what a table that prints as it goes sets aside
   // `phase` is empty for the pass that was asked for.
   std::function<Json(const Row& row, std::string_view phase)> read;
 };
@@ -31,7 +33,13 @@ std::span<const std::string_view> column_presets();
 
 // A list joined by commas of presets, "speedup", and columns by name as `Row::value` knows them. `baselines` must
 // outlive the result. Error for an unknown name (as check_column).
-std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, std::span<const Row> rows);
+std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records);
+
+// How much of each record a report with these columns reads: a row states the status and its reason too.
+Extent extent_of_columns(std::span<const Column> columns);
+
+// Adds all records where a column compares with them.
+void add_baselines(std::span<const Column> columns, const Records& records, Baselines& baselines);
 
 // Why a record is not ok: reason, bytes, op and scope; empty for ok.
 std::string reason_of(const Record& record);

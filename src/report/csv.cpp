@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <vector>
 
+#include "record/fields_json.h"
 #include "report/columns.h"
 #include "report/text.h"
 
@@ -62,43 +65,62 @@ void add_leaves(const Json& json, const std::string& path, std::vector<Leaf>& le
   }
 }
 
+std::vector<Leaf> leaves_of(const Record& record) {
+  std::vector<Leaf> leaves;
+  add_leaves(to_json(record), "", leaves);
+  return leaves;
+}
+
 // All paths in order; one that only some records have comes after the one that it follows there.
-std::vector<std::string> merged_paths(const std::vector<std::vector<Leaf>>& records) {
-  std::vector<std::string> paths;
-  std::map<std::string, bool> seen;
-  for (const std::vector<Leaf>& leaves : records) {
+class MergedPaths {
+ public:
+  void add(const std::vector<Leaf>& leaves) {
     size_t after = 0;
     for (const Leaf& leaf : leaves) {
-      if (seen.emplace(leaf.path, true).second) {
-        paths.insert(paths.begin() + static_cast<std::ptrdiff_t>(after), leaf.path);
+      const bool as_before = after < paths_.size() && paths_[after] == leaf.path;
+      if (!as_before && seen_.insert(leaf.path).second) {
+        paths_.insert(paths_.begin() + static_cast<std::ptrdiff_t>(after), leaf.path);
         ++after;
         continue;
       }
-      const auto found = std::find(paths.begin(), paths.end(), leaf.path);
-      after = static_cast<size_t>(found - paths.begin()) + 1;
+      const auto found = as_before ? paths_.begin() + static_cast<std::ptrdiff_t>(after)
+                                   : std::find(paths_.begin(), paths_.end(), leaf.path);
+      after = static_cast<size_t>(found - paths_.begin()) + 1;
     }
   }
-  return paths;
-}
 
-std::string all_leaves(std::span<const Row> rows) {
-  std::vector<std::vector<Leaf>> records;
-  for (const Row& row : rows) add_leaves(row.json(), "", records.emplace_back());
-  const std::vector<std::string> paths = merged_paths(records);
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  std::vector<std::string> paths_;
+  std::set<std::string> seen_;
+};
+
+void all_leaves(const Records& records, const TextSink& sink) {
+  MergedPaths merged;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    merged.add(leaves_of(record));
+    return true;
+  });
+  const std::vector<std::string>& paths = merged.paths();
   std::string text;
   for (const std::string& path : paths) text += quoted(harmless(printable(path))) + ",";
-  if (text.empty()) return "";
+  if (text.empty()) return;
   end_line(text);
-  for (const std::vector<Leaf>& leaves : records) {
+  sink(text);
+  records.each(Extent::kWhole, [&](const Record& record) {
+    const std::vector<Leaf> leaves = leaves_of(record);
     std::map<std::string_view, const Json*> by_path;
     for (const Leaf& leaf : leaves) by_path[leaf.path] = &leaf.value;
+    text.clear();
     for (const std::string& path : paths) {
       const auto found = by_path.find(path);
       text += (found == by_path.end() ? "" : cell_of(*found->second)) + ",";
     }
     end_line(text);
-  }
-  return text;
+    sink(text);
+    return true;
+  });
 }
 
 }  // namespace
@@ -111,18 +133,34 @@ std::string csv_line(std::span<const Json> values) {
 }
 
 std::string csv(std::span<const Record> records, std::string_view column_list) {
-  const std::vector<Row> rows = rows_of(records);
-  if (column_list == "default") return all_leaves(rows);
-  const Baselines baselines(records);
-  const std::vector<Column> columns = columns_of(column_list, baselines, rows);
   std::string text;
-  for (const Column& column : columns) text += quoted(harmless(printable(column.title))) + ",";
-  end_line(text);
-  for (const Row& row : rows) {
-    for (const Column& column : columns) text += cell_of(column.read(row, "")) + ",";
-    end_line(text);
-  }
+  csv(RecordList(records), column_list, [&](std::string_view more) { text += more; });
   return text;
+}
+
+void csv(const Records& records, std::string_view column_list, const TextSink& sink) {
+  if (column_list == "default") {
+    all_leaves(records, sink);
+    return;
+  }
+  Baselines baselines;
+  const std::vector<Column> columns = columns_of(column_list, baselines, records);
+  add_baselines(columns, records, baselines);
+  std::string text;
+  Extent extent = Extent::kNames;
+  for (const Column& column : columns) {
+    text += quoted(harmless(printable(column.title))) + ",";
+    extent = std::max(extent, column.extent);
+  }
+  end_line(text);
+  sink(text);
+  records.each(extent, [&](const Record& record) {
+    text.clear();
+    for (const Column& column : columns) text += cell_of(column.read(Row(record), "")) + ",";
+    end_line(text);
+    sink(text);
+    return true;
+  });
 }
 
 }  // namespace laptime

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "record/record.h"
+#include "report/records.h"
+#include "report/text.h"
 
 namespace laptime {
 
@@ -14,6 +16,7 @@ namespace laptime {
 // just those, numbers exact and without units. Lines end in CR LF. Control bytes are escaped, and a text that a
 // spreadsheet would run as a formula starts with an apostrophe.
 std::string csv(std::span<const Record> records, std::string_view columns = "default");
+void csv(const Records& records, std::string_view columns, const TextSink& sink);
 
 // One line of such a file: numbers exact, null as an empty cell.
 std::string csv_line(std::span<const Json> values);

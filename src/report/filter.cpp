@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -241,9 +242,15 @@ bool matches(const Node& node, const ColumnReader& read) {
   return compare(node, read(node.column));
 }
 
-void check_columns(const Node& node, std::span<const Row> rows) {
-  if (node.kind == Node::Kind::kCompare) check_column(node.column, rows, "filter");
-  for (const Node& child : node.children) check_columns(child, rows);
+void check_columns(const Node& node, const Records& records) {
+  if (node.kind == Node::Kind::kCompare) check_column(node.column, records, "filter");
+  for (const Node& child : node.children) check_columns(child, records);
+}
+
+Extent extent_of(const Node& node) {
+  Extent extent = node.kind == Node::Kind::kCompare ? extent_of_column(node.column) : Extent::kNames;
+  for (const Node& child : node.children) extent = std::max(extent, extent_of(child));
+  return extent;
 }
 
 void collect_columns(const Node& node, std::vector<std::string>& columns) {
@@ -265,14 +272,21 @@ Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
+void Filter::check(const Records& records) const {
+  if (root_ != nullptr) check_columns(*root_, records);
+}
+
+Extent Filter::extent() const { return root_ == nullptr ? Extent::kNames : extent_of(*root_); }
+
+bool Filter::matches(const Record& record) const {
+  return keeps([&](std::string_view column) { return Row(record).value(column); });
+}
+
 std::vector<Record> Filter::apply(std::span<const Record> records) const {
-  if (root_ == nullptr) return {records.begin(), records.end()};
-  const std::vector<Row> rows = rows_of(records);
-  check_columns(*root_, rows);
+  check(RecordList(records));
   std::vector<Record> matching;
-  for (const Row& row : rows) {
-    if (matches(*root_, [&](std::string_view column) { return row.value(column); })) matching.push_back(row.record());
-  }
+  std::copy_if(records.begin(), records.end(), std::back_inserter(matching),
+               [&](const Record& record) { return matches(record); });
   return matching;
 }
 

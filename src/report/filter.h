@@ -11,6 +11,7 @@
 
 #include "record/json_object.h"
 #include "record/record.h"
+#include "report/records.h"
 
 namespace laptime {
 
@@ -37,8 +38,16 @@ class Filter {
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
 
-  // The records that match, in their order. Error for a column that none of them can have, a group of columns, or an
-  // order (<, >) between a number and a word.
+  // Error for a column that none of the records can have, and for a group of columns.
+  void check(const Records& records) const;
+
+  // How much of a record it looks at.
+  Extent extent() const;
+
+  // Error for an order (<, >) between a number and a word.
+  bool matches(const Record& record) const;
+
+  // The records that match, in their order, after check().
   std::vector<Record> apply(std::span<const Record> records) const;
 
   // The columns that the text names.
@@ -55,5 +64,8 @@ class Filter {
 // "column[:asc|:desc]", several joined by commas, the first one decides first. Records without a value come last, equal
 // ones keep their order. Error for an unknown column or direction.
 std::vector<Record> sort_records(std::span<const Record> records, std::string_view order);
+
+// The same as places in the order of `records`: the first one's, the second one's, ...
+std::vector<size_t> sorted_positions(const Records& records, std::string_view order);
 
 }  // namespace laptime

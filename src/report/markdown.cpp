@@ -61,9 +61,15 @@ std::string markdown_table(const std::vector<Cells>& rows, const std::vector<boo
 }
 
 std::string markdown(std::span<const Record> records, std::string_view column_list) {
-  const Baselines baselines(records);
-  const std::vector<Row> rows = rows_of(records);
-  const std::vector<Column> columns = columns_of(column_list, baselines, rows);
+  std::string text;
+  markdown(RecordList(records), column_list, [&](std::string_view more) { text += more; });
+  return text;
+}
+
+void markdown(const Records& records, std::string_view column_list, const TextSink& sink) {
+  Baselines baselines;
+  const std::vector<Column> columns = columns_of(column_list, baselines, records);
+  add_baselines(columns, records, baselines);
 
   std::vector<std::string> titles;
   std::vector<std::string> rules;
@@ -71,25 +77,25 @@ std::string markdown(std::span<const Record> records, std::string_view column_li
     titles.push_back(markdown_escaped(column.title));
     rules.emplace_back(column.text ? "---" : "--:");
   }
-  std::string text = row_text(titles) + row_text(rules);
+  sink(row_text(titles) + row_text(rules));
   std::string notes;
-  for (const Row& row : rows) {
-    for (const TableLine& line : lines_of(row, columns, /*details=*/true)) {
+  records.each(extent_of_columns(columns), [&](const Record& record) {
+    for (const TableLine& line : lines_of(Row(record), columns, /*details=*/true)) {
       if (line.cells.empty()) continue;  // notes on set-up and the like; reasons follow below
       std::vector<std::string> cells;
       for (const std::string& cell : line.cells) cells.push_back(markdown_escaped(cell));
       if (line.of_phase) cells.front() = "&emsp;" + cells.front().substr(cells.front().find_first_not_of(' '));
       if (!line.rest.empty()) cells.back() += ": " + markdown_escaped(line.rest);
       cells.resize(columns.size());
-      text += row_text(cells);
+      sink(row_text(cells));
     }
     const bool has_reason = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.then_reason; });
-    const Record& record = row.record();
-    if (record.status == Status::kOk || has_reason) continue;
+    if (record.status == Status::kOk || has_reason) return true;
     notes += "- " + markdown_escaped(record.label.empty() ? record.name : record.label) + ": " +
              markdown_escaped(std::string(name_of(record.status)) + ": " + reason_of(record)) + "\n";
-  }
-  return notes.empty() ? text : text + "\n" + notes;
+    return true;
+  });
+  if (!notes.empty()) sink("\n" + notes);
 }
 
 }  // namespace laptime

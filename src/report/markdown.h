@@ -8,12 +8,15 @@
 
 #include "record/record.h"
 #include "report/aligned.h"
+#include "report/records.h"
+#include "report/text.h"
 
 namespace laptime {
 
 // The cells are those of the terminal's table; a table of a source document, whose columns are fixed, is
 // followed by a list of the points that are not ok. Everything that Markdown or HTML would read as markup is escaped.
 std::string markdown(std::span<const Record> records, std::string_view columns = "default");
+void markdown(const Records& records, std::string_view columns, const TextSink& sink);
 
 // Text in which nothing is markup.
 std::string markdown_escaped(std::string_view raw);

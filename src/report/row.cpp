@@ -8,6 +8,10 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -64,6 +68,44 @@ const Json* at_path(const Json& json, std::string_view path) {
   return value;
 }
 
+template <StatesFields T>
+Json field_at(const T& object, std::string_view path);
+
+// The value of a field, or of what the rest of a path leads to in it.
+template <class T>
+Json value_at(const T& field, std::string_view path, bool keeps_empty_text) {
+  if (path.empty()) return fields_json::value_of(field, keeps_empty_text);
+  if constexpr (StatesFields<T>) {
+    return field_at(field, path);
+  } else if constexpr (fields_json::kIsVector<T>) {
+    const auto index = index_of(next_segment(path));
+    return index && *index < field.size() ? value_at(field[*index], path, false) : Json(nullptr);
+  } else if constexpr (fields_json::kIsMap<T>) {
+    const auto found = field.find(std::string(next_segment(path)));
+    return found != field.end() ? value_at(found->second, path, false) : Json(nullptr);
+  } else if constexpr (std::is_same_v<T, JsonObject>) {
+    const Json* const value = at_path(field.json(), path);
+    return value == nullptr ? Json(nullptr) : *value;
+  } else {
+    return nullptr;
+  }
+}
+
+// As at_path() of the JSON of the object, of which nothing else is made.
+template <StatesFields T>
+Json field_at(const T& object, std::string_view path) {
+  const std::string_view segment = next_segment(path);
+  Json value = nullptr;
+  T::visit_fields(object, [&]<class Name, class Field>(const Name& name, const Field& field) {
+    if constexpr (std::is_same_v<Name, Option>) {
+      if (name.key == segment) value = value_at(field, path, true);
+    } else {
+      if (segment == Key(name).name) value = value_at(field, path, false);
+    }
+  });
+  return value;
+}
+
 std::string_view path_of_short_name(std::string_view column) {
   for (const ShortName& short_name : kShortNames) {
     if (short_name.name == column) return short_name.path;
@@ -109,35 +151,28 @@ void add_leaves(const Json& json, const std::string& path, std::vector<std::stri
 }
 
 // Every name that could have been meant.
-std::vector<std::string> known_columns(std::span<const Row> rows) {
-  std::vector<std::string> names;
-  for (const Metric& metric : metrics()) names.emplace_back(metric.tag);
-  for (const ShortName& short_name : kShortNames) names.emplace_back(short_name.name);
+std::vector<std::string> known_columns(const Records& records) {
+  std::set<std::string> names;
+  for (const Metric& metric : metrics()) names.emplace(metric.tag);
+  for (const ShortName& short_name : kShortNames) names.emplace(short_name.name);
   for (const SchemaKey& key : schema_keys()) {
-    if (key.type != "object" && key.path.find_first_of("*[") == std::string::npos) names.push_back(key.path);
+    if (key.type != "object" && key.path.find_first_of("*[") == std::string::npos) names.insert(key.path);
   }
-  for (const Row& row : rows) {
-    const Json& json = row.json();
-    for (const char* group : {"config", "machine", "time"}) add_leaves(json[group], group, names);
-    for (const auto& [key, value] : json["config"].items()) names.push_back(key);
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    std::vector<std::string> leaves;
+    const Json json = to_json(record);
+    for (const char* group : {"config", "machine", "time"}) add_leaves(json[group], group, leaves);
+    names.insert(leaves.begin(), leaves.end());
+    for (const auto& [key, value] : record.config.json().items()) names.insert(key);
+    constexpr size_t kEnough = 2000;
+    return names.size() < kEnough;
+  });
+  return {names.begin(), names.end()};
 }
 
 }  // namespace
 
 std::span<const ShortName> short_names() { return kShortNames; }
-
-std::vector<Row> rows_of(std::span<const Record> records) {
-  std::vector<Row> rows;
-  rows.reserve(records.size());
-  for (const Record& record : records) rows.emplace_back(record);
-  return rows;
-}
-
-Row::Row(const Record& record) : record_(&record), json_(to_json(record)) {}
 
 Json Row::value(std::string_view column) const {
   if (const Metric* metric = find_metric(column)) {
@@ -145,12 +180,24 @@ Json Row::value(std::string_view column) const {
     return figure ? Json(*figure) : Json(nullptr);
   }
   const std::string_view path = path_of_short_name(column);
-  const Json* value = at_path(json_, path.empty() ? column : path);
-  if (value == nullptr && column.find('.') == std::string_view::npos) value = at_path(json_["config"], column);
-  return value == nullptr ? Json(nullptr) : *value;
+  Json value = field_at(*record_, path.empty() ? column : path);
+  if (value.is_null() && column.find('.') == std::string_view::npos && path.empty()) {
+    const Json& config = record_->config.json();
+    const auto found = config.find(column);
+    if (found != config.end()) return *found;
+  }
+  return value;
 }
 
-void check_column(std::string_view column, std::span<const Row> rows, std::string_view where,
+Extent extent_of_column(std::string_view column) {
+  const std::string_view path = path_of_short_name(column);
+  if (!path.empty()) return extent_of(path);
+  const bool bare = column.find('.') == std::string_view::npos;
+  if (bare && find_metric(column) == nullptr && schema_type(column).empty()) return Extent::kWithConfig;
+  return extent_of(column);
+}
+
+void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others) {
   if (find_metric(column) != nullptr || !path_of_short_name(column).empty()) return;
   for (const SchemaKey& key : schema_keys()) {
@@ -160,13 +207,27 @@ void check_column(std::string_view column, std::span<const Row> rows, std::strin
                         where, column, column);
   }
   const bool bare = column.find('.') == std::string_view::npos;
-  if (rows.empty() && (bare || is_free(column))) return;
-  for (const Row& row : rows) {
-    const Json* value = is_free(column) ? at_path(row.json(), column) : nullptr;
-    if (bare) value = at_path(row.json()["config"], column);
-    if (value != nullptr && !value->is_object()) return;
+  bool none = true;
+  bool found = false;
+  if (bare || is_free(column)) {
+    records.each(extent_of_column(column), [&](const Record& record) {
+      none = false;
+      const Json& config = record.config.json();
+      const Json* value = nullptr;
+      if (bare) {
+        const auto key = config.find(column);
+        value = key == config.end() ? nullptr : &*key;
+      } else {
+        std::string_view path = column;
+        const JsonObject& group = next_segment(path) == "config" ? record.config : record.machine;
+        value = at_path(group.json(), path);
+      }
+      found = value != nullptr && !value->is_object();
+      return !found;
+    });
+    if (found || none) return;
   }
-  const std::vector<std::string> columns = known_columns(rows);
+  const std::vector<std::string> columns = known_columns(records);
   std::vector<std::string_view> known(columns.begin(), columns.end());
   known.insert(known.end(), others.begin(), others.end());
   throw Error::format("{}: unknown column {}{} (docs/record_schema.md and `laptime list metrics` name them)", where,

@@ -5,36 +5,34 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "record/metrics.h"
 #include "record/record.h"
+#include "report/records.h"
 
 namespace laptime {
 
 class Row {
  public:
-  explicit Row(const Record& record);
+  explicit Row(const Record& record) : record_(&record) {}
 
   const Record& record() const { return *record_; }
-  const Json& json() const { return json_; }
 
   // By metric tag ("tokens_per_second"), short name ("model", "ctx"), key of the configuration ("d_model") or dotted
-  // path
-  // ("time.step.median", "loss.values.0"), in this order; null where the record has none.
+  // path ("time.step.median", "loss.values.0"), in this order; null where the record has none.
   Json value(std::string_view column) const;
 
  private:
   const Record* record_;  // outlives the row
-  Json json_;
 };
 
-std::vector<Row> rows_of(std::span<const Record> records);
+// How much of a record has the value of a column.
+Extent extent_of_column(std::string_view column);
 
 // Error, starting with `where` and naming the nearest column, unless records can have a column of this name. What is
-// free to differ (keys of config and machine) is looked up in the rows; with no rows any name is possible there.
+// free to differ (keys of config and machine) is looked up in the records; with none any name is possible there.
 // `others` are names that the caller knows beside the columns, and may have been meant.
-void check_column(std::string_view column, std::span<const Row> rows, std::string_view where,
+void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others = {});
 
 // Names that stand for a dotted path: {"ctx", "config.context_length"}, ...

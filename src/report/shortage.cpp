@@ -18,12 +18,6 @@
 namespace laptime {
 namespace {
 
-int64_t bytes_of(const Record& record) {
-  const std::optional<int64_t> known =
-      record.bytes_requested ? record.bytes_requested : record.memory.predicted_peak_bytes;
-  return known.value_or(std::numeric_limits<int64_t>::max());
-}
-
 std::string conditions(const Record& record) {
   const Row row(record);
   std::vector<std::string> words;
@@ -67,11 +61,17 @@ std::string origin(const TensorUse& tensor) {
 
 }  // namespace
 
+int64_t bytes_asked_for(const Record& record) {
+  const std::optional<int64_t> known =
+      record.bytes_requested ? record.bytes_requested : record.memory.predicted_peak_bytes;
+  return known.value_or(std::numeric_limits<int64_t>::max());
+}
+
 std::string explain_shortage(std::span<const Record> records) {
   const Record* smallest = nullptr;
   for (const Record& record : records) {
     if (record.status != Status::kOutOfMemory) continue;
-    if (smallest == nullptr || bytes_of(record) < bytes_of(*smallest)) smallest = &record;
+    if (smallest == nullptr || bytes_asked_for(record) < bytes_asked_for(*smallest)) smallest = &record;
   }
   if (smallest == nullptr) return "";
   std::string text = fmt::format("\nthe smallest that does not fit: {}\n  {}\n", printable(conditions(*smallest)),

@@ -42,16 +42,20 @@ bool before(const Json& a, const Json& b) {
 
 }  // namespace
 
-std::vector<Record> sort_records(std::span<const Record> records, std::string_view order) {
+std::vector<size_t> sorted_positions(const Records& records, std::string_view order) {
   const std::vector<SortKey> keys = parse_order(order);
-  const std::vector<Row> rows = rows_of(records);
-  for (const SortKey& key : keys) check_column(key.column, rows, "sort");
-
-  std::vector<std::vector<Json>> values(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (const SortKey& key : keys) values[i].push_back(rows[i].value(key.column));
+  Extent extent = Extent::kNames;
+  for (const SortKey& key : keys) {
+    check_column(key.column, records, "sort");
+    extent = std::max(extent, extent_of_column(key.column));
   }
-  std::vector<size_t> positions(rows.size());
+  std::vector<std::vector<Json>> values;
+  records.each(extent, [&](const Record& record) {
+    std::vector<Json>& of_record = values.emplace_back();
+    for (const SortKey& key : keys) of_record.push_back(Row(record).value(key.column));
+    return true;
+  });
+  std::vector<size_t> positions(values.size());
   std::iota(positions.begin(), positions.end(), size_t{0});
   std::stable_sort(positions.begin(), positions.end(), [&](size_t a, size_t b) {
     for (size_t k = 0; k < keys.size(); ++k) {
@@ -64,9 +68,13 @@ std::vector<Record> sort_records(std::span<const Record> records, std::string_vi
     }
     return false;
   });
+  return positions;
+}
+
+std::vector<Record> sort_records(std::span<const Record> records, std::string_view order) {
   std::vector<Record> sorted;
   sorted.reserve(records.size());
-  for (const size_t position : positions) sorted.push_back(records[position]);
+  for (const size_t position : sorted_positions(RecordList(records), order)) sorted.push_back(records[position]);
   return sorted;
 }
 

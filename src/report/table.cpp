@@ -93,18 +93,27 @@ struct TableStream::State {
 };
 
 TableStream::TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> planned)
+    : TableStream(style, columns, RecordList(planned)) {}
+
+TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& planned)
     : state_(std::make_unique<State>()) {
-  const std::vector<Row> rows = rows_of(planned);
   state_->style = style;
-  state_->columns = columns_of(columns, state_->baselines, rows);
+  state_->columns = columns_of(columns, state_->baselines, planned);
   widen_to_titles(state_->columns, style.unicode);
+  std::vector<Column*> widened;
+  Extent extent = Extent::kNames;
   for (Column& column : state_->columns) {
     if (!column.text || column.then_reason) continue;
-    for (const Row& row : rows) {
-      const std::string cell = format_value(column.read(row, ""), column.unit);
-      column.width = std::max(column.width, display_width(shown(cell, style.unicode)));
-    }
+    widened.push_back(&column);
+    extent = std::max(extent, column.extent);
   }
+  planned.each(extent, [&](const Record& record) {
+    for (Column* const column : widened) {
+      const std::string cell = format_value(column->read(Row(record), ""), column->unit);
+      column->width = std::max(column->width, display_width(shown(cell, style.unicode)));
+    }
+    return !widened.empty();
+  });
   fit(state_->columns, widths_of(state_->columns), style.width);
 }
 
@@ -112,8 +121,11 @@ TableStream::TableStream(TableStream&& other) noexcept = default;
 TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
 TableStream::~TableStream() = default;
 
+Extent TableStream::extent() const { return extent_of_columns(state_->columns); }
+
 std::string TableStream::add(const Record& record) {
-  state_->baselines.add(record);
+  const auto compares = [](const Column& column) { return column.compares; };
+  if (std::any_of(state_->columns.begin(), state_->columns.end(), compares)) state_->baselines.add(record);
   std::string text = state_->begun ? "" : header(state_->columns, state_->style.unicode);
   state_->begun = true;
   for (const TableLine& line : lines_of(Row(record), state_->columns, state_->style.details)) {
@@ -122,31 +134,39 @@ std::string TableStream::add(const Record& record) {
   return text;
 }
 
-std::string table(std::span<const Record> records, const TableStyle& style, std::string_view column_list) {
-  if (records.empty()) return "";
-  const Baselines baselines(records);
-  const std::vector<Row> rows = rows_of(records);
-  std::vector<Column> columns = columns_of(column_list, baselines, rows);
+std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns) {
+  std::string text;
+  table(RecordList(records), style, columns, [&](std::string_view more) { text += more; });
+  return text;
+}
+
+void table(const Records& records, const TableStyle& style, std::string_view column_list, const TextSink& sink) {
+  Baselines baselines;
+  std::vector<Column> columns = columns_of(column_list, baselines, records);
+  add_baselines(columns, records, baselines);
   for (Column& column : columns) column.width = 0;
   widen_to_titles(columns, style.unicode);
-  const auto all_lines = [&] {
-    std::vector<TableLine> lines;
-    for (const Row& row : rows) {
-      for (TableLine& line : lines_of(row, columns, style.details)) lines.push_back(std::move(line));
+  const Extent extent = extent_of_columns(columns);
+  bool none = true;
+  records.each(extent, [&](const Record& record) {
+    none = false;
+    for (const TableLine& line : lines_of(Row(record), columns, style.details)) {
+      for (size_t i = 0; i < line.cells.size(); ++i) {
+        const bool overhangs = !line.rest.empty() && i + 1 == line.cells.size();  // a long status may overhang
+        const size_t width = display_width(shown(line.cells[i], style.unicode));
+        if (!overhangs) columns[i].width = std::max(columns[i].width, width);
+      }
     }
-    return lines;
-  };
-  for (const TableLine& line : all_lines()) {
-    for (size_t i = 0; i < line.cells.size(); ++i) {
-      const bool overhangs = !line.rest.empty() && i + 1 == line.cells.size();  // a long status may overhang
-      const size_t width = display_width(shown(line.cells[i], style.unicode));
-      if (!overhangs) columns[i].width = std::max(columns[i].width, width);
-    }
-  }
-  fit(columns, widths_of(columns), style.width);
-  std::string text = header(columns, style.unicode);
-  for (const TableLine& line : all_lines()) text += line_text(line, columns, style.unicode);
-  return text;
+    return true;
+  });
+  if (none) return;
+  std::vector<Column> kept = columns;
+  fit(kept, widths_of(columns), style.width);
+  sink(header(kept, style.unicode));
+  records.each(extent, [&](const Record& record) {
+    for (const TableLine& line : lines_of(Row(record), kept, style.details)) sink(line_text(line, kept, style.unicode));
+    return true;
+  });
 }
 
 }  // namespace laptime

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "record/record.h"
+#include "report/records.h"
+#include "report/text.h"
 
 namespace laptime {
 
@@ -22,9 +24,13 @@ class TableStream {
   // `planned` are the points to come, as far as they are known (name, label, config). `columns` as in columns_of: Error
   // for a column that no planned point can have.
   TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> planned);
+  TableStream(const TableStyle& style, std::string_view columns, const Records& planned);
   TableStream(TableStream&& other) noexcept;
   TableStream& operator=(TableStream&& other) noexcept;
   ~TableStream();
+
+  // How much of a record add() looks at.
+  Extent extent() const;
 
   // Whole lines, the header before the first of them.
   std::string add(const Record& record);
@@ -36,5 +42,6 @@ class TableStream {
 
 // All at once, each column as wide as it must be. Empty for no records. Error for an unknown column.
 std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns = "default");
+void table(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
 
 }  // namespace laptime

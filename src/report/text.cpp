@@ -61,9 +61,15 @@ Decoded decode(std::string_view text) {
   return {code, bytes};
 }
 
+// Nearly every cell: nothing to escape, and a column for each byte.
+bool is_plain_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, bool ascii) {
+  if (is_plain_ascii(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
@@ -90,6 +96,7 @@ std::string printable(std::string_view text, bool ascii) {
 }
 
 size_t display_width(std::string_view text) {
+  if (is_plain_ascii(text)) return text.size();
   size_t width = 0;
   while (!text.empty()) {
     const auto [code, bytes] = decode(text);

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace laptime {
+
+// Takes text piece by piece, where it may be too much to hold.
+using TextSink = std::function<void(std::string_view)>;
 
 // Control bytes (C0, DEL, C1), invisible direction marks and invalid UTF-8 become visible: \n, \t, \x1b, \u{202e}.
 // With `ascii` so does everything outside ASCII.

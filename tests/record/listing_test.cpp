@@ -35,7 +35,11 @@ class ListingTest : public testing::Test {
     store.append(record);
     std::optional<Record> found;
     store.each(
-        extent, [&](int64_t, const Record& listed) { found = listed; },
+        extent,
+        [&](int64_t, const Record& listed) {
+          found = listed;
+          return true;
+        },
         [](const std::string& problem) { throw Error(problem); });
     return found.value();
   }
@@ -123,7 +127,8 @@ TEST_F(ListingTest, AnEmptyRecordIsListed) {
 TEST(Listing, KnowsWhatAColumnNeeds) {
   EXPECT_EQ(extent_of("median"), Extent::kListed);
   EXPECT_EQ(extent_of("p90"), Extent::kWhole);
-  EXPECT_EQ(extent_of("status"), Extent::kListed);
+  EXPECT_EQ(extent_of("status"), Extent::kNames);
+  EXPECT_EQ(extent_of("sweep"), Extent::kListed);
   EXPECT_EQ(extent_of("time.step.median"), Extent::kListed);
   EXPECT_EQ(extent_of("time.step.p90"), Extent::kWhole);
   EXPECT_EQ(extent_of("time.step.samples"), Extent::kWhole);

@@ -69,7 +69,11 @@ class StoreTest : public testing::Test {
                                           std::vector<std::string>* problems = nullptr) {
     std::vector<std::string> names;
     store.each(
-        extent, [&](int64_t, const Record& record) { names.push_back(record.name); },
+        extent,
+        [&](int64_t, const Record& record) {
+          names.push_back(record.name);
+          return true;
+        },
         [&](const std::string& problem) {
           if (problems == nullptr) throw Error(problem);
           problems->push_back(problem);
@@ -447,8 +451,6 @@ TEST_F(StoreTest, FindsARecordByIdRunAndName) {
   EXPECT_FALSE(store.has(id + 1, record.run, "one"));
   EXPECT_FALSE(store.has(id, "another run", "one"));
   EXPECT_FALSE(store.has(id, record.run, "two"));
-  EXPECT_EQ(store.at(id), record);
-  EXPECT_THROW(store.at(id + 1), Error);
 }
 
 TEST_F(StoreTest, DamagedFileIsAnError) {

@@ -123,11 +123,11 @@ TEST(Columns, UnknownOnesNameTheNearest) {
 TEST(Columns, StandardDeviationIsThatOfTheDocument) {
   const Record record = stored_records().front();
   const TimeStats& step = record.time.at("step");
-  const std::vector<Row> rows = rows_of(std::span(&record, 1));
+  const RecordList records(std::span(&record, 1));
   const Baselines baselines;
   const auto value = [&](const char* preset, const char* title) {
-    for (const Column& column : columns_of(preset, baselines, rows)) {
-      if (column.title == title) return column.read(rows[0], "");
+    for (const Column& column : columns_of(preset, baselines, records)) {
+      if (column.title == title) return column.read(Row(record), "");
     }
     return Json("no such column");
   };

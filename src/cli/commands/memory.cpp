@@ -11,7 +11,9 @@
 #include "cli/destination.h"
 #include "cli/grid_output.h"
 #include "cli/run_watched.h"
+#include "cli/store_path.h"
 #include "cli/sweep_words.h"
+#include "cli/used_files.h"
 #include "config/sweep.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/peaks.h"
@@ -131,6 +133,7 @@ MemoryCommand parse_memory(const CommandWords& words) {
 ExitCode run(const MemoryCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
+  reject_overwriting(command.sweep, points, store_path(config.store), {{"--svg", command.options.svg}});
   check_inputs(points);
   MemoryOutput output(config, command.options, points.size());
   const TraceRequest trace{.wanted = true, .traced_steps = kTracedSteps};

@@ -14,7 +14,9 @@
 #include "cli/destination.h"
 #include "cli/grid_output.h"
 #include "cli/run_watched.h"
+#include "cli/store_path.h"
 #include "cli/sweep_words.h"
+#include "cli/used_files.h"
 #include "config/sweep.h"
 #include "report/filter.h"
 #include "report/profile/profile_report.h"
@@ -229,6 +231,7 @@ ProfileCommand parse_profile(const CommandWords& words) {
 ExitCode run(const ProfileCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
+  reject_overwriting(command.sweep, points, store_path(config.store), {{"--svg", command.options.svg}});
   check_inputs(points);
   ProfileOutput output(config, command.options, Filter(command.filter));
   return run_watched(points,

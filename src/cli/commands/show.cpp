@@ -2,14 +2,20 @@
 #include "cli/commands/show.h"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "base/error.h"
+#include "cli/destination.h"
 #include "cli/message.h"
 #include "cli/record_output.h"
 #include "cli/store_path.h"
 #include "cli/used_files.h"
 #include "record/store.h"
 #include "report/filter.h"
+#include "report/shortage.h"
+#include "report/stored.h"
 
 namespace laptime {
 namespace {
@@ -20,25 +26,42 @@ std::vector<OptionRow> show_options() {
   return rows;
 }
 
+// Messages on records that cannot be read: the first ones, and how many more there are.
+class Problems {
+ public:
+  void add(const std::string& problem) {
+    constexpr size_t kShown = 20;
+    if (++count_ <= kShown) print_message(problem);
+    shown_ = std::min(count_, kShown);
+  }
+
+  ExitCode end() const {
+    if (count_ > shown_) print_message(fmt::format("... and {} more", count_ - shown_));
+    return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
+  }
+
+ private:
+  size_t count_ = 0;
+  size_t shown_ = 0;
+};
+
 ExitCode run(const ShowCommand& command) {
   const std::optional<std::filesystem::path> path = store_path(command.output.store);
   if (!path) throw Error("laptime show: there is no store to read; name the file with --store");
-  reject_overwriting(command.output.output_file, files_of_store(path));
+  reject_overwriting({{"--output-file", command.output.output_file}}, files_of_store(path));
   const Filter filter(command.filter);
-  std::vector<Record> stored;
-  bool damaged = false;
-  Store::open(*path, Store::Access::kRead)
-      .each(
-          Extent::kWhole, [&](int64_t, const Record& record) { stored.push_back(record); },
-          [&](const std::string& problem) {
-            damaged = true;
-            print_message(problem);
-          });
-  const std::vector<Record> records = filter.apply(stored);
-  RecordOutput output(command.output, records);
-  for (const Record& record : records) output.add(record);
-  output.finish();
-  return damaged ? ExitCode::kFailed : ExitCode::kOk;
+  const Store store = Store::open(*path, Store::Access::kRead);
+  Problems problems;
+  StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
+  if (!command.output.sort.empty()) records.sort(command.output.sort);
+  write_records(command.output, records);
+  if (shows_table(command.output)) {
+    const std::optional<Record> smallest = records.least_out_of_memory([](const Record& record) {
+      return lists_shortage(record) ? std::optional(bytes_asked_for(record)) : std::nullopt;
+    });
+    if (smallest) write_all(STDOUT_FILENO, explain_shortage(std::span(&*smallest, 1)), "standard output");
+  }
+  return problems.end();
 }
 
 }  // namespace

@@ -26,22 +26,25 @@ std::vector<Column> columns_attention() {
   const auto bytes_of = [](std::string title, std::string_view column, int drop) {
     return Column{.title = std::move(title), .unit = Unit::kBytes, .drop = drop, .width = 10, .read = named(column)};
   };
-  return {{.title = "context", .width = 7, .read = named("context")},
-          {.title = "d_model", .width = 7, .read = named("config.d_model")},
-          {.title = "dtype", .text = true, .drop = 2, .width = 8, .read = named("dtype")},
-          {.title = "mode", .text = true, .width = 7, .read = mode_and_lowered},
-          {.title = "status", .text = true, .then_reason = true, .width = 6, .read = named("status")},
-          median_of("forward", "forward"),
-          median_of("backward", "backward"),
-          bytes_of("model", "resident_memory", 4),
-          bytes_of("+ forward", "forward_memory", 3),
-          bytes_of("+ backward", "backward_memory", 5),
-          {.title = "peak",
-           .unit = Unit::kBytes,
-           .drop = 1,
-           .width = 9,
-           .read = first_known("peak_memory", "predicted_peak_memory")},
-          {.title = "verdict", .text = true, .drop = 6, .width = 8, .read = named("verdict")}};
+  std::vector<Column> columns{
+      {.title = "context", .width = 7, .read = named("context")},
+      {.title = "d_model", .width = 7, .read = named("config.d_model")},
+      {.title = "dtype", .text = true, .drop = 2, .width = 8, .read = named("dtype")},
+      {.title = "mode", .text = true, .width = 7, .read = mode_and_lowered},
+      {.title = "status", .text = true, .then_reason = true, .width = 6, .read = named("status")},
+      median_of("forward", "forward"),
+      median_of("backward", "backward"),
+      bytes_of("model", "resident_memory", 4),
+      bytes_of("+ forward", "forward_memory", 3),
+      bytes_of("+ backward", "backward_memory", 5),
+      {.title = "peak",
+       .unit = Unit::kBytes,
+       .drop = 1,
+       .width = 9,
+       .read = first_known("peak_memory", "predicted_peak_memory")},
+      {.title = "verdict", .text = true, .drop = 6, .width = 8, .read = named("verdict")}};
+  for (Column& column : columns) column.extent = Extent::kWithConfig;
+  return columns;
 }
 
 }  // namespace laptime

@@ -20,7 +20,7 @@ std::vector<Column> default_columns() {
     if (row.record().loss.values.size() < 2 || first == last) return last;
     return format_value(first, Unit::kNats) + " → " + format_value(last, Unit::kNats);
   };
-  return {
+  std::vector<Column> columns{
       {.title = "name", .text = true, .width = 24, .read = label_or_name},
       {.title = "status", .text = true, .then_reason = true, .drop = 1, .width = 6, .read = named("status")},
       {.title = "median",
@@ -47,6 +47,11 @@ std::vector<Column> default_columns() {
       {.title = "loss", .unit = Unit::kNats, .drop = 7, .width = 15, .read = first_and_last_loss},
       {.title = "verdict", .text = true, .drop = 5, .width = 8, .read = named("verdict")},
   };
+  for (Column& column : columns) {
+    const bool is_name = column.title == "name" || column.title == "status" || column.title == "verdict";
+    column.extent = is_name ? Extent::kNames : Extent::kListed;
+  }
+  return columns;
 }
 
 }  // namespace laptime

@@ -39,13 +39,16 @@ Read from_phase(std::string_view phase, std::optional<double> (*figure)(const Ti
 }
 
 Read named(std::string_view column) {
+  if (const Metric* const metric = find_metric(column)) {
+    return [metric](const Row& row, std::string_view) { return json_of(metric->read(row.record())); };
+  }
   return [name = std::string(column)](const Row& row, std::string_view) { return row.value(name); };
 }
 
 Read first_known(std::string_view column, std::string_view otherwise) {
-  return [first = std::string(column), second = std::string(otherwise)](const Row& row, std::string_view) {
-    const Json value = row.value(first);
-    return value.is_null() ? row.value(second) : value;
+  return [first = named(column), second = named(otherwise)](const Row& row, std::string_view phase) {
+    Json value = first(row, phase);
+    return value.is_null() ? second(row, phase) : value;
   };
 }
 

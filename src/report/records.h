@@ -1,0 +1,41 @@
+// Records: what a report is made from, gone through as often as it needs.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "record/listing.h"
+#include "record/record.h"
+
+namespace laptime {
+
+// Those of a command, or those of a store, which may be more than memory holds.
+class Records {
+ public:
+  using Visit = std::function<bool(const Record&)>;  // false ends
+
+  Records() = default;
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
+  virtual ~Records() = default;
+
+  // In their order, each with at least the fields of `extent`.
+  virtual void each(Extent extent, const Visit& visit) const = 0;
+};
+
+// Records in memory, which must outlive it.
+class RecordList : public Records {
+ public:
+  explicit RecordList(std::span<const Record> records) : records_(records) {}
+
+  void each(Extent, const Visit& visit) const override {
+    for (const Record& record : records_) {
+      if (!visit(record)) return;
+    }
+  }
+
+ private:
+  std::span<const Record> records_;
+};
+
+}  // namespace laptime

@@ -1,0 +1,83 @@
+// Passes over a store.
+#include "report/stored.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace laptime {
+namespace {
+
+// All records of a store, for the check of the filter's columns.
+class Unfiltered : public Records {
+ public:
+  explicit Unfiltered(const Store& store) : store_(store) {}
+  void each(Extent extent, const Visit& visit) const override {
+    store_.each(
+        extent, [&](int64_t, const Record& record) { return visit(record); }, [](const std::string&) {});
+  }
+
+ private:
+  const Store& store_;
+};
+
+}  // namespace
+
+StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem)
+    : store_(store), filter_(filter), problem_(std::move(problem)) {
+  filter_.check(Unfiltered(store));
+}
+
+void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {
+  const Store::Problem problem = [&](const std::string& message) {
+    if (known_problems_.insert(message).second) problem_(message);
+  };
+  if (ids_) {
+    store_.each_of(*ids_, extent, visit, problem);
+    return;
+  }
+  const Store::Visit visit_matching = [&](int64_t id, const Record& record) {
+    return !filter_.matches(record) || visit(id, record);
+  };
+  store_.each(std::max(extent, filter_.extent()), visit_matching, problem);
+}
+
+void StoredRecords::each(Extent extent, const Visit& visit) const {
+  each_id(extent, [&](int64_t, const Record& record) {
+    some_out_of_memory_ = some_out_of_memory_ || record.status == Status::kOutOfMemory;
+    return visit(record);
+  });
+}
+
+std::optional<Record> StoredRecords::least_out_of_memory(const Cost& cost) const {
+  if (!some_out_of_memory_) return std::nullopt;
+  std::optional<std::pair<int64_t, int64_t>> least;  // cost and id
+  each_id(Extent::kListed, [&](int64_t id, const Record& record) {
+    const std::optional<int64_t> own = record.status == Status::kOutOfMemory ? cost(record) : std::nullopt;
+    if (own && (!least || *own < least->first)) least = {*own, id};
+    return true;
+  });
+  std::optional<Record> whole;
+  if (!least) return whole;
+  const Store::Visit keep = [&](int64_t, const Record& record) {
+    whole = record;
+    return true;
+  };
+  store_.each_of(std::array{least->second}, Extent::kWhole, keep, problem_);
+  return whole;
+}
+
+void StoredRecords::sort(std::string_view order) {
+  std::vector<int64_t> ids;
+  each_id(Extent::kNames, [&](int64_t id, const Record&) {
+    ids.push_back(id);
+    return true;
+  });
+  ids_ = ids;  // another program may append records meanwhile
+  std::vector<int64_t> sorted;
+  sorted.reserve(ids.size());
+  for (const size_t position : sorted_positions(*this, order)) sorted.push_back(ids[position]);
+  ids_ = std::move(sorted);
+}
+
+}  // namespace laptime

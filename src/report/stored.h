@@ -1,0 +1,46 @@
+// StoredRecords: the records of a store that match a filter, in an order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/store.h"
+#include "report/filter.h"
+#include "report/records.h"
+
+namespace laptime {
+
+// Reads the store each time it is gone through, so that no more than a few records are in memory.
+class StoredRecords : public Records {
+ public:
+  // Error for a column of the filter that no record can have. `problem` gets a message for each record that cannot be
+  // read, once. The store and the filter must outlive it.
+  StoredRecords(const Store& store, const Filter& filter, Store::Problem problem);
+
+  void each(Extent extent, const Visit& visit) const override;
+
+  // Orders the records as sort_records() does.
+  void sort(std::string_view order);
+
+  // The whole record that costs least; none if no record has a cost. The cost is asked of listed fields, and only if a
+  // record was out of memory in one of the passes so far.
+  using Cost = std::function<std::optional<int64_t>(const Record&)>;
+  std::optional<Record> least_out_of_memory(const Cost& cost) const;
+
+ private:
+  void each_id(Extent extent, const Store::Visit& visit) const;
+
+  const Store& store_;
+  const Filter& filter_;
+  Store::Problem problem_;
+  mutable std::set<std::string> known_problems_;
+  mutable bool some_out_of_memory_ = false;
+  std::optional<std::vector<int64_t>> ids_;  // once they are sorted
+};
+
+}  // namespace laptime

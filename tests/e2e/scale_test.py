@@ -1,0 +1,116 @@
+"""Large stores, kernels files and models: time and memory grow with what is asked for, not with its square."""
+
+import json
+import os
+import resource
+import sqlite3
+import unittest
+from contextlib import closing
+
+from program import BINARY, ONE_STEP, PREDICTED, ProgramTest
+
+MODEL = "--model custom --d-model 16 --d-ff 32 --num-heads 2 --context 8 --batch 1 --vocab 50".split()
+
+
+class Scale(ProgramTest):
+    def cost_of(self, *words, code: int = 0) -> tuple[float, float, str]:
+        """CPU seconds, most resident MiB, and what the program printed."""
+        output = self.folder / "output"
+        with open(output, "wb") as file:
+            process = os.fork()
+            if process == 0:
+                os.dup2(file.fileno(), 1)
+                os.chdir(self.folder)
+                os.execve(BINARY, [BINARY, *map(str, words)], self.environment)
+            _, status, used = os.wait4(process, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), code, words)
+        return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, output.read_text()
+
+    def filled_store(self, count: int):
+        """A store of so many records, copies of two that were measured."""
+        store = self.folder / f"store{count}.sqlite"
+        self.assert_ok(self.laptime("bench", "--store", store, *PREDICTED, *ONE_STEP, "--mode", "eager,compile"))
+        with closing(sqlite3.connect(store)) as database:
+            database.execute("PRAGMA synchronous = OFF")
+            have = 2
+            while have < count:
+                database.execute("INSERT INTO records (json) SELECT json FROM records LIMIT ?", (count - have,))
+                have = database.execute("SELECT count(*) FROM records").fetchone()[0]
+            database.commit()
+        return store
+
+    def test_show_holds_few_records_at_a_time(self):
+        """The memory of a list does not grow with the store, and reading it costs little per record."""
+        small, large = self.filled_store(100), self.filled_store(4000)
+        for words in ([], ["model = custom"], ["ctx > 8 and mode = eager"], ["--sort", "median:desc"],
+                      ["--columns", "name,median,peak_memory", "--output", "csv"], ["--output", "markdown"],
+                      ["--output-file", "table.txt"]):
+            _, memory_of_small, _ = self.cost_of("show", "--store", small, *words)
+            seconds, memory, text = self.cost_of("show", "--store", large, *words)
+            self.assertLess(memory, memory_of_small + 12, words)
+            self.assertLess(seconds, 4, words)  # 1 ms a record, with debug code on a slow machine
+            if "--output-file" not in words:
+                self.assertGreaterEqual(text.count("step/model:custom"), 2000, words)
+
+    def test_whole_records_pass_through_one_by_one(self):
+        small, large = self.filled_store(50), self.filled_store(1000)
+        for form in ("json", "jsonl", "csv"):
+            _, memory_of_small, _ = self.cost_of("show", "--store", small, "--output", form)
+            _, memory, text = self.cost_of("show", "--store", large, "--output", form)
+            self.assertLess(memory, memory_of_small + 12, form)
+            self.assertGreaterEqual(text.count("step/model:custom"), 1000)
+
+    def test_a_store_of_an_older_schema_is_shown_in_as_little_memory(self):
+        store = self.filled_store(400)
+        with closing(sqlite3.connect(store)) as database:
+            for kind, name in database.execute("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+                                               ).fetchall():
+                database.execute(f"DROP {kind} {name}")
+            database.execute("DROP TABLE listing")
+            database.execute("PRAGMA user_version = 2")
+            database.commit()
+        before = store.read_bytes()
+        _, memory, text = self.cost_of("show", "--store", store)
+        self.assertLess(memory, 100)
+        self.assertEqual(text.count("step/model:custom"), 400)
+        self.assertEqual(store.read_bytes(), before)
+
+    def assert_linear(self, cost_of, small: int, large: int):
+        """Twice the time that a linear program takes is allowed; a quadratic one takes four times as long."""
+        start = cost_of(0)
+        few = max(cost_of(small) - start, 0.02)
+        many = cost_of(large) - start
+        self.assertLess(many / few, 2 * large / small, f"{start:.2f}, {few:.2f} and {many:.2f} s")
+
+    def test_a_kernels_file_of_many_entries(self):
+        name = self.folder / "choices.json"
+
+        def cost_of(entries: int) -> float:
+            kernels = [{"op": "matmul", "signature": f"matmul({i})", "kernel": "reference"} for i in range(entries + 1)]
+            name.write_text(json.dumps([{"kernels": kernels}]))
+            return self.cost_of("explain", *PREDICTED, "--store", "none", "--kernels", name, code=2)[0]
+
+        self.assert_linear(cost_of, 10_000, 80_000)
+
+    def test_a_model_of_many_layers(self):
+        def cost_of(layers: int) -> float:
+            return self.cost_of("explain", *MODEL, "--num-layers", layers + 1, "--store", "none")[0]
+
+        self.assert_linear(cost_of, 50, 400)
+
+    def test_a_record_of_many_lists(self):
+        self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
+        record = self.stored()[0]
+
+        def cost_of(entries: int) -> float:
+            with closing(sqlite3.connect(self.store)) as database:
+                database.execute("UPDATE records SET json = ?", (json.dumps(record | {"unknown": [[]] * entries}),))
+                database.commit()
+            return self.cost_of("show", "--store", self.store, "--output", "json")[0]
+
+        self.assert_linear(cost_of, 50_000, 400_000)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    unittest.main()
