@@ -26,9 +26,12 @@ Kernel reference_kernel(const OpCard& op) {
           .supports = nullptr,
           .workspace = nullptr,
           .prepare = nullptr,
-          .launch = [](const KernelCall& call) {
-            call.op.reference({call.attributes, call.in, call.out});
-          }};
+          .launch =
+              [](const KernelCall& call) {
+                call.op.reference({call.attributes, call.in, call.out});
+              },
+          .product_math = op.kind == OpKind::kContraction ? [](const Signature&) { return ProductMath::kFloat64; }
+                                                          : static_cast<ProductMath (*)(const Signature&)>(nullptr)};
 }
 
 }  // namespace laptime

@@ -30,6 +30,15 @@ struct KernelCall {
   Queue& queue;
 };
 
+// The arithmetic in which a kernel forms the products of a contraction.
+enum class ProductMath : uint8_t {
+  kNone,      // the op multiplies no matrices
+  kFloat32,   // float32 factors, multiply-adds in float32
+  kBFloat16,  // factors in bfloat16, or rounded to it, and sums in float32
+  kSplit,     // float32 factors, each as three bfloat16 terms (docs/adr/0009), and sums in float32
+  kFloat64,   // sums in float64: the reference
+};
+
 // A launch must not allocate, log, throw or read a clock.
 struct Kernel {
   const OpCard* op = nullptr;
@@ -42,7 +51,18 @@ struct Kernel {
   // Runs before the first launch and has no effect when run again; may allocate and throw.
   void (*prepare)(const Signature&, Queue&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
+  // The arithmetic of the products of a signature; null: the op multiplies no matrices.
+  ProductMath (*product_math)(const Signature&) = nullptr;
+  // Denormal operands and results of products count as zero, as in AMX and in the dot product of bfloat16.
+  bool flushes_denormals = false;
+  // Gives the same bits as every other kernel of the op for which this holds, on any x86-64 processor with fused
+  // multiply-adds and for any number of threads. False for the kernels of a library, and for instructions that round
+  // differently.
+  bool reproducible = true;
 
+  ProductMath math_of_products(const Signature& signature) const {
+    return product_math == nullptr ? ProductMath::kNone : product_math(signature);
+  }
   std::string refusal(const Signature& signature) const {
     return supports == nullptr ? std::string() : supports(signature);
   }

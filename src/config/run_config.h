@@ -34,6 +34,16 @@ constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_h
   return precision == Precision::kBFloat16 || device_has_bfloat16 ? DType::kBFloat16 : DType::kFloat16;
 }
 
+// How products of float32 matrices are computed: by multiply-adds in float32 (ieee), each factor as three bfloat16
+// terms where the processor has AMX (split), or by whichever is faster (auto).
+enum class Float32Precision : uint8_t { kAuto, kIeee, kSplit };
+
+constexpr auto choices_of(Float32Precision) {
+  return std::array{Choice<Float32Precision>{Float32Precision::kAuto, "auto"},
+                    Choice<Float32Precision>{Float32Precision::kIeee, "ieee"},
+                    Choice<Float32Precision>{Float32Precision::kSplit, "split"}};
+}
+
 // How a framework would run the step. Eager mode lowers composites to primitives and runs them one by one; compile mode
 // keeps composites whole, fuses kernels and recomputes cheap values in backward.
 enum class Mode : uint8_t { kEager, kCompile };
@@ -98,6 +108,8 @@ int64_t parse_bytes(std::string_view where, std::string_view text);
 struct RunConfig {
   ModelConfig model;
   Precision dtype = Precision::kFloat32;
+  Float32Precision float32_precision = Float32Precision::kAuto;
+  bool reproducible = false;
   Mode mode = Mode::kEager;
   Pass pass = Pass::kStep;
   std::string device = "auto";
@@ -148,6 +160,13 @@ struct RunConfig {
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
                  .help = "arithmetic; mixed: bfloat16 where the device has it, else float16",
                  .in_name = InName::kAlways}, self.dtype);
+    visit(Option{.flag = "float32-precision", .key = "float32_precision", .tag = "float32", .group = kEngine,
+                 .help = "products of float32: ieee, multiply-adds in float32; split, three bfloat16 terms of each factor "
+                         "(AMX); auto, whichever is faster",
+                 .configures_engine = true}, self.float32_precision);
+    visit(Option{.flag = "reproducible", .key = "reproducible", .tag = "reproducible", .group = kEngine,
+                 .help = "only kernels that give the same bits on every x86-64 processor with fused multiply-adds",
+                 .configures_engine = true}, self.reproducible);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kEngine,
                  .help = "eager: one primitive at a time, as a framework does; compile: composites whole and fused",
                  .in_name = InName::kAlways, .configures_engine = true}, self.mode);

@@ -16,6 +16,7 @@
 #include "prepare/fit_recompute.h"
 #include "prepare/kernel_choice.h"
 #include "prepare/knowledge.h"
+#include "prepare/math_mode.h"
 #include "prepare/memory_check.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
@@ -113,7 +114,7 @@ KernelDecision decide_kernel(const KernelTable& kernels, const Signature& signat
   int64_t contenders = 0;  // kernels that a trial would time
   const Kernel* chosen = choose(signature);
   for (const Kernel& kernel : kernels.of(*signature.op)) {
-    if (const std::string reason = kernel.refusal(signature); !reason.empty()) {
+    if (const std::string reason = refusal(kernel, kernels, signature, choices.rules); !reason.empty()) {
       use.refused.push_back({kernel.name, reason});
       continue;
     }
@@ -200,11 +201,12 @@ MemoryNeed memory_need(const Prepared& prepared, std::optional<int64_t> saved) {
   return need;
 }
 
-std::string machine_text(const Device& device) {
+std::string machine_text(const Prepared& prepared) {
+  const Device& device = prepared.device;
   std::string text = device.name;
   if (!device.isa.empty()) text += fmt::format(", {} kernels", device.isa);
   if (device.threads) text += fmt::format(", {} thread{}", *device.threads, *device.threads == 1 ? "" : "s");
-  return text + ", " + device.math_mode;
+  return text + ", " + math_mode(prepared.plan, device);
 }
 
 // Collects information about the graph after each pass.
@@ -274,7 +276,7 @@ Explanation explain(const SweepPoint& point, const KnownChoices& known) {
   count_work(graph, explanation);
   explanation.constants = constant_uses(graph);
   if (!prepared) return explanation;
-  explanation.machine = machine_text(prepared->device);
+  explanation.machine = machine_text(*prepared);
   explanation.kernels = kernel_uses(*prepared);
   explanation.memory = memory_need(*prepared, log.saved);
   return explanation;

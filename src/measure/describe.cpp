@@ -55,7 +55,6 @@ void describe_device(const Device& device, Record& record) {
   machine.timer_resolution = clock.resolution.count();
   machine.timer_overhead = clock.overhead.count();
   record.machine = to_json(machine);
-  record.math_mode = device.math_mode;
   Json config = record.config.json();
   config["device"] = device.name;
   if (device.threads) config["threads"] = *device.threads;

@@ -12,6 +12,7 @@
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "model/parameters.h"
+#include "prepare/math_mode.h"
 #include "record/fields_json.h"
 #include "record/time_stats.h"
 
@@ -231,6 +232,7 @@ void fill_figures(const Prepared& prepared, const Measurement& run, Record& reco
 Record make_record(Record described, const Prepared& prepared, const Measurement& measurement) {
   Record record = std::move(described);
   record.memory = prepared.memory;
+  record.math_mode = math_mode(prepared.plan, prepared.device);
   fill_memory(measurement, record.memory);
   fill_setup(measurement.setup, record.setup);
   record.loss.values = measurement.losses;

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/cores.h"
 #include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/roofline/roofline_backend.h"
 #include "base/isa.h"
 #include "base/units.h"
@@ -18,7 +19,7 @@ constexpr std::string_view kRooflinePrefix = "roofline:";
 
 bool is_roofline(std::string_view name) { return name.substr(0, kRooflinePrefix.size()) == kRooflinePrefix; }
 
-std::string math_mode_of(Precision dtype) {
+std::string requested_math(Precision dtype) {
   switch (dtype) {
     case Precision::kFloat32: return "float32";
     case Precision::kTf32: return "tf32";
@@ -31,19 +32,28 @@ std::string math_mode_of(Precision dtype) {
 
 DType product_factors_of(Precision dtype) { return autocast_dtype(dtype).value_or(DType::kFloat32); }
 
+// Shared by all points.
+const std::shared_ptr<const KernelTable>& kernels_of_this_cpu() {
+  static const auto kKernels = std::make_shared<const KernelTable>(cpu_kernels(cpu::widest_isa()));
+  return kKernels;
+}
+
 Device find_cpu(const RunConfig& config) {
   const cpu::Isa isa = cpu::widest_isa();
   const int threads = config.threads ? static_cast<int>(*config.threads) : cpu::default_threads();
-  static const auto kKernels = std::make_shared<const KernelTable>(cpu_kernels(isa));  // shared by all points
   Device device;
   device.name = "cpu";
-  device.identity = fmt::format("cpu/{}", cpu::name_of(isa));
-  device.math_mode = math_mode_of(config.dtype);
+  device.rules = rules_of(config);
+  device.identity = fmt::format("cpu/{}{}", cpu::name_of(isa), key_of(device.rules));
+  device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.isa = cpu::name_of(isa);
   device.threads = threads;
-  device.kernels = kKernels;
-  device.open = [threads] { return std::make_unique<cpu::CpuBackend>(kKernels, threads); };
+  device.kernels = kernels_of_this_cpu();
+  const bool may_split = device.rules.float32_precision != Float32Precision::kIeee && !device.rules.reproducible;
+  device.open = [threads, may_split] {
+    return std::make_unique<cpu::CpuBackend>(kernels_of_this_cpu(), threads, may_split);
+  };
   return device;
 }
 
@@ -57,7 +67,7 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   static const auto kKernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
   Device device;
   device.name = device.identity = name;
-  device.math_mode = math_mode_of(config.dtype) + ", predicted";
+  device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.computes = false;
   device.memory_bytes = described.memory;
@@ -90,12 +100,21 @@ std::string unsupported_reason(const RunConfig& config) {
   if (name == "cuda") return "this build has no CUDA backend; use --device cpu or roofline:NAME";
   if (is_roofline(name)) {
     described_device(name);
+    if (config.float32_precision == Float32Precision::kSplit)
+      return "a prediction takes float32 products at the float32 rate of the data sheet; leave out --float32-precision "
+             "split";
     return {};
   }
   if (config.dtype == Precision::kTf32)
     return "tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --dtype float32 or bfloat16";
   if (config.dtype == Precision::kFloat16)
     return "the CPU backend has no float16 kernels: use --dtype bfloat16, or mixed";
+  if (config.float32_precision != Float32Precision::kSplit) return {};
+  if (config.reproducible)
+    return "--float32-precision split takes AMX, whose bits are its own: leave out --reproducible, or use "
+           "--float32-precision ieee";
+  if (cpu::bfloat16_pairs() == nullptr || cpu::bfloat16_pairs()->amx_gemm == nullptr)
+    return "--float32-precision split needs a processor with AMX: use ieee or auto";
   return {};
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "config/run_config.h"
+#include "prepare/kernel_rules.h"
 
 namespace laptime {
 
@@ -17,7 +18,8 @@ namespace laptime {
 struct Device {
   std::string name;                       // "cpu", "roofline:h100"; never "auto"
   std::string identity;                   // unique on its machine; part of the key of stored measurements
-  std::string math_mode;                  // arithmetic used for the dtype: "float32", "bfloat16 autocast, ..."
+  KernelRules rules;                      // which of its kernels may run; `identity` contains their key
+  std::string requested_math;             // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
   DType product_factors{};                // type of the factors of matrix products
   bool computes = true;                   // false: times are predicted, and there are no values
   std::string isa;                        // instruction set of the kernels; empty if not applicable

@@ -42,7 +42,7 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
   const auto pinned = choices.pinned.find(text);
   if (pinned == choices.pinned.end()) return nullptr;
   const Kernel& kernel = kernel_named(*signature.op, pinned->second, kernels, choices.pinned_by);
-  if (const std::string reason = kernel.refusal(signature); !reason.empty()) {
+  if (const std::string reason = refusal(kernel, kernels, signature, choices.rules); !reason.empty()) {
     throw Error::format("{}: kernel {} refuses {}: {}", choices.pinned_by, quote(kernel.name), text, reason);
   }
   return &kernel;
@@ -50,16 +50,18 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
 
 }  // namespace
 
-std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature) {
+std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature,
+                                      const KernelRules& rules) {
   std::vector<const Kernel*> supported;
   for (const Kernel& kernel : kernels.of(*signature.op)) {
-    if (kernel.refusal(signature).empty()) supported.push_back(&kernel);
+    if (refusal(kernel, kernels, signature, rules).empty()) supported.push_back(&kernel);
   }
   return supported;
 }
 
 KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, const std::vector<KernelChoice>& stored) {
   KernelChoices choices;
+  choices.rules = rules_of(config);
   for (const KernelChoice& choice : stored) choices.measured[choice.signature] = choice.kernel;
   if (!config.kernels) return choices;
   choices.pinned_by = kernels_file_text(*config.kernels);
@@ -71,7 +73,7 @@ KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, co
 ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices) {
   return [&kernels, &choices](const Signature& signature) -> const Kernel* {
     if (const Kernel* const pinned = pinned_kernel(signature, kernels, choices)) return pinned;
-    const std::vector<const Kernel*> supported = candidates(kernels, signature);
+    const std::vector<const Kernel*> supported = candidates(kernels, signature, choices.rules);
     if (supported.size() > 1 && choices.takes_measured) {
       if (const auto chosen = choices.measured.find(signature.text()); chosen != choices.measured.end()) {
         for (const Kernel* kernel : supported) {

@@ -10,6 +10,7 @@
 #include "config/run_config.h"
 #include "graph/graph.h"
 #include "plan/plan.h"
+#include "prepare/kernel_rules.h"
 #include "record/store.h"
 
 namespace laptime {
@@ -17,6 +18,7 @@ namespace laptime {
 using KernelsBySignature = std::map<std::string, std::string>;  // signature text -> kernel name
 
 struct KernelChoices {
+  KernelRules rules;  // which kernels may be chosen
   KernelsBySignature measured;
   bool takes_measured = true;  // false if their workspaces do not fit, so that the first candidates are used
   KernelsBySignature pinned;   // override `measured`, and are not measured
@@ -27,8 +29,9 @@ struct KernelChoices {
 // kernel that is not in the table.
 KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, const std::vector<KernelChoice>& stored);
 
-// The kernels that support a signature, in order of preference.
-std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature);
+// The kernels that support a signature and that the rules allow, in order of preference.
+std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature,
+                                      const KernelRules& rules = {});
 
 // Chooses the pinned kernel (Error if it does not support the signature), else the measured one if it still supports
 // the signature, else the first candidate.

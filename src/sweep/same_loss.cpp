@@ -11,7 +11,7 @@ namespace {
 bool comparable(const Record& earlier, const Record& record) {
   return earlier.status == Status::kOk && record.status == Status::kOk && earlier.config_hash == record.config_hash &&
          earlier.binary == record.binary && earlier.fingerprint == record.fingerprint &&
-         earlier.kernels == record.kernels;
+         earlier.math_mode == record.math_mode && earlier.kernels == record.kernels;
 }
 
 }  // namespace

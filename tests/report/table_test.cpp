@@ -237,6 +237,24 @@ TEST(Csv, NegativeNumbersStayNumbers) {
   EXPECT_EQ(cell("kernels"), "no such column");
 }
 
+TEST(Table, SaysWhichArithmeticRan) {
+  const auto cell = [](const char* math_mode) {
+    Record record = stored_records().front();
+    record.math_mode = math_mode;
+    const std::string text = markdown({&record, 1});
+    const std::string row = lines_in(text).at(2);
+    const size_t end = row.rfind(" |");
+    return row.substr(row.rfind("| ", end - 1) + 2, end - row.rfind("| ", end - 1) - 2);
+  };
+  EXPECT_EQ(cell("float32"), "float32");
+  EXPECT_EQ(cell("float32, predicted"), "float32, predicted");
+  EXPECT_EQ(cell("bfloat16 autocast, float32 accumulation"), "bfloat16 autocast");
+  EXPECT_EQ(cell("float32, products of three bfloat16 terms, denormals in products are zero"), "float32 split");
+  EXPECT_EQ(cell("float32, some products of three bfloat16 terms"), "float32 partly split");
+  EXPECT_EQ(cell("bfloat16 autocast, float32 accumulation, float32 products of three bfloat16 terms"),
+            "bfloat16 autocast, float32 split");
+}
+
 TEST(Json, IsReadBackAsItWas) {
   const std::vector<Record> records = stored_records();
   const Json array = Json::parse(json(records));

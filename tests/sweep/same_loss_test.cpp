@@ -42,6 +42,13 @@ TEST(SameLoss, RunsWithOtherKernelsAreNotCompared) {
   EXPECT_EQ(record.status, Status::kOk);
 }
 
+TEST(SameLoss, RunsInAnotherArithmeticAreNotCompared) {
+  Record record = measured({4.5});
+  record.math_mode = "float32, products of three bfloat16 terms";
+  require_same_loss(measured({4.75}), record);
+  EXPECT_EQ(record.status, Status::kOk);
+}
+
 TEST(SameLoss, RunsOfAnotherConfigurationOrFileAreNotCompared) {
   Record record = measured({4.5});
   record.config_hash = "fedcba9876543210";

@@ -75,8 +75,8 @@ class CpuBackend::Memory : public DeviceMemory {
   std::shared_ptr<Held> held_;
 };
 
-CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads)
-    : kernels_(std::move(kernels)), team_(threads) {
+CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split)
+    : kernels_(std::move(kernels)), may_split_(may_split), team_(threads) {
   keep_freed_memory();
   team_.on_each_thread([](int) {
     use_one_openmp_thread();
@@ -120,14 +120,17 @@ void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
 
 std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
   const bool is_bfloat16 = factors == DType::kBFloat16;
-  const auto product_flops = [this, is_bfloat16] {
+  const bool float32_alone = !is_bfloat16 && !may_split_;
+  const auto product_flops = [this, is_bfloat16, float32_alone] {
     const double float32 = measure_float32_peak(team_, widest_isa()).all_threads;
+    if (float32_alone) return float32;
     const ComputePeak other = is_bfloat16 ? measure_bfloat16_peak(team_) : measure_split_float32_peak(team_);
     return std::max(float32, other.all_threads);
   };
   return {{DeviceLimit::Kind::kProductFlops,
-           fmt::format("{}_product_flops_per_second/threads:{}", laptime::name_of(factors), team_.size()), "FLOP/s",
-           product_flops},
+           fmt::format("{}_product_flops_per_second/threads:{}{}", laptime::name_of(factors), team_.size(),
+                       float32_alone ? "/ieee" : ""),
+           "FLOP/s", product_flops},
           {DeviceLimit::Kind::kBandwidth, fmt::format("stream_bytes_per_second/threads:{}", team_.size()), "bytes/s",
            [this] { return measure_bandwidth(team_, widest_isa()); }},
           {DeviceLimit::Kind::kPageFault, "page_fault_seconds", "s", [] { return measure_page_fault().count(); }}};

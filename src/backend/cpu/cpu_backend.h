@@ -13,7 +13,8 @@ namespace laptime::cpu {
 class CpuBackend : public Backend {
  public:
   // Configures malloc of the process to keep freed memory mapped, so that buffers of libraries cause no page faults.
-  CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads);
+  // `may_split`: float32 products may be computed as bfloat16 terms, so the peak of float32 is that of the faster way.
+  CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split = true);
   CpuBackend(std::vector<Kernel> kernels, int threads);
 
   std::string name() const override { return "cpu"; }
@@ -45,6 +46,7 @@ class CpuBackend : public Backend {
   class Memory;
 
   std::shared_ptr<const KernelTable> kernels_;
+  bool may_split_;
   std::vector<Seconds> marks_;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   Team team_;

@@ -319,6 +319,13 @@ void launch_backward(const GemmImplementation& way, const KernelCall& call) {
       .run(call);
 }
 
+// The arithmetic of the products: that of the logits, which the products of backward share.
+template <class Product, class GemmsOfCall>
+ProductMath product_math(const Signature& signature, const GemmsOfCall& gemms_of_call) {
+  const std::optional<TileGemms> gemms = gemms_without_memory(signature, gemms_of_call);
+  return gemm_math<Product>(gemms ? gemms->logits(gemms->tiling().largest(), nullptr).compute : DType::kFloat32);
+}
+
 }  // namespace
 
 std::vector<Kernel> linear_cross_entropy_kernels() {
@@ -333,7 +340,10 @@ std::vector<Kernel> linear_cross_entropy_kernels() {
              [](const Signature& signature) { return forward_workspace(kGemmImplementation<Product>, signature); },
          .prepare = [](const Signature& signature,
                        Queue& queue) { prepare_forward(kGemmImplementation<Product>, signature, queue); },
-         .launch = [](const KernelCall& call) { launch_forward(kGemmImplementation<Product>, call); }});
+         .launch = [](const KernelCall& call) { launch_forward(kGemmImplementation<Product>, call); },
+         .product_math = [](const Signature& signature) { return product_math<Product>(signature, forward_gemms); },
+         .flushes_denormals = gemm_flushes_denormals<Product>(),
+         .reproducible = gemm_is_reproducible<Product>()});
     kernels.push_back(
         {.op = &kLinearCrossEntropyBackward,
          .name = Product::name(),
@@ -343,7 +353,10 @@ std::vector<Kernel> linear_cross_entropy_kernels() {
              [](const Signature& signature) { return backward_workspace(kGemmImplementation<Product>, signature); },
          .prepare = [](const Signature& signature,
                        Queue& queue) { prepare_backward(kGemmImplementation<Product>, signature, queue); },
-         .launch = [](const KernelCall& call) { launch_backward(kGemmImplementation<Product>, call); }});
+         .launch = [](const KernelCall& call) { launch_backward(kGemmImplementation<Product>, call); },
+         .product_math = [](const Signature& signature) { return product_math<Product>(signature, backward_gemms); },
+         .flushes_denormals = gemm_flushes_denormals<Product>(),
+         .reproducible = gemm_is_reproducible<Product>()});
   });
   return kernels;
 }

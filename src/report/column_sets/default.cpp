@@ -46,6 +46,7 @@ std::vector<Column> default_columns() {
        .read = first_known("mfu_measured", "mfu_datasheet")},
       {.title = "loss", .unit = Unit::kNats, .drop = 7, .width = 15, .read = first_and_last_loss},
       {.title = "verdict", .text = true, .drop = 5, .width = 8, .read = named("verdict")},
+      {.title = "arithmetic", .text = true, .drop = 4, .width = 10, .read = arithmetic_of},
   };
   for (Column& column : columns) {
     const bool is_name = column.title == "name" || column.title == "status" || column.title == "verdict";

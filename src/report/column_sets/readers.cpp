@@ -1,6 +1,7 @@
 // Cells of the column sets.
 #include "report/column_sets/readers.h"
 
+#include <array>
 #include <utility>
 
 namespace laptime::cells {
@@ -58,6 +59,23 @@ Read whether(bool (*holds)(const Record&)) {
 
 Json label_or_name(const Row& row, std::string_view) {
   return row.record().label.empty() ? row.record().name : row.record().label;
+}
+
+Json arithmetic_of(const Row& row, std::string_view) {
+  // Parts of the texts of prepare/math_mode.h. Records of other programs may have texts of their own.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShort{
+      {{", some products of three bfloat16 terms", " partly split"},
+       {", products of three bfloat16 terms", " split"},
+       {", some float32 products of three bfloat16 terms", ", float32 partly split"},
+       {", float32 products of three bfloat16 terms", ", float32 split"},
+       {", float32 accumulation", ""},
+       {", denormals in products are zero", ""}}};
+  std::string text = row.record().math_mode;
+  if (text.empty()) return nullptr;
+  for (const auto& [part, short_part] : kShort) {
+    if (const size_t at = text.find(part); at != std::string::npos) text.replace(at, part.size(), short_part);
+  }
+  return text;
 }
 
 Json warmup_of(const Row& row, std::string_view) {

@@ -27,6 +27,9 @@ Read whether(bool (*holds)(const Record&));  // "True" or "False", as the source
 
 Json label_or_name(const Row& row, std::string_view phase);
 
+// The arithmetic that ran in few words: "float32", "float32 split", "bfloat16 autocast", "float32, predicted".
+Json arithmetic_of(const Row& row, std::string_view phase);
+
 // Steps that were taken, else those that were asked for.
 Json warmup_of(const Row& row, std::string_view phase);
 Json steps_of(const Row& row, std::string_view phase);

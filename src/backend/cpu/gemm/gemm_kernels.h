@@ -41,8 +41,10 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
 
 // The GEMM implementations. Each has a name, says which GEMMs it refuses and why (empty: none), how many bytes of
 // workspace it needs, and runs. An implementation that must prepare library objects for each form of GEMM, before the
-// first one runs, has `prepare`.
+// first one runs, has `prepare`; one whose arithmetic is not that of its factors has `math`. kOwnBits marks those whose
+// bits are not those of Tiles, and kFlushesDenormals those that take denormals as zero.
 struct OnednnSgemm {
+  static constexpr bool kOwnBits = true;
   static std::string name() { return "onednn_sgemm"; }
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = cpu::uniform_refusal(gemm, DType::kFloat32);
@@ -53,6 +55,8 @@ struct OnednnSgemm {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::onednn_float32_gemm(team, gemm); }
 };
 struct OnednnBfloat16 {
+  static constexpr bool kOwnBits = true;
+  static constexpr bool kFlushesDenormals = true;
   static std::string name() { return "onednn_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) { return narrowed_refusal(gemm); }
   static int64_t workspace(const cpu::Gemm& gemm) { return narrowed_workspace(gemm); }
@@ -60,6 +64,7 @@ struct OnednnBfloat16 {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { narrowed_gemm(team, gemm); }
 };
 struct OnednnSgemmWiden {
+  static constexpr bool kOwnBits = true;
   static std::string name() { return "onednn_sgemm_widen"; }
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = cpu::uniform_refusal(gemm, DType::kBFloat16);
@@ -91,6 +96,8 @@ struct TilesPacked {
 };
 // TilesDot and TilesDotPacked are listed only where cpu::bfloat16_pairs() is not null.
 struct TilesDot {
+  static constexpr bool kOwnBits = true;
+  static constexpr bool kFlushesDenormals = true;
   static std::string name() { return "tiles_dot_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = tiles_refusal(gemm);
@@ -102,6 +109,8 @@ struct TilesDot {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm, false); }
 };
 struct TilesDotPacked {
+  static constexpr bool kOwnBits = true;
+  static constexpr bool kFlushesDenormals = true;
   static std::string name() { return "tiles_dot_packed_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) { return packed_refusal<TilesDot>(gemm); }
   static int64_t workspace(const cpu::Gemm& gemm) { return TilesDot::packed_bytes(gemm); }
@@ -110,14 +119,18 @@ struct TilesDotPacked {
 
 // Amx and AmxSplit are listed only where cpu::bfloat16_pairs() has an amx_gemm.
 struct Amx {
+  static constexpr bool kOwnBits = true;
+  static constexpr bool kFlushesDenormals = true;
   static std::string name() { return "amx_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) { return TilesDot::refusal(gemm); }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
-// float32 factors, each as the sum of three bfloat16 terms. Six of the nine products of terms are computed, which is as
-// accurate as float32 arithmetic.
+// float32 factors, each as the sum of three bfloat16 terms. Six of the nine products of terms are computed; their error
+// is that of float32 arithmetic for the numbers that docs/adr/0009 states.
 struct AmxSplit {
+  static constexpr bool kOwnBits = true;
+  static constexpr bool kFlushesDenormals = true;
   static std::string name() { return "amx_bf16x6"; }
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = tiles_refusal(gemm);
@@ -128,8 +141,24 @@ struct AmxSplit {
     return "";
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static ProductMath math() { return ProductMath::kSplit; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
+
+// The arithmetic of a product by an implementation, its factors being rounded to `compute`.
+template <class Implementation>
+ProductMath gemm_math(DType compute) {
+  if constexpr (requires { Implementation::math(); }) return Implementation::math();
+  return compute == DType::kBFloat16 ? ProductMath::kBFloat16 : ProductMath::kFloat32;
+}
+template <class Implementation>
+constexpr bool gemm_flushes_denormals() {
+  return requires { Implementation::kFlushesDenormals; };
+}
+template <class Implementation>
+constexpr bool gemm_is_reproducible() {
+  return !requires { Implementation::kOwnBits; };
+}
 
 // Calls visit(implementation) for each that can run here, in order of preference.
 template <class Visit>
@@ -201,6 +230,12 @@ void prepare(const Signature& signature, Queue& queue) {
 }
 
 template <GemmFromOperands kMakeGemm, class Implementation>
+ProductMath product_math(const Signature& signature) {
+  const std::optional<cpu::Gemm> gemm = gemm_of<kMakeGemm>(signature);
+  return gemm_math<Implementation>(gemm ? gemm->compute : signature.in[0].dtype);
+}
+
+template <GemmFromOperands kMakeGemm, class Implementation>
 void launch(const KernelCall& call) {
   cpu::Gemm gemm = *kMakeGemm(call.attributes, call.in, call.out[0]);
   gemm.workspace = call.workspace;
@@ -219,7 +254,10 @@ std::vector<Kernel> gemm_kernels(const OpCard& op) {
                        .supports = detail::supports<kMakeGemm, Implementation>,
                        .workspace = detail::workspace<kMakeGemm, Implementation>,
                        .prepare = detail::prepare<kMakeGemm, Implementation>,
-                       .launch = detail::launch<kMakeGemm, Implementation>});
+                       .launch = detail::launch<kMakeGemm, Implementation>,
+                       .product_math = detail::product_math<kMakeGemm, Implementation>,
+                       .flushes_denormals = gemm_flushes_denormals<Implementation>(),
+                       .reproducible = gemm_is_reproducible<Implementation>()});
   });
   return kernels;
 }
