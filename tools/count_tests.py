@@ -2,7 +2,7 @@
 """Counts the test cases of a ctest run: cases of GoogleTest and unittest, and any other program as one case.
 
 Usage: count_tests.py JUNIT_FILE
-Prints the failed cases to standard error and "PASSED FAILED" to standard output.
+Prints the failed and the skipped cases to standard error and "PASSED FAILED SKIPPED" to standard output.
 """
 
 import re
@@ -10,40 +10,47 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 GTEST_OK = re.compile(r"^\[       OK \] ", re.MULTILINE)
+GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] (\S+?) \(\d+ ms\)$", re.MULTILINE)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] (\S+?)(?:, where .*)? \(\d+ ms\)$", re.MULTILINE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 UNITTEST_BAD = re.compile(r"^(?:FAIL|ERROR): (.+)$", re.MULTILINE)
 UNITTEST_SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*?skipped=(\d+)", re.MULTILINE)
 
 
-def count(output: str, program_failed: bool, name: str) -> tuple[int, list[str]]:
-    """(passed, names of failed) of one program."""
+def count(output: str, program_failed: bool, name: str) -> tuple[int, list[str], list[str]]:
+    """(passed, names of failed, names of skipped) of one program; unittest names no skipped case but says how many."""
+    skipped = []
     ran = UNITTEST_RAN.search(output)
     if "[==========] Running " in output:
         passed = len(GTEST_OK.findall(output))
         failed = GTEST_FAILED.findall(output)
+        skipped = GTEST_SKIPPED.findall(output)
     elif ran:
         failed = UNITTEST_BAD.findall(output)
-        skipped = UNITTEST_SKIPPED.search(output)
-        passed = int(ran.group(1)) - len(failed) - (int(skipped.group(1)) if skipped else 0)
+        in_all = UNITTEST_SKIPPED.search(output)
+        skipped = [name] * (int(in_all.group(1)) if in_all else 0)
+        passed = int(ran.group(1)) - len(failed) - len(skipped)
     else:
-        return (0, [name]) if program_failed else (1, [])
+        return (0, [name], []) if program_failed else (1, [], [])
     if program_failed and not failed:
         failed = [f"{name} (ended before its time)"]
-    return passed, failed
+    return passed, failed, skipped
 
 
 def main() -> int:
-    passed, failed = 0, []
+    passed, failed, skipped = 0, [], []
     for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
         name = case.get("name", "?")
         output = case.findtext("system-out") or ""
-        case_passed, case_failed = count(output, case.get("status") == "fail", name)
+        case_passed, case_failed, case_skipped = count(output, case.get("status") == "fail", name)
         passed += case_passed
         failed += case_failed
+        skipped += case_skipped
     for name in failed:
         print(f"  failed: {name}", file=sys.stderr)
-    print(passed, len(failed))
+    for name in skipped:
+        print(f"  skipped: {name}", file=sys.stderr)
+    print(passed, len(failed), len(skipped))
     return 0
 
 

@@ -76,5 +76,21 @@ TEST(Race, OneCandidateWins) {
   EXPECT_DOUBLE_EQ(result.seconds.count(), 3e-3);
 }
 
+TEST(ClearWinner, NeedsALeadOverTheFastestFavouredCandidate) {
+  const auto favours = [](std::vector<size_t> favoured) {
+    return [favoured](size_t candidate) {
+      return std::find(favoured.begin(), favoured.end(), candidate) != favoured.end();
+    };
+  };
+  const RaceResult close = Track(Times{{1}, {1.2}, {1.04}}).race();
+  EXPECT_EQ(close.winner, 0U);
+  EXPECT_EQ(clear_winner(close, favours({1, 2})), 2U);  // behind by less than 5 %
+  EXPECT_EQ(clear_winner(close, favours({1})), 0U);
+  EXPECT_EQ(clear_winner(close, favours({0})), 0U);
+  EXPECT_EQ(clear_winner(close, favours({})), 0U);
+  EXPECT_EQ(fastest_of(close, favours({1, 2})), 2U);
+  EXPECT_EQ(fastest_of(close, favours({})), std::nullopt);
+}
+
 }  // namespace
 }  // namespace laptime

@@ -3,6 +3,7 @@
 
 #include "support/conformance.h"
 #include "support/gradient_check.h"
+#include "support/plain_product.h"
 
 namespace laptime::test {
 namespace {
@@ -42,7 +43,8 @@ std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
                       .arrangements = {Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kPadded},
                       .may_refuse = all_arrangements(),
                       .slack = 24,
-                      .absolute = 24});
+                      .absolute = 24,
+                      .plain = plain_linear});
     }
   }
   return rows;

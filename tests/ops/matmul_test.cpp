@@ -18,6 +18,7 @@
 #include "base/isa.h"
 #include "ops/kernels_cpu.h"
 #include "support/conformance.h"
+#include "support/plain_product.h"
 
 namespace laptime::test {
 namespace {
@@ -41,7 +42,10 @@ std::vector<ConformanceCase> matmul_rows(const OpCard& op) {
   }
   std::vector<ConformanceCase> rows;
   for (const Sizes& of : sizes) {
-    ConformanceCase row{.op = &op, .may_refuse = all_arrangements(), .slack = kSlack};
+    ConformanceCase row{.op = &op,
+                        .may_refuse = all_arrangements(),
+                        .slack = kSlack,
+                        .plain = &op == &kMatmul ? plain_matmul : plain_addmm};
     if (of.k > 300) {  // the reference is slow
       row.arrangements = {Arrangement::kContiguous, Arrangement::kTransposed, Arrangement::kPadded};
     }
@@ -94,23 +98,46 @@ Layout placed(Shape shape, bool transposed, bool padded) {
   return permuted(layout, axes);
 }
 
-// Element `i` of input `k` in row-major order: as a whole number from -3 to 3, or as a fraction.
+// Element `i` of input `k` in row-major order, as a fraction.
 uint64_t bits_of(size_t k, int64_t i) { return hash_combine(k + 1, static_cast<uint64_t>(i)); }
-int32_t whole_number(size_t k, int64_t i) { return static_cast<int32_t>(bits_of(k, i) % 7) - 3; }
 double number(size_t k, int64_t i) { return static_cast<double>(bits_of(k, i) >> 40U) * 0x1p-23 - 1; }
 
-// The exact product of whole numbers. With a bias it is input 0.
-std::vector<int32_t> exact_sums(const Sizes& of, bool has_bias) {
+// Whole numbers whose sums of products are below 2^24, so that they are exact in float32 in any order: from -3 to 3, or
+// numbers of 17 bits, or of 23, in one factor and a few -1 and 1 in the other. The long ones need all three bfloat16
+// terms.
+enum class Whole : uint8_t { kSmall, k17BitsInA, k17BitsInB, k23BitsInA, k23BitsInB };
+
+// Element `i` of input `k`. With a bias it is input 0.
+int32_t whole_number(Whole kind, const Sizes& of, bool has_bias, size_t k, int64_t i) {
+  const uint64_t bits = bits_of(k, i);
+  const bool bias = has_bias && k == 0;
+  if (kind == Whole::kSmall || bias) return static_cast<int32_t>(bits % 7) - 3;
+  const bool is_a = k == (has_bias ? 1U : 0U);
+  const bool few_bits = kind == Whole::k17BitsInA || kind == Whole::k17BitsInB;
+  if (is_a == (kind == Whole::k17BitsInA || kind == Whole::k23BitsInA)) {
+    const int32_t limit = few_bits ? 1 << 17 : 1 << 23;
+    return static_cast<int32_t>(bits % static_cast<uint64_t>(2 * limit - 1)) - limit + 1;
+  }
+  const int32_t sign = (bits & 1U) != 0 ? 1 : -1;
+  if (few_bits) return (bits >> 8U) % 16 == 0 ? sign : 0;  // in at most 127 of the K elements that are tested
+  const int64_t at = is_a ? i % of.k : i / of.n % of.k;
+  const int64_t line = is_a ? i / of.k : i % of.n;
+  return at == static_cast<int64_t>(bits_of(3, line) % static_cast<uint64_t>(of.k)) ? sign : 0;
+}
+
+// The exact product of whole numbers.
+std::vector<int32_t> exact_sums(Whole kind, const Sizes& of, bool has_bias) {
   const size_t first = has_bias ? 1 : 0;
   std::vector<int32_t> sums;
   for (int64_t batch = 0; batch < std::max<int64_t>(1, of.batches); ++batch) {
     std::vector<int32_t> b(static_cast<size_t>(of.k * of.n));
-    for (size_t i = 0; i < b.size(); ++i) b[i] = whole_number(first + 1, batch * of.k * of.n + static_cast<int64_t>(i));
+    for (size_t i = 0; i < b.size(); ++i)
+      b[i] = whole_number(kind, of, has_bias, first + 1, batch * of.k * of.n + static_cast<int64_t>(i));
     for (int64_t i = 0; i < of.m; ++i) {
       std::vector<int32_t> row;
-      for (int64_t j = 0; j < of.n; ++j) row.push_back(has_bias ? whole_number(0, j) : 0);
+      for (int64_t j = 0; j < of.n; ++j) row.push_back(has_bias ? whole_number(kind, of, has_bias, 0, j) : 0);
       for (int64_t k = 0; k < of.k; ++k) {
-        const int32_t factor = whole_number(first, (batch * of.m + i) * of.k + k);
+        const int32_t factor = whole_number(kind, of, has_bias, first, (batch * of.m + i) * of.k + k);
         const int32_t* const line = b.data() + k * of.n;
         for (size_t j = 0; j < row.size(); ++j) row[j] += factor * line[j];
       }
@@ -123,7 +150,8 @@ std::vector<int32_t> exact_sums(const Sizes& of, bool has_bias) {
 // One product with operands in memory of its own.
 class Product {
  public:
-  Product(const OpCard& op, DType dtype, const Sizes& sizes, const Placement& at) : signature_{&op, {}, {}, {}} {
+  Product(const OpCard& op, DType dtype, const Sizes& sizes, const Placement& at)
+      : sizes_(sizes), signature_{&op, {}, {}, {}} {
     if (&op == &kAddmm) signature_.in.push_back(contiguous_type(dtype, {sizes.n}));
     signature_.in.push_back({dtype, placed(sizes.a(), at.a_transposed, at.padded)});
     signature_.in.push_back({dtype, placed(sizes.b(), at.b_transposed, at.padded)});
@@ -132,9 +160,15 @@ class Product {
     for (GuardedTensor& input : inputs_) in_.push_back(input.view());
   }
 
-  void fill(bool whole) {
+  void fill() {
     for (size_t k = 0; k < in_.size(); ++k) {
-      for (int64_t i = 0; i < in_[k].numel(); ++i) in_[k].put(i, whole ? whole_number(k, i) : number(k, i));
+      for (int64_t i = 0; i < in_[k].numel(); ++i) in_[k].put(i, number(k, i));
+    }
+  }
+  void fill(Whole kind) {
+    for (size_t k = 0; k < in_.size(); ++k) {
+      for (int64_t i = 0; i < in_[k].numel(); ++i)
+        in_[k].put(i, whole_number(kind, sizes_, signature_.op == &kAddmm, k, i));
     }
   }
 
@@ -175,6 +209,7 @@ class Product {
   }
 
  private:
+  Sizes sizes_;
   Signature signature_;
   std::vector<GuardedTensor> inputs_;
   std::vector<TensorView> in_;
@@ -202,12 +237,12 @@ void expect_exact(const Kernel& kernel) {
   int runs = 0;
   for (const Sizes& sizes : block_sizes()) {
     if (sizes.batches > 0 && kernel.op == &kAddmm) continue;
-    const std::vector<int32_t> sums = exact_sums(sizes, kernel.op == &kAddmm);
+    const std::vector<int32_t> sums = exact_sums(Whole::kSmall, sizes, kernel.op == &kAddmm);
     for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
       for (const Placement& at : placements()) {
         Product product(*kernel.op, dtype, sizes, at);
         if (!kernel.refusal(product.signature()).empty()) continue;
-        product.fill(true);
+        product.fill(Whole::kSmall);
         std::string error;
         const std::vector<std::byte> result = product.run(kernel, team, error);
         EXPECT_EQ(error, "") << product.signature().text();
@@ -226,6 +261,26 @@ void expect_exact(const Kernel& kernel) {
 TEST_P(MatmulKernel, IsExactOnWholeNumbers) { expect_exact(GetParam()); }
 TEST_P(AddmmKernel, IsExactOnWholeNumbers) { expect_exact(GetParam()); }
 
+void expect_exact_on_long_numbers(const Kernel& kernel) {
+  cpu::Team team(2);
+  for (const Whole kind : {Whole::k17BitsInA, Whole::k17BitsInB, Whole::k23BitsInA, Whole::k23BitsInB}) {
+    for (const Sizes& sizes : {Sizes{0, 40, 75, 1000}, Sizes{0, 130, 70, 1}, Sizes{0, 75, 90, 401}}) {
+      const std::vector<int32_t> sums = exact_sums(kind, sizes, kernel.op == &kAddmm);
+      for (const Placement& at :
+           {Placement{false, false, false}, Placement{false, true, true}, Placement{true, false, false}}) {
+        Product product(*kernel.op, DType::kFloat32, sizes, at);
+        if (!kernel.refusal(product.signature()).empty()) continue;
+        product.fill(kind);
+        std::string error;
+        EXPECT_TRUE(product.run(kernel, team, error) == product.as_result(sums)) << product.signature().text();
+      }
+    }
+  }
+}
+
+TEST_P(MatmulKernel, IsExactOnLongWholeNumbers) { expect_exact_on_long_numbers(GetParam()); }
+TEST_P(AddmmKernel, IsExactOnLongWholeNumbers) { expect_exact_on_long_numbers(GetParam()); }
+
 TEST_P(MatmulKernel, SlowSameBitsForAnyThreadsAndRuns) {
   const Kernel& kernel = GetParam();
   std::array<std::unique_ptr<cpu::Team>, 3> teams;
@@ -237,7 +292,7 @@ TEST_P(MatmulKernel, SlowSameBitsForAnyThreadsAndRuns) {
            {Placement{false, false, false}, Placement{false, true, false}, Placement{true, false, true}}) {
         Product product(kMatmul, dtype, sizes, at);
         if (!kernel.refusal(product.signature()).empty()) continue;
-        product.fill(false);
+        product.fill();
         std::string error;
         const std::vector<std::byte> first = product.run(kernel, *teams[0], error);
         const size_t runs = at.b_transposed ? 20 : 5;
@@ -262,7 +317,7 @@ TEST(MatmulTiles, TileShapesGiveTheSameBits) {
   for (const Placement& at : placements()) {
     for (const Sizes& sizes : {Sizes{0, 90, 75, 1000}, Sizes{0, 700, 75, 401}}) {
       Product product(kMatmul, DType::kFloat32, sizes, at);
-      product.fill(false);
+      product.fill();
       for (const Kernel& kernel : tiles) {
         if (!kernel.refusal(product.signature()).empty()) continue;
         EXPECT_TRUE(product.run(kernel, team, error) == product.run(tiles[0], team, error)) << kernel.name;

@@ -58,11 +58,22 @@ class Point {
   std::vector<GuardedTensor> inputs;
   std::vector<std::vector<double>> truth;      // per output, by row-major index
   std::vector<std::vector<double>> tolerance;  // absolute, before rounding to the output's type
+  double largest_plain_error = 0;              // of the first output; 0 without plain loops
+  bool has_plain = false;
 
  private:
   std::vector<std::vector<double>> reference(std::vector<GuardedTensor>& from);
   void add_sensitivity(size_t input, double slack, int draws);
+  void add_plain(PlainLoops plain);
 };
+
+// The value rounded to the type.
+double rounded(double value, DType dtype) {
+  alignas(8) std::array<std::byte, 8> element{};
+  const TensorView one{element.data(), contiguous_type(dtype, {})};
+  one.store(0, value);
+  return one.load(0);
+}
 
 Point::Point(const ConformancePoint& point) {
   const ConformanceCase& row = point.row;
@@ -77,6 +88,7 @@ Point::Point(const ConformancePoint& point) {
   }
   signature.out = row.op->infer(row.attributes, signature.in);
   truth = reference(inputs);
+  if (row.plain != nullptr) add_plain(row.plain);
   for (const auto& values : truth) tolerance.emplace_back(values.size(), 0.0);
   if (row.slack == 0) return;
   // One random draw is enough for pointwise ops, whose elements depend on one element of each input. In sums the
@@ -93,6 +105,14 @@ Point::Point(const ConformancePoint& point) {
       tolerance[k][i] += units * kFloatUnit + static_cast<double>(std::numeric_limits<float>::min());
     }
   }
+}
+
+void Point::add_plain(PlainLoops plain) {
+  has_plain = true;
+  const std::vector<double> values = plain(signature, views_of(inputs));
+  for (size_t i = 0; i < values.size(); ++i)
+    largest_plain_error =
+        std::max(largest_plain_error, std::abs(rounded(values[i], signature.out[0].dtype) - truth[0][i]));
 }
 
 // Uses float64 outputs, so that results are not rounded.
@@ -150,11 +170,12 @@ class Launch {
   Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs,
          std::span<const Update> overwrites = {});
   // Describes what is wrong with the result; empty if it is correct.
-  std::string error(const Point& point);
+  std::string error(const Point& point, const Kernel& kernel);
   bool same_bits(const Launch& other) const;
 
  private:
   std::string value_error(const Point& point, size_t output);
+  std::string norm_error(const Point& point, const Kernel& kernel, size_t output);
 
   std::vector<GuardedTensor> inputs_;
   std::vector<GuardedTensor> outputs_;
@@ -191,7 +212,7 @@ Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_ou
   if (!workspace.guards_intact()) ADD_FAILURE() << "the workspace of " << bytes << " bytes is too small";
 }
 
-std::string Launch::error(const Point& point) {
+std::string Launch::error(const Point& point, const Kernel& kernel) {
   for (size_t k = 0; k < inputs_.size(); ++k) {
     if (!inputs_[k].guards_intact()) return fmt::format("writes around input {}", k);
     if (!overwritten_[k] && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes()))
@@ -201,16 +222,9 @@ std::string Launch::error(const Point& point) {
     if (!outputs_[k].guards_intact()) return fmt::format("writes around output {}", k);
     if (out_[k].data == nullptr) continue;
     if (std::string error = value_error(point, k); !error.empty()) return error;
+    if (std::string error = norm_error(point, kernel, k); !error.empty()) return error;
   }
   return "";
-}
-
-// The value rounded to the type.
-double rounded(double value, DType dtype) {
-  alignas(8) std::array<std::byte, 8> element{};
-  const TensorView one{element.data(), contiguous_type(dtype, {})};
-  one.store(0, value);
-  return one.load(0);
 }
 
 std::string Launch::value_error(const Point& point, size_t output) {
@@ -227,6 +241,38 @@ std::string Launch::value_error(const Point& point, size_t output) {
     return fmt::format("output {}, element {} is {:.9g}, the reference says {:.9g}, accepted from {:.9g} to {:.9g}",
                        output, i, got, truth, low, high);
   }
+  return "";
+}
+
+// The L2 error of a contraction, and its largest error compared with that of plain loops.
+std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t output) {
+  const TensorView& view = out_[output];
+  const std::vector<double>& truth = point.truth[output];
+  const bool finite = std::all_of(truth.begin(), truth.end(), [](double value) { return std::isfinite(value); });
+  if (op_.kind != OpKind::kContraction || !is_floating(view.type.dtype) || !finite) return "";
+  double error_squares = 0;
+  double squares = 0;
+  double largest_error = 0;
+  double largest = 0;
+  for (int64_t i = 0; i < view.numel(); ++i) {
+    const double exact = truth[static_cast<size_t>(i)];
+    const double error = std::abs(view.at(i) - exact);
+    error_squares += error * error;
+    squares += exact * exact;
+    largest_error = std::max(largest_error, error);
+    largest = std::max(largest, std::abs(exact));
+  }
+  const bool bfloat16 = view.type.dtype == DType::kBFloat16 || point.signature.in[0].dtype == DType::kBFloat16 ||
+                        kernel.math_of_products(point.signature) == ProductMath::kBFloat16;
+  const double limit = bfloat16 ? kBFloat16Limit : kFloat32Limit;
+  if (std::sqrt(error_squares) > limit * std::sqrt(squares))
+    return fmt::format("output {}: the L2 error is {:.3g} of the norm, accepted is {:.3g}", output,
+                       std::sqrt(error_squares / squares), limit);
+  // One unit in the last place more, because plain loops are exact for some small products.
+  const double accepted = 2 * point.largest_plain_error + largest * kFloatUnit;
+  if (output == 0 && point.has_plain && largest_error > accepted)
+    return fmt::format("output {}: the largest error is {:.3g}, accepted is {:.3g}, twice that of plain loops", output,
+                       largest_error, accepted);
   return "";
 }
 
@@ -261,7 +307,7 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
 std::string run_overwriting(Point& point, const Kernel& kernel) {
   for (const std::vector<Update>& overwrites : overwrites_of(point.signature)) {
     Launch launch(point, kernel, 2, true, overwrites);
-    if (std::string error = launch.error(point); !error.empty())
+    if (std::string error = launch.error(point, kernel); !error.empty())
       return fmt::format("output {} over input {}: {}", overwrites[0].output, overwrites[0].input, error);
   }
   return "";
@@ -270,14 +316,14 @@ std::string run_overwriting(Point& point, const Kernel& kernel) {
 // Runs all checks of one kernel at one point; describes what is wrong, or returns an empty text.
 std::string run_kernel(Point& point, const Kernel& kernel) {
   Launch first(point, kernel, 1, true);
-  if (std::string error = first.error(point); !error.empty()) return error;
+  if (std::string error = first.error(point, kernel); !error.empty()) return error;
   for (const int threads : {1, 2, 3}) {
     const Launch again(point, kernel, threads, true);
     if (!again.same_bits(first)) return fmt::format("the result with {} threads differs from that with 1", threads);
   }
   if (point.signature.op->optional_outputs.bits != 0) {
     Launch without(point, kernel, 2, false);
-    if (std::string error = without.error(point); !error.empty()) return "without optional outputs: " + error;
+    if (std::string error = without.error(point, kernel); !error.empty()) return "without optional outputs: " + error;
   }
   return run_overwriting(point, kernel);
 }

@@ -18,8 +18,18 @@ const std::vector<Arrangement>& all_arrangements();
 // Arrangements without broadcasting, for tensors that are updated in place.
 const std::vector<Arrangement>& dense_arrangements();
 
+// Limits of the L2 error of a contraction over the norm of the exact result.
+constexpr double kFloat32Limit = 1e-5;
+constexpr double kBFloat16Limit = 8e-3;
+
+// The result of plain loops of float32 (support/plain_product.h).
+using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
+
 // One row of a test file. Every kernel of every instruction set of this machine must
 //   - agree with the reference on the same inputs in float64, within the tolerance below,
+//   - where the op is a contraction, also in the L2 norm (kFloat32Limit, kBFloat16Limit) and, with `plain`, in its
+//   largest
+//     error, which is at most twice that of the plain loops,
 //   - give the same bits with 1, 2 and 3 threads and when it runs again,
 //   - write all elements of its outputs and nothing else, and read nothing but its inputs,
 //   - also do so when an output overwrites an input, where the card permits it.
@@ -37,6 +47,7 @@ struct ConformanceCase {
   double slack = 3;
   // Additional error in units in the last place of 1, for results that are differences of numbers near 1.
   double absolute = 0;
+  PlainLoops plain = nullptr;  // for the first output of a product
 };
 
 // A case with one type and one arrangement.

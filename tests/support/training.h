@@ -94,6 +94,7 @@ struct TrainingOptions {
   DType real = DType::kFloat32;                // type of parameters; float64 needs `references`
   std::optional<PipelineOptions> passes = {};  // none: those of eager mode
   std::vector<std::string> shown = {};         // named values that become outputs
+  std::vector<Kernel> kernels = {};            // in order of preference; empty: those of this machine
 };
 
 // Weights come from the streams, and so do tokens and targets until `set_batch`. Logits and gradients are kept.
@@ -169,6 +170,7 @@ class Training {
 
  private:
   static std::vector<Kernel> kernels(const TrainingOptions& options) {
+    if (!options.kernels.empty()) return options.kernels;
     return options.references ? reference_kernels() : cpu_kernels(cpu::widest_isa());
   }
 

@@ -124,6 +124,49 @@ TEST(Verify, PassesWithEveryKernel) {
   }
 }
 
+// A device whose gradients of the embedding are 1 % too large.
+Device device_with_scaled_gradient(const RunConfig& config) {
+  static const Kernel kOriginal = [&] {
+    const Device device = find_device(config);
+    for (const OpCard* op : device.kernels->ops()) {
+      if (std::string_view(op->name) == "embedding_backward") return device.kernels->of(*op).front();
+    }
+    return Kernel{};
+  }();
+  Device device = find_device(config);
+  std::vector<Kernel> kernels;
+  for (const OpCard* op : device.kernels->ops()) {
+    for (Kernel kernel : device.kernels->of(*op)) {
+      if (op == kOriginal.op) {
+        kernel.launch = [](const KernelCall& call) {
+          kOriginal.launch(call);
+          for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, 1.01 * call.out[0].at(i));
+        };
+      }
+      kernels.push_back(kernel);
+    }
+  }
+  device.kernels = std::make_shared<const KernelTable>(std::move(kernels));
+  device.open = [table = device.kernels, threads = device.threads.value()] {
+    return std::make_unique<cpu::CpuBackend>(table, threads);
+  };
+  return device;
+}
+
+TEST(Verify, RejectsAGradientThatIsOnePercentTooLarge) {
+  const VerifiedFile file =
+      verify_golden(read_golden(golden_path("tiny_2025")), on_threads(1), {}, device_with_scaled_gradient);
+  EXPECT_FALSE(file.pass());
+  for (const VerifiedGroup& group : file.groups) {
+    if (group.name == "float32 gradients") {
+      EXPECT_FALSE(group.pass());
+    }
+    if (group.name == "float32 logits") {
+      EXPECT_TRUE(group.pass());
+    }
+  }
+}
+
 TEST(Verify, SlowPassesWithReferences) {
   const GoldenCase golden = read_golden(golden_path("tiny_2024_tied_bias"));
   const VerifiedFile file = verify_golden(golden, on_threads(1), {}, reordered(0, true));

@@ -1,0 +1,111 @@
+// The gates of kernels: they must reject kernels that are wrong in the ways in which a fast kernel goes wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/isa.h"
+#include "ops/gelu/gelu.h"
+#include "ops/kernels_cpu.h"
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
+#include "ops/matmul/matmul.h"
+#include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
+#include "support/conformance.h"
+#include "support/plain_product.h"
+#include "support/split_product.h"
+
+namespace laptime::test {
+namespace {
+
+using testing::HasSubstr;
+
+// A product of float32 as bfloat16 terms; `kPair` is the product of terms that is left out, or none, and `kTerms` how
+// many terms are used.
+template <int kTerms, int kPair>
+void launch_split(const KernelCall& call) {
+  const Shape& a = call.in[0].shape();
+  const int64_t n = call.in[1].shape()[1];
+  std::vector<cpu::TermPair> pairs(cpu::kTermPairs<3, 3>.begin(), cpu::kTermPairs<3, 3>.end());
+  if (kPair >= 0) pairs.erase(pairs.begin() + kPair);
+  const auto floats = [](const TensorView& view) {
+    return std::span<const float>(view.as<const float>(), static_cast<size_t>(view.numel()));
+  };
+  const std::vector<float> c = split_product(floats(call.in[0]), floats(call.in[1]), a[0], n, a[1], pairs, kTerms);
+  std::copy(c.begin(), c.end(), call.out[0].as<float>());
+}
+
+std::string error_of_split(void (*launch)(const KernelCall&), int64_t k) {
+  const ConformanceCase row{
+      .op = &kMatmul, .inputs = {{.shape = {17, k}}, {.shape = {k, 33}}}, .slack = 24, .plain = plain_matmul};
+  return conformance_error({row, DType::kFloat32, Arrangement::kContiguous, 0},
+                           {.op = &kMatmul, .name = "split", .launch = launch});
+}
+
+TEST(ProductGate, AcceptsThreeTerms) {
+  for (const int64_t k : {1, 7, 33, 385}) EXPECT_EQ(error_of_split(launch_split<3, -1>, k), "") << k;
+}
+
+TEST(ProductGate, RejectsTwoTerms) {
+  for (const int64_t k : {1, 7, 33, 385}) EXPECT_NE(error_of_split(launch_split<2, -1>, k), "") << k;
+  EXPECT_THAT(error_of_split(launch_split<2, -1>, 385), HasSubstr("twice that of plain loops"));
+}
+
+TEST(ProductGate, RejectsADroppedProduct) {
+  for (const int64_t k : {1, 7, 33, 385}) {
+    EXPECT_NE(error_of_split(launch_split<3, 0>, k), "") << k;
+    EXPECT_NE(error_of_split(launch_split<3, 1>, k), "") << k;
+    EXPECT_NE(error_of_split(launch_split<3, 2>, k), "") << k;
+    EXPECT_NE(error_of_split(launch_split<3, 4>, k), "") << k;
+  }
+}
+
+// The first kernel of an op, and its results times 1.01.
+const Kernel& kernel_of(const OpCard& op) {
+  static const std::vector<Kernel> kKernels = cpu_kernels(cpu::widest_isa());
+  return *std::find_if(kKernels.begin(), kKernels.end(), [&](const Kernel& kernel) {
+    return kernel.op == &op && (kernel.name.starts_with("tiles_") || kernel.name.starts_with("strips_"));
+  });
+}
+template <const OpCard& op>
+void launch_scaled(const KernelCall& call) {
+  kernel_of(op).launch(call);
+  for (const TensorView& out : call.out) {
+    for (int64_t i = 0; out.data != nullptr && i < out.numel(); ++i) out.put(i, 1.01 * out.at(i));
+  }
+}
+template <const OpCard& op>
+std::string error_of_scaled(const ConformanceCase& row, DType dtype) {
+  Kernel kernel = kernel_of(op);
+  const ConformancePoint point{row, dtype, Arrangement::kContiguous, 0};
+  EXPECT_EQ(conformance_error(point, kernel), "") << op.name << " " << name_of(dtype);
+  kernel.launch = launch_scaled<op>;
+  return conformance_error(point, kernel);
+}
+
+TEST(GradientGate, RejectsAScaleOfOnePercent) {
+  const Shape shape{1, 2, 33, 20};
+  const Operand log_sum_exp{.shape = {1, 2, 33, 1}, .values = Values::kPositive, .dtype = DType::kFloat32};
+  const ConformanceCase attention{.op = &kScaledDotProductAttentionBackward,
+                                  .attributes = AttentionAttributes{true, 0, 42, 7},
+                                  .inputs = {{shape}, {shape}, {shape}, {shape}, log_sum_exp, {shape}}};
+  const ConformanceCase loss{
+      .op = &kLinearCrossEntropyBackward,
+      .attributes = LinearCrossEntropyBackwardAttributes{},
+      .inputs = {{.shape = {}, .dtype = DType::kFloat32},
+                 {.shape = {5, 20}, .values = Values::kUnit},
+                 {.shape = {33, 20}, .values = Values::kUnit},
+                 {.shape = {5}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 33},
+                 {.shape = {5}, .values = Values::kConstant, .dtype = DType::kFloat64, .bound = 20}},
+      .slack = 24,
+      .absolute = 2e4};
+  const ConformanceCase gelu{
+      .op = &kGeluBackward, .attributes = GeluAttributes{true}, .inputs = {{.shape = {50}}, {.shape = {50}}}};
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    EXPECT_NE(error_of_scaled<kScaledDotProductAttentionBackward>(attention, dtype), "") << name_of(dtype);
+    EXPECT_NE(error_of_scaled<kLinearCrossEntropyBackward>(loss, dtype), "") << name_of(dtype);
+    EXPECT_NE(error_of_scaled<kGeluBackward>(gelu, dtype), "") << name_of(dtype);
+  }
+}
+
+}  // namespace
+}  // namespace laptime::test
