@@ -1,6 +1,4 @@
 // The micro-kernel for AMX: a packed panel of A times a packed panel of B, of one or more terms, summed in 2 x 2 tiles.
-//
-// Source for float32 as the sum of three bfloat16, and which of the nine products count: Henry, Tang and Heinecke 2019.
 #pragma once
 
 #include <immintrin.h>
@@ -20,20 +18,8 @@ struct MicroTile {
   int64_t ld_to = 0;
 };
 
-// Which terms of A and B are multiplied, small products first. The three products of nine that are left out are below
-// 2^-24 of the product of the two float32, less than float32 rounds off when it adds that product.
-struct TermPair {
-  int a = 0, b = 0;
-};
-template <int64_t kATerms, int64_t kBTerms>
-constexpr auto kTermPairs = std::array{TermPair{0, 0}};
-template <>
-constexpr auto kTermPairs<2, 1> = std::array{TermPair{1, 0}, TermPair{0, 0}};
-template <>
-constexpr auto kTermPairs<1, 2> = std::array{TermPair{0, 1}, TermPair{0, 0}};
-template <>
-constexpr auto kTermPairs<3, 3> =
-    std::array{TermPair{2, 0}, TermPair{1, 0}, TermPair{1, 1}, TermPair{0, 1}, TermPair{0, 2}, TermPair{0, 0}};
+using cpu::kTermPairs;
+using cpu::TermPair;
 static_assert(kTermPairs<3, 3>.size() == cpu::kSplitProducts);
 
 // The tile products of one step of 32 elements of K, one pair of terms after the other; between() is called after each

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include "backend/cpu/gemm/amx/bfloat16_terms.h"
 #include "backend/cpu/gemm/tiles/packed_words.h"
 
 namespace laptime::LAPTIME_ISA::gemm_amx {
@@ -71,8 +72,7 @@ struct OneTerm {
   }
 };
 
-// float32 as the sum of up to three bfloat16 terms of falling magnitude, each with 8 of its 24 significant bits. Three
-// terms are exact, except that denormals become zeros and infinity becomes NaN.
+// float32 as the first kCount of its three bfloat16 terms. The tile product takes denormal terms as zeros.
 template <int64_t kCount>
 struct SplitTerms {
   static constexpr int64_t kTerms = kCount;
@@ -97,7 +97,7 @@ struct SplitTerms {
     for (size_t term = 0; term < size_t{kTerms}; ++term)
       put(static_cast<int64_t>(term), row,
           std::bit_cast<Vector>((std::bit_cast<Bits>(lower_terms[term]) >> 16U) |
-                                (std::bit_cast<Bits>(upper_terms[term]) & kUpperHalf)));
+                                (std::bit_cast<Bits>(upper_terms[term]) & cpu::kUpperHalf)));
   }
 
   template <class Put>
@@ -148,15 +148,9 @@ struct SplitTerms {
     for (size_t row = 0; row < kTile; ++row) store(to + static_cast<int64_t>(row) * to_stride, rows[row]);
   }
 
-  // The first term is truncated, not rounded, so that NaN stays NaN and no finite number becomes infinite. The second
-  // term is rounded to nearest, and the third is the remainder.
   [[gnu::always_inline]] static std::array<Vector, 3> terms_of(const Vector& value) {
-    const Vector first = std::bit_cast<Vector>(std::bit_cast<Bits>(value) & kUpperHalf);
-    const Vector rest = value - first;
-    const Vector second = std::bit_cast<Vector>((std::bit_cast<Bits>(rest) + 0x8000U) & kUpperHalf);
-    return {first, second, rest - second};
+    return cpu::bfloat16_terms<Vector, Bits>(value);
   }
-  static constexpr uint32_t kUpperHalf = 0xFFFF0000U;
 };
 using TwoTerms = SplitTerms<2>;
 using ThreeTerms = SplitTerms<3>;
