@@ -9,7 +9,7 @@ set(LAPTIME_ISAS
   "plain       | all | -O1 | -march=x86-64"
   "avx2        | all | -O3 | ${avx2}"
   "avx512      | all | -O3 | ${avx512}"
-  "avx512_bf16 | own | -O3 | ${avx512} -mavx512bf16"
+  "avx512_bf16 | own | -O3 | ${avx512} -mavx512bf16 -ffp-contract=fast"
 )
 set(LAPTIME_ISA_ROW "^([a-z0-9_]+) *\\| *(all|own) *\\| *(-O[0-9]) *\\|(.*)$")
 
@@ -40,13 +40,8 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/isas.inc CONTENT "${isas_inc
 include_directories(${CMAKE_BINARY_DIR}/generated)
 
 # Flags that help the compiler vectorise without changing the behaviour of NaN and infinity, unlike -ffast-math.
-set(LAPTIME_KERNEL_FLAGS -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd)
-
-# Sources whose results must have the same bits on every instruction set, so multiply-adds must not be contracted. They
-# cannot use the precompiled headers, which have other flags.
-set(LAPTIME_EXACT_SOURCES ${CMAKE_SOURCE_DIR}/src/data/fill_loops_isa.cpp)
-set_source_files_properties(${LAPTIME_EXACT_SOURCES} PROPERTIES
-  COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
+# Multiply-adds are fused only where a source says so: where the compiler fuses by itself depends on the vector width.
+set(LAPTIME_KERNEL_FLAGS -fno-math-errno -fno-trapping-math -ffp-contract=off -fopenmp-simd)
 
 # Compiles each source once per instruction set into `target`. `headers` are precompiled for it; if empty, it reuses the
 # precompiled headers of `owner`.
@@ -70,13 +65,11 @@ function(laptime_add_isa_sources target owner headers)
     if(NOT sources)
       continue()
     endif()
-    set(precompiled_sources ${sources})
-    list(REMOVE_ITEM precompiled_sources ${LAPTIME_EXACT_SOURCES})
     add_library(${target}_${isa} OBJECT ${sources})
     target_compile_definitions(${target}_${isa} PRIVATE LAPTIME_ISA=${isa})
     # Under a sanitizer -O3 would take minutes to compile.
     target_compile_options(${target}_${isa} PRIVATE $<IF:$<CONFIG:Sanitize>,-O1,${optimise}> ${LAPTIME_KERNEL_FLAGS} ${flags})
-    if(precompiled_sources AND which STREQUAL "all")
+    if(which STREQUAL "all")
       laptime_precompile(${target}_${isa} ${owner}_${isa} ${headers})
     endif()
     if(NOT isa STREQUAL "plain")

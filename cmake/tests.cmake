@@ -16,6 +16,7 @@ set(LAPTIME_TEST_LINKS
   "sweep   | explain report"
   "explain | report"
   "verify  | report"
+  "widths  | model points passes exec kernels data"
 )
 
 # The code under test is in the libraries, so test sources need neither optimisation nor debug symbols.
@@ -49,7 +50,10 @@ function(laptime_link_if_there target layer)
 endfunction()
 
 set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/roofline model
-  points passes plan exec record report prepare measure sweep explain verify cli support)
+  points passes plan exec record report prepare measure sweep explain verify cli support widths)
+if(LAPTIME_SANITIZE)
+  list(REMOVE_ITEM test_folders widths)  # it compares bits alone, and compiles all kernels twice more
+endif()
 add_custom_target(tests)
 foreach(folder IN LISTS test_folders)
   if(folder STREQUAL "ops")
@@ -72,6 +76,26 @@ foreach(folder IN LISTS test_folders)
     add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
   endif()
 endforeach()
+
+# The kernels with vectors of 4 and of 16 lanes, in namespaces lanes4 and lanes16, compiled for AVX2.
+if(TARGET test_widths)
+  set(width_sources "")
+  foreach(layer kernels backend/cpu)
+    laptime_sources_of(${layer} sources isa_sources)
+    list(APPEND width_sources ${isa_sources})
+  endforeach()
+  list(FILTER width_sources INCLUDE REGEX "_(isa|cpu)\\.cpp$")
+  list(FILTER width_sources EXCLUDE REGEX "/peak/")
+  separate_arguments(width_flags UNIX_COMMAND "${avx2}")
+  foreach(lanes 4 16)
+    add_library(laptime_lanes${lanes} OBJECT ${width_sources})
+    target_compile_definitions(laptime_lanes${lanes} PRIVATE LAPTIME_ISA=lanes${lanes} LAPTIME_LANES=${lanes})
+    target_compile_options(laptime_lanes${lanes} PRIVATE -O1 -Wno-psabi ${LAPTIME_KERNEL_FLAGS} ${width_flags})
+    set(launcher ${CMAKE_SOURCE_DIR}/tools/isolate_symbols.sh lanes${lanes} ${CMAKE_CXX_COMPILER_LAUNCHER})
+    set_target_properties(laptime_lanes${lanes} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
+    target_sources(test_widths PRIVATE $<TARGET_OBJECTS:laptime_lanes${lanes}>)
+  endforeach()
+endif()
 
 # The ops have 11,000 cases, which would take most of an hour under a sanitizer, so only every 24th runs there.
 if(LAPTIME_SANITIZE AND TEST ops)

@@ -46,4 +46,19 @@ RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run) {
   return {*winner, best, std::move(shortest)};
 }
 
+std::optional<size_t> fastest_of(const RaceResult& result, const std::function<bool(size_t)>& counts) {
+  std::optional<size_t> fastest;
+  for (size_t candidate = 0; candidate < result.shortest.size(); ++candidate) {
+    if (!counts(candidate)) continue;
+    if (!fastest || result.shortest[candidate] < result.shortest[*fastest]) fastest = candidate;
+  }
+  return fastest;
+}
+
+size_t clear_winner(const RaceResult& result, const std::function<bool(size_t)>& is_favoured) {
+  if (is_favoured(result.winner)) return result.winner;
+  const std::optional<size_t> favoured = fastest_of(result, is_favoured);
+  return favoured && result.shortest[*favoured] < kClearLead * result.seconds ? *favoured : result.winner;
+}
+
 }  // namespace laptime

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -20,5 +21,13 @@ struct RaceResult {
 // because a first run may also pay for set-up. There are at most four rounds, or two if runs are long and therefore
 // less noisy.
 RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run);
+
+// The candidate with the shortest run of those that count; none where no candidate does.
+std::optional<size_t> fastest_of(const RaceResult& result, const std::function<bool(size_t)>& counts);
+
+// The candidate to take after a race: the winner, but the fastest favoured candidate where there is one and the winner
+// does not lead it by at least kClearLead.
+inline constexpr double kClearLead = 1.05;
+size_t clear_winner(const RaceResult& result, const std::function<bool(size_t)>& is_favoured);
 
 }  // namespace laptime

@@ -40,7 +40,7 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
     contest.key = contest.signature.text();
     if (choices.pinned.contains(contest.key) || choices.measured.contains(contest.key)) return;
     if (!seen.insert(contest.key).second) return;
-    for (const Kernel* kernel : candidates(*prepared.device.kernels, contest.signature)) {
+    for (const Kernel* kernel : candidates(*prepared.device.kernels, contest.signature, choices.rules)) {
       const int64_t bytes = Trial::bytes(contest.signature, contest.absent, *kernel);
       if (kernel->name == kReferenceName || bytes > prepared.bound.bytes) continue;
       contest.kernels.push_back(kernel);
@@ -78,25 +78,65 @@ class HopelessKernels {
   std::map<const Kernel*, Races> races_;
 };
 
+// A race of some kernels. Which kernel wins may change from race to race, and with it the bits of the loss unless the
+// kernels give the same ones; so a kernel whose bits are its own needs a clear lead over those that share theirs.
+class Race {
+ public:
+  Race(Trial& trial, const std::vector<const Kernel*>& kernels) : kernels_(kernels) {
+    for (const Kernel* kernel : kernels) trial.prepare(*kernel);
+    result = race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
+  }
+
+  // The kernel to take and, where its bits are its own and others share theirs, the fastest of those others.
+  std::vector<const Kernel*> finalists() const {
+    const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
+    const size_t taken = clear_winner(result, shares_bits);
+    std::vector<const Kernel*> finalists{kernels_[taken]};
+    if (shares_bits(taken)) return finalists;
+    if (const auto other = fastest_of(result, shares_bits)) finalists.push_back(kernels_[*other]);
+    return finalists;
+  }
+
+  double seconds_of(const Kernel& kernel) const {
+    const auto found = std::find(kernels_.begin(), kernels_.end(), &kernel);
+    return result.shortest[static_cast<size_t>(found - kernels_.begin())].count();
+  }
+
+  RaceResult result;
+
+ private:
+  std::vector<const Kernel*> kernels_;
+};
+
 }  // namespace
 
 std::vector<KernelChoice> try_kernels(const Prepared& prepared, Backend& backend) {
-  const std::vector<Contest> contests = open_contests(prepared);
+  std::vector<Contest> contests = open_contests(prepared);
   if (contests.empty()) return {};
   int64_t bytes = 0;
   for (const Contest& contest : contests) bytes = std::max(bytes, contest.bytes);
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(bytes);  // shared by all contests
   std::vector<KernelChoice> learned;
   HopelessKernels hopeless;
-  for (const Contest& contest : contests) {
+  for (Contest& contest : contests) {
     Trial trial(backend, contest.signature, contest.absent, *memory);
     std::vector<const Kernel*> kernels = contest.kernels;
     std::erase_if(kernels, [&](const Kernel* kernel) { return hopeless.contains(kernel); });
-    if (kernels.empty()) kernels = contest.kernels;
-    for (const Kernel* kernel : kernels) trial.prepare(*kernel);
-    const RaceResult result = race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
-    hopeless.add(kernels, result);
-    learned.push_back({{}, contest.key, kernels[result.winner]->name, result.seconds.count(), {}});
+    if (!kernels.empty()) contest.kernels = kernels;
+    const Race first(trial, contest.kernels);
+    hopeless.add(contest.kernels, first.result);
+    contest.kernels = first.finalists();
+    learned.push_back({{}, contest.key, contest.kernels.front()->name, first.seconds_of(*contest.kernels.front()), {}});
+  }
+  // A second race, after all first ones, for the kernels whose bits are their own.
+  for (size_t i = 0; i < contests.size(); ++i) {
+    const std::vector<const Kernel*>& kernels = contests[i].kernels;
+    if (kernels.size() < 2) continue;
+    Trial trial(backend, contests[i].signature, contests[i].absent, *memory);
+    const Race second(trial, kernels);
+    const Kernel* const taken = second.finalists().front();
+    learned[i].kernel = taken->name;
+    learned[i].seconds = second.seconds_of(*taken);
   }
   return learned;
 }

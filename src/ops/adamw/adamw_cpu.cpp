@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "backend/cpu/vector/multiply_add.h"
 #include "backend/cpu/vector/strips.h"
 
 namespace laptime::LAPTIME_ISA {
@@ -51,11 +52,11 @@ void strip(const Strip& strip) {
     }
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
-      const float next_m = s.beta1 * m[i] + s.one_minus_beta1 * grad[i];
-      const float next_v = s.beta2 * v[i] + s.one_minus_beta2 * grad[i] * grad[i];
-      const float before = decay_first ? w[i] - s.decay * w[i] : w[i];
-      const float after = before - s.size * next_m / (__builtin_sqrtf(next_v) * s.root_scale + s.eps);
-      new_w[i] = decay_first ? after : after - s.decay * after;
+      const float next_m = multiply_add(s.beta1, m[i], s.one_minus_beta1 * grad[i]);
+      const float next_v = multiply_add(s.beta2, v[i], s.one_minus_beta2 * grad[i] * grad[i]);
+      const float before = decay_first ? multiply_add(-s.decay, w[i], w[i]) : w[i];
+      const float after = before - s.size * next_m / multiply_add(__builtin_sqrtf(next_v), s.root_scale, s.eps);
+      new_w[i] = decay_first ? after : multiply_add(-s.decay, after, after);
       new_m[i] = next_m;
       new_v[i] = next_v;
     }

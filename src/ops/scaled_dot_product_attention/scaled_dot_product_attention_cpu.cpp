@@ -30,6 +30,10 @@ std::string rows_refusal(const Signature& signature) {
   return attention_refusal(signature);
 }
 
+ProductMath product_math(const Signature& signature) {
+  return signature.in[0].dtype == DType::kBFloat16 ? ProductMath::kBFloat16 : ProductMath::kFloat32;
+}
+
 // Launches the kernel for the element type of the call.
 template <void (*for_float32)(const KernelCall&), void (*for_bfloat16)(const KernelCall&)>
 void launch(const KernelCall& call) {
@@ -53,14 +57,27 @@ std::string amx_refusal(const Signature& signature) {
   return attention_refusal(signature);
 }
 
+ProductMath amx_math(const Signature& signature) {
+  return signature.in[0].dtype == DType::kBFloat16 ? ProductMath::kBFloat16 : ProductMath::kSplit;
+}
+
 std::vector<Kernel> amx_kernels() {
   if (!cpu::may_use_tiles()) return {};
-  return {{.op = &kScaledDotProductAttention, .name = "amx", .supports = amx_refusal, .launch = amx::launch_forward},
+  return {{.op = &kScaledDotProductAttention,
+           .name = "amx",
+           .supports = amx_refusal,
+           .launch = amx::launch_forward,
+           .product_math = amx_math,
+           .flushes_denormals = true,
+           .reproducible = false},
           {.op = &kScaledDotProductAttentionBackward,
            .name = "amx",
            .supports = amx_refusal,
            .workspace = amx::backward_workspace,
-           .launch = amx::launch_backward}};
+           .launch = amx::launch_backward,
+           .product_math = amx_math,
+           .flushes_denormals = true,
+           .reproducible = false}};
 }
 #else
 std::vector<Kernel> amx_kernels() { return {}; }
@@ -75,21 +92,25 @@ std::vector<Kernel> scaled_dot_product_attention_kernels() {
   kernels.insert(kernels.end(), {{.op = &kScaledDotProductAttention,
                                   .name = isa_name("tiles"),
                                   .supports = tiles_refusal,
-                                  .launch = launch<tiles::forward<float>, tiles::forward<BFloat16>>},
+                                  .launch = launch<tiles::forward<float>, tiles::forward<BFloat16>>,
+                                  .product_math = product_math},
                                  {.op = &kScaledDotProductAttention,
                                   .name = isa_name("rows"),
                                   .supports = rows_refusal,
-                                  .launch = launch<rows::forward<float>, rows::forward<BFloat16>>},
+                                  .launch = launch<rows::forward<float>, rows::forward<BFloat16>>,
+                                  .product_math = product_math},
                                  {.op = &kScaledDotProductAttentionBackward,
                                   .name = isa_name("tiles"),
                                   .supports = tiles_refusal,
                                   .workspace = tiles_backward_workspace,
-                                  .launch = launch<tiles_backward<float>, tiles_backward<BFloat16>>},
+                                  .launch = launch<tiles_backward<float>, tiles_backward<BFloat16>>,
+                                  .product_math = product_math},
                                  {.op = &kScaledDotProductAttentionBackward,
                                   .name = isa_name("rows"),
                                   .supports = rows_refusal,
                                   .workspace = rows::backward_workspace,
-                                  .launch = launch<rows::backward<float>, rows::backward<BFloat16>>}});
+                                  .launch = launch<rows::backward<float>, rows::backward<BFloat16>>,
+                                  .product_math = product_math}});
   return kernels;
 }
 

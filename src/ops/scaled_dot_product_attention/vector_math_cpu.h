@@ -12,12 +12,12 @@ inline Vector exp2(const Vector& x) {
   const Vector shifted = x + kRound;
   const Vector r = x - (shifted - kRound);
   // 2^r on [-1/2, 1/2], minimax with relative error 2.2e-8
-  Vector power = r * 0.00015594677824992687F + 0.0013406643411144614F;
-  power = power * r + 0.009617692790925503F;
-  power = power * r + 0.055503103882074356F;
-  power = power * r + 0.24022652208805084F;
-  power = power * r + 0.6931472420692444F;
-  power = power * r + 1.0F;
+  Vector power = multiply_add(0.00015594677824992687F, r, Vector{} + 0.0013406643411144614F);
+  power = multiply_add(power, r, Vector{} + 0.009617692790925503F);
+  power = multiply_add(power, r, Vector{} + 0.055503103882074356F);
+  power = multiply_add(power, r, Vector{} + 0.24022652208805084F);
+  power = multiply_add(power, r, Vector{} + 0.6931472420692444F);
+  power = multiply_add(power, r, Vector{} + 1.0F);
   const Vector y = std::bit_cast<Vector>(std::bit_cast<Bits>(power) + (std::bit_cast<Bits>(shifted) << 23U));
   return x < kSmallest ? Vector{} : y;
 }
@@ -43,15 +43,40 @@ inline Vector lane_sum(Vector x) {
   return x;
 }
 
+// Sums along a row have kRowLanes lanes on every instruction set, element i in lane i % kRowLanes, so that their bits
+// do not depend on the width of a vector. RowLanes holds them as kRowVectors vectors.
+constexpr int kRowLanes = 16;
+constexpr size_t kRowVectors = kRowLanes / kLanes;
+using RowLanes = std::array<Vector, kRowVectors>;
+
+// The first steps of the pairwise addition of all lanes, up to a single vector.
+inline Vector folded(RowLanes lanes) {
+  for (size_t half = kRowVectors / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
 // Dot product of the first `size` elements of two rows.
 template <class Left, class Right>
 float dot(const Left* left, const Right* right, int64_t size) {
-  Vector sum{};
+  RowLanes sums{};
+  const auto add = [&](const auto* a, const auto* b) {
+    for (size_t v = 0; v < kRowVectors; ++v)
+      sums[v] = multiply_add(load(a + v * kLanes), load(b + v * kLanes), sums[v]);
+  };
   int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) sum += load(left + i) * load(right + i);
-  float rest = 0;
-  for (; i < size; ++i) rest += widened(left[i]) * widened(right[i]);
-  return lane_sum(sum)[0] + rest;
+  for (; i + kRowLanes <= size; i += kRowLanes) add(left + i, right + i);
+  if (i < size) {
+    alignas(64) std::array<float, kRowLanes> left_rest{};
+    alignas(64) std::array<float, kRowLanes> right_rest{};
+    for (int64_t k = 0; i + k < size; ++k) {
+      left_rest[static_cast<size_t>(k)] = widened(left[i + k]);
+      right_rest[static_cast<size_t>(k)] = widened(right[i + k]);
+    }
+    add(left_rest.data(), right_rest.data());
+  }
+  return lane_sum(folded(sums))[0];
 }
 
 // One vector for each of kLanes rows.

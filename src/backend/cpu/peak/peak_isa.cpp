@@ -11,7 +11,7 @@ double float32_loop(int64_t repetitions, float* value) {
   Accumulators sums = accumulators_from(*value);
   for (int64_t i = 0; i < repetitions; ++i) {
 #pragma GCC unroll 12
-    for (Vector& sum : sums) sum = sum * factor + addend;
+    for (Vector& sum : sums) sum = multiply_add(sum, factor, addend);
   }
   *value = sum_of(sums);
   return 2.0 * kAccumulators * kLanes * static_cast<double>(repetitions);
@@ -28,9 +28,9 @@ void stream(float* w, const float* g, float* m, float* v, int64_t count) {
     const int64_t end = begin + kLine < count ? begin + kLine : count;
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
-      m[i] = 0.9F * m[i] + 0.1F * g[i];
-      v[i] = 0.99F * v[i] + 0.01F * g[i] * g[i];
-      w[i] -= 1e-3F * m[i] * v[i];
+      m[i] = multiply_add(0.9F, m[i], 0.1F * g[i]);
+      v[i] = multiply_add(0.99F, v[i], 0.01F * g[i] * g[i]);
+      w[i] = multiply_add(-1e-3F * m[i], v[i], w[i]);
     }
   }
 }

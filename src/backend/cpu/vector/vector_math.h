@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "backend/cpu/isa_namespace.h"
+#include "backend/cpu/vector/multiply_add.h"
 
 // The polynomials are minimax fits (Remez) of the stated functions; their own error is given beside each.
 namespace laptime::LAPTIME_ISA {
@@ -18,17 +18,17 @@ inline float exp_f32(float x) {
   constexpr float kLn2Low = 1.42860677e-06F;
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   const float clamped = x > kLargest ? kLargest : x;
-  const float shifted = clamped * kLog2E + kRound;
+  const float shifted = multiply_add(clamped, kLog2E, kRound);
   const float n = shifted - kRound;
-  const float r = (clamped - n * kLn2High) - n * kLn2Low;
+  const float r = multiply_add(-n, kLn2Low, multiply_add(-n, kLn2High, clamped));
   // e^r on [-ln2/2, ln2/2], relative error 3.1e-9
   float e_r = 0.001381447073072195F;
-  e_r = e_r * r + 0.008368780836462975F;
-  e_r = e_r * r + 0.04166839271783829F;
-  e_r = e_r * r + 0.1666651964187622F;
-  e_r = e_r * r + 0.4999999403953552F;
-  e_r = e_r * r + 1.0F;
-  e_r = e_r * r + 1.0F;
+  e_r = multiply_add(e_r, r, 0.008368780836462975F);
+  e_r = multiply_add(e_r, r, 0.04166839271783829F);
+  e_r = multiply_add(e_r, r, 0.1666651964187622F);
+  e_r = multiply_add(e_r, r, 0.4999999403953552F);
+  e_r = multiply_add(e_r, r, 1.0F);
+  e_r = multiply_add(e_r, r, 1.0F);
   // e^r 2^n as (2 e^r) 2^(n-1), because 2^128 is no float32.
   const uint32_t whole = std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(kRound);
   const float y = (e_r + e_r) * std::bit_cast<float>((whole + 126U) << 23U);
@@ -52,17 +52,17 @@ inline float log_f32(float x) {
   const float f = m - 1.0F;
   // (log(1 + f) - f + f^2 / 2) / f^3, relative error of the logarithm 7.5e-10
   float p = 0.0674663782119751F;
-  p = p * f - 0.11675650626420975F;
-  p = p * f + 0.11888162791728973F;
-  p = p * f - 0.1240558996796608F;
-  p = p * f + 0.14219552278518677F;
-  p = p * f - 0.1666799634695053F;
-  p = p * f + 0.2000211924314499F;
-  p = p * f - 0.25000008940696716F;
-  p = p * f + 0.3333331346511841F;
+  p = multiply_add(p, f, -0.11675650626420975F);
+  p = multiply_add(p, f, 0.11888162791728973F);
+  p = multiply_add(p, f, -0.1240558996796608F);
+  p = multiply_add(p, f, 0.14219552278518677F);
+  p = multiply_add(p, f, -0.1666799634695053F);
+  p = multiply_add(p, f, 0.2000211924314499F);
+  p = multiply_add(p, f, -0.25000008940696716F);
+  p = multiply_add(p, f, 0.3333331346511841F);
   const float square = f * f;
-  const float tail = (p * f - 0.5F) * square + e * kLn2Low;
-  const float value = (tail + f) + e * kLn2High;
+  const float tail = multiply_add(multiply_add(p, f, -0.5F), square, e * kLn2Low);
+  const float value = multiply_add(e, kLn2High, tail + f);
   const float positive = x == kInfinity ? kInfinity : value;
   const float defined = x == 0.0F ? -kInfinity : positive;
   return x >= 0.0F ? defined : __builtin_nanf("");
@@ -93,16 +93,16 @@ inline Normal normal_f32(float x) {
   const float distance = __builtin_fabsf(x);
   const float density = exp_f32(-0.5F * x * x);
   // P(beyond |x|) = density * w * q(w) with w = 1 / (1 + 0.35 |x|), for |x| < 14; relative error 3.2e-8
-  const float w = 1.0F / (1.0F + 0.35F * distance);
+  const float w = 1.0F / multiply_add(0.35F, distance, 1.0F);
   float q = -0.029145877808332443F;
-  q = q * w + 0.14397147297859192F;
-  q = q * w - 0.2557138204574585F;
-  q = q * w + 0.15917374193668365F;
-  q = q * w - 0.023109586909413338F;
-  q = q * w + 0.10550791770219803F;
-  q = q * w + 0.11983288824558258F;
-  q = q * w + 0.13986186683177948F;
-  q = q * w + 0.13962140679359436F;
+  q = multiply_add(q, w, 0.14397147297859192F);
+  q = multiply_add(q, w, -0.2557138204574585F);
+  q = multiply_add(q, w, 0.15917374193668365F);
+  q = multiply_add(q, w, -0.023109586909413338F);
+  q = multiply_add(q, w, 0.10550791770219803F);
+  q = multiply_add(q, w, 0.11983288824558258F);
+  q = multiply_add(q, w, 0.13986186683177948F);
+  q = multiply_add(q, w, 0.13962140679359436F);
   const float beyond = density * w * q;
   return {density, x < 0.0F ? beyond : 1.0F - beyond};
 }

@@ -8,11 +8,19 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
+
 #include "backend/cpu/vector/convert.h"
+#include "backend/cpu/vector/multiply_add.h"
 
 namespace laptime::LAPTIME_ISA {
 
-#if defined(__AVX512F__)
+#if defined(LAPTIME_LANES)  // a test of other widths than that of the instruction set
+constexpr int kLanes = LAPTIME_LANES;
+constexpr int kRegisters = LAPTIME_LANES == 16 ? 32 : 16;
+#elif defined(__AVX512F__)
 constexpr int kLanes = 16;
 constexpr int kRegisters = 32;
 #elif defined(__AVX2__)
@@ -33,6 +41,24 @@ inline Bits rounded_bits(const Vector& value) {
   const Bits wide = std::bit_cast<Bits>(value);
   const Bits rounded = wide + 0x7FFFU + ((wide >> 16U) & 1U);
   return (value != value ? wide | 0x400000U : rounded) & 0xFFFF0000U;
+}
+
+// As for one float, in each lane.
+[[gnu::always_inline]] inline Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
+#if defined(LAPTIME_LANES)
+  Vector sums;
+  for (int i = 0; i < kLanes; ++i) sums[i] = multiply_add(a[i], b[i], c[i]);
+  return sums;
+#elif defined(__AVX512F__)
+  return (Vector)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (Vector)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+  return a * b + c;
+#endif
+}
+[[gnu::always_inline]] inline Vector multiply_add(float a, const Vector& b, const Vector& c) {
+  return multiply_add(Vector{} + a, b, c);
 }
 
 // Loads and stores take any alignment.

@@ -16,16 +16,16 @@ constexpr int kRowsAtOnce = 8;
 // columns of weights and grad_scores are keys; going over keys, they have rows of k and v, and the columns are queries.
 struct Scratch {
   int64_t width_pitch, position_pitch;
-  float* left;         // [kRowsAtOnce, width in whole vectors]
-  float* grads;        // [kRowsAtOnce, width in whole vectors]
-  float* weights;      // [kRowsAtOnce, T in whole vectors]
-  float* grad_scores;  // [kRowsAtOnce, T in whole vectors]
+  float* left;         // [kRowsAtOnce, width in whole RowLanes]
+  float* grads;        // [kRowsAtOnce, width in whole RowLanes]
+  float* weights;      // [kRowsAtOnce, T in whole RowLanes]
+  float* grad_scores;  // [kRowsAtOnce, T in whole RowLanes]
 
   static int64_t bytes(int64_t positions, int64_t width) {
-    return ((Size(align_up(positions, kLanes)) + align_up(width, kLanes)) * 2 * kRowsAtOnce * 4).value();
+    return ((Size(align_up(positions, kRowLanes)) + align_up(width, kRowLanes)) * 2 * kRowsAtOnce * 4).value();
   }
   Scratch(const AttentionShape& shape, std::byte* scratch)
-      : width_pitch(align_up(shape.width, kLanes)), position_pitch(align_up(shape.positions, kLanes)) {
+      : width_pitch(align_up(shape.width, kRowLanes)), position_pitch(align_up(shape.positions, kRowLanes)) {
     left = reinterpret_cast<float*>(scratch);
     grads = left + kRowsAtOnce * width_pitch;
     weights = grads + kRowsAtOnce * width_pitch;
@@ -44,9 +44,7 @@ class RowBlock {
         rows_(std::min<int64_t>(kRowsAtOnce, shape.positions - first_row)),
         scratch_(shape, scratch) {}
 
-  // The public functions are not inlined: the compiler might contract multiply-adds differently in two copies, and
-  // results would then depend on the number of threads.
-  [[gnu::noinline]] void forward(const KernelCall& call) {
+  void forward(const KernelCall& call) {
     load_rows(head_rows<const Element>(call.in[0], head_), shape_.scale() * kLog2E, scratch_.left);
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
     multiply(scratch_.left, head_rows<const Element>(call.in[1], head_), 0, end, scratch_.weights);
@@ -67,7 +65,7 @@ class RowBlock {
   }
 
   // grad_q, and grad_values . values of each row, stored in grad_dot_values [heads, T].
-  [[gnu::noinline]] void backward_of_queries(const KernelCall& call, float* grad_dot_values) {
+  void backward_of_queries(const KernelCall& call, float* grad_dot_values) {
     load_rows(head_rows<const Element>(call.in[0], head_), shape_.scale() * kLog2E, scratch_.left);
     load_rows(head_rows<const Element>(call.in[5], head_), 1, scratch_.grads);
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
@@ -77,11 +75,8 @@ class RowBlock {
     const auto values = head_rows<const Element>(call.in[3], head_);
     for (int64_t i = 0; i < rows_; ++i) {
       const int64_t row = first_row_ + i;
-      float product = 0;
-      const float* const grads = scratch_.grads + i * scratch_.width_pitch;
-#pragma omp simd reduction(+ : product)
-      for (int64_t column = 0; column < shape_.width; ++column) product += widened(values[row][column]) * grads[column];
-      grad_dot_values[head_ * shape_.positions + row] = product;
+      grad_dot_values[head_ * shape_.positions + row] =
+          dot(values[row], scratch_.grads + i * scratch_.width_pitch, shape_.width);
       for (int64_t key = 0; key < end; ++key)
         differentiate_score(call, grad_dot_values, row, key, i * scratch_.position_pitch + key);
     }
@@ -89,7 +84,7 @@ class RowBlock {
   }
 
   // grad_k and grad_v, after backward_of_queries has run for all rows.
-  [[gnu::noinline]] void backward_of_keys(const KernelCall& call, const float* grad_dot_values) {
+  void backward_of_keys(const KernelCall& call, const float* grad_dot_values) {
     load_rows(head_rows<const Element>(call.in[1], head_), shape_.scale() * kLog2E, scratch_.left);
     load_rows(head_rows<const Element>(call.in[2], head_), 1, scratch_.grads);
     const int64_t begin = shape_.causal ? first_row_ : 0;
@@ -108,30 +103,41 @@ class RowBlock {
 
  private:
   void load_rows(HeadRows<const Element> from, float scale, float* to) const {
-    for (int64_t i = 0; i < rows_; ++i)
-      pack_row(from[first_row_ + i], shape_.width, scale, to + i * scratch_.width_pitch);
+    for (int64_t i = 0; i < rows_; ++i) {
+      float* const line = to + i * scratch_.width_pitch;
+      pack_row(from[first_row_ + i], shape_.width, scale, line);
+      std::fill(line + shape_.width, line + scratch_.width_pitch, 0.0F);
+    }
     std::fill_n(to + rows_ * scratch_.width_pitch, (kRowsAtOnce - rows_) * scratch_.width_pitch, 0.0F);
   }
 
   // result[i][j] = left[i] . right[j] for j in [begin, end).
   void multiply(const float* left, HeadRows<const Element> right, int64_t begin, int64_t end, float* result) const {
-    const int64_t whole = shape_.width / kLanes * kLanes;
+    constexpr size_t kRowsInRegisters = kRowsAtOnce / kRowVectors;
+    const int64_t whole = shape_.width / kRowLanes * kRowLanes;
     for (int64_t j = begin; j < end; ++j) {
       const Element* const row = right[j];
-      std::array<Vector, kRowsAtOnce> sums{};
-      const auto add = [&](const Vector& factor, int64_t column) {
+      alignas(64) std::array<float, kRowLanes> rest{};
+      for (int64_t column = whole; column < shape_.width; ++column)
+        rest[static_cast<size_t>(column - whole)] = widened(row[column]);
+      for (size_t first = 0; first < kRowsAtOnce; first += kRowsInRegisters) {
+        std::array<RowLanes, kRowsInRegisters> sums{};
+        const auto add = [&](const auto* factors, int64_t column) {
+#pragma GCC unroll 4
+          for (size_t v = 0; v < kRowVectors; ++v) {
+            const Vector factor = load(factors + v * kLanes);
+            const float* const at = left + column + static_cast<int64_t>(v) * kLanes;
 #pragma GCC unroll 8
-        for (size_t i = 0; i < kRowsAtOnce; ++i)
-          sums[i] += load(left + static_cast<int64_t>(i) * scratch_.width_pitch + column) * factor;
-      };
-      for (int64_t column = 0; column < whole; column += kLanes) add(load(row + column), column);
-      if (whole < shape_.width) {
-        alignas(64) std::array<float, kLanes> rest;
-        pack_row(row + whole, shape_.width - whole, 1, rest.data());
-        add(load(rest.data()), whole);
+            for (size_t i = 0; i < kRowsInRegisters; ++i)
+              sums[i][v] =
+                  multiply_add(load(at + static_cast<int64_t>(first + i) * scratch_.width_pitch), factor, sums[i][v]);
+          }
+        };
+        for (int64_t column = 0; column < whole; column += kRowLanes) add(row + column, column);
+        if (whole < shape_.width) add(rest.data(), whole);
+        for (size_t i = 0; i < kRowsInRegisters; ++i)
+          result[static_cast<int64_t>(first + i) * scratch_.position_pitch + j] = lane_sum(folded(sums[i]))[0];
       }
-      for (size_t i = 0; i < kRowsAtOnce; ++i)
-        result[static_cast<int64_t>(i) * scratch_.position_pitch + j] = lane_sum(sums[i])[0];
     }
   }
 
@@ -148,7 +154,8 @@ class RowBlock {
         for (size_t i = 0; i < kRowsAtOnce; ++i) {
           const float factor = factors[static_cast<int64_t>(i) * scratch_.position_pitch + j];
 #pragma GCC unroll 2
-          for (size_t v = 0; v < kTileVectors; ++v) sums[i][v] += factor * load(piece.data() + v * kLanes);
+          for (size_t v = 0; v < kTileVectors; ++v)
+            sums[i][v] = multiply_add(factor, load(piece.data() + v * kLanes), sums[i][v]);
         }
       }
       for (int64_t i = 0; i < rows_; ++i) {

@@ -6,7 +6,10 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-constexpr int64_t kBlockRows = ceil_div(64, kTileRows) * kTileRows;  // of queries: 64, in whole tiles
+// Rows of queries that are summed before they are added to the gradients of the keys. They decide the bits of these
+// gradients, so they are the same on every instruction set: whole tiles of 6 and of 13 rows.
+constexpr int64_t kBlockRows = 78;
+constexpr int64_t kBlockTileRows = ceil_div(kBlockRows, kTileRows) * kTileRows;
 
 // The scratch of one thread: a block of keys, its gradients, and the weights of a block of rows.
 struct BackwardScratch {
@@ -15,15 +18,15 @@ struct BackwardScratch {
   float* key_rows;         // times the scale: panels [kKeyBlock, kTileColumns]
   float* grad_keys;        // [kKeyRows, width in whole vectors]
   float* grad_values;      // [kKeyRows, width in whole vectors]
-  float* queries;          // [kBlockRows, kPitch], times scale / ln 2
-  float* grads;            // [kBlockRows, kPitch]: of the forward op's values
-  float* weights;          // [kBlockRows, kPitch]
-  float* grad_scores;      // [kBlockRows, kPitch]
-  float* log_sum_exp;      // [kBlockRows], scaled by log2(e)
-  float* grad_dot_values;  // [kBlockRows]: grads . values of each row
+  float* queries;          // [kBlockTileRows, kPitch], times scale / ln 2
+  float* grads;            // [kBlockTileRows, kPitch]: of the forward op's values
+  float* weights;          // [kBlockTileRows, kPitch]
+  float* grad_scores;      // [kBlockTileRows, kPitch]
+  float* log_sum_exp;      // [kBlockTileRows], scaled by log2(e)
+  float* grad_dot_values;  // [kBlockTileRows]: grads . values of each row
 
-  static constexpr int64_t kFloats = kKeyBlock * kMaxWidth * 3 + kKeyRows * kMaxWidth * 2 + kBlockRows * kPitch * 4 +
-                                     ceil_div(kBlockRows * 2, 16) * 16;
+  static constexpr int64_t kFloats = kKeyBlock * kMaxWidth * 3 + kKeyRows * kMaxWidth * 2 +
+                                     kBlockTileRows * kPitch * 4 + ceil_div(kBlockTileRows * 2, 16) * 16;
   static constexpr int64_t kFloatsLeft = cpu::Team::kScratchBytes / 4 - kFloats;
   static_assert(kFloatsLeft >= 0);
 
@@ -34,11 +37,11 @@ struct BackwardScratch {
     grad_keys = key_rows + kKeyBlock * kMaxWidth;
     grad_values = grad_keys + kKeyRows * kMaxWidth;
     queries = grad_values + kKeyRows * kMaxWidth;
-    grads = queries + kBlockRows * kPitch;
-    weights = grads + kBlockRows * kPitch;
-    grad_scores = weights + kBlockRows * kPitch;
-    log_sum_exp = grad_scores + kBlockRows * kPitch;
-    grad_dot_values = log_sum_exp + kBlockRows;
+    grads = queries + kBlockTileRows * kPitch;
+    weights = grads + kBlockTileRows * kPitch;
+    grad_scores = weights + kBlockTileRows * kPitch;
+    log_sum_exp = grad_scores + kBlockTileRows * kPitch;
+    grad_dot_values = log_sum_exp + kBlockTileRows;
   }
   float* end() const { return keys + kFloats; }
 };
@@ -68,9 +71,8 @@ class BackwardPart {
         sums_(sums == nullptr ? scratch_.end() : sums),
         operands_(call, shape, head) {}
 
-  // Blocks [first, end) of keys. Not inlined: the compiler might contract multiply-adds differently in two copies, and
-  // results would then depend on the number of threads.
-  [[gnu::noinline]] void run(int64_t first, int64_t end, NextKeys next) {
+  // Blocks [first, end) of keys.
+  void run(int64_t first, int64_t end, NextKeys next) {
     for (int64_t block = first; block < end; ++block)
       add_keys(block, block == first, block + 1 == end ? next : NextKeys{head_, block + 1});
   }

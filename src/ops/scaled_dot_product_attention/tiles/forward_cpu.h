@@ -49,9 +49,7 @@ class ForwardGroup {
         next_(next),
         scratch_(scratch) {}
 
-  // Not inlined: the compiler might contract multiply-adds differently in two copies, and results would then depend on
-  // the number of threads.
-  [[gnu::noinline]] void run() {
+  void run() {
     const auto q = head_rows<const Element>(call_.in[0], head_);
     const auto k = head_rows<const Element>(call_.in[1], head_);
     const auto v = head_rows<const Element>(call_.in[2], head_);
@@ -123,7 +121,7 @@ class ForwardGroup {
         each_vector([sums = scratch_.sums + row * pitch_, pitch = pitch_, rescaling = scratch_.rescaling](
                         int64_t i, int64_t column, const Vector& sum) {
           float* const at = sums + i * pitch + column;
-          store(at, load(at) * rescaling[i] + sum);
+          store(at, multiply_add(rescaling[i], load(at), sum));
         }));
   }
 
@@ -140,16 +138,22 @@ class ForwardGroup {
     for (int64_t i = 0; i < kTileRows; ++i) {
       float* const scores = scratch_.scores + i * kPitch;
       const float max_of_row = tile_max[i];
-      Vector sum{};
-      for (int64_t column = 0; column < end; column += kLanes) {
+      RowLanes lanes{};
+      const auto add = [&](int64_t column, size_t v) {
         const Vector weight = exp2(load(scores + column) - max_of_row);
         store(scores + column, weight);
-        sum += weight;
+        lanes[v] += weight;
+      };
+      int64_t column = 0;
+      for (; column + kRowLanes <= end; column += kRowLanes) {
+#pragma GCC unroll 4
+        for (size_t v = 0; v < kRowVectors; ++v) add(column + static_cast<int64_t>(v) * kLanes, v);
       }
-      sums[static_cast<size_t>(i)] = sum;
+      for (size_t v = 0; column < end; column += kLanes, ++v) add(column, v);
+      sums[static_cast<size_t>(i)] = folded(lanes);
     }
     float* const tile_sum = scratch_.row_sum + row / kTileRows * kLanes;
-    store(tile_sum, load(tile_sum) * rescaling + sum_of_rows(sums));
+    store(tile_sum, multiply_add(load(tile_sum), rescaling, sum_of_rows(sums)));
   }
 
   // Applies dropout to the weights of keys [key, key + keys) of one row.

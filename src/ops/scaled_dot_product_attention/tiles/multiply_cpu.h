@@ -27,7 +27,7 @@ template <int kVectors, int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep
     for (size_t i = 0; i < kTileRows; ++i) {
       const float factor = left[static_cast<int64_t>(i) * kRowStep];
 #pragma GCC unroll 2
-      for (size_t v = 0; v < kVectors; ++v) sums[i][v] += factor * row[v];
+      for (size_t v = 0; v < kVectors; ++v) sums[i][v] = multiply_add(factor, row[v], sums[i][v]);
     }
   }
 }

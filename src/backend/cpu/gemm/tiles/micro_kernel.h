@@ -68,7 +68,7 @@ void micro_kernel(const float* a, BPanel b, int64_t kc_words, const CTile& tile,
     for (size_t i = 0; i < kRows; ++i) {
       const float factor = a[w * kMr + static_cast<int64_t>(i)];
 #pragma GCC unroll 2
-      for (size_t v = 0; v < kNrVectors; ++v) Words::multiply_add(sums[i][v], factor, row[v]);
+      for (size_t v = 0; v < kNrVectors; ++v) Words::add_product(sums[i][v], factor, row[v]);
     }
   };
   WritePrefetcher c_prefetches = c_prefetcher(tile);

@@ -29,7 +29,7 @@ struct FloatWords {
   static float one(const Element* from, int64_t, int64_t) {
     return widened(*from);
   }
-  static void multiply_add(Vector& sum, float a, const Vector& b) { sum += a * b; }
+  static void add_product(Vector& sum, float a, const Vector& b) { sum = multiply_add(a, b, sum); }
 };
 
 #if defined(__AVX512BF16__)
@@ -57,7 +57,7 @@ struct PairWords {
     const auto upper = depth > 1 ? std::bit_cast<uint32_t>(widened(from[stride])) : 0;
     return std::bit_cast<float>(lower | upper);
   }
-  static void multiply_add(Vector& sum, float a, const Vector& b) {
+  static void add_product(Vector& sum, float a, const Vector& b) {
     sum = _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_ps(a), (__m512bh)b);
   }
 
