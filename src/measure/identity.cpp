@@ -58,7 +58,7 @@ std::string resolve_device(RunConfig& config) {
   const Device device = find_device(config);
   config.device = device.name;
   if (device.threads) config.threads = device.threads;
-  return fmt::format(" identity={} math_mode={}{}", device.identity, device.math_mode,
+  return fmt::format(" identity={} math={}{}", device.identity, device.requested_math,
                      device.threads ? " affinity=" + affinity() : "");
 }
 

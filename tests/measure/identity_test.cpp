@@ -34,7 +34,7 @@ TEST_F(Identity, ResolvesDeviceAndThreads) {
   const std::string automatic = of({{"context", "8"}});
   EXPECT_EQ(of({{"context", "8"}, {"device", "cpu"}}), automatic);
   EXPECT_NE(of({{"context", "8"}, {"threads", "77"}}), automatic);
-  EXPECT_NE(automatic.find("math_mode=float32"), std::string::npos) << automatic;
+  EXPECT_NE(automatic.find("math=float32"), std::string::npos) << automatic;
   EXPECT_NE(automatic.find("identity=cpu/"), std::string::npos) << automatic;
 }
 
