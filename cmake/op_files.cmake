@@ -44,7 +44,7 @@ include_directories(${CMAKE_BINARY_DIR}/generated)
 set(LAPTIME_KERNEL_FLAGS -fno-math-errno -fno-trapping-math -ffp-contract=off -fopenmp-simd)
 
 # Compiles each source once per instruction set into `target`. `headers` are precompiled for it; if empty, it reuses the
-# precompiled headers of `owner`.
+# precompiled headers of `owner`, where that has any.
 #
 # Inline functions of shared headers become weak symbols, of which the linker keeps only one copy. An AVX-512 copy of a
 # std::vector function could thus end up in code that runs on every machine, so the launcher tools/isolate_symbols.sh
@@ -69,7 +69,7 @@ function(laptime_add_isa_sources target owner headers)
     target_compile_definitions(${target}_${isa} PRIVATE LAPTIME_ISA=${isa})
     # Under a sanitizer -O3 would take minutes to compile.
     target_compile_options(${target}_${isa} PRIVATE $<IF:$<CONFIG:Sanitize>,-O1,${optimise}> ${LAPTIME_KERNEL_FLAGS} ${flags})
-    if(which STREQUAL "all")
+    if(which STREQUAL "all" AND (headers OR TARGET ${owner}_${isa}))
       laptime_precompile(${target}_${isa} ${owner}_${isa} ${headers})
     endif()
     if(NOT isa STREQUAL "plain")

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Writes docs/walkthrough.md: the questions of the source documents, each with one command and what it prints here.
+
+Usage: tools/make_walkthrough.py BINARY [--options "--num-layers 2"] > docs/walkthrough.md
+
+The commands run on this machine, in order, with a store of their own. `--options` are added to every command that
+runs a model, for machines that are too slow for the whole one.
+"""
+
+import argparse
+import fcntl
+import os
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+from pathlib import Path
+
+COLUMNS = 118
+SOURCE = Path(__file__).resolve().parent.parent
+
+# (heading, text before, [command, ...], text after)
+SECTIONS = [
+    ("How long do forward, backward and both take, and how much do they vary?",
+     "Every phase is timed in place in the same step, so backward is no difference of two runs.",
+     ["bench --model small {m} --pass forward_backward --warmup 2 --steps 10"],
+     "One of the documents gets backward by subtracting the time of a forward run from that of a forward and backward "
+     "run, and prints a negative time once. Here the phases add up to the step: `residue` in a record is what is left."),
+    ("Why do the first steps take longer without warm-up?",
+     "The first steps' excess stands below each row, split into page faults and the rest.",
+     ["bench --model small {m} --pass forward_backward --warmup 0,2 --steps 5"],
+     "Kernels are tried, memory is allocated and touched, and weights are made before the first step, in rows of their "
+     "own (`set-up`). What a framework does in its first step is therefore not in these times."),
+    ("What do bfloat16 and compilation gain?",
+     "",
+     ["bench --model small {m} --mode eager,compile --dtype float32,bfloat16 --warmup 2 --steps 6 "
+      "--columns default,speedup"],
+     "A processor without bfloat16 instructions multiplies widened numbers, so the gain depends on the machine."),
+    ("Which kernel takes most of the time, and how often is it called?",
+     "The columns are those of `nsys stats`. The first line is the conclusion; the second holds the traced steps "
+     "against untraced ones, which answers whether the sum of the kernels matches the wall clock.",
+     ["profile --model small {m} --view kernels --top 10"],
+     ""),
+    ("Which kernels other than matrix products matter in forward?",
+     "",
+     ["profile 'class != matmul' --model small {m} --phase forward --view kernels --top 8"],
+     ""),
+    ("How does the share of matrix products change from inference to a whole step?",
+     "",
+     ["profile --model small {m} --pass inference,forward_backward,step --view classes --top 6 --traced-steps 3"],
+     "The last table stands the passes side by side."),
+    ("Softmax against the two products around it: time and FLOPs?",
+     "",
+     ["profile --model small {m} --view attention"],
+     "One document finds softmax as slow as the products on a GPU although it has far fewer FLOPs. The column `Bound` "
+     "says why: softmax moves bytes, the products multiply."),
+    ("Where does compile mode gain its time?",
+     "",
+     ["profile --model small {m} --compare-modes --view classes --top 4 --traced-steps 3"],
+     "The rows of the last two tables add up to the difference of the steps."),
+    ("What is the share of casts: is bfloat16 worth it on a small model?",
+     "",
+     ["profile 'class = cast or class = matmul' --model small {m} --dtype bfloat16 --view classes"],
+     ""),
+    ("What is the peak of the 2.7B model for inference, forward with backward, and a step?",
+     "These sizes do not fit on most machines; then the figures are predicted, from the plan that would run.",
+     ["memory --model 2.7B --context 128,256,512 --pass inference,forward_backward,step --dtype float32,bfloat16 "
+      "--memory-limit 1GiB --recompute none"],
+     ""),
+    ("What is the memory of a step held for, and what does a block save for backward?",
+     "",
+     ["memory --model small {m}"],
+     ""),
+    ("Attention alone: which widths and lengths fit, and what do they cost?",
+     "",
+     ["attention --d-model 16,64 --context 256,1024 --mode eager,compile --warmup 2 --steps 10"],
+     ""),
+]
+
+WRONG = """## What the documents got wrong
+
+- **Backward by subtraction.** A difference of two runs has the noise of both and once came out negative. `laptime` times
+  every phase in place (first question).
+- **A number without an interval.** Several tables have a mean of five steps. Here a figure is a median with an interval and
+  a verdict that says with reasons whether to believe it.
+- **First steps inside the mean.** With no warm-up the documents' means contain allocation and kernel selection. Here those
+  have rows of their own, and the excess of the first steps is a figure (second question).
+- **Traces that do not match the clock.** A profiler's overhead was not stated. Here traced and untraced steps run in turn,
+  and the cost of a mark is printed with every profile.
+"""
+
+
+def run(binary: str, words: list[str], folder: str) -> str:
+    """The text that the program shows on a terminal of COLUMNS columns."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    environment = {**os.environ, "HOME": folder, "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+    process = subprocess.Popen([binary, *words], stdout=follower, stderr=subprocess.DEVNULL, env=environment, cwd=SOURCE)
+    os.close(follower)
+    text = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(leader)
+    if process.wait() != 0:
+        sys.exit(f"make_walkthrough: {shlex.join(words)} ended with {process.returncode}")
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text.decode().replace("\r\n", "\n")).rstrip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--options", default="--batch 4 --context 128")
+    arguments = parser.parse_args()
+    binary = str(Path(arguments.binary).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        machine = run(binary, ["list", "devices"], folder).splitlines()
+        print("# The documents' questions, one command each\n")
+        print("The source documents ([README](../README.md#models-and-editions)) ask where the time and the memory of a "
+              "training\nstep go. Each question below is one command, followed by what it printed on the machine where "
+              "this page was made\n(`tools/make_walkthrough.py`). The machine was shared with other work, so the times "
+              "show the form of an answer; run the\ncommands for those of your own machine.\n")
+        print("```text\n" + "\n".join(line for line in machine if line.startswith("cpu")) + "\n```\n")
+        for heading, before, commands, after in SECTIONS:
+            print(f"## {heading}\n")
+            if before:
+                print(before + "\n")
+            for command in commands:
+                command = command.format(m=arguments.options)
+                print("```console\n$ laptime " + command)
+                print(run(binary, shlex.split(command), folder) + "\n```\n")
+                print(f"make_walkthrough: {command}", file=sys.stderr)
+            if after:
+                print(after + "\n")
+        print(WRONG, end="")
+
+
+if __name__ == "__main__":
+    main()
