@@ -1,6 +1,5 @@
 """laptime memory: sums that close, PyTorch's saved bytes and peaks, points that do not fit, pictures."""
 
-import itertools
 import json
 import os
 import struct
@@ -11,6 +10,7 @@ from pathlib import Path
 from program import MODEL, PREDICTED, TINY, ProgramTest
 
 GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"])
+PAGE = 4096
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -39,8 +39,8 @@ class Memory(ProgramTest):
         return json.loads(done.stdout)
 
     def assert_sums_close(self, report: dict):
-        categories = rows(report, "categories")
-        peak = categories.pop()["bytes"]
+        *categories, whole = rows(report, "categories")
+        peak = whole["bytes"]
         self.assertEqual(sum(row["bytes"] for row in categories), peak)
         accounts = {row["account"]: row["bytes"] for row in rows(report, "accounts")}
         self.assertEqual(accounts["planned"], peak)
@@ -49,9 +49,6 @@ class Memory(ProgramTest):
         for row in rows(report, "timeline"):
             parts = [value for key, value in row.items() if key.endswith("_bytes")]
             self.assertEqual(sum(parts), row["bytes"])
-        if accounts["held"] is not None:
-            self.assertEqual(accounts["held"], peak)
-            self.assertGreater(accounts["resident"], 0)
         if "saved_blocks" in report["tables"]:
             *blocks, whole = rows(report, "saved_blocks")
             self.assertEqual(sum(row["bytes"] for row in blocks), whole["bytes"])
@@ -61,33 +58,37 @@ class Memory(ProgramTest):
             self.assertEqual(contributors, block["block_bytes"] or block["bytes"])
 
     def test_sums_close_for_every_kind_of_step(self):
-        kinds = [
-            *(["--edition", edition, "--mode", mode, "--dtype", dtype]
-              for edition, mode, dtype in itertools.product(("2024", "2025", "2026", "gpt2"), ("eager", "compile"),
-                                                            ("float32", "bfloat16"))),
-            *(["--pass", name] for name in ("forward", "backward", "forward_backward", "inference")),
-            ["--recompute", "block"],
-            ["--recompute", "block", "--mode", "compile", "--num-layers", "3"],
-            ["--accumulate"],
-            ["--optimizer-in-backward"],
-        ]
-        for words in kinds:
+        editions = ["--edition", "2024,2025,2026,gpt2", "--mode", "eager,compile", "--dtype", "float32,bfloat16"]
+        passes = ["--pass", "forward,backward,forward_backward,inference,step", "--mode", "eager,compile"]
+        for words in (editions, passes, [*passes, "--recompute", "block"], ["--accumulate"], ["--optimizer-in-backward"]):
             with self.subTest(words):
-                (report,) = self.reports(*TINY, *words, "--view", "all")
-                self.assert_sums_close(report)
-                (stored,) = [one for one in self.stored() if one["name"] == report["name"]][-1:]
-                self.assertEqual(stored["memory"]["predicted_peak_bytes"], rows(report, "categories")[-1]["bytes"])
+                reports = self.reports(*PREDICTED, *words, "--view", "all")
+                reports = [report for report in reports if "categories" in report["tables"]]
+                stored = {one["name"]: one["memory"]["predicted_peak_bytes"] for one in self.stored()}
+                for report in reports:
+                    with self.subTest(report["name"]):
+                        self.assert_sums_close(report)
+                        self.assertEqual(stored[report["name"]], rows(report, "categories")[-1]["bytes"])
+
+    def test_what_ran_held_what_was_planned(self):
+        for words in (["--mode", "eager,compile", "--dtype", "float32,bfloat16"], ["--pass", "inference,forward_backward"]):
+            *reports, _ = self.reports(*TINY, *words, "--view", "categories")
+            for report in reports:
+                accounts = {row["account"]: row["bytes"] for row in rows(report, "accounts")}
+                self.assertIn(accounts["held"] - accounts["planned"], range(2 * PAGE))  # two blocks of whole pages
+                self.assertGreater(accounts["resident"], accounts["held"])
 
     def test_attention_alone(self):
-        for mode, dtype in itertools.product(("eager", "compile"), ("float32", "bfloat16")):
-            with self.subTest((mode, dtype)):
-                (report,) = self.reports("--model", "attention", "--d-model", 16, "--context", 64, "--batch", 2,
-                                         "--mode", mode, "--dtype", dtype)
+        *reports, _ = self.reports("--model", "attention", "--d-model", 16, "--context", 64, "--batch", 2, "--mode",
+                                   "eager,compile", "--dtype", "float32,bfloat16", "--view", "all")
+        self.assertEqual(len(reports), 4)
+        for report in reports:
+            with self.subTest(report["name"]):
                 self.assert_sums_close(report)
                 self.assertGreater(rows(report, "saved_blocks")[-1]["bytes"], 0)
 
     def golden_words(self, golden: dict) -> list:
-        words = ["--edition", golden["edition"], "--mode", "eager", "--pass", "forward_backward"]
+        words = ["--edition", golden["edition"], "--mode", "eager", "--device", "roofline:h100"]
         for flag, key in (("batch", "batch_size"), ("vocab", "vocab_size"), ("context", "context_length"),
                           ("d-model", "d_model"), ("d-ff", "d_ff"), ("num-layers", "num_layers"),
                           ("num-heads", "num_heads")):
@@ -102,20 +103,19 @@ class Memory(ProgramTest):
         for file in files:
             golden = golden_metadata(file)
             words = self.golden_words(golden)
-            device = ["--device", "roofline:h100"]
-            for dtype in ("float32", "bfloat16"):
+            *reports, _ = self.reports(*words, "--pass", "forward_backward", "--dtype", "float32,bfloat16", "--view", "saved")
+            for dtype, report in zip(("float32", "bfloat16"), reports, strict=True):
                 with self.subTest((file.name, dtype)):
-                    (report,) = self.reports(*words, *device, "--dtype", dtype, "--view", "all")
                     saved = rows(report, "saved_blocks")[-1]["bytes"]
                     expected = golden[f"eager_{dtype}"]["saved_bytes"]
-                    self.assertLess(abs(saved - expected), 0.02 * expected, (saved, expected))
+                    self.assertLessEqual(abs(saved - expected), 0.02 * expected, (saved, expected))
             peaks = golden.get("eager_float32_peak_bytes") or {}
             for name, expected in peaks.items():
                 with self.subTest((file.name, name)):
-                    (report,) = self.reports(*words, *device, "--pass", name, "--view", "categories")
+                    (report,) = self.reports(*words, "--pass", name, "--view", "categories")
                     requested = row_of(report, "accounts", "account", "requested")["bytes"]
                     step = requested - category(report, "parameters") - category(report, "inputs and constants")
-                    self.assertLess(abs(step - expected), 0.05 * expected, (step, expected))
+                    self.assertLessEqual(abs(step - expected), 0.05 * expected, (step, expected))
 
     def test_a_point_that_does_not_fit_is_predicted_and_no_failure(self):
         words = [*TINY, "--memory-limit", "100KiB", "--recompute", "none"]

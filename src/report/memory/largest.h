@@ -23,8 +23,11 @@ struct LargeTensors {
   int64_t alive_at_peak = 0;    // how many
 };
 
-// At most `top` groups, the largest single tensors first. Without `resident`, of the buffers of the step alone.
-std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top, bool resident = true);
+// At most `top` groups, the largest single tensors first.
+std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top);
+
+// Of the buffers that do not live for the whole run, the groups with most bytes in all.
+std::vector<LargeTensors> largest_in_all(const StepTrace& trace, size_t peak_launch, size_t top);
 
 // What a group is called: its name, or the op and scope that make it.
 std::string title_of(const LargeTensors& tensors);

@@ -99,14 +99,14 @@ Grid accounts_grid(const Record& record, const StepTrace& trace, const MemoryLed
             .notes = {}};
   grid.rows.push_back({"requested", ledger.peak().total(), "tensors alive at the peak"});
   grid.rows.push_back({"planned", ledger.planned(),
-                       fmt::format("for the whole run {} and an arena of {}", format_bytes(trace.resident_bytes),
+                       fmt::format("{} for the whole run and an arena of {}", format_bytes(trace.resident_bytes),
                                    format_bytes(trace.arena_bytes))});
   const bool held = was_held(record);
-  grid.rows.push_back({"held", held ? known(memory.peak_bytes) : Json(), "allocated from the device, measured"});
+  grid.rows.push_back({"held", held ? known(memory.peak_bytes) : Json(), "allocated on the device, in whole pages"});
   grid.rows.push_back({"resident", known(memory.peak_rss_bytes),
-                       memory.base_rss_bytes ? fmt::format("the process, of which {} before it allocated the step",
-                                                           format_bytes(*memory.base_rss_bytes))
-                                             : "the process"});
+                       held && memory.base_rss_bytes ? fmt::format("of the process at its peak; {} before the step",
+                                                                   format_bytes(*memory.base_rss_bytes))
+                                                     : "of the process at its peak"});
   return grid;
 }
 

@@ -84,7 +84,8 @@ std::optional<std::string> saved_text(const SavedBytes& saved) {
   const auto most = std::max_element(saved.blocks.begin(), saved.blocks.end(),
                                      [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });
   if (most == saved.blocks.end()) return text + ".";
-  return fmt::format("{}, of which one block ({}) {}.", text, layers_text(most->layers), format_bytes(most->bytes));
+  return fmt::format("{}, of which {}{} {}.", text, most->layers.size() == 1 ? "" : "each of ",
+                     layers_text(most->layers), format_bytes(most->bytes));
 }
 
 void add_sentences(const Record& record, const StepTrace& trace, const MemoryLedger& ledger, const SavedBytes& saved,

@@ -60,7 +60,7 @@ SavedBytes saved_bytes_of(const StepTrace& trace) {
       continue;
     }
     const TraceLaunch maker = trace.launch(static_cast<size_t>(buffer.first));  // the first use is the writing one
-    add_part(buffer, maker.part, saved.parts);
+    add_part(buffer, maker.part.empty() && maker.layer >= 0 ? "block" : maker.part, saved.parts);
     add_tensor(buffer, maker.layer, maker.layer < 0 ? saved.rest.tensors : layers[maker.layer]);
   }
   largest_first(saved.rest.tensors);

@@ -29,7 +29,7 @@ struct SavedBlock {
 
 // Saved bytes of all layers by module and op.
 struct SavedPart {
-  std::string part;  // "attn", "lm_head"; empty: none
+  std::string part;  // "attn", "lm_head"; "block": of a layer, but of none of its modules
   std::string op;
   int64_t count = 0;
   int64_t bytes = 0;

@@ -39,17 +39,11 @@ constexpr std::string_view kDark = "#444444";
 
 std::string_view color_of(MemoryCategory category) { return kColors.at(static_cast<size_t>(category)); }
 
-// A round number of bytes, at most a quarter of the axis.
+// A power of two of bytes, at most a quarter of the axis, so that labels are short.
 int64_t tick_of(int64_t top) {
-  constexpr int64_t kTicks = 4;
-  int64_t unit = 1;
-  while (unit * 1024 <= top) unit *= 1024;
-  for (; unit >= 1; unit /= 1024) {
-    for (const int64_t factor : {500, 200, 100, 50, 20, 10, 5, 2, 1}) {
-      if (unit * factor * kTicks <= top) return unit * factor;
-    }
-  }
-  return 1;
+  int64_t tick = 1;
+  while (tick <= top / 8) tick *= 2;
+  return tick;
 }
 
 class Panel {
@@ -57,11 +51,11 @@ class Panel {
   Panel(Svg& svg, const TimelinePanel& panel, double top)
       : svg_(svg), panel_(panel), trace_(*panel.trace), ledger_(trace_), top_(top) {
     limit_ = std::max<int64_t>(1, ledger_.peak().total());
-    lanes_ = largest_tensors(trace_, ledger_.peak_launch(), kLanes, false);
+    lanes_ = largest_in_all(trace_, ledger_.peak_launch(), kLanes);
   }
 
   static double height(const StepTrace& trace) {
-    const size_t lanes = largest_tensors(trace, 0, kLanes, false).size();
+    const size_t lanes = largest_in_all(trace, 0, kLanes).size();
     return kHead + kPlotHeight + kPhases + static_cast<double>(lanes + 1) * kLane + kFoot;
   }
 
@@ -86,7 +80,9 @@ class Panel {
   void draw_head() {
     svg_.text({kLeft, top_ + 24}, svg_shortened(panel_.title, 16, kPlotWidth), {.size = 16, .bold = true});
     svg_.text({kLeft, top_ + 44}, svg_shortened(panel_.subtitle, 12, kPlotWidth), {.size = 12});
-    double x = kLeft;
+    constexpr std::string_view kAtPeak = "At the peak:";
+    svg_.text({kLeft, top_ + 66}, kAtPeak, {.size = kSmall});
+    double x = kLeft + svg_text_width(kAtPeak, kSmall) + 12;
     for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
       const MemoryCategory category = category_at(i);
       if (!appears(category)) continue;
@@ -189,7 +185,7 @@ class Panel {
     if (lanes_.empty()) return;
     double y = lanes_top() + kLane;
     svg_.text({kLeft, y - 6},
-              "Largest allocations of the step, from the launch that makes them to the last that needs them",
+              "What the step allocates most of, from the launch that makes it to the last that needs it",
               {.size = 12, .bold = true});
     for (const LargeTensors& lane : lanes_) {
       svg_.line({kLeft, y + kLane - 2}, {kLeft + kPlotWidth, y + kLane - 2}, "#eeeeee");
