@@ -69,11 +69,14 @@ class Terminals(ProgramTest):
         self.assertEqual(program.wait(timeout=30), 0)
         return text.decode()
 
-    def test_no_row_is_wider_than_a_narrow_terminal(self):
+    def test_a_narrow_terminal(self):
+        """Progress is one line, and the table keeps the columns that it needs."""
         text = self.on_terminal(40, "bench", "--store", "none", *PREDICTED, "--steps", "1", "--seed", "1,2")
-        lines = [part for line in text.replace("\r\x1b[K", "\r\n").splitlines() for part in line.split("\r")]
-        self.assertIn("name", text)
-        self.assertEqual([line for line in lines if len(line) > 40], [])
+        progress = [line for line in text.replace("\r\x1b[K", "\n").splitlines() if line.startswith("[")]
+        self.assertGreater(len(progress), 1)
+        self.assertEqual([line for line in progress if len(line) >= 40], [])
+        self.assertIn("median", text)
+        self.assertNotIn("tokens/s", text)
 
 
 class Names(ProgramTest):
@@ -112,10 +115,10 @@ class Signals(ProgramTest):
     def test_a_suspended_program_continues(self):
         """Its limits do not count the time that it was suspended."""
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
-                           "--steps", "1000000", "--timeout", "4", "--output", "jsonl", start_new_session=True)
-        busy_child(sweep, 0.3)
+                           "--steps", "1000000", "--timeout", "8", "--output", "jsonl", start_new_session=True)
+        busy_child(sweep, 0.1)
         os.killpg(sweep.pid, signal.SIGSTOP)
-        time.sleep(6)
+        time.sleep(9)
         self.assertIsNone(sweep.poll())
         start = time.monotonic()
         os.killpg(sweep.pid, signal.SIGCONT)
