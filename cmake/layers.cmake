@@ -25,12 +25,13 @@ set(LAPTIME_LAYERS
   "exec             | plan backend timeline distribution"
   "record           | data timeline distribution config"
   "report           | only record distribution base"
+  "export           | only report record distribution config base"
   "prepare          | record points passes plan kernels backend/roofline"
   "measure          | prepare exec"
   "sweep            | measure"
   "explain          | prepare"
   "verify           | measure"
-  "cli              | sweep explain verify report"
+  "cli              | sweep explain verify export report"
   "main             | cli"
 )
 

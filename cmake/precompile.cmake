@@ -16,6 +16,7 @@ set(LAPTIME_LAYER_PRECOMPILED
   "data        | as config"
   "record      | as config"
   "report      | as config"
+  "export      | as config"
   "prepare     | as config"
   "measure     | as config"
   "sweep       | as config"

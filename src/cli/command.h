@@ -36,6 +36,12 @@ struct CommandWords {
 // Does what the words ask for. Throws Error for bad input and OutputLost.
 using CommandAction = std::function<ExitCode()>;
 
+// A word that a command takes, and what it means.
+struct WordHelp {
+  std::string_view word;
+  std::string text;
+};
+
 struct Command {
   std::string_view name;
   std::string_view arguments;  // after the name, in the line of usage
@@ -43,6 +49,7 @@ struct Command {
   std::string_view details;    // a paragraph for --help; may be empty
   std::vector<OptionRow> (*options)();
   CommandAction (*parse)(const CommandWords& words);  // Error for words that the command does not understand
+  std::vector<WordHelp> (*choices)() = nullptr;       // of the first word, for --help
 };
 
 // Error where a positional word follows the first `taken`.

@@ -6,6 +6,7 @@
 #include "cli/commands/attention.h"
 #include "cli/commands/bench.h"
 #include "cli/commands/explain.h"
+#include "cli/commands/export.h"
 #include "cli/commands/list.h"
 #include "cli/commands/memory.h"
 #include "cli/commands/profile.h"
@@ -15,8 +16,8 @@
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 8> kCommands{&kBench,   &kAttention, &kProfile, &kMemory,
-                                                           &kExplain, &kVerify,    &kShow,    &kList};
+  static constexpr std::array<const Command*, 9> kCommands{&kBench,  &kAttention, &kProfile, &kMemory, &kExplain,
+                                                           &kVerify, &kShow,      &kExport,  &kList};
   return kCommands;
 }
 

@@ -52,11 +52,14 @@ std::string explanation(const OptionRow& row) {
   return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
 }
 
-std::string option_lines(const OptionRow& row) {
-  const std::string words = fmt::format("  --{} {}", row.option.flag, value_words(row));
-  const std::string text = wrap(explanation(row), kWordColumn);
+std::string lines_of(const std::string& words, std::string_view meaning) {
+  const std::string text = wrap(meaning, kWordColumn);
   if (words.size() + 1 < kWordColumn) return fmt::format("{:{}}{}\n", words, kWordColumn, text);
   return fmt::format("{}\n{:{}}{}\n", words, "", kWordColumn, text);
+}
+
+std::string option_lines(const OptionRow& row) {
+  return lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row));
 }
 
 // The groups in the order in which they first appear.
@@ -92,6 +95,10 @@ std::string command_help(const Command& command) {
   std::string text = fmt::format("laptime {}: {}\n\nUsage: laptime {} {}\n", command.name, command.summary,
                                  command.name, command.arguments);
   if (!command.details.empty()) text += fmt::format("\n{}\n", wrap(command.details, 0));
+  if (command.choices != nullptr) {
+    text += fmt::format("\n{}\n", command.arguments.substr(0, command.arguments.find(' ')));
+    for (const WordHelp& choice : command.choices()) text += lines_of(fmt::format("  {}", choice.word), choice.text);
+  }
   for (const std::string_view group : groups_of(options)) {
     text += fmt::format("\n{}\n", group);
     for (const OptionRow& row : options) {

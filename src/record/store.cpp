@@ -37,9 +37,10 @@ constexpr int64_t kTracesSince = 3;
 constexpr int64_t kListingSince = 4;
 
 // Of a row with the columns id, record and trace.
-StepTrace trace_of(const Database& database, const Statement& row) {
+// `column` is that of the JSON; the first is the id.
+StepTrace trace_of(const Database& database, const Statement& row, int column) {
   try {
-    StepTrace trace = from_json<StepTrace>(Json::parse(row.text(2)), "trace");
+    StepTrace trace = from_json<StepTrace>(Json::parse(row.text(column)), "trace");
     check(trace);
     return trace;
   } catch (const std::exception& error) {
@@ -129,11 +130,11 @@ std::vector<Record> Store::all() const {
   return records;
 }
 
-void Store::each_traced(const std::function<void(const Record&, const StepTrace&)>& visit) const {
-  if (!has_traces()) return;
-  Statement rows(*database_,
-                 "SELECT id, records.json, traces.json FROM records JOIN traces ON record_id = id ORDER BY id");
-  while (rows.step()) visit(record_of(*database_, rows), trace_of(*database_, rows));
+std::optional<StepTrace> Store::trace_at(int64_t id) const {
+  if (!has_traces()) return std::nullopt;
+  Statement row(*database_, "SELECT record_id, json FROM traces WHERE record_id = ?1");
+  if (!row.bind(1, id).step()) return std::nullopt;
+  return trace_of(*database_, row, 1);
 }
 
 std::optional<Store::Finished> Store::find_finished(std::string_view config_hash, std::string_view binary_id,
@@ -149,7 +150,7 @@ std::optional<Store::Finished> Store::find_finished(std::string_view config_hash
   rows.bind(1, config_hash).bind(2, binary_id).bind(3, fingerprint);
   if (!rows.step()) return std::nullopt;
   Finished finished{record_of(*database_, rows), {}};
-  if (traced) finished.trace = trace_of(*database_, rows);
+  if (traced) finished.trace = trace_of(*database_, rows, 2);
   return finished;
 }
 

@@ -99,8 +99,8 @@ class Store {
 
   // All whole records, oldest first. Error if one cannot be read.
   std::vector<Record> all() const;
-  // Calls `visit` with every record that has a trace, oldest first.
-  void each_traced(const std::function<void(const Record&, const StepTrace&)>& visit) const;
+  // The trace of the record of this id, if it has one. Error if it cannot be read.
+  std::optional<StepTrace> trace_at(int64_t id) const;
   // The newest record with status ok of this configuration by this binary on this machine. With `traced`, only records
   // that have a trace.
   struct Finished {

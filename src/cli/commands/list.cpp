@@ -11,6 +11,7 @@
 #include "cli/destination.h"
 #include "cli/help.h"
 #include "config/model_presets.h"
+#include "export/formats.h"
 #include "prepare/device.h"
 #include "prepare/inventory.h"
 #include "record/metrics.h"
@@ -56,8 +57,16 @@ std::string metric_table() {
   return aligned(lines);
 }
 
-constexpr std::array kTopics{ListTopic{"models", models}, ListTopic{"devices", devices}, ListTopic{"kernels", kernels},
-                             ListTopic{"metrics", metric_table}, ListTopic{"options", options_listing}};
+std::string exports() {
+  std::vector<Cells> lines{{"format", "made from", "what it is"}};
+  for (const ExportFormat& format : export_formats())
+    lines.push_back({std::string(format.name), std::string(name_of(format.needs)), std::string(format.help)});
+  return aligned(lines);
+}
+
+constexpr std::array kTopics{ListTopic{"models", models},           ListTopic{"devices", devices},
+                             ListTopic{"kernels", kernels},         ListTopic{"metrics", metric_table},
+                             ListTopic{"options", options_listing}, ListTopic{"exports", exports}};
 
 std::vector<std::string_view> topic_names() {
   std::vector<std::string_view> names;
@@ -83,7 +92,7 @@ ListTopic parse_list(const CommandWords& words) {
 
 constinit const Command kList{
     .name = "list",
-    .arguments = "models|devices|kernels|metrics|options",
+    .arguments = "models|devices|kernels|metrics|options|exports",
     .summary = "what there is to choose from",
     .details = "",
     .options = [] { return std::vector<OptionRow>(); },

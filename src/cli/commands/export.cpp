@@ -1,0 +1,200 @@
+// Stored records, filtered, in the format of another tool.
+#include "cli/commands/export.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "cli/destination.h"
+#include "cli/message.h"
+#include "cli/store_path.h"
+#include "cli/used_files.h"
+#include "record/store.h"
+#include "report/filter.h"
+
+namespace laptime {
+namespace {
+
+struct ExportConfig {
+  ExportedSteps steps = ExportedSteps::kOne;
+  NsysReport report = NsysReport::kKernels;
+  bool newest = false;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "Export";
+    visit(Option{.flag = "newest",
+                 .key = "newest",
+                 .group = kGroup,
+                 .help = "of the records that match only the last one",
+                 .axis = false},
+          self.newest);
+    visit(Option{.flag = "steps",
+                 .key = "steps",
+                 .group = kGroup,
+                 .help = "traced steps to write: the one of median time, or all",
+                 .axis = false},
+          self.steps);
+    visit(Option{.flag = "report",
+                 .key = "report",
+                 .group = kGroup,
+                 .help = "table of nsys: time by kernel, or by range",
+                 .axis = false},
+          self.report);
+  }
+};
+
+std::vector<OptionRow> export_options_of_cli() {
+  std::vector<OptionRow> rows = option_rows<ExportConfig>();
+  for (OptionRow& row : option_rows<OutputConfig>()) {
+    if (row.option.flag == "output-file" || row.option.flag == "store") rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<std::string_view> format_names() {
+  std::vector<std::string_view> names;
+  for (const ExportFormat& format : export_formats()) names.push_back(format.name);
+  return names;
+}
+
+std::vector<WordHelp> format_choices() {
+  std::vector<WordHelp> choices;
+  for (const ExportFormat& format : export_formats())
+    choices.push_back({format.name, fmt::format("{} (of {})", format.help, name_of(format.needs))});
+  return choices;
+}
+
+// What stands at the beginning of every message.
+std::string where(const ExportCommand& command) { return fmt::format("laptime export {}", command.format->name); }
+
+bool needs_trace(const ExportFormat& format) {
+  return format.needs == ExportNeeds::kTrace || format.needs == ExportNeeds::kTimedTrace;
+}
+
+bool suits(const ExportFormat& format, const StepTrace& trace) {
+  return format.needs != ExportNeeds::kTimedTrace || (!trace.steps.empty() && trace.launch_count() > 0);
+}
+
+std::string names_and_dates(const std::vector<TracedRecord>& records) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  for (size_t i = 0; i < records.size() && i < kMost; ++i)
+    text += fmt::format("{}{} of {}", i == 0 ? "" : ", ", records[i].record.name, records[i].record.created);
+  return text + (records.size() > kMost ? fmt::format(" and {} more", records.size() - kMost) : "");
+}
+
+// The records that match and, where the format takes them, their traces.
+std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, bool& damaged) {
+  const Filter filter(command.filter);
+  std::vector<int64_t> ids;
+  std::vector<Record> stored;
+  store.each(
+      Extent::kWhole,
+      [&](int64_t id, const Record& record) {
+        ids.push_back(id);
+        stored.push_back(record);
+      },
+      [&](const std::string& problem) {
+        damaged = true;
+        print_message(problem);
+      });
+  std::vector<TracedRecord> records;
+  filter.check(RecordList(stored));
+  for (size_t i = 0; i < stored.size(); ++i) {
+    if (!filter.matches(stored[i])) continue;
+    TracedRecord& traced = records.emplace_back(TracedRecord{std::move(stored[i]), std::nullopt});
+    if (command.format->needs != ExportNeeds::kRecords) traced.trace = store.trace_at(ids[i]);
+  }
+  return records;
+}
+
+// The records that the format can be made from.
+std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& command, bool& damaged) {
+  const ExportFormat& format = *command.format;
+  std::vector<TracedRecord> records = matching(store, command, damaged);
+  if (records.empty()) {
+    throw Error::format("{}: no stored record matches{}; laptime show lists them", where(command),
+                        command.filter.empty() ? "" : " " + quote(command.filter));
+  }
+  if (needs_trace(format)) {
+    const size_t count = records.size();
+    std::erase_if(records, [&](const TracedRecord& traced) { return !traced.trace || !suits(format, *traced.trace); });
+    if (records.empty()) {
+      const bool timed = format.needs == ExportNeeds::kTimedTrace;
+      throw Error::format("{}: of {} matching record{} none has a trace{}; make one with laptime profile{}",
+                          where(command), count, count == 1 ? "" : "s", timed ? " with times" : "",
+                          timed ? "" : " or laptime memory");
+    }
+  }
+  if (command.newest) records.erase(records.begin(), records.end() - 1);
+  if (needs_trace(format) && records.size() > 1) {
+    throw Error::format(
+        "{}: it holds one record, but {} match: {}; take the last one with --newest, or narrow down with a filter: "
+        "\"name = '{}' and created = '{}'\"",
+        where(command), records.size(), names_and_dates(records), records.back().record.name,
+        records.back().record.created);
+  }
+  return records;
+}
+
+ExitCode run(const ExportCommand& command) {
+  const std::optional<std::filesystem::path> path = store_path(command.output.store);
+  if (!path) throw Error("laptime export: there is no store to read; name the file with --store");
+  const bool to_stream = command.output.output_file.empty() || command.output.output_file == "-";
+  if (to_stream && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
+    throw Error::format("{}: it is binary and would garble the terminal; name a file with --output-file",
+                        where(command));
+  }
+  reject_overwriting(to_stream ? "" : command.output.output_file, files_of_store(path));
+  bool damaged = false;
+  const std::vector<TracedRecord> records = chosen(Store::open(*path, Store::Access::kRead), command, damaged);
+  std::optional<WholeFile> file;
+  if (!to_stream) file.emplace(command.output.output_file);
+  const std::string text = command.format->write(records, command.options);
+  file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");
+  return damaged ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+}  // namespace
+
+ExportCommand parse_export(const CommandWords& words) {
+  if (words.positionals.empty()) {
+    throw Error::format("laptime export: no format; give one of: {}", fmt::join(format_names(), ", "));
+  }
+  ExportCommand command;
+  const std::string& name = words.positionals.front();
+  for (const ExportFormat& format : export_formats()) {
+    if (format.name == name) command.format = &format;
+  }
+  if (command.format == nullptr) reject_word("laptime export", "format", name, format_names());
+  command.filter = fmt::format("{}", fmt::join(words.positionals.begin() + 1, words.positionals.end(), " "));
+  ExportConfig config;
+  for (const GivenFlag& given : words.flags) {
+    if (!assign_given(config, given)) assign_given(command.output, given);
+  }
+  command.newest = config.newest;
+  command.options = {.steps = config.steps, .report = config.report};
+  return command;
+}
+
+constinit const Command kExport{
+    .name = "export",
+    .arguments = "FORMAT [FILTER] [OPTIONS]",
+    .summary = "stored records and traces in the formats of other tools",
+    .details =
+        "FILTER is that of laptime show. Formats of a trace hold one record, which laptime profile or laptime memory "
+        "has "
+        "stored.",
+    .options = export_options_of_cli,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [command = parse_export(words)] { return run(command); };
+    },
+    .choices = format_choices,
+};
+
+}  // namespace laptime

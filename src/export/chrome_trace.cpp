@@ -1,0 +1,245 @@
+// Trace event JSON as PyTorch's profiler (Kineto) writes it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "export/memory_changes.h"
+#include "export/step_slices.h"
+#include "export/writers.h"
+
+namespace laptime {
+namespace {
+
+// Kineto's rows of a device are numbered by device and stream. All slices are in one row, where they nest.
+constexpr int kDevice = 0;
+constexpr int kStream = 7;
+
+// What a trace holds beside its slices.
+struct Detail {
+  bool figures = true;        // signature, FLOPs and bytes of each launch
+  bool kernels = true;        // the kernel of each launch
+  bool memory_events = true;  // each allocation and free
+  int64_t shortest = 0;       // neighbours that take fewer nanoseconds are one slice
+};
+
+std::string json_text(std::string_view text) { return ascii_text(Json(std::string(text))); }
+
+// Microseconds with the nanoseconds as decimals.
+std::string microseconds(int64_t nanoseconds) {
+  return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+}
+
+class TraceWriter {
+ public:
+  TraceWriter(const TracedRecord& traced, const StepSlices& timeline, const Detail& detail)
+      : record_(traced.record),
+        trace_(*traced.trace),
+        timeline_(timeline),
+        detail_(detail),
+        roles_(roles_of(trace_)),
+        changes_(memory_changes(trace_)),
+        resident_(resident_buffers(trace_)) {
+    for (size_t i = 0; i < roles_.size(); ++i) role_index_[roles_[i]] = i;
+  }
+
+  std::string text() {
+    name_rows();
+    for (size_t i = 0; i < timeline_.slices.size(); i += timeline_.slices[i].inside + 1) write_slice(i);
+    for (const StepSpan& step : timeline_.steps) write_memory(step);
+    return head() + events_ + "\n],\n\"traceName\": " + json_text(record_.name) + "\n}\n";
+  }
+
+ private:
+  template <class... Args>
+  void event(fmt::format_string<Args...> text, Args&&... args) {
+    if (!events_.empty()) events_ += ",\n";
+    fmt::format_to(std::back_inserter(events_), text, std::forward<Args>(args)...);
+  }
+
+  // HTA finds the rank by a pattern that asks for the space after the colon.
+  std::string head() const {
+    const Json about{{"name", record_.name},
+                     {"created", record_.created},
+                     {"fingerprint", record_.fingerprint},
+                     {"traced_steps", trace_.steps.size()},
+                     {"steps_here", timeline_.steps.size()},
+                     {"left_out", left_out()}};
+    const Json devices = Json::array({{{"id", kDevice}, {"name", record_.machine.text("cpu_model")}}});
+    return fmt::format(
+        "{{\n\"schemaVersion\": 1,\n\"deviceProperties\": {},\n"
+        "\"distributedInfo\": {{\"backend\": \"none\", \"rank\": 0, \"world_size\": 1}},\n"
+        "\"displayTimeUnit\": \"ms\",\n\"laptime\": {},\n\"traceEvents\": [\n",
+        ascii_text(devices), ascii_text(about));
+  }
+
+  Json left_out() const {
+    Json notes = Json::array();
+    if (timeline_.steps.size() < trace_.steps.size())
+      notes.push_back("all traced steps but the median one (--steps all)");
+    if (!detail_.figures) notes.push_back("signature, FLOPs and bytes of each launch");
+    if (!detail_.kernels) notes.push_back("the kernel of each launch");
+    if (!detail_.memory_events) notes.push_back("single allocations and frees");
+    if (detail_.shortest > 0) {
+      notes.push_back(fmt::format("neighbouring launches and ranges shorter than {} us, which are one slice each",
+                                  microseconds(detail_.shortest)));
+    }
+    return notes;
+  }
+
+  void name_rows() {
+    const auto name = [&](const char* kind, const std::string& args) {
+      event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, kStream, args);
+    };
+    name("process_name", "\"name\":" + json_text("laptime " + record_.name));
+    name("process_labels", "\"labels\":" + json_text(record_.created));
+    name("process_sort_index", "\"sort_index\":0");
+    name("thread_name", fmt::format("\"name\":\"stream {}\"", kStream));
+  }
+
+  void write_complete(const char* category, std::string_view name, int64_t begin, int64_t end,
+                      const std::string& args) {
+    event(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{}{}{}{}}})", category, json_text(name),
+          kDevice, kStream, microseconds(begin), microseconds(end - begin), args.empty() ? "" : ",\"args\":{", args,
+          args.empty() ? "" : "}");
+  }
+
+  void write_slice(size_t index) {
+    const Slice& slice = timeline_.slices[index];
+    if (slice.kind == Slice::Kind::kLaunch) {
+      write_complete("kernel", slice.name, slice.begin, slice.end, arguments_of(slice.launch));
+      return;
+    }
+    write_complete("gpu_user_annotation", slice.name, slice.begin, slice.end, "");
+    std::vector<size_t> tiny;  // neighbours without a slice of their own so far
+    const size_t end = index + 1 + slice.inside;
+    for (size_t i = index + 1; i < end; i += timeline_.slices[i].inside + 1) {
+      if (is_tiny(i)) {
+        tiny.push_back(i);
+        continue;
+      }
+      write_together(tiny);
+      write_slice(i);
+    }
+    write_together(tiny);
+  }
+
+  bool is_tiny(size_t index) const {
+    return timeline_.slices[index].end - timeline_.slices[index].begin < detail_.shortest;
+  }
+
+  void write_together(std::vector<size_t>& tiny) {
+    if (tiny.size() == 1 && timeline_.slices[tiny.front()].inside == 0) {
+      write_slice(tiny.front());
+    } else if (!tiny.empty()) {
+      size_t launches = 0;
+      for (const size_t first : tiny) {
+        const auto begin = timeline_.slices.begin() + static_cast<std::ptrdiff_t>(first);
+        launches +=
+            static_cast<size_t>(std::count_if(begin, begin + static_cast<std::ptrdiff_t>(begin->inside) + 1,
+                                              [](const Slice& slice) { return slice.kind == Slice::Kind::kLaunch; }));
+      }
+      write_complete("kernel", fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"),
+                     timeline_.slices[tiny.front()].begin, timeline_.slices[tiny.back()].end, stream_argument());
+    }
+    tiny.clear();
+  }
+
+  // HTA takes slices for kernels that state their stream.
+  static std::string stream_argument() { return fmt::format("\"stream\":{}", kStream); }
+
+  std::string arguments_of(size_t index) const {
+    const TraceLaunch launch = trace_.launch(index);
+    std::string args = stream_argument();
+    if (detail_.kernels) args += fmt::format(",\"kernel\":{}", json_text(launch.kernel));
+    if (!detail_.figures) return args;
+    return args + fmt::format(",\"launch\":{},\"class\":{},\"signature\":{},\"FLOP\":{},\"bytes\":{}", index,
+                              json_text(launch.work_class), json_text(launch.signature), ascii_text(Json(launch.flops)),
+                              launch.bytes);
+  }
+
+  void write_memory(const StepSpan& step) {
+    std::vector<int64_t> active(roles_.size(), 0);
+    int64_t total = 0;
+    const auto change = [&](size_t buffer, int64_t sign) {
+      const int64_t bytes = sign * trace_.buffers.bytes[buffer];
+      active[role_index_.at(trace_.buffer(buffer).role)] += bytes;
+      total += bytes;
+    };
+    for (const size_t buffer : resident_) change(buffer, 1);
+    write_active(step.begin, active);
+
+    int64_t time = step.first_launch;
+    int64_t written = step.begin;
+    size_t next = 0;
+    for (size_t launch = 0; launch <= trace_.launch_count(); ++launch) {
+      const size_t first = next;
+      for (; next < changes_.size() && changes_[next].launch == launch; ++next) {
+        const MemoryChange& now = changes_[next];
+        change(now.buffer, now.is_alloc ? 1 : -1);
+        if (detail_.memory_events) write_event(time, now, total);
+      }
+      const bool at_peak = launch == static_cast<size_t>(trace_.peak_launch);
+      if (next > first && (at_peak || launch == trace_.launch_count() || time - written >= detail_.shortest)) {
+        write_active(time, active);
+        written = time;
+      }
+      if (launch < trace_.launch_count()) time += step.step->launches[launch];
+    }
+  }
+
+  void write_active(int64_t time, const std::vector<int64_t>& active) {
+    std::string args;
+    for (size_t i = 0; i < roles_.size(); ++i)
+      args += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_text(roles_[i]), active[i]);
+    event(R"({{"ph":"C","name":"active bytes","pid":{},"ts":{},"args":{{{}}}}})", kDevice, microseconds(time), args);
+  }
+
+  void write_event(int64_t time, const MemoryChange& change, int64_t total) {
+    const TraceBuffer buffer = trace_.buffer(change.buffer);
+    constexpr int kCpu = 0;
+    event(R"({{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":{},"tid":{},"ts":{},)"
+          R"("args":{{"Total Reserved":{},"Total Allocated":{},"Bytes":{},"Addr":{},)"
+          R"("Device Id":{},"Device Type":{},"Ev Idx":{}}}}})",
+          kDevice, kStream, microseconds(time), trace_.resident_bytes + trace_.arena_bytes, total,
+          change.is_alloc ? buffer.bytes : -buffer.bytes, trace_.resident_bytes + buffer.offset, kDevice, kCpu,
+          change.buffer);
+  }
+
+  const Record& record_;
+  const StepTrace& trace_;
+  const StepSlices& timeline_;
+  Detail detail_;
+  std::vector<std::string_view> roles_;
+  std::map<std::string_view, size_t> role_index_;
+  std::vector<MemoryChange> changes_;
+  std::vector<size_t> resident_;
+  std::string events_;
+};
+
+}  // namespace
+
+std::string chrome_trace(const TracedRecord& traced, ExportedSteps steps, size_t max_bytes) {
+  const StepSlices timeline = slices_of(traced, steps);
+  const auto text = [&](const Detail& detail) { return TraceWriter(traced, timeline, detail).text(); };
+  Detail detail;
+  std::string written = text(detail);
+  for (bool Detail::*const part : {&Detail::figures, &Detail::memory_events, &Detail::kernels}) {
+    if (written.size() <= max_bytes) return written;
+    detail.*part = false;
+    written = text(detail);
+  }
+  const int64_t whole = timeline.steps.back().end;
+  for (detail.shortest = 1000; written.size() > max_bytes && detail.shortest / 2 < whole; detail.shortest *= 2)
+    written = text(detail);
+  return written;
+}
+
+std::string chrome_trace(std::span<const TracedRecord> records, const ExportOptions& options) {
+  return chrome_trace(records.front(), options.steps,
+                      options.steps == ExportedSteps::kAll ? kMaxLongTraceBytes : kMaxTraceBytes);
+}
+
+}  // namespace laptime
