@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -25,7 +26,18 @@ struct Detail {
   int64_t shortest = 0;       // neighbours that take fewer nanoseconds are one slice
 };
 
-std::string json_text(std::string_view text) { return ascii_text(Json(std::string(text))); }
+// Texts as JSON; each is escaped once.
+class JsonTexts {
+ public:
+  const std::string& operator()(std::string_view text) {
+    const auto known = texts_.find(text);
+    if (known != texts_.end()) return known->second;
+    return texts_.emplace(std::string(text), ascii_text(Json(std::string(text)))).first->second;
+  }
+
+ private:
+  std::map<std::string, std::string, std::less<>> texts_;
+};
 
 // Microseconds with the nanoseconds as decimals.
 std::string microseconds(int64_t nanoseconds) {
@@ -49,7 +61,7 @@ class TraceWriter {
     name_rows();
     for (size_t i = 0; i < timeline_.slices.size(); i += timeline_.slices[i].inside + 1) write_slice(i);
     for (const StepSpan& step : timeline_.steps) write_memory(step);
-    return head() + events_ + "\n],\n\"traceName\": " + json_text(record_.name) + "\n}\n";
+    return head() + events_ + "\n],\n\"traceName\": " + json_texts_(record_.name) + "\n}\n";
   }
 
  private:
@@ -60,7 +72,7 @@ class TraceWriter {
   }
 
   // HTA finds the rank by a pattern that asks for the space after the colon.
-  std::string head() const {
+  std::string head() {
     const Json about{{"name", record_.name},
                      {"created", record_.created},
                      {"fingerprint", record_.fingerprint},
@@ -93,15 +105,15 @@ class TraceWriter {
     const auto name = [&](const char* kind, const std::string& args) {
       event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, kStream, args);
     };
-    name("process_name", "\"name\":" + json_text("laptime " + record_.name));
-    name("process_labels", "\"labels\":" + json_text(record_.created));
+    name("process_name", "\"name\":" + json_texts_("laptime " + record_.name));
+    name("process_labels", "\"labels\":" + json_texts_(record_.created));
     name("process_sort_index", "\"sort_index\":0");
     name("thread_name", fmt::format("\"name\":\"stream {}\"", kStream));
   }
 
   void write_complete(const char* category, std::string_view name, int64_t begin, int64_t end,
                       const std::string& args) {
-    event(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{}{}{}{}}})", category, json_text(name),
+    event(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{}{}{}{}}})", category, json_texts_(name),
           kDevice, kStream, microseconds(begin), microseconds(end - begin), args.empty() ? "" : ",\"args\":{", args,
           args.empty() ? "" : "}");
   }
@@ -150,14 +162,14 @@ class TraceWriter {
   // HTA takes slices for kernels that state their stream.
   static std::string stream_argument() { return fmt::format("\"stream\":{}", kStream); }
 
-  std::string arguments_of(size_t index) const {
+  std::string arguments_of(size_t index) {
     const TraceLaunch launch = trace_.launch(index);
     std::string args = stream_argument();
-    if (detail_.kernels) args += fmt::format(",\"kernel\":{}", json_text(launch.kernel));
+    if (detail_.kernels) args += fmt::format(",\"kernel\":{}", json_texts_(launch.kernel));
     if (!detail_.figures) return args;
     return args + fmt::format(",\"launch\":{},\"class\":{},\"signature\":{},\"FLOP\":{},\"bytes\":{}", index,
-                              json_text(launch.work_class), json_text(launch.signature), ascii_text(Json(launch.flops)),
-                              launch.bytes);
+                              json_texts_(launch.work_class), json_texts_(launch.signature),
+                              ascii_text(Json(launch.flops)), launch.bytes);
   }
 
   void write_memory(const StepSpan& step) {
@@ -193,7 +205,7 @@ class TraceWriter {
   void write_active(int64_t time, const std::vector<int64_t>& active) {
     std::string args;
     for (size_t i = 0; i < roles_.size(); ++i)
-      args += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_text(roles_[i]), active[i]);
+      args += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_texts_(roles_[i]), active[i]);
     event(R"({{"ph":"C","name":"active bytes","pid":{},"ts":{},"args":{{{}}}}})", kDevice, microseconds(time), args);
   }
 
@@ -216,6 +228,7 @@ class TraceWriter {
   std::map<std::string_view, size_t> role_index_;
   std::vector<MemoryChange> changes_;
   std::vector<size_t> resident_;
+  JsonTexts json_texts_;
   std::string events_;
 };
 

@@ -1,25 +1,22 @@
-// A traced record made by hand, and one that really ran.
+// Traced records made by hand.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "export/formats.h"
-#include "measure/run_one.h"
 #include "record/sample_record.h"
-#include "support/points.h"
 
 namespace laptime::test {
 
 class TraceMaker {
  public:
   int64_t text(std::string_view text) {
-    for (size_t i = 0; i < trace.texts.size(); ++i) {
-      if (trace.texts[i] == text) return static_cast<int64_t>(i);
-    }
-    trace.texts.emplace_back(text);
-    return static_cast<int64_t>(trace.texts.size()) - 1;
+    const auto [known, is_new] = indices_.emplace(text, static_cast<int64_t>(trace.texts.size()));
+    if (is_new) trace.texts.emplace_back(text);
+    return known->second;
   }
 
   void launch(std::string_view phase, std::string_view scope, std::string_view range, std::string_view op,
@@ -57,6 +54,9 @@ class TraceMaker {
   }
 
   StepTrace trace;
+
+ private:
+  std::map<std::string, int64_t> indices_;
 };
 
 // Six launches; three traced steps, of which the last has the median time, 10 us: 1 us before its first launch, the
@@ -111,22 +111,6 @@ inline TracedRecord long_trace(int64_t layers) {
   made.trace.arena_bytes = made.trace.live_peak_bytes = 1 << 20U;
   check(made.trace);
   return {sample_record(), std::move(made.trace)};
-}
-
-// Two traced steps of a model of one layer.
-inline TracedRecord measured_trace(const std::string& mode) {
-  const SweepPoint point = point_of({{"d-model", "32"},
-                                     {"d-ff", "64"},
-                                     {"num-layers", "2"},
-                                     {"num-heads", "2"},
-                                     {"vocab", "64"},
-                                     {"batch", "1"},
-                                     {"context", "16"},
-                                     {"mode", mode},
-                                     {"warmup", "1"},
-                                     {"steps", "2"}});
-  PointResult result = run_one(point, {}, {}, find_device, TraceRequest{true, 2});
-  return {std::move(result.record), std::move(result.trace)};
 }
 
 }  // namespace laptime::test

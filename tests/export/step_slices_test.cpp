@@ -42,22 +42,6 @@ TEST(StepSlices, AllStepsFollowOneAnother) {
   EXPECT_EQ(timeline.steps[2].end, 89000);
 }
 
-TEST(StepSlices, SlowNestOfARealStep) {
-  for (const char* const mode : {"eager", "compile"}) {
-    const TracedRecord traced = test::measured_trace(mode);
-    ASSERT_TRUE(traced.trace.has_value()) << traced.record.reason;
-    const StepSlices timeline = slices_of(traced, ExportedSteps::kAll);
-    ASSERT_EQ(timeline.steps.size(), 2U);
-    for (size_t i = 0; i < timeline.slices.size(); ++i) {
-      const Slice& outer = timeline.slices[i];
-      for (size_t k = i + 1; k <= i + outer.inside; ++k) {
-        ASSERT_LE(outer.begin, timeline.slices[k].begin);
-        ASSERT_GE(outer.end, timeline.slices[k].end);
-      }
-    }
-  }
-}
-
 TEST(StepSlices, TimesThatAreNoneTakeNoTime) {
   TracedRecord traced = test::small_trace();
   traced.record.transient.warmup = {std::numeric_limits<double>::quiet_NaN(), -1, 1e300};
