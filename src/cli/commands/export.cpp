@@ -15,6 +15,7 @@
 #include "cli/used_files.h"
 #include "record/store.h"
 #include "report/filter.h"
+#include "report/records.h"
 
 namespace laptime {
 namespace {
@@ -150,7 +151,7 @@ ExitCode run(const ExportCommand& command) {
     throw Error::format("{}: it is binary and would garble the terminal; name a file with --output-file",
                         where(command));
   }
-  reject_overwriting(to_stream ? "" : command.output.output_file, files_of_store(path));
+  reject_overwriting({{"--output-file", to_stream ? "" : command.output.output_file}}, files_of_store(path));
   bool damaged = false;
   const std::vector<TracedRecord> records = chosen(Store::open(*path, Store::Access::kRead), command, damaged);
   std::optional<WholeFile> file;
