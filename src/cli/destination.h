@@ -18,6 +18,8 @@ class OutputLost : public Error {
   using Error::Error;
 };
 
+inline constexpr std::string_view kStandardOutput = "standard output";  // in messages
+
 // Writes all of it now. OutputLost, naming `what`, otherwise.
 void write_all(int descriptor, std::string_view text, std::string_view what);
 

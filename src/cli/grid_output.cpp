@@ -12,8 +12,6 @@
 namespace laptime {
 namespace {
 
-constexpr const char* kStandardOutput = "standard output";
-
 std::string table_text(const PointReport& report, const TableStyle& style) {
   std::string text = printable(report.name, !style.unicode) + "\n";
   for (const std::string& line : report.lines) text += printable(line, !style.unicode) + "\n";

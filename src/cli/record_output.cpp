@@ -15,8 +15,6 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kStandardOutput = "standard output";
-
 void json_text(const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
   json(records, sink);
 }

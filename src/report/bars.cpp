@@ -12,14 +12,14 @@ namespace {
 
 constexpr size_t kLongest = 48;  // columns
 constexpr size_t kShortest = 8;
-constexpr size_t kEighths = 8;
+constexpr size_t kEighthsOfColumn = 8;
 
 std::string bar_text(double fraction, size_t columns, bool unicode) {
   constexpr std::array kBlocks{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto eighths = static_cast<size_t>(fraction * static_cast<double>(columns * kEighths) + 0.5);
+  const auto eighths = static_cast<size_t>(fraction * static_cast<double>(columns * kEighthsOfColumn) + 0.5);
   std::string text;
-  for (size_t i = 0; i < eighths / kEighths; ++i) text += unicode ? "█" : "#";
-  if (unicode) text += kBlocks.at(eighths % kEighths);
+  for (size_t i = 0; i < eighths / kEighthsOfColumn; ++i) text += unicode ? "█" : "#";
+  if (unicode) text += kBlocks.at(eighths % kEighthsOfColumn);
   return text.empty() ? (unicode ? kBlocks[1] : "|") : text;
 }
 

@@ -2,6 +2,7 @@
 #include "report/grid.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "report/aligned.h"
 #include "report/csv.h"
@@ -99,6 +100,14 @@ std::string rows_text(Grid grid, const TableStyle& style) {
 }
 
 }  // namespace
+
+GridColumn text_column(std::string key, std::string title) {
+  return {.key = std::move(key), .title = std::move(title), .unit = Unit::kNone, .text = true};
+}
+
+GridColumn bytes_column(std::string key, std::string title) {
+  return {.key = std::move(key), .title = std::move(title), .unit = Unit::kBytes};
+}
 
 std::string grid_text(const Grid& grid, const TableStyle& style) {
   std::string text = grid.title.empty() ? "" : printable(grid.title, !style.unicode) + "\n";

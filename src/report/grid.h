@@ -20,6 +20,9 @@ struct GridColumn {
   bool optional = false;  // left out where a terminal is too narrow, the last such column first
 };
 
+GridColumn text_column(std::string key, std::string title);   // flush left
+GridColumn bytes_column(std::string key, std::string title);  // of bytes
+
 struct Grid {
   std::string name;   // of the table in JSON: "kernels"
   std::string title;  // a line above the table; may be empty

@@ -266,4 +266,10 @@ std::string format_value(const Json& value, Unit unit) {
   return value.is_number_float() ? fmt::format("{:.6g}", number) : value.dump();
 }
 
+bool value_before(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
+  if (a.is_number() != b.is_number()) return a.is_number();
+  return plain_text(a) < plain_text(b);
+}
+
 }  // namespace laptime

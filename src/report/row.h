@@ -50,4 +50,7 @@ Unit unit_of(std::string_view column);
 // For people: "812.4 ms", "2.91 GiB", "61.2 %"; "-" for null. Numbers without a unit with six digits.
 std::string format_value(const Json& value, Unit unit);
 
+// The order of two values in a sorted table: numbers before everything else, which is ordered by its text.
+bool value_before(const Json& a, const Json& b);
+
 }  // namespace laptime

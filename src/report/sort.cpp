@@ -33,13 +33,6 @@ std::vector<SortKey> parse_order(std::string_view order) {
   return keys;
 }
 
-// Numbers come before everything else, which is ordered by its text.
-bool before(const Json& a, const Json& b) {
-  if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
-  if (a.is_number() != b.is_number()) return a.is_number();
-  return plain_text(a) < plain_text(b);
-}
-
 }  // namespace
 
 std::vector<size_t> sorted_positions(const Records& records, std::string_view order) {
@@ -63,8 +56,8 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
       const Json& right = values[b][k];
       if (left.is_null() != right.is_null()) return right.is_null();
       if (left.is_null()) continue;
-      if (before(left, right)) return !keys[k].descending;
-      if (before(right, left)) return keys[k].descending;
+      if (value_before(left, right)) return !keys[k].descending;
+      if (value_before(right, left)) return keys[k].descending;
     }
     return false;
   });

@@ -24,9 +24,9 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kDefaultWarmup = 1;
-constexpr int64_t kDefaultSteps = 1;
-constexpr int64_t kTracedSteps = 1;
+constexpr int64_t kMemoryWarmup = 1;
+constexpr int64_t kMemorySteps = 1;
+constexpr int64_t kMemoryTracedSteps = 1;
 constexpr double kMaxTop = 1e6;
 
 struct MemoryOptions {
@@ -124,8 +124,8 @@ MemoryCommand parse_memory(const CommandWords& words) {
   MemoryCommand memory{starting_sweep(words, {}), options};
   set_given(memory.sweep, words);
   if (!is_swept(memory.sweep, "warmup") && !is_swept(memory.sweep, "steps")) {
-    set_option(memory.sweep, "warmup", words.command, {std::to_string(kDefaultWarmup)});
-    set_option(memory.sweep, "steps", words.command, {std::to_string(kDefaultSteps)});
+    set_option(memory.sweep, "warmup", words.command, {std::to_string(kMemoryWarmup)});
+    set_option(memory.sweep, "steps", words.command, {std::to_string(kMemorySteps)});
   }
   return memory;
 }
@@ -136,7 +136,7 @@ ExitCode run(const MemoryCommand& command) {
   reject_overwriting(command.sweep, points, store_path(config.store), {{"--svg", command.options.svg}});
   check_inputs(points);
   MemoryOutput output(config, command.options, points.size());
-  const TraceRequest trace{.wanted = true, .traced_steps = kTracedSteps};
+  const TraceRequest trace{.wanted = true, .traced_steps = kMemoryTracedSteps};
   return run_watched(points, {store_for(config), config.resume, command.sweep.name, trace}, output);
 }
 

@@ -27,8 +27,8 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kDefaultWarmup = 2;
-constexpr int64_t kDefaultSteps = 5;
+constexpr int64_t kProfileWarmup = 2;
+constexpr int64_t kProfileSteps = 5;
 constexpr int64_t kMaxTracedSteps = 1000;
 constexpr int64_t kDefaultTop = 20;
 
@@ -222,8 +222,8 @@ ProfileCommand parse_profile(const CommandWords& words) {
   if (options.compare_dtypes)
     set_axis_unless_given(profile.sweep, "dtype", {"float32", "bfloat16"}, "--compare-dtypes");
   if (!is_swept(profile.sweep, "warmup") && !is_swept(profile.sweep, "steps")) {
-    set_option(profile.sweep, "warmup", words.command, {std::to_string(kDefaultWarmup)});
-    set_option(profile.sweep, "steps", words.command, {std::to_string(kDefaultSteps)});
+    set_option(profile.sweep, "warmup", words.command, {std::to_string(kProfileWarmup)});
+    set_option(profile.sweep, "steps", words.command, {std::to_string(kProfileSteps)});
   }
   return profile;
 }

@@ -18,10 +18,6 @@ namespace {
 
 constexpr size_t kContributors = 5;
 
-GridColumn text_column(std::string key, std::string title) {
-  return {std::move(key), std::move(title), Unit::kNone, true};
-}
-GridColumn bytes_column(std::string key, std::string title) { return {std::move(key), std::move(title), Unit::kBytes}; }
 GridColumn count_column(std::string key, std::string title) { return {std::move(key), std::move(title)}; }
 GridColumn optional(GridColumn column) {
   column.optional = true;

@@ -19,10 +19,6 @@ namespace {
 
 constexpr size_t kPeak = 2;  // column of the peak
 
-GridColumn text_column(std::string key, std::string title) {
-  return {std::move(key), std::move(title), Unit::kNone, true};
-}
-GridColumn bytes_column(std::string key, std::string title) { return {std::move(key), std::move(title), Unit::kBytes}; }
 std::vector<GridColumn> peak_columns() {
   std::vector<GridColumn> columns{text_column("point", "Point"),
                                   text_column("basis", "Basis"),

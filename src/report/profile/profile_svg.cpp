@@ -21,35 +21,35 @@ namespace laptime {
 namespace {
 
 // Pixels.
-constexpr double kWidth = 1200;
-constexpr double kMargin = 20;
-constexpr double kLeft = 90;  // of the roofline plot
-constexpr double kHead = 74;
-constexpr double kRow = 22;
-constexpr double kRoofline = 420;
-constexpr double kFoot = 56;
-constexpr double kSmall = 11;
+constexpr double kPictureWidth = 1200;
+constexpr double kPictureMargin = 20;
+constexpr double kRooflineLeft = 90;  // of the roofline plot
+constexpr double kPanelHead = 74;
+constexpr double kBoxHeight = 22;
+constexpr double kRooflineHeight = 420;
+constexpr double kPanelFoot = 56;
+constexpr double kLabelSize = 11;
 constexpr double kLeastBox = 0.7;  // narrower boxes are not drawn
 
-constexpr std::string_view kDark = "#444444";
-constexpr std::string_view kGrid = "#dddddd";
+constexpr std::string_view kTextColor = "#444444";
+constexpr std::string_view kGridColor = "#dddddd";
 
 // Told apart by people who are colour-blind (Paul Tol's muted scheme).
 struct ClassColor {
   std::string_view work_class;
   std::string_view color;
 };
-constexpr std::array kColors{
+constexpr std::array kClassColors{
     ClassColor{"matmul", "#88ccee"},      ClassColor{"attention", "#44aa99"}, ClassColor{"softmax", "#117733"},
     ClassColor{"elementwise", "#ddcc77"}, ClassColor{"reduction", "#999933"}, ClassColor{"cast", "#cc6677"},
     ClassColor{"copy", "#aa4499"},        ClassColor{"loss", "#882255"},      ClassColor{"optimizer", "#8877cc"}};
 constexpr std::string_view kScopeColor = "#eeeeee";
-constexpr std::string_view kIdle = "#ffffff";
+constexpr std::string_view kIdleColor = "#ffffff";
 
 std::string_view color_of(std::string_view work_class) {
-  const auto* found =
-      std::find_if(kColors.begin(), kColors.end(), [&](const ClassColor& one) { return one.work_class == work_class; });
-  return found == kColors.end() ? kGrid : found->color;
+  const auto* found = std::find_if(kClassColors.begin(), kClassColors.end(),
+                                   [&](const ClassColor& one) { return one.work_class == work_class; });
+  return found == kClassColors.end() ? kGridColor : found->color;
 }
 
 // A box of the flame graph: a phase, a scope or an op, with everything inside it.
@@ -118,13 +118,14 @@ void draw(Svg& svg, const Box& box, double x, double y, double pixels_per_second
   if (width < kLeastBox) return;
   const std::string tooltip =
       fmt::format("{}: {}, {:.2f} % of the step", box.name, format_seconds(box.seconds), 100 * box.seconds / step);
-  svg.rect({x, y}, std::max(width - 0.5, kLeastBox), kRow - 1,
+  svg.rect({x, y}, std::max(width - 0.5, kLeastBox), kBoxHeight - 1,
            box.inside.empty() ? color_of(box.work_class) : kScopeColor, tooltip);
   constexpr double kLeastText = 24;
-  if (width > kLeastText) svg.text({x + 3, y + kRow - 7}, svg_shortened(box.name, kSmall, width - 6), {.size = kSmall});
+  if (width > kLeastText)
+    svg.text({x + 3, y + kBoxHeight - 7}, svg_shortened(box.name, kLabelSize, width - 6), {.size = kLabelSize});
   double at = x;
   for (const auto& child : box.inside) {
-    draw(svg, *child, at, y + kRow, pixels_per_second, step);
+    draw(svg, *child, at, y + kBoxHeight, pixels_per_second, step);
     at += child->seconds * pixels_per_second;
   }
 }
@@ -172,7 +173,8 @@ class LogAxis {
 void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
   const std::vector<Dot> dots = dots_of(trace);
   if (dots.empty() || !trace.peak_flops || !trace.bandwidth) {
-    svg.text({kMargin, top + 20}, "no roofline: this device's peak and bandwidth are not measured", {.fill = kDark});
+    svg.text({kPictureMargin, top + 20}, "no roofline: this device's peak and bandwidth are not measured",
+             {.fill = kTextColor});
     return;
   }
   double low_x = 1;
@@ -186,30 +188,32 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
     high_y = std::max(high_y, dot.rate);
   }
   high_x = std::max(high_x, 4 * *trace.peak_flops / *trace.bandwidth);
-  const double bottom = top + kRoofline - 50;
-  const LogAxis x(low_x, high_x, kLeft, kWidth - kMargin);
+  const double bottom = top + kRooflineHeight - 50;
+  const LogAxis x(low_x, high_x, kRooflineLeft, kPictureWidth - kPictureMargin);
   const LogAxis y(low_y, high_y, bottom, top + 10);
   for (int power = x.first(); power <= x.last(); ++power) {
     const double at = x.at(std::pow(10.0, power));
-    svg.line({at, top + 10}, {at, bottom}, kGrid);
-    svg.text({at, bottom + 16}, fmt::format("{:g}", std::pow(10.0, power)), {.size = kSmall, .anchor = "middle"});
+    svg.line({at, top + 10}, {at, bottom}, kGridColor);
+    svg.text({at, bottom + 16}, fmt::format("{:g}", std::pow(10.0, power)), {.size = kLabelSize, .anchor = "middle"});
   }
   for (int power = y.first(); power <= y.last(); ++power) {
     const double at = y.at(std::pow(10.0, power));
-    svg.line({kLeft, at}, {kWidth - kMargin, at}, kGrid);
-    svg.text({kLeft - 6, at + 4}, format_flops(std::pow(10.0, power)) + "/s", {.size = kSmall, .anchor = "end"});
+    svg.line({kRooflineLeft, at}, {kPictureWidth - kPictureMargin, at}, kGridColor);
+    svg.text({kRooflineLeft - 6, at + 4}, format_flops(std::pow(10.0, power)) + "/s",
+             {.size = kLabelSize, .anchor = "end"});
   }
   const double ridge = *trace.peak_flops / *trace.bandwidth;
   const double left = std::max(std::pow(10.0, x.first()), std::pow(10.0, y.first()) / *trace.bandwidth);
-  svg.line({x.at(left), y.at(left * *trace.bandwidth)}, {x.at(ridge), y.at(*trace.peak_flops)}, kDark, 2);
-  svg.line({x.at(ridge), y.at(*trace.peak_flops)}, {kWidth - kMargin, y.at(*trace.peak_flops)}, kDark, 2);
-  svg.text({kWidth - kMargin - 4, y.at(*trace.peak_flops) - 6},
+  svg.line({x.at(left), y.at(left * *trace.bandwidth)}, {x.at(ridge), y.at(*trace.peak_flops)}, kTextColor, 2);
+  svg.line({x.at(ridge), y.at(*trace.peak_flops)}, {kPictureWidth - kPictureMargin, y.at(*trace.peak_flops)},
+           kTextColor, 2);
+  svg.text({kPictureWidth - kPictureMargin - 4, y.at(*trace.peak_flops) - 6},
            fmt::format("measured peak of products, {}/s", format_flops(*trace.peak_flops)),
-           {.size = kSmall, .anchor = "end"});
+           {.size = kLabelSize, .anchor = "end"});
   svg.text({x.at(left) + 8, y.at(left * *trace.bandwidth) - 22},
-           fmt::format("measured memory bandwidth, {}B/s", format_count(*trace.bandwidth)), {.size = kSmall});
-  svg.text({(kLeft + kWidth) / 2, bottom + 34}, "FLOPs for each byte that must move",
-           {.size = kSmall, .anchor = "middle"});
+           fmt::format("measured memory bandwidth, {}B/s", format_count(*trace.bandwidth)), {.size = kLabelSize});
+  svg.text({(kRooflineLeft + kPictureWidth) / 2, bottom + 34}, "FLOPs for each byte that must move",
+           {.size = kLabelSize, .anchor = "middle"});
   constexpr size_t kNamed = 8;
   const double longest = dots.front().seconds;
   for (size_t i = dots.size(); i-- > 0;) {
@@ -218,16 +222,16 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
     svg.circle(at, 3 + 11 * std::sqrt(dot.seconds / longest), color_of(dot.work_class),
                fmt::format("{}: {} per step, {}/s at {:.2f} FLOP/byte", dot.name, format_seconds(dot.seconds),
                            format_flops(dot.rate), dot.intensity));
-    if (i < kNamed) svg.text({at.x + 14, at.y + 4}, dot.name, {.size = kSmall});
+    if (i < kNamed) svg.text({at.x + 14, at.y + 4}, dot.name, {.size = kLabelSize});
   }
 }
 
 void draw_legend(Svg& svg, double y) {
-  double x = kMargin;
-  for (const ClassColor& one : kColors) {
+  double x = kPictureMargin;
+  for (const ClassColor& one : kClassColors) {
     svg.rect({x, y - 10}, 12, 12, one.color);
-    svg.text({x + 17, y}, one.work_class, {.size = kSmall});
-    x += 34 + svg_text_width(one.work_class, kSmall);
+    svg.text({x + 17, y}, one.work_class, {.size = kLabelSize});
+    x += 34 + svg_text_width(one.work_class, kLabelSize);
   }
 }
 
@@ -238,22 +242,23 @@ std::string profile_svg(std::span<const ProfilePanel> panels) {
   double height = 0;
   for (const ProfilePanel& panel : panels) {
     steps.push_back(boxes_of(*panel.trace));
-    height += kHead + kRow * steps.back().depth() + kRoofline + kFoot;
+    height += kPanelHead + kBoxHeight * steps.back().depth() + kRooflineHeight + kPanelFoot;
   }
-  Svg svg(kWidth, std::max(height, 1.0), "profile of a training step",
+  Svg svg(kPictureWidth, std::max(height, 1.0), "profile of a training step",
           "Flame graphs of phases, scopes and ops by their time, and ops under the roofline of the machine");
   double top = 0;
   for (size_t i = 0; i < panels.size(); ++i) {
     const Box& step = steps[i];
-    svg.text({kMargin, top + 24}, panels[i].title, {.size = 16, .bold = true});
-    svg.text({kMargin, top + 44}, svg_shortened(panels[i].subtitle, 12, kWidth - 2 * kMargin), {.fill = kDark});
+    svg.text({kPictureMargin, top + 24}, panels[i].title, {.size = 16, .bold = true});
+    svg.text({kPictureMargin, top + 44}, svg_shortened(panels[i].subtitle, 12, kPictureWidth - 2 * kPictureMargin),
+             {.fill = kTextColor});
     draw_legend(svg, top + 66);
-    const double plot = top + kHead;
-    svg.rect({kMargin, plot}, kWidth - 2 * kMargin, kRow - 1, kIdle);
-    draw(svg, step, kMargin, plot, (kWidth - 2 * kMargin) / step.seconds, step.seconds);
-    const double below = plot + kRow * step.depth() + 24;
+    const double plot = top + kPanelHead;
+    svg.rect({kPictureMargin, plot}, kPictureWidth - 2 * kPictureMargin, kBoxHeight - 1, kIdleColor);
+    draw(svg, step, kPictureMargin, plot, (kPictureWidth - 2 * kPictureMargin) / step.seconds, step.seconds);
+    const double below = plot + kBoxHeight * step.depth() + 24;
     draw_roofline(svg, *panels[i].trace, below);
-    top += kHead + kRow * step.depth() + kRoofline + kFoot;
+    top += kPanelHead + kBoxHeight * step.depth() + kRooflineHeight + kPanelFoot;
   }
   return svg.finish();
 }

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "record/json_object.h"
+#include "report/row.h"
 
 namespace laptime {
 namespace {
@@ -55,16 +55,16 @@ constexpr SumColumn kFlopRate{"flops_per_second", "FLOP/s", Unit::kFlopsPerSecon
                               [](const LaunchSum& s, double) { return rate(s.flops, s.total); }};
 constexpr SumColumn kByteRate{"bytes_per_second", "bytes/s", Unit::kBytesPerSecond,
                               [](const LaunchSum& s, double) { return rate(s.bytes, s.total); }};
-constexpr SumColumn kRoofline{"of_roofline", "Of bound", Unit::kFraction,
-                              [](const LaunchSum& s, double) { return json_of(s.of_roofline()); }};
+constexpr SumColumn kOfRoofline{"of_roofline", "Of bound", Unit::kFraction,
+                                [](const LaunchSum& s, double) { return json_of(s.of_roofline()); }};
 constexpr SumColumn kBound{"bound", "Bound", Unit::kNone,
                            [](const LaunchSum& s, double) { return text_or_null(s.bound()); }};
 
-constexpr std::array kAllColumns{kShare, kTotal, kCalls, kMean,     kMedian,   kMin,      kMax,
-                                 kStd,   kFlops, kBytes, kFlopRate, kByteRate, kRoofline, kBound};
-constexpr std::array kShortColumns{kShare, kTotal, kCalls, kMean, kFlopRate, kByteRate, kRoofline, kBound};
-constexpr std::array kKernelColumns{kShare, kTotal, kInstances, kMean,     kMedian,   kMin,
-                                    kMax,   kStd,   kFlopRate,  kByteRate, kRoofline, kBound};
+constexpr std::array kAllColumns{kShare, kTotal, kCalls, kMean,     kMedian,   kMin,        kMax,
+                                 kStd,   kFlops, kBytes, kFlopRate, kByteRate, kOfRoofline, kBound};
+constexpr std::array kShortColumns{kShare, kTotal, kCalls, kMean, kFlopRate, kByteRate, kOfRoofline, kBound};
+constexpr std::array kKernelColumns{kShare, kTotal, kInstances, kMean,     kMedian,     kMin,
+                                    kMax,   kStd,   kFlopRate,  kByteRate, kOfRoofline, kBound};
 
 std::span<const SumColumn> list_of(SumColumns columns) {
   switch (columns) {
@@ -79,12 +79,6 @@ std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
-}
-
-bool before(const Json& a, const Json& b) {
-  if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
-  if (a.is_number() != b.is_number()) return a.is_number();
-  return plain_text(a) < plain_text(b);
 }
 
 }  // namespace
@@ -123,7 +117,7 @@ void sort_grid(Grid& grid, std::string_view order) {
   const auto index = static_cast<size_t>(column - grid.columns.begin());
   std::stable_sort(grid.rows.begin(), grid.rows.end(), [&](const std::vector<Json>& a, const std::vector<Json>& b) {
     if (a[index].is_null() || b[index].is_null()) return !a[index].is_null() && b[index].is_null();
-    return direction == "desc" ? before(b[index], a[index]) : before(a[index], b[index]);
+    return direction == "desc" ? value_before(b[index], a[index]) : value_before(a[index], b[index]);
   });
 }
 

@@ -28,10 +28,6 @@ std::vector<std::string> parts_of(const std::string& key) {
   return parts;
 }
 
-GridColumn text_column(std::string key, std::string title) {
-  return {.key = std::move(key), .title = std::move(title), .unit = Unit::kNone, .text = true};
-}
-
 std::vector<SumRow> rows_by_total(std::vector<LaunchSum> sums) {
   std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
   std::vector<SumRow> rows;
