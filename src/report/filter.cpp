@@ -296,6 +296,6 @@ std::vector<std::string> Filter::columns() const {
   return columns;
 }
 
-bool Filter::keeps(const ColumnReader& read) const { return root_ == nullptr || matches(*root_, read); }
+bool Filter::keeps(const ColumnReader& read) const { return root_ == nullptr || laptime::matches(*root_, read); }
 
 }  // namespace laptime

@@ -99,6 +99,7 @@ std::vector<TracedRecord> matching(const Store& store, const ExportCommand& comm
       [&](int64_t id, const Record& record) {
         ids.push_back(id);
         stored.push_back(record);
+        return true;
       },
       [&](const std::string& problem) {
         damaged = true;
