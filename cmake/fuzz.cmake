@@ -4,6 +4,12 @@ if(NOT LAPTIME_FUZZ AND NOT LAPTIME_SANITIZE)
   return()
 endif()
 
+if(LAPTIME_FUZZ AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)
+  message(FATAL_ERROR "the preset fuzz needs clang 15 or newer, because older ones have no _Float16 on x86; this is "
+    "clang ${CMAKE_CXX_COMPILER_VERSION}. Name another with -DCMAKE_CXX_COMPILER=clang++-15, or run the fuzz targets of "
+    "the preset sanitize, which need no clang")
+endif()
+
 # target | mutants for the test, which takes a few seconds under the sanitizers | layers that it links
 set(LAPTIME_FUZZ_TARGETS
   "safetensors_header | 5000 | data"
