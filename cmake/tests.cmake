@@ -118,6 +118,9 @@ foreach(folder tools e2e)
   endforeach()
 endforeach()
 
+add_test(NAME peers COMMAND python3 -m unittest -v test_comparison WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/peers)
+set_tests_properties(peers PROPERTIES LABELS tools ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+
 # C++ tests that run the program.
 file(GLOB e2e_sources CONFIGURE_DEPENDS tests/e2e/*_test.cpp)
 if(e2e_sources)

@@ -1,6 +1,7 @@
 """Computations of peers/run: parses cases and columns, and makes rows, ratios and tables from records."""
 
 import dataclasses
+import random
 import statistics
 
 import records
@@ -37,26 +38,40 @@ _COLUMNS = (
     Column("pytorch-reference-compile", "pytorch", ("--implementation", "reference", "--mode", "compile")),
     Column("pytorch-tuned", "pytorch", ("--implementation", "tuned", "--mode", "eager")),
     Column("pytorch-tuned-compile", "pytorch", ("--implementation", "tuned", "--mode", "compile")),
+    Column(
+        "pytorch-tuned-max-autotune",
+        "pytorch",
+        ("--implementation", "tuned", "--mode", "compile", "--compile-mode", "max-autotune"),
+    ),
     Column("jax", "jax", ("--mode", "compile")),
 )
-JEMALLOC = "+jemalloc"
+AGAIN = "again"
+# Other ways to run a column, named after a "+": ending -> (systems that have it, flags).
+_WAYS = {
+    "jemalloc": (("pytorch", "jax"), ("--allocator", "jemalloc")),
+    "tcmalloc": (("pytorch", "jax"), ("--allocator", "tcmalloc")),
+    "thp": (("pytorch",), ("--allocator", "thp")),
+    "launcher": (("pytorch",), ("--launcher",)),
+    AGAIN: (("laptime", "pytorch", "jax"), ()),
+}
 
 
 def columns_of(text):
-    """The columns of a comma-separated list of names; `all` is every column without jemalloc."""
+    """The columns of a comma-separated list of names; `all` is every column as its system is installed."""
     known = {c.name: c for c in _COLUMNS}
     chosen = []
     for word in text.split(","):
-        base = word.removesuffix(JEMALLOC)
+        base, plus, way = word.partition("+")
+        systems, flags = _WAYS.get(way, ((), ())) if plus else ((known[base].system,) if base in known else (), ())
         if word == "all":
             chosen += _COLUMNS
-        elif base not in known or (base != word and known[base].system == "laptime"):
+        elif base not in known or known[base].system not in systems:
+            ways = ", ".join(f"+{name} ({' or '.join(of)})" for name, (of, _) in _WAYS.items())
             raise WrongInput(
-                f"--columns: unknown '{word}'; known: all, {', '.join(known)}; a peer's name may end in {JEMALLOC}"
+                f"--columns: unknown '{word}'; known: all, {', '.join(known)}; a name may end in one of {ways}"
             )
         else:
-            flags = known[base].flags + (("--allocator", "jemalloc") if base != word else ())
-            chosen.append(Column(word, known[base].system, flags))
+            chosen.append(Column(word, known[base].system, known[base].flags + flags))
     if len({c.name for c in chosen}) < len(chosen):
         raise WrongInput("--columns: a column is named twice")
     return chosen
@@ -105,13 +120,27 @@ def loss_difference(ours, theirs, count=None):
     return max(abs(a - b) / abs(b) for a, b in pairs)
 
 
-def verdict(ratios):
-    """Verdict on laptime from the ratios theirs / ours of the rounds."""
-    if all(abs(r - 1) <= SAME_WITHIN for r in ratios):
+def verdict(low, high):
+    """Verdict on laptime from the 95 % interval of the median ratio theirs / ours over the rounds."""
+    if low is None:
+        return f"undecided (fewer than {records.FEWEST_FOR_INTERVAL} rounds)"
+    if 1 - SAME_WITHIN <= low and high <= 1 + SAME_WITHIN:
         return f"same within {SAME_WITHIN:.0%}"
-    if len(ratios) < 2 or min(ratios) <= 1 <= max(ratios):
+    if low <= 1 <= high:
         return "undecided"
-    return "faster" if min(ratios) > 1 else "slower"
+    return "faster" if low > 1 else "slower"
+
+
+def order_of(columns, seed, case, done):
+    """The columns in the order in which round number `done` runs them: random, and the same for the same seed."""
+    shuffled = list(columns)
+    random.Random(f"{seed} {case} {done}").shuffle(shuffled)
+    return shuffled
+
+
+def above_start(record):
+    """Peak resident bytes above what the process held before it made a tensor: for a peer above its import."""
+    return record["memory"]["peak_rss_bytes"] - (record["memory"]["base_rss_bytes"] or 0)
 
 
 def row_of(column, rounds):
@@ -138,6 +167,7 @@ def row_of(column, rounds):
         "mad": records.mad(samples),
         "phases": {n: statistics.median(r["time"][n]["median"] for r in good) for n in names},
         "peak_rss_bytes": statistics.median(r["memory"]["peak_rss_bytes"] for r in good),
+        "above_start_bytes": statistics.median(above_start(r) for r in good),
         "first_step_done": None if None in first_done else statistics.median(first_done),
     }
 
@@ -147,27 +177,32 @@ def ratio(ours, theirs):
     rounds = [t / o for o, t in zip(ours["rounds"], theirs["rounds"])]
     if not rounds:
         return None
+    low, high = records.sure_interval(rounds)
     return {
         "ours": ours["column"],
         "theirs": theirs["column"],
         "median": statistics.median(rounds),
         "min": min(rounds),
         "max": max(rounds),
-        "verdict": verdict(rounds),
+        "ci_low": low,
+        "ci_high": high,
+        "verdict": verdict(low, high),
         "memory": ours["peak_rss_bytes"] / theirs["peak_rss_bytes"],
+        "memory_above_start": ours["above_start_bytes"] / theirs["above_start_bytes"],
     }
+
+
+def _is_pytorch(row):
+    return row["system"] == "pytorch"
 
 
 # Opponents of a laptime column: name -> (whether a row belongs to it, key by which its best row is chosen).
 _OPPONENTS = {
-    "fastest PyTorch": (lambda r: r["system"] == "pytorch" and not r["column"].endswith(JEMALLOC), "median"),
-    "fastest PyTorch with jemalloc": (
-        lambda r: r["system"] == "pytorch" and r["column"].endswith(JEMALLOC),
-        "median",
-    ),
+    "fastest PyTorch": (_is_pytorch, "median"),
+    "fastest PyTorch as installed": (lambda r: _is_pytorch(r) and "+" not in r["column"], "median"),
     "reference eager": (lambda r: r["column"] == "pytorch-reference", "median"),
     "JAX": (lambda r: r["column"] == "jax", "median"),
-    "leanest PyTorch": (lambda r: r["system"] == "pytorch", "peak_rss_bytes"),
+    "leanest PyTorch": (_is_pytorch, "peak_rss_bytes"),
     "fastest peer": (lambda r: r["system"] != "laptime", "median"),
 }
 
@@ -176,9 +211,10 @@ def ratios_of(rows):
     """For each laptime column that ran: opponent -> ratio."""
     good = [r for r in rows if r["status"] == "ok"]
     found = {}
-    for ours in (r for r in good if r["system"] == "laptime"):
+    for ours in (r for r in good if r["system"] == "laptime" and not r["column"].endswith(f"+{AGAIN}")):
         found[ours["column"]] = against = {}
-        for name, (belongs, key) in _OPPONENTS.items():
+        again = (lambda r: r["column"] == f"{ours['column']}+{AGAIN}", "median")
+        for name, (belongs, key) in (_OPPONENTS | {"itself": again}).items():
             field = [r for r in good if belongs(r)]
             if field:
                 against[name] = ratio(ours, min(field, key=lambda r: r[key]))
@@ -222,7 +258,7 @@ def case_text(result):
     """The rows of one case as text, with a verdict on the laptime columns."""
     rows, ours = result["rows"], list(result["ratios"])
     phases = [n for n in ("forward", "backward", "optimizer") if any(n in r.get("phases", {}) for r in rows)]
-    head = ["", "median s", "rounds", "mad", *phases, "peak MiB", "first step", *(f"/ {n}" for n in ours), "loss apart"]
+    head = ["", "median s", "rounds", "mad", *phases, "peak MiB", "above start", "first step", *(f"/ {n}" for n in ours), "loss apart"]
     lines, remarks = [head], []
     by_name = {r["column"]: r for r in rows}
     for r in rows:
@@ -241,6 +277,7 @@ def case_text(result):
                 f"{r['mad']:.4f}",
                 *(f"{r['phases'][n]:.4f}" if n in r["phases"] else "" for n in phases),
                 f"{r['peak_rss_bytes'] / 2**20:.0f}",
+                f"{r['above_start_bytes'] / 2**20:.0f}",
                 "" if first is None else f"{first:.1f}",
                 *("" if a is None or a["ours"] == a["theirs"] else f"{a['median']:.2f}" for a in against),
                 f"{r['first_loss_apart']:.0e}" if r.get("losses_agree", True) else f"{r['first_loss_apart']:.0e} WRONG",
@@ -251,9 +288,11 @@ def case_text(result):
         for name, a in opponents.items():
             if name == "fastest peer":
                 continue
+            sure = "" if a["ci_low"] is None else f", 95 % {a['ci_low']:.2f} ... {a['ci_high']:.2f}"
             text.append(
-                f"  {column} against {name} ({a['theirs']}): {a['median']:.2f}x ({a['min']:.2f} ... {a['max']:.2f}), "
-                f"{a['verdict']}; memory {a['memory']:.2f}x"
+                f"  {column} against {name} ({a['theirs']}): {a['median']:.2f}x (rounds {a['min']:.2f} ... "
+                f"{a['max']:.2f}{sure}), {a['verdict']}; memory {a['memory']:.2f}x, above the start "
+                f"{a['memory_above_start']:.2f}x"
             )
         if result["floor"]:
             least, peaks = result["floor"]["seconds"], result["floor"]["peaks"]

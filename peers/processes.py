@@ -15,7 +15,10 @@ from pathlib import Path
 import model_config
 import records
 
-ALLOCATORS = ("malloc", "jemalloc")
+# The C library's malloc; others preloaded; thp: malloc, but PyTorch asks for huge pages.
+ALLOCATORS = ("malloc", "jemalloc", "tcmalloc", "thp")
+_PRELOADED = {"jemalloc": ("jemalloc", "libjemalloc2"), "tcmalloc": ("tcmalloc_minimal", "libtcmalloc-minimal4")}
+THP = {"THP_MEM_ALLOC_ENABLE": "1"}
 # jemalloc keeps dirty pages instead of returning them to the system, and uses huge pages.
 MALLOC_CONF = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always"
 _MEMORY_SHARE = 0.95  # share of the available memory that a point may use; beyond it allocations fail
@@ -23,24 +26,37 @@ _MEMORY_SHARE = 0.95  # share of the available memory that a point may use; beyo
 
 def environment(allocator, library=None):
     """Environment variables that select this allocator for a process."""
-    if allocator == "malloc":
-        return {}
-    found = library or ctypes.util.find_library("jemalloc")
+    if allocator not in _PRELOADED:
+        return THP if allocator == "thp" else {}
+    name, package = _PRELOADED[allocator]
+    found = library if allocator == "jemalloc" and library else ctypes.util.find_library(name)
     if found is None:
-        raise model_config.ConfigError(
-            "no libjemalloc; install it (Debian: libjemalloc2), or name the file with --jemalloc"
-        )
-    return {"LD_PRELOAD": found, "MALLOC_CONF": MALLOC_CONF}
+        advice = ", or name the file with --jemalloc" if allocator == "jemalloc" else ""
+        raise model_config.ConfigError(f"no lib{name}; install it (Debian: {package}){advice}")
+    return {"LD_PRELOAD": found} | ({"MALLOC_CONF": MALLOC_CONF} if allocator == "jemalloc" else {})
 
 
 def check_allocator(allocator):
     """Raises unless this process runs with the given allocator."""
-    with open("/proc/self/maps", encoding="utf-8") as lines:
-        loaded = any("jemalloc" in line for line in lines)
-    if loaded != (allocator == "jemalloc"):
-        raise model_config.ConfigError(
-            f"--allocator {allocator}, but this process runs {'with' if loaded else 'without'} jemalloc"
-        )
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        maps = file.read()
+    for name in _PRELOADED:
+        if (name in maps) != (allocator == name):
+            raise model_config.ConfigError(
+                f"--allocator {allocator}, but this process runs {'with' if name in maps else 'without'} {name}"
+            )
+    if allocator == "thp" and os.environ.get("THP_MEM_ALLOC_ENABLE") != "1":
+        raise model_config.ConfigError("--allocator thp, but THP_MEM_ALLOC_ENABLE is not 1")
+
+
+def launcher(options):
+    """The words that start a script: Python, and where asked for PyTorch's launcher for CPUs, which binds the threads and
+    sets up OpenMP. It would preload an allocator of its own choice; --allocator decides that here."""
+    if not getattr(options, "launcher", False):
+        return [sys.executable]
+    words = [sys.executable, "-m", "torch.backends.xeon.run_cpu", "--ninstances", "1"]
+    # The number of cores may be a list, so that a flag has to end it.
+    return [*words, "--ncores-per-instance", str(options.threads), "--use-default-allocator"]
 
 
 def available_memory():
@@ -75,10 +91,10 @@ def measure_in_child(script, options, config, flag_names=None, left_out=()):
 
     `options` are given back as flags to `script`; `flag_names` are those not spelt as their field.
     """
-    flags = [sys.executable, str(script), "--in-process"]
+    flags = [*launcher(options), str(script), "--in-process"]
     for key, value in vars(options).items():
         flag = "--" + (flag_names or {}).get(key, key).replace("_", "-")
-        if value is not None and value is not False and key not in ("output_file", "in_process", *left_out):
+        if value is not None and value is not False and key not in ("output_file", "in_process", "launcher", *left_out):
             flags += [flag] if value is True else [flag, str(value)]
     limit = int(available_memory() * _MEMORY_SHARE)
     with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +121,8 @@ def add_options(parser):
         "--allocator",
         choices=ALLOCATORS,
         default="malloc",
-        help=f"malloc: the C library's; jemalloc: preloaded, with MALLOC_CONF={MALLOC_CONF}",
+        help=f"malloc: the C library's; jemalloc: preloaded, with MALLOC_CONF={MALLOC_CONF}; tcmalloc: preloaded; "
+        "thp: malloc, with THP_MEM_ALLOC_ENABLE=1, by which PyTorch takes huge pages",
     )
     parser.add_argument("--jemalloc", metavar="FILE", help="the library; default: where the system has it")
     parser.add_argument(

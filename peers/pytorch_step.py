@@ -36,7 +36,7 @@ class Step:
         self.optimizer = gpt_pytorch.make_optimizer(self.p, config["optimizer"]) if config["pass"] == "step" else None
         if config["mode"] == "compile":
             started = time.perf_counter()
-            self.loss = torch.compile(self.loss)
+            self.loss = torch.compile(self.loss, mode=config["compile_mode"])
             self._forward_backward()
             self._release()
             setup["plan"] = time.perf_counter() - started
@@ -95,6 +95,17 @@ def add_options(parser):
         "--compile", dest="mode", action="store_const", const="compile", help="the same as --mode compile"
     )
     parser.add_argument(
+        "--compile-mode",
+        choices=("default", "max-autotune"),
+        default="default",
+        help="mode of torch.compile; max-autotune times kernels of its own for products while it compiles",
+    )
+    parser.add_argument(
+        "--launcher",
+        action="store_true",
+        help="start each point with torch.backends.xeon.run_cpu, PyTorch's launcher for CPUs",
+    )
+    parser.add_argument(
         "--autocast",
         choices=("cpu", "cuda"),
         default="cpu",
@@ -131,7 +142,11 @@ PROGRAM = step_program.Program(
     math_mode=math_mode,
     check=check,
     add_options=add_options,
-    config_of=lambda options: {"autocast": options.autocast},
+    config_of=lambda options: {
+        "autocast": options.autocast,
+        "compile_mode": options.compile_mode,
+        "launcher": options.launcher,
+    },
 )
 
 if __name__ == "__main__":
