@@ -131,10 +131,10 @@ class Memory(ProgramTest):
         (report,) = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--pass", "inference,step",
                                  "--dtype", "float32,bfloat16")
         self.assertEqual(len(rows(report, "peaks")), 8)
-        by_pass = rows(report, "peaks_by_pass")
-        self.assertEqual(len(by_pass), 2)
-        for row in by_pass:
-            self.assertLess(row["inference_float32_bytes"], row["step_float32_bytes"])
+        by_pass = {row["pass"]: row for row in rows(report, "peaks_by_pass")}
+        self.assertEqual(len(by_pass), 4)
+        for context in ("ctx:16_bytes", "ctx:32_bytes"):
+            self.assertLess(by_pass["inference float32"][context], by_pass["step float32"][context])
         self.assertEqual({row["basis"] for row in rows(report, "peaks")}, {"predicted"})
 
     def test_a_view_of_several_points_is_followed_by_their_peaks(self):

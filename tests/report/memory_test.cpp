@@ -273,10 +273,24 @@ TEST(PeakTable, HasARowForEachPointAndAColumnForEachPass) {
   ASSERT_EQ(by_pass.columns.size(), 3U);
   EXPECT_EQ(by_pass.columns[1].key, "step_float32_bytes");
   ASSERT_EQ(by_pass.rows.size(), 2U);
-  EXPECT_EQ(by_pass.rows[0][0], "model:made/ctx:128");
+  EXPECT_EQ(by_pass.title, "Peaks by pass and number type: model:made");
+  EXPECT_EQ(by_pass.rows[0][0], "ctx:128");
   EXPECT_EQ(by_pass.rows[0][1], 4372);
   EXPECT_EQ(by_pass.rows[0][2], 4372);
   EXPECT_TRUE(by_pass.rows[1][2].is_null());
+}
+
+TEST(PeakTable, HasTheLongerListInItsRows) {
+  PeakTable table("");
+  for (const char* pass : {"inference", "forward", "step"}) {
+    for (const char* context : {"128", "256"}) table.add(named(pass, context, "float32"), two_layers());
+  }
+  const PointReport report = table.report();
+  const Grid& by_pass = grid_named(report, "peaks_by_pass");
+  ASSERT_EQ(by_pass.rows.size(), 3U);
+  EXPECT_EQ(by_pass.rows[2][0], "step float32");
+  ASSERT_EQ(by_pass.columns.size(), 3U);
+  EXPECT_EQ(by_pass.columns[1].key, "ctx:128_bytes");
 }
 
 TEST(PeakTable, IsOrderedByAColumn) {

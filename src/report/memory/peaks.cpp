@@ -49,6 +49,39 @@ std::string without_pass_and_dtype(std::string_view name) {
   return kept;
 }
 
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words;
+  while (!name.empty()) {
+    const size_t slash = name.find('/');
+    words.emplace_back(name.substr(0, slash));
+    name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
+  }
+  return words;
+}
+
+// The words of the first name that every other one has too, "model:small/mode:eager"; empty for a single name.
+std::string common_words(const std::vector<std::string>& names) {
+  if (names.size() < 2) return "";
+  std::string common;
+  for (const std::string& word : words_of(names.front())) {
+    const bool is_common = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      const std::vector<std::string> words = words_of(name);
+      return std::find(words.begin(), words.end(), word) != words.end();
+    });
+    if (is_common) common += (common.empty() ? "" : "/") + word;
+  }
+  return common;
+}
+
+std::string without_words(const std::string& name, const std::string& left_out) {
+  const std::vector<std::string> unwanted = words_of(left_out);
+  std::string kept;
+  for (const std::string& word : words_of(name)) {
+    if (std::find(unwanted.begin(), unwanted.end(), word) == unwanted.end()) kept += (kept.empty() ? "" : "/") + word;
+  }
+  return kept.empty() ? name : kept;
+}
+
 void append_new(std::vector<std::string>& words, const std::string& word) {
   if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
 }
@@ -113,39 +146,47 @@ Grid PeakTable::points_grid() const {
 }
 
 std::optional<Grid> PeakTable::passes_grid() const {
-  std::vector<std::string> rows;
-  std::vector<std::string> columns;
+  std::vector<std::string> points;
+  std::vector<std::string> passes;
   for (const Cell& cell : cells_) {
-    append_new(rows, cell.row);
-    append_new(columns, cell.column);
+    append_new(points, cell.point);
+    append_new(passes, cell.pass);
   }
-  if (columns.size() < 2) return std::nullopt;
+  if (passes.size() < 2) return std::nullopt;
+  const bool has_point_rows = points.size() >= passes.size();  // a terminal has more room for rows than for columns
+  const std::vector<std::string>& rows = has_point_rows ? points : passes;
+  const std::vector<std::string>& columns = has_point_rows ? passes : points;
+  const std::string common = common_words(points);
+  const auto title_of = [&](const std::string& text, bool is_point) {
+    return is_point ? without_words(text, common) : text;
+  };
   Grid grid{.name = "peaks_by_pass",
-            .title = "Peaks by pass and number type",
-            .columns = {text_column("point", "Point")},
+            .title = "Peaks by pass and number type" + (common.empty() ? "" : ": " + common),
+            .columns = {has_point_rows ? text_column("point", "Point") : text_column("pass", "Pass")},
             .rows = {},
             .notes = {}};
   for (const std::string& column : columns) {
-    std::string key = column;
+    const std::string title = title_of(column, !has_point_rows);
+    std::string key = title;
     std::replace(key.begin(), key.end(), ' ', '_');
-    grid.columns.push_back(bytes_column(key + "_bytes", column));
+    grid.columns.push_back(bytes_column(key + "_bytes", title));
   }
-  size_t held = 0;
   for (const std::string& row : rows) {
     std::vector<Json> line(columns.size() + 1);
-    line[0] = row;
+    line[0] = title_of(row, has_point_rows);
     for (const Cell& cell : cells_) {
-      if (cell.row != row) continue;
-      const auto at = std::find(columns.begin(), columns.end(), cell.column) - columns.begin();
+      if ((has_point_rows ? cell.point : cell.pass) != row) continue;
+      const std::string& column = has_point_rows ? cell.pass : cell.point;
+      const auto at = std::find(columns.begin(), columns.end(), column) - columns.begin();
       line[static_cast<size_t>(at) + 1] = cell.bytes;
-      held += cell.is_held ? 1 : 0;
     }
     grid.rows.push_back(std::move(line));
   }
-  if (held < cells_.size()) {
-    grid.notes.push_back(held == 0 ? "All predicted from the plan."
-                                   : "Some are predicted from the plan: column Basis of the table above.");
-  }
+  const auto held =
+      static_cast<size_t>(std::count_if(cells_.begin(), cells_.end(), [](const Cell& cell) { return cell.is_held; }));
+  if (held == 0) grid.notes.emplace_back("All predicted from the plan.");
+  if (held > 0 && held < cells_.size())
+    grid.notes.emplace_back("Some are predicted from the plan: column Basis of the table above.");
   return grid;
 }
 

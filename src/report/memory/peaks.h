@@ -20,14 +20,14 @@ class PeakTable {
   void add(const Record& record, const std::optional<StepTrace>& trace);
   size_t points() const { return rows_.size(); }
 
-  // One row for each point. With several passes or number types, also one row for the points that differ in nothing
-  // else, and a column for each of them.
+  // One row for each point. With several passes or number types, also a table with one side for these and the other for
+  // everything else by which the points differ.
   PointReport report() const;
 
  private:
   struct Cell {
-    std::string row;
-    std::string column;
+    std::string point;  // its name without pass and number type
+    std::string pass;   // "step float32"
     int64_t bytes = 0;
     bool is_held = false;
   };

@@ -21,7 +21,7 @@ constexpr double kWidth = 1200;
 constexpr double kLeft = 90;
 constexpr double kRight = 20;
 constexpr double kPlotWidth = kWidth - kLeft - kRight;
-constexpr double kHead = 86;  // title, conclusion, legend
+constexpr double kHead = 104;  // title, conclusion, two lines of legend
 constexpr double kPlotHeight = 380;
 constexpr double kPhases = 46;  // below the plot
 constexpr double kLane = 20;
@@ -81,15 +81,21 @@ class Panel {
     svg_.text({kLeft, top_ + 24}, svg_shortened(panel_.title, 16, kPlotWidth), {.size = 16, .bold = true});
     svg_.text({kLeft, top_ + 44}, svg_shortened(panel_.subtitle, 12, kPlotWidth), {.size = 12});
     constexpr std::string_view kAtPeak = "At the peak:";
-    svg_.text({kLeft, top_ + 66}, kAtPeak, {.size = kSmall});
+    double y = top_ + 66;
+    svg_.text({kLeft, y}, kAtPeak, {.size = kSmall});
     double x = kLeft + svg_text_width(kAtPeak, kSmall) + 12;
     for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
       const MemoryCategory category = category_at(i);
       if (!appears(category)) continue;
       const std::string label = fmt::format("{} {}", title_of(category), format_bytes(ledger_.peak()[category]));
-      svg_.rect({x, top_ + 56}, 12, 12, color_of(category));
-      svg_.text({x + 16, top_ + 66}, label, {.size = kSmall});
-      x += 30 + svg_text_width(label, kSmall);
+      const double width = 30 + svg_text_width(label, kSmall);
+      if (x + width > kWidth) {
+        x = kLeft;
+        y += 16;
+      }
+      svg_.rect({x, y - 10}, 12, 12, color_of(category));
+      svg_.text({x + 16, y}, label, {.size = kSmall});
+      x += width;
     }
   }
 
