@@ -4,14 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <set>
 
@@ -19,71 +17,13 @@
 #include "base/random.h"
 #include "record/old_schemas.h"
 #include "record/sample_record.h"
+#include "record/store_fixture.h"
 
 namespace laptime {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-class StoreTest : public testing::Test {
- protected:
-  StoreTest() {
-    std::string pattern = (fs::temp_directory_path() / "laptime_store_XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ / "records.db";
-  }
-  ~StoreTest() override { fs::remove_all(directory_); }
-
-  std::string open_error(Store::Access access = Store::Access::kWrite) const { return open_error(path_, access); }
-  static std::string open_error(const fs::path& path, Store::Access access = Store::Access::kWrite) {
-    try {
-      Store::open(path, access).all();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
-
-  void execute(const char* sql) const {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
-    ASSERT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-    sqlite3_close(handle);
-  }
-
-  void query(const char* sql, int (*row)(void*, int, char**, char**), void* out) const {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
-    ASSERT_EQ(sqlite3_exec(handle, sql, row, out, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-    sqlite3_close(handle);
-  }
-
-  static std::string bytes_of(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
-  // Names of the records that each() visits.
-  static std::vector<std::string> visited(const Store& store, Extent extent,
-                                          std::vector<std::string>* problems = nullptr) {
-    std::vector<std::string> names;
-    store.each(
-        extent,
-        [&](int64_t, const Record& record) {
-          names.push_back(record.name);
-          return true;
-        },
-        [&](const std::string& problem) {
-          if (problems == nullptr) throw Error(problem);
-          problems->push_back(problem);
-        });
-    return names;
-  }
-
-  fs::path directory_;
-  fs::path path_;
-};
 
 // Runs `body` in a child process; true if it ended by itself without an exception.
 template <class Body>

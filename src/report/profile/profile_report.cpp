@@ -16,6 +16,8 @@
 namespace laptime {
 namespace {
 
+constexpr std::string_view kSoftmaxClass = "softmax";
+constexpr std::string_view kProductClass = "matmul";
 constexpr double kWorthNaming = 0.02;  // of the step: classes with less are not in the conclusion
 
 std::string against_bound(const LaunchSum& sum, const StepTrace& trace) {
@@ -87,7 +89,9 @@ std::string softmax_against_products(const StepTrace& trace) {
   for (size_t i = 0; i < trace.launch_count(); ++i) {
     const TraceLaunch launch = trace.launch(i);
     if (launch.range.empty() || launch.phase != "forward") continue;
-    Part* part = launch.work_class == "softmax" ? &softmax : launch.work_class == "matmul" ? &products : nullptr;
+    Part* part = launch.work_class == kSoftmaxClass   ? &softmax
+                 : launch.work_class == kProductClass ? &products
+                                                      : nullptr;
     if (part == nullptr) continue;
     part->seconds += trace.mean_seconds(i);
     part->flops += launch.flops;

@@ -215,14 +215,26 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
   svg.text({(kRooflineLeft + kPictureWidth) / 2, bottom + 34}, "FLOPs for each byte that must move",
            {.size = kLabelSize, .anchor = "middle"});
   constexpr size_t kNamed = 8;
+  constexpr double kLabelWidth = 180;  // of a long one
   const double longest = dots.front().seconds;
   for (size_t i = dots.size(); i-- > 0;) {
     const Dot& dot = dots[i];
-    const SvgPoint at{x.at(dot.intensity), y.at(dot.rate)};
-    svg.circle(at, 3 + 11 * std::sqrt(dot.seconds / longest), color_of(dot.work_class),
+    svg.circle({x.at(dot.intensity), y.at(dot.rate)}, 3 + 11 * std::sqrt(dot.seconds / longest),
+               color_of(dot.work_class),
                fmt::format("{}: {} per step, {}/s at {:.2f} FLOP/byte", dot.name, format_seconds(dot.seconds),
                            format_flops(dot.rate), dot.intensity));
-    if (i < kNamed) svg.text({at.x + 14, at.y + 4}, dot.name, {.size = kLabelSize});
+  }
+  std::vector<SvgPoint> labels;
+  const auto is_free = [&](SvgPoint at) {
+    return std::none_of(labels.begin(), labels.end(), [&](SvgPoint other) {
+      return std::fabs(other.y - at.y) < kLabelSize && std::fabs(other.x - at.x) < kLabelWidth;
+    });
+  };
+  for (size_t i = 0; i < std::min(kNamed, dots.size()); ++i) {
+    SvgPoint at{x.at(dots[i].intensity) + 16, y.at(dots[i].rate) + 4};
+    while (!is_free(at)) at.y += kLabelSize + 2;
+    labels.push_back(at);
+    svg.text(at, dots[i].name, {.size = kLabelSize});
   }
 }
 
