@@ -81,6 +81,11 @@ void Database::fail(int code) {
             path, detail);
       }
       throw Error::format("store '{}': the disk failed ({}); name another file with --store", path, detail);
+    case SQLITE_ERROR:
+      throw Error::format(
+          "store '{}': its schema is damaged, or is not that of a laptime store ({}); name another file "
+          "with --store",
+          path, detail);
     case SQLITE_NOMEM: throw Error::format("store '{}': out of memory", path);
     case SQLITE_TOOBIG: throw Error::format("store '{}': a value is larger than {} bytes", path, kMaxTextBytes);
     default:

@@ -116,7 +116,7 @@ int64_t Store::append(std::string_view text, const std::optional<StepTrace>& tra
 }
 
 bool Store::has(int64_t id, std::string_view run, std::string_view name) const {
-  Statement row(*database_, "SELECT 1 FROM records WHERE id = ?1 AND run = ?2 AND name = ?3");
+  Statement row(*database_, "SELECT 1 FROM records WHERE id = ?1 AND ifnull(run, '') = ?2 AND ifnull(name, '') = ?3");
   return row.bind(1, id).bind(2, run).bind(3, name).step();
 }
 

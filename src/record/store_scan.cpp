@@ -32,14 +32,19 @@ class Scan {
     try {
       Statement rows(database_, "SELECT id, losses, times, fields FROM listing WHERE id > ?1 ORDER BY id LIMIT 1000");
       Record record;
-      for (std::vector<StoredRow> batch = read_batch(rows, 0); !batch.empty();
-           batch = read_batch(rows, batch.back().id)) {
+      int64_t last = 0;
+      for (std::vector<StoredRow> batch = read_batch(rows, 0); !batch.empty() && batch.back().id > last;
+           batch = read_batch(rows, last)) {
         for (const StoredRow& row : batch) {
+          if (row.id <= last) continue;  // ids ascend unless they are damaged
+          last = row.id;
           for (; next < ids.size() && ids[next] < row.id; ++next) {
             if (!visit_whole(ids[next])) return;
           }
-          if (next < ids.size() && ids[next] == row.id) ++next;
-          if (!visit_listed(row, extent, record)) return;
+          const bool is_known = next < ids.size() && ids[next] == row.id;
+          if (is_known) ++next;
+          // Another row was added meanwhile, or damage gave it an id that no record has.
+          if (!(is_known ? visit_listed(row, extent, record) : visit_whole(row.id))) return;
         }
       }
     } catch (const Damaged& error) {

@@ -93,7 +93,7 @@ TEST(GuardedDevice, FindsTheFirstNan) {
       point_of(tiny({{"lr", "1e6"}, {"optimizer", "torch"}, {"weight-decay", "1e6"}, {"steps", "60"}}));
   const PointResult result = run_one(point, {}, {}, find_guarded_device);
   ASSERT_EQ(result.record.status, Status::kFailed);
-  EXPECT_NE(result.record.reason.find("the first NaN is an output of"), std::string::npos) << result.record.reason;
+  EXPECT_NE(result.record.reason.find(" is an output of "), std::string::npos) << result.record.reason;
 }
 
 }  // namespace
