@@ -116,9 +116,7 @@ Builder::Scoped Builder::range(const std::string& name) {
   return {*this, {}, std::move(region)};
 }
 
-Builder::Scoped Builder::layer(int64_t index) {
-  return {*this, layer_scope(index), {.layer = index, .part = {}}};
-}
+Builder::Scoped Builder::layer(int64_t index) { return {*this, layer_scope(index), {.layer = index, .part = {}}}; }
 
 Builder::Scoped Builder::scope_of(ValueId value) {
   const ValueAnnotations& annotations = graph_.value(value).annotations;

@@ -65,8 +65,8 @@ struct StorageId {
 
 // Which part of the model: what can be grouped by without reading the text of a scope.
 struct Region {
-  int64_t layer = -1;  // of a stack of layers, counted from 0; -1 outside of it
-  std::string part;    // outermost module, of the layer or else of the model: "attn", "lm_head"; empty: none
+  int64_t layer = -1;   // of a stack of layers, counted from 0; -1 outside of it
+  std::string part;     // outermost module, of the layer or else of the model: "attn", "lm_head"; empty: none
   std::string range{};  // path of the named ranges, "scaled dot product attention/computing softmax"; empty: none
   friend bool operator==(const Region&, const Region&) = default;
 };

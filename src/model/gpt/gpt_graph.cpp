@@ -206,8 +206,7 @@ class Gpt {
     const NodeAnnotations outer = build_.current;
     build_.current.scope = build_.current.frame = kLoss;
     build_.current.region = {.layer = -1, .part = kLoss};
-    build_.current.parts = {{kHead, kForward, {.layer = -1, .part = kHead}},
-                            {kLoss, kLoss, build_.current.region}};
+    build_.current.parts = {{kHead, kForward, {.layer = -1, .part = kHead}}, {kLoss, kLoss, build_.current.region}};
     const LinearForm form = head_bias_.valid() ? LinearForm::kLinear : LinearForm::kEinsum;
     const LinearCrossEntropy outputs = linear_cross_entropy(build_, x, head_weight_, head_bias_, inputs_.targets,
                                                             {.linear = form, .loss = edition_.loss});
