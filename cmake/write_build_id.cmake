@@ -15,6 +15,19 @@ if(GIT)
   endif()
 endif()
 
+# What measurements of kernels depend on (kernels_id in base/build_id.h).
+file(GLOB_RECURSE kernel_sources RELATIVE ${SOURCE_DIR}
+     ${SOURCE_DIR}/src/ops/*.h ${SOURCE_DIR}/src/ops/*.cpp ${SOURCE_DIR}/src/ops/*.inc
+     ${SOURCE_DIR}/src/backend/cpu/*.h ${SOURCE_DIR}/src/backend/cpu/*.cpp ${SOURCE_DIR}/cmake/op_files.cmake)
+list(SORT kernel_sources)
+set(kernel_state "${COMPILER} ${BUILD_TYPE} ${SANITIZER} ${LIBRARIES}")
+foreach(source IN LISTS kernel_sources)
+  file(SHA256 ${SOURCE_DIR}/${source} content)
+  string(APPEND kernel_state "\n${source} ${content}")
+endforeach()
+string(SHA256 kernels_id "${kernel_state}")
+string(SUBSTRING ${kernels_id} 0 16 kernels_id)
+
 set(libraries "")
 separate_arguments(words UNIX_COMMAND "${LIBRARIES}")
 while(words)
@@ -39,6 +52,7 @@ bool git_dirty() { return ${dirty}; }
 std::string_view build_type() { return \"${BUILD_TYPE}\"; }
 std::string_view compiler() { return \"${COMPILER}\"; }
 std::string_view sanitizer() { return \"${SANITIZER}\"; }
+std::string_view kernels_id() { return \"${kernels_id}\"; }
 std::span<const LibraryVersion> library_versions() { return kLibraries; }
 
 }  // namespace laptime

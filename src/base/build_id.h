@@ -17,6 +17,9 @@ bool git_dirty();               // tracked files differed from that commit
 std::string_view build_type();  // "Release"
 std::string_view compiler();    // "GNU-12.2.0"
 std::string_view sanitizer();   // "address,undefined", or empty
+// 16 hexadecimal digits of what decides how fast a kernel of this build is and what it computes: the sources of ops,
+// kernels and the CPU backend, compiler, build type, sanitizer and libraries.
+std::string_view kernels_id();
 std::span<const LibraryVersion> library_versions();
 
 }  // namespace laptime

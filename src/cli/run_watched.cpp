@@ -67,7 +67,11 @@ class Watcher {
 
   SweepCallbacks callbacks() {
     SweepCallbacks callbacks;
-    callbacks.begin = [this](size_t index) { show(index, {.stage = "starting"}, Seconds()); };
+    callbacks.begin = [this](size_t index) {
+      if (!has_begun_) say_what_auto_is();
+      has_begun_ = true;
+      show(index, {.stage = "starting"}, Seconds());
+    };
     callbacks.progress = [this](size_t index, const PointProgress& progress, Seconds elapsed) {
       show(index, progress, elapsed);
     };
@@ -89,6 +93,20 @@ class Watcher {
   size_t finished() const { return finished_; }
 
  private:
+  // Says which device `--device auto` stands for, where a point has it.
+  void say_what_auto_is() const {
+    const auto point = std::find_if(points_.begin(), points_.end(), [](const SweepPoint& candidate) {
+      return candidate.config.device == "auto" && candidate.invalid.empty() &&
+             unsupported_reason(candidate.config).empty();
+    });
+    if (point == points_.end()) return;
+    const std::string name = find_device(point->config).name;
+    const std::vector<DeviceSummary> devices = list_devices();
+    const auto summary =
+        std::find_if(devices.begin(), devices.end(), [&](const DeviceSummary& device) { return device.name == name; });
+    print_message(fmt::format("--device auto is {}{}", name, summary == devices.end() ? "" : ": " + summary->text));
+  }
+
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
     const double fraction =
         progress.expected > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.expected) : 0;
@@ -112,6 +130,7 @@ class Watcher {
   TimeLeft left_;
   ProgressLine line_{standard_error()};
   size_t finished_ = 0;
+  bool has_begun_ = false;
 };
 
 // Which finished points can be found in the store, as the end of a message.

@@ -178,7 +178,7 @@ struct RunConfig {
                  .empty = "none", .configures_engine = true, .value = "NAME+NAME"}, self.lower);
     visit(Option{.flag = "kernels", .key = "kernels_file", .tag = "kernels", .group = kEngine,
                  .help = "reuse the kernel choices of earlier records (--output json); choices they lack are made by "
-                         "measuring", .empty = "none", .value = "FILE"}, self.kernels);
+                         "measuring", .empty = "none", .configures_engine = true, .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "what backward recomputes: none, block (each layer), every=K layers, or auto (as little as "
                          "fits in memory); compile mode then also recomputes the logits, one tile at a time",

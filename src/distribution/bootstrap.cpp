@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "base/fields.h"
 #include "distribution/median.h"
+#include "distribution/moments.h"
 #include "distribution/samples.h"
 
 namespace laptime {
@@ -50,17 +52,8 @@ size_t number_of_resamples(size_t count) {
   return std::clamp(kDraws / count, kFewest, kResamples);
 }
 
-}  // namespace
-
-int64_t bootstrap_block_length(int64_t count, double autocorrelation) {
-  if (autocorrelation <= kBlockBootstrapAbove) return 1;
-  const double r = std::min(autocorrelation, 0.999);
-  const double memory = 2 * r / (1 - r * r);
-  const double length = std::ceil(std::cbrt(1.5 * memory * memory * static_cast<double>(count)));
-  return std::clamp<int64_t>(static_cast<int64_t>(length), 1, std::max<int64_t>(1, count / 3));
-}
-
-Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation) {
+// The medians of the resamples, in the order in which they were drawn.
+std::vector<double> resampled_medians(std::span<const double> samples, double autocorrelation, uint64_t& counter) {
   const std::vector<double> sorted = sorted_samples(samples);
   const size_t n = sorted.size();
   const auto block = static_cast<size_t>(bootstrap_block_length(static_cast<int64_t>(n), autocorrelation));
@@ -68,7 +61,6 @@ Interval bootstrap_median_interval(std::span<const double> samples, double autoc
 
   std::vector<double> medians(number_of_resamples(n));
   std::vector<uint32_t> counts(n);
-  uint64_t counter = 0;
   for (double& median : medians) {
     std::fill(counts.begin(), counts.end(), 0);
     for (size_t drawn = 0; drawn < n;) {
@@ -80,8 +72,44 @@ Interval bootstrap_median_interval(std::span<const double> samples, double autoc
     }
     median = median_of_counts(sorted, counts);
   }
-  std::sort(medians.begin(), medians.end());
-  return {percentile_of_sorted(medians, 0.025), percentile_of_sorted(medians, 0.975)};
+  return medians;
+}
+
+Interval central_interval(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {percentile_of_sorted(values, 0.025), percentile_of_sorted(values, 0.975)};
+}
+
+}  // namespace
+
+int64_t bootstrap_block_length(int64_t count, double autocorrelation) {
+  if (autocorrelation <= kBlockBootstrapAbove) return 1;
+  const double r = std::min(autocorrelation, 0.999);
+  const double memory = 2 * r / (1 - r * r);
+  const double length = std::ceil(std::cbrt(1.5 * memory * memory * static_cast<double>(count)));
+  return std::clamp<int64_t>(static_cast<int64_t>(length), 1, std::max<int64_t>(1, count / 3));
+}
+
+Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation) {
+  uint64_t counter = 0;
+  return central_interval(resampled_medians(samples, autocorrelation, counter));
+}
+
+std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerator,
+                                                 std::span<const double> denominator) {
+  const auto enough = [](std::span<const double> samples) {
+    return static_cast<int64_t>(samples.size()) >= kFewestForInterval && sorted_samples(samples).front() > 0;
+  };
+  if (!enough(numerator) || !enough(denominator)) return std::nullopt;
+  const auto autocorrelation = [](std::span<const double> samples) {
+    return lag1_autocorrelation(samples, moments_of_sorted(sorted_samples(samples)).mean);
+  };
+  uint64_t counter = 0;  // goes on from one side to the other, so that their resamples are independent
+  std::vector<double> ratios = resampled_medians(numerator, autocorrelation(numerator), counter);
+  const std::vector<double> below = resampled_medians(denominator, autocorrelation(denominator), counter);
+  ratios.resize(std::min(ratios.size(), below.size()));
+  for (size_t i = 0; i < ratios.size(); ++i) ratios[i] /= below[i];
+  return central_interval(std::move(ratios));
 }
 
 double relative_half_width(const Interval& interval, double median) {

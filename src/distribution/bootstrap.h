@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace laptime {
+
+// Fewer samples determine no 95 % interval: even [min, max] contains the median with less than 95 % confidence.
+inline constexpr int64_t kFewestForInterval = 6;
 
 struct Interval {
   double low = 0;
@@ -23,9 +27,14 @@ int64_t bootstrap_block_length(int64_t count, double autocorrelation);
 // 10,000 samples; fewer beyond, 200 at least). The seed is fixed: the same samples give the same interval. With blocks
 // of one the order of the samples does not matter; longer blocks are runs of neighbours in time, the end continuing at
 // the start (Politis and Romano 1992). Throws Error as sorted_samples does.
-//
-// Few samples cannot determine a median: below six, even [min, max] covers it with less than 95 % confidence.
+// From fewer than kFewestForInterval samples the result is not a 95 % interval.
 Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation);
+
+// The 95 % percentile interval of median(numerator) / median(denominator), which are resampled independently, each as
+// above with its own autocorrelation. None if either has fewer than kFewestForInterval samples or a sample that is not
+// positive. Throws Error as sorted_samples does.
+std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerator,
+                                                 std::span<const double> denominator);
 
 // The larger distance of an end of the interval from the median, as a fraction of the median: 0.01 is "within 1 %".
 // Infinite when the median is 0 and the interval is not.

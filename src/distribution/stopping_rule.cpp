@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 
 #include "base/error.h"
 #include "distribution/bootstrap.h"
@@ -61,39 +60,36 @@ StoppingRule StoppingRule::fixed(int64_t warmup, int64_t samples) {
 }
 
 // The longest warm-up the limits allow: as many steps as fit into max_warmup_time, between min_warmup and max_warmup.
-int64_t StoppingRule::last_warmup(std::span<const double> steps) const {
-  double taken = 0;
-  int64_t count = 0;
-  for (const double step : steps.first(std::min(steps.size(), static_cast<size_t>(limits_.max_warmup)))) {
-    taken += step;
-    if (count >= limits_.min_warmup && taken > limits_.max_warmup_time.count()) return count;
-    ++count;
+int64_t StoppingRule::last_warmup(std::span<const double> ends) const {
+  const auto count = std::min(static_cast<int64_t>(ends.size()), limits_.max_warmup);
+  for (int64_t at = limits_.min_warmup; at < count; ++at) {
+    if (ends[static_cast<size_t>(at)] > limits_.max_warmup_time.count()) return at;
   }
   return limits_.max_warmup;
 }
 
-SteadyState StoppingRule::steady_state(std::span<const double> steps) const {
-  return fixed_ ? steady_at_end(steps) : find_steady_state(steps, limits_.min_warmup, last_warmup(steps));
+SteadyState StoppingRule::steady_state(std::span<const double> steps, std::span<const double> ends) const {
+  return fixed_ ? steady_at_end(steps) : find_steady_state(steps, limits_.min_warmup, last_warmup(ends));
 }
 
-SamplingDecision StoppingRule::decide(std::span<const double> steps, Seconds elapsed) const {
+SamplingDecision StoppingRule::decide(std::span<const double> steps, std::span<const double> ends) const {
+  LAPTIME_CHECK(steps.size() == ends.size(), "{} steps, {} ends", steps.size(), ends.size());
   const auto taken = static_cast<int64_t>(steps.size());
   if (fixed_) {
     const bool done = taken >= limits_.min_warmup && taken - limits_.min_warmup >= limits_.max_samples;
     return {std::min(taken, limits_.min_warmup), done ? std::optional(StopReason::kFixed) : std::nullopt};
   }
-  const SteadyState state = steady_state(steps);
+  const SteadyState state = steady_state(steps, ends);
   if (state.steadiness == Steadiness::kUnknown) return {std::min(taken, std::max(state.after, limits_.min_warmup)), {}};
 
   SamplingDecision decision{state.after, {}};
   const auto samples = steps.subspan(static_cast<size_t>(decision.warmup));
   const auto count = static_cast<int64_t>(samples.size());
   if (count < limits_.min_samples) return decision;
-  const auto warmup = steps.first(static_cast<size_t>(decision.warmup));
-  const Seconds sampling = elapsed - Seconds(std::accumulate(warmup.begin(), warmup.end(), 0.0));
+  const double sampling = ends.back() - ends[static_cast<size_t>(decision.warmup) - 1];
   if (median_known_within(samples, limits_.interval_within)) {
     decision.stop = StopReason::kInterval;
-  } else if (sampling >= limits_.max_sampling_time) {
+  } else if (sampling >= limits_.max_sampling_time.count()) {
     decision.stop = StopReason::kTime;
   } else if (count >= limits_.max_samples) {
     decision.stop = StopReason::kSamples;

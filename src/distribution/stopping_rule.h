@@ -57,18 +57,19 @@ class StoppingRule {
   explicit StoppingRule(const SamplingLimits& limits = {});
   static StoppingRule fixed(int64_t warmup, int64_t samples);  // Error unless warmup >= 0 and samples >= 1
 
-  // `steps`: seconds of each step (or batch of steps, undivided) so far, in order, each a finite number.
-  // `elapsed`: wall clock since the first of them began; what the steps of the warm-up took is taken off it.
-  SamplingDecision decide(std::span<const double> steps, Seconds elapsed) const;
+  // `steps`: seconds of each step (or batch of steps, undivided) so far, in order, each a finite number; where a part
+  // of the step is reported, of that part. `ends`: wall clock at the end of each since the first of them began, which
+  // counts whatever else a step does and what happens between steps.
+  SamplingDecision decide(std::span<const double> steps, std::span<const double> ends) const;
 
   // Whether the series became steady: where warm-up ended, or, for a fixed rule, over the last ten steps.
-  SteadyState steady_state(std::span<const double> steps) const;
+  SteadyState steady_state(std::span<const double> steps, std::span<const double> ends) const;
 
   // "the 95 % interval of the median is within 1 %", "60 s of sampling", "200 samples", "10 samples, as asked for".
   std::string describe(StopReason reason) const;
 
  private:
-  int64_t last_warmup(std::span<const double> steps) const;
+  int64_t last_warmup(std::span<const double> ends) const;
 
   SamplingLimits limits_;
   bool fixed_ = false;

@@ -24,7 +24,7 @@ Summary summarize(std::span<const double> samples) {
   summary.mad = median_absolute_deviation(samples, summary.median);
   summary.p10 = percentile_of_sorted(sorted, 0.1);
   summary.p90 = percentile_of_sorted(sorted, 0.9);
-  if (sorted.size() > 1) {
+  if (summary.count >= kFewestForInterval) {
     const Interval interval = bootstrap_median_interval(samples, lag1_autocorrelation(samples, moments.mean));
     summary.ci_low = interval.low;
     summary.ci_high = interval.high;

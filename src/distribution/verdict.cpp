@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "base/error.h"
 #include "distribution/bootstrap.h"
+#include "distribution/drift.h"
 #include "distribution/stopping_rule.h"
 
 namespace laptime {
@@ -32,26 +34,47 @@ double weighted_fraction(std::span<const double> samples, std::span<const double
 }
 
 void judge_steady_state(const Observations& seen, Judgement& judgement) {
-  if (seen.steady_state.steadiness != Steadiness::kNotReached) return;
+  if (seen.steady_state.steadiness == Steadiness::kReached) return;
+  if (seen.steady_state.steadiness == Steadiness::kUnknown) {
+    add(judgement, Stability::kUntested,
+        fmt::format("{} steps are too few to test for a steady state (it takes {})", seen.steps, 2 * kSteadyWindow));
+    return;
+  }
   add(judgement, Stability::kNoSteadyState,
       fmt::format("after {} steps the median of {} steps still differs by {:.1f} % from the {} before (limit {:g} %)",
                   seen.steady_state.after, kSteadyWindow, 100 * seen.steady_state.difference, kSteadyWindow,
                   100 * kSteadyTolerance));
 }
 
-void judge_spread(const Summary& summary, Judgement& judgement) {
-  if (!summary.ci_low || !summary.ci_high || !summary.std) {
-    add(judgement, Stability::kNoisy, "one sample says nothing about its spread");
+void judge_interval(const Summary& summary, Judgement& judgement) {
+  if (!summary.ci_low || !summary.ci_high) {
+    add(judgement, Stability::kUntested,
+        fmt::format("{} sample{} too few for a 95 % interval (it takes {})", summary.count,
+                    summary.count == 1 ? " is" : "s are", kFewestForInterval));
     return;
   }
   const double width = relative_half_width({*summary.ci_low, *summary.ci_high}, summary.median);
-  if (width > kNoisyInterval) {
-    const bool unstable = width > kUnstableInterval;
-    add(judgement, unstable ? Stability::kUnstable : Stability::kNoisy,
-        fmt::format("the median of {} samples is known only within {:.1f} % (limit {:g} %)", summary.count, 100 * width,
-                    100 * (unstable ? kUnstableInterval : kNoisyInterval)));
-  }
-  if (*summary.std > 0 && *summary.std >= kUnstableSpread * summary.mean) {
+  if (width <= kNoisyInterval) return;
+  const bool unstable = width > kUnstableInterval;
+  add(judgement, unstable ? Stability::kUnstable : Stability::kNoisy,
+      fmt::format("the median of {} samples is known only within {:.1f} % (limit {:g} %)", summary.count, 100 * width,
+                  100 * (unstable ? kUnstableInterval : kNoisyInterval)));
+}
+
+void judge_drift(std::span<const double> samples, Judgement& judgement) {
+  const Drift drift = find_drift(samples);
+  const double change = std::fabs(drift.change);
+  if (!drift.significant || change <= kNoisyDrift) return;
+  const bool unsteady = change > kNoSteadyStateDrift;
+  add(judgement, unsteady ? Stability::kNoSteadyState : Stability::kNoisy,
+      fmt::format("the samples {} by {:.1f} % from the first to the last (limit {:g} %)",
+                  drift.change > 0 ? "rise" : "fall", 100 * change,
+                  100 * (unsteady ? kNoSteadyStateDrift : kNoisyDrift)));
+}
+
+void judge_spread(const Summary& summary, Judgement& judgement) {
+  judge_interval(summary, judgement);
+  if (summary.std && *summary.std > 0 && *summary.std >= kUnstableSpread * summary.mean) {
     add(judgement, Stability::kUnstable,
         fmt::format("the standard deviation is {:.1f} % of the mean (limit {:g} %)", 100 * *summary.std / summary.mean,
                     100 * kUnstableSpread));
@@ -80,6 +103,7 @@ void judge_loss(const Observations& seen, std::span<const double> fractions, con
 std::string_view name_of(Stability stability) {
   switch (stability) {
     case Stability::kStable: return "stable";
+    case Stability::kUntested: return "untested";
     case Stability::kNoisy: return "noisy";
     case Stability::kUnstable: return "unstable";
     case Stability::kNoSteadyState: return "no_steady_state";
@@ -90,13 +114,10 @@ std::string_view name_of(Stability stability) {
 Judgement judge(const Observations& seen) {
   Judgement judgement;
   judge_steady_state(seen, judgement);
+  judge_drift(seen.samples, judgement);
   judge_spread(seen.summary, judgement);
   judge_loss(seen, seen.stolen_fractions, "was stolen by other guests of the host", judgement);
   judge_loss(seen, seen.throttled_fractions, "was throttled by a CPU quota", judgement);
-  if (seen.steady_state.steadiness == Steadiness::kUnknown) {
-    judgement.reasons.push_back(
-        fmt::format("{} steps are too few to test for a steady state (it takes {})", seen.steps, 2 * kSteadyWindow));
-  }
   if (seen.shortest_timed > Seconds(0) && seen.shortest_timed < kShortestSample) {
     judgement.reasons.push_back(fmt::format("samples as short as {} (under {}) feel every interrupt",
                                             format_seconds(seen.shortest_timed.count()),

@@ -14,15 +14,17 @@
 namespace laptime {
 
 // From best to worst.
-enum class Stability : uint8_t { kStable, kNoisy, kUnstable, kNoSteadyState };
+enum class Stability : uint8_t { kStable, kUntested, kNoisy, kUnstable, kNoSteadyState };
 
-std::string_view name_of(Stability stability);  // "stable", "noisy", "unstable", "no_steady_state"
+std::string_view name_of(Stability stability);  // "stable", "untested", "noisy", "unstable", "no_steady_state"
 
 // A value above its limit exceeds it.
 inline constexpr double kNoisyInterval = 0.01;  // end of the 95 % interval from the median, as a fraction of it
 inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kUnstableSpread = 0.10;  // sample standard deviation as a fraction of the mean
-inline constexpr double kNoisyLoss = 0.005;      // of the time that was stolen or throttled
+inline constexpr double kNoisyDrift = 0.01;  // change from the first sample to the last, as a fraction of the median
+inline constexpr double kNoSteadyStateDrift = 0.05;
+inline constexpr double kNoisyLoss = 0.005;  // of the time that was stolen or throttled
 inline constexpr double kUnstableLoss = 0.03;
 
 // What a verdict looks at. The fractions are per sample, in the order of the samples, or empty where not known.
@@ -47,12 +49,12 @@ struct Judgement {
   }
 };
 
-// no steady state: the rule of steady_state.h was looked for and did not hold.
+// no steady state: the rule of steady_state.h was looked for and did not hold, or the samples drift by more than 5 %.
 // unstable: interval beyond 5 %, standard deviation of 10 % or more of the mean, or over 3 % of the time lost.
-// noisy: interval beyond 1 %, a single sample (no interval), two modes, or over 0.5 % of the time lost.
+// noisy: interval beyond 1 %, drift beyond 1 %, two modes, or over 0.5 % of the time lost.
+// untested: too few samples for an interval, or too few steps for the steady-state rule.
 // The worst that applies is the word; all that apply are reasons. Time lost is weighted by the length of the samples,
-// because /proc/stat counts in ticks of 10 ms. Too few steps for the steady-state rule, and samples under 5 ms, are
-// stated but do not change the word: below ten steps an interval within 1 % already says that all samples agree.
+// because /proc/stat counts in ticks of 10 ms. Samples under 5 ms are stated but do not change the word.
 Judgement judge(const Observations& seen);
 
 }  // namespace laptime

@@ -38,6 +38,8 @@ struct SamplingRequest {
   bool fixed = false;  // fixed number of samples, each of one step however short
   // Marks of every launch are taken from the second step on if they are expected to take less than this fraction of it.
   double launch_marks_below = 0;
+  // The part of a step that is reported, which decides about steady state, batches and the end. Null: all of it.
+  std::function<Seconds(const Timeline&)> reported{};
 };
 
 Sampling sample(Executor& executor, const SamplingRequest& request, const StepHooks& hooks);

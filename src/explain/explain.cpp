@@ -125,10 +125,10 @@ KernelDecision decide_kernel(const KernelTable& kernels, const Signature& signat
   }
   use.chosen = chosen->name;
   const std::string text = signature.text();
-  use.chosen_by = choices.pinned.contains(text)                               ? "pinned"
-                  : contenders <= 1                                           ? "alone"
-                  : choices.takes_measured && choices.measured.contains(text) ? "measured"
-                                                                              : "first";
+  use.chosen_by = choices.pinned.contains(text)                                                       ? "pinned"
+                  : contenders <= 1                                                                   ? "alone"
+                  : choices.takes_measured && measured_kernel(choices, text, {&chosen, 1}) != nullptr ? "measured"
+                                                                                                      : "first";
   return use;
 }
 
@@ -183,7 +183,7 @@ std::vector<ConstantUse> constant_uses(const Graph& graph) {
 MemoryNeed memory_need(const Prepared& prepared, std::optional<int64_t> saved) {
   const Plan& plan = prepared.plan;
   MemoryNeed need;
-  need.predicted_peak_bytes = plan.predicted_peak_bytes();
+  need.predicted_peak_bytes = predicted_peak_bytes(plan, prepared.bound);
   need.resident_bytes = plan.resident_bytes;
   need.arena_bytes = plan.arena_bytes;
   need.live_peak_bytes = plan.live_peak_bytes;
@@ -195,7 +195,7 @@ MemoryNeed memory_need(const Prepared& prepared, std::optional<int64_t> saved) {
   need.parts = prepared.memory.parts;
   need.available_bytes = prepared.bound.available.bytes;
   need.bound_by = prepared.bound.available.bound_by;
-  need.arithmetic = memory_arithmetic(plan);
+  need.arithmetic = memory_arithmetic(plan, prepared.bound);
   need.does_not_fit = prepared.shortage;
   if (!prepared.shortage.empty()) need.advice = prepared.recompute.advice;
   return need;

@@ -38,11 +38,12 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
   const auto add = [&](const PlanStep& step) {
     Contest contest{step.signature(), absent_outputs(step), {}, {}};
     contest.key = contest.signature.text();
-    if (choices.pinned.contains(contest.key) || choices.measured.contains(contest.key)) return;
-    if (!seen.insert(contest.key).second) return;
-    for (const Kernel* kernel : candidates(*prepared.device.kernels, contest.signature, choices.rules)) {
+    if (choices.pinned.contains(contest.key) || !seen.insert(contest.key).second) return;
+    const std::vector<const Kernel*> supported = candidates(*prepared.device.kernels, contest.signature, choices.rules);
+    if (measured_kernel(choices, contest.key, supported) != nullptr) return;
+    for (const Kernel* kernel : supported) {
       const int64_t bytes = Trial::bytes(contest.signature, contest.absent, *kernel);
-      if (kernel->name == kReferenceName || bytes > prepared.bound.bytes) continue;
+      if (kernel->name == kReferenceName || prepared.bound.held(bytes) > prepared.bound.bytes) continue;
       contest.kernels.push_back(kernel);
       contest.bytes = std::max(contest.bytes, bytes);
     }

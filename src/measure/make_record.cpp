@@ -11,6 +11,7 @@
 #include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
+#include "measure/reported_time.h"
 #include "model/parameters.h"
 #include "prepare/math_mode.h"
 #include "record/fields_json.h"
@@ -19,24 +20,9 @@
 namespace laptime {
 namespace {
 
-// The key of the time for the requested pass.
-std::string main_key(Pass pass) { return text_of(Option{}, pass); }
-
-std::string phase_key(Phase phase, Pass pass) {
-  return phase == Phase::kForward && pass == Pass::kInference ? main_key(pass) : name_of(phase);
-}
-
-// Seconds per step of every sample.
-std::vector<double> per_sample(const Sampling& sampling, const std::function<Seconds(const Timeline&)>& time) {
-  std::vector<double> samples;
-  const auto batch = static_cast<size_t>(sampling.steps_per_sample);
-  for (size_t i = static_cast<size_t>(sampling.warmup); i + batch <= sampling.steps.size(); i += batch) {
-    Seconds sum{};
-    for (size_t k = 0; k < batch; ++k) sum += time(sampling.steps[i + k]);
-    samples.push_back(sum.count() / static_cast<double>(batch));
-  }
-  return samples;
-}
+// The peak was measured again after such a run (measure/limits.h), so that little but the FLOPs is left as a cause.
+constexpr const char* kAbovePeak =
+    "counts masked attention, which kernels skip, or ran at a higher clock than the peak";
 
 void fill_times(const RunConfig& config, const Plan& plan, const Sampling& sampling, Record& record) {
   double named = 0;
@@ -44,7 +30,7 @@ void fill_times(const RunConfig& config, const Plan& plan, const Sampling& sampl
       make_time_stats(per_sample(sampling, [](const Timeline& timeline) { return timeline.total(); }));
   for (int phase = static_cast<int>(Phase::kForward); phase < kPhaseCount; ++phase) {
     if (!plan.has(static_cast<Phase>(phase))) continue;
-    const std::string key = phase_key(static_cast<Phase>(phase), config.pass);
+    const std::string key = time_key(static_cast<Phase>(phase), config.pass);
     record.time[key] =
         make_time_stats(per_sample(sampling, [&](const Timeline& timeline) { return timeline.total(phase); }));
     record.phases.push_back({key, record.time[key].mean, record.time[key].mean / whole.mean});
@@ -52,7 +38,7 @@ void fill_times(const RunConfig& config, const Plan& plan, const Sampling& sampl
   }
   record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
   // With several phases the pass has a time of its own. A pass of one phase, and `backward`, already have theirs.
-  if (!record.time.contains(main_key(config.pass))) record.time[main_key(config.pass)] = whole;
+  if (!record.time.contains(time_key(config.pass))) record.time[time_key(config.pass)] = whole;
 }
 
 // Of the samples that were marked: mean seconds by phase and class, the largest of each phase first.
@@ -73,7 +59,7 @@ void fill_classes(const Measurement& run, Pass pass, Record& record) {
     const size_t begin = record.classes.size();
     for (size_t work = 0; work < sums[phase].size(); ++work) {
       if (sums[phase][work] <= 0) continue;
-      record.classes.push_back({phase_key(static_cast<Phase>(phase), pass), name_of(static_cast<WorkClass>(work)),
+      record.classes.push_back({time_key(static_cast<Phase>(phase), pass), name_of(static_cast<WorkClass>(work)),
                                 sums[phase][work] / steps, sums[phase][work] / whole});
     }
     std::stable_sort(record.classes.begin() + static_cast<std::ptrdiff_t>(begin), record.classes.end(),
@@ -81,34 +67,22 @@ void fill_classes(const Measurement& run, Pass pass, Record& record) {
   }
 }
 
-double flops_of_pass(const Record& record, Pass pass) {
-  const double forward = record.flops.forward.value_or(0);
-  const double backward = record.flops.backward.value_or(0);
-  switch (pass) {
-    case Pass::kForward:
-    case Pass::kInference: return forward;
-    case Pass::kBackward: return backward;
-    case Pass::kForwardBackward:
-    case Pass::kStep: return forward + backward;
-  }
-  return 0;
-}
-
 void fill_rates(const RunConfig& config, const Device& device, const Plan& plan, const MeasuredLimits& limits,
                 Record& record) {
   const ModelConfig model = config.step_model();
-  const double median = record.time.at(main_key(config.pass)).median;
+  const double median = record.time.at(time_key(config.pass)).median;
   record.flops.forward = static_cast<double>(summarize(model).forward_flops);
   if (config.pass != Pass::kForward && config.pass != Pass::kInference)
     record.flops.backward = 2 * *record.flops.forward;
   if (plan.has(Phase::kOptimizer)) record.flops.optimizer = plan.flops(Phase::kOptimizer);
   if (median <= 0) return;
   record.tokens_per_second = static_cast<double>(model.batch_size * model.context_length) / median;
-  record.flops.model_flops_per_second = flops_of_pass(record, config.pass) / median;
+  record.flops.model_flops_per_second = model_flops(config) / median;
   record.flops.peak_measured = limits.product_flops;
   record.flops.peak_datasheet = device.datasheet_flops;
   if (record.flops.peak_measured)
     record.flops.mfu_measured = *record.flops.model_flops_per_second / *record.flops.peak_measured;
+  if (record.flops.mfu_measured.value_or(0) > 1) record.flops.above_peak = kAbovePeak;
   if (record.flops.peak_datasheet)
     record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }
@@ -134,11 +108,14 @@ void fill_transient(const Measurement& run, Record& record) {
     faults = static_cast<double>(change.minor_faults.value_or(0)) * run.limits.page_fault;
   }
   record.transient.page_faults = std::min(faults, start.excess);
-  record.transient.packing = 0;  // no plan packs operands ahead of time
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
 void fill_verdict(const Device& device, const Measurement& run, const TimeStats& main, Record& record) {
+  if (!device.computes) {
+    record.verdict.rating = kPredicted;
+    return;
+  }
   const Sampling& sampling = run.sampling;
   std::vector<double> stolen;
   std::vector<double> throttled;
@@ -161,7 +138,7 @@ void fill_verdict(const Device& device, const Measurement& run, const TimeStats&
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
   const bool is_optimized = build_type() == "Release" && sanitizer().empty();
-  if (!device.computes || is_optimized) return;
+  if (is_optimized) return;
   record.verdict.rating = name_of(Stability::kUnstable);
   record.verdict.reasons.insert(
       record.verdict.reasons.begin(),
@@ -217,7 +194,7 @@ void fill_figures(const Prepared& prepared, const Measurement& run, Record& reco
   fill_classes(run, config.pass, record);
   fill_rates(config, prepared.device, prepared.plan, run.limits, record);
   fill_transient(run, record);
-  fill_verdict(prepared.device, run, record.time.at(main_key(config.pass)), record);
+  fill_verdict(prepared.device, run, record.time.at(time_key(config.pass)), record);
   fill_disturbance(run, record);
   fill_kernels(prepared.plan, record);
   record.stopping = {std::string(name_of(sampling.reason)), run.rule.describe(sampling.reason), sampling.warmup,

@@ -12,6 +12,7 @@
 #include "measure/laps.h"
 #include "measure/make_trace.h"
 #include "measure/process_memory.h"
+#include "measure/reported_time.h"
 #include "model/train_step.h"
 
 namespace laptime {
@@ -115,7 +116,8 @@ class PointRun {
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     // Samples that a trace is held against have no marks of launches.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
-    run_.sampling = sample(executor, {run_.rule, fixed, marks_below}, hooks);
+    run_.sampling =
+        sample(executor, {run_.rule, fixed, marks_below, reported_time(executor.plan(), config_.pass)}, hooks);
   }
 
   // Steps with and without marks of launches in turn, so that what changes on the machine meanwhile affects both.

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distribution/median.h"
 #include "measure/describe.h"
 #include "measure/kernel_trial.h"
 #include "measure/laps.h"
 #include "measure/limits.h"
 #include "measure/make_record.h"
 #include "measure/make_trace.h"
+#include "measure/reported_time.h"
 
 namespace laptime {
 namespace {
@@ -36,7 +38,10 @@ class Point {
     if (measurement.trace) result_trace_ = std::move(measurement.trace);
     if (measurement.finite && !measurement.sampling.interrupted) {
       std::vector<MeasuredPeak> peaks;
-      measurement.limits = measure_limits(*backend, device.product_factors, trace_.wanted, known_.peaks, peaks);
+      const std::vector<double> samples = per_sample(measurement.sampling, reported_time(prepared.plan, config_.pass));
+      const double reached = model_flops(config_) / median(samples);
+      measurement.limits = measure_limits(*backend, device.product_factors,
+                                          {.reached = reached, .bandwidth = trace_.wanted}, known_.peaks, peaks);
       if (result_trace_) {
         result_trace_->peak_flops = measurement.limits.product_flops;
         result_trace_->bandwidth = measurement.limits.bandwidth;

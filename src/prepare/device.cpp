@@ -6,7 +6,9 @@
 #include "backend/cpu/cores.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
+#include "backend/cpu/held_bytes.h"
 #include "backend/roofline/roofline_backend.h"
+#include "base/build_id.h"
 #include "base/isa.h"
 #include "base/units.h"
 #include "ops/kernels_cpu.h"
@@ -44,11 +46,12 @@ Device find_cpu(const RunConfig& config) {
   Device device;
   device.name = "cpu";
   device.rules = rules_of(config);
-  device.identity = fmt::format("cpu/{}{}", cpu::name_of(isa), key_of(device.rules));
+  device.identity = fmt::format("cpu/{}{}/kernels:{}", cpu::name_of(isa), key_of(device.rules), kernels_id());
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.isa = cpu::name_of(isa);
   device.threads = threads;
+  device.held_bytes = &cpu::held_bytes;
   device.kernels = kernels_of_this_cpu();
   const bool may_split = device.rules.float32_precision != Float32Precision::kIeee && !device.rules.reproducible;
   device.open = [threads, may_split] {

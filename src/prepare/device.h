@@ -14,10 +14,13 @@
 
 namespace laptime {
 
+// Bytes that a device holds for one allocation of `bytes`, whole pages included.
+using HeldBytes = int64_t (*)(int64_t bytes);
+
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
   std::string name;                       // "cpu", "roofline:h100"; never "auto"
-  std::string identity;                   // unique on its machine; part of the key of stored measurements
+  std::string identity;                   // unique on its machine, with its kernels; key of stored measurements
   KernelRules rules;                      // which of its kernels may run; `identity` contains their key
   std::string requested_math;             // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
   DType product_factors{};                // type of the factors of matrix products
@@ -25,6 +28,7 @@ struct Device {
   std::string isa;                        // instruction set of the kernels; empty if not applicable
   std::optional<int> threads;             // CPU threads; none for other devices
   std::optional<int64_t> memory_bytes;    // memory of the device; none: it uses the host's memory
+  HeldBytes held_bytes = nullptr;         // what an allocation takes; null: exactly its bytes
   std::optional<double> datasheet_flops;  // peak FLOP/s for the dtype
   std::shared_ptr<const KernelTable> kernels;
   std::function<std::unique_ptr<Backend>()> open;  // Error if this machine lacks the device

@@ -45,7 +45,7 @@ class Fit {
   // Whether the choice fits; remembers it if it needs the least memory so far.
   bool fits(const Choice& choice, const std::string& text) {
     const FittedRecompute step = fitted(choice, text);
-    const int64_t need = make_plan(lowered_graph(config_, step.rule), choose_).predicted_peak_bytes();
+    const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(config_, step.rule), choose_), bound_);
     if (need < least_) {
       least_ = need;
       leanest_ = step;
@@ -77,7 +77,7 @@ class Fit {
       RunConfig other = config_;
       other.optimizer_in_backward = true;
       other.recompute = "block";
-      const int64_t need = make_plan(lowered_graph(other), choose_).predicted_peak_bytes();
+      const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(other), choose_), bound_);
       advice += fmt::format(", but block with --optimizer-in-backward needs {}", format_bytes(need));
     }
     return advice;

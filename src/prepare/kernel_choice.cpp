@@ -59,6 +59,15 @@ std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signatur
   return supported;
 }
 
+const Kernel* measured_kernel(const KernelChoices& choices, const std::string& signature,
+                              std::span<const Kernel* const> supported) {
+  const auto chosen = choices.measured.find(signature);
+  if (chosen == choices.measured.end()) return nullptr;
+  const auto found = std::find_if(supported.begin(), supported.end(),
+                                  [&](const Kernel* kernel) { return kernel->name == chosen->second; });
+  return found == supported.end() ? nullptr : *found;
+}
+
 KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, const std::vector<KernelChoice>& stored) {
   KernelChoices choices;
   choices.rules = rules_of(config);
@@ -75,11 +84,7 @@ ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices) {
     if (const Kernel* const pinned = pinned_kernel(signature, kernels, choices)) return pinned;
     const std::vector<const Kernel*> supported = candidates(kernels, signature, choices.rules);
     if (supported.size() > 1 && choices.takes_measured) {
-      if (const auto chosen = choices.measured.find(signature.text()); chosen != choices.measured.end()) {
-        for (const Kernel* kernel : supported) {
-          if (kernel->name == chosen->second) return kernel;
-        }
-      }
+      if (const Kernel* const measured = measured_kernel(choices, signature.text(), supported)) return measured;
     }
     return supported.empty() ? nullptr : supported.front();
   };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, co
 // The kernels that support a signature and that the rules allow, in order of preference.
 std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature,
                                       const KernelRules& rules = {});
+
+// The stored choice for the signature with this text, if it is still one of `supported`. Null if there is none or if it
+// names a kernel that no longer exists or no longer supports the signature, which is then measured again.
+const Kernel* measured_kernel(const KernelChoices& choices, const std::string& signature,
+                              std::span<const Kernel* const> supported);
 
 // Chooses the pinned kernel (Error if it does not support the signature), else the measured one if it still supports
 // the signature, else the first candidate.

@@ -16,7 +16,7 @@ namespace {
 constexpr double kUsableFraction = 0.95;
 constexpr const char* kLimit = "--memory-limit";
 
-std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan) {
+std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan, const MemoryBound& bound) {
   std::vector<std::pair<std::string, int64_t>> parts;
   int64_t listed = 0;
   for (int role = 0; role < kRoleCount; ++role) {
@@ -25,6 +25,8 @@ std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan) {
     if (bytes > 0) parts.emplace_back(name_of(static_cast<Role>(role)), bytes);
   }
   if (const int64_t gaps = plan.predicted_peak_bytes() - listed; gaps > 0) parts.emplace_back("gaps", gaps);
+  const int64_t rounding = predicted_peak_bytes(plan, bound) - plan.predicted_peak_bytes();
+  if (rounding > 0) parts.emplace_back("rounding", rounding);
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return parts;
 }
@@ -54,10 +56,14 @@ std::vector<TensorUse> largest_tensors(const Plan& plan) {
 
 }  // namespace
 
-MemoryUse forecast_memory(const Plan& plan) {
+int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound) {
+  return (Size(bound.held(plan.resident_bytes)) + bound.held(plan.arena_bytes)).value();
+}
+
+MemoryUse forecast_memory(const Plan& plan, const MemoryBound& bound) {
   MemoryUse memory;
-  memory.predicted_peak_bytes = plan.predicted_peak_bytes();
-  for (const auto& [name, bytes] : parts(plan)) memory.parts[name] = bytes;
+  memory.predicted_peak_bytes = predicted_peak_bytes(plan, bound);
+  for (const auto& [name, bytes] : parts(plan, bound)) memory.parts[name] = bytes;
   memory.resident_bytes = plan.resident_bytes;
   memory.after_forward_bytes = bytes_after(plan, Phase::kForward);
   memory.after_backward_bytes = bytes_after(plan, Phase::kBackward);
@@ -65,14 +71,15 @@ MemoryUse forecast_memory(const Plan& plan) {
   return memory;
 }
 
-std::string memory_arithmetic(const Plan& plan) {
+std::string memory_arithmetic(const Plan& plan, const MemoryBound& bound) {
   std::vector<std::string> terms;
-  for (const auto& [name, bytes] : parts(plan)) terms.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
-  return fmt::format("{} = {}", format_bytes(plan.predicted_peak_bytes()), fmt::join(terms, " + "));
+  for (const auto& [name, bytes] : parts(plan, bound)) terms.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
+  return fmt::format("{} = {}", format_bytes(predicted_peak_bytes(plan, bound)), fmt::join(terms, " + "));
 }
 
 MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   MemoryBound bound;
+  bound.held_bytes = device.held_bytes;
   bound.available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name}
                                         : available_memory(device.threads.value_or(1));
   bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(bound.available.bytes));
@@ -80,12 +87,13 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   if (!config.memory_limit) return bound;
   const int64_t limit = parse_bytes(kLimit, *config.memory_limit);
   if (limit > bound.bytes) return bound;
-  return {limit, {limit, kLimit}, fmt::format("{} is {}", kLimit, format_bytes(limit))};
+  return {limit, {limit, kLimit}, fmt::format("{} is {}", kLimit, format_bytes(limit)), device.held_bytes};
 }
 
 std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice) {
-  if (plan.predicted_peak_bytes() <= bound.bytes) return {};
-  return fmt::format("predicted: {}; {}{}{}", memory_arithmetic(plan), bound.text, advice.empty() ? "" : "; ", advice);
+  if (predicted_peak_bytes(plan, bound) <= bound.bytes) return {};
+  return fmt::format("predicted: {}; {}{}{}", memory_arithmetic(plan, bound), bound.text, advice.empty() ? "" : "; ",
+                     advice);
 }
 
 }  // namespace laptime

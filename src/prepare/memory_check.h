@@ -14,9 +14,15 @@ namespace laptime {
 // The most bytes that a step may hold, and where the limit comes from.
 struct MemoryBound {
   int64_t bytes = 0;
-  AvailableMemory available;  // --memory-limit, or the available memory, of which 95 % may be used
-  std::string text;           // "--memory-limit is 8.00 GiB", "95 % of 24.0 GiB (MemAvailable) are usable"
+  AvailableMemory available;       // --memory-limit, or the available memory, of which 95 % may be used
+  std::string text;                // "--memory-limit is 8.00 GiB", "95 % of 24.0 GiB (MemAvailable) are usable"
+  HeldBytes held_bytes = nullptr;  // of the device
+
+  int64_t held(int64_t bytes) const { return held_bytes == nullptr ? bytes : held_bytes(bytes); }
 };
+
+// The bytes that a run of the plan holds on the device: sources and constants, and the arena, each as it is allocated.
+int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound);
 
 // The smaller of --memory-limit and 95 % of the available memory: that of the device, or of the machine for a CPU.
 MemoryBound memory_bound(const RunConfig& config, const Device& device);
@@ -24,10 +30,10 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device);
 // Why the plan does not fit: "predicted: ..." with every part, the bound and `advice` (may be empty). Empty if it fits.
 std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice);
 
-// "1.92 GiB = parameters 490.7 MiB + ...", by role, largest first.
-std::string memory_arithmetic(const Plan& plan);
+// "1.92 GiB = parameters 490.7 MiB + ...", by role, largest first, with what whole pages add.
+std::string memory_arithmetic(const Plan& plan, const MemoryBound& bound);
 
 // The predicted part of a record's memory.
-MemoryUse forecast_memory(const Plan& plan);
+MemoryUse forecast_memory(const Plan& plan, const MemoryBound& bound);
 
 }  // namespace laptime

@@ -7,7 +7,7 @@
 namespace laptime {
 
 void Prepared::require_fit() const {
-  if (!shortage.empty()) throw OutOfMemory(plan.predicted_peak_bytes(), bound.available.bytes, shortage);
+  if (!shortage.empty()) throw OutOfMemory(predicted_peak_bytes(plan, bound), bound.available.bytes, shortage);
 }
 
 namespace {
@@ -18,9 +18,9 @@ void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   const ChooseKernel choose = chooser(kernels, prepared.choices);
   prepared.recompute = fit_recompute(prepared.config, prepared.bound, choose);
   prepared.graph = lowered_graph(prepared.config, prepared.recompute.rule, options.outputs, options.observer);
-  check_pinned(prepared.graph, kernels, prepared.choices);
+  if (!options.pins_may_miss) check_pinned(prepared.graph, kernels, prepared.choices);
   prepared.plan = make_plan(prepared.graph, choose);
-  prepared.memory = forecast_memory(prepared.plan);
+  prepared.memory = forecast_memory(prepared.plan, prepared.bound);
   prepared.memory.recompute = prepared.recompute.text;
   prepared.shortage = memory_shortage(prepared.plan, prepared.bound, prepared.recompute.advice);
 }
@@ -43,7 +43,7 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
   // The fastest kernels may want more workspace than there is; without them the point may still fit.
   Prepared lean = prepared;
   lean.choices.takes_measured = false;
-  plan_with_choices(lean, {.outputs = options.outputs});
+  plan_with_choices(lean, {.outputs = options.outputs, .pins_may_miss = options.pins_may_miss});
   return lean.shortage.empty() ? lean : prepared;
 }
 

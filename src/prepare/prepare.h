@@ -36,6 +36,7 @@ struct Prepared {
 struct PrepareOptions {
   StepOutputs outputs = {};
   PassObserver observer = {};  // called after each pass
+  bool pins_may_miss = false;  // --kernels need not name a signature of this point
 };
 
 // Error if --kernels cannot be followed, --keep or --lower names no composite, or the device has no kernel for a node.

@@ -179,7 +179,7 @@ constexpr std::array kFields{
     ListedField{"setup.total", field<&Record::setup, &SetupTimes::total>},
     ListedField{"transient.excess", field<&Record::transient, &Transient::excess>},
     ListedField{"transient.page_faults", field<&Record::transient, &Transient::page_faults>},
-    ListedField{"transient.packing", field<&Record::transient, &Transient::packing>},
+    ListedField{"flops.above_peak", field<&Record::flops, &FlopsUse::above_peak>},
     ListedField{"transient.rest", field<&Record::transient, &Transient::rest>},
     ListedField{"stopping.rule", field<&Record::stopping, &Stopping::rule>},
     ListedField{"stopping.steps_per_sample", field<&Record::stopping, &Stopping::steps_per_sample>},

@@ -141,6 +141,7 @@ struct FlopsUse {
   std::optional<double> peak_datasheet;  // FLOP/s
   std::optional<double> mfu_measured;
   std::optional<double> mfu_datasheet;
+  std::string above_peak;  // why mfu_measured exceeds 1; empty where it does not
 
   friend bool operator==(const FlopsUse&, const FlopsUse&) = default;
   template <class Self, class Visit>
@@ -153,6 +154,7 @@ struct FlopsUse {
     visit(Key{"peak_datasheet", Unit::kFlopsPerSecond}, self.peak_datasheet);
     visit(Key{"mfu_measured", Unit::kFraction}, self.mfu_measured);
     visit(Key{"mfu_datasheet", Unit::kFraction}, self.mfu_datasheet);
+    visit("above_peak", self.above_peak);
   }
 };
 
@@ -189,13 +191,12 @@ struct SetupTimes {
 };
 
 // What the first steps cost beyond steady ones. `excess` is their time above that of as many steady steps, and the last
-// three fields are its parts.
+// two fields are its parts.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // how many first steps were slower than the steady ones
   std::optional<double> excess;
   std::optional<double> page_faults;
-  std::optional<double> packing;
   std::optional<double> rest;
 
   friend bool operator==(const Transient&, const Transient&) = default;
@@ -205,7 +206,6 @@ struct Transient {
     visit("steps", self.steps);
     visit(Key{"excess", Unit::kSeconds}, self.excess);
     visit(Key{"page_faults", Unit::kSeconds}, self.page_faults);
-    visit(Key{"packing", Unit::kSeconds}, self.packing);
     visit(Key{"rest", Unit::kSeconds}, self.rest);
   }
 };
@@ -229,7 +229,9 @@ struct Stopping {
   }
 };
 
-// How far the figures can be trusted: rating "stable", "noisy", "unstable" or "no_steady_state", and why.
+// How far the figures can be trusted, and why: rating "stable", "untested", "noisy", "unstable" or "no_steady_state"
+// (distribution/verdict.h), or kPredicted for times that a device model gave.
+inline constexpr const char* kPredicted = "predicted";
 struct Verdict {
   std::string rating;
   std::vector<std::string> reasons;

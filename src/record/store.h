@@ -23,7 +23,7 @@ class Database;
 
 // The kernel that measured fastest on one device for one signature (the op is part of the signature).
 struct KernelChoice {
-  std::string device;  // its machine's fingerprint and its own identity
+  std::string device;  // its machine's fingerprint and its own identity, which names the kernels of the build
   std::string signature;
   std::string kernel;
   double seconds = 0;

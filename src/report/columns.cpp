@@ -1,6 +1,8 @@
 // The table of column sets, and columns by name.
 #include "report/columns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -31,29 +33,63 @@ constexpr auto kPresetNames = [] {
   for (size_t i = 0; i < names.size(); ++i) names[i] = kPresets[i].first;
   return names;
 }();
-constexpr std::string_view kSpeedup = "speedup";
-constexpr std::string_view kGain = "gain";
 constexpr size_t kMaxColumns = 200;
 
-using Ratio = std::optional<double> (Baselines::*)(const Record&, std::string_view) const;
+using Ratio = std::optional<TimeRatio> (Baselines::*)(const Record&, std::string_view) const;
+using Figure = std::optional<double> (*)(const TimeRatio&);
 
-Column ratio_column(const char* title, const Baselines& baselines, Ratio ratio) {
-  return {.title = title,
-          .unit = Unit::kRatio,
-          .of_phase = true,
-          .compares = true,
-          .extent = Extent::kWithConfig,
-          .drop = 1,
-          .width = 8,
-          .read = [&baselines, ratio](const Row& row, std::string_view phase) {
-            return json_of((baselines.*ratio)(row.record(), phase));
-          }};
+struct RatioColumn {
+  std::string_view name;
+  const char* title;
+  Ratio ratio;
+  Figure figure;
+  bool shows_interval = false;
+};
+constexpr Figure kValue = [](const TimeRatio& ratio) { return std::optional(ratio.value); };
+constexpr Figure kLow = [](const TimeRatio& ratio) {
+  return ratio.interval ? std::optional(ratio.interval->low) : std::nullopt;
+};
+constexpr Figure kHigh = [](const TimeRatio& ratio) {
+  return ratio.interval ? std::optional(ratio.interval->high) : std::nullopt;
+};
+constexpr std::array kRatioColumns{RatioColumn{"speedup", "speed-up", &Baselines::speedup, kValue, true},
+                                   RatioColumn{"speedup_low", "speed-up low", &Baselines::speedup, kLow},
+                                   RatioColumn{"speedup_high", "speed-up high", &Baselines::speedup, kHigh},
+                                   RatioColumn{"gain", "gain", &Baselines::gain, kValue, true},
+                                   RatioColumn{"gain_low", "gain low", &Baselines::gain, kLow},
+                                   RatioColumn{"gain_high", "gain high", &Baselines::gain, kHigh}};
+
+// "1.82x (1.80 .. 1.85)", or the ratio alone where there is no interval.
+std::string ratio_text(const std::optional<TimeRatio>& ratio) {
+  if (!ratio) return "-";
+  std::string text = fmt::format("{:.2f}x", ratio->value);
+  if (ratio->interval) text += fmt::format(" ({:.2f} .. {:.2f})", ratio->interval->low, ratio->interval->high);
+  return text;
+}
+
+Column column_of(const RatioColumn& column, const Baselines& baselines) {
+  Column made{.title = column.title,
+              .unit = Unit::kRatio,
+              .of_phase = true,
+              .compares = true,
+              .extent = Extent::kWhole,  // the interval is made of the samples
+              .drop = 1,
+              .width = column.shows_interval ? size_t{20} : size_t{8},
+              .read = [&baselines, column](const Row& row, std::string_view phase) -> Json {
+                const std::optional<TimeRatio> ratio = (baselines.*column.ratio)(row.record(), phase);
+                return ratio ? json_of(column.figure(*ratio)) : Json(nullptr);
+              }};
+  if (column.shows_interval) {
+    made.text_of = [&baselines, column](const Row& row, std::string_view phase) {
+      return ratio_text((baselines.*column.ratio)(row.record(), phase));
+    };
+  }
+  return made;
 }
 
 Column column_by_name(std::string_view name, const Records& records) {
   std::vector<std::string_view> others(kPresetNames.begin(), kPresetNames.end());
-  others.push_back(kSpeedup);
-  others.push_back(kGain);
+  for (const RatioColumn& column : kRatioColumns) others.push_back(column.name);
   check_column(name, records, "columns", others);
   const Extent extent = extent_of_column(name);
   bool text = false;
@@ -83,12 +119,12 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
     const std::string_view name = list.substr(0, comma);
     const auto* const preset =
         std::find_if(kPresets.begin(), kPresets.end(), [&](const Preset& entry) { return entry.first == name; });
+    const auto* const ratio = std::find_if(kRatioColumns.begin(), kRatioColumns.end(),
+                                           [&](const RatioColumn& column) { return column.name == name; });
     if (preset != kPresets.end()) {
       for (Column& column : preset->second()) columns.push_back(std::move(column));
-    } else if (name == kSpeedup) {
-      columns.push_back(ratio_column("speed-up", baselines, &Baselines::speedup));
-    } else if (name == kGain) {
-      columns.push_back(ratio_column("gain", baselines, &Baselines::gain));
+    } else if (ratio != kRatioColumns.end()) {
+      columns.push_back(column_of(*ratio, baselines));
     } else {
       columns.push_back(column_by_name(name, records));
     }

@@ -25,13 +25,20 @@ struct Column {
   size_t width = 10;               // what a table that prints as it goes sets aside
   // `phase` is empty for the pass that was asked for.
   std::function<Json(const Row& row, std::string_view phase)> read;
+  // The cell as people read it; null: the value in its unit.
+  std::function<std::string(const Row& row, std::string_view phase)> text_of{};
+
+  std::string cell(const Row& row, std::string_view phase) const {
+    return text_of ? text_of(row, phase) : format_value(read(row, phase), unit);
+  }
 };
 
 // "default"; "2024", "2025a", "2025b", "2025c", "2025d" and "2025d_attention": the tables of the source documents, with
 // their names, order and kind of standard deviation; "attention": the last one for people.
 std::span<const std::string_view> column_presets();
 
-// A list joined by commas of presets, "speedup", and columns by name as `Row::value` knows them. `baselines` must
+// A list joined by commas of presets, "speedup" and "gain" with the ends of their intervals ("speedup_low",
+// "speedup_high", "gain_low", "gain_high"), and columns by name as `Row::value` knows them. `baselines` must
 // outlive the result. Error for an unknown name (as check_column).
 std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records);
 

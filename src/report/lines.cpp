@@ -51,7 +51,7 @@ void add_notes(const Record& record, std::vector<TableLine>& lines) {
     note("set-up " + format_seconds(*record.setup.total) + parts_of(record.setup, kParts));
   }
   if (record.transient.excess) {
-    constexpr std::array<std::string_view, 3> kParts{"page_faults", "packing", "rest"};
+    constexpr std::array<std::string_view, 2> kParts{"page_faults", "rest"};
     note("first steps " + format_seconds(*record.transient.excess) + " longer" + parts_of(record.transient, kParts));
   }
   if (record.stopping.steps_per_sample.value_or(1) > 1) {
@@ -71,7 +71,7 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   const bool ok = record.status == Status::kOk;
   bool reason_shown = false;
   for (const Column& column : columns) {
-    point.cells.push_back(format_value(column.read(row, ""), column.unit));
+    point.cells.push_back(column.cell(row, ""));
     if (!ok && column.then_reason) {
       point.rest = reason_of(record);
       reason_shown = true;
@@ -87,7 +87,7 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   for (const std::string& phase : phases_of(record)) {
     TableLine line{{}, "", true};
     for (const Column& column : columns) {
-      line.cells.push_back(column.of_phase ? format_value(column.read(row, phase), column.unit) : "");
+      line.cells.push_back(column.of_phase ? column.cell(row, phase) : "");
     }
     line.cells.front() = "  " + phase;
     lines.push_back(line);

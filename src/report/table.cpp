@@ -109,7 +109,7 @@ TableStream::TableStream(const TableStyle& style, std::string_view columns, cons
   }
   planned.each(extent, [&](const Record& record) {
     for (Column* const column : widened) {
-      const std::string cell = format_value(column->read(Row(record), ""), column->unit);
+      const std::string cell = column->cell(Row(record), "");
       column->width = std::max(column->width, display_width(shown(cell, style.unicode)));
     }
     return !widened.empty();

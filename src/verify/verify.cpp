@@ -11,8 +11,11 @@
 #include "data/golden_compare.h"
 #include "graph/op.h"
 #include "measure/fill_sources.h"
+#include "measure/kernel_trial.h"
 #include "model/model_card.h"
 #include "passes/saved.h"
+#include "prepare/kernels_file.h"
+#include "prepare/knowledge.h"
 #include "prepare/prepare.h"
 
 namespace laptime {
@@ -38,10 +41,11 @@ using ReportStage = std::function<void(const std::string& stage)>;
 class PrecisionRun {
  public:
   PrecisionRun(const GoldenCase& golden, Precision precision, const RunConfig& machine, const FindDevice& find,
-               const ReportStage& report, VerifiedFile& file)
+               const VerifyKernels& kernels, const ReportStage& report, VerifiedFile& file)
       : golden_(golden),
         precision_(precision),
         config_(run_config_of(golden, precision)),
+        kernels_(kernels),
         report_(report),
         file_(file) {
     RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
@@ -50,20 +54,39 @@ class PrecisionRun {
     device_ = find(config_);
     if (!device_.computes)
       throw Error::format("laptime verify: {} computes no values to compare; use --device cpu", device_.name);
-    file_.machine = fmt::format("{}, {}", name_of(config_.mode), device_.name);
+    const std::string recompute = config_.recompute == "none" ? "" : fmt::format(", recompute {}", config_.recompute);
+    file_.machine = fmt::format("{}{}, {}", name_of(config_.mode), recompute, device_.name);
     if (!device_.isa.empty()) file_.machine += fmt::format(", {}", device_.isa);
     if (device_.threads)
       file_.machine += fmt::format(", {} thread{}", *device_.threads, *device_.threads == 1 ? "" : "s");
+    file_.machine += kernels_.known ? ", the kernels that measure fastest" : ", the first kernels";
+    if (config_.kernels) file_.machine += fmt::format(", those of {}", kernels_file_text(*config_.kernels));
   }
 
-  void run() {
+  // Returns whether --kernels, if given, chose a kernel.
+  bool run() {
     const PassObserver observer = [&](const std::string& pass, const Graph& after) {
       if (pass == "autocast" && mirrors_framework()) compare_dtypes(after);
     };
-    const Prepared prepared =
-        prepare(config_, device_, {}, {.outputs = {.logits = true, .gradients = true}, .observer = observer});
+    const std::unique_ptr<Backend> backend = device_.open();
+    MachineKnowledge known;
+    if (kernels_.known) known.kernel_choices = kernels_.known(device_key(device_));
+    PrepareOptions options{.outputs = {.logits = true, .gradients = true}, .observer = observer, .pins_may_miss = true};
+    Prepared prepared = prepare(config_, device_, known, options);
+    options.observer = {};
     if (mirrors_framework()) compare_memory(prepared.graph);
-    train(prepared);
+    prepared.require_fit();
+    while (kernels_.known) {
+      report("kernel trial");
+      const std::vector<KernelChoice> choices = try_kernels(prepared, *backend);
+      if (choices.empty()) break;
+      known.kernel_choices.insert(known.kernel_choices.end(), choices.begin(), choices.end());
+      prepared = prepare(config_, device_, known, options);
+      prepared.require_fit();
+    }
+    train(prepared, *backend);
+    return std::any_of(prepared.plan.steps.begin(), prepared.plan.steps.end(),
+                       [&](const PlanStep& step) { return prepared.choices.pinned.contains(step.signature().text()); });
   }
 
  private:
@@ -99,15 +122,13 @@ class PrecisionRun {
   int64_t peak_of(Pass pass) const {
     RunConfig config = config_;
     config.pass = pass;
-    const Prepared prepared = prepare(config, device_, {});
+    const Prepared prepared = prepare(config, device_, {}, {.pins_may_miss = true});
     return (Size(prepared.plan.live_peak_bytes) + constant_bytes_of_step(prepared.graph)).value();
   }
 
-  void train(const Prepared& prepared) {
+  void train(const Prepared& prepared, Backend& backend) {
     report("set-up");
-    prepared.require_fit();
-    const std::unique_ptr<Backend> backend = device_.open();
-    Executor executor(prepared.plan, *backend);
+    Executor executor(prepared.plan, backend);
     StepInputs inputs(config_);
     fill_weights(executor, config_, StartingWeights(config_), device_.threads.value_or(1));
     for (int64_t step = 0; step < golden_.steps; ++step) {
@@ -172,6 +193,7 @@ class PrecisionRun {
   Precision precision_;
   RunConfig config_;
   Device device_;
+  const VerifyKernels& kernels_;
   const ReportStage& report_;
   VerifiedFile& file_;
   std::vector<double> losses_;
@@ -196,7 +218,7 @@ int64_t constant_bytes_of_step(const Graph& graph) {
 }
 
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress,
-                           const FindDevice& find) {
+                           const FindDevice& find, const VerifyKernels& kernels) {
   VerifiedFile file{case_text(golden), {}, {}, {}};
   file.groups.push_back({"file", check_golden_file(golden)});
   const Seconds start = host_now();
@@ -204,8 +226,15 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
     if (progress) progress(stage, host_now() - start);
   };
   try {
+    bool is_pinned = !machine.kernels;
     for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
-      PrecisionRun(golden, precision, machine, find, report, file).run();
+      is_pinned = PrecisionRun(golden, precision, machine, find, kernels, report, file).run() || is_pinned;
+    if (!is_pinned) {
+      throw Error::format(
+          "laptime verify: {} chooses nothing for {}: none of its signatures occurs in the step; give records of the "
+          "same model, shapes, types and mode",
+          kernels_file_text(*machine.kernels), golden.file->text());
+    }
   } catch (const OutOfMemory& error) {
     file.refused = error.what();
   }

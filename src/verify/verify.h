@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "config/run_config.h"
 #include "data/golden.h"
 #include "prepare/device.h"
+#include "record/store.h"
 #include "record/verification.h"
 
 namespace laptime {
@@ -14,11 +16,18 @@ namespace laptime {
 // Called before each stage ("bfloat16: step 2 of 10"), with the time since the start of the file.
 using VerifyProgress = std::function<void(const std::string& stage, Seconds elapsed)>;
 
+// Which kernels run. With `known`, which gives what is stored of a device (device_key), they are those that a
+// measurement takes: the stored choice of a signature, else the winner of a trial. Without it, the first candidates.
+struct VerifyKernels {
+  std::function<std::vector<KernelChoice>(const std::string& device)> known{};
+};
+
 // Checks the file for consistency, then runs the case in float32 and bfloat16 and compares losses, logits, gradients
 // and weights, in eager mode also dtypes, saved bytes and peak memory. Of `machine` only the options with
-// Option::configures_engine are used. Error for a device that computes nothing.
+// Option::configures_engine are used. Error for a device that computes nothing, and for a kernels file that names no
+// signature of either precision.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
-                           const FindDevice& find = find_device);
+                           const FindDevice& find = find_device, const VerifyKernels& kernels = {});
 
 // Bytes of the constants that PyTorch computes within a step but laptime in set-up, such as the causal mask and
 // positions. Module buffers, such as the tables of RoPE, are excluded because they exist before the step in both.

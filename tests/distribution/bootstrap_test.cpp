@@ -107,6 +107,44 @@ TEST(BootstrapInterval, RefusesNaN) {
   EXPECT_THROW(bootstrap_median_interval(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}, 0), Error);
 }
 
+TEST(BootstrapRatio, OfScaledSamplesIsTheScaledInterval) {
+  RandomSamples random(5);
+  const std::vector<double> a = random.normals(30, 2, 0.05);
+  const std::vector<double> b = random.normals(30, 1, 0.05);
+  const Interval interval = bootstrap_ratio_interval(a, b).value();
+  EXPECT_LT(interval.low, 2);
+  EXPECT_GT(interval.high, 2);
+  std::vector<double> doubled = a;
+  for (double& sample : doubled) sample *= 2;
+  EXPECT_EQ(bootstrap_ratio_interval(doubled, b).value().low, 2 * interval.low);
+  const std::vector<double> exact(8, 0.5);
+  EXPECT_EQ(bootstrap_ratio_interval(exact, exact).value().low, 1);
+  EXPECT_EQ(bootstrap_ratio_interval(exact, exact).value().high, 1);
+}
+
+TEST(BootstrapRatio, NeedsSixPositiveSamplesOnEachSide) {
+  const std::vector<double> five(5, 1.0);
+  const std::vector<double> six(6, 1.0);
+  EXPECT_FALSE(bootstrap_ratio_interval(five, six));
+  EXPECT_FALSE(bootstrap_ratio_interval(six, five));
+  EXPECT_TRUE(bootstrap_ratio_interval(six, six));
+  std::vector<double> zero = six;
+  zero[2] = 0;
+  EXPECT_FALSE(bootstrap_ratio_interval(six, zero));
+}
+
+TEST(BootstrapRatio, SlowHoldsTheTrueRatioAboutAsOftenAsItSays) {
+  RandomSamples random(6);
+  int held = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const std::vector<double> above = random.normals(20, 3, 0.1);
+    const std::vector<double> below = random.normals(20, 2, 0.1);
+    const Interval interval = bootstrap_ratio_interval(above, below).value();
+    held += interval.low <= 1.5 && 1.5 <= interval.high;
+  }
+  EXPECT_GT(held, 0.92 * 400);
+}
+
 TEST(RelativeHalfWidth, IsTheFartherEnd) {
   EXPECT_DOUBLE_EQ(relative_half_width({9.75, 10.5}, 10), 0.05);
   EXPECT_DOUBLE_EQ(relative_half_width({9.5, 10.25}, 10), 0.05);

@@ -51,6 +51,11 @@ TEST(Summary, OfOneSample) {
   EXPECT_EQ(summary.p90, 0.75);
 }
 
+TEST(Summary, HasAnIntervalFromSixSamplesOn) {
+  EXPECT_FALSE(summarize(std::vector<double>{1, 2, 3, 4, 5}).ci_low.has_value());
+  EXPECT_TRUE(summarize(std::vector<double>{1, 2, 3, 4, 5, 6}).ci_low.has_value());
+}
+
 TEST(Summary, OfEqualSamplesHasNoSpreadAtAll) {
   const Summary summary = summarize(std::vector<double>(12, 0.1));
   for (const double value : {summary.mean, summary.median, summary.min, summary.max, *summary.p10, *summary.p90,
@@ -76,7 +81,7 @@ std::vector<double> figures(const Summary& s) {
 TEST(Summary, DoesNotDependOnTheOrder) {
   RandomSamples random(7);
   for (int trial = 0; trial < 50; ++trial) {
-    std::vector<double> samples = random.normals(5 + trial, 3, 1);
+    std::vector<double> samples = random.normals(6 + trial, 3, 1);
     const Summary before = summarize(samples);
     const double correlation_before = lag1_autocorrelation(samples, before.mean);
     for (size_t i = samples.size() - 1; i > 0; --i) {
@@ -120,7 +125,8 @@ TEST(Summary, BoundsHoldForAnySamples) {
     const Summary s = summarize(samples);
     const std::vector<double> rising{s.min, *s.p10, s.median, *s.p90, s.max};
     EXPECT_TRUE(std::is_sorted(rising.begin(), rising.end()));
-    const std::vector<double> interval{s.min, *s.ci_low, *s.ci_high, s.max};
+    EXPECT_EQ(s.ci_low.has_value(), s.count >= kFewestForInterval);
+    const std::vector<double> interval{s.min, s.ci_low.value_or(s.min), s.ci_high.value_or(s.max), s.max};
     EXPECT_TRUE(std::is_sorted(interval.begin(), interval.end()));
     EXPECT_LE(s.min, s.mean);
     EXPECT_LE(s.mean, s.max);

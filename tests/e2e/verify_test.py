@@ -29,6 +29,17 @@ class Verify(ProgramTest):
         self.assert_ok(done)
         self.assertIn("passed", done.stdout)
 
+    def test_it_runs_what_bench_would_run(self):
+        words = ["--mode", "compile", "--recompute", "block", "--threads", "2", "--store", self.store]
+        done = self.laptime("verify", GOLDEN, *words)
+        self.assert_ok(done)
+        self.assertIn("\non compile, recompute block, cpu", done.stdout)
+        self.assertIn("2 threads, the kernels that measure fastest\n", done.stdout)
+        self.assertFalse(self.store.exists(), "verify only reads a store")
+        done = self.laptime("verify", GOLDEN, *words, "--kernels", "none.json")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("none.json", done.stderr)
+
     def test_a_changed_number_fails(self):
         file = self.folder / "changed.safetensors"
         for tensor in ("logits", "grad/layers.0.attn.q_proj.weight"):

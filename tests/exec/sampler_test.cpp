@@ -74,6 +74,16 @@ TEST_F(SamplerOnRoofline, ALongStepIsASample) {
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
 }
 
+// A step of 8 ms of which 1 ms is reported is a sample of five steps, and its spread decides when to stop.
+TEST_F(SamplerOnRoofline, TheReportedPartDecides) {
+  const auto step = step_of(8);
+  int64_t taken = 0;
+  const auto reported = [&](const Timeline&) { return Seconds(++taken % 2 == 0 ? 1e-3 : 1.2e-3); };
+  const Sampling sampling = sample(*step, {StoppingRule(), false, 0, reported}, {});
+  EXPECT_EQ(sampling.steps_per_sample, 5);
+  EXPECT_GT(sampling.sample_count(), 10);  // samples of 5.4 and 5.6 ms take longer to agree than equal ones
+}
+
 TEST_F(SamplerOnRoofline, AnInterruptEndsSamplingBetweenSteps) {
   int64_t taken = 0;
   StepHooks hooks;

@@ -130,16 +130,26 @@ TEST(Explain, UsesMeasuredChoices) {
   EXPECT_THAT(print(after), HasSubstr("measured fastest here"));
 }
 
+TEST(Explain, AStoredChoiceOfAKernelThatIsGoneIsNoMeasurement) {
+  const Explanation before = explain(tiny(), {});
+  const auto open = std::find_if(before.kernels.begin(), before.kernels.end(),
+                                 [](const KernelDecision& decision) { return decision.chosen_by == "first"; });
+  ASSERT_NE(open, before.kernels.end());
+  const Explanation after = explain(tiny(), test::known({{"", open->example, "gone", 1e-6, ""}}));
+  for (const KernelDecision& decision : after.kernels) EXPECT_NE(decision.chosen_by, "measured") << decision.op;
+}
+
 TEST(Explain, PredictsTheMemoryOfThePlan) {
   for (const char* pass : {"inference", "forward", "step"}) {
     const SweepPoint asked = tiny({{"pass", pass}});
     const Explanation explanation = explain(asked, {});
     ASSERT_TRUE(explanation.memory.has_value());
-    const Plan plan = prepare(asked.config, find_device(asked.config), {}).plan;
-    EXPECT_EQ(explanation.memory->predicted_peak_bytes, plan.predicted_peak_bytes());
+    const Prepared prepared = prepare(asked.config, find_device(asked.config), {});
+    const int64_t predicted = predicted_peak_bytes(prepared.plan, prepared.bound);
+    EXPECT_EQ(explanation.memory->predicted_peak_bytes, predicted);
     int64_t parts = 0;
     for (const auto& [role, bytes] : explanation.memory->parts) parts += bytes;
-    EXPECT_EQ(parts, plan.predicted_peak_bytes());
+    EXPECT_EQ(parts, predicted);
     EXPECT_TRUE(explanation.memory->does_not_fit.empty());
     EXPECT_EQ(explanation.memory->saved_bytes.has_value(), std::string(pass) != "inference");
   }

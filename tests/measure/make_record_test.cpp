@@ -90,12 +90,25 @@ TEST_F(MakeRecord, RatesFollowFromTheMedian) {
   EXPECT_DOUBLE_EQ(*result.flops.mfu_datasheet, flops / 8 / *prepared_.device.datasheet_flops);
 }
 
+TEST_F(MakeRecord, AnMfuAboveOneIsExplained) {
+  EXPECT_EQ(record().flops.above_peak, "");
+  run_.limits.product_flops = 1;
+  const Record result = record();
+  EXPECT_GT(*result.flops.mfu_measured, 1);
+  EXPECT_THAT(result.flops.above_peak, HasSubstr("masked attention"));
+}
+
+TEST_F(MakeRecord, APredictionIsNoMeasurement) {
+  EXPECT_EQ(record().verdict.rating, "predicted");
+  EXPECT_TRUE(record().verdict.reasons.empty());
+}
+
 TEST_F(MakeRecord, StatesSetUpMemoryAndStopping) {
   const Record result = record();
   EXPECT_EQ(result.name, "point");
   EXPECT_EQ(*result.setup.total, 3.875);
   EXPECT_EQ(*result.setup.plan, 0.5);
-  EXPECT_EQ(result.memory.predicted_peak_bytes, prepared_.plan.predicted_peak_bytes());
+  EXPECT_EQ(result.memory.predicted_peak_bytes, predicted_peak_bytes(prepared_.plan, prepared_.bound));
   EXPECT_EQ(result.memory.base_rss_bytes, 10);
   EXPECT_EQ(result.memory.peak_bytes, 20);
   EXPECT_EQ(result.loss.values, (std::vector<double>{3, 2, 1}));

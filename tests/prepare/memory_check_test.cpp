@@ -75,6 +75,37 @@ TEST(MemoryLimit, SlowExplainAndBenchRespectItForEveryRecomputation) {
   }
 }
 
+// Two blocks of several MiB, each held in whole huge pages: limits between the sum of their bytes and what is held.
+TEST(MemoryLimit, SlowIsKeptToTheByteOnAProcessor) {
+  const auto on_cpu = [](const Options& more) {
+    return point_of({{"model", "custom"},
+                     {"d-model", "96"},
+                     {"d-ff", "192"},
+                     {"num-layers", "2"},
+                     {"num-heads", "2"},
+                     {"vocab", "500"},
+                     {"context", "64"},
+                     {"batch", "4"},
+                     {"warmup", "0"},
+                     {"steps", "1"},
+                     {"recompute", "none"},
+                     {"device", "cpu"},
+                     {"threads", "1"}},
+                    more);
+  };
+  const Record free = run_one(on_cpu({}), {}).record;
+  ASSERT_EQ(free.status, Status::kOk) << free.reason;
+  const int64_t held = *free.memory.predicted_peak_bytes;
+  EXPECT_EQ(free.memory.peak_bytes, held);
+  ASSERT_GT(free.memory.parts.at("rounding"), 0);
+  const Record exact = run_one(on_cpu({{"memory-limit", std::to_string(held)}}), {}).record;
+  EXPECT_EQ(exact.status, Status::kOk) << exact.reason;
+  EXPECT_LE(*exact.memory.peak_bytes, held);
+  const Record less = run_one(on_cpu({{"memory-limit", std::to_string(held - 1)}}), {}).record;
+  EXPECT_EQ(less.status, Status::kOutOfMemory);
+  EXPECT_THAT(less.reason, HasSubstr(" + rounding "));
+}
+
 TEST(MemoryLimit, AutoAdvisesWhatNeedsLess) {
   const SweepPoint point = on_l4({{"memory-limit", "1kB"}});
   EXPECT_EQ(point.config.recompute, "auto");

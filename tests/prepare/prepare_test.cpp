@@ -7,8 +7,10 @@
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/build_id.h"
 #include "base/error.h"
 #include "measure/run_one.h"
+#include "prepare/knowledge.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -43,7 +45,7 @@ Prepared prepared(const Options& more = {}, const MachineKnowledge& known = {}) 
 TEST(Prepare, ForecastsItsPlan) {
   const Prepared point = prepared();
   EXPECT_FALSE(point.plan.steps.empty());
-  EXPECT_EQ(point.memory.predicted_peak_bytes, point.plan.predicted_peak_bytes());
+  EXPECT_EQ(point.memory.predicted_peak_bytes, predicted_peak_bytes(point.plan, point.bound));
   EXPECT_EQ(point.memory.recompute, "none");
   EXPECT_EQ(point.shortage, "");
   EXPECT_NO_THROW(point.require_fit());
@@ -71,6 +73,31 @@ TEST(Prepare, UsesStoredKernelChoices) {
     return;
   }
   FAIL() << "no step has a choice";
+}
+
+// What the store says of a kernel that no longer exists is forgotten, and the signature is contested again.
+TEST(Prepare, AStoredChoiceOfAKernelThatIsGoneIsMeasuredAgain) {
+  const Options inference{{"pass", "inference"}};
+  const PointResult first = run_one(tiny(inference), {});
+  ASSERT_EQ(first.record.status, Status::kOk) << first.record.reason;
+  ASSERT_FALSE(first.learned.kernel_choices.empty());
+  const PointResult second = run_one(tiny(inference), first.learned);
+  EXPECT_TRUE(second.learned.kernel_choices.empty());
+
+  MachineKnowledge stale = first.learned;
+  stale.kernel_choices.front().kernel = "gone";
+  const PointResult repaired = run_one(tiny(inference), stale);
+  ASSERT_EQ(repaired.learned.kernel_choices.size(), 1U);
+  const KernelChoice& choice = repaired.learned.kernel_choices.front();
+  EXPECT_EQ(choice.signature, stale.kernel_choices.front().signature);
+  EXPECT_NE(choice.kernel, "gone");
+  EXPECT_EQ(choice.device, device_key(find_device(tiny(inference).config)));
+  EXPECT_FALSE(choice.created.empty());
+}
+
+TEST(Prepare, MeasurementsAreKeptForTheKernelsOfTheBuild) {
+  EXPECT_EQ(kernels_id().size(), 16U);
+  EXPECT_THAT(device_key(find_device(tiny().config)), testing::EndsWith(fmt::format("/kernels:{}", kernels_id())));
 }
 
 // A device with one more kernel for linear, which is always the fastest and wants a huge workspace.

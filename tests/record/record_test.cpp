@@ -150,7 +150,7 @@ TEST(Record, WrongTypesAreNamed) {
       {"/time", Json::array(), "'time' must be an object, found array"},
       {"/time/step/mean", "0.5", "'time.step.mean' must be a number, found \"0.5\""},
       {"/time/step/samples/1", "x", "'time.step.samples[1]' must be a number"},
-      {"/time/step/count", 4, "'time.step.count' is 4, but there are 5 samples"},
+      {"/time/step/count", 4, "'time.step.count' is 4, but there are 6 samples"},
       {"/time/step/count", 5.0, "'time.step.count' must be an integer"},
       {"/time/step/unit", "ms", "'time.step.unit' must be \"s\""},
       {"/memory/peak_bytes", true, "'memory.peak_bytes' must be an integer"},
@@ -274,7 +274,7 @@ TEST(Metrics, ReadTheRecord) {
   EXPECT_EQ(find_metric("median")->read(record), 0.51);
   EXPECT_EQ(find_metric("forward_time")->read(record), 0.15);
   EXPECT_EQ(find_metric("loss_last")->read(record), 9.15);
-  EXPECT_EQ(find_metric("count")->read(record), 5);
+  EXPECT_EQ(find_metric("count")->read(record), 6);
   EXPECT_EQ(find_metric("nothing"), nullptr);
 }
 

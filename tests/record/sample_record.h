@@ -22,11 +22,11 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.config = Json{{"model", "small"}, {"edition", "2025"}, {"d_model", 768},     {"context_length", 256},
                        {"batch_size", 4},  {"pass", "step"},    {"dtype", "float32"}, {"mode", "eager"}};
   record.math_mode = "float32";
-  record.time["step"] = make_time_stats(std::vector{0.50, 0.52, 0.51, 0.50, 0.90});
-  record.time["forward"] = make_time_stats(std::vector{0.15, 0.16, 0.15, 0.15, 0.30});
+  record.time["step"] = make_time_stats(std::vector{0.50, 0.52, 0.51, 0.50, 0.51, 0.90});
+  record.time["forward"] = make_time_stats(std::vector{0.15, 0.16, 0.15, 0.15, 0.15, 0.30});
   record.phases = {{"forward", 0.182, 0.31}, {"residue", 0.001, 0.002}};
   record.tokens_per_second = 2007.84;
-  record.flops = {2.57e11, 5.14e11, 1.0e9, 1.5e12, 2.0e12, 4.0e12, 0.75, 0.375};
+  record.flops = {2.57e11, 5.14e11, 1.0e9, 1.5e12, 2.0e12, 4.0e12, 0.75, 0.375, "a reason"};
   record.memory.predicted_peak_bytes = 2'900'000'000;
   record.memory.peak_bytes = 2'910'000'000;
   record.memory.peak_rss_bytes = 3'100'000'000;
@@ -39,7 +39,7 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
       {"logits", "linear", "lm_head", "forward", "activation", "float32", {4, 256, 10'000}, 40'960'000}};
   record.loss = {{9.21, 9.19, 9.15}};
   record.setup = {0.01, 0.8, 0.1, 1.2, 0.02, 2.13};
-  record.transient = {{0.9, 0.6}, 2, 0.48, 0.3, 0.1, 0.08};
+  record.transient = {{0.9, 0.6}, 2, 0.48, 0.3, 0.18};
   record.stopping = {"fixed", "5 samples, as asked for", 2, 5, 1};
   record.verdict = {"noisy", {"the 95 % interval of the median is 2 % wide"}};
   record.kernels = {{"linear", "linear f32 [1024,768] [768,768]", "onednn"}};

@@ -156,29 +156,72 @@ TEST(Columns, DocumentsHaveTheirNamesInTheirOrder) {
     EXPECT_EQ(lines_in(csv({}, preset))[0], std::string(header) + "\r") << preset;
 }
 
+double value_of(const std::optional<TimeRatio>& ratio) { return ratio ? ratio->value : -1; }
+
 TEST(Speedup, ComparesWithFloat32EagerOfTheSamePoint) {
   std::vector<Record> records = stored_records();
   const Baselines baselines(records);
-  EXPECT_NEAR(*baselines.speedup(records[1], ""), 1.3343 / 0.7330, 1e-12);
-  EXPECT_NEAR(*baselines.speedup(records[1], "forward"), 0.4021 / 0.2011, 1e-12);
-  EXPECT_EQ(baselines.speedup(records[0], ""), 1.0);
-  EXPECT_FALSE(baselines.speedup(records[4], ""));  // no float32 eager point of this model
-  EXPECT_FALSE(baselines.speedup(records[5], ""));  // not ok
+  EXPECT_NEAR(value_of(baselines.speedup(records[1], "")), 1.3343 / 0.7330, 1e-12);
+  EXPECT_NEAR(value_of(baselines.speedup(records[1], "forward")), 0.4021 / 0.2011, 1e-12);
+  EXPECT_EQ(value_of(baselines.speedup(records[0], "")), 1.0);
+  EXPECT_FALSE(baselines.speedup(records[0], "")->interval);  // compared with itself
+  EXPECT_FALSE(baselines.speedup(records[4], ""));            // no float32 eager point of this model
+  EXPECT_FALSE(baselines.speedup(records[5], ""));            // not ok
 
   records[1].fingerprint = "another machine";
   EXPECT_FALSE(baselines.speedup(records[1], ""));
 }
 
-TEST(Speedup, PrefersTheSameRun) {
+TEST(Speedup, HasNoBaselineOfAnotherRun) {
   std::vector<Record> records = stored_records();
   Record other = records[0];
   other.run = "another run";
   other.time["step"].median = 7.33;
   Baselines baselines(records);
   baselines.add(other);
-  EXPECT_NEAR(*baselines.speedup(records[1], ""), 1.3343 / 0.7330, 1e-12);
+  EXPECT_NEAR(value_of(baselines.speedup(records[1], "")), 1.3343 / 0.7330, 1e-12);
   records[1].run = other.run;
-  EXPECT_NEAR(*baselines.speedup(records[1], ""), 10.0, 1e-12);
+  EXPECT_NEAR(value_of(baselines.speedup(records[1], "")), 10.0, 1e-12);
+  records[1].run = "a third run";
+  EXPECT_FALSE(baselines.speedup(records[1], ""));
+  EXPECT_EQ(columns_of("speedup", baselines, RecordList({}))[0].cell(Row(records[1]), ""), "-");
+}
+
+TEST(Speedup, ComparesWithTheNearestBaseline) {
+  const std::vector<Record> stored = stored_records();
+  const auto with_recompute = [&](size_t index, const char* recompute, double median) {
+    Record record = stored[index];
+    record.config.json()["recompute"] = recompute;
+    record.time["step"].median = median;
+    return record;
+  };
+  Baselines baselines;
+  baselines.add(with_recompute(0, "none", 3));
+  baselines.add(with_recompute(0, "block", 4));
+  EXPECT_EQ(value_of(baselines.speedup(with_recompute(1, "none", 1), "")), 3);
+  EXPECT_EQ(value_of(baselines.speedup(with_recompute(1, "block", 1), "")), 4);
+}
+
+TEST(Speedup, HasAnIntervalWhereSamplesAreEnough) {
+  std::vector<Record> records = stored_records();
+  records[0].time["step"] = make_time_stats(std::vector<double>{2.0, 2.1, 1.9, 2.0, 2.05, 1.95, 2.0});
+  records[1].time["step"] = make_time_stats(std::vector<double>{1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0});
+  const Baselines baselines(records);
+  const std::optional<TimeRatio> ratio = baselines.speedup(records[1], "");
+  ASSERT_TRUE(ratio && ratio->interval);
+  EXPECT_LT(ratio->interval->low, 2);
+  EXPECT_GT(ratio->interval->high, 2);
+  const std::vector<Column> columns = columns_of("speedup,speedup_low,speedup_high", baselines, RecordList({}));
+  const Row row(records[1]);
+  EXPECT_EQ(columns[0].cell(row, ""),
+            fmt::format("2.00x ({:.2f} .. {:.2f})", ratio->interval->low, ratio->interval->high));
+  EXPECT_EQ(columns[0].read(row, ""), Json(ratio->value));
+  EXPECT_EQ(columns[1].read(row, ""), Json(ratio->interval->low));
+  EXPECT_EQ(columns[2].read(row, ""), Json(ratio->interval->high));
+
+  records[1].time["step"] = make_time_stats(std::vector<double>{1, 1, 1, 1, 1});
+  EXPECT_EQ(columns[0].cell(Row(records[1]), ""), "2.00x");  // five samples have no interval
+  EXPECT_TRUE(columns[1].read(Row(records[1]), "").is_null());
 }
 
 // Reads CSV as RFC 4180 says.

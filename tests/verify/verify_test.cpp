@@ -9,6 +9,8 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 #include "backend/cpu/cpu_backend.h"
 #include "data/golden_compare.h"
@@ -16,6 +18,8 @@
 #include "model/parameters.h"
 #include "ops/embedding/embedding.h"
 #include "ops/rope/rope.h"
+#include "prepare/knowledge.h"
+#include "prepare/prepare.h"
 #include "report/verification_text.h"
 #include "support/golden_path.h"
 #include "support/guarded_backend.h"
@@ -87,6 +91,80 @@ INSTANTIATE_TEST_SUITE_P(Small, VerifyFile,
                                          "head80_gpt2"),
                          name_of_case);
 INSTANTIATE_TEST_SUITE_P(Slow, VerifyFile, testing::Values("small_2025"), name_of_case);
+
+// The golden files in each engine mode with and without recomputation, with the kernels that a measurement takes.
+class VerifyEngine : public testing::TestWithParam<std::tuple<const char*, Mode, const char*>> {};
+
+RunConfig engine(Mode mode, const char* recompute) {
+  RunConfig machine = on_threads(2);
+  machine.mode = mode;
+  machine.recompute = recompute;
+  return machine;
+}
+
+const VerifyKernels kRaced{[](const std::string&) { return std::vector<KernelChoice>(); }};
+
+TEST_P(VerifyEngine, PassesWithTheKernelsThatMeasureFastest) {
+  const auto& [name, mode, recompute] = GetParam();
+  const GoldenCase golden = read_golden(golden_path(name));
+  const VerifiedFile file = verify_golden(golden, engine(mode, recompute), {}, find_device, kRaced);
+  EXPECT_TRUE(file.pass()) << print(file);
+  std::map<std::string, size_t> counts = counts_of(file);
+  for (const std::string dtype : {"float32", "bfloat16"}) {
+    EXPECT_EQ(counts[dtype + " losses"], static_cast<size_t>(golden.steps));
+    EXPECT_EQ(counts[dtype + " logits"], 1U);
+    EXPECT_GE(counts[dtype + " gradients"], parameter_list(golden.model).size());
+  }
+  EXPECT_THAT(file.machine, HasSubstr("the kernels that measure fastest"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Slow, VerifyEngine,
+                         testing::Combine(testing::Values("tiny_2024", "tiny_2024_tied_bias", "tiny_2025",
+                                                          "tiny_2025_clip", "tiny_2025_torch_adamw", "tiny_2026",
+                                                          "tiny_gpt2", "head64_2025", "head80_gpt2"),
+                                          testing::Values(Mode::kEager, Mode::kCompile),
+                                          testing::Values("none", "block")),
+                         [](const auto& parameter) {
+                           return fmt::format("{}_{}_{}", std::get<0>(parameter.param),
+                                              name_of(std::get<1>(parameter.param)), std::get<2>(parameter.param));
+                         });
+
+TEST(VerifyKernelChoices, AreAskedForByDevice) {
+  std::set<std::string> asked;
+  const VerifyKernels stored{[&](const std::string& device) {
+    asked.insert(device);
+    return std::vector<KernelChoice>();
+  }};
+  const GoldenCase golden = read_golden(golden_path("head64_2025"));
+  EXPECT_TRUE(verify_golden(golden, engine(Mode::kCompile, "none"), {}, find_device, stored).pass());
+  EXPECT_EQ(asked, std::set<std::string>{device_key(find_device(on_threads(2)))});
+}
+
+// One pinned kernel that belongs to a step in bfloat16: it is followed there, and is no error in float32.
+TEST(VerifyKernelChoices, AKernelsFileIsFollowed) {
+  const GoldenCase golden = read_golden(golden_path("head64_2025"));
+  const auto verify_with = [&](const std::string& signature, const std::string& kernel) {
+    const Json use{{"op", signature.substr(0, signature.find('('))}, {"signature", signature}, {"kernel", kernel}};
+    const WrittenFile file("kernels.json", Json{{"kernels", Json::array({use})}}.dump());
+    RunConfig machine = on_threads(1);
+    machine.kernels = file.path();
+    return verify_golden(golden, machine);
+  };
+  RunConfig config = run_config_of(golden, Precision::kBFloat16);
+  config.device = "cpu";
+  config.threads = 1;
+  const Plan plan = prepare(config, find_device(config), {}, {.outputs = {.logits = true, .gradients = true}}).plan;
+  const auto product = std::find_if(plan.steps.begin(), plan.steps.end(), [](const PlanStep& step) {
+    return step.signature().text().starts_with("matmul(") && step.in[0].type.dtype == DType::kBFloat16;
+  });
+  ASSERT_NE(product, plan.steps.end());
+  const std::string signature = product->signature().text();
+  const VerifiedFile file = verify_with(signature, kReferenceName);
+  EXPECT_TRUE(file.pass()) << print(file);
+  EXPECT_THAT(file.machine, HasSubstr("kernels.json"));
+  EXPECT_THAT(error_of([&] { verify_with("matmul(of another step)", kReferenceName); }),
+              HasSubstr("chooses nothing for"));
+}
 
 // A device with the kernels of each op rotated by `number`, or with only the references.
 FindDevice reordered(size_t number, bool references) {

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "backend/cpu/held_bytes.h"
 #include "base/available_memory.h"
 #include "base/checked.h"
 
@@ -11,16 +12,20 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
+int64_t alignment_of(int64_t bytes) { return bytes >= kHugePage ? kHugePage : kPage; }
+
 void* map(int64_t bytes) {
   return mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 }  // namespace
 
+int64_t held_bytes(int64_t bytes) { return bytes <= 0 ? 0 : align_up(bytes, alignment_of(bytes)); }
+
 Pages::Pages(int64_t bytes) {
   if (bytes <= 0) return;
-  const int64_t alignment = bytes >= kHugePage ? kHugePage : kPage;
-  bytes_ = align_up(bytes, alignment);
+  const int64_t alignment = alignment_of(bytes);
+  bytes_ = held_bytes(bytes);
   // mmap aligns only to small pages, so this maps more than needed and unmaps the excess on both sides.
   const int64_t spare = alignment - kPage;
   void* const mapped = map((Size(bytes_) + spare).value());

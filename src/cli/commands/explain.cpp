@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cli/destination.h"
-#include "cli/store_path.h"
+#include "cli/stored_choices.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "explain/explain.h"
@@ -38,15 +38,6 @@ std::vector<OptionRow> explain_options() {
   std::vector<OptionRow> rows = option_rows<ExplainOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
   return rows;
-}
-
-// What bench has learned of each device so far, if there is a store.
-KnownChoices stored_choices(const std::string& option) {
-  return [path = store_path(option)](const std::string& device) -> std::vector<KernelChoice> {
-    std::error_code error;
-    if (!path || !std::filesystem::exists(*path, error)) return {};
-    return Store::open(*path, Store::Access::kRead).kernel_choices(device);
-  };
 }
 
 std::string text_of(const SweepPoint& point, const KnownChoices& known, Dump dump) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/destination.h"
 #include "cli/progress.h"
+#include "cli/stored_choices.h"
 #include "data/golden.h"
 #include "report/text.h"
 #include "report/verification_text.h"
@@ -30,11 +31,15 @@ std::string safe(const std::string& text) {
 std::vector<OptionRow> engine_options() {
   std::vector<OptionRow> rows = option_rows<RunConfig>();
   std::erase_if(rows, [](const OptionRow& row) { return !row.option.configures_engine; });
+  for (OptionRow& row : option_rows<OutputConfig>()) {
+    if (row.option.flag == "store") rows.push_back(std::move(row));
+  }
   return rows;
 }
 
 ExitCode run(const VerifyCommand& command) {
   for (const std::string& file : command.files) read_golden(file);  // reports a bad file before anything runs
+  const VerifyKernels kernels{stored_choices(command.store)};
   ProgressLine line(standard_error());
   bool pass = true;
   for (size_t i = 0; i < command.files.size(); ++i) {
@@ -42,7 +47,7 @@ ExitCode run(const VerifyCommand& command) {
     const VerifyProgress progress = [&](const std::string& stage, Seconds elapsed) {
       line.show(i, fmt::format("[{}/{}] {}: {}", i + 1, command.files.size(), command.files[i], stage), elapsed);
     };
-    const VerifiedFile verified = verify_golden(golden, command.machine, progress);
+    const VerifiedFile verified = verify_golden(golden, command.machine, progress, find_device, kernels);
     line.clear();
     write_all(STDOUT_FILENO, safe(print(verified)), "standard output");
     pass = pass && verified.pass();
@@ -54,8 +59,11 @@ ExitCode run(const VerifyCommand& command) {
 
 VerifyCommand parse_verify(const CommandWords& words) {
   if (words.positionals.empty()) throw Error("laptime verify: no file; give one or more FILE.safetensors");
-  VerifyCommand verify{words.positionals, {}};
-  for (const GivenFlag& given : words.flags) assign_given(verify.machine, given);
+  VerifyCommand verify{words.positionals, {}, {}};
+  OutputConfig output;
+  for (const GivenFlag& given : words.flags)
+    given.flag == "store" ? assign_given(output, given) : assign_given(verify.machine, given);
+  verify.store = output.store;
   return verify;
 }
 

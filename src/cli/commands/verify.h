@@ -12,6 +12,7 @@ namespace laptime {
 struct VerifyCommand {
   std::vector<std::string> files;
   RunConfig machine;  // only the options of the engine (Option::configures_engine) are the user's
+  std::string store;  // where kernel choices are read from, as --store says
 };
 
 VerifyCommand parse_verify(const CommandWords& words);

@@ -1,4 +1,6 @@
 // The columns of a table where none are asked for.
+#include <fmt/format.h>
+
 #include "base/units.h"
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
@@ -19,6 +21,11 @@ std::vector<Column> default_columns() {
     Json last = row.value("loss_last");
     if (row.record().loss.values.size() < 2 || first == last) return last;
     return format_value(first, Unit::kNats) + " → " + format_value(last, Unit::kNats);
+  };
+  const auto mfu_and_reason = [](const Row& row, std::string_view phase) {
+    const std::string mfu = format_value(first_known("mfu_measured", "mfu_datasheet")(row, phase), Unit::kFraction);
+    const std::string& reason = row.record().flops.above_peak;
+    return reason.empty() ? mfu : fmt::format("{} ({})", mfu, reason);
   };
   std::vector<Column> columns{
       {.title = "name", .text = true, .width = 24, .read = label_or_name},
@@ -43,9 +50,10 @@ std::vector<Column> default_columns() {
        .unit = Unit::kFraction,
        .drop = 4,
        .width = 6,
-       .read = first_known("mfu_measured", "mfu_datasheet")},
+       .read = first_known("mfu_measured", "mfu_datasheet"),
+       .text_of = mfu_and_reason},
       {.title = "loss", .unit = Unit::kNats, .drop = 7, .width = 15, .read = first_and_last_loss},
-      {.title = "verdict", .text = true, .drop = 5, .width = 8, .read = named("verdict")},
+      {.title = "verdict", .text = true, .drop = 5, .width = 9, .read = named("verdict")},
       {.title = "arithmetic", .text = true, .drop = 4, .width = 10, .read = arithmetic_of},
   };
   for (Column& column : columns) {

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "backend/cpu/held_bytes.h"
 #include "base/available_memory.h"
 #include "base/error.h"
 #include "support/types.h"
@@ -26,6 +27,7 @@ int64_t address_space() {
 TEST(Pages, AreAlignedAndZero) {
   for (const int64_t bytes : {int64_t{1}, int64_t{4096}, kMebibyte, 2 * kMebibyte, 5 * kMebibyte + 1}) {
     const Pages pages(bytes);
+    EXPECT_EQ(pages.bytes(), held_bytes(bytes));
     EXPECT_GE(pages.bytes(), bytes);
     EXPECT_LT(pages.bytes(), bytes + 2 * kMebibyte);
     const uintptr_t alignment = bytes >= 2 * kMebibyte ? 2 * kMebibyte : 4096;

@@ -1,0 +1,11 @@
+// What an allocation holds.
+#pragma once
+
+#include <cstdint>
+
+namespace laptime::cpu {
+
+// The bytes that Pages(bytes) holds: whole pages, from 2 MiB on huge ones.
+int64_t held_bytes(int64_t bytes);
+
+}  // namespace laptime::cpu

@@ -1,0 +1,59 @@
+// Limits: taken from what is known, measured where nothing is, and measured again where a run exceeds them.
+#include "measure/limits.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "backend/roofline/roofline_backend.h"
+#include "ops/registry.h"
+
+namespace laptime {
+namespace {
+
+// Measures the values that it is given, one after the other.
+class ScriptedBackend : public roofline::RooflineBackend {
+ public:
+  explicit ScriptedBackend(std::vector<double> values)
+      : RooflineBackend(roofline::find_device("h100"), all_ops(), 1), values_(std::move(values)) {}
+  std::vector<DeviceLimit> limits(DType) override {
+    return {{DeviceLimit::Kind::kProductFlops, "peak", "FLOP/s", [this] { return values_.at(measured_++); }}};
+  }
+  size_t measured() const { return measured_; }
+
+ private:
+  std::vector<double> values_;
+  size_t measured_ = 0;
+};
+
+const std::vector<MeasuredPeak> kKnown{{"device", "peak", 100, "FLOP/s", "2026-01-01T00:00:00Z"}};
+
+TEST(Limits, AreMeasuredOnce) {
+  ScriptedBackend backend({100});
+  std::vector<MeasuredPeak> learned;
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 50}, {}, learned).product_flops, 100);
+  ASSERT_EQ(learned.size(), 1U);
+  EXPECT_EQ(learned[0].value, 100);
+  learned.clear();
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 50}, kKnown, learned).product_flops, 100);
+  EXPECT_TRUE(learned.empty());
+  EXPECT_EQ(backend.measured(), 1U);
+}
+
+TEST(Limits, ThatARunExceedsAreMeasuredAgain) {
+  ScriptedBackend backend({130});
+  std::vector<MeasuredPeak> learned;
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 130);
+  ASSERT_EQ(learned.size(), 1U);
+  EXPECT_EQ(learned[0].value, 130);
+}
+
+TEST(Limits, TheLargerOfTwoMeasurementsCounts) {
+  ScriptedBackend backend({90});
+  std::vector<MeasuredPeak> learned;
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 100);
+  EXPECT_EQ(learned.size(), 1U);
+}
+
+}  // namespace
+}  // namespace laptime
