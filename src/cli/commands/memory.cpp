@@ -140,6 +140,10 @@ ExitCode run(const MemoryCommand& command) {
   return run_watched(points, {store_for(config), config.resume, command.sweep.name, trace}, output);
 }
 
+CommandAction memory_action(const CommandWords& words) {
+  return [command = parse_memory(words)] { return run(command); };
+}
+
 }  // namespace
 
 constinit const Command kMemory{
@@ -151,9 +155,7 @@ constinit const Command kMemory{
         "that does not fit, and every point of a device that computes nothing, gives the same tables from its plan, "
         "marked predicted.",
     .options = memory_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_memory(words)] { return run(command); };
-    },
+    .parse = memory_action,
 };
 
 }  // namespace laptime

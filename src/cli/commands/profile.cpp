@@ -242,6 +242,10 @@ ExitCode run(const ProfileCommand& command) {
                      output);
 }
 
+CommandAction profile_action(const CommandWords& words) {
+  return [command = parse_profile(words)] { return run(command); };
+}
+
 }  // namespace
 
 constinit const Command kProfile{
@@ -255,9 +259,7 @@ constinit const Command kProfile{
         "FILTER selects launches, as in laptime show, by phase, scope, layer, part, op, class, kernel, signature, "
         "flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = profile_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_profile(words)] { return run(command); };
-    },
+    .parse = profile_action,
 };
 
 }  // namespace laptime
