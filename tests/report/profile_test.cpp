@@ -165,6 +165,14 @@ TEST_F(Profile, ConclusionNamesClassesAndTheirBounds) {
   EXPECT_THAT(report.lines.at(2), HasSubstr("6 launches x 1.000 ns"));
 }
 
+TEST_F(Profile, MoreThanTheBoundHasItsReason) {
+  trace_.peak_flops = 4e12;
+  trace_.bandwidth = 8e9;
+  const std::string line = profile_report(record_, trace_, {}).lines.at(0);
+  EXPECT_THAT(line, HasSubstr("at 5.33 of 4.000 TFLOP/s of the products' peak (the peak was measured while"));
+  EXPECT_THAT(line, HasSubstr("B/s of memory bandwidth (its operands stay in the caches)"));
+}
+
 TEST_F(Profile, ComparedProfilesCloseTheirSums) {
   StepTrace faster = trace_;
   for (TracedStep& step : faster.steps) {

@@ -26,8 +26,9 @@ std::string against_bound(const LaunchSum& sum, const StepTrace& trace) {
   const double peak = is_compute ? *trace.peak_flops : *trace.bandwidth;
   const std::string what = is_compute ? format_flops(peak) + "/s of the products' peak"
                                       : fmt::format("{}B/s of memory bandwidth", format_count(peak));
-  return fmt::format(", at {:.2f} of {}{}", *sum.of_roofline(), what,
-                     *sum.of_roofline() > 1 ? " (its operands stay in the caches)" : "");
+  const char* const above =
+      is_compute ? " (the peak was measured while the machine was slower)" : " (its operands stay in the caches)";
+  return fmt::format(", at {:.2f} of {}{}", *sum.of_roofline(), what, *sum.of_roofline() > 1 ? above : "");
 }
 
 // What tracing costs: by the marks, and as measured against the untraced steps beside it.
