@@ -26,12 +26,12 @@ std::vector<TracedRecord> two_contexts_and_a_failure() {
 TEST(Records, GoogleBenchmarkHasARowForEachSample) {
   const Json json = Json::parse(google_benchmark(two_contexts_and_a_failure(), {}));
   EXPECT_EQ(json["context"]["json_schema_version"], 1);
-  ASSERT_EQ(json["benchmarks"].size(), 24U);  // two records of two times with five samples each
-  const Json& row = json["benchmarks"][5];
+  ASSERT_EQ(json["benchmarks"].size(), 24U);  // two records of two times with six samples each
+  const Json& row = json["benchmarks"][6];
   EXPECT_EQ(row["name"], "step/model:small/ctx:256/dtype:float32/mode:eager");
   EXPECT_EQ(row["real_time"], 500'000);
   EXPECT_EQ(row["cpu_time"], row["real_time"]);
-  EXPECT_EQ(row["repetitions"], 5);
+  EXPECT_EQ(row["repetitions"], 6);
   EXPECT_EQ(json["benchmarks"][0]["name"], "step/model:small/ctx:256/dtype:float32/mode:eager/phase:forward");
 }
 
