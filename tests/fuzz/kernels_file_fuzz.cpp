@@ -7,11 +7,12 @@
 namespace laptime::fuzz {
 
 std::vector<std::string> seeds() {
-  const std::string choice = R"({"op":"matmul","signature":"matmul(float32[2,3], float32[3,4])","kernel":"tiles"})";
+  const std::string choice =
+      R"json({"op":"matmul","signature":"matmul(float32[2,3], float32[3,4])","kernel":"tiles"})json";
   const std::string record = R"({"schema_version":1,"name":"a","status":"ok","kernels":[)" + choice + "]}";
-return {"[" + record + "," + record + "]", record + "\n" + record + "\n\n",
-        R"({"kernels":[)" + choice + "," + choice + "]}", "[" + record + "\n,\n" + record + "\n]\n",
-        R"({"kernels":[]})"};
+  return {"[" + record + "," + record + "]", record + "\n" + record + "\n\n",
+          R"({"kernels":[)" + choice + "," + choice + "]}", "[" + record + "\n,\n" + record + "\n]\n",
+          R"({"kernels":[]})"};
 }
 
 std::vector<std::string> words() {
