@@ -93,7 +93,7 @@ class Watcher {
   size_t finished() const { return finished_; }
 
  private:
-  // Says which device `--device auto` stands for, where a point has it.
+  // Prints the device that `--device auto` chose, if a point uses it.
   void say_what_auto_is() const {
     const auto point = std::find_if(points_.begin(), points_.end(), [](const SweepPoint& candidate) {
       return candidate.config.device == "auto" && candidate.invalid.empty() &&

@@ -70,7 +70,7 @@ std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoi
 void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used) {
   for (const UsedFile& file : used) {
     if (is_descriptor_of(STDERR_FILENO, file.path)) {
-      // Not even the message may go there.
+      // The error message must not be written into that file either.
       dup2(is_descriptor_of(STDOUT_FILENO, file.path) ? STDIN_FILENO : STDOUT_FILENO, STDERR_FILENO);
       throw_standard("error", file);
     }

@@ -2,9 +2,10 @@
 #include "export/step_slices.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <numeric>
+
+#include "record/scope_path.h"
 
 namespace laptime {
 namespace {
@@ -20,22 +21,9 @@ std::string_view take_until(std::string_view& text, size_t end) {
   return taken;
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
-
-// The length of the first module of a scope; an index belongs to the name before it: "layers.3" of "layers.3.attn".
-size_t module_length(std::string_view scope) {
-  const size_t dot = std::min(scope.find('.'), scope.size());
-  if (dot == scope.size()) return dot;
-  const size_t next = std::min(scope.find('.', dot + 1), scope.size());
-  return is_number(scope.substr(dot + 1, next - dot - 1)) ? next : dot;
-}
-
 std::vector<PathPart> path_of(const TraceLaunch& launch) {
   std::vector<PathPart> path{{Slice::Kind::kPhase, launch.phase}};
-  for (std::string_view scope = launch.scope; !scope.empty();)
-    path.push_back({Slice::Kind::kModule, take_until(scope, module_length(scope))});
+  for (const std::string_view module : modules_of(launch.scope)) path.push_back({Slice::Kind::kModule, module});
   for (std::string_view range = launch.range; !range.empty();)
     path.push_back({Slice::Kind::kRange, take_until(range, std::min(range.find('/'), range.size()))});
   return path;

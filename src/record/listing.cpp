@@ -16,8 +16,8 @@
 namespace laptime {
 namespace {
 
-// The elements of a JSON array, or the members of an object, as texts. A malformed text ends the elements early, or
-// yields an element that no reader accepts.
+// Iterates over the elements of a JSON array, or over the names and values of a JSON object, as text. On malformed JSON
+// the iteration ends early, or yields an element that no reader accepts.
 class Elements {
  public:
   explicit Elements(std::string_view text) : rest_(text) {

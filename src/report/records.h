@@ -9,10 +9,10 @@
 
 namespace laptime {
 
-// Those of a command, or those of a store, which may be more than memory holds.
+// The records of a command or of a store. A store may hold more than fits into memory.
 class Records {
  public:
-  using Visit = std::function<bool(const Record&)>;  // false ends
+  using Visit = std::function<bool(const Record&)>;  // returns false to stop
 
   Records() = default;
   Records(const Records&) = delete;

@@ -9,7 +9,7 @@ namespace laptime {
 // same. If a loss differs in any bit, `record` becomes `failed` with the step and both values, and loses its timing.
 void require_same_loss(const Record& earlier, Record& record);
 
-// Removes the figures of a run that must not be trusted.
+// Removes the measured figures from the record of a run that must not be trusted.
 void clear_timing(Record& record);
 
 }  // namespace laptime

@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 #include "record/record.h"
+#include "record/scope_path.h"
 #include "report/made_trace.h"
 #include "report/memory/largest.h"
 #include "report/memory/ledger.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/peaks.h"
 #include "report/memory/saved.h"
-#include "report/memory/tensor_names.h"
 #include "report/memory/timeline_svg.h"
 #include "report/memory/timeline_text.h"
 #include "report/text.h"
@@ -237,7 +237,7 @@ TEST(MemorySvg, EscapesNamesAndNamesTheLargest) {
   made.launch("forward", "a<b>&\"c", "matmul");
   made.buffer(64, 0, 0, true, "activation", "<script>\x01");
   made.trace.arena_bytes = 64;
-  const std::string svg = timeline_svg(std::vector<TimelinePanel>{{"point <1>", "peak & more", &made.trace}});
+  const std::string svg = timeline_svg(std::vector<TracePanel>{{"point <1>", "peak & more", &made.trace}});
   EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"")) << svg;
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_EQ(svg.find("<script>"), std::string::npos);

@@ -62,7 +62,8 @@ std::vector<Case> cases() {
     for (const Edition edition : kEditions)
       add("edition_" + std::string(name_of(edition)) + suffix, tiny_config(edition, dtype));
     add("odd" + suffix, odd_config(dtype));
-    RunConfig long_context = tiny_config(Edition::k2025, dtype);  // several blocks of rows and of keys in attention
+    RunConfig long_context =
+        tiny_config(Edition::k2025, dtype);  // attention then has several blocks of rows and of keys
     long_context.model.context_length = 300;
     long_context.model.batch_size = 1;
     long_context.model.num_layers = 1;

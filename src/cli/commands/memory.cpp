@@ -103,7 +103,7 @@ class MemoryOutput : public PointOutput {
   }
 
   std::string picture() const {
-    std::vector<TimelinePanel> panels;
+    std::vector<TracePanel> panels;
     for (const PointResult& point : pictured_)
       panels.push_back({point.record.name, peak_sentence(point.record, *point.trace), &*point.trace});
     return timeline_svg(panels);

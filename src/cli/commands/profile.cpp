@@ -154,13 +154,13 @@ class ProfileOutput : public PointOutput {
 
  private:
   std::string picture() const {
-    std::vector<ProfilePanel> panels;
+    std::vector<TracePanel> panels;
     for (const PointResult& point : profiled_)
       panels.push_back({point.record.name, profile_conclusion(*point.trace), &*point.trace});
     return profile_svg(panels);
   }
 
-  // Points that differ in `key` alone, two by two.
+  // Compares each pair of points that differ only in `key`.
   void compare(const std::string& key) {
     for (size_t a = 0; a < profiled_.size(); ++a) {
       for (size_t b = a + 1; b < profiled_.size(); ++b) {

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "report/memory/tensor_names.h"
+#include "record/scope_path.h"
 
 namespace laptime {
 

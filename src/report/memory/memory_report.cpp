@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/units.h"
+#include "record/scope_path.h"
 #include "report/memory/ledger.h"
 #include "report/memory/memory_grids.h"
 #include "report/memory/saved.h"
-#include "report/memory/tensor_names.h"
 
 namespace laptime {
 namespace {

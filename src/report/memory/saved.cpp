@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "report/memory/tensor_names.h"
+#include "record/scope_path.h"
 
 namespace laptime {
 namespace {

@@ -48,7 +48,7 @@ int64_t tick_of(int64_t top) {
 
 class Panel {
  public:
-  Panel(Svg& svg, const TimelinePanel& panel, double top)
+  Panel(Svg& svg, const TracePanel& panel, double top)
       : svg_(svg), panel_(panel), trace_(*panel.trace), ledger_(trace_), top_(top) {
     limit_ = std::max<int64_t>(1, ledger_.peak().total());
     lanes_ = largest_in_all(trace_, ledger_.peak_launch(), kLanes);
@@ -227,7 +227,7 @@ class Panel {
   }
 
   Svg& svg_;
-  const TimelinePanel& panel_;
+  const TracePanel& panel_;
   const StepTrace& trace_;
   MemoryLedger ledger_;
   std::vector<LargeTensors> lanes_;
@@ -237,16 +237,16 @@ class Panel {
 
 }  // namespace
 
-std::string timeline_svg(std::span<const TimelinePanel> panels) {
+std::string timeline_svg(std::span<const TracePanel> panels) {
   double height = 0;
   std::string description;
-  for (const TimelinePanel& panel : panels) {
+  for (const TracePanel& panel : panels) {
     height += Panel::height(*panel.trace);
     description += fmt::format("{}{}: {}", description.empty() ? "" : " ", panel.title, panel.subtitle);
   }
   Svg svg(kWidth, std::max(height, kFoot), "Memory held over a training step", description);
   double top = 0;
-  for (const TimelinePanel& panel : panels) {
+  for (const TracePanel& panel : panels) {
     Panel(svg, panel, top).draw();
     top += Panel::height(*panel.trace);
   }

@@ -40,11 +40,11 @@ constexpr std::array kColumns{
 }  // namespace
 
 Json launch_column(const TraceLaunch& launch, std::string_view column) {
-  std::vector<std::string_view> known;
   for (const LaunchColumn& one : kColumns) {
     if (one.name == column) return one.read(launch);
-    known.push_back(one.name);
   }
+  std::vector<std::string_view> known;
+  for (const LaunchColumn& one : kColumns) known.push_back(one.name);
   throw Error::format("filter: a launch has no column {}{}; it has {}", quote(column), did_you_mean(column, known),
                       fmt::join(known, ", "));
 }

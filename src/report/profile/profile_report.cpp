@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view kSoftmaxClass = "softmax";
 constexpr std::string_view kProductClass = "matmul";
+std::string class_of(const TraceLaunch& launch) { return std::string(launch.work_class); }
+
 constexpr double kWorthNaming = 0.02;  // of the step: classes with less are not in the conclusion
 
 std::string against_bound(const LaunchSum& sum, const StepTrace& trace) {
@@ -81,27 +83,20 @@ Grid phases_grid(const StepTrace& trace, const StepTotals& totals) {
 
 // The documents' question: softmax against the two products around it.
 std::string softmax_against_products(const StepTrace& trace) {
-  struct Part {
-    double seconds = 0;
-    double flops = 0;
+  LaunchSum softmax;
+  LaunchSum products;
+  const LaunchTest in_forward_attention = [](const TraceLaunch& launch) {
+    return !launch.range.empty() && launch.phase == "forward";
   };
-  Part softmax;
-  Part products;
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const TraceLaunch launch = trace.launch(i);
-    if (launch.range.empty() || launch.phase != "forward") continue;
-    Part* part = launch.work_class == kSoftmaxClass   ? &softmax
-                 : launch.work_class == kProductClass ? &products
-                                                      : nullptr;
-    if (part == nullptr) continue;
-    part->seconds += trace.mean_seconds(i);
-    part->flops += launch.flops;
+  for (const LaunchSum& sum : sum_launches(trace, class_of, in_forward_attention)) {
+    if (sum.key == kSoftmaxClass) softmax = sum;
+    if (sum.key == kProductClass) products = sum;
   }
-  if (softmax.seconds <= 0 || products.seconds <= 0) return "";
+  if (softmax.total <= 0 || products.total <= 0) return "";
   return fmt::format(
       "forward: softmax takes {} for {}, the two products {} for {}: {:.2f} of their time for {:.3f} of their FLOPs",
-      format_seconds(softmax.seconds), format_flops(softmax.flops), format_seconds(products.seconds),
-      format_flops(products.flops), softmax.seconds / products.seconds, softmax.flops / products.flops);
+      format_seconds(softmax.total), format_flops(softmax.flops), format_seconds(products.total),
+      format_flops(products.flops), softmax.total / products.total, softmax.flops / products.flops);
 }
 
 std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
@@ -157,8 +152,7 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
 
 std::string profile_conclusion(const StepTrace& trace) {
   const double step = totals_of(trace).step;
-  std::vector<LaunchSum> sums =
-      sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.work_class); });
+  std::vector<LaunchSum> sums = sum_launches(trace, class_of);
   std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
   std::vector<std::string> parts;
   for (const LaunchSum& sum : sums) {
@@ -197,8 +191,7 @@ Grid class_shares(const std::vector<ComparedProfile>& profiles) {
   for (size_t i = 0; i < profiles.size(); ++i) {
     const double step = totals_of(*profiles[i].trace).step;
     grid.columns.push_back({profiles[i].title, profiles[i].title, Unit::kFraction, false});
-    for (const LaunchSum& sum :
-         sum_launches(*profiles[i].trace, [](const TraceLaunch& launch) { return std::string(launch.work_class); })) {
+    for (const LaunchSum& sum : sum_launches(*profiles[i].trace, class_of)) {
       shares[sum.key][i] = sum.total / step;
     }
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "record/scope_path.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/views.h"
 #include "report/svg.h"
@@ -74,25 +75,6 @@ struct Box {
   }
 };
 
-// "layers.3.attn.scores" as "layers.3", "attn", "scores".
-std::vector<std::string> scope_path(const TraceLaunch& launch) {
-  std::vector<std::string> path;
-  std::string_view rest = launch.scope;
-  if (launch.layer >= 0) {
-    const std::string own = fmt::format("layers.{}", launch.layer);
-    if (rest.starts_with(own)) {
-      path.push_back(own);
-      rest.remove_prefix(std::min(rest.size(), own.size() + 1));
-    }
-  }
-  while (!rest.empty()) {
-    const size_t dot = rest.find('.');
-    path.emplace_back(rest.substr(0, dot));
-    rest.remove_prefix(dot == std::string_view::npos ? rest.size() : dot + 1);
-  }
-  return path;
-}
-
 Box boxes_of(const StepTrace& trace) {
   Box step;
   step.name = "step";
@@ -102,8 +84,8 @@ Box boxes_of(const StepTrace& trace) {
     const double seconds = trace.mean_seconds(i);
     Box* box = &step.enter(std::string(launch.phase));
     box->seconds += seconds;
-    for (const std::string& name : scope_path(launch)) {
-      box = &box->enter(name);
+    for (const std::string_view module : modules_of(launch.scope)) {
+      box = &box->enter(std::string(module));
       box->seconds += seconds;
     }
     box = &box->enter(std::string(launch.op));
@@ -249,10 +231,10 @@ void draw_legend(Svg& svg, double y) {
 
 }  // namespace
 
-std::string profile_svg(std::span<const ProfilePanel> panels) {
+std::string profile_svg(std::span<const TracePanel> panels) {
   std::vector<Box> steps;
   double height = 0;
-  for (const ProfilePanel& panel : panels) {
+  for (const TracePanel& panel : panels) {
     steps.push_back(boxes_of(*panel.trace));
     height += kPanelHead + kBoxHeight * steps.back().depth() + kRooflineHeight + kPanelFoot;
   }

@@ -4,18 +4,12 @@
 #include <span>
 #include <string>
 
-#include "record/step_trace.h"
+#include "report/trace_panel.h"
 
 namespace laptime {
 
-struct ProfilePanel {
-  std::string title;  // of the point
-  std::string subtitle;
-  const StepTrace* trace = nullptr;
-};
-
 // For each point, below each other: the step as an icicle of phase, scope and op, whose widths are seconds of a traced
 // step, and a roofline plot with a dot for each op and phase. The traces must have steps.
-std::string profile_svg(std::span<const ProfilePanel> panels);
+std::string profile_svg(std::span<const TracePanel> panels);
 
 }  // namespace laptime

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "record/scope_path.h"
 #include "report/bars.h"
 #include "report/profile/sum_columns.h"
 
@@ -50,6 +51,10 @@ void order_and_cut(Grid& grid, const ProfileQuery& query) {
   grid.rows.resize(top);
 }
 
+std::string phase_and_class(const TraceLaunch& launch) {
+  return fmt::format("{}{}{}", launch.phase, kSeparator, launch.work_class);
+}
+
 Grid kernels_view(const StepTrace& trace, const ProfileQuery& query, double step) {
   const bool by_shape = query.by_shape;
   const auto key = [by_shape](const TraceLaunch& launch) {
@@ -75,12 +80,9 @@ Grid ops_view(const StepTrace& trace, const ProfileQuery& query, double step) {
 }
 
 Grid classes_view(const StepTrace& trace, const ProfileQuery& query, double step) {
-  const auto key = [](const TraceLaunch& launch) {
-    return fmt::format("{}{}{}", launch.phase, kSeparator, launch.work_class);
-  };
   Grid grid =
       sum_grid("classes", "classes of work, per step", {text_column("phase", "Phase"), text_column("class", "Class")},
-               rows_by_total(sum_launches(trace, key, query.test)), SumColumns::kAll, step);
+               rows_by_total(sum_launches(trace, phase_and_class, query.test)), SumColumns::kAll, step);
   const std::vector<std::string> phases = phases_of(trace);
   std::stable_sort(grid.rows.begin(), grid.rows.end(), [&](const std::vector<Json>& a, const std::vector<Json>& b) {
     const auto rank = [&](const Json& phase) {
@@ -117,7 +119,7 @@ class ScopeTree {
  public:
   ScopeTree(const StepTrace& trace, const ProfileQuery& query) {
     const auto key = [](const TraceLaunch& launch) {
-      return fmt::format("{}{}{}", scope_of_any_layer(launch), kSeparator, launch.layer);
+      return fmt::format("{}{}{}", any_layer(launch.scope), kSeparator, launch.layer);
     };
     for (const LaunchSum& sum : sum_launches(trace, key, query.test)) {
       const std::vector<std::string> parts = parts_of(sum.key);
@@ -210,13 +212,6 @@ Grid attention_view(const StepTrace& trace, const ProfileQuery& query, double st
 
 }  // namespace
 
-std::string scope_of_any_layer(const TraceLaunch& launch) {
-  if (launch.layer < 0) return std::string(launch.scope);
-  const std::string own = fmt::format("layers.{}", launch.layer);
-  if (!launch.scope.starts_with(own)) return std::string(launch.scope);
-  return "layers.*" + std::string(launch.scope.substr(own.size()));
-}
-
 std::vector<std::string> phases_of(const StepTrace& trace) {
   std::vector<std::string> phases;
   for (size_t i = 0; i < trace.launch_count(); ++i) {
@@ -232,13 +227,11 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
   std::map<std::string, double> phase_total;
   std::map<std::pair<std::string, std::string>, double> seconds;  // class, phase
   std::map<std::string, double> class_total;
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const TraceLaunch launch = trace.launch(i);
-    if (test && !test(launch)) continue;
-    const double time = trace.mean_seconds(i);
-    phase_total[std::string(launch.phase)] += time;
-    class_total[std::string(launch.work_class)] += time;
-    seconds[{std::string(launch.work_class), std::string(launch.phase)}] += time;
+  for (const LaunchSum& sum : sum_launches(trace, phase_and_class, test)) {
+    const std::vector<std::string> parts = parts_of(sum.key);
+    phase_total[parts[0]] += sum.total;
+    class_total[parts[1]] += sum.total;
+    seconds[{parts[1], parts[0]}] = sum.total;
   }
   Grid grid{.name = "shares", .title = "share of each class in each phase", .columns = {}, .rows = {}, .notes = {}};
   grid.columns.push_back(text_column("class", "Class"));
@@ -273,10 +266,7 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
 Grid class_bars(const StepTrace& trace, const LaunchTest& test) {
   constexpr double kLeast = 0.01;  // of the step: thinner bars show nothing
   const double step = totals_of(trace).step;
-  const auto key = [](const TraceLaunch& launch) {
-    return fmt::format("{}{}{}", launch.phase, kSeparator, launch.work_class);
-  };
-  const std::vector<SumRow> sums = rows_by_total(sum_launches(trace, key, test));
+  const std::vector<SumRow> sums = rows_by_total(sum_launches(trace, phase_and_class, test));
   Grid grid{.name = "class_bars",
             .title = "time of each class in each phase",
             .columns = {text_column("phase", "Phase"),

@@ -19,9 +19,6 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test);
 // Classes of each phase, drawn as bars as long as their shares of the step.
 Grid class_bars(const StepTrace& trace, const LaunchTest& test);
 
-// A scope in which the number of the layer is '*': equal layers have the same one.
-std::string scope_of_any_layer(const TraceLaunch& launch);
-
 // The phases of a trace, in order.
 std::vector<std::string> phases_of(const StepTrace& trace);
 

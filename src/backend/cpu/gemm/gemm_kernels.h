@@ -41,8 +41,9 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
 
 // The GEMM implementations. Each has a name, says which GEMMs it refuses and why (empty: none), how many bytes of
 // workspace it needs, and runs. An implementation that must prepare library objects for each form of GEMM, before the
-// first one runs, has `prepare`; one whose arithmetic is not that of its factors has `math`. kOwnBits marks those whose
-// bits are not those of Tiles, and kFlushesDenormals those that take denormals as zero.
+// first one runs, has `prepare`; one whose arithmetic is not that of its factors has `math`. kOwnBits marks
+// implementations whose results differ from those of Tiles in the last bits, and kFlushesDenormals those that treat
+// denormals as zero.
 struct OnednnSgemm {
   static constexpr bool kOwnBits = true;
   static std::string name() { return "onednn_sgemm"; }

@@ -38,8 +38,9 @@ struct TermPair {
   int a = 0, b = 0;
 };
 
-// The products that count, of as many terms as A and B have, small ones first. Of three terms each, the three products
-// that are left out add up to at most 2^-24 (1 + 2^-8) of the product of the two numbers.
+// The pairs of terms that are multiplied when an element of A has kATerms terms and one of B has kBTerms, in ascending
+// order of the products. With three terms each, three of the nine products are left out; together they are at most
+// 2^-24 (1 + 2^-8) of the product of the two numbers.
 template <int64_t kATerms, int64_t kBTerms>
 inline constexpr auto kTermPairs = std::array{TermPair{0, 0}};
 template <>

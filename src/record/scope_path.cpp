@@ -1,5 +1,5 @@
 // Segments of dotted names.
-#include "report/memory/tensor_names.h"
+#include "record/scope_path.h"
 
 #include <algorithm>
 #include <cctype>
@@ -12,7 +12,25 @@ bool is_number(std::string_view segment) {
          std::all_of(segment.begin(), segment.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
+// The length of the first module of a scope.
+size_t module_length(std::string_view scope) {
+  const size_t dot = std::min(scope.find('.'), scope.size());
+  if (dot == scope.size()) return dot;
+  const size_t next = std::min(scope.find('.', dot + 1), scope.size());
+  return is_number(scope.substr(dot + 1, next - dot - 1)) ? next : dot;
+}
+
 }  // namespace
+
+std::vector<std::string_view> modules_of(std::string_view scope) {
+  std::vector<std::string_view> modules;
+  while (!scope.empty()) {
+    const size_t length = module_length(scope);
+    modules.push_back(scope.substr(0, length));
+    scope.remove_prefix(std::min(scope.size(), length + 1));
+  }
+  return modules;
+}
 
 std::string any_layer(std::string_view name) {
   std::string text;

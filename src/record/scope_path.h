@@ -1,11 +1,16 @@
-// Names of tensors and scopes with the number of the layer taken out, so that equal layers can be one row.
+// Names of scopes and tensors: their modules, and the same name with the number of the layer taken out.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace laptime {
+
+// The modules of a scope, outermost first. An index belongs to the name before it: "layers.3.attn.scores" has the
+// modules "layers.3", "attn" and "scores".
+std::vector<std::string_view> modules_of(std::string_view scope);
 
 // "layers.3.attn.scores" -> "layers.*.attn.scores"
 std::string any_layer(std::string_view name);
