@@ -165,6 +165,18 @@ TEST_F(Profile, ConclusionNamesClassesAndTheirBounds) {
   EXPECT_THAT(report.lines.at(2), HasSubstr("6 launches x 1.000 ns"));
 }
 
+TEST_F(Profile, CostOfTracingHasItsInterval) {
+  EXPECT_THAT(profile_report(record_, trace_, {}).lines.at(1), HasSubstr("no interval from fewer than 6 steps"));
+  const TracedStep step = trace_.steps.front();
+  trace_.steps.assign(8, step);
+  trace_.untraced.assign(8, step.total);
+  trace_.untraced.front() *= 1.5;
+  EXPECT_THAT(profile_report(record_, trace_, {}).lines.at(1), HasSubstr("+0.00 % (95 %: "));
+  EXPECT_THAT(profile_report(record_, trace_, {}).lines.at(1), HasSubstr("no difference seen"));
+  for (double& seconds : trace_.untraced) seconds = step.total / 2;
+  EXPECT_THAT(profile_report(record_, trace_, {}).lines.at(1), HasSubstr("+100.00 % (95 %: +100.00 to +100.00 %)"));
+}
+
 TEST_F(Profile, MoreThanTheBoundHasItsReason) {
   trace_.peak_flops = 4e12;
   trace_.bandwidth = 8e9;

@@ -18,6 +18,7 @@
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/sweep.h"
+#include "distribution/bootstrap.h"
 #include "report/filter.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/profile_svg.h"
@@ -50,7 +51,7 @@ struct ProfileOptions {
   ShownPhase phase = ShownPhase::kAll;
   ShownBy by = ShownBy::kName;
   int64_t top = kDefaultTop;
-  int64_t traced_steps = 5;
+  int64_t traced_steps = kFewestForInterval;
   bool compare_modes = false;
   bool compare_dtypes = false;
   std::string svg;

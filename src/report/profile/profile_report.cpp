@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/units.h"
+#include "distribution/bootstrap.h"
 #include "distribution/median.h"
 #include "report/profile/sum_columns.h"
 #include "report/profile/views.h"
@@ -33,6 +35,17 @@ std::string against_bound(const LaunchSum& sum, const StepTrace& trace) {
   return fmt::format(", at {:.2f} of {}{}", *sum.of_roofline(), what, *sum.of_roofline() > 1 ? above : "");
 }
 
+// "+1.77 % (95 %: -2.10 to +4.30 %; no difference seen)".
+std::string how_much_longer(double ratio, const std::optional<Interval>& interval) {
+  const auto percent = [](double value) { return 100 * (value - 1); };
+  if (!interval) {
+    return fmt::format("{:+.2f} % (no interval from fewer than {} steps)", percent(ratio), kFewestForInterval);
+  }
+  const bool differs = interval->low > 1 || interval->high < 1;
+  return fmt::format("{:+.2f} % (95 %: {:+.2f} to {:+.2f} %{})", percent(ratio), percent(interval->low),
+                     percent(interval->high), differs ? "" : "; no difference seen");
+}
+
 // What tracing costs: by the marks, and as measured against the untraced steps beside it.
 std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& totals) {
   std::vector<std::string> lines;
@@ -42,9 +55,10 @@ std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& 
     for (const TracedStep& step : trace.steps) traced.push_back(step.total);
     const double with = median(traced);
     const double without = median(trace.untraced);
-    lines.push_back(fmt::format("{} traced steps in turn with {} untraced ones: median {} against {} ({:+.2f} %)",
+    lines.push_back(fmt::format("{} traced steps in turn with {} untraced ones: median {} against {}, {}",
                                 trace.steps.size(), trace.untraced.size(), format_seconds(with),
-                                format_seconds(without), 100 * (with / without - 1)));
+                                format_seconds(without),
+                                how_much_longer(with / without, bootstrap_ratio_interval(traced, trace.untraced))));
   }
   if (trace.mark && *trace.mark > 0) {
     const double marks = launches * *trace.mark;
