@@ -10,6 +10,7 @@
 #include "measure/fill_sources.h"
 #include "measure/first_nan.h"
 #include "measure/laps.h"
+#include "measure/launch_costs.h"
 #include "measure/make_trace.h"
 #include "measure/process_memory.h"
 #include "measure/reported_time.h"
@@ -44,7 +45,12 @@ constexpr double kLaunchMarksBelow = 0.001;
 class PointRun {
  public:
   PointRun(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace)
-      : config_(prepared.config), prepared_(prepared), backend_(backend), hooks_(hooks), trace_(trace) {}
+      : config_(prepared.config),
+        prepared_(prepared),
+        backend_(backend),
+        hooks_(hooks),
+        trace_(trace),
+        costs_(prepared.plan) {}
 
   Measurement run() {
     LapTimer laps(backend_);
@@ -65,6 +71,7 @@ class PointRun {
 
     take_samples(executor, inputs);
     if (trace_.wanted && run_.finite && !run_.sampling.interrupted) take_trace(executor, inputs);
+    if (backend_.computes()) run_.costs = costs_.result();
     run_.peak_bytes = backend_.peak_held_bytes();
     if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
@@ -112,6 +119,7 @@ class PointRun {
     hooks.launches = [&](int64_t step, const std::vector<Seconds>& times) {
       if (run_.classes.empty()) run_.first_classed = static_cast<size_t>(step);
       run_.classes.push_back(class_times(executor.plan(), times));
+      if (step >= warmup) costs_.add(times);
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     // Samples that a trace is held against have no marks of launches.
@@ -132,6 +140,7 @@ class PointRun {
       const Timeline timeline = executor.run(is_traced ? Marks::kLaunches : Marks::kPhases);
       if (is_traced) {
         trace.steps.push_back(traced_step(timeline, executor.launch_times()));
+        costs_.add(executor.launch_times());
       } else {
         trace.untraced.push_back(timeline.total().count());
       }
@@ -145,6 +154,7 @@ class PointRun {
   Backend& backend_;
   const PointHooks& hooks_;
   const TraceRequest& trace_;
+  LaunchCosts costs_;
   Measurement run_;
 };
 

@@ -11,6 +11,7 @@
 #include "record/machine_state.h"
 #include "record/record.h"
 #include "record/step_trace.h"
+#include "record/store.h"
 
 namespace laptime {
 
@@ -33,6 +34,7 @@ struct Measurement {
   std::vector<ClassTimes> classes;   // of each step from `first_classed` on; empty if launches were not marked
   size_t first_classed = 0;
   std::optional<StepTrace> trace;  // of traced steps, if they were asked for
+  std::vector<LaunchCost> costs;   // of the marked steps among samples and traced steps; device and date are empty
   std::vector<double> losses;      // loss of each step; empty if nothing is computed or the model has no loss
   bool finite = true;              // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;

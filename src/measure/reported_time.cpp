@@ -1,15 +1,9 @@
-// Keys, samples and FLOPs of a pass.
+// Samples and FLOPs of a pass.
 #include "measure/reported_time.h"
 
 #include "model/parameters.h"
 
 namespace laptime {
-
-std::string time_key(Pass pass) { return text_of(Option{}, pass); }
-
-std::string time_key(Phase phase, Pass pass) {
-  return phase == Phase::kForward && pass == Pass::kInference ? time_key(pass) : name_of(phase);
-}
 
 std::optional<Phase> reported_phase(const Plan& plan, Pass pass) {
   for (int phase = static_cast<int>(Phase::kForward); phase < kPhaseCount; ++phase) {

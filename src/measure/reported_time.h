@@ -1,20 +1,16 @@
-// Names of the times of a record, which part of a step is the time of the pass that was asked for, and its rate.
+// Which part of a step is the time of the pass that was asked for, and its rate.
 #pragma once
 
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "config/run_config.h"
 #include "exec/sampler.h"
 #include "plan/plan.h"
+#include "prepare/time_key.h"
 
 namespace laptime {
-
-// Key of the time of the pass that was asked for, and of the time of one phase in a step of that pass.
-std::string time_key(Pass pass);
-std::string time_key(Phase phase, Pass pass);
 
 // The phase whose time is that of the pass; none if the pass is the whole step.
 std::optional<Phase> reported_phase(const Plan& plan, Pass pass);

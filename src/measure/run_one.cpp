@@ -13,6 +13,7 @@
 #include "measure/make_record.h"
 #include "measure/make_trace.h"
 #include "measure/reported_time.h"
+#include "prepare/time_forecast.h"
 
 namespace laptime {
 namespace {
@@ -47,6 +48,8 @@ class Point {
         result_trace_->bandwidth = measurement.limits.bandwidth;
       }
       add_learned(peaks, learned_.peaks);
+      for (LaunchCost& cost : measurement.costs) cost.threads = device.threads.value_or(0);
+      add_learned(measurement.costs, learned_.launch_costs);
     }
     record_ = make_record(std::move(record_), prepared, measurement);
   }
@@ -71,8 +74,14 @@ class Point {
     record_.memory = prepared.memory;
     if (trace_.wanted) result_trace_ = trace_of(prepared.plan);
     prepared.require_fit();
+    predict_time(prepared);
     if (hooks_.planned) hooks_.planned(record_);
     return prepared;
+  }
+
+  void predict_time(const Prepared& prepared) {
+    if (const auto forecast = TimeForecast::of(prepared.device, known_); forecast && prepared.device.computes)
+      record_.prediction = predict(*forecast, prepared.plan, config_.pass);
   }
 
   // After a trial the point is planned again, because the chosen kernels may have other workspaces. If a different

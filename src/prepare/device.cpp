@@ -76,6 +76,9 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   device.memory_bytes = described.memory;
   const double peak = tf32 && described.tf32 > 0 ? described.tf32 : described.peak(device.product_factors);
   device.datasheet_flops = peak;
+  device.cost = [&described, peak](const OpCard& op, double flops, int64_t bytes) {
+    return roofline::seconds_of(described, peak, op, flops, bytes);
+  };
   device.kernels = kKernels;
   device.open = [&described, peak] { return std::make_unique<roofline::RooflineBackend>(described, kKernels, peak); };
   return device;

@@ -17,6 +17,9 @@ namespace laptime {
 // Bytes that a device holds for one allocation of `bytes`, whole pages included.
 using HeldBytes = int64_t (*)(int64_t bytes);
 
+// Predicted seconds of a launch of an op with these model FLOPs and bytes.
+using DeviceCost = std::function<double(const OpCard& op, double flops, int64_t bytes)>;
+
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
   std::string name;                       // "cpu", "roofline:h100"; never "auto"
@@ -30,6 +33,7 @@ struct Device {
   std::optional<int64_t> memory_bytes;    // memory of the device; none: it uses the host's memory
   HeldBytes held_bytes = nullptr;         // what an allocation takes; null: exactly its bytes
   std::optional<double> datasheet_flops;  // peak FLOP/s for the dtype
+  DeviceCost cost;                        // null for a device that computes
   std::shared_ptr<const KernelTable> kernels;
   std::function<std::unique_ptr<Backend>()> open;  // Error if this machine lacks the device
 };

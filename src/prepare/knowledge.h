@@ -11,11 +11,13 @@ namespace laptime {
 
 struct MachineKnowledge {
   std::vector<KernelChoice> kernel_choices;
+  std::vector<LaunchCost> launch_costs;
   std::vector<MeasuredPeak> peaks;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("kernel_choices", self.kernel_choices);
+    visit("launch_costs", self.launch_costs);
     visit("peaks", self.peaks);
   }
 };

@@ -276,6 +276,27 @@ struct Binary {
   }
 };
 
+// What the run was expected to take, before it ran. Its bytes are `memory.predicted_peak_bytes`.
+struct Prediction {
+  std::string from;                      // "measured launches", "data sheet"; empty: nothing to predict from
+  std::string newest;                    // date of the newest launch that was measured
+  std::optional<int64_t> launches;       // of a step
+  std::optional<double> measured_share;  // of the predicted time: launches of signatures that were measured
+  std::map<std::string, double> time;    // seconds, by the keys of Record::time
+  std::vector<ClassShare> classes;
+
+  friend bool operator==(const Prediction&, const Prediction&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("from", self.from);
+    visit("newest", self.newest);
+    visit("launches", self.launches);
+    visit(Key{"measured_share", Unit::kFraction}, self.measured_share);
+    visit(Key{"time", Unit::kSeconds}, self.time);
+    visit("classes", self.classes);
+  }
+};
+
 struct Record {
   static constexpr int64_t kSchemaVersion = 1;
 
@@ -301,6 +322,7 @@ struct Record {
   Transient transient;
   Stopping stopping;
   Verdict verdict;
+  Prediction prediction;
   std::vector<KernelUse> kernels;
   JsonObject machine;
   std::string fingerprint;  // of the machine: records that differ in it, or in math_mode, are not compared
@@ -335,6 +357,7 @@ struct Record {
     visit("transient", self.transient);
     visit("stopping", self.stopping);
     visit("verdict", self.verdict);
+    visit("prediction", self.prediction);
     visit("kernels", self.kernels);
     visit("machine", self.machine);
     visit("fingerprint", self.fingerprint);

@@ -32,9 +32,8 @@ void make_directories(const fs::path& path) {
 }
 
 // The schema versions that first had choices and peaks by device, traces, and the listing.
-constexpr int64_t kKnowledgeSince = 2;
 constexpr int64_t kTracesSince = 3;
-constexpr int64_t kListingSince = 4;
+constexpr int64_t kListingSince = 5;
 
 // Of a row with the columns id, record and trace.
 // `column` is that of the JSON; the first is the id.
@@ -154,61 +153,7 @@ std::optional<Store::Finished> Store::find_finished(std::string_view config_hash
   return finished;
 }
 
-void Store::put(std::span<const KernelChoice> choices) {
-  if (choices.empty()) return;
-  Transaction transaction(*database_);
-  Statement insert(*database_, "INSERT OR REPLACE INTO kernel_choices VALUES (?1, ?2, ?3, ?4, ?5)");
-  for (const KernelChoice& choice : choices) {
-    insert.bind(1, choice.device)
-        .bind(2, choice.signature)
-        .bind(3, choice.kernel)
-        .bind(4, choice.seconds)
-        .bind(5, choice.created)
-        .run();
-  }
-  transaction.commit();
-}
-
-bool Store::has_knowledge() const { return store_schema::version_of(*database_) >= kKnowledgeSince; }
 bool Store::has_traces() const { return store_schema::version_of(*database_) >= kTracesSince; }
 bool Store::has_listing() const { return store_schema::version_of(*database_) >= kListingSince; }
-
-std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
-  std::vector<KernelChoice> choices;
-  if (!has_knowledge()) return choices;
-  Statement rows(*database_,
-                 "SELECT signature, kernel, seconds, created FROM kernel_choices WHERE device = ?1 "
-                 "ORDER BY signature");
-  rows.bind(1, device);
-  while (rows.step()) {
-    choices.push_back({std::string(device), std::string(rows.text(0)), std::string(rows.text(1)), rows.number(2),
-                       std::string(rows.text(3))});
-  }
-  return choices;
-}
-
-void Store::put(const MeasuredPeak& peak) {
-  Transaction transaction(*database_);
-  Statement(*database_, "INSERT OR REPLACE INTO measured_peaks VALUES (?1, ?2, ?3, ?4, ?5)")
-      .bind(1, peak.device)
-      .bind(2, peak.name)
-      .bind(3, peak.value)
-      .bind(4, peak.unit)
-      .bind(5, peak.created)
-      .run();
-  transaction.commit();
-}
-
-std::vector<MeasuredPeak> Store::measured_peaks(std::string_view device) const {
-  std::vector<MeasuredPeak> peaks;
-  if (!has_knowledge()) return peaks;
-  Statement rows(*database_, "SELECT name, value, unit, created FROM measured_peaks WHERE device = ?1 ORDER BY name");
-  rows.bind(1, device);
-  while (rows.step()) {
-    peaks.push_back({std::string(device), std::string(rows.text(0)), rows.number(1), std::string(rows.text(2)),
-                     std::string(rows.text(3))});
-  }
-  return peaks;
-}
 
 }  // namespace laptime

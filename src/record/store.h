@@ -1,4 +1,4 @@
-// The store: records, kernel choices and measured peaks in one SQLite file.
+// The store: records, traces and what was measured of devices in one SQLite file.
 #pragma once
 
 #include <filesystem>
@@ -35,6 +35,33 @@ struct KernelChoice {
     visit("device", self.device);
     visit("signature", self.signature);
     visit("kernel", self.kernel);
+    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
+    visit("created", self.created);
+  }
+};
+
+// What a launch of one signature takes on one device: the newest measurement in a running step.
+struct LaunchCost {
+  std::string device;
+  int64_t threads = 0;  // 0 for a device without threads
+  std::string signature;
+  std::string kernel;
+  std::string kind;   // op and types of its operands, "matmul float32,float32 > float32": alike but for the shape
+  double flops = 0;   // model FLOPs
+  int64_t bytes = 0;  // bytes that must be read and written
+  double seconds = 0;
+  std::string created;  // ISO 8601, UTC
+
+  friend bool operator==(const LaunchCost&, const LaunchCost&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("device", self.device);
+    visit("threads", self.threads);
+    visit("signature", self.signature);
+    visit("kernel", self.kernel);
+    visit("kind", self.kind);
+    visit(Key{"flops", Unit::kFlops}, self.flops);
+    visit(Key{"bytes", Unit::kBytes}, self.bytes);
     visit(Key{"seconds", Unit::kSeconds}, self.seconds);
     visit("created", self.created);
   }
@@ -110,9 +137,11 @@ class Store {
   std::optional<Finished> find_finished(std::string_view config_hash, std::string_view binary_id,
                                         std::string_view fingerprint, bool traced = false) const;
 
-  // A choice or peak of the same key takes the place of an older one. All of a call are written, or none.
+  // A choice, cost or peak of the same key takes the place of an older one. All of a call are written, or none.
   void put(std::span<const KernelChoice> choices);
   std::vector<KernelChoice> kernel_choices(std::string_view device) const;  // ordered by signature
+  void put(std::span<const LaunchCost> costs);
+  std::vector<LaunchCost> launch_costs(std::string_view device) const;  // ordered by threads and signature
   void put(const MeasuredPeak& peak);
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
@@ -121,6 +150,7 @@ class Store {
   bool has_knowledge() const;
   bool has_traces() const;
   bool has_listing() const;
+  bool has_launch_costs() const;
   explicit Store(std::unique_ptr<sqlite::Database> database);
 
   std::unique_ptr<sqlite::Database> database_;

@@ -98,9 +98,34 @@ std::string listing() {
       listing_columns(), listing_values("records.json"));
 }
 
+// Version 4 made a listing of fewer columns, which version 5 replaces.
+std::string nothing() { return {}; }
+
+std::string launch_costs_and_listing() {
+  return R"sql(
+    DROP TRIGGER IF EXISTS record_added;
+    DROP TRIGGER IF EXISTS record_changed;
+    DROP TRIGGER IF EXISTS record_removed;
+    DROP VIEW IF EXISTS listed;
+    DROP TABLE IF EXISTS listing;
+    CREATE TABLE launch_costs (
+      device      TEXT NOT NULL,
+      threads     INTEGER NOT NULL,
+      signature   TEXT NOT NULL,
+      kernel      TEXT NOT NULL,
+      kind        TEXT NOT NULL,
+      flops       REAL NOT NULL,
+      bytes       INTEGER NOT NULL,
+      seconds     REAL NOT NULL,
+      created     TEXT NOT NULL,
+      PRIMARY KEY (device, threads, signature)
+    ) WITHOUT ROWID;
+  )sql" + listing();
+}
+
 // What version 1, 2, ... adds to the one before. To change the schema append a function here, raise kVersion, and keep
 // the schema that was newest until then in tests/record/old_schemas.h.
-constexpr std::array kVersions{records, knowledge_by_device, traces, listing};
+constexpr std::array kVersions{records, knowledge_by_device, traces, nothing, launch_costs_and_listing};
 static_assert(kVersions.size() == kVersion);
 
 class File {

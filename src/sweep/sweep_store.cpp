@@ -27,6 +27,11 @@ void merge(MachineKnowledge& into, const MachineKnowledge& from) {
       return a.device == b.device && a.signature == b.signature;
     });
   }
+  for (const LaunchCost& cost : from.launch_costs) {
+    replace(into.launch_costs, cost, [](const LaunchCost& a, const LaunchCost& b) {
+      return a.device == b.device && a.threads == b.threads && a.signature == b.signature;
+    });
+  }
   for (const MeasuredPeak& peak : from.peaks) {
     replace(into.peaks, peak,
             [](const MeasuredPeak& a, const MeasuredPeak& b) { return a.device == b.device && a.name == b.name; });
@@ -36,8 +41,15 @@ void merge(MachineKnowledge& into, const MachineKnowledge& from) {
 MachineKnowledge known_of_device(const MachineKnowledge& all, const std::string& device) {
   MachineKnowledge known = all;
   std::erase_if(known.kernel_choices, [&](const KernelChoice& choice) { return choice.device != device; });
+  std::erase_if(known.launch_costs, [&](const LaunchCost& cost) { return cost.device != device; });
   std::erase_if(known.peaks, [&](const MeasuredPeak& peak) { return peak.device != device; });
   return known;
+}
+
+void put(Store& store, const MachineKnowledge& knowledge) {
+  store.put(knowledge.kernel_choices);
+  store.put(knowledge.launch_costs);
+  for (const MeasuredPeak& peak : knowledge.peaks) store.put(peak);
 }
 
 }  // namespace
@@ -60,7 +72,7 @@ MachineKnowledge SweepStore::known(const std::string& device) const {
   if (!path_) return known_of_device(known_, device);
   try {
     const Store store = Store::open(*path_, Store::Access::kRead, StopSignals::requested);
-    return {store.kernel_choices(device), store.measured_peaks(device)};
+    return {store.kernel_choices(device), store.launch_costs(device), store.measured_peaks(device)};
   } catch (const Error&) {
     return known_of_device(known_, device);
   }
@@ -74,8 +86,7 @@ size_t SweepStore::restore(Store& store) {
     ++restored;
   }
   if (restored > 0) {
-    store.put(known_.kernel_choices);
-    for (const MeasuredPeak& peak : known_.peaks) store.put(peak);
+    put(store, known_);
   }
   return restored;
 }
@@ -92,8 +103,7 @@ std::optional<std::string> SweepStore::save() {
       kept_.push_back({id, next.record.run, next.record.name, std::move(text), next.trace});
       const MachineKnowledge learned = next.learned;
       unsaved_.erase(unsaved_.begin());
-      store.put(learned.kernel_choices);
-      for (const MeasuredPeak& peak : learned.peaks) store.put(peak);
+      put(store, learned);
     }
     if (restored > 0) {
       return fmt::format(

@@ -21,7 +21,7 @@ Options tiny(const Options& more) {
 void expect_the_same(const SweepPoint& point) {
   const PointResult plain = run_one(point, {});
   ASSERT_EQ(plain.record.status, Status::kOk) << plain.record.reason;
-  MachineKnowledge same_kernels{.kernel_choices = plain.learned.kernel_choices, .peaks = {}};
+  MachineKnowledge same_kernels{.kernel_choices = plain.learned.kernel_choices, .launch_costs = {}, .peaks = {}};
   const PointResult guarded = run_one(point, same_kernels, {}, find_guarded_device);
   EXPECT_EQ(guarded.record.status, Status::kOk) << guarded.record.reason;
   EXPECT_EQ(guarded.record.loss, plain.record.loss);

@@ -288,8 +288,13 @@ TEST_F(StoreTest, StoresOfEveryEarlierSchemaAreReadAndBroughtUpToDate) {
     EXPECT_EQ(store.measured_peaks("m1").size(), by_device ? 1U : 0U) << version;
     const std::vector<KernelChoice> choices{{"m1/cpu", "matmul a", "blocked", 1e-3, "2025-11-21T10:15:00Z"}};
     store.put(choices);
+    const std::vector<LaunchCost> costs{
+        {"m1/cpu", 2, "matmul a", "blocked", "matmul float32 > float32", 6e9, 300, 1e-3, "2025-11-21T10:15:00Z"}};
+    store.put(costs);
     store.append(sample_record("new"));
     EXPECT_EQ(Store::open(path_).kernel_choices("m1/cpu"), choices);
+    EXPECT_EQ(Store::open(path_).launch_costs("m1/cpu"), costs);
+    EXPECT_TRUE(Store::open(path_).launch_costs("m1").empty());
     EXPECT_EQ(visited(Store::open(path_), Extent::kListed), (std::vector<std::string>{sample_record().name, "new"}));
   }
 }

@@ -21,6 +21,11 @@ class RooflineBackend::NullMemory : public DeviceMemory {
   MemoryUsage& usage_;
 };
 
+double seconds_of(const Device& device, double product_peak, const OpCard& op, double flops, int64_t bytes) {
+  const double peak = op.kind == OpKind::kContraction ? product_peak : device.float32;
+  return std::max(flops / peak, static_cast<double>(bytes) / device.bandwidth) + device.launch_seconds;
+}
+
 std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
   std::vector<Kernel> kernels;
   for (const OpCard* op : ops) kernels.push_back({.op = op, .name = "roofline"});
@@ -46,10 +51,7 @@ void RooflineBackend::mark(size_t index) {
 }
 
 void RooflineBackend::launch(const Launch& launch) {
-  const bool is_product = launch.kernel->op->kind == OpKind::kContraction;
-  const double peak = is_product ? product_peak_ : device_.float32;
-  const double seconds = std::max(launch.flops / peak, static_cast<double>(launch.bytes) / device_.bandwidth);
-  clock_ += Seconds{seconds + device_.launch_seconds};
+  clock_ += Seconds{seconds_of(device_, product_peak_, *launch.kernel->op, launch.flops, launch.bytes)};
 }
 
 }  // namespace laptime::roofline

@@ -11,10 +11,12 @@
 
 namespace laptime::roofline {
 
-// A kernel takes max(FLOPs / peak, bytes / bandwidth) + launch cost (Williams, Waterman and Patterson 2009).
+// Seconds of a kernel: max(FLOPs / peak, bytes / bandwidth) + launch cost (Williams, Waterman and Patterson 2009).
+// `product_peak` is the FLOP/s of contractions; all other ops run at the float32 peak of the device.
+double seconds_of(const Device& device, double product_peak, const OpCard& op, double flops, int64_t bytes);
+
 class RooflineBackend : public Backend {
  public:
-  // `product_peak` is the FLOP/s of contractions; all other ops run at the float32 peak of the device.
   RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, double product_peak);
   RooflineBackend(const Device& device, std::span<const OpCard* const> ops, double product_peak);
 

@@ -1,0 +1,47 @@
+// Groups the launches of a plan by signature.
+#include "measure/launch_costs.h"
+
+#include <string>
+#include <unordered_map>
+
+#include "distribution/median.h"
+#include "prepare/time_forecast.h"
+
+namespace laptime {
+
+LaunchCosts::LaunchCosts(const Plan& plan) : plan_(plan) {
+  std::unordered_map<std::string, size_t> groups;
+  for (const PlanStep& step : plan.steps) {
+    const Signature signature = step.signature();
+    const auto [found, is_new] = groups.emplace(signature.text(), groups_.size());
+    if (is_new) {
+      Group group;
+      group.cost.signature = found->first;
+      group.cost.kernel = step.kernel->name;
+      group.cost.kind = kind_of(signature);
+      group.cost.flops = step.flops;
+      group.cost.bytes = step.bytes;
+      groups_.push_back(std::move(group));
+    }
+    ++groups_[found->second].launches;
+    group_of_.push_back(found->second);
+  }
+}
+
+void LaunchCosts::add(const std::vector<Seconds>& times) {
+  std::vector<double> sums(groups_.size());
+  for (size_t i = 0; i < plan_.steps.size(); ++i) sums[group_of_[i]] += (times[i + 1] - times[i]).count();
+  for (size_t i = 0; i < groups_.size(); ++i) groups_[i].means.push_back(sums[i] / groups_[i].launches);
+}
+
+std::vector<LaunchCost> LaunchCosts::result() const {
+  std::vector<LaunchCost> costs;
+  for (const Group& group : groups_) {
+    if (group.means.empty()) return {};
+    costs.push_back(group.cost);
+    costs.back().seconds = median(group.means);
+  }
+  return costs;
+}
+
+}  // namespace laptime

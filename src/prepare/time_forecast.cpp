@@ -1,0 +1,149 @@
+// Looks launches up, and estimates unknown ones from the nearest known sizes.
+#include "prepare/time_forecast.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "prepare/time_key.h"
+
+namespace laptime {
+namespace {
+
+// How many of the nearest measured sizes count, each with the inverse square of its distance.
+constexpr size_t kNeighbours = 4;
+
+std::string op_of(const std::string& kind) { return kind.substr(0, kind.find(' ')); }
+
+}  // namespace
+
+std::string kind_of(const Signature& signature) {
+  std::string kind = signature.op->name;
+  char separator = ' ';
+  for (const TensorType& operand : signature.in) {
+    kind += separator;
+    kind += name_of(operand.dtype);
+    if (!operand.layout.is_contiguous()) kind += '~';
+    separator = ',';
+  }
+  return kind;
+}
+
+double TimeForecast::Roofline::seconds(double flops, double bytes) const {
+  return std::max({flops / flops_per_second, bytes / bytes_per_second, shortest});
+}
+
+std::optional<TimeForecast> TimeForecast::of(const Device& device, const MachineKnowledge& known) {
+  if (device.cost) {
+    TimeForecast forecast;
+    forecast.datasheet_ = device.cost;
+    return forecast;
+  }
+  const int64_t threads = device.threads.value_or(0);
+  std::vector<const LaunchCost*> costs;
+  for (const LaunchCost& cost : known.launch_costs) {
+    if (cost.threads == threads && cost.seconds > 0) costs.push_back(&cost);
+  }
+  if (costs.empty()) return std::nullopt;
+  return TimeForecast(std::move(costs));
+}
+
+// The roofline is made of the best rates that any launch reached. It only brings sizes onto one scale: what counts is
+// how far launches of one kind are from it.
+TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs) {
+  roofline_.shortest = costs.front()->seconds;
+  for (const LaunchCost* cost : costs) {
+    roofline_.flops_per_second = std::max(roofline_.flops_per_second, cost->flops / cost->seconds);
+    roofline_.bytes_per_second = std::max(roofline_.bytes_per_second, static_cast<double>(cost->bytes) / cost->seconds);
+    roofline_.shortest = std::min(roofline_.shortest, cost->seconds);
+    newest_ = std::max(newest_, cost->created);
+  }
+  roofline_.flops_per_second = std::max(roofline_.flops_per_second, 1.0);
+  roofline_.bytes_per_second = std::max(roofline_.bytes_per_second, 1.0);
+  for (const LaunchCost* cost : costs) {
+    const auto bytes = static_cast<double>(cost->bytes);
+    const Sample sample{std::log1p(cost->flops), std::log1p(bytes),
+                        cost->seconds / roofline_.seconds(cost->flops, bytes)};
+    costs_[cost->signature] = cost->seconds;
+    by_kind_[cost->kind].push_back(sample);
+    by_op_[op_of(cost->kind)].push_back(sample);
+    all_.push_back(sample);
+  }
+}
+
+// Mean of the logarithms over the nearest samples.
+double TimeForecast::slowdown_of(const std::vector<Sample>& samples, double flops, double bytes) const {
+  std::vector<std::pair<double, double>> near;  // squared distance, logarithm of the slowdown
+  near.reserve(samples.size());
+  for (const Sample& sample : samples) {
+    const double x = sample.log_flops - std::log1p(flops);
+    const double y = sample.log_bytes - std::log1p(bytes);
+    near.emplace_back(x * x + y * y, std::log(sample.slowdown));
+  }
+  const size_t count = std::min(kNeighbours, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  constexpr double kSameSize = 1e-4;  // of squared distance: measurements of one size count alike
+  double weights = 0;
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double weight = 1 / (near[i].first + kSameSize);
+    weights += weight;
+    sum += weight * near[i].second;
+  }
+  return std::exp(sum / weights);
+}
+
+ForecastLaunch TimeForecast::of(const PlanStep& step) const {
+  if (datasheet_) return {datasheet_(*step.kernel->op, step.flops, step.bytes), CostSource::kDataSheet};
+  const Signature signature = step.signature();
+  if (const auto known = costs_.find(signature.text()); known != costs_.end())
+    return {known->second, CostSource::kMeasured};
+  const std::string kind = kind_of(signature);
+  const auto same_kind = by_kind_.find(kind);
+  const auto same_op = by_op_.find(op_of(kind));
+  const std::vector<Sample>& alike = same_kind != by_kind_.end() ? same_kind->second
+                                     : same_op != by_op_.end()   ? same_op->second
+                                                                 : all_;
+  const auto bytes = static_cast<double>(step.bytes);
+  return {roofline_.seconds(step.flops, bytes) * slowdown_of(alike, step.flops, bytes), CostSource::kAlike};
+}
+
+std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
+  std::vector<ForecastLaunch> launches;
+  launches.reserve(plan.steps.size());
+  for (const PlanStep& step : plan.steps) launches.push_back(of(step));
+  return launches;
+}
+
+Prediction predict(const TimeForecast& forecast, const Plan& plan, Pass pass) {
+  Prediction prediction;
+  std::array<std::array<double, kWorkClassCount>, kPhaseCount> classes{};
+  double whole = 0;
+  double measured = 0;
+  for (const PlanStep& step : plan.steps) {
+    const ForecastLaunch launch = forecast.of(step);
+    classes.at(static_cast<size_t>(step.phase)).at(static_cast<size_t>(step.work_class)) += launch.seconds;
+    whole += launch.seconds;
+    if (launch.source == CostSource::kMeasured) measured += launch.seconds;
+  }
+  for (size_t phase = 0; phase < classes.size(); ++phase) {
+    double sum = 0;
+    for (size_t work = 0; work < classes[phase].size(); ++work) {
+      const double seconds = classes[phase][work];
+      if (seconds <= 0) continue;
+      sum += seconds;
+      prediction.classes.push_back(
+          {time_key(static_cast<Phase>(phase), pass), name_of(static_cast<WorkClass>(work)), seconds, seconds / whole});
+    }
+    if (plan.has(static_cast<Phase>(phase))) prediction.time[time_key(static_cast<Phase>(phase), pass)] = sum;
+  }
+  prediction.time.try_emplace(time_key(pass), whole);
+  prediction.launches = static_cast<int64_t>(plan.steps.size());
+  prediction.measured_share = whole > 0 ? measured / whole : 0;
+  prediction.from = forecast.newest().empty() ? "data sheet" : "measured launches";
+  prediction.newest = forecast.newest();
+  return prediction;
+}
+
+}  // namespace laptime

@@ -1,0 +1,74 @@
+// TimeForecast: what a step will take, from the costs of launches that were measured, or from a data sheet.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "plan/plan.h"
+#include "prepare/device.h"
+#include "prepare/knowledge.h"
+#include "record/record.h"
+
+namespace laptime {
+
+// Op and operand types of a signature: "matmul float32~,float32", where ~ marks operands that are not contiguous.
+// Launches of one kind differ only in their shapes and attributes.
+std::string kind_of(const Signature& signature);
+
+// Where the time of a launch comes from.
+enum class CostSource : uint8_t {
+  kDataSheet,  // max(FLOPs / peak, bytes / bandwidth) + launch cost of a machine that is described by a file
+  kMeasured,   // a launch of the same signature was measured
+  kAlike,      // launches of the same kind or op were measured, at other sizes
+};
+
+struct ForecastLaunch {
+  double seconds = 0;
+  CostSource source = CostSource::kDataSheet;
+};
+
+// Predicts the time of launches on one device.
+class TimeForecast {
+ public:
+  // None for a device that computes and of which no launch with this number of threads was measured.
+  static std::optional<TimeForecast> of(const Device& device, const MachineKnowledge& known);
+
+  ForecastLaunch of(const PlanStep& step) const;
+  std::vector<ForecastLaunch> of(const Plan& plan) const;
+
+  size_t measured() const { return costs_.size(); }
+  const std::string& newest() const { return newest_; }  // date of the newest measurement; empty for a data sheet
+
+ private:
+  // A measured launch as a point in the plane of FLOPs and bytes, and how far it was from the roofline.
+  struct Sample {
+    double log_flops = 0;
+    double log_bytes = 0;
+    double slowdown = 1;  // seconds over those of the roofline
+  };
+  struct Roofline {
+    double flops_per_second = 0;
+    double bytes_per_second = 0;
+    double shortest = 0;  // seconds of the shortest launch
+    double seconds(double flops, double bytes) const;
+  };
+  TimeForecast() = default;
+  explicit TimeForecast(std::vector<const LaunchCost*> costs);
+
+  double slowdown_of(const std::vector<Sample>& samples, double flops, double bytes) const;
+
+  DeviceCost datasheet_;                           // null for a device that computes
+  std::unordered_map<std::string, double> costs_;  // by signature
+  std::map<std::string, std::vector<Sample>> by_kind_, by_op_;
+  std::vector<Sample> all_;
+  Roofline roofline_;
+  std::string newest_;
+};
+
+// The forecast of a plan, added up as a record states it.
+Prediction predict(const TimeForecast& forecast, const Plan& plan, Pass pass);
+
+}  // namespace laptime

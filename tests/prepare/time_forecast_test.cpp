@@ -1,0 +1,142 @@
+// TimeForecast: data sheet, launches that were measured, and sizes between them.
+#include "prepare/time_forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "measure/launch_costs.h"
+#include "measure/run_one.h"
+#include "prepare/prepare.h"
+#include "support/points.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kRate = 1e9;  // FLOP/s and bytes/s of the machine that the tests invent
+
+SweepPoint tiny(const test::Options& more = {}) {
+  return test::point_of({{"d-model", "32"},
+                         {"num-layers", "2"},
+                         {"num-heads", "2"},
+                         {"vocab", "64"},
+                         {"context", "32"},
+                         {"batch", "2"},
+                         {"threads", "1"},
+                         {"mode", "compile"},
+                         {"warmup", "1"},
+                         {"steps", "2"}},
+                        more);
+}
+
+Prepared prepared(const test::Options& more = {}) {
+  const RunConfig config = tiny(more).config;
+  return prepare(config, find_device(config), {});
+}
+
+double invented_seconds(const PlanStep& step) {
+  return std::max({step.flops / kRate, static_cast<double>(step.bytes) / kRate, 1e-7});
+}
+
+MachineKnowledge costs_of(const Plan& plan, int64_t threads = 1) {
+  MachineKnowledge known;
+  for (const PlanStep& step : plan.steps) {
+    known.launch_costs.push_back({"", threads, step.signature().text(), step.kernel->name, kind_of(step.signature()),
+                                  step.flops, step.bytes, invented_seconds(step), "2026-01-02"});
+  }
+  return known;
+}
+
+double invented_seconds(const Plan& plan) {
+  double seconds = 0;
+  for (const PlanStep& step : plan.steps) seconds += invented_seconds(step);
+  return seconds;
+}
+
+TEST(TimeForecast, KindNamesOpAndOperands) {
+  std::set<std::string> kinds;
+  for (const PlanStep& step : prepared().plan.steps) kinds.insert(kind_of(step.signature()));
+  EXPECT_TRUE(kinds.contains("matmul float32,float32"));
+  EXPECT_TRUE(kinds.contains("matmul float32~,float32"));
+}
+
+TEST(TimeForecast, DataSheetIsWhatTheRooflineRuns) {
+  const SweepPoint point = tiny({{"device", "roofline:h100"}});
+  const Device device = find_device(point.config);
+  const Prepared ready = prepare(point.config, device, {});
+  const Prediction prediction = predict(*TimeForecast::of(device, {}), ready.plan, point.config.pass);
+  const Record record = run_one(point, {}).record;
+  ASSERT_EQ(prediction.time.size(), record.time.size());
+  for (const auto& [key, stats] : record.time) EXPECT_NEAR(prediction.time.at(key), stats.median, 1e-12) << key;
+  EXPECT_EQ(prediction.from, "data sheet");
+}
+
+TEST(TimeForecast, NothingMeasuredIsNotPredicted) {
+  const Prepared ready = prepared();
+  EXPECT_FALSE(TimeForecast::of(ready.device, {}).has_value());
+  EXPECT_FALSE(TimeForecast::of(ready.device, costs_of(ready.plan, 2)).has_value());  // another number of threads
+}
+
+TEST(TimeForecast, MeasuredLaunchesAddUp) {
+  const Prepared ready = prepared();
+  const auto forecast = TimeForecast::of(ready.device, costs_of(ready.plan));
+  const Prediction prediction = predict(*forecast, ready.plan, Pass::kStep);
+  EXPECT_NEAR(prediction.time.at("step"), invented_seconds(ready.plan), 1e-12);
+  EXPECT_DOUBLE_EQ(*prediction.measured_share, 1);
+  EXPECT_EQ(prediction.newest, "2026-01-02");
+  double phases = 0;
+  double classes = 0;
+  for (const char* const phase : {"forward", "backward", "optimizer"}) phases += prediction.time.at(phase);
+  for (const ClassShare& share : prediction.classes) classes += share.seconds;
+  EXPECT_NEAR(phases, prediction.time.at("step"), 1e-12);
+  EXPECT_NEAR(classes, prediction.time.at("step"), 1e-12);
+}
+
+TEST(TimeForecast, OtherSizesFollowTheNearestOnes) {
+  const auto forecast = TimeForecast::of(prepared().device, costs_of(prepared().plan));
+  for (const test::Options& other : {test::Options{{"context", "64"}}, {{"batch", "8"}}, {{"d-model", "48"}}}) {
+    const Plan plan = prepared(other).plan;
+    const Prediction prediction = predict(*forecast, plan, Pass::kStep);
+    EXPECT_NEAR(prediction.time.at("step") / invented_seconds(plan), 1, 0.02);
+    EXPECT_LT(*prediction.measured_share, 0.9);
+  }
+  const Plan eager = prepared({{"mode", "eager"}}).plan;  // ops of which no launch was measured
+  EXPECT_NEAR(predict(*forecast, eager, Pass::kStep).time.at("step") / invented_seconds(eager), 1, 0.25);
+}
+
+TEST(LaunchCosts, AddUpToTheStep) {
+  const Plan plan = prepared().plan;
+  LaunchCosts costs(plan);
+  EXPECT_TRUE(costs.result().empty());
+  for (const double scale : {1.0, 3.0, 100.0}) {
+    std::vector<Seconds> times{Seconds{5}};
+    for (size_t i = 0; i < plan.steps.size(); ++i) times.push_back(times.back() + Seconds{scale * (i % 7 + 1)});
+    costs.add(times);
+  }
+  double whole = 0;
+  double expected = 0;
+  for (size_t i = 0; i < plan.steps.size(); ++i) expected += 3.0 * (i % 7 + 1);  // the median step
+  for (const LaunchCost& cost : costs.result()) {
+    whole +=
+        cost.seconds * static_cast<double>(std::count_if(plan.steps.begin(), plan.steps.end(), [&](const auto& step) {
+          return step.signature().text() == cost.signature;
+        }));
+  }
+  EXPECT_NEAR(whole, expected, 1e-9 * expected);
+}
+
+TEST(LaunchCosts, ARunLearnsWhatThePredictionOfTheNextUses) {
+  const SweepPoint point = tiny();
+  const PointResult first = run_one(point, {}, {}, find_device, {.wanted = true, .traced_steps = 2});
+  ASSERT_EQ(first.record.status, Status::kOk) << first.record.reason;
+  EXPECT_EQ(first.record.prediction, Prediction());
+  ASSERT_FALSE(first.learned.launch_costs.empty());
+  EXPECT_EQ(first.learned.launch_costs.front().device, device_key(point.config));
+  const Record second = run_one(point, first.learned).record;
+  EXPECT_DOUBLE_EQ(second.prediction.measured_share.value_or(0), 1);
+  EXPECT_GT(second.prediction.time.at("step"), 0);
+}
+
+}  // namespace
+}  // namespace laptime
