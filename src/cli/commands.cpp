@@ -5,10 +5,12 @@
 
 #include "cli/commands/attention.h"
 #include "cli/commands/bench.h"
+#include "cli/commands/calibrate.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/export.h"
 #include "cli/commands/list.h"
 #include "cli/commands/memory.h"
+#include "cli/commands/plan.h"
 #include "cli/commands/profile.h"
 #include "cli/commands/show.h"
 #include "cli/commands/verify.h"
@@ -16,8 +18,8 @@
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 9> kCommands{&kBench,  &kAttention, &kProfile, &kMemory, &kExplain,
-                                                           &kVerify, &kShow,      &kExport,  &kList};
+  static constexpr std::array<const Command*, 11> kCommands{
+      &kBench, &kAttention, &kPlan, &kCalibrate, &kProfile, &kMemory, &kExplain, &kVerify, &kShow, &kExport, &kList};
   return kCommands;
 }
 

@@ -1,4 +1,4 @@
-// Reads kernel choices.
+// Reads a store if there is one.
 #include "cli/stored_choices.h"
 
 #include <filesystem>
@@ -8,12 +8,17 @@
 
 namespace laptime {
 
-std::function<std::vector<KernelChoice>(const std::string& device)> stored_choices(const std::string& option) {
-  return [path = store_path(option)](const std::string& device) -> std::vector<KernelChoice> {
+KnowledgeOf stored_knowledge(const std::string& option) {
+  return [path = store_path(option)](const std::string& device) -> MachineKnowledge {
     std::error_code error;
     if (!path || !std::filesystem::exists(*path, error)) return {};
-    return Store::open(*path, Store::Access::kRead).kernel_choices(device);
+    const Store store = Store::open(*path, Store::Access::kRead);
+    return {store.kernel_choices(device), store.launch_costs(device), store.measured_peaks(device)};
   };
+}
+
+std::function<std::vector<KernelChoice>(const std::string& device)> stored_choices(const std::string& option) {
+  return [knowledge = stored_knowledge(option)](const std::string& device) { return knowledge(device).kernel_choices; };
 }
 
 }  // namespace laptime

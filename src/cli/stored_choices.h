@@ -1,10 +1,11 @@
-// The kernel choices that bench has stored, for commands that only read them.
+// What bench has stored of a device, for commands that only read it.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "prepare/knowledge.h"
 #include "record/store.h"
 
 namespace laptime {
@@ -12,5 +13,9 @@ namespace laptime {
 // Reads the choices for a device (device_key) from the store that `option`, the value of --store, names. None where
 // there is no store yet; Error if the file cannot be read.
 std::function<std::vector<KernelChoice>(const std::string& device)> stored_choices(const std::string& option);
+
+// The same with all that is known of the device.
+using KnowledgeOf = std::function<MachineKnowledge(const std::string& device)>;
+KnowledgeOf stored_knowledge(const std::string& option);
 
 }  // namespace laptime

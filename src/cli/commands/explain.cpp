@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/destination.h"
+#include "cli/store_path.h"
 #include "cli/stored_choices.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"

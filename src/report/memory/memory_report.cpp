@@ -45,7 +45,7 @@ std::string shares_text(const MemoryLedger& ledger) {
 std::string not_held_text(const Record& record) {
   switch (record.status) {
     case Status::kOutOfMemory: return fmt::format("Does not fit here: {}", record.reason);
-    case Status::kOk: return "Predicted from the plan: this device computes nothing.";
+    case Status::kOk: return "Predicted from the plan: the step did not run.";
     default: return fmt::format("Predicted from the plan; the step is {}: {}", name_of(record.status), record.reason);
   }
 }

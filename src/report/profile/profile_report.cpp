@@ -71,11 +71,12 @@ std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& 
   return lines;
 }
 
-Grid phases_grid(const StepTrace& trace, const StepTotals& totals) {
+Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals& totals) {
   std::vector<LaunchSum> sums =
       sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.phase); });
   Grid grid{.name = "phases",
-            .title = "phases of a step, mean of the traced steps",
+            .title = record.verdict.rating == kPredicted ? "phases of a step, predicted"
+                                                         : "phases of a step, mean of the traced steps",
             .columns = {{"phase", "Phase", Unit::kNone, true},
                         {"total_s", "Total", Unit::kSeconds, false},
                         {"time_share", "Time", Unit::kFraction, false},
@@ -182,7 +183,7 @@ PointReport profile_report(const Record& record, const StepTrace& trace, const P
   const StepTotals totals = totals_of(trace);
   report.lines.push_back(profile_conclusion(trace));
   for (std::string& line : tracing_cost(trace, totals)) report.lines.push_back(std::move(line));
-  report.grids.push_back(phases_grid(trace, totals));
+  report.grids.push_back(phases_grid(record, trace, totals));
   for (Grid& grid : view_tables(trace, query)) report.grids.push_back(std::move(grid));
   if (query.view == ProfileView::kAttention) {
     if (std::string sentence = softmax_against_products(trace); !sentence.empty())

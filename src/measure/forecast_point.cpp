@@ -1,0 +1,93 @@
+// Plans a point, adds the times of its launches, and searches sizes.
+#include "measure/forecast_point.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "measure/describe.h"
+#include "measure/make_trace.h"
+#include "prepare/math_mode.h"
+#include "prepare/prepare.h"
+#include "prepare/time_forecast.h"
+
+namespace laptime {
+namespace {
+
+TracedStep predicted_step(const std::vector<ForecastLaunch>& launches) {
+  TracedStep step;
+  for (const ForecastLaunch& launch : launches) {
+    step.launches.push_back(std::llround(launch.seconds * 1e9));
+    step.total += launch.seconds;
+  }
+  return step;
+}
+
+void forecast(const RunConfig& config, const MachineKnowledge& known, PointResult& result) {
+  const Device device = find_device(config);
+  describe_device(device, result.record);
+  const Prepared prepared = prepare(config, device, known);
+  Record& record = result.record;
+  record.memory = prepared.memory;
+  record.math_mode = math_mode(prepared.plan, device);
+  record.verdict.rating = kPredicted;
+  result.trace = trace_of(prepared.plan);
+  if (const auto times = TimeForecast::of(device, known)) {
+    record.prediction = predict(*times, prepared.plan, config.pass);
+    result.trace->steps.push_back(predicted_step(times->of(prepared.plan)));
+  }
+  if (prepared.shortage.empty()) return;
+  record.status = Status::kOutOfMemory;
+  record.reason = prepared.shortage;
+  record.bytes_requested = predicted_peak_bytes(prepared.plan, prepared.bound);
+  record.bytes_available = prepared.bound.bytes;
+}
+
+}  // namespace
+
+PointResult forecast_point(const SweepPoint& point, const MachineKnowledge& known) {
+  PointResult result{describe_planned(point), {}, {}};
+  Record& record = result.record;
+  record.reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
+  record.status = record.reason.empty() ? Status::kOk : Status::kUnsupported;
+  if (record.status != Status::kOk) return result;
+  try {
+    forecast(point.config, known, result);
+  } catch (const Error& error) {
+    record.status = Status::kFailed;
+    record.reason = error.what();
+  }
+  return result;
+}
+
+int64_t largest_that_fits(const RunConfig& config, const MachineKnowledge& known, Enlarged what, int64_t limit) {
+  const Device device = find_device(config);
+  const auto fits = [&](int64_t size) {
+    RunConfig enlarged = config;
+    if (what == Enlarged::kBatch) {
+      enlarged.model.batch_size = size;
+    } else {
+      enlarged.model.context_length = size;
+      enlarged.crop_context.reset();
+    }
+    return prepare(enlarged, device, known).shortage.empty();
+  };
+  if (!fits(1)) return 0;
+  int64_t low = 1;  // fits
+  int64_t high = what == Enlarged::kBatch ? config.model.batch_size : config.step_context();
+  high = std::max<int64_t>(high, 2);
+  while (high < limit && fits(high)) {
+    low = high;
+    high *= 2;
+  }
+  high = std::min(high, limit + 1);  // does not fit, or is beyond the limit
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace laptime

@@ -1,0 +1,174 @@
+// Rows of plans, and predictions held against what was measured.
+#include "report/plan_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/units.h"
+
+namespace laptime {
+namespace {
+
+Json time_of(const Record& record, const std::string& key) {
+  const auto found = record.prediction.time.find(key);
+  return found == record.prediction.time.end() ? Json(nullptr) : Json(found->second);
+}
+
+std::string pass_of(const Record& record) { return record.config.json().value("pass", "step"); }
+
+std::string fit_text(const Record& record) {
+  if (record.status == Status::kOk) return "yes";
+  if (record.status != Status::kOutOfMemory || !record.bytes_requested || !record.bytes_available) {
+    if (record.reason.empty()) return std::string(name_of(record.status));
+    return fmt::format("{}: {}", name_of(record.status), record.reason);
+  }
+  return fmt::format("{} too many", format_bytes(*record.bytes_requested - *record.bytes_available));
+}
+
+std::string basis_text(const Prediction& prediction) {
+  if (prediction.from.empty()) return "no launch was measured; run laptime calibrate";
+  if (prediction.newest.empty()) return prediction.from;
+  return fmt::format("{}, {:.0f} % of the same shapes", prediction.from, 100 * prediction.measured_share.value_or(0));
+}
+
+void drop_empty_columns(Grid& grid) {
+  for (size_t column = grid.columns.size(); column-- > 0;) {
+    const bool is_empty = std::all_of(grid.rows.begin(), grid.rows.end(), [&](const std::vector<Json>& row) {
+      return row[column].is_null() || row[column] == "";
+    });
+    if (!is_empty) continue;
+    grid.columns.erase(grid.columns.begin() + static_cast<std::ptrdiff_t>(column));
+    for (std::vector<Json>& row : grid.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+}
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+// One line of "predicted | measured | error".
+struct Compared {
+  std::string what;
+  double predicted = 0;
+  double measured = 0;
+};
+
+std::vector<Compared> compared_times(const Record& record) {
+  std::vector<Compared> rows;
+  for (const auto& [key, seconds] : record.prediction.time) {
+    if (const auto found = record.time.find(key); found != record.time.end())
+      rows.push_back({key, seconds, found->second.median});
+  }
+  // The whole pass last.
+  std::stable_partition(rows.begin(), rows.end(), [&](const Compared& row) { return row.what != pass_of(record); });
+  return rows;
+}
+
+std::vector<Compared> compared_classes(const Record& record) {
+  std::vector<Compared> rows;
+  for (const ClassShare& measured : record.classes) {
+    const auto same = [&](const ClassShare& share) {
+      return share.phase == measured.phase && share.work_class == measured.work_class;
+    };
+    const auto found = std::find_if(record.prediction.classes.begin(), record.prediction.classes.end(), same);
+    if (found == record.prediction.classes.end()) continue;
+    rows.push_back({fmt::format("{} {}", measured.phase, measured.work_class), found->seconds, measured.seconds});
+  }
+  return rows;
+}
+
+}  // namespace
+
+Grid plan_grid(const std::vector<PlannedPoint>& points) {
+  Grid grid{.name = "plan",
+            .title = "",
+            .columns = {text_column("point", "Point"),
+                        text_column("device", "Device"),
+                        {"predicted_s", "Predicted", Unit::kSeconds},
+                        {"forward_s", "Forward", Unit::kSeconds},
+                        {"backward_s", "Backward", Unit::kSeconds},
+                        {"optimizer_s", "Optimizer", Unit::kSeconds},
+                        bytes_column("peak_bytes", "Peak"),
+                        text_column("fits", "Fits"),
+                        text_column("fitting_recompute", "Fits with --recompute"),
+                        {"largest_batch", "Largest batch"},
+                        {"largest_context", "Largest context"},
+                        bytes_column("eager_bytes", "Framework, eager"),
+                        text_column("basis", "Predicted from")},
+            .rows = {},
+            .notes = {}};
+  for (const PlannedPoint& point : points) {
+    const Record& record = point.record;
+    grid.rows.push_back({record.name, record.config.json().value("device", ""), time_of(record, pass_of(record)),
+                         time_of(record, "forward"), time_of(record, "backward"), time_of(record, "optimizer"),
+                         or_null(record.memory.predicted_peak_bytes), fit_text(record), point.fitting_recompute,
+                         or_null(point.largest_batch), or_null(point.largest_context), or_null(point.eager_bytes),
+                         basis_text(record.prediction)});
+  }
+  drop_empty_columns(grid);
+  return grid;
+}
+
+std::string prediction_sentence(const Record& record) {
+  const Prediction& prediction = record.prediction;
+  const auto whole = prediction.time.find(pass_of(record));
+  if (whole == prediction.time.end())
+    return "time: not predicted, because no launch of this device was measured; run laptime calibrate";
+  return fmt::format("{}: {} predicted for {} launches, from {}{}", pass_of(record), format_seconds(whole->second),
+                     prediction.launches.value_or(0), basis_text(prediction),
+                     prediction.newest.empty() ? "" : fmt::format(" (the newest of {})", prediction.newest));
+}
+
+std::optional<Grid> prediction_grid(const Record& record) {
+  const std::vector<Compared> times = compared_times(record);
+  if (times.empty()) return std::nullopt;
+  Grid grid{.name = "prediction",
+            .title = "predicted before the run, and measured",
+            .columns = {text_column("part", "Part"),
+                        {"predicted_s", "Predicted", Unit::kSeconds},
+                        {"measured_s", "Measured", Unit::kSeconds},
+                        {"error", "Error", Unit::kFraction}},
+            .rows = {},
+            .notes = {}};
+  const auto add = [&](const Compared& row) {
+    grid.rows.push_back(
+        {row.what, row.predicted, row.measured, row.measured > 0 ? Json(row.predicted / row.measured - 1) : Json()});
+  };
+  for (const Compared& row : compared_classes(record)) add(row);
+  for (const Compared& row : times) add(row);
+  const MemoryUse& memory = record.memory;
+  if (memory.predicted_peak_bytes && memory.peak_bytes) {
+    grid.notes.push_back(fmt::format("peak memory: {} predicted, {} held", format_bytes(*memory.predicted_peak_bytes),
+                                     format_bytes(*memory.peak_bytes)));
+  }
+  return grid;
+}
+
+std::string prediction_error_sentence(const Record& record) {
+  const std::vector<Compared> times = compared_times(record);
+  if (times.empty()) return "";
+  const Compared& whole = times.back();
+  const double error = whole.predicted - whole.measured;
+  std::string text = fmt::format("predicted {}, measured {}: {:+.1f} %", format_seconds(whole.predicted),
+                                 format_seconds(whole.measured), 100 * error / whole.measured);
+  std::vector<Compared> parts = compared_classes(record);
+  if (parts.empty()) parts.assign(times.begin(), times.end() - 1);
+  std::stable_sort(parts.begin(), parts.end(), [](const Compared& a, const Compared& b) {
+    return std::abs(a.predicted - a.measured) > std::abs(b.predicted - b.measured);
+  });
+  constexpr size_t kNamed = 2;
+  for (size_t i = 0; i < std::min(kNamed, parts.size()); ++i) {
+    const double part = parts[i].predicted - parts[i].measured;
+    text += fmt::format("{} {} {:+.1f} %", i == 0 ? "; of which" : ",", parts[i].what, 100 * part / whole.measured);
+  }
+  const double alike = 1 - record.prediction.measured_share.value_or(1);
+  if (alike > 0.005) text += fmt::format("; {:.0f} % of the prediction is from other sizes", 100 * alike);
+  return text;
+}
+
+}  // namespace laptime

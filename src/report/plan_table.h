@@ -1,0 +1,35 @@
+// PlanTable: what each point of a sweep would take and hold, in one table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+#include "report/grid.h"
+
+namespace laptime {
+
+// Answers about one planned point.
+struct PlannedPoint {
+  Record record;                    // with `prediction`, and the reason if it does not fit
+  std::string fitting_recompute{};  // the least recomputation that fits, where the point as given does not; else empty
+  std::optional<int64_t> largest_batch{};    // that fits; 0: none
+  std::optional<int64_t> largest_context{};  // that fits; 0: none
+  std::optional<int64_t> eager_bytes{};  // peak of the same point one primitive op at a time, as a framework runs it
+};
+
+// One row for each point. A column that is empty in every row is left out.
+Grid plan_grid(const std::vector<PlannedPoint>& points);
+
+// "step: 1.23 s predicted, of which 98 % from measured launches (newest 2026-01-02)".
+std::string prediction_sentence(const Record& record);
+
+// Predicted beside measured: time by phase and class, and bytes. Empty without a prediction or a measured time.
+std::optional<Grid> prediction_grid(const Record& record);
+
+// What the error of the prediction comes from: the phases and classes that differ most. Empty as above.
+std::string prediction_error_sentence(const Record& record);
+
+}  // namespace laptime
