@@ -14,7 +14,7 @@ Sweep calibration_sweep() {
   set("dtype", {"float32", "bfloat16"});
   set("mode", {"eager", "compile"});
   set("warmup", {"2"});
-  set("steps", {"3"});
+  set("steps", {"1"});
   sweep.name = "calibration";
   return sweep;
 }

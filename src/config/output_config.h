@@ -34,6 +34,7 @@ struct OutputConfig {
   std::string store;                // path, "none", or empty: the user's data directory
   bool resume = false;              // skip points that are already in the store
   bool ablate = false;              // also run compile mode with each composite lowered in turn
+  bool explain = false;             // hold times and bytes against their predictions
   std::string label;                // pattern of the rows' labels; empty: no labels
   bool operator==(const OutputConfig&) const = default;
 
@@ -63,6 +64,9 @@ struct OutputConfig {
     visit(Option{.flag = "ablate", .key = "ablate", .group = kSweep,
                  .help = "gain of each fusion: compile mode as it is, with each composite of the model lowered, and "
                          "with all lowered", .axis = false, .changes_result = false}, self.ablate);
+    visit(Option{.flag = "explain", .key = "explain", .group = kOutput,
+                 .help = "hold each point against its prediction, by phase and class of work, and say what the error "
+                         "comes from", .axis = false, .changes_result = false}, self.explain);
     visit(Option{.flag = "label", .key = "label", .group = kSweep,
                  .help = "label of each row, such as {model}_{pass}_warmup_{warmup}", .otherwise = "none",
                  .axis = false, .changes_result = false, .value = "PATTERN",

@@ -17,11 +17,14 @@ namespace laptime {
 namespace {
 
 TracedStep predicted_step(const std::vector<ForecastLaunch>& launches) {
+  constexpr double kNanosecond = 1e-9;
   TracedStep step;
+  int64_t total = 0;
   for (const ForecastLaunch& launch : launches) {
-    step.launches.push_back(std::llround(launch.seconds * 1e9));
-    step.total += launch.seconds;
+    step.launches.push_back(std::llround(launch.seconds / kNanosecond));
+    total += step.launches.back();
   }
+  step.total = static_cast<double>(total) * kNanosecond;
   return step;
 }
 

@@ -35,6 +35,14 @@ Figure difference(const std::optional<int64_t>& after, const std::optional<int64
 
 Figure ratio(Figure a, Figure b) { return a && b && *b != 0 ? known(*a / *b) : std::nullopt; }
 
+Figure predicted_time(const Record& record) {
+  const Json& config = record.config.json();
+  const auto pass = config.find("pass");
+  if (pass == config.end() || !pass->is_string()) return std::nullopt;
+  const auto found = record.prediction.time.find(pass->get<std::string>());
+  return found == record.prediction.time.end() ? std::nullopt : known(found->second);
+}
+
 Figure residue_share(const Record& record) {
   for (const PhaseShare& phase : record.phases) {
     if (phase.phase == "residue") return known(phase.share);
@@ -170,6 +178,21 @@ constexpr std::array kMetrics{
            .description = "model FLOPs per second over the peak in the machine's data sheet",
            .formula = "flops.model_flops_per_second / flops.peak_datasheet",
            .read = [](const Record& r) { return known(r.flops.mfu_datasheet); }},
+    Metric{.tag = "predicted",
+           .unit = Unit::kSeconds,
+           .better = Better::kLower,
+           .description = "time of a sample as predicted before the run, from launches measured earlier",
+           .formula = "prediction.time.PASS",
+           .read = predicted_time},
+    Metric{.tag = "prediction_error",
+           .unit = Unit::kFraction,
+           .description = "predicted over measured median time, minus 1",
+           .formula = "prediction.time.PASS / time.PASS.median - 1",
+           .read =
+               [](const Record& r) {
+                 const Figure quotient = ratio(predicted_time(r), of_time<&TimeStats::median>(r));
+                 return quotient ? known(*quotient - 1) : std::nullopt;
+               }},
     Metric{.tag = "peak_memory",
            .unit = Unit::kBytes,
            .better = Better::kLower,

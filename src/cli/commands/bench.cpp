@@ -1,6 +1,8 @@
 // The sweep of bench, and what becomes of its records.
 #include "cli/commands/bench.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "cli/store_path.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
+#include "report/plan_table.h"
 #include "report/shortage.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
@@ -22,20 +25,34 @@ namespace {
 // Writes the records as they come, as a table on standard error where standard output gets another format.
 class BenchOutput : public PointOutput {
  public:
-  BenchOutput(const OutputConfig& config, const std::vector<Record>& planned) : output_(config, planned) {
+  BenchOutput(const OutputConfig& config, const std::vector<Record>& planned)
+      : output_(config, planned), explains_(config.explain) {
     if (!output_.is_live_table()) table_.emplace(table_style(standard_error()), config.columns, planned);
   }
 
-  void add(const PointResult& result) override { output_.add(result.record); }
+  void add(const PointResult& result) override {
+    output_.add(result.record);
+    if (explains_) explanations_ += explanation_of(result.record);
+  }
   std::string progress(const PointResult& result) override { return table_ ? table_->add(result.record) : ""; }
   void finish() override {
     output_.finish();
     if (!output_.shows_table()) print_error_text(explain_shortage(output_.without_memory()));
+    print_error_text(explanations_);
   }
 
  private:
+  static std::string explanation_of(const Record& record) {
+    std::string text = fmt::format("\n{}\n", record.name);
+    const std::optional<Grid> grid = prediction_grid(record);
+    if (!grid) return text + prediction_sentence(record) + "\n";
+    return text + prediction_error_sentence(record) + "\n" + grid_text(*grid, table_style(standard_error()));
+  }
+
   RecordOutput output_;
   std::optional<TableStream> table_;
+  bool explains_;
+  std::string explanations_;
 };
 
 }  // namespace

@@ -25,6 +25,8 @@
 namespace laptime {
 namespace {
 
+constexpr int64_t kTracedSteps = 3;
+
 struct CalibrateCommand {
   Sweep sweep;
 };
@@ -96,7 +98,9 @@ ExitCode run(const CalibrateCommand& command) {
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   CalibrationOutput output(config, points);
-  return run_watched(points, {store_for(config), config.resume, command.sweep.name, {}}, output);
+  // Traced, because samples of short steps have no marks of launches.
+  const TraceRequest trace{.wanted = true, .traced_steps = kTracedSteps};
+  return run_watched(points, {store_for(config), config.resume, command.sweep.name, trace}, output);
 }
 
 CommandAction calibrate_action(const CommandWords& words) {

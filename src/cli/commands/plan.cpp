@@ -130,7 +130,10 @@ PointReport report_of(const PointResult& result, ProfileView view) {
     PointReport times = profile_report(record, *result.trace, {.view = view});
     std::move(times.grids.begin(), times.grids.end(), std::back_inserter(report.grids));
   }
-  std::move(memory.grids.begin(), memory.grids.end(), std::back_inserter(report.grids));
+  for (Grid& grid : memory.grids) {
+    grid.name = "memory_" + grid.name;  // both reports have a table of phases
+    report.grids.push_back(std::move(grid));
+  }
   return report;
 }
 

@@ -1,0 +1,81 @@
+"""laptime plan and calibrate: predictions add up, follow what was measured, and say what fits."""
+
+import json
+
+from program import ProgramTest
+
+MODEL = ["--model", "custom", "--d-model", "32", "--d-ff", "64", "--num-layers", "2", "--num-heads", "2", "--vocab",
+         "64", "--batch", "2", "--threads", "1"]
+TINY = [*MODEL, "--context", "16"]
+
+
+class Plan(ProgramTest):
+    def plan(self, *words) -> dict:
+        done = self.laptime("plan", *words, "--output", "json")
+        self.assert_ok(done)
+        return json.loads(done.stdout)[0]
+
+    def rows(self, *words) -> list[dict]:
+        return self.plan(*words)["tables"]["plan"]["rows"]
+
+    def test_a_machine_of_a_data_sheet_is_planned_as_bench_predicts_it(self):
+        words = ["--model", "small", "--device", "roofline:h100", "--pass", "forward,step"]
+        done = self.bench(*words, "--warmup", "0", "--steps", "1", "--output", "json")
+        self.assert_ok(done)
+        measured = json.loads(done.stdout)
+        for row, record in zip(self.rows(*words, "--store", "none"), measured, strict=True):
+            self.assertEqual(row["point"], record["name"])
+            self.assertAlmostEqual(row["predicted_s"], record["time"][record["config"]["pass"]]["median"], delta=1e-12)
+            self.assertEqual(row["peak_bytes"], record["memory"]["predicted_peak_bytes"])
+            self.assertEqual((row["fits"], row["basis"]), ("yes", "data sheet"))
+
+    def test_what_does_not_fit_has_its_bytes_and_what_fits(self):
+        words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--memory-limit", "3GiB", "--store",
+                 "none", "--recompute", "none"]
+        sizes = {"--batch": "8", "--context": "1024"}
+        given = lambda options: [word for pair in options.items() for word in pair]
+        row = self.rows(*words, *given(sizes), "--largest", "--framework")[0]
+        self.assertRegex(row["fits"], r"^[\d.]+ GiB too many$")
+        self.assertNotIn(row["fitting_recompute"], ("", "none", "nothing fits"))
+        self.assertEqual(row["eager_bytes"], row["peak_bytes"])
+        for key, option in (("largest_batch", "--batch"), ("largest_context", "--context")):
+            fits, next_one = (self.rows(*words, *given(sizes | {option: str(row[key] + more)}))[0]["fits"]
+                              for more in (0, 1))
+            self.assertEqual(fits, "yes", key)
+            self.assertNotEqual(next_one, "yes", key)
+
+    def test_nothing_is_predicted_from_nothing(self):
+        row = self.rows(*TINY, "--store", "none")[0]
+        self.assertNotIn("predicted_s", row)
+        self.assertIn("laptime calibrate", row["basis"])
+        self.assertGreater(row["peak_bytes"], 0)
+
+    def test_calibrated_launches_are_what_a_step_is_predicted_from(self):
+        store = self.folder / "store.sqlite"
+        done = self.laptime("calibrate", *MODEL, "--dtype", "float32", "--context", "16,32",
+                            "--store", store, "--output", "json")
+        self.assert_ok(done)
+        kinds = json.loads(done.stdout)[0]["tables"]["launch_costs"]["rows"]
+        self.assertTrue(any(row["kind"] == "matmul float32,float32" for row in kinds))
+        report = self.plan(*TINY, "--mode", "compile", "--store", store)
+        row = report["tables"]["plan"]["rows"][0]
+        self.assertIn("100 % of the same shapes", row["basis"])
+        phases = {line["phase"]: line["total_s"] for line in report["tables"]["phases"]["rows"]}
+        self.assertAlmostEqual(phases["step"], row["predicted_s"], delta=1e-6)
+        self.assertAlmostEqual(row["forward_s"] + row["backward_s"] + row["optimizer_s"], row["predicted_s"], delta=1e-9)
+        other = self.rows(*MODEL, "--context", "24", "--mode", "compile", "--store", store)[0]
+        self.assertRegex(other["basis"], r"measured launches, \d+ % of the same shapes")
+        self.assertGreater(other["predicted_s"], 0)
+        done = self.laptime("bench", *TINY, "--mode", "compile", "--warmup", "1", "--steps", "2", "--store", store,
+                            "--output", "json")
+        self.assert_ok(done)
+        prediction = json.loads(done.stdout)[0]["prediction"]
+        self.assertEqual(prediction["measured_share"], 1)
+
+    def test_bad_input_is_refused(self):
+        for words, text in ((["plan", "--resume"], "--resume"), (["plan", "--view", "kernel"], "kernels"),
+                            (["plan", "x"], "x"), (["calibrate", "--store", "none"], "--store")):
+            with self.subTest(words=words):
+                done = self.laptime(*words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)

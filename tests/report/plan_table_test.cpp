@@ -1,0 +1,107 @@
+// Plans as rows, and predictions held against what was measured.
+#include "report/plan_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "record/fields_json.h"
+#include "report/launch_costs_table.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+Record planned() {
+  Record record;
+  record.name = "step/small";
+  record.config = Json{{"pass", "step"}, {"device", "cpu"}};
+  record.memory.predicted_peak_bytes = 1 << 20;
+  record.prediction.from = "measured launches";
+  record.prediction.newest = "2026-01-02";
+  record.prediction.launches = 3;
+  record.prediction.measured_share = 0.75;
+  record.prediction.time = {{"forward", 1.0}, {"backward", 2.0}, {"step", 3.0}};
+  record.prediction.classes = {
+      {"forward", "matmul", 0.8, 0.27}, {"forward", "softmax", 0.2, 0.07}, {"backward", "matmul", 2.0, 0.66}};
+  return record;
+}
+
+Record measured() {
+  Record record = planned();
+  record.time["forward"].median = 1.0;
+  record.time["backward"].median = 4.0;
+  record.time["step"].median = 5.0;
+  record.classes = {
+      {"forward", "matmul", 0.7, 0.14}, {"forward", "softmax", 0.3, 0.06}, {"backward", "matmul", 4, 0.8}};
+  record.memory.peak_bytes = 1 << 20;
+  return record;
+}
+
+size_t column(const Grid& grid, const std::string& key) {
+  for (size_t i = 0; i < grid.columns.size(); ++i) {
+    if (grid.columns[i].key == key) return i;
+  }
+  ADD_FAILURE() << "no column " << key;
+  return 0;
+}
+
+TEST(PlanGrid, LeavesOutColumnsWithoutAValue) {
+  const Grid grid = plan_grid({{planned()}});
+  EXPECT_EQ(grid.rows[0][column(grid, "predicted_s")], 3.0);
+  EXPECT_EQ(grid.rows[0][column(grid, "fits")], "yes");
+  EXPECT_EQ(grid.rows[0][column(grid, "basis")], "measured launches, 75 % of the same shapes");
+  for (const GridColumn& one : grid.columns) EXPECT_NE(one.key, "largest_batch");
+}
+
+TEST(PlanGrid, SaysByHowMuchAPointDoesNotFit) {
+  Record record = planned();
+  record.status = Status::kOutOfMemory;
+  record.bytes_requested = int64_t{5} << 30;
+  record.bytes_available = int64_t{3} << 30;
+  const Grid grid = plan_grid({{record, "block", 7, 0}});
+  EXPECT_EQ(grid.rows[0][column(grid, "fits")], "2.000 GiB too many");
+  EXPECT_EQ(grid.rows[0][column(grid, "fitting_recompute")], "block");
+  EXPECT_EQ(grid.rows[0][column(grid, "largest_batch")], 7);
+  EXPECT_EQ(grid.rows[0][column(grid, "largest_context")], 0);
+}
+
+TEST(Prediction, IsHeldAgainstEachPart) {
+  const std::optional<Grid> grid = prediction_grid(measured());
+  ASSERT_TRUE(grid.has_value());
+  EXPECT_EQ(grid->rows.front()[0], "forward matmul");
+  EXPECT_EQ(grid->rows.back()[0], "step");
+  EXPECT_NEAR(grid->rows.back()[column(*grid, "error")].get<double>(), -0.4, 1e-12);
+  EXPECT_THAT(grid->notes.at(0), HasSubstr("1.000 MiB predicted, 1.000 MiB held"));
+  EXPECT_EQ(
+      prediction_error_sentence(measured()),
+      "predicted 3.000 s, measured 5.000 s: -40.0 %; of which backward matmul -40.0 %, forward matmul +2.0 %; 25 % "
+      "of the prediction is from other sizes");
+}
+
+TEST(Prediction, IsEmptyWithoutOne) {
+  Record record = measured();
+  record.prediction = {};
+  EXPECT_FALSE(prediction_grid(record).has_value());
+  EXPECT_EQ(prediction_error_sentence(record), "");
+  EXPECT_THAT(prediction_sentence(record), HasSubstr("laptime calibrate"));
+  EXPECT_FALSE(prediction_grid(planned()).has_value());
+}
+
+TEST(LaunchCostsGrid, HasARowForEachKind) {
+  const std::vector<LaunchCost> costs{
+      {"d", 2, "a", "k", "matmul float32", 2e9, 1000, 1.0, "2026-01-01"},
+      {"d", 2, "b", "k", "matmul float32", 4e9, 1000, 1.0, "2026-01-02"},
+      {"d", 2, "c", "k", "add float32", 1, 1000, 3.0, "2026-01-01"},
+  };
+  const Grid grid = launch_costs_grid(costs);
+  ASSERT_EQ(grid.rows.size(), 2U);
+  EXPECT_EQ(grid.rows[0][0], "add float32");
+  EXPECT_EQ(grid.rows[1][column(grid, "shapes")], 2);
+  EXPECT_EQ(grid.rows[1][column(grid, "best_flops_per_second")], 4e9);
+  EXPECT_EQ(grid.rows[1][column(grid, "median_flops_per_second")], 3e9);
+  EXPECT_EQ(grid.rows[1][column(grid, "newest")], "2026-01-02");
+}
+
+}  // namespace
+}  // namespace laptime
