@@ -10,13 +10,14 @@
 namespace laptime {
 namespace {
 
-// Three to four significant digits.
-std::string significant(double value) {
+// How many decimals leave three to four significant digits.
+int decimals_of(double value) {
   const double size = std::fabs(value);
-  if (size >= 1000) return fmt::format("{:.0f}", value);
-  if (size >= 100) return fmt::format("{:.1f}", value);
-  if (size >= 10) return fmt::format("{:.2f}", value);
-  return fmt::format("{:.3f}", value);
+  return size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+}
+
+std::string with_unit(double value, const char* unit) {
+  return fmt::format("{:.{}f} {}", value, decimals_of(value), unit);
 }
 
 template <size_t N>
@@ -26,8 +27,7 @@ std::string scaled(double value, double base, const std::array<const char*, N>& 
     value /= base;
     ++index;
   }
-  return index == 0 ? fmt::format("{:.0f} {}", value, names[0])
-                    : fmt::format("{} {}", significant(value), names[index]);
+  return index == 0 ? fmt::format("{:.0f} {}", value, names[0]) : with_unit(value, names[index]);
 }
 
 }  // namespace
@@ -38,10 +38,10 @@ std::string format_bytes(int64_t bytes) {
 
 std::string format_seconds(double seconds) {
   const double size = std::fabs(seconds);
-  if (size >= 1 || size == 0) return fmt::format("{} s", significant(seconds));
-  if (size >= 1e-3) return fmt::format("{} ms", significant(seconds * 1e3));
-  if (size >= 1e-6) return fmt::format("{} us", significant(seconds * 1e6));
-  return fmt::format("{} ns", significant(seconds * 1e9));
+  if (size >= 1 || size == 0) return with_unit(seconds, "s");
+  if (size >= 1e-3) return with_unit(seconds * 1e3, "ms");
+  if (size >= 1e-6) return with_unit(seconds * 1e6, "us");
+  return with_unit(seconds * 1e9, "ns");
 }
 
 std::string format_count(double value) {

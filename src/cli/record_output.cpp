@@ -73,6 +73,14 @@ void in_pieces(const TextSink& sink, const std::function<void(const TextSink&)>&
   if (!piece.empty()) sink(piece);
 }
 
+// Whether a table has one line for each record: with their phases and notes they would fill many screens.
+bool are_many(const Records& records) {
+  constexpr size_t kFew = 50;
+  size_t count = 0;
+  records.each(Extent::kNames, [&](const Record&) { return ++count <= kFew; });
+  return count > kFew;
+}
+
 }  // namespace
 
 RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> planned) : config_(config) {
@@ -128,20 +136,25 @@ void write_records(const OutputConfig& config, const Records& records) {
   const Baselines none;
   columns_of(config.columns, none, records);  // an unknown column is an error before anything is written
   const Writer& writer = writer_of(config.output);
+  const bool details = !writer.is_table || !are_many(records);
   if (!config.output_file.empty()) {
     WholeFile(config.output_file).write([&](const TextSink& sink) {
-      in_pieces(sink, [&](const TextSink& pieces) { writer.all(records, TableStyle{}, config.columns, pieces); });
+      in_pieces(sink, [&](const TextSink& pieces) {
+        writer.all(records, TableStyle{.details = details}, config.columns, pieces);
+      });
     });
     return;
   }
   const Stream output = standard_output();
   const TextSink to_output = [&](std::string_view text) { write_all(output.descriptor, text, kStandardOutput); };
+  TableStyle style = table_style(output);
+  style.details = details;
   in_pieces(to_output, [&](const TextSink& pieces) {
     if (writer.format != OutputFormat::kTable || !config.sort.empty()) {
-      writer.all(records, table_style(output), config.columns, pieces);
+      writer.all(records, style, config.columns, pieces);
       return;
     }
-    TableStream table(table_style(output), config.columns, records);
+    TableStream table(style, config.columns, records);
     records.each(table.extent(), [&](const Record& record) {
       pieces(table.add(record));
       return true;

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "record/metrics.h"
@@ -20,40 +22,71 @@ namespace {
 // the iteration ends early, or yields an element that no reader accepts.
 class Elements {
  public:
-  explicit Elements(std::string_view text) : rest_(text) {
-    if (!rest_.empty() && (rest_.front() == '[' || rest_.front() == '{')) rest_.remove_prefix(1);
+  explicit Elements(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {
+    if (at_ != end_ && (*at_ == '[' || *at_ == '{')) ++at_;
   }
 
   // Empty after the last one. Of a member first its name, then its value.
   std::string_view next() {
-    while (!rest_.empty() && (rest_.front() == ',' || rest_.front() == ':' || rest_.front() == ' '))
-      rest_.remove_prefix(1);
-    const size_t end = end_of_element();
-    const std::string_view element = rest_.substr(0, end);
-    rest_.remove_prefix(end);
-    return element;
+    while (at_ != end_ && (*at_ == ',' || *at_ == ':' || *at_ == ' ')) ++at_;
+    const char* const begin = at_;
+    if (at_ != end_ && *at_ == '"') {
+      at_ = after_text(at_);
+    } else if (at_ != end_ && (*at_ == '[' || *at_ == '{')) {
+      at_ = after_group(at_);
+    }
+    // What follows an element without a comma belongs to it, so that its reader refuses it.
+    while (at_ != end_ && !kEndsElement[static_cast<unsigned char>(*at_)]) ++at_;
+    return {begin, static_cast<size_t>(at_ - begin)};
   }
 
  private:
-  size_t end_of_element() const {
-    size_t depth = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < rest_.size(); ++i) {
-      const char c = rest_[i];
-      if (quoted) {
-        if (c == '\\') ++i;
-        if (c == '"') quoted = false;
-        continue;
-      }
-      if (c == '"') quoted = true;
-      if (depth == 0 && (c == ',' || c == ':' || c == ']' || c == '}')) return i;
-      if (c == '[' || c == '{') ++depth;
-      if (c == ']' || c == '}') --depth;
+  static constexpr std::array<bool, 256> kEndsElement = [] {
+    std::array<bool, 256> ends{};
+    for (const unsigned char c : {',', ':', ']', '}'}) ends[c] = true;
+    return ends;
+  }();
+  static constexpr std::array<bool, 256> kChangesDepth = [] {
+    std::array<bool, 256> changes{};
+    for (const unsigned char c : {'"', '[', ']', '{', '}'}) changes[c] = true;
+    return changes;
+  }();
+
+  // `quote` is the opening one.
+  const char* after_text(const char* quote) const {
+    for (const char* from = quote + 1; from < end_; ++from) {
+      from = static_cast<const char*>(std::memchr(from, '"', static_cast<size_t>(end_ - from)));
+      if (from == nullptr) return end_;
+      const char* before = from;
+      while (before[-1] == '\\') --before;
+      if ((from - before) % 2 == 0) return from + 1;
     }
-    return rest_.size();
+    return end_;
   }
 
-  std::string_view rest_;
+  // `at` is the opening bracket of an array or an object.
+  const char* after_group(const char* at) const {
+    size_t depth = 0;
+    while (at != end_) {
+      const char c = *at;
+      if (!kChangesDepth[static_cast<unsigned char>(c)]) {
+        ++at;
+      } else if (c == '"') {
+        at = after_text(at);
+      } else {
+        ++at;
+        if (c == '[' || c == '{') {
+          ++depth;
+        } else if (--depth == 0) {
+          return at;
+        }
+      }
+    }
+    return end_;
+  }
+
+  const char* at_;
+  const char* end_;
 };
 
 bool is_null(std::string_view element) { return element == "null"; }
@@ -136,6 +169,7 @@ bool read(std::string_view element, std::vector<PhaseShare>& phases) {
 struct ListedField {
   std::string_view path;
   bool (*read)(std::string_view element, Record& record);
+  Extent extent = Extent::kListed;  // the least that has the field
 };
 
 // Reads a field of a record, or of a struct in it.
@@ -146,31 +180,31 @@ bool field(std::string_view element, Record& record) {
 
 // They come first, so that whoever needs no more reads a few bytes of a row.
 constexpr std::array kNames{
-    ListedField{"schema_version", field<&Record::schema_version>},
-    ListedField{"name", field<&Record::name>},
-    ListedField{"label", field<&Record::label>},
-    ListedField{"status", field<&Record::status>},
-    ListedField{"verdict.rating", field<&Record::verdict, &Verdict::rating>},
+    ListedField{"schema_version", field<&Record::schema_version>, Extent::kNames},
+    ListedField{"name", field<&Record::name>, Extent::kNames},
+    ListedField{"label", field<&Record::label>, Extent::kNames},
+    ListedField{"status", field<&Record::status>, Extent::kNames},
+    ListedField{"verdict.rating", field<&Record::verdict, &Verdict::rating>, Extent::kNames},
 };
 
 constexpr std::array kFields{
-    ListedField{"reason", field<&Record::reason>},
-    ListedField{"bytes_requested", field<&Record::bytes_requested>},
-    ListedField{"bytes_available", field<&Record::bytes_available>},
-    ListedField{"op", field<&Record::op>},
-    ListedField{"scope", field<&Record::scope>},
-    ListedField{"math_mode", field<&Record::math_mode>},
+    ListedField{"reason", field<&Record::reason>, Extent::kRow},
+    ListedField{"bytes_requested", field<&Record::bytes_requested>, Extent::kRow},
+    ListedField{"bytes_available", field<&Record::bytes_available>, Extent::kRow},
+    ListedField{"op", field<&Record::op>, Extent::kRow},
+    ListedField{"scope", field<&Record::scope>, Extent::kRow},
+    ListedField{"math_mode", field<&Record::math_mode>, Extent::kNames},
     ListedField{"phases", field<&Record::phases>},
-    ListedField{"tokens_per_second", field<&Record::tokens_per_second>},
-    ListedField{"flops.model_flops_per_second", field<&Record::flops, &FlopsUse::model_flops_per_second>},
-    ListedField{"flops.mfu_measured", field<&Record::flops, &FlopsUse::mfu_measured>},
-    ListedField{"flops.mfu_datasheet", field<&Record::flops, &FlopsUse::mfu_datasheet>},
-    ListedField{"memory.predicted_peak_bytes", field<&Record::memory, &MemoryUse::predicted_peak_bytes>},
-    ListedField{"memory.peak_bytes", field<&Record::memory, &MemoryUse::peak_bytes>},
-    ListedField{"memory.peak_rss_bytes", field<&Record::memory, &MemoryUse::peak_rss_bytes>},
-    ListedField{"memory.resident_bytes", field<&Record::memory, &MemoryUse::resident_bytes>},
-    ListedField{"memory.after_forward_bytes", field<&Record::memory, &MemoryUse::after_forward_bytes>},
-    ListedField{"memory.after_backward_bytes", field<&Record::memory, &MemoryUse::after_backward_bytes>},
+    ListedField{"tokens_per_second", field<&Record::tokens_per_second>, Extent::kRow},
+    ListedField{"flops.model_flops_per_second", field<&Record::flops, &FlopsUse::model_flops_per_second>, Extent::kRow},
+    ListedField{"flops.mfu_measured", field<&Record::flops, &FlopsUse::mfu_measured>, Extent::kRow},
+    ListedField{"flops.mfu_datasheet", field<&Record::flops, &FlopsUse::mfu_datasheet>, Extent::kRow},
+    ListedField{"memory.predicted_peak_bytes", field<&Record::memory, &MemoryUse::predicted_peak_bytes>, Extent::kRow},
+    ListedField{"memory.peak_bytes", field<&Record::memory, &MemoryUse::peak_bytes>, Extent::kRow},
+    ListedField{"memory.peak_rss_bytes", field<&Record::memory, &MemoryUse::peak_rss_bytes>, Extent::kRow},
+    ListedField{"memory.resident_bytes", field<&Record::memory, &MemoryUse::resident_bytes>, Extent::kRow},
+    ListedField{"memory.after_forward_bytes", field<&Record::memory, &MemoryUse::after_forward_bytes>, Extent::kRow},
+    ListedField{"memory.after_backward_bytes", field<&Record::memory, &MemoryUse::after_backward_bytes>, Extent::kRow},
     ListedField{"setup.plan", field<&Record::setup, &SetupTimes::plan>},
     ListedField{"setup.kernel_trial", field<&Record::setup, &SetupTimes::kernel_trial>},
     ListedField{"setup.memory", field<&Record::setup, &SetupTimes::memory>},
@@ -179,7 +213,7 @@ constexpr std::array kFields{
     ListedField{"setup.total", field<&Record::setup, &SetupTimes::total>},
     ListedField{"transient.excess", field<&Record::transient, &Transient::excess>},
     ListedField{"transient.page_faults", field<&Record::transient, &Transient::page_faults>},
-    ListedField{"flops.above_peak", field<&Record::flops, &FlopsUse::above_peak>},
+    ListedField{"flops.above_peak", field<&Record::flops, &FlopsUse::above_peak>, Extent::kRow},
     ListedField{"transient.rest", field<&Record::transient, &Transient::rest>},
     ListedField{"stopping.rule", field<&Record::stopping, &Stopping::rule>},
     ListedField{"stopping.steps_per_sample", field<&Record::stopping, &Stopping::steps_per_sample>},
@@ -209,6 +243,9 @@ constexpr std::array kFigures{
     ListedFigure{"std", figure<&TimeStats::std>},   ListedFigure{"std_population", figure<&TimeStats::std_population>},
     ListedFigure{"min", figure<&TimeStats::min>},   ListedFigure{"max", figure<&TimeStats::max>}};
 
+// Read from more than the time of the pass and what Extent::kRow has beside it.
+constexpr std::array<std::string_view, 6> kMetricsOfListing{"forward_time", "backward_time", "optimizer_time",
+                                                            "residue",      "setup_time",    "transient_excess"};
 // Read from figures of a time that are not listed.
 constexpr std::array<std::string_view, 6> kMetricsOfWholeRecords{"total", "mad", "p10", "p90", "ci_low", "ci_high"};
 
@@ -228,12 +265,11 @@ std::vector<std::string> listed_paths() {
   return paths;
 }
 
-bool read_model_and_pass(Elements& elements, JsonObject& config) {
+bool read_model_and_pass(Elements& elements, JsonObject& config, std::string& pass) {
   std::string model;
-  std::string pass;
   if (!read(elements.next(), model) || !read(elements.next(), pass)) return false;
   config.json()["model"] = std::move(model);
-  config.json()["pass"] = std::move(pass);
+  config.json()["pass"] = pass;
   return true;
 }
 
@@ -244,9 +280,13 @@ bool read(std::string_view element, Json& value) {
   if (!element.empty() && element.front() == '"') {
     if (!read(element, text)) return false;
     value = std::move(text);
+  } else if (is_null(element)) {
+    value = nullptr;
+  } else if (element == "true" || element == "false") {
+    value = element == "true";
   } else if (read_number(element, integer)) {
     value = integer;
-  } else if (!is_null(element) && read_number(element, number)) {
+  } else if (read_number(element, number)) {
     value = number;
   } else {
     value = Json::parse(element, nullptr, /*allow_exceptions=*/false);
@@ -257,10 +297,15 @@ bool read(std::string_view element, Json& value) {
 bool read_config(std::string_view element, JsonObject& config) {
   if (element.empty() || element.front() != '{') return false;
   config.json() = Json::object();
+  auto& object = config.json().get_ref<Json::object_t&>();
+  object.reserve(64);
   Elements members(element);
   std::string key;
   for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
-    if (!read(name, key) || !read(members.next(), config.json()[key])) return false;
+    if (!read(name, key)) return false;
+    // Appended as to a list: a search for the key would compare it with all that come before it.
+    object.push_back({key, Json()});
+    if (!read(members.next(), object.back().second)) return false;
   }
   return true;
 }
@@ -275,11 +320,13 @@ bool read_losses(Elements& elements, int64_t count, std::vector<double>& losses)
   return true;
 }
 
-bool read_times(Elements& elements, int64_t count, std::map<std::string, TimeStats>& times) {
-  times.clear();
+// Reads the time of one phase, or of all if `only` is empty. `count` is how many the record has.
+bool read_times(Elements& elements, int64_t count, std::string_view only, std::map<std::string, TimeStats>& times) {
+  int64_t found = 0;
   for (const char* const phase : kPhases) {
     const std::string_view samples = elements.next();
-    if (is_null(samples)) {
+    if (!is_null(samples)) ++found;
+    if (is_null(samples) || !(only.empty() || only == phase)) {
       for (size_t i = 0; i < kFigures.size(); ++i) elements.next();
       continue;
     }
@@ -289,26 +336,39 @@ bool read_times(Elements& elements, int64_t count, std::map<std::string, TimeSta
       if (!listed.read(elements.next(), time)) return false;
     }
   }
-  return static_cast<int64_t>(times.size()) == count;
+  return found == count;
+}
+
+bool read_fields(Elements& elements, Extent extent, Record& record) {
+  for (const ListedField& listed : kFields) {
+    const std::string_view element = elements.next();
+    if (listed.extent <= extent && !listed.read(element, record)) return false;
+    // Most rows are read for their names alone, which are the first elements.
+    if (extent == Extent::kNames && listed.extent == Extent::kNames) break;
+  }
+  return true;
 }
 
 }  // namespace
 
 Extent extent_of(std::string_view column) {
   if (find_metric(column) != nullptr) {
-    const bool is_whole =
-        std::find(kMetricsOfWholeRecords.begin(), kMetricsOfWholeRecords.end(), column) != kMetricsOfWholeRecords.end();
-    return is_whole ? Extent::kWhole : Extent::kListed;
+    const auto is_among = [&](const auto& tags) { return std::find(tags.begin(), tags.end(), column) != tags.end(); };
+    if (is_among(kMetricsOfWholeRecords)) return Extent::kWhole;
+    return is_among(kMetricsOfListing) ? Extent::kListed : Extent::kRow;
   }
-  const auto is_name = [&](const ListedField& listed) { return listed.path == column; };
-  if (std::any_of(kNames.begin(), kNames.end(), is_name)) return Extent::kNames;
-  if (column == "config.model" || column == "config.pass") return Extent::kListed;
+  if (column == "config.model" || column == "config.pass") return Extent::kNames;
   if (column.starts_with("config.")) return Extent::kWithConfig;
+  for (const std::span<const ListedField> fields :
+       {std::span<const ListedField>(kNames), std::span<const ListedField>(kFields)}) {
+    const auto found =
+        std::find_if(fields.begin(), fields.end(), [&](const ListedField& field) { return field.path == column; });
+    if (found != fields.end() && column != "phases" && column != "verdict.reasons") return found->extent;
+  }
   const std::vector<std::string> paths = listed_paths();
   const auto found = std::find(paths.begin(), paths.end(), column);
-  const bool is_listed =
-      found != paths.end() && column != "config" && column != "phases" && column != "verdict.reasons";
-  return is_listed ? Extent::kListed : Extent::kWhole;
+  const bool is_time = found != paths.end() && column.starts_with("time.");
+  return is_time ? Extent::kListed : Extent::kWhole;
 }
 
 std::string listing_columns() { return "losses INTEGER, times INTEGER, fields TEXT"; }
@@ -324,14 +384,21 @@ std::string listing_values(std::string_view json) {
 bool read_listed(const ListedRow& row, Extent extent, Record& record) {
   Elements elements(row.fields);
   record = Record();
-  bool ok = true;
-  for (const ListedField& listed : kNames) ok = ok && listed.read(elements.next(), record);
-  ok = ok && !record.name.empty() && record.schema_version >= 1 && record.schema_version <= Record::kSchemaVersion;
-  if (!ok || extent == Extent::kNames) return ok;
-  ok = read_model_and_pass(elements, record.config) && read_losses(elements, row.losses, record.loss.values);
-  for (const ListedField& listed : kFields) ok = ok && listed.read(elements.next(), record);
-  ok = ok && read_times(elements, row.times, record.time);
-  return ok && (extent == Extent::kListed || read_config(elements.next(), record.config));
+  for (const ListedField& listed : kNames) {
+    if (!listed.read(elements.next(), record)) return false;
+  }
+  if (record.name.empty() || record.schema_version < 1 || record.schema_version > Record::kSchemaVersion) return false;
+  std::string pass;
+  if (!read_model_and_pass(elements, record.config, pass)) return false;
+  if (!read_losses(elements, row.losses, record.loss.values)) return false;
+  if (!read_fields(elements, extent, record)) return false;
+  if (extent == Extent::kNames) return true;
+  // A record with a single time shows it whatever its name is (Record::main_time).
+  const bool only_main_time = extent == Extent::kRow && row.times > 1;
+  const bool has_times = read_times(elements, row.times, only_main_time ? pass : "", record.time);
+  const std::string_view config = elements.next();
+  if (!has_times || config.empty() || config.front() != '{') return false;
+  return extent < Extent::kWithConfig || read_config(config, record.config);
 }
 
 }  // namespace laptime

@@ -9,10 +9,15 @@
 
 namespace laptime {
 
-// How much of each record is read: name, label, status and rating of the verdict; the listed fields, with the model and
-// the pass of its configuration; with the whole configuration too; or everything. What is not read has its default, a
-// time has no samples, and of the losses the first and the last remain.
-enum class Extent : uint8_t { kNames, kListed, kWithConfig, kWhole };
+// How much of each record is read. What is not read has its default, a time has no samples, and of the losses the first
+// and the last remain.
+enum class Extent : uint8_t {
+  kNames,       // name, label, status, rating, arithmetic, model and pass
+  kRow,         // with the time of the pass, memory, FLOPs and the reason of a failure: a row of the default table
+  kListed,      // with all listed fields, which notes and phases below that row show
+  kWithConfig,  // with the whole configuration
+  kWhole
+};
 
 // The least extent in which a column, named by the tag of a metric or by its path, has its value.
 Extent extent_of(std::string_view column);

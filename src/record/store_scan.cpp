@@ -18,6 +18,23 @@ using sqlite::Damaged;
 using sqlite::Database;
 using sqlite::Statement;
 
+// Keeps the file locked against writers, once for all rows that are read meanwhile.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Database& database) : database_(database) { database_.execute("BEGIN"); }
+  ~ReadTransaction() {
+    try {
+      database_.execute("END");
+    } catch (const Error&) {  // what was read stays read
+    }
+  }
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+ private:
+  Database& database_;
+};
+
 class Scan {
  public:
   Scan(Database& database, const Store::Visit& visit, const Store::Problem& problem)
@@ -33,7 +50,7 @@ class Scan {
       Statement rows(database_, "SELECT id, losses, times, fields FROM listing WHERE id > ?1 ORDER BY id LIMIT 1000");
       Record record;
       int64_t last = 0;
-      for (std::vector<StoredRow> batch = read_batch(rows, 0); !batch.empty() && batch.back().id > last;
+      for (std::span<const StoredRow> batch = read_batch(rows, 0); !batch.empty() && batch.back().id > last;
            batch = read_batch(rows, last)) {
         for (const StoredRow& row : batch) {
           if (row.id <= last) continue;  // ids ascend unless they are damaged
@@ -57,18 +74,14 @@ class Scan {
 
   // In the order of the ids.
   void listed(std::span<const int64_t> ids, Extent extent) {
-    Statement row(database_, "SELECT losses, times, fields FROM listing WHERE id = ?1");
+    Statement row(database_, "SELECT id, losses, times, fields FROM listing WHERE id = ?1");
     Record record;
-    for (const int64_t id : ids) {
-      row.reset();
-      std::optional<StoredRow> stored;
-      try {
-        if (row.bind(1, id).step()) stored = {id, row.integer(0), row.integer(1), std::string(row.text(2))};
-      } catch (const Damaged& error) {
-        problem_(error.what());
+    while (!ids.empty()) {
+      const std::span<const int64_t> part = ids.first(std::min(ids.size(), kBatch));
+      ids = ids.subspan(part.size());
+      for (const StoredRow& stored : read_batch(row, part)) {
+        if (!(stored.found ? visit_listed(stored, extent, record) : visit_whole(stored.id))) return;
       }
-      row.reset();
-      if (!(stored ? visit_listed(*stored, extent, record) : visit_whole(id))) return;
     }
   }
 
@@ -88,22 +101,54 @@ class Scan {
   }
 
  private:
+  static constexpr size_t kBatch = 1000;
+
   struct StoredRow {
     int64_t id = 0;
+    bool found = false;
     int64_t losses = 0;
     int64_t times = 0;
     std::string fields;
+
+    void read(const Statement& row) {
+      found = true;
+      losses = row.integer(1);
+      times = row.integer(2);
+      fields = row.text(3);
+    }
   };
 
   // The store is locked against writers only while a batch is read, not while its rows are shown: whoever reads our
   // output may take any time.
-  static std::vector<StoredRow> read_batch(Statement& rows, int64_t after) {
-    std::vector<StoredRow> batch;
+  std::span<const StoredRow> read_batch(Statement& rows, int64_t after) {
+    size_t count = 0;
+    batch_.resize(kBatch);
     rows.reset();
     rows.bind(1, after);
-    while (rows.step()) batch.push_back({rows.integer(0), rows.integer(1), rows.integer(2), std::string(rows.text(3))});
+    while (count < kBatch && rows.step()) {
+      batch_[count].id = rows.integer(0);
+      batch_[count++].read(rows);
+    }
     rows.reset();
-    return batch;
+    return std::span(batch_).first(count);
+  }
+
+  // A row for each id.
+  std::span<const StoredRow> read_batch(Statement& row, std::span<const int64_t> ids) {
+    batch_.resize(kBatch);
+    const ReadTransaction transaction(database_);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      batch_[i].id = ids[i];
+      batch_[i].found = false;
+      try {
+        row.reset();
+        if (row.bind(1, ids[i]).step()) batch_[i].read(row);
+      } catch (const Damaged& error) {
+        problem_(error.what());
+      }
+    }
+    row.reset();
+    return std::span(batch_).first(ids.size());
   }
 
   static void sort(std::vector<int64_t>& ids) {
@@ -180,6 +225,7 @@ class Scan {
   Statement whole_;
   const Store::Visit& visit_;
   const Store::Problem& problem_;
+  std::vector<StoredRow> batch_;
 };
 
 }  // namespace

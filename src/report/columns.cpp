@@ -134,8 +134,9 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
   }
 }
 
-Extent extent_of_columns(std::span<const Column> columns) {
-  Extent extent = Extent::kListed;
+Extent extent_of_columns(std::span<const Column> columns, bool details) {
+  const bool has_phases = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase; });
+  Extent extent = details && has_phases ? Extent::kListed : Extent::kRow;
   for (const Column& column : columns) extent = std::max(extent, column.extent);
   return extent;
 }

@@ -42,8 +42,9 @@ std::span<const std::string_view> column_presets();
 // outlive the result. Error for an unknown name (as check_column).
 std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records);
 
-// How much of each record a report with these columns reads: a row states the status and its reason too.
-Extent extent_of_columns(std::span<const Column> columns);
+// How much of each record a report with these columns reads: a row states the status and its reason too, `details`
+// more.
+Extent extent_of_columns(std::span<const Column> columns, bool details);
 
 // Adds all records where a column compares with them.
 void add_baselines(std::span<const Column> columns, const Records& records, Baselines& baselines);

@@ -38,6 +38,8 @@ class Filter {
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
 
+  bool is_empty() const { return root_ == nullptr; }
+
   // Error for a column that none of the records can have, and for a group of columns.
   void check(const Records& records) const;
 

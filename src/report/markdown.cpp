@@ -79,7 +79,7 @@ void markdown(const Records& records, std::string_view column_list, const TextSi
   }
   sink(row_text(titles) + row_text(rules));
   std::string notes;
-  records.each(extent_of_columns(columns), [&](const Record& record) {
+  records.each(extent_of_columns(columns, /*details=*/true), [&](const Record& record) {
     for (const TableLine& line : lines_of(Row(record), columns, /*details=*/true)) {
       if (line.cells.empty()) continue;  // notes on set-up and the like; reasons follow below
       std::vector<std::string> cells;

@@ -267,6 +267,7 @@ std::string format_value(const Json& value, Unit unit) {
 }
 
 bool value_before(const Json& a, const Json& b) {
+  if (a.is_string() && b.is_string()) return a.get_ref<const std::string&>() < b.get_ref<const std::string&>();
   if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
   if (a.is_number() != b.is_number()) return a.is_number();
   return plain_text(a) < plain_text(b);

@@ -24,8 +24,15 @@ class Unfiltered : public Records {
 }  // namespace
 
 StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem)
-    : store_(store), filter_(filter), problem_(std::move(problem)) {
-  filter_.check(Unfiltered(store));
+    : store_(store), problem_(std::move(problem)) {
+  filter.check(Unfiltered(store));
+  if (filter.is_empty()) return;
+  std::vector<int64_t> ids;
+  each_id(filter.extent(), [&](int64_t id, const Record& record) {
+    if (filter.matches(record)) ids.push_back(id);
+    return true;
+  });
+  ids_ = std::move(ids);
 }
 
 void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {
@@ -36,10 +43,7 @@ void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {
     store_.each_of(*ids_, extent, visit, problem);
     return;
   }
-  const Store::Visit visit_matching = [&](int64_t id, const Record& record) {
-    return !filter_.matches(record) || visit(id, record);
-  };
-  store_.each(std::max(extent, filter_.extent()), visit_matching, problem);
+  store_.each(extent, visit, problem);
 }
 
 void StoredRecords::each(Extent extent, const Visit& visit) const {
@@ -68,15 +72,17 @@ std::optional<Record> StoredRecords::least_out_of_memory(const Cost& cost) const
 }
 
 void StoredRecords::sort(std::string_view order) {
-  std::vector<int64_t> ids;
-  each_id(Extent::kNames, [&](int64_t id, const Record&) {
-    ids.push_back(id);
-    return true;
-  });
-  ids_ = ids;  // another program may append records meanwhile
+  if (!ids_) {
+    std::vector<int64_t> ids;
+    each_id(Extent::kNames, [&](int64_t id, const Record&) {
+      ids.push_back(id);
+      return true;
+    });
+    ids_ = std::move(ids);  // another program may append records meanwhile
+  }
   std::vector<int64_t> sorted;
-  sorted.reserve(ids.size());
-  for (const size_t position : sorted_positions(*this, order)) sorted.push_back(ids[position]);
+  sorted.reserve(ids_->size());
+  for (const size_t position : sorted_positions(*this, order)) sorted.push_back((*ids_)[position]);
   ids_ = std::move(sorted);
 }
 

@@ -19,7 +19,7 @@ namespace laptime {
 class StoredRecords : public Records {
  public:
   // Error for a column of the filter that no record can have. `problem` gets a message for each record that cannot be
-  // read, once. The store and the filter must outlive it.
+  // read, once. The store must outlive it.
   StoredRecords(const Store& store, const Filter& filter, Store::Problem problem);
 
   void each(Extent extent, const Visit& visit) const override;
@@ -36,11 +36,10 @@ class StoredRecords : public Records {
   void each_id(Extent extent, const Store::Visit& visit) const;
 
   const Store& store_;
-  const Filter& filter_;
   Store::Problem problem_;
   mutable std::set<std::string> known_problems_;
   mutable bool some_out_of_memory_ = false;
-  std::optional<std::vector<int64_t>> ids_;  // once they are sorted
+  std::optional<std::vector<int64_t>> ids_;  // where they are filtered or sorted: each pass then reads no others
 };
 
 }  // namespace laptime

@@ -17,12 +17,12 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }
 
 // Safe for the terminal, our own signs with an ASCII form where need be.
-std::string shown(std::string text, bool unicode) {
-  if (!unicode) {
-    replace_all(text, "±", "+/-");
-    replace_all(text, "→", "->");
-  }
-  return printable(text, !unicode);
+std::string shown(const std::string& text, bool unicode) {
+  if (unicode) return printable(text);
+  std::string ascii = text;
+  replace_all(ascii, "±", "+/-");
+  replace_all(ascii, "→", "->");
+  return printable(ascii, /*ascii=*/true);
 }
 
 // Leaves out columns, the least important first, until a line fits.
@@ -53,8 +53,12 @@ std::string line_text(const TableLine& line, const std::vector<Column>& columns,
   std::string text;
   for (size_t i = 0; i < line.cells.size(); ++i) {
     const std::string cell = shown(line.cells[i], unicode);
-    if (i > 0) text += std::string(kColumnGap, ' ');
-    text += columns[i].text ? pad_right(cell, columns[i].width) : pad_left(cell, columns[i].width);
+    const size_t width = display_width(cell);
+    const size_t padding = columns[i].width > width ? columns[i].width - width : 0;
+    if (i > 0) text.append(kColumnGap, ' ');
+    if (!columns[i].text) text.append(padding, ' ');
+    text += cell;
+    if (columns[i].text) text.append(padding, ' ');
   }
   if (!line.rest.empty()) text += (line.cells.empty() ? "" : std::string(kColumnGap, ' ')) + shown(line.rest, unicode);
   return without_trailing_spaces(std::move(text)) + "\n";
@@ -121,7 +125,7 @@ TableStream::TableStream(TableStream&& other) noexcept = default;
 TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
 TableStream::~TableStream() = default;
 
-Extent TableStream::extent() const { return extent_of_columns(state_->columns); }
+Extent TableStream::extent() const { return extent_of_columns(state_->columns, state_->style.details); }
 
 std::string TableStream::add(const Record& record) {
   const auto compares = [](const Column& column) { return column.compares; };
@@ -146,7 +150,7 @@ void table(const Records& records, const TableStyle& style, std::string_view col
   add_baselines(columns, records, baselines);
   for (Column& column : columns) column.width = 0;
   widen_to_titles(columns, style.unicode);
-  const Extent extent = extent_of_columns(columns);
+  const Extent extent = extent_of_columns(columns, style.details);
   bool none = true;
   records.each(extent, [&](const Record& record) {
     none = false;

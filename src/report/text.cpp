@@ -62,9 +62,8 @@ Decoded decode(std::string_view text) {
 }
 
 // Nearly every cell: nothing to escape, and a column for each byte.
-bool is_plain_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
-}
+bool is_plain(char c) { return c >= 0x20 && c < 0x7F; }
+bool is_plain_ascii(std::string_view text) { return std::all_of(text.begin(), text.end(), is_plain); }
 
 }  // namespace
 
@@ -73,6 +72,11 @@ std::string printable(std::string_view text, bool ascii) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
+    if (is_plain(text[0])) {
+      out += text[0];
+      text.remove_prefix(1);
+      continue;
+    }
     const auto [code, bytes] = decode(text);
     if (bytes == 0) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
@@ -99,6 +103,11 @@ size_t display_width(std::string_view text) {
   if (is_plain_ascii(text)) return text.size();
   size_t width = 0;
   while (!text.empty()) {
+    if (is_plain(text[0])) {
+      ++width;
+      text.remove_prefix(1);
+      continue;
+    }
     const auto [code, bytes] = decode(text);
     if (contains(kWide, code)) {
       width += 2;

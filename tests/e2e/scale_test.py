@@ -52,6 +52,15 @@ class Scale(ProgramTest):
             if "--output-file" not in words:
                 self.assertGreaterEqual(text.count("step/model:custom"), 2000, words)
 
+    def test_many_records_are_a_line_each(self):
+        """Phases and notes stand below the rows of few records alone, whatever the order and the place of the table."""
+        few, many = self.filled_store(50), self.filled_store(51)
+        for words in ([], ["--sort", "median"], ["--output-file", "table.txt"]):
+            for store, details in ((few, True), (many, False)):
+                text = self.laptime("show", "--store", store, *words).stdout or (self.folder / "table.txt").read_text()
+                self.assertEqual("\n  forward" in text, details, (store, words))
+                self.assertEqual(len(text.splitlines()) == 51 + 2, not details, (store, words))
+
     def test_whole_records_pass_through_one_by_one(self):
         small, large = self.filled_store(50), self.filled_store(1000)
         for form in ("json", "jsonl", "csv"):

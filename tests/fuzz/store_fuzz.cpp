@@ -55,6 +55,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::ofstream(folder.file(), std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   fuzz::accept_or_refuse([&] { Store::open(folder.file(), Store::Access::kRead).all(); });
+  for (const Extent extent : {Extent::kNames, Extent::kRow, Extent::kWithConfig}) {
+    const auto visit = [](int64_t, const Record&) { return true; };
+    fuzz::accept_or_refuse(
+        [&] { Store::open(folder.file(), Store::Access::kRead).each(extent, visit, [](const std::string&) {}); });
+  }
   fuzz::accept_or_refuse([&] { Store::open(folder.file(), Store::Access::kRead).kernel_choices("machine"); });
   fuzz::accept_or_refuse([&] { Store::open(folder.file(), Store::Access::kRead).measured_peaks("machine"); });
   fuzz::accept_or_refuse([&] { Store::open(folder.file()).append(sample_record()); });

@@ -61,11 +61,13 @@ TEST_F(ListingTest, MetricsOfTheListingAreExact) {
   for (const char* const pass : {"step", "forward", "backward", "forward_backward", "inference"}) {
     Record whole = with_every_phase();
     whole.config.json()["pass"] = pass;
-    const Record listed = read(whole, Extent::kListed);
-    EXPECT_TRUE(listed.kernels.empty()) << "the record was read whole";
-    for (const Metric& metric : metrics()) {
-      if (extent_of(metric.tag) != Extent::kListed) continue;
-      EXPECT_EQ(metric.read(listed), metric.read(whole)) << metric.tag;
+    for (const Extent extent : {Extent::kNames, Extent::kRow, Extent::kListed, Extent::kWithConfig}) {
+      const Record listed = read(whole, extent);
+      EXPECT_TRUE(listed.kernels.empty()) << "the record was read whole";
+      for (const Metric& metric : metrics()) {
+        if (extent_of(metric.tag) > extent) continue;
+        EXPECT_EQ(metric.read(listed), metric.read(whole)) << metric.tag;
+      }
     }
   }
 }
@@ -108,6 +110,30 @@ TEST_F(ListingTest, LossesKeepTheFirstAndTheLast) {
   EXPECT_TRUE(std::isnan(listed.loss.values[1]));
 }
 
+TEST_F(ListingTest, ARowHasNoMoreThanItShows) {
+  const Record whole = with_every_phase();
+  const Record row = read(whole, Extent::kRow);
+  EXPECT_EQ(row.time.size(), 1U);
+  EXPECT_EQ(row.main_time()->median, whole.main_time()->median);
+  EXPECT_EQ(row.math_mode, whole.math_mode);
+  EXPECT_EQ(row.loss.values.size(), 2U);
+  EXPECT_TRUE(row.phases.empty());
+  EXPECT_TRUE(row.verdict.reasons.empty());
+  EXPECT_FALSE(row.setup.total);
+  const Record names = read(whole, Extent::kNames);
+  EXPECT_EQ(names.math_mode, whole.math_mode);
+  EXPECT_EQ(names.config.text("model"), whole.config.text("model"));
+  EXPECT_TRUE(names.time.empty());
+}
+
+// Such a time is shown for the pass (Record::main_time).
+TEST_F(ListingTest, ARowHasTheOnlyTimeWhateverItsName) {
+  Record whole = sample_record();
+  whole.time = {{"forward", make_time_stats(std::vector{0.25})}};
+  ASSERT_EQ(whole.config.text("pass"), "step");
+  EXPECT_EQ(read(whole, Extent::kRow).main_time()->median, 0.25);
+}
+
 // A record that has more than is listed of every record is read whole.
 TEST_F(ListingTest, ATimeOfAnotherNameIsNotLost) {
   Record record = sample_record();
@@ -125,14 +151,18 @@ TEST_F(ListingTest, AnEmptyRecordIsListed) {
 }
 
 TEST(Listing, KnowsWhatAColumnNeeds) {
-  EXPECT_EQ(extent_of("median"), Extent::kListed);
+  EXPECT_EQ(extent_of("median"), Extent::kRow);
+  EXPECT_EQ(extent_of("forward_time"), Extent::kListed);
+  EXPECT_EQ(extent_of("math_mode"), Extent::kNames);
+  EXPECT_EQ(extent_of("memory.peak_bytes"), Extent::kRow);
+  EXPECT_EQ(extent_of("phases"), Extent::kWhole);
   EXPECT_EQ(extent_of("p90"), Extent::kWhole);
   EXPECT_EQ(extent_of("status"), Extent::kNames);
   EXPECT_EQ(extent_of("sweep"), Extent::kListed);
   EXPECT_EQ(extent_of("time.step.median"), Extent::kListed);
   EXPECT_EQ(extent_of("time.step.p90"), Extent::kWhole);
   EXPECT_EQ(extent_of("time.step.samples"), Extent::kWhole);
-  EXPECT_EQ(extent_of("config.pass"), Extent::kListed);
+  EXPECT_EQ(extent_of("config.pass"), Extent::kNames);
   EXPECT_EQ(extent_of("config.d_ff"), Extent::kWithConfig);
   EXPECT_EQ(extent_of("machine.cpu"), Extent::kWhole);
   EXPECT_EQ(extent_of("nonsense"), Extent::kWhole);
@@ -142,6 +172,8 @@ TEST(Listing, MalformedRowsAreRefused) {
   Record record;
   for (const char* const fields :
        {"", "[", "]", "[]", "null", "[null]", "[{},\"a\",\"b\"", "{\"a\":1}", "[[[[", "[\"\\"}) {
+    EXPECT_FALSE(read_listed({0, 0, fields}, Extent::kNames, record)) << fields;
+    EXPECT_FALSE(read_listed({0, 0, fields}, Extent::kRow, record)) << fields;
     EXPECT_FALSE(read_listed({0, 0, fields}, Extent::kListed, record)) << fields;
     EXPECT_FALSE(read_listed({3, 3, fields}, Extent::kWithConfig, record)) << fields;
   }

@@ -76,7 +76,9 @@ constinit const Command kShow{
     .name = "show",
     .arguments = "[FILTER] [OPTIONS]",
     .summary = "stored records as a table again",
-    .details = "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\"",
+    .details =
+        "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\". "
+        "Phases and notes stand below the rows of up to 50 records; more records are a line each.",
     .options = show_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_show(words)] { return run(command); };

@@ -56,10 +56,7 @@ std::vector<Column> default_columns() {
       {.title = "verdict", .text = true, .drop = 5, .width = 9, .read = named("verdict")},
       {.title = "arithmetic", .text = true, .drop = 4, .width = 10, .read = arithmetic_of},
   };
-  for (Column& column : columns) {
-    const bool is_name = column.title == "name" || column.title == "status" || column.title == "verdict";
-    column.extent = is_name ? Extent::kNames : Extent::kListed;
-  }
+  for (Column& column : columns) column.extent = column.text ? Extent::kNames : Extent::kRow;
   return columns;
 }
 
