@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -145,6 +146,18 @@ bool read(std::string_view element, std::vector<std::string>& texts) {
   return true;
 }
 
+bool read(std::string_view element, std::map<std::string, double>& numbers) {
+  numbers.clear();
+  if (is_null(element)) return true;
+  if (element.empty() || element.front() != '{') return false;
+  Elements members(element);
+  std::string key;
+  for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
+    if (!read(name, key) || !read(members.next(), numbers[key])) return false;
+  }
+  return true;
+}
+
 bool read(std::string_view element, std::vector<PhaseShare>& phases) {
   phases.clear();
   if (is_null(element)) return true;
@@ -205,6 +218,7 @@ constexpr std::array kFields{
     ListedField{"memory.resident_bytes", field<&Record::memory, &MemoryUse::resident_bytes>, Extent::kRow},
     ListedField{"memory.after_forward_bytes", field<&Record::memory, &MemoryUse::after_forward_bytes>, Extent::kRow},
     ListedField{"memory.after_backward_bytes", field<&Record::memory, &MemoryUse::after_backward_bytes>, Extent::kRow},
+    ListedField{"prediction.time", field<&Record::prediction, &Prediction::time>, Extent::kRow},
     ListedField{"setup.plan", field<&Record::setup, &SetupTimes::plan>},
     ListedField{"setup.kernel_trial", field<&Record::setup, &SetupTimes::kernel_trial>},
     ListedField{"setup.memory", field<&Record::setup, &SetupTimes::memory>},

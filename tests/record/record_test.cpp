@@ -43,7 +43,7 @@ std::string parse_error_of(const std::string& text) {
 void add_paths(const Json& json, const std::string& path, std::set<std::string>& paths) {
   if (!path.empty() && !path.ends_with("[]")) paths.insert(path);
   if (path == "config" || path == "machine") return;
-  const bool free_names = path == "time" || path == "memory.parts";
+  const bool free_names = path == "time" || path == "prediction.time" || path == "memory.parts";
   if (json.is_object()) {
     for (const auto& [key, value] : json.items()) {
       add_paths(value, (path.empty() ? "" : path + ".") + (free_names ? "*" : key), paths);
