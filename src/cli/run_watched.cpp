@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <utility>
 
+#include "backend/cpu/cores.h"
 #include "base/available_memory.h"
+#include "base/error.h"
 #include "base/words.h"
+#include "cli/announcement.h"
 #include "cli/destination.h"
 #include "cli/message.h"
 #include "cli/progress.h"
@@ -141,6 +145,24 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
   return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
 }
 
+// Nothing for points that are predicted, whose results are there at once.
+void announce(const std::vector<SweepPoint>& points, const SweepOptions& options) {
+  // A store that cannot be read is reported when the sweep writes to it.
+  const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
+    try {
+      return read(device);
+    } catch (const Error&) {
+      return {};
+    }
+  };
+  const std::string text = announcement(points, expected_points(points, knowledge));
+  if (text.empty()) return;
+  print_message(text);
+  double load = 0;
+  if (getloadavg(&load, 1) != 1) return;
+  if (const std::string busy = busy_machine(load, cpu::default_threads()); !busy.empty()) print_message(busy);
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
@@ -159,6 +181,7 @@ std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
 }
 
 ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output) {
+  announce(points, options);
   Watcher watcher(points, output);
   const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
   watcher.clear_line();

@@ -8,8 +8,10 @@
 
 namespace laptime {
 
-KnowledgeOf stored_knowledge(const std::string& option) {
-  return [path = store_path(option)](const std::string& device) -> MachineKnowledge {
+KnowledgeOf stored_knowledge(const std::string& option) { return knowledge_in(store_path(option)); }
+
+KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store) {
+  return [path = store](const std::string& device) -> MachineKnowledge {
     std::error_code error;
     if (!path || !std::filesystem::exists(*path, error)) return {};
     const Store store = Store::open(*path, Store::Access::kRead);

@@ -1,7 +1,9 @@
 // What bench has stored of a device, for commands that only read it.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,5 +19,6 @@ std::function<std::vector<KernelChoice>(const std::string& device)> stored_choic
 // The same with all that is known of the device.
 using KnowledgeOf = std::function<MachineKnowledge(const std::string& device)>;
 KnowledgeOf stored_knowledge(const std::string& option);
+KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 
 }  // namespace laptime

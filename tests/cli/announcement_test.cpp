@@ -1,0 +1,79 @@
+// The lines before a sweep: points, time, what does not fit, a busy machine.
+#include "cli/announcement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "prepare/prepare.h"
+#include "prepare/time_forecast.h"
+#include "support/points.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const test::Options kTiny{{"d-model", "32"}, {"num-layers", "2"}, {"num-heads", "2"}, {"vocab", "64"},
+                          {"context", "32"}, {"batch", "2"},      {"threads", "1"},   {"mode", "compile"}};
+
+// Every launch of the point takes a second.
+MachineKnowledge slow_launches(const RunConfig& config) {
+  MachineKnowledge known;
+  for (const PlanStep& step : prepare(config, find_device(config), {}).plan.steps) {
+    const Signature signature = step.signature();
+    known.launch_costs.push_back(
+        {"", 1, signature.text(), step.kernel->name, kind_of(signature), step.flops, step.bytes, 1.0, "2026"});
+  }
+  return known;
+}
+
+KnowledgeOf always(MachineKnowledge known) {
+  return [known = std::move(known)](const std::string&) { return known; };
+}
+
+TEST(Announcement, TimeIsPredictedFromTheSteps) {
+  const SweepPoint point = test::point_of(kTiny, {{"warmup", "2"}, {"steps", "5"}});
+  const MachineKnowledge known = slow_launches(point.config);
+  const auto launches = static_cast<double>(prepare(point.config, find_device(point.config), {}).plan.steps.size());
+  const std::vector<ExpectedPoint> expected = expected_points({point}, always(known));
+  ASSERT_EQ(expected.size(), 1U);
+  EXPECT_DOUBLE_EQ(expected[0].time->count(), launches * (2 + 5 + 3));
+  EXPECT_THAT(announcement({point}, expected), testing::StartsWith("1 point, about "));
+}
+
+TEST(Announcement, WhatDoesNotFitIsNamed) {
+  const SweepPoint fits = test::point_of(kTiny, {{"steps", "1"}});
+  SweepPoint large = test::point_of(kTiny, {{"memory-limit", "1kB"}, {"recompute", "none"}});
+  large.name = "large";
+  const std::string text =
+      announcement({fits, large}, expected_points({fits, large}, always(slow_launches(fits.config))));
+  EXPECT_THAT(text, HasSubstr("2 points, about"));
+  EXPECT_THAT(text, HasSubstr("too large for the memory: large"));
+}
+
+TEST(Announcement, UnknownTimesAreNotGuessed) {
+  const SweepPoint point = test::point_of(kTiny);
+  const std::string text = announcement({point}, expected_points({point}, always({})));
+  EXPECT_THAT(text, Not(HasSubstr("about")));
+  EXPECT_THAT(text, HasSubstr("laptime calibrate"));
+}
+
+TEST(Announcement, PredictionsAreNotAnnounced) {
+  const SweepPoint point = test::point_of(kTiny, {{"device", "roofline:h100"}});
+  EXPECT_EQ(announcement({point}, expected_points({point}, always({}))), "");
+}
+
+TEST(Announcement, LongSweepsAreNotPlanned) {
+  const std::vector<SweepPoint> points(kMostPlanned + 1, test::point_of(kTiny));
+  EXPECT_TRUE(expected_points(points, always({})).empty());
+  EXPECT_EQ(announcement(points, {}), "25 points");
+}
+
+TEST(Announcement, ABusyMachineIsTold) {
+  EXPECT_EQ(busy_machine(0.1, 2), "");
+  EXPECT_THAT(busy_machine(3.5, 2), HasSubstr("load average 3.5 on 2 cores"));
+}
+
+}  // namespace
+}  // namespace laptime
