@@ -24,7 +24,7 @@ set(LAPTIME_LAYERS
   "kernels          | cards backend/cpu"
   "exec             | plan backend timeline distribution"
   "record           | data timeline distribution config"
-  "report           | only record distribution base"
+  "report           | only record distribution config base"
   "export           | only report record distribution config base"
   "prepare          | record points passes plan kernels backend/roofline"
   "measure          | prepare exec"

@@ -49,6 +49,21 @@ void reject_empty_values(const Command& command, const std::vector<std::string>&
   }
 }
 
+// Options in the spelling of the command: --batch_size becomes --batch, if the command has that option.
+void use_own_flags(const Command& command, std::vector<std::string>& words) {
+  const std::vector<OptionRow> rows = command.options();
+  const auto is_own = [&](std::string_view flag) {
+    return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) { return row.option.flag == flag; });
+  };
+  for (std::string& word : words) {
+    if (word == "--") return;
+    if (!word.starts_with("--")) continue;
+    const std::string given = word.substr(2, word.find('=') == std::string::npos ? word.npos : word.find('=') - 2);
+    const std::string meant = meant_flag(given);
+    if (!is_own(given) && is_own(meant)) word.replace(2, given.size(), meant);
+  }
+}
+
 CommandWords split(const Command& command, std::vector<std::string> words) {
   CLI::App parser;
   parser.set_help_flag();
@@ -61,6 +76,7 @@ CommandWords split(const Command& command, std::vector<std::string> words) {
     flags[option] = row;
   }
   reject_empty_values(command, words);
+  use_own_flags(command, words);
   std::reverse(words.begin(), words.end());
   try {
     parser.parse(words);

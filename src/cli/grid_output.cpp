@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/error.h"
 #include "report/csv.h"
 #include "report/markdown.h"
 #include "report/text.h"
@@ -88,13 +89,18 @@ std::string jsonl_text(const std::vector<PointReport>& reports, const TableStyle
   return text;
 }
 
+// A grid has no samples of its own.
+std::string no_samples(const std::vector<PointReport>&, const TableStyle&) {
+  throw Error("--output samples: only bench, attention and show print samples; write csv");
+}
+
 struct Format {
   OutputFormat format;
   std::string (*text)(const std::vector<PointReport>& reports, const TableStyle& style);
 };
-constexpr std::array kFormats{Format{OutputFormat::kTable, tables}, Format{OutputFormat::kMarkdown, markdown_text},
-                              Format{OutputFormat::kCsv, csv_text}, Format{OutputFormat::kJson, json_text},
-                              Format{OutputFormat::kJsonl, jsonl_text}};
+constexpr std::array kFormats{Format{OutputFormat::kTable, tables},     Format{OutputFormat::kMarkdown, markdown_text},
+                              Format{OutputFormat::kCsv, csv_text},     Format{OutputFormat::kJson, json_text},
+                              Format{OutputFormat::kJsonl, jsonl_text}, Format{OutputFormat::kSamples, no_samples}};
 
 constexpr bool every_format_is_listed() {
   for (const auto& choice : choices_of(OutputFormat{})) {
@@ -115,6 +121,7 @@ std::string text_of(const std::vector<PointReport>& reports, OutputFormat format
 }
 
 GridOutput::GridOutput(const OutputConfig& config) : config_(config) {
+  if (config_.output == OutputFormat::kSamples) no_samples({}, {});
   if (!config_.output_file.empty()) file_.emplace(config_.output_file);
 }
 

@@ -10,6 +10,7 @@
 #include "report/filter.h"
 #include "report/json.h"
 #include "report/markdown.h"
+#include "report/samples.h"
 #include "report/shortage.h"
 
 namespace laptime {
@@ -18,11 +19,15 @@ namespace {
 void json_text(const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
   json(records, sink);
 }
-void jsonl_text(const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
-  records.each(Extent::kWhole, [&](const Record& record) {
-    sink(jsonl(record));
+void jsonl_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
+  JsonLines lines(columns, records);
+  records.each(lines.extent(), [&](const Record& record) {
+    sink(lines.line(record));
     return true;
   });
+}
+void samples_text(const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
+  samples_csv(records, sink);
 }
 void csv_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
   csv(records, columns, sink);
@@ -36,15 +41,16 @@ struct Writer {
   OutputFormat format;
   // All records at once; `style` is that of the terminal, or of a file.
   void (*all)(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
-  std::string (*line)(const Record& record) = nullptr;  // where records are lines that do not depend on each other
-  bool is_table = false;                                // for people: what did not fit is worked out below it
+  bool grows = false;     // each record is a line of JSON, written as it comes
+  bool is_table = false;  // for people: what did not fit is worked out below it
 };
 
 constexpr std::array kWriters{Writer{.format = OutputFormat::kTable, .all = table, .is_table = true},
                               Writer{.format = OutputFormat::kMarkdown, .all = markdown_text, .is_table = true},
                               Writer{.format = OutputFormat::kCsv, .all = csv_text},
                               Writer{.format = OutputFormat::kJson, .all = json_text},
-                              Writer{.format = OutputFormat::kJsonl, .all = jsonl_text, .line = jsonl}};
+                              Writer{.format = OutputFormat::kJsonl, .all = jsonl_text, .grows = true},
+                              Writer{.format = OutputFormat::kSamples, .all = samples_text}};
 
 constexpr bool every_format_has_a_writer() {
   for (const auto& choice : choices_of(OutputFormat{})) {
@@ -85,9 +91,9 @@ bool are_many(const Records& records) {
 
 RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> planned) : config_(config) {
   const bool to_file = !config_.output_file.empty();
-  TableStream checked(table_style(output_), config_.columns, planned);
+  TableStream checked(table_style(output_, config_.verbose), config_.columns, planned);
   if (!config_.sort.empty()) sort_records(planned, config_.sort);
-  lines_ = writer_of(config_.output).line != nullptr && config_.sort.empty();
+  if (writer_of(config_.output).grows && config_.sort.empty()) lines_.emplace(config_.columns, RecordList(planned));
   if (config_.output == OutputFormat::kTable && !to_file && config_.sort.empty()) live_ = std::move(checked);
   if (to_file && lines_) growing_ = std::make_unique<GrowingFile>(config_.output_file);
   if (to_file && !lines_) whole_.emplace(config_.output_file);
@@ -104,9 +110,9 @@ void RecordOutput::add(const Record& record) {
   if (live_) {
     write_all(output_.descriptor, live_->add(record), kStandardOutput);
   } else if (growing_) {
-    growing_->append(writer_of(config_.output).line(record));
+    growing_->append(lines_->line(record));
   } else if (lines_) {
-    write_all(output_.descriptor, writer_of(config_.output).line(record), kStandardOutput);
+    write_all(output_.descriptor, lines_->line(record), kStandardOutput);
   } else {
     records_.push_back(record);
   }
@@ -119,7 +125,8 @@ void RecordOutput::finish() {
 
 void RecordOutput::write_all_records() {
   if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort);
-  const TableStyle style = whole_ ? TableStyle{} : table_style(output_);
+  TableStyle style = whole_ ? TableStyle{} : table_style(output_);
+  style.verbose = config_.verbose;
   const RecordList records(records_);
   const auto produce = [&](const TextSink& sink) {
     in_pieces(sink,
@@ -140,14 +147,14 @@ void write_records(const OutputConfig& config, const Records& records) {
   if (!config.output_file.empty()) {
     WholeFile(config.output_file).write([&](const TextSink& sink) {
       in_pieces(sink, [&](const TextSink& pieces) {
-        writer.all(records, TableStyle{.details = details}, config.columns, pieces);
+        writer.all(records, TableStyle{.details = details, .verbose = config.verbose}, config.columns, pieces);
       });
     });
     return;
   }
   const Stream output = standard_output();
   const TextSink to_output = [&](std::string_view text) { write_all(output.descriptor, text, kStandardOutput); };
-  TableStyle style = table_style(output);
+  TableStyle style = table_style(output, config.verbose);
   style.details = details;
   in_pieces(to_output, [&](const TextSink& pieces) {
     if (writer.format != OutputFormat::kTable || !config.sort.empty()) {

@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "config/output_config.h"
 #include "record/record.h"
+#include "report/json.h"
 #include "report/table.h"
 
 namespace laptime {
@@ -43,7 +44,7 @@ class RecordOutput {
   std::optional<TableStream> live_;
   std::optional<WholeFile> whole_;
   std::unique_ptr<GrowingFile> growing_;
-  bool lines_ = false;  // each record is written as it comes
+  std::optional<JsonLines> lines_;  // each record is written as it comes
   std::vector<Record> records_;
   std::vector<Record> without_memory_;
 };

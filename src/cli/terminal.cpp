@@ -41,6 +41,8 @@ Stream stream_of(int descriptor) {
 Stream standard_output() { return stream_of(STDOUT_FILENO); }
 Stream standard_error() { return stream_of(STDERR_FILENO); }
 
-TableStyle table_style(const Stream& stream) { return {.unicode = stream.unicode, .width = stream.width}; }
+TableStyle table_style(const Stream& stream, bool verbose) {
+  return {.unicode = stream.unicode, .width = stream.width, .verbose = verbose};
+}
 
 }  // namespace laptime

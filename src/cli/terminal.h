@@ -17,6 +17,6 @@ struct Stream {
 Stream standard_output();
 Stream standard_error();
 
-TableStyle table_style(const Stream& stream);
+TableStyle table_style(const Stream& stream, bool verbose = false);
 
 }  // namespace laptime

@@ -14,7 +14,7 @@ constexpr size_t kMaxLabelBytes = 256;
 
 std::string value_of(std::string_view word, const RunConfig& config, std::string_view where) {
   if (word == kMixed) return is_mixed(config.dtype) ? "true" : "false";
-  if (const std::optional<std::string> text = option_text(config, word)) return *text;
+  if (const std::optional<std::string> text = option_text(config, meant_flag(word))) return *text;
   std::vector<std::string_view> known{kMixed};
   RunConfig::visit_fields(config, [&](const Option& option, const auto&) {
     known.push_back(option.flag);

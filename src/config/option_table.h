@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/option.h"
+#include "config/synonyms.h"
 
 namespace laptime {
 
@@ -62,13 +63,14 @@ std::optional<Option> find_option(std::string_view flag) {
   return found;
 }
 
-// Reads `text` into the field whose option has this flag or key; false if the struct has no such option.
+// Reads `text`, or the value it is a synonym of, into the field whose option has this flag or key; false if the struct
+// has no such option.
 template <class Config>
 bool assign(Config& config, std::string_view flag_or_key, std::string_view where, std::string_view text) {
   bool found = false;
   Config::visit_fields(config, [&](const Option& option, auto& field) {
     if (option.flag != flag_or_key && option.key != flag_or_key) return;
-    parse_value(option, where, text, field);
+    parse_value(option, where, meant_value(option.flag, text), field);
     found = true;
   });
   return found;

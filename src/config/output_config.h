@@ -10,14 +10,15 @@
 
 namespace laptime {
 
-// kTable is aligned text for a terminal; the other formats are for documents and programs.
-enum class OutputFormat : uint8_t { kTable, kMarkdown, kCsv, kJson, kJsonl };
+// kTable is aligned text for a terminal; the other formats are for documents and programs. kSamples is CSV with a line
+// for each sample.
+enum class OutputFormat : uint8_t { kTable, kMarkdown, kCsv, kJson, kJsonl, kSamples };
 
 constexpr auto choices_of(OutputFormat) {
-  return std::array{Choice<OutputFormat>{OutputFormat::kTable, "table"},
-                    Choice<OutputFormat>{OutputFormat::kMarkdown, "markdown"},
-                    Choice<OutputFormat>{OutputFormat::kCsv, "csv"}, Choice<OutputFormat>{OutputFormat::kJson, "json"},
-                    Choice<OutputFormat>{OutputFormat::kJsonl, "jsonl"}};
+  return std::array{
+      Choice<OutputFormat>{OutputFormat::kTable, "table"}, Choice<OutputFormat>{OutputFormat::kMarkdown, "markdown"},
+      Choice<OutputFormat>{OutputFormat::kCsv, "csv"},     Choice<OutputFormat>{OutputFormat::kJson, "json"},
+      Choice<OutputFormat>{OutputFormat::kJsonl, "jsonl"}, Choice<OutputFormat>{OutputFormat::kSamples, "samples"}};
 }
 
 // Returns the pattern unchanged; Error unless make_label (label.h) accepts it.
@@ -30,7 +31,8 @@ struct OutputConfig {
   OutputFormat output = OutputFormat::kTable;
   std::string output_file;          // empty: standard output
   std::string sort;                 // "column[:desc]"; empty: the order of the sweep
-  std::string columns = "default";  // names of tables and columns, joined by commas
+  std::string columns = "default";  // names of column sets and columns, joined by commas
+  bool verbose = false;             // notes on set-up and first steps for every row
   std::string store;                // path, "none", or empty: the user's data directory
   bool resume = false;              // skip points that are already in the store
   bool ablate = false;              // also run compile mode with each composite lowered in turn
@@ -43,7 +45,8 @@ struct OutputConfig {
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kSweep = "Sweep";
     visit(Option{.flag = "output", .key = "output", .group = kOutput,
-                 .help = "format of the records", .axis = false, .changes_result = false}, self.output);
+                 .help = "format of the records; csv and jsonl are narrow, with --columns all whole; samples is a line "
+                         "of CSV for each sample", .axis = false, .changes_result = false}, self.output);
     visit(Option{.flag = "output-file", .key = "output_file", .group = kOutput, .help = "where the records are written",
                  .otherwise = "standard output", .axis = false, .changes_result = false, .value = "FILE"},
           self.output_file);
@@ -51,9 +54,12 @@ struct OutputConfig {
                  .otherwise = "the order of the sweep", .axis = false, .changes_result = false,
                  .value = "COLUMN[:desc]"}, self.sort);
     visit(Option{.flag = "columns", .key = "columns", .group = kOutput,
-                 .help = "tables of source documents (2024, 2025a ... 2025d, 2025d_attention), attention, speedup, "
-                         "gain, or names of columns",
+                 .help = "column sets (default, all, attention, mean_std, ...), speedup, gain, or headers and names of "
+                         "columns (laptime list columns)",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
+    visit(Option{.flag = "verbose", .key = "verbose", .group = kOutput,
+                 .help = "set-up and first steps below every row, not only where they matter", .axis = false,
+                 .changes_result = false}, self.verbose);
     visit(Option{.flag = "store", .key = "store", .group = kOutput,
                  .help = "SQLite file that keeps the records, or none",
                  .otherwise = "in the user's data directory", .axis = false, .changes_result = false,

@@ -30,13 +30,14 @@ std::vector<std::string> canonical_values(const Option& option, std::string_view
 
 }  // namespace
 
-void set_option(Sweep& sweep, std::string_view flag, std::string_view where, const std::vector<std::string>& values) {
+void set_option(Sweep& sweep, std::string_view name, std::string_view where, const std::vector<std::string>& values) {
+  const std::string flag = meant_flag(name);
   if (values.empty()) throw Error::format("{}: the list is empty; give at least one value", where);
   const std::optional<Option> run_option = find_option<RunConfig>(flag);
   const std::optional<Option> output_option = find_option<OutputConfig>(flag);
   if (!run_option && !output_option) {
-    throw Error::format("{}: unknown option {}{} (laptime list options)", where, quote(flag),
-                        did_you_mean(flag, sweep_flags()));
+    throw Error::format("{}: unknown option {}{} (laptime list options)", where, quote(name),
+                        did_you_mean(name, sweep_flags()));
   }
   const bool takes_list = run_option && run_option->axis;
   if (!takes_list && values.size() != 1) {
@@ -47,7 +48,7 @@ void set_option(Sweep& sweep, std::string_view flag, std::string_view where, con
     assign(sweep.output, flag, where, values.front());
     return;
   }
-  Axis axis{std::string(flag), canonical_values(*run_option, where, values)};
+  Axis axis{flag, canonical_values(*run_option, where, values)};
   const auto same =
       std::find_if(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& other) { return other.flag == flag; });
   if (same == sweep.axes.end()) {

@@ -30,9 +30,10 @@ std::vector<Entry> in_file_order(const toml::table& table) {
 }
 
 OptionRow row_of(std::string_view key, std::string_view where) {
+  const std::string flag = meant_flag(key);
   for (auto rows : {option_rows<RunConfig>(), option_rows<OutputConfig>()}) {
     for (OptionRow& row : rows) {
-      if (row.option.flag == key) return std::move(row);
+      if (row.option.flag == flag) return std::move(row);
     }
   }
   throw Error::format("{}: unknown key {}{} (laptime list options)", where, quote(key),

@@ -232,11 +232,11 @@ constexpr std::array kFields{
     ListedField{"stopping.rule", field<&Record::stopping, &Stopping::rule>},
     ListedField{"stopping.steps_per_sample", field<&Record::stopping, &Stopping::steps_per_sample>},
     ListedField{"verdict.reasons", field<&Record::verdict, &Verdict::reasons>},
-    ListedField{"fingerprint", field<&Record::fingerprint>},
-    ListedField{"binary.commit", field<&Record::binary, &Binary::commit>},
+    ListedField{"fingerprint", field<&Record::fingerprint>, Extent::kRow},
+    ListedField{"binary.commit", field<&Record::binary, &Binary::commit>, Extent::kRow},
     ListedField{"sweep", field<&Record::sweep>},
-    ListedField{"run", field<&Record::run>},
-    ListedField{"created", field<&Record::created>},
+    ListedField{"run", field<&Record::run>, Extent::kRow},
+    ListedField{"created", field<&Record::created>, Extent::kRow},
 };
 
 constexpr std::array<const char*, 6> kPhases{"forward", "backward",         "optimizer",
@@ -252,16 +252,20 @@ bool figure(std::string_view element, TimeStats& time) {
   return read(element, time.*Member);
 }
 
-constexpr std::array kFigures{
-    ListedFigure{"mean", figure<&TimeStats::mean>}, ListedFigure{"median", figure<&TimeStats::median>},
-    ListedFigure{"std", figure<&TimeStats::std>},   ListedFigure{"std_population", figure<&TimeStats::std_population>},
-    ListedFigure{"min", figure<&TimeStats::min>},   ListedFigure{"max", figure<&TimeStats::max>}};
+constexpr std::array kFigures{ListedFigure{"mean", figure<&TimeStats::mean>},
+                              ListedFigure{"median", figure<&TimeStats::median>},
+                              ListedFigure{"std", figure<&TimeStats::std>},
+                              ListedFigure{"std_population", figure<&TimeStats::std_population>},
+                              ListedFigure{"min", figure<&TimeStats::min>},
+                              ListedFigure{"max", figure<&TimeStats::max>},
+                              ListedFigure{"ci_low", figure<&TimeStats::ci_low>},
+                              ListedFigure{"ci_high", figure<&TimeStats::ci_high>}};
 
 // Read from more than the time of the pass and what Extent::kRow has beside it.
 constexpr std::array<std::string_view, 6> kMetricsOfListing{"forward_time", "backward_time", "optimizer_time",
                                                             "residue",      "setup_time",    "transient_excess"};
 // Read from figures of a time that are not listed.
-constexpr std::array<std::string_view, 6> kMetricsOfWholeRecords{"total", "mad", "p10", "p90", "ci_low", "ci_high"};
+constexpr std::array<std::string_view, 4> kMetricsOfWholeRecords{"total", "mad", "p10", "p90"};
 
 // Paths in the order of the array `fields`. The configuration is the longest, and few columns need more of it than the
 // model and the pass.

@@ -13,7 +13,7 @@ namespace laptime {
 // and the last remain.
 enum class Extent : uint8_t {
   kNames,       // name, label, status, rating, arithmetic, model and pass
-  kRow,         // with the time of the pass, memory, FLOPs and the reason of a failure: a row of the default table
+  kRow,         // with the time of the pass, memory, FLOPs, the reason of a failure, and what headings state
   kListed,      // with all listed fields, which notes and phases below that row show
   kWithConfig,  // with the whole configuration
   kWhole

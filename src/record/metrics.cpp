@@ -19,9 +19,15 @@ Figure of_time(const Record& record) {
   return time != nullptr && time->count > 0 ? known(time->*Member) : std::nullopt;
 }
 
+// Of samples: a predicted time has no spread and no count.
+template <auto Member>
+Figure of_samples(const Record& record) {
+  return is_predicted(record) ? std::nullopt : of_time<Member>(record);
+}
+
 Figure count_of_time(const Record& record) {
   const TimeStats* time = record.main_time();
-  return time != nullptr ? Figure(static_cast<double>(time->count)) : std::nullopt;
+  return time != nullptr && !is_predicted(record) ? Figure(static_cast<double>(time->count)) : std::nullopt;
 }
 
 Figure median_of(const Record& record, const char* phase) {
@@ -68,13 +74,13 @@ constexpr std::array kMetrics{
            .better = Better::kLower,
            .description = "standard deviation of the sample (divided by count - 1)",
            .formula = "time.PASS.std",
-           .read = of_time<&TimeStats::std>},
+           .read = of_samples<&TimeStats::std>},
     Metric{.tag = "std_population",
            .unit = Unit::kSeconds,
            .better = Better::kLower,
            .description = "standard deviation of the population (divided by count)",
            .formula = "time.PASS.std_population",
-           .read = of_time<&TimeStats::std_population>},
+           .read = of_samples<&TimeStats::std_population>},
     Metric{.tag = "min",
            .unit = Unit::kSeconds,
            .better = Better::kLower,
@@ -99,37 +105,37 @@ constexpr std::array kMetrics{
            .better = Better::kLower,
            .description = "median absolute deviation from the median",
            .formula = "time.PASS.mad",
-           .read = of_time<&TimeStats::mad>},
+           .read = of_samples<&TimeStats::mad>},
     Metric{.tag = "p10",
            .unit = Unit::kSeconds,
            .better = Better::kLower,
            .description = "10th percentile of the samples",
            .formula = "time.PASS.p10",
-           .read = of_time<&TimeStats::p10>},
+           .read = of_samples<&TimeStats::p10>},
     Metric{.tag = "p90",
            .unit = Unit::kSeconds,
            .better = Better::kLower,
            .description = "90th percentile of the samples",
            .formula = "time.PASS.p90",
-           .read = of_time<&TimeStats::p90>},
+           .read = of_samples<&TimeStats::p90>},
     Metric{.tag = "ci_low",
            .unit = Unit::kSeconds,
            .better = Better::kLower,
            .description = "lower end of the 95 % interval of the median",
            .formula = "time.PASS.ci_low",
-           .read = of_time<&TimeStats::ci_low>},
+           .read = of_samples<&TimeStats::ci_low>},
     Metric{.tag = "ci_high",
            .unit = Unit::kSeconds,
            .better = Better::kLower,
            .description = "upper end of the 95 % interval of the median",
            .formula = "time.PASS.ci_high",
-           .read = of_time<&TimeStats::ci_high>},
+           .read = of_samples<&TimeStats::ci_high>},
     Metric{.tag = "noise",
            .unit = Unit::kFraction,
            .better = Better::kLower,
            .description = "standard deviation over mean",
            .formula = "time.PASS.std / time.PASS.mean",
-           .read = [](const Record& r) { return ratio(of_time<&TimeStats::std>(r), of_time<&TimeStats::mean>(r)); }},
+           .read = [](const Record& r) { return ratio(of_samples<&TimeStats::std>(r), of_time<&TimeStats::mean>(r)); }},
     Metric{.tag = "forward_time",
            .unit = Unit::kSeconds,
            .better = Better::kLower,
@@ -178,7 +184,7 @@ constexpr std::array kMetrics{
            .description = "model FLOPs per second over the peak in the machine's data sheet",
            .formula = "flops.model_flops_per_second / flops.peak_datasheet",
            .read = [](const Record& r) { return known(r.flops.mfu_datasheet); }},
-    Metric{.tag = "predicted",
+    Metric{.tag = "predicted_time",
            .unit = Unit::kSeconds,
            .better = Better::kLower,
            .description = "time of a sample as predicted before the run, from launches measured earlier",
@@ -265,6 +271,10 @@ std::string_view name_of(Better better) {
     case Better::kNeither: return "-";
   }
   return "-";
+}
+
+bool is_predicted(const Record& record) {
+  return record.verdict.rating == kPredicted || record.config.text("device").starts_with("roofline:");
 }
 
 std::span<const Metric> metrics() { return kMetrics; }

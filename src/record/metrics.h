@@ -24,6 +24,9 @@ struct Metric {
   std::optional<double> (*read)(const Record&) = nullptr;  // none where the record does not know it
 };
 
+// Whether a device model gives the times of the record, so that nothing is measured. Known of a planned point too.
+bool is_predicted(const Record& record);
+
 std::span<const Metric> metrics();
 const Metric* find_metric(std::string_view tag);  // null for an unknown tag
 

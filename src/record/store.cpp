@@ -33,7 +33,7 @@ void make_directories(const fs::path& path) {
 
 // The schema versions that first had choices and peaks by device, traces, and the listing.
 constexpr int64_t kTracesSince = 3;
-constexpr int64_t kListingSince = 5;
+constexpr int64_t kListingSince = 6;
 
 // Of a row with the columns id, record and trace.
 // `column` is that of the JSON; the first is the id.

@@ -2,6 +2,7 @@
 #include "report/columns.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -19,20 +20,17 @@ using namespace cells;
 
 namespace {
 
-using Preset = std::pair<std::string_view, std::vector<Column> (*)()>;
-constexpr std::array kPresets{Preset{"default", default_columns},
-                              Preset{"2024", columns_2024},
-                              Preset{"2025a", columns_2025_ab},
-                              Preset{"2025b", columns_2025_ab},
-                              Preset{"2025c", columns_2025_c},
-                              Preset{"2025d", columns_2025_d},
-                              Preset{"2025d_attention", columns_2025_d_attention},
-                              Preset{"attention", columns_attention}};
-constexpr auto kPresetNames = [] {
-  std::array<std::string_view, kPresets.size()> names;
-  for (size_t i = 0; i < names.size(); ++i) names[i] = kPresets[i].first;
-  return names;
-}();
+constexpr std::array kSets{
+    ColumnSet{"default", "", "time, rate, memory and verdict of each row", default_columns},
+    ColumnSet{"all", "", "the same with mean, minimum and maximum; in files every key of a record", all_columns},
+    ColumnSet{"attention", "", "attention alone: each phase, and what it adds to memory", columns_attention},
+    ColumnSet{"all_times", "2024", "every sample of a row, with mean, median, minimum, maximum and sum", columns_2024},
+    ColumnSet{"mean_std", "2025a", "warm-up and measured steps, mean and standard deviation", columns_2025_ab},
+    ColumnSet{"mean_std", "2025b", "the same", columns_2025_ab},
+    ColumnSet{"min_max", "2025c", "minimum, maximum, mean and standard deviation", columns_2025_c},
+    ColumnSet{"forward_backward", "2025d", "mean and standard deviation of forward, backward and both", columns_2025_d},
+    ColumnSet{"attention_memory", "2025d_attention", "the same of attention alone, with its memory",
+              columns_2025_d_attention}};
 constexpr size_t kMaxColumns = 200;
 
 using Ratio = std::optional<TimeRatio> (Baselines::*)(const Record&, std::string_view) const;
@@ -52,17 +50,18 @@ constexpr Figure kLow = [](const TimeRatio& ratio) {
 constexpr Figure kHigh = [](const TimeRatio& ratio) {
   return ratio.interval ? std::optional(ratio.interval->high) : std::nullopt;
 };
-constexpr std::array kRatioColumns{RatioColumn{"speedup", "speed-up", &Baselines::speedup, kValue, true},
-                                   RatioColumn{"speedup_low", "speed-up low", &Baselines::speedup, kLow},
-                                   RatioColumn{"speedup_high", "speed-up high", &Baselines::speedup, kHigh},
+constexpr std::array kRatioColumns{RatioColumn{"speedup", "speedup", &Baselines::speedup, kValue, true},
+                                   RatioColumn{"speedup_low", "speedup_low", &Baselines::speedup, kLow},
+                                   RatioColumn{"speedup_high", "speedup_high", &Baselines::speedup, kHigh},
                                    RatioColumn{"gain", "gain", &Baselines::gain, kValue, true},
-                                   RatioColumn{"gain_low", "gain low", &Baselines::gain, kLow},
-                                   RatioColumn{"gain_high", "gain high", &Baselines::gain, kHigh}};
+                                   RatioColumn{"gain_low", "gain_low", &Baselines::gain, kLow},
+                                   RatioColumn{"gain_high", "gain_high", &Baselines::gain, kHigh}};
 
 // "1.82x (1.80 .. 1.85)", or the ratio alone where there is no interval.
-std::string ratio_text(const std::optional<TimeRatio>& ratio) {
+std::string ratio_text(const std::optional<TimeRatio>& ratio, bool is_baseline) {
   if (!ratio) return "-";
   std::string text = fmt::format("{:.2f}x", ratio->value);
+  if (is_baseline) return text + " (baseline)";
   if (ratio->interval) text += fmt::format(" ({:.2f} .. {:.2f})", ratio->interval->low, ratio->interval->high);
   return text;
 }
@@ -73,27 +72,59 @@ Column column_of(const RatioColumn& column, const Baselines& baselines) {
               .of_phase = true,
               .compares = true,
               .extent = Extent::kWhole,  // the interval is made of the samples
-              .drop = 1,
-              .width = column.shows_interval ? size_t{20} : size_t{8},
+              .width = 7,
               .read = [&baselines, column](const Row& row, std::string_view phase) -> Json {
                 const std::optional<TimeRatio> ratio = (baselines.*column.ratio)(row.record(), phase);
                 return ratio ? json_of(column.figure(*ratio)) : Json(nullptr);
               }};
   if (column.shows_interval) {
-    made.text_of = [&baselines, column](const Row& row, std::string_view phase) {
-      return ratio_text((baselines.*column.ratio)(row.record(), phase));
+    made.bracket_width = 15;
+    const bool is_speedup = column.ratio == &Baselines::speedup;
+    made.text_of = [&baselines, column, is_speedup](const Row& row, std::string_view phase, const CellContext&) {
+      const bool is_baseline = is_speedup && baselines.is_baseline(row.record());
+      return ratio_text((baselines.*column.ratio)(row.record(), phase), is_baseline);
     };
   }
   return made;
 }
 
+const RatioColumn* find_ratio(std::string_view name) {
+  name = name.substr(0, name.find(" vs "));
+  const auto* const found = std::find_if(kRatioColumns.begin(), kRatioColumns.end(),
+                                         [&](const RatioColumn& column) { return column.name == name; });
+  const bool is_hyphenated = name == "speed-up";
+  return found != kRatioColumns.end() ? found : is_hyphenated ? kRatioColumns.data() : nullptr;
+}
+
+// As the header of the default table; nullptr where it has none.
+const Column* find_table_column(std::string_view name) {
+  static const std::vector<Column> kColumns = table_columns();
+  const auto found = std::find_if(kColumns.begin(), kColumns.end(), [&](const Column& column) {
+    return column.title == name || column.header() == name;
+  });
+  return found == kColumns.end() ? nullptr : &*found;
+}
+
 Column column_by_name(std::string_view name, const Records& records) {
-  std::vector<std::string_view> others(kPresetNames.begin(), kPresetNames.end());
+  if (const Column* const known = find_table_column(name)) {
+    Column column = *known;
+    column.drop = 0;
+    return column;
+  }
+  std::vector<std::string_view> others;
+  for (const ColumnSet& set : kSets) {
+    others.push_back(set.name);
+    if (!set.alias.empty()) others.push_back(set.alias);
+  }
   for (const RatioColumn& column : kRatioColumns) others.push_back(column.name);
   check_column(name, records, "columns", others);
+  if (const Column* const document = document_column(name)) {
+    if (resolved_column(name) == name && schema_type(name).empty()) return *document;
+  }
   const Extent extent = extent_of_column(name);
+  const std::string resolved = resolved_column(name);
   bool text = false;
-  const std::string type = find_metric(name) != nullptr ? "number" : schema_type(name);
+  const std::string type = find_metric(resolved) != nullptr ? "number" : schema_type(resolved);
   if (type != "number" && type != "integer") {
     records.each(extent, [&](const Record& record) {
       text = Row(record).value(name).is_string();
@@ -105,32 +136,72 @@ Column column_by_name(std::string_view name, const Records& records) {
           .text = text,
           .extent = extent,
           .width = 12,
-          .read = named(name)};
+          .read = named(name),
+          .marks_predicted = false};
 }
 
 }  // namespace
 
-std::span<const std::string_view> column_presets() { return kPresetNames; }
+std::string Column::cell(const Row& row, std::string_view phase, const CellContext& context) const {
+  if (text_of) return text_of(row, phase, context);
+  const Json value = read(row, phase);
+  if (context.scale == nullptr || !value.is_number()) return format_value(value, unit);
+  return format_in(*context.scale, value.get<double>(), value.get<double>());
+}
+
+std::span<const ColumnSet> column_sets() { return kSets; }
+
+std::vector<std::string_view> comparing_columns() {
+  std::vector<std::string_view> names;
+  for (const RatioColumn& column : kRatioColumns) names.push_back(column.name);
+  return names;
+}
+
+bool compares_rows(std::string_view name) { return find_ratio(name) != nullptr; }
+
+Json compared_value(std::string_view name, const Baselines& baselines, const Record& record) {
+  return column_of(*find_ratio(name), baselines).read(Row(record), "");
+}
 
 std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records) {
   std::vector<Column> columns;
+  bool has_set = false;
   while (true) {
     const size_t comma = list.find(',');
     const std::string_view name = list.substr(0, comma);
-    const auto* const preset =
-        std::find_if(kPresets.begin(), kPresets.end(), [&](const Preset& entry) { return entry.first == name; });
-    const auto* const ratio = std::find_if(kRatioColumns.begin(), kRatioColumns.end(),
-                                           [&](const RatioColumn& column) { return column.name == name; });
-    if (preset != kPresets.end()) {
-      for (Column& column : preset->second()) columns.push_back(std::move(column));
-    } else if (ratio != kRatioColumns.end()) {
+    const auto* const set = std::find_if(kSets.begin(), kSets.end(), [&](const ColumnSet& known) {
+      return known.name == name || (!known.alias.empty() && known.alias == name);
+    });
+    if (set != kSets.end()) {
+      for (Column& column : set->columns()) columns.push_back(std::move(column));
+    } else if (const RatioColumn* const ratio = find_ratio(name)) {
       columns.push_back(column_of(*ratio, baselines));
     } else {
       columns.push_back(column_by_name(name, records));
     }
     if (columns.size() > kMaxColumns) throw Error::format("columns: more than the limit of {}", kMaxColumns);
-    if (comma == std::string_view::npos) return columns;
+    has_set = has_set || set != kSets.end();
+    if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
+  }
+  // Whoever lists columns one by one wants a row for each record, and none for its phases.
+  for (Column& column : columns) column.of_phase = column.of_phase && has_set;
+  return columns;
+}
+
+void plan_baselines(std::vector<Column>& columns, const Records& records, Baselines& baselines) {
+  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; })) return;
+  records.each(Extent::kWithConfig, [&](const Record& record) {
+    baselines.plan(record);
+    return true;
+  });
+  const std::vector<std::string> descriptions = baselines.descriptions();
+  if (descriptions.empty()) return;
+  for (Column& column : columns) {
+    if (column.compares && column.title == kRatioColumns.front().title) {
+      column.remark =
+          descriptions.size() > 2 ? "vs each run's baseline" : fmt::format("vs {}", fmt::join(descriptions, " or "));
+    }
   }
 }
 

@@ -8,17 +8,26 @@
 #include <string_view>
 #include <vector>
 
+#include "report/heading.h"
 #include "report/row.h"
+#include "report/scale.h"
 #include "report/speedup.h"
 
 namespace laptime {
 
+// What a cell for people depends on beside its value.
+struct CellContext {
+  const Heading* heading = nullptr;  // null: names are whole
+  const Scale* scale = nullptr;      // of all cells of the column; null: of each value its own
+};
+
 struct Column {
-  std::string title;
+  std::string title;               // also the name by which it is asked for
+  std::string remark{};            // behind the title: "(95 % interval)"
   Unit unit = Unit::kNone;         // how people read it; files get the plain number
   bool text = false;               // flush left
   bool of_phase = false;           // has a value for a single phase too
-  bool then_reason = false;        // where a record is not ok, its reason takes the place of the columns that follow
+  bool then_reason = false;        // where a record is not ok, its status and reason take the place of what follows
   bool compares = false;           // with baselines, which must be known
   Extent extent = Extent::kWhole;  // how much of a record `read` looks at
   int drop = 0;                    // narrow terminals leave out the highest first; 0 stays
@@ -26,28 +35,46 @@ struct Column {
   // `phase` is empty for the pass that was asked for.
   std::function<Json(const Row& row, std::string_view phase)> read;
   // The cell as people read it; null: the value in its unit.
-  std::function<std::string(const Row& row, std::string_view phase)> text_of{};
+  std::function<std::string(const Row& row, std::string_view phase, const CellContext& context)> text_of{};
+  size_t bracket_width = 0;      // of "(1.80 .. 1.85)" behind the figures of a cell, beyond `width`; 0: none
+  bool bracket_may_go = false;   // where a terminal is narrow, before any column does
+  bool marks_predicted = false;  // a predicted row says so in this column
+  std::string_view help = {};    // one line for `laptime list columns`
 
-  std::string cell(const Row& row, std::string_view phase) const {
-    return text_of ? text_of(row, phase) : format_value(read(row, phase), unit);
-  }
+  std::string cell(const Row& row, std::string_view phase, const CellContext& context = {}) const;
+  std::string header() const { return remark.empty() ? title : title + " " + remark; }
 };
 
-// "default"; "2024", "2025a", "2025b", "2025c", "2025d" and "2025d_attention": the tables of the source documents, with
-// their names, order and kind of standard deviation; "attention": the last one for people.
-std::span<const std::string_view> column_presets();
+// A set of columns with a name.
+struct ColumnSet {
+  std::string_view name;
+  std::string_view alias;  // the source document whose table it is; empty for none
+  std::string_view help;   // what its table shows
+  std::vector<Column> (*columns)();
+};
+// The tables of the source documents keep their headers, order and kind of standard deviation.
+std::span<const ColumnSet> column_sets();
 
-// A list joined by commas of presets, "speedup" and "gain" with the ends of their intervals ("speedup_low",
-// "speedup_high", "gain_low", "gain_high"), and columns by name as `Row::value` knows them. `baselines` must
-// outlive the result. Error for an unknown name (as check_column).
+// A list joined by commas of column sets, headers of the default table, "speedup" and "gain" with the ends of their
+// intervals ("speedup_low", "speedup_high", "gain_low", "gain_high"), and columns by name as `Row::value` knows them.
+// `baselines` must outlive the result. Error for an unknown name (as check_column).
 std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records);
 
 // How much of each record a report with these columns reads: a row states the status and its reason too, `details`
 // more.
 Extent extent_of_columns(std::span<const Column> columns, bool details);
 
+// Lets the baselines know all rows where a column compares with them, and names the baseline in its header.
+void plan_baselines(std::vector<Column>& columns, const Records& records, Baselines& baselines);
+
 // Adds all records where a column compares with them.
 void add_baselines(std::span<const Column> columns, const Records& records, Baselines& baselines);
+
+// The columns that compare rows: "speedup", "gain" and the ends of their intervals.
+std::vector<std::string_view> comparing_columns();
+bool compares_rows(std::string_view name);
+// Its value; null where the row has no baseline.
+Json compared_value(std::string_view name, const Baselines& baselines, const Record& record);
 
 // Why a record is not ok: reason, bytes, op and scope; empty for ok.
 std::string reason_of(const Record& record);

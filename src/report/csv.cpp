@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "record/fields_json.h"
-#include "report/columns.h"
+#include "report/narrow.h"
 #include "report/text.h"
 
 namespace laptime {
@@ -139,12 +139,13 @@ std::string csv(std::span<const Record> records, std::string_view column_list) {
 }
 
 void csv(const Records& records, std::string_view column_list, const TextSink& sink) {
-  if (column_list == "default") {
+  if (column_list == "all") {
     all_leaves(records, sink);
     return;
   }
   Baselines baselines;
-  const std::vector<Column> columns = columns_of(column_list, baselines, records);
+  std::vector<Column> columns = data_columns(column_list, baselines, records);
+  plan_baselines(columns, records, baselines);
   add_baselines(columns, records, baselines);
   std::string text;
   Extent extent = Extent::kNames;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "report/columns.h"
 #include "report/row.h"
 
 namespace laptime {
@@ -24,8 +25,10 @@ struct Filter::Node {
   std::string column;
   Operator op = Operator::kEqual;
   std::string value;
-  std::optional<double> number;  // the value as a number, its unit applied
-  bool null = false;             // the bare word `null`
+  std::string meant;                        // the word of an option that the value stands for: "bfloat16" for "bf16"
+  std::optional<double> number;             // the value as a number, its unit applied
+  bool null = false;                        // the bare word `null`
+  std::shared_ptr<const ColumnValue> read;  // of records
 };
 
 namespace {
@@ -43,28 +46,28 @@ constexpr std::array kOperators{Spelling{"==", Operator::kEqual},     Spelling{"
                                 Spelling{"=", Operator::kEqual},      Spelling{"<", Operator::kLess},
                                 Spelling{">", Operator::kGreater},    Spelling{"~", Operator::kContains}};
 
-struct Scale {
+struct UnitFactor {
   std::string_view unit;
   double factor;
 };
-constexpr std::array kScales{Scale{"", 1},
-                             Scale{"%", 0.01},
-                             Scale{"ns", 1e-9},
-                             Scale{"us", 1e-6},
-                             Scale{"ms", 1e-3},
-                             Scale{"s", 1},
-                             Scale{"B", 1},
-                             Scale{"KiB", 1024.0},
-                             Scale{"MiB", 1024.0 * 1024},
-                             Scale{"GiB", 1024.0 * 1024 * 1024},
-                             Scale{"TiB", 1024.0 * 1024 * 1024 * 1024}};
+constexpr std::array kUnitFactors{UnitFactor{"", 1},
+                                  UnitFactor{"%", 0.01},
+                                  UnitFactor{"ns", 1e-9},
+                                  UnitFactor{"us", 1e-6},
+                                  UnitFactor{"ms", 1e-3},
+                                  UnitFactor{"s", 1},
+                                  UnitFactor{"B", 1},
+                                  UnitFactor{"KiB", 1024.0},
+                                  UnitFactor{"MiB", 1024.0 * 1024},
+                                  UnitFactor{"GiB", 1024.0 * 1024 * 1024},
+                                  UnitFactor{"TiB", 1024.0 * 1024 * 1024 * 1024}};
 
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  for (const Scale& scale : kScales) {
+  for (const UnitFactor& scale : kUnitFactors) {
     if (scale.unit == unit) return number * scale.factor;
   }
   return std::nullopt;
@@ -150,12 +153,23 @@ class Parser {
       fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
     }
     Node node;
-    node.column = peek_word();
-    if (node.column.empty()) fail(at_, "expected a column, as in: model = small and median < 500ms");
-    at_ += node.column.size();
+    node.column = take_column();
     node.op = take_operator(node.column);
     take_value(node);
+    node.read = std::make_shared<const ColumnValue>(node.column);
+    node.meant = meant_word(node.column, node.value);
     return node;
+  }
+
+  // A word, or a header with spaces in quotes.
+  std::string take_column() {
+    const char mark = at_ < text_.size() ? text_[at_] : ' ';
+    const size_t close = mark == '\'' || mark == '"' ? text_.find(mark, at_ + 1) : std::string_view::npos;
+    const bool quoted = close != std::string_view::npos;
+    const std::string column(quoted ? text_.substr(at_ + 1, close - at_ - 1) : peek_word());
+    if (column.empty()) fail(at_, "expected a column, as in: model = small and median < 500ms");
+    at_ = quoted ? close + 1 : at_ + column.size();
+    return column;
   }
 
   Operator take_operator(const std::string& column) {
@@ -229,26 +243,38 @@ bool compare(const Node& node, const Json& value) {
   const std::string text = plain_text(value);
   const auto number = is_order(node.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
   if (number && node.number) return holds(node.op, *number, *node.number);
+  if (node.op == Operator::kEqual) return text == node.value || text == node.meant;
+  if (node.op == Operator::kNotEqual) return text != node.value && text != node.meant;
   return holds(node.op, text, node.value);
 }
 
-bool matches(const Node& node, const ColumnReader& read) {
+using NodeReader = std::function<Json(const Node& node)>;
+
+bool matches(const Node& node, const NodeReader& read) {
   const auto holds_for = [&](const Node& child) { return matches(child, read); };
   switch (node.kind) {
     case Node::Kind::kAnd: return std::all_of(node.children.begin(), node.children.end(), holds_for);
     case Node::Kind::kOr: return std::any_of(node.children.begin(), node.children.end(), holds_for);
     case Node::Kind::kCompare: break;
   }
-  return compare(node, read(node.column));
+  return compare(node, read(node));
+}
+
+bool compares_rows(const Node& node) {
+  return (node.kind == Node::Kind::kCompare && laptime::compares_rows(node.column)) ||
+         std::any_of(node.children.begin(), node.children.end(),
+                     [](const Node& child) { return compares_rows(child); });
 }
 
 void check_columns(const Node& node, const Records& records) {
-  if (node.kind == Node::Kind::kCompare) check_column(node.column, records, "filter");
+  if (node.kind == Node::Kind::kCompare && !laptime::compares_rows(node.column)) {
+    check_column(node.column, records, "filter");
+  }
   for (const Node& child : node.children) check_columns(child, records);
 }
 
 Extent extent_of(const Node& node) {
-  Extent extent = node.kind == Node::Kind::kCompare ? extent_of_column(node.column) : Extent::kNames;
+  Extent extent = node.kind == Node::Kind::kCompare ? node.read->extent() : Extent::kNames;
   for (const Node& child : node.children) extent = std::max(extent, extent_of(child));
   return extent;
 }
@@ -273,13 +299,25 @@ Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
 void Filter::check(const Records& records) const {
-  if (root_ != nullptr) check_columns(*root_, records);
+  if (root_ == nullptr) return;
+  check_columns(*root_, records);
+  if (!compares_rows(*root_)) return;
+  baselines_ = std::make_shared<Baselines>();
+  for (const bool adds : {false, true}) {
+    records.each(Extent::kWithConfig, [&](const Record& record) {
+      adds ? baselines_->add(record) : baselines_->plan(record);
+      return true;
+    });
+  }
 }
 
 Extent Filter::extent() const { return root_ == nullptr ? Extent::kNames : extent_of(*root_); }
 
 bool Filter::matches(const Record& record) const {
-  return keeps([&](std::string_view column) { return Row(record).value(column); });
+  return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) {
+           const bool compares = baselines_ != nullptr && laptime::compares_rows(node.column);
+           return compares ? compared_value(node.column, *baselines_, record) : node.read->of(record);
+         });
 }
 
 std::vector<Record> Filter::apply(std::span<const Record> records) const {
@@ -296,6 +334,8 @@ std::vector<std::string> Filter::columns() const {
   return columns;
 }
 
-bool Filter::keeps(const ColumnReader& read) const { return root_ == nullptr || laptime::matches(*root_, read); }
+bool Filter::keeps(const ColumnReader& read) const {
+  return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) { return read(node.column); });
+}
 
 }  // namespace laptime

@@ -15,12 +15,14 @@
 
 namespace laptime {
 
+class Baselines;
+
 // expression = conjunction {"or" conjunction}
 // conjunction = term {"and" term}
 // term = "(" expression ")" | column operator value
 // operator = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~"
 //
-// A column is a metric's tag, a short name or a dotted path (row.h). A value is a word, or text in single or double
+// A column is any name that row.h knows, in quotes if it has spaces. A value is a word, or text in single or double
 // quotes. Numbers compare as numbers and may carry a unit (2GiB, 500ms, 40%); other text compares letter by letter; `~`
 // asks whether the column contains the value. A list matches if one of its elements does. `null` stands for a value
 // that a record does not have; no other comparison but != matches it.
@@ -60,7 +62,8 @@ class Filter {
   struct Node;
 
  private:
-  std::unique_ptr<Node> root_;  // null: matches every record
+  std::unique_ptr<Node> root_;                    // null: matches every record
+  mutable std::shared_ptr<Baselines> baselines_;  // of check(), where a comparison is of rows (speedup)
 };
 
 // "column[:asc|:desc]", several joined by commas, the first one decides first. Records without a value come last, equal

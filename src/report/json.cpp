@@ -23,4 +23,19 @@ void json(const Records& records, const TextSink& sink) {
 
 std::string jsonl(const Record& record) { return to_text(record) + "\n"; }
 
+JsonLines::JsonLines(std::string_view columns, const Records& planned)
+    : whole_(columns == "all"), baselines_(std::make_unique<Baselines>()) {
+  if (whole_) return;
+  columns_ = data_columns(columns, *baselines_, planned);
+  plan_baselines(columns_, planned, *baselines_);
+}
+
+Extent JsonLines::extent() const { return whole_ ? Extent::kWhole : extent_of_columns(columns_, /*details=*/false); }
+
+std::string JsonLines::line(const Record& record) {
+  if (whole_) return jsonl(record);
+  baselines_->add(record);
+  return json_row(columns_, record);
+}
+
 }  // namespace laptime

@@ -1,10 +1,14 @@
 // Records as JSON: one array, or one record per line.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "record/record.h"
+#include "report/narrow.h"
 #include "report/records.h"
 #include "report/text.h"
 
@@ -14,7 +18,22 @@ namespace laptime {
 std::string json(std::span<const Record> records);
 void json(const Records& records, const TextSink& sink);
 
-// One line, its break included.
+// The whole record in one line, its break included.
 std::string jsonl(const Record& record);
+
+// Lines with the columns of csv(); with `all` each is a whole record. Rows compare (speedup) with those before them.
+class JsonLines {
+ public:
+  // `planned` as in TableStream.
+  JsonLines(std::string_view columns, const Records& planned);
+
+  Extent extent() const;
+  std::string line(const Record& record);
+
+ private:
+  bool whole_ = false;
+  std::unique_ptr<Baselines> baselines_;
+  std::vector<Column> columns_;
+};
 
 }  // namespace laptime

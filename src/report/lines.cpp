@@ -8,6 +8,8 @@
 #include <type_traits>
 
 #include "base/units.h"
+#include "record/metrics.h"
+#include "report/column_sets/column_sets.h"
 
 namespace laptime {
 namespace {
@@ -18,13 +20,13 @@ std::string spaced(std::string_view key) {
   return text;
 }
 
-// "plan 12.00 ms, memory 0.200 s": the parts of a sum, those that are known.
+// "plan 12.00 ms, memory 0.200 s": the parts of a sum, those that are known and not zero.
 template <class T>
 std::string parts_of(const T& times, std::span<const std::string_view> names) {
   std::string text;
   T::visit_fields(times, [&](const char* name, const auto& value) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<double>>) {
-      if (!value || std::find(names.begin(), names.end(), name) == names.end()) return;
+      if (!value || *value == 0 || std::find(names.begin(), names.end(), name) == names.end()) return;
       text += (text.empty() ? "" : ", ") + spaced(name) + " " + format_seconds(*value);
     }
   });
@@ -44,13 +46,24 @@ std::vector<std::string> phases_of(const Record& record) {
   return record.main_time() == nullptr || !record.time.contains(pass) ? std::vector<std::string>() : phases;
 }
 
-void add_notes(const Record& record, std::vector<TableLine>& lines) {
+// Set-up matters where it takes longer than all samples, and first steps where they take a tenth of a step longer.
+bool setup_matters(const Record& record, const TimeStats* time) {
+  constexpr double kLong = 10;  // seconds
+  return time != nullptr && *record.setup.total > kLong && *record.setup.total > time->total;
+}
+bool first_steps_matter(const Record& record, const TimeStats* time) {
+  return time != nullptr && *record.transient.excess > 0.1 * time->median;
+}
+
+void add_notes(const Record& record, bool verbose, std::vector<TableLine>& lines) {
   const auto note = [&](const std::string& text) { lines.push_back({{}, "  " + text}); };
-  if (record.setup.total) {
+  if (is_predicted(record)) return;  // nothing was set up, and no step was the first
+  const TimeStats* const time = record.main_time();
+  if (record.setup.total && (verbose || setup_matters(record, time))) {
     constexpr std::array<std::string_view, 5> kParts{"plan", "kernel_trial", "memory", "weights", "data"};
     note("set-up " + format_seconds(*record.setup.total) + parts_of(record.setup, kParts));
   }
-  if (record.transient.excess) {
+  if (record.transient.excess && (verbose || first_steps_matter(record, time))) {
     constexpr std::array<std::string_view, 2> kParts{"page_faults", "rest"};
     note("first steps " + format_seconds(*record.transient.excess) + " longer" + parts_of(record.transient, kParts));
   }
@@ -64,36 +77,58 @@ void add_notes(const Record& record, std::vector<TableLine>& lines) {
 
 }  // namespace
 
-std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns, bool details) {
+std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns, const LineStyle& style) {
   const Record& record = row.record();
   std::vector<TableLine> lines(1);
   TableLine& point = lines.front();
   const bool ok = record.status == Status::kOk;
+  const std::string reason = fmt::format("{}: {}", name_of(record.status), reason_of(record));
+  const auto cell = [&](size_t i, std::string_view phase) {
+    const bool scaled = i < style.scales.size() && style.scales[i];
+    return columns[i].cell(row, phase, {style.heading, scaled ? &*style.scales[i] : nullptr});
+  };
   bool reason_shown = false;
-  for (const Column& column : columns) {
-    point.cells.push_back(column.cell(row, ""));
-    if (!ok && column.then_reason) {
-      point.rest = reason_of(record);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    point.cells.push_back(cell(i, ""));
+    if (!ok && columns[i].then_reason) {
+      point.rest = reason;
       reason_shown = true;
       break;
     }
   }
-  if (!ok && !reason_shown) {
-    lines.push_back({{}, "  " + std::string(name_of(record.status)) + ": " + reason_of(record)});
-  }
+  if (!ok && !reason_shown) lines.push_back({{}, "  " + reason});
   const bool has_phases = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase; });
-  if (!details || !has_phases || !ok) return lines;
+  if (!style.details || !has_phases || !ok) return lines;
 
   for (const std::string& phase : phases_of(record)) {
     TableLine line{{}, "", true};
-    for (const Column& column : columns) {
-      line.cells.push_back(column.of_phase ? column.cell(row, phase) : "");
-    }
+    for (size_t i = 0; i < columns.size(); ++i) line.cells.push_back(columns[i].of_phase ? cell(i, phase) : "");
     line.cells.front() = "  " + phase;
     lines.push_back(line);
   }
-  add_notes(record, lines);
+  add_notes(record, style.verbose, lines);
   return lines;
+}
+
+void mark_predicted(std::vector<Column>& columns, const Heading& heading) {
+  if (!heading.some_predicted()) return;
+  const auto any = [&](bool (*holds)(const Column&)) { return std::any_of(columns.begin(), columns.end(), holds); };
+  if (!heading.some_measured()) {
+    const auto is_of_samples = [](const Column& column) {
+      const bool of_samples = column.title == "n" || column.title == "verdict" || column.title == "loss";
+      return of_samples && column.drop > 0;
+    };
+    columns.erase(std::remove_if(columns.begin(), columns.end(), is_of_samples), columns.end());
+    for (Column& column : columns) {
+      if (column.title == "median") column.remark.clear();
+    }
+  }
+  const bool marked = any([](const Column& column) { return column.marks_predicted; });
+  const bool named = any([](const Column& column) { return column.title == "device" || column.title == "name"; });
+  if (marked && (named || !heading.some_measured())) return;
+  for (Column& column : table_columns()) {
+    if (column.title == "device") columns.push_back(std::move(column));
+  }
 }
 
 }  // namespace laptime

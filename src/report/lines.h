@@ -1,6 +1,7 @@
 // A record as lines of formatted cells, for the table and for Markdown.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,8 +16,20 @@ struct TableLine {
   bool of_phase = false;
 };
 
-// The point's own line and, with `details`, one for each of its phases, and notes on set-up, first steps and warnings.
-// Text is not yet escaped.
-std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns, bool details);
+struct LineStyle {
+  bool details = true;   // lines for the phases, and notes
+  bool verbose = false;  // set-up and first steps where they do not matter, too
+  const Heading* heading = nullptr;
+  std::span<const std::optional<Scale>> scales = {};  // of each column, for one unit in all of its cells
+};
+
+// The point's own line and, with `details`, one for each of its phases, and notes: on set-up and first steps where they
+// matter, and on warnings. Text is not yet escaped.
+std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns, const LineStyle& style);
+
+// Makes columns fit for predicted rows: where no column marks them, or where measured ones stand beside them and no
+// column names the device, one that does is appended. Where all are predicted, the columns of the default table that
+// say how good a measurement is go.
+void mark_predicted(std::vector<Column>& columns, const Heading& heading);
 
 }  // namespace laptime

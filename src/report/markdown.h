@@ -13,8 +13,9 @@
 
 namespace laptime {
 
-// The cells are those of the terminal's table; a table of a source document, whose columns are fixed, is
-// followed by a list of the points that are not ok. Everything that Markdown or HTML would read as markup is escaped.
+// The heading and the cells of the terminal's table, with one unit in each column; a table of a source document, whose
+// columns are fixed, is followed by a list of the points that are not ok. Everything that Markdown or HTML would read
+// as markup is escaped.
 std::string markdown(std::span<const Record> records, std::string_view columns = "default");
 void markdown(const Records& records, std::string_view columns, const TextSink& sink);
 

@@ -16,24 +16,49 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "config/run_config.h"
+#include "config/synonyms.h"
 #include "record/fields_json.h"
+#include "report/column_sets/column_sets.h"
 #include "report/text.h"
 
 namespace laptime {
 namespace {
 
+// clang-format off
 constexpr std::array kShortNames{
-    ShortName{"ctx", "config.context_length"}, ShortName{"context", "config.context_length"},
-    ShortName{"batch", "config.batch_size"},   ShortName{"vocab", "config.vocab_size"},
-    ShortName{"layers", "config.num_layers"},  ShortName{"heads", "config.num_heads"},
-    ShortName{"verdict", "verdict.rating"},    ShortName{"commit", "binary.commit"},
-    ShortName{"loss", "loss.values"},          ShortName{"peak_bytes", "memory.peak_bytes"},
-    ShortName{"model", "config.model"},        ShortName{"edition", "config.edition"},
-    ShortName{"pass", "config.pass"},          ShortName{"dtype", "config.dtype"},
-    ShortName{"mode", "config.mode"},          ShortName{"device", "config.device"},
-    ShortName{"threads", "config.threads"},    ShortName{"warmup", "config.warmup"},
-    ShortName{"steps", "config.steps"},        ShortName{"seed", "config.seed"},
-    ShortName{"optimizer", "config.optimizer"}};
+    ShortName{"n", "count", "number of samples"},
+    ShortName{"tokens/s", "tokens_per_second", "tokens of a batch over the median time of a sample"},
+    ShortName{"peak", "peak_memory|predicted_peak_memory", "most bytes of tensors alive at once"},
+    ShortName{"mfu", "mfu_measured|mfu_datasheet", "model FLOPs per second over the peak: measured, else of the data sheet"},
+    ShortName{"arithmetic", "math_mode", "in which arithmetic matrix products ran"},
+    ShortName{"verdict", "verdict.rating", "stable, untested, noisy, unstable, no_steady_state; predicted"},
+    ShortName{"loss", "loss.values", "loss of each step"},
+    ShortName{"commit", "binary.commit", "commit of the program"},
+    ShortName{"forward", "forward_time", "median time of the forward phase"},
+    ShortName{"backward", "backward_time", "median time of the backward phase"},
+    ShortName{"resident", "resident_memory", "held before a step begins"},
+    ShortName{"+forward", "forward_memory", "what forward adds and leaves behind"},
+    ShortName{"+backward", "backward_memory", "what backward adds (may be negative)"},
+    ShortName{"peak_bytes", "memory.peak_bytes", "most bytes of tensors alive at once"},
+    ShortName{"predicted_peak_bytes", "memory.predicted_peak_bytes", "the same, known before anything ran"},
+    ShortName{"peak_rss_bytes", "memory.peak_rss_bytes", "most resident bytes of the process"},
+    ShortName{"median_s", "median", "median time of a sample"},
+    ShortName{"mean_s", "mean", "mean time of a sample"},
+    ShortName{"std_s", "std", "standard deviation of the sample"},
+    ShortName{"min_s", "min", "shortest sample"},
+    ShortName{"max_s", "max", "longest sample"},
+    ShortName{"ci_low_s", "ci_low", "lower end of the 95 % interval of the median"},
+    ShortName{"ci_high_s", "ci_high", "upper end of the 95 % interval of the median"},
+    ShortName{"forward_s", "forward_time", "median time of the forward phase"},
+    ShortName{"backward_s", "backward_time", "median time of the backward phase"},
+    ShortName{"optimizer_s", "optimizer_time", "median time of the optimizer phase"},
+    ShortName{"setup_s", "setup_time", "time before the first step"},
+    ShortName{"first_steps_s", "transient_excess", "time of the first steps above as many steady ones"},
+    ShortName{"ctx", "config.context_length"}, ShortName{"batch", "config.batch_size"}};
+// clang-format on
+
+constexpr std::string_view kPredictedColumn = "predicted";
 
 std::string_view next_segment(std::string_view& path) {
   const size_t dot = path.find('.');
@@ -106,11 +131,21 @@ Json field_at(const T& object, std::string_view path) {
   return value;
 }
 
-std::string_view path_of_short_name(std::string_view column) {
-  for (const ShortName& short_name : kShortNames) {
-    if (short_name.name == column) return short_name.path;
-  }
-  return {};
+// The key of the option that a bare name means; empty for none.
+std::string_view option_key(std::string_view name) {
+  const std::string flag = meant_flag(name);
+  std::string_view key;
+  const RunConfig fresh;
+  RunConfig::visit_fields(fresh, [&](const Option& option, const auto&) {
+    if (option.flag == flag) key = option.key;
+  });
+  return key;
+}
+
+// "median (95 % interval)" and "speedup vs float32" are the headers of median and speedup.
+std::string_view without_remark(std::string_view header) {
+  for (const std::string_view remark : {" (95 %", " vs "}) header = header.substr(0, header.find(remark));
+  return header;
 }
 
 // Whether the schema states this path: "*" matches any name, and an index may follow a list.
@@ -155,6 +190,11 @@ std::vector<std::string> known_columns(const Records& records) {
   std::set<std::string> names;
   for (const Metric& metric : metrics()) names.emplace(metric.tag);
   for (const ShortName& short_name : kShortNames) names.emplace(short_name.name);
+  const RunConfig fresh;
+  RunConfig::visit_fields(fresh, [&](const Option& option, const auto&) {
+    names.emplace(option.flag);
+    names.emplace(option.key);
+  });
   for (const SchemaKey& key : schema_keys()) {
     if (key.type != "object" && key.path.find_first_of("*[") == std::string::npos) names.insert(key.path);
   }
@@ -174,32 +214,80 @@ std::vector<std::string> known_columns(const Records& records) {
 
 std::span<const ShortName> short_names() { return kShortNames; }
 
-Json Row::value(std::string_view column) const {
-  if (const Metric* metric = find_metric(column)) {
-    const std::optional<double> figure = metric->read(*record_);
-    return figure ? Json(*figure) : Json(nullptr);
+std::string resolved_column(std::string_view name) {
+  name = without_remark(name);
+  for (const ShortName& short_name : kShortNames) {
+    if (short_name.name == name) return std::string(short_name.path);
   }
-  const std::string_view path = path_of_short_name(column);
-  Json value = field_at(*record_, path.empty() ? column : path);
-  if (value.is_null() && column.find('.') == std::string_view::npos && path.empty()) {
-    const Json& config = record_->config.json();
-    const auto found = config.find(column);
-    if (found != config.end()) return *found;
-  }
-  return value;
+  if (find_metric(name) != nullptr || !schema_type(name).empty()) return std::string(name);
+  const bool bare = name.find('.') == std::string_view::npos && name != kPredictedColumn;
+  const std::string_view key = bare ? option_key(name) : std::string_view();
+  return key.empty() ? std::string(name) : fmt::format("config.{}", key);
 }
 
-Extent extent_of_column(std::string_view column) {
-  const std::string_view path = path_of_short_name(column);
-  if (!path.empty()) return extent_of(path);
-  const bool bare = column.find('.') == std::string_view::npos;
-  if (bare && find_metric(column) == nullptr && schema_type(column).empty()) return Extent::kWithConfig;
-  return extent_of(column);
+std::string meant_word(std::string_view column, std::string_view value) {
+  const std::string path = resolved_column(column);
+  constexpr std::string_view kConfig = "config.";
+  return path.starts_with(kConfig) ? meant_value(meant_flag(path.substr(kConfig.size())), value) : std::string(value);
 }
+
+ColumnValue::ColumnValue(std::string_view column) {
+  const std::string resolved = resolved_column(column);
+  for (std::string_view rest = resolved;;) {
+    const size_t bar = rest.find('|');
+    const std::string_view part = rest.substr(0, bar);
+    const Metric* const metric = find_metric(part);
+    const bool known = metric != nullptr || part.find('.') != std::string_view::npos || !schema_type(part).empty();
+    parts_.push_back({std::string(part), metric, known ? nullptr : document_column(part)});
+    if (bar == std::string_view::npos) return;
+    rest.remove_prefix(bar + 1);
+  }
+}
+
+Json ColumnValue::of_part(const Part& part, const Record& record) {
+  if (part.metric != nullptr) {
+    const std::optional<double> figure = part.metric->read(record);
+    if (!figure) return nullptr;
+    const bool counts = part.metric->unit == Unit::kNone || part.metric->unit == Unit::kBytes;
+    return counts && *figure == std::floor(*figure) ? Json(static_cast<int64_t>(*figure)) : Json(*figure);
+  }
+  if (part.path == kPredictedColumn) return is_predicted(record);
+  Json value = field_at(record, part.path);
+  if (!value.is_null() || part.path.find('.') != std::string::npos) return value;
+  const Json& config = record.config.json();
+  const auto found = config.find(part.path);
+  if (found != config.end()) return *found;
+  return part.document == nullptr ? Json(nullptr) : part.document->read(Row(record), "");
+}
+
+Json ColumnValue::of(const Record& record) const {
+  for (const Part& part : parts_) {
+    Json value = of_part(part, record);
+    if (!value.is_null()) return value;
+  }
+  return nullptr;
+}
+
+Extent ColumnValue::extent() const {
+  Extent extent = Extent::kNames;
+  for (const Part& part : parts_) {
+    const bool bare = part.path.find('.') == std::string::npos;
+    const bool is_known = part.metric != nullptr || !bare || !schema_type(part.path).empty();
+    const Extent otherwise = part.document == nullptr ? Extent::kWithConfig : Extent::kWhole;
+    extent = std::max(extent, is_known ? extent_of(part.path) : otherwise);
+  }
+  return extent;
+}
+
+Json Row::value(std::string_view column) const { return ColumnValue(column).of(*record_); }
+
+Extent extent_of_column(std::string_view column) { return ColumnValue(column).extent(); }
 
 void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others) {
-  if (find_metric(column) != nullptr || !path_of_short_name(column).empty()) return;
+  const std::string resolved = resolved_column(column);
+  if (find_metric(column) != nullptr || resolved != column || column == kPredictedColumn) return;
+  if (document_column(column) != nullptr) return;
   for (const SchemaKey& key : schema_keys()) {
     if (!matches_schema(column, key)) continue;
     if (key.type != "object") return;
@@ -241,8 +329,10 @@ std::string schema_type(std::string_view path) {
 
 Unit unit_of(std::string_view column) {
   if (const Metric* metric = find_metric(column)) return metric->unit;
-  const std::string_view path = path_of_short_name(column);
-  const std::optional<SchemaKey> key = find_key(path.empty() ? column : path);
+  const std::string resolved = resolved_column(column);
+  const std::string_view first = std::string_view(resolved).substr(0, resolved.find('|'));
+  if (const Metric* metric = find_metric(first)) return metric->unit;
+  const std::optional<SchemaKey> key = find_key(first);
   return key ? key->unit : Unit::kNone;
 }
 

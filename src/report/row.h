@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/metrics.h"
 #include "record/record.h"
@@ -12,18 +13,48 @@
 
 namespace laptime {
 
+struct Column;
+
 class Row {
  public:
   explicit Row(const Record& record) : record_(&record) {}
 
   const Record& record() const { return *record_; }
 
-  // By metric tag ("tokens_per_second"), short name ("model", "ctx"), key of the configuration ("d_model") or dotted
-  // path ("time.step.median", "loss.values.0"), in this order; null where the record has none.
+  // By any name that resolved_column() knows, or the header of a source document's table; null where the record has no
+  // such value.
   Json value(std::string_view column) const;
 
  private:
   const Record* record_;  // outlives the row
+};
+
+// What a column is read from: the tag of a metric ("tokens_per_second"), the key of the schema or of the configuration
+// ("d_model"), or a dotted path ("time.step.median", "loss.values.0"). Short names and the headers of tables stand for
+// one of them ("ctx", "tokens/s", "median (95 % interval)"), or for two, joined by '|', of which the first that is
+// known counts ("mfu"). Any other name comes back as it is.
+std::string resolved_column(std::string_view name);
+
+// The word that `value` stands for where the column is an option: "bfloat16" for "bf16" of dtype.
+std::string meant_word(std::string_view column, std::string_view value);
+
+// Reads a column from records, its name looked up once.
+class ColumnValue {
+ public:
+  explicit ColumnValue(std::string_view column);
+
+  Json of(const Record& record) const;  // null where the record has none
+  Extent extent() const;                // how much of a record has the value
+
+ private:
+  struct Part {
+    std::string path;
+    const Metric* metric;
+    const Column* document;  // the column of a source document with this header
+  };
+  static Json of_part(const Part& part, const Record& record);
+
+  std::vector<Part> parts_;  // the first that is known counts
 };
 
 // How much of a record has the value of a column.
@@ -35,10 +66,11 @@ Extent extent_of_column(std::string_view column);
 void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others = {});
 
-// Names that stand for a dotted path: {"ctx", "config.context_length"}, ...
+// Names that stand for another one: {"ctx", "config.context_length"}, ...
 struct ShortName {
   std::string_view name;
   std::string_view path;
+  std::string_view help = {};  // empty for an option, which says itself what it is
 };
 std::span<const ShortName> short_names();
 

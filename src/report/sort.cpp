@@ -1,9 +1,11 @@
 // `--sort`: records in the order of some of their columns.
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/words.h"
+#include "report/columns.h"
 #include "report/filter.h"
 #include "report/row.h"
 
@@ -38,14 +40,31 @@ std::vector<SortKey> parse_order(std::string_view order) {
 std::vector<size_t> sorted_positions(const Records& records, std::string_view order) {
   const std::vector<SortKey> keys = parse_order(order);
   Extent extent = Extent::kNames;
+  bool compares = false;
+  std::map<std::string, ColumnValue> readers;
   for (const SortKey& key : keys) {
+    compares = compares || compares_rows(key.column);
+    if (compares_rows(key.column)) continue;
     check_column(key.column, records, "sort");
+    readers.emplace(key.column, key.column);
     extent = std::max(extent, extent_of_column(key.column));
+  }
+  Baselines baselines;
+  for (const bool adds : {false, true}) {
+    if (!compares) break;
+    extent = std::max(extent, Extent::kWithConfig);
+    records.each(extent, [&](const Record& record) {
+      adds ? baselines.add(record) : baselines.plan(record);
+      return true;
+    });
   }
   std::vector<std::vector<Json>> values;
   records.each(extent, [&](const Record& record) {
     std::vector<Json>& of_record = values.emplace_back();
-    for (const SortKey& key : keys) of_record.push_back(Row(record).value(key.column));
+    for (const SortKey& key : keys) {
+      of_record.push_back(compares_rows(key.column) ? compared_value(key.column, baselines, record)
+                                                    : readers.at(key.column).of(record));
+    }
     return true;
   });
   std::vector<size_t> positions(values.size());

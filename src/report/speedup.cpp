@@ -5,8 +5,18 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "record/metrics.h"
+
 namespace laptime {
 namespace {
+
+// The options that say how a step is computed, in the order in which a header names them.
+constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision",    "reproducible",
+                                "keep",         "lower",   "kernels_file",         "recompute",
+                                "memory_limit", "threads", "optimizer_in_backward"};
+constexpr std::array<const char*, 2> kWholeMayDiffer{"keep", "lower"};
+constexpr std::string_view kThreads = "threads";
+constexpr std::string_view kNoSteadyState = "no_steady_state";
 
 // Equal for records of one command that differ in nothing but these keys. Keys are sorted: the order of writing says
 // nothing.
@@ -20,9 +30,6 @@ std::string point_without(const Record& record, std::span<const char* const> key
   return record.fingerprint + '\n' + record.run + '\n' +
          config.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
-constexpr std::array kEagerMayDiffer{"dtype", "mode", "keep", "lower", "recompute"};
-constexpr std::array kWholeMayDiffer{"keep", "lower"};
-std::string eager_point_of(const Record& record) { return point_without(record, kEagerMayDiffer); }
 std::string whole_point_of(const Record& record) { return point_without(record, kWholeMayDiffer); }
 
 bool lowers_nothing(const Record& record) {
@@ -31,9 +38,10 @@ bool lowers_nothing(const Record& record) {
   return unset("keep") && unset("lower");
 }
 
-size_t differing_options(const JsonObject& a, const JsonObject& b) {
-  return static_cast<size_t>(std::count_if(kEagerMayDiffer.begin(), kEagerMayDiffer.end(),
-                                           [&](const char* key) { return a.text(key) != b.text(key); }));
+// The value that a baseline has wherever its run has it; empty for options that have no such value.
+std::string_view usual_value(std::string_view key) {
+  if (key == "dtype") return "float32";
+  return key == "mode" ? "eager" : "";
 }
 
 const TimeStats* time_of(const Record& record, const std::map<std::string, TimeStats>& times, std::string_view phase) {
@@ -41,49 +49,102 @@ const TimeStats* time_of(const Record& record, const std::map<std::string, TimeS
   return found == times.end() ? nullptr : &found->second;
 }
 
-std::optional<TimeRatio> ratio(const TimeStats* above, const TimeStats* below) {
-  return above == nullptr || below == nullptr ? std::nullopt : ratio_of_medians(*above, *below);
-}
-
 }  // namespace
 
 Baselines::Baselines(std::span<const Record> records) {
+  for (const Record& record : records) plan(record);
   for (const Record& record : records) add(record);
+}
+
+void Baselines::plan(const Record& record) {
+  std::map<std::string, Seen>& seen = runs_[record.run];
+  for (const char* const key : kMayDiffer) {
+    const std::string value = record.config.text(key);
+    const bool unknown = key == kThreads && (value.empty() || value == "null");  // of a device that has none
+    if (unknown) continue;
+    Seen& of_key = seen[key];
+    if (of_key.values.empty()) of_key.first = value;
+    of_key.values.insert(value);
+  }
+}
+
+// Points to come have no run yet, and are of one command.
+Baselines::Values Baselines::values_of(const std::string& run) const {
+  auto found = runs_.find(run);
+  if (found == runs_.end()) found = runs_.find("");
+  Values values;
+  if (found == runs_.end()) return values;
+  for (const auto& [key, seen] : found->second) {
+    if (seen.values.size() < 2) continue;
+    const std::string usual(usual_value(key));
+    values[key] = seen.values.contains(usual) && !usual.empty() ? usual : seen.first;
+  }
+  return values;
+}
+
+std::vector<std::string> Baselines::descriptions() const {
+  std::vector<std::string> descriptions;
+  for (const auto& [run, seen] : runs_) {
+    const Values values = values_of(run);
+    std::string text;
+    for (const char* const key : kMayDiffer) {
+      const auto value = values.find(key);
+      if (value == values.end()) continue;
+      const std::string shown = value->second.empty() || value->second == "null" ? "none" : value->second;
+      text += (text.empty() ? "" : " ") + (usual_value(key).empty() ? key + (":" + shown) : shown);
+    }
+    if (text.empty() || std::find(descriptions.begin(), descriptions.end(), text) != descriptions.end()) continue;
+    descriptions.push_back(text);
+  }
+  return descriptions;
+}
+
+std::string Baselines::point_of(const Record& record) const {
+  std::vector<const char*> keys;
+  const Values values = values_of(record.run);
+  for (const char* const key : kMayDiffer) {
+    if (values.contains(key)) keys.push_back(key);
+  }
+  return keys.empty() ? "" : point_without(record, keys);
+}
+
+bool Baselines::is_baseline(const Record& record) const {
+  const Values values = values_of(record.run);
+  return !values.empty() && std::all_of(values.begin(), values.end(), [&](const auto& value) {
+    return record.config.text(value.first) == value.second;
+  });
 }
 
 void Baselines::add(const Record& record) {
   if (record.status != Status::kOk || record.run.empty()) return;
-  const bool eager = record.config.text("mode") == "eager";
-  const Baseline baseline{record.config, record.time};
-  if (eager && record.config.text("dtype") == "float32") eager_[eager_point_of(record)].push_back(baseline);
-  if (!eager && lowers_nothing(record)) whole_[whole_point_of(record)].push_back(baseline);
+  const Baseline baseline{record.config, is_predicted(record), record.verdict.rating != kNoSteadyState, record.time};
+  if (is_baseline(record)) baselines_[point_of(record)] = baseline;
+  if (record.config.text("mode") != "eager" && lowers_nothing(record)) whole_[whole_point_of(record)] = baseline;
 }
 
 std::optional<TimeRatio> Baselines::speedup(const Record& record, std::string_view phase) const {
-  const Baseline* baseline = find(eager_, eager_point_of(record), record);
-  return baseline == nullptr ? std::nullopt
-                             : ratio(time_of(record, baseline->time, phase), time_of(record, record.time, phase));
+  const std::string point = point_of(record);
+  return point.empty() ? std::nullopt : compared(baselines_, point, record, phase, /*inverse=*/false);
 }
 
 std::optional<TimeRatio> Baselines::gain(const Record& record, std::string_view phase) const {
-  const Baseline* baseline = find(whole_, whole_point_of(record), record);
-  return baseline == nullptr ? std::nullopt
-                             : ratio(time_of(record, record.time, phase), time_of(record, baseline->time, phase));
+  return compared(whole_, whole_point_of(record), record, phase, /*inverse=*/true);
 }
 
-const Baselines::Baseline* Baselines::find(const ByPoint& baselines, const std::string& point, const Record& record) {
+std::optional<TimeRatio> Baselines::compared(const ByPoint& baselines, const std::string& point, const Record& record,
+                                             std::string_view phase, bool inverse) {
   const auto found = baselines.find(point);
-  if (record.status != Status::kOk || found == baselines.end()) return nullptr;
-  const Baseline* nearest = nullptr;
-  size_t fewest = 0;
-  for (const Baseline& candidate : found->second) {
-    const size_t differing = differing_options(candidate.config, record.config);
-    if (nearest == nullptr || differing <= fewest) {  // of equals the newest
-      nearest = &candidate;
-      fewest = differing;
-    }
+  const bool steady = record.verdict.rating != kNoSteadyState;
+  if (record.status != Status::kOk || found == baselines.end() || !steady || !found->second.steady ||
+      found->second.predicted != is_predicted(record)) {
+    return std::nullopt;
   }
-  return nearest;
+  const TimeStats* const baseline = time_of(record, found->second.time, phase);
+  const TimeStats* const own = time_of(record, record.time, phase);
+  if (baseline == nullptr || own == nullptr) return std::nullopt;
+  std::optional<TimeRatio> ratio = inverse ? ratio_of_medians(*own, *baseline) : ratio_of_medians(*baseline, *own);
+  if (ratio && found->second.predicted) ratio->interval.reset();
+  return ratio;
 }
 
 }  // namespace laptime

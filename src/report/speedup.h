@@ -1,8 +1,9 @@
-// How many times faster a record is than float32 eager of the same run, and what lowering a composite costs.
+// How many times faster a record is than the baseline of its run, and what lowering a composite costs.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,21 +13,30 @@
 
 namespace laptime {
 
-// The records seen so far that others are compared with: float32 eager ones, and compiled ones with every composite
-// whole. Two records compare if one command measured both on one machine (`run`, `fingerprint`), and their
-// configurations differ in dtype, mode, composites and recomputation alone, or in composites alone. Options that a
-// command does not vary are the same in all of its records. Of several baselines that of the fewest differing options
-// counts.
+// The rows that others are compared with. Two rows compare only if one command measured both on one machine (`run`,
+// `fingerprint`).
+//
+// A run's baseline differs from a row in nothing but the options that say how a step is computed (number type, mode,
+// threads, recomputation, ...), among those that the run varies. It has float32 and eager mode where the run has them,
+// and of every other such option the value of the run's first row. A run that varies none of them has no baseline.
 class Baselines {
  public:
   Baselines() = default;
-  explicit Baselines(std::span<const Record> records);
+  explicit Baselines(std::span<const Record> records);  // plans and adds them
+
+  // Each row of the table, measured or not, before any is compared: it decides what a run varies.
+  void plan(const Record& record);
 
   // Ignores records that are not ok or no baseline.
   void add(const Record& record);
 
+  // What the baselines of the runs have: "float32 eager", "threads:1"; one for each kind of run.
+  std::vector<std::string> descriptions() const;
+
+  bool is_baseline(const Record& record) const;
+
   // Median time of the baseline over that of the record, for one phase ("" for the pass that was asked for). None where
-  // there is no baseline or a side has no such time.
+  // there is no baseline, a side has no such time or no steady state, or only one side was measured.
   std::optional<TimeRatio> speedup(const Record& record, std::string_view phase) const;
 
   // The record's median time over that of the step with every composite whole: above 1, keeping what this record lowers
@@ -36,12 +46,25 @@ class Baselines {
  private:
   struct Baseline {
     JsonObject config;
+    bool predicted = false;
+    bool steady = true;
     std::map<std::string, TimeStats> time;
   };
-  using ByPoint = std::map<std::string, std::vector<Baseline>>;
-  static const Baseline* find(const ByPoint& baselines, const std::string& point, const Record& record);
+  using ByPoint = std::map<std::string, Baseline>;
+  // Of each option that a run varies, the value of its baseline.
+  using Values = std::map<std::string, std::string>;
+  struct Seen {
+    std::string first;
+    std::set<std::string> values;
+  };
 
-  ByPoint eager_;
+  Values values_of(const std::string& run) const;
+  std::string point_of(const Record& record) const;
+  static std::optional<TimeRatio> compared(const ByPoint& baselines, const std::string& point, const Record& record,
+                                           std::string_view phase, bool inverse);
+
+  std::map<std::string, std::map<std::string, Seen>> runs_;
+  ByPoint baselines_;
   ByPoint whole_;
 };
 

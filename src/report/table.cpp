@@ -1,7 +1,11 @@
 // Aligned text.
 #include "report/table.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "report/lines.h"
@@ -25,66 +29,177 @@ std::string shown(const std::string& text, bool unicode) {
   return printable(ascii, /*ascii=*/true);
 }
 
-// Leaves out columns, the least important first, until a line fits.
-void fit(std::vector<Column>& columns, const std::vector<size_t>& widths, size_t terminal) {
-  std::vector<bool> kept(columns.size(), true);
+// Where the columns of a table stand.
+struct Layout {
+  std::vector<Column> columns;
+  std::vector<size_t> first_of_line;  // columns that begin a line of each row
+  std::vector<std::string> hidden;
+};
+
+size_t full_width(const Column& column) {
+  return column.width + (column.bracket_width > 0 ? column.bracket_width + 1 : 0);
+}
+
+constexpr size_t kIndent = 4;  // of the further lines of a row
+
+// Leaves out what may be left out, the least important first, until a line fits; then breaks lines.
+Layout laid_out(std::vector<Column> columns, size_t terminal) {
+  Layout layout;
   const auto needed = [&] {
     size_t sum = 0;
-    for (size_t i = 0; i < columns.size(); ++i) sum += kept[i] ? widths[i] + kColumnGap : 0;
+    for (const Column& column : columns) sum += full_width(column) + kColumnGap;
     return sum - kColumnGap;
   };
+  for (Column& column : columns) {
+    if (terminal == 0 || needed() <= terminal) break;
+    if (!column.bracket_may_go || column.bracket_width == 0) continue;
+    column.bracket_width = 0;
+    layout.hidden.push_back(fmt::format("the interval of {}", column.title));
+  }
   while (terminal > 0 && needed() > terminal) {
-    size_t least = columns.size();
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const bool droppable = kept[i] && columns[i].drop > 0;
-      if (droppable && (least == columns.size() || columns[i].drop >= columns[least].drop)) least = i;
-    }
-    if (least == columns.size()) break;
-    kept[least] = false;
+    const auto least = std::max_element(columns.begin(), columns.end(),
+                                        [](const Column& a, const Column& b) { return a.drop < b.drop; });
+    if (least->drop == 0) break;
+    layout.hidden.push_back(least->title);
+    columns.erase(least);
   }
-  std::vector<Column> left;
+  size_t used = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (kept[i]) left.push_back(std::move(columns[i]));
+    const size_t width = full_width(columns[i]);
+    const bool fits = terminal == 0 || i == 0 || used + kColumnGap + width <= terminal;
+    if (i == 0 || !fits) {
+      layout.first_of_line.push_back(i);
+      used = (i == 0 ? 0 : kIndent) + width;
+    } else {
+      used += kColumnGap + width;
+    }
   }
-  columns = std::move(left);
+  layout.columns = std::move(columns);
+  return layout;
 }
 
-std::string line_text(const TableLine& line, const std::vector<Column>& columns, bool unicode) {
+// Figures flush right, what stands in brackets behind them flush left.
+std::string padded(const std::string& cell, const Column& column) {
+  if (column.text) return pad_right(cell, column.width);
+  const size_t bracket = cell.find(" (");
+  if (column.bracket_width == 0) {
+    const bool cut = column.bracket_may_go && bracket != std::string::npos && cell.find("(predicted)") == cell.npos;
+    return pad_left(cut ? cell.substr(0, bracket) : cell, column.width);
+  }
+  const std::string behind = bracket == std::string::npos ? "" : cell.substr(bracket + 1);
+  return pad_left(cell.substr(0, bracket), column.width) + " " + pad_right(behind, column.bracket_width);
+}
+
+std::string joined_cells(const std::vector<std::string>& cells, const Layout& layout) {
   std::string text;
-  for (size_t i = 0; i < line.cells.size(); ++i) {
-    const std::string cell = shown(line.cells[i], unicode);
-    const size_t width = display_width(cell);
-    const size_t padding = columns[i].width > width ? columns[i].width - width : 0;
-    if (i > 0) text.append(kColumnGap, ' ');
-    if (!columns[i].text) text.append(padding, ' ');
-    text += cell;
-    if (columns[i].text) text.append(padding, ' ');
+  std::string line;
+  size_t next_line = 1;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (next_line < layout.first_of_line.size() && layout.first_of_line[next_line] == i) {
+      text += without_trailing_spaces(std::move(line)) + "\n";
+      line = std::string(kIndent, ' ');
+      ++next_line;
+    } else if (i > 0) {
+      line += std::string(kColumnGap, ' ');
+    }
+    line += cells[i];
   }
-  if (!line.rest.empty()) text += (line.cells.empty() ? "" : std::string(kColumnGap, ' ')) + shown(line.rest, unicode);
-  return without_trailing_spaces(std::move(text)) + "\n";
+  return text + without_trailing_spaces(std::move(line)) + "\n";
 }
 
-std::string header(const std::vector<Column>& columns, bool unicode) {
-  TableLine titles;
-  titles.cells.reserve(columns.size());
-  std::string rule;
-  for (const Column& column : columns) {
-    titles.cells.push_back(column.title);
-    if (!rule.empty()) rule += std::string(kColumnGap, ' ');
-    for (size_t i = 0; i < column.width; ++i) rule += unicode ? "─" : "-";
+// Free text below a row, or behind its first cells; broken at spaces where a terminal is narrow.
+std::string wrapped(std::string line, size_t width) {
+  std::string text;
+  const size_t indent = std::min(line.find_first_not_of(' '), line.size()) + 2;
+  while (width > 0 && display_width(line) > width) {
+    size_t cut = line.rfind(' ', width);
+    if (cut == std::string::npos || cut <= indent) break;
+    text += line.substr(0, cut) + "\n";
+    line = std::string(indent, ' ') + line.substr(cut + 1);
   }
-  return line_text(titles, columns, unicode) + rule + "\n";
+  return text + without_trailing_spaces(std::move(line)) + "\n";
+}
+
+std::string line_text(const TableLine& line, const Layout& layout, const TableStyle& style) {
+  const std::string rest = shown(line.rest, style.unicode);
+  if (line.cells.empty()) return wrapped(rest, style.width);
+  std::vector<std::string> cells;
+  std::string long_name;
+  for (size_t i = 0; i < line.cells.size(); ++i) {
+    std::string cell = shown(line.cells[i], style.unicode);
+    if (i == 0 && layout.columns[0].text && display_width(cell) > layout.columns[0].width && line.cells.size() > 1) {
+      long_name = cell + "\n";
+      cell.clear();
+    }
+    cells.push_back(padded(cell, layout.columns[i]));
+  }
+  if (rest.empty()) return long_name + joined_cells(cells, layout);
+  std::string row;
+  for (const std::string& cell : cells) row += cell + std::string(kColumnGap, ' ');
+  return wrapped(row + rest, style.width);
+}
+
+std::string header(const Layout& layout, const TableStyle& style) {
+  std::vector<std::string> titles;
+  std::vector<std::string> rules;
+  for (const Column& column : layout.columns) {
+    const std::string title = shown(column.bracket_width > 0 ? column.header() : column.title, style.unicode);
+    const std::string padded_title =
+        column.bracket_width == 0
+            ? padded(title, column)
+            : pad_right(pad_left(column.title, column.width) + (column.remark.empty() ? "" : " " + column.remark),
+                        full_width(column));
+    titles.push_back(padded_title);
+    std::string rule;
+    for (size_t i = 0; i < full_width(column); ++i) rule += style.unicode ? "─" : "-";
+    rules.push_back(rule);
+  }
+  return joined_cells(titles, layout) + joined_cells(rules, layout);
+}
+
+// The lines above a table.
+std::string heading_text(const Heading& heading, const Record& first, const Layout& layout, const TableStyle& style) {
+  std::string text;
+  for (const std::string& line : heading.lines(first)) text += wrapped(shown(line, style.unicode), style.width);
+  if (!layout.hidden.empty()) {
+    const std::string hidden =
+        fmt::format("hidden for want of width: {} (--columns all)", fmt::join(layout.hidden, ", "));
+    text += wrapped(shown(hidden, style.unicode), style.width);
+  }
+  return text + (text.empty() ? "" : "\n");
 }
 
 void widen_to_titles(std::vector<Column>& columns, bool unicode) {
-  for (Column& column : columns) column.width = std::max(column.width, display_width(shown(column.title, unicode)));
+  for (Column& column : columns) {
+    column.width = std::max(column.width, display_width(shown(column.title, unicode)));
+    if (column.bracket_width > 0) {
+      column.bracket_width = std::max(column.bracket_width, display_width(shown(column.remark, unicode)));
+    }
+  }
 }
 
-std::vector<size_t> widths_of(const std::vector<Column>& columns) {
-  std::vector<size_t> widths;
-  widths.reserve(columns.size());
-  for (const Column& column : columns) widths.push_back(column.width);
-  return widths;
+// Widens a column to a cell. A name wider than a third of the terminal gets a line to itself.
+void widen(Column& column, const std::string& cell, bool is_first, const TableStyle& style) {
+  constexpr size_t kLeastName = 16;
+  constexpr size_t kMostName = 40;
+  const size_t most = style.width == 0 ? kMostName : std::clamp(style.width / 3, kLeastName, kMostName);
+  const std::string text = shown(cell, style.unicode);
+  const size_t bracket = column.bracket_width > 0 ? text.find(" (") : std::string::npos;
+  const size_t width = display_width(text.substr(0, bracket));
+  if (is_first && column.text && width > most) return;
+  column.width = std::max(column.width, width);
+  if (bracket != std::string::npos) {
+    column.bracket_width = std::max(column.bracket_width, display_width(text.substr(bracket + 1)));
+  }
+}
+
+std::optional<Record> first_of(const Records& records) {
+  std::optional<Record> first;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    first = record;
+    return false;
+  });
+  return first;
 }
 
 }  // namespace
@@ -92,48 +207,63 @@ std::vector<size_t> widths_of(const std::vector<Column>& columns) {
 struct TableStream::State {
   TableStyle style;
   Baselines baselines;
-  std::vector<Column> columns;
+  std::optional<Heading> heading;
+  std::optional<Record> first;  // whole, where the first record that is added need not be
+  Layout layout;
   bool begun = false;
 };
 
 TableStream::TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> planned)
-    : TableStream(style, columns, RecordList(planned)) {}
+    : TableStream(style, columns, RecordList(planned)) {
+  state_->first.reset();  // what is added is whole, and says more
+}
 
-TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& planned)
+TableStream::TableStream(const TableStyle& style, std::string_view column_list, const Records& planned)
     : state_(std::make_unique<State>()) {
   state_->style = style;
-  state_->columns = columns_of(columns, state_->baselines, planned);
-  widen_to_titles(state_->columns, style.unicode);
+  state_->heading.emplace(planned);
+  state_->first = first_of(planned);
+  std::vector<Column> columns = columns_of(column_list, state_->baselines, planned);
+  plan_baselines(columns, planned, state_->baselines);
+  mark_predicted(columns, *state_->heading);
+  widen_to_titles(columns, style.unicode);
   std::vector<Column*> widened;
   Extent extent = Extent::kNames;
-  for (Column& column : state_->columns) {
-    if (!column.text || column.then_reason) continue;
+  for (Column& column : columns) {
+    if (!column.text) continue;
     widened.push_back(&column);
     extent = std::max(extent, column.extent);
   }
   planned.each(extent, [&](const Record& record) {
     for (Column* const column : widened) {
-      const std::string cell = column->cell(Row(record), "");
-      column->width = std::max(column->width, display_width(shown(cell, style.unicode)));
+      const std::string cell = column->cell(Row(record), "", {&*state_->heading, nullptr});
+      widen(*column, cell, column == columns.data(), style);
     }
     return !widened.empty();
   });
-  fit(state_->columns, widths_of(state_->columns), style.width);
+  state_->layout = laid_out(std::move(columns), style.width);
 }
 
 TableStream::TableStream(TableStream&& other) noexcept = default;
 TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
 TableStream::~TableStream() = default;
 
-Extent TableStream::extent() const { return extent_of_columns(state_->columns, state_->style.details); }
+Extent TableStream::extent() const { return extent_of_columns(state_->layout.columns, state_->style.details); }
 
 std::string TableStream::add(const Record& record) {
+  const Layout& layout = state_->layout;
   const auto compares = [](const Column& column) { return column.compares; };
-  if (std::any_of(state_->columns.begin(), state_->columns.end(), compares)) state_->baselines.add(record);
-  std::string text = state_->begun ? "" : header(state_->columns, state_->style.unicode);
+  if (std::any_of(layout.columns.begin(), layout.columns.end(), compares)) state_->baselines.add(record);
+  std::string text;
+  if (!state_->begun) {
+    text = heading_text(*state_->heading, state_->first ? *state_->first : record, layout, state_->style) +
+           header(layout, state_->style);
+  }
   state_->begun = true;
-  for (const TableLine& line : lines_of(Row(record), state_->columns, state_->style.details)) {
-    text += line_text(line, state_->columns, state_->style.unicode);
+  const LineStyle style{
+      .details = state_->style.details, .verbose = state_->style.verbose, .heading = &*state_->heading};
+  for (const TableLine& line : lines_of(Row(record), layout.columns, style)) {
+    text += line_text(line, layout, state_->style);
   }
   return text;
 }
@@ -145,30 +275,31 @@ std::string table(std::span<const Record> records, const TableStyle& style, std:
 }
 
 void table(const Records& records, const TableStyle& style, std::string_view column_list, const TextSink& sink) {
+  const Heading heading(records);
   Baselines baselines;
   std::vector<Column> columns = columns_of(column_list, baselines, records);
+  plan_baselines(columns, records, baselines);
   add_baselines(columns, records, baselines);
+  mark_predicted(columns, heading);
   for (Column& column : columns) column.width = 0;
+  for (Column& column : columns) column.bracket_width = std::min<size_t>(column.bracket_width, 1);
   widen_to_titles(columns, style.unicode);
   const Extent extent = extent_of_columns(columns, style.details);
+  const LineStyle lines{.details = style.details, .verbose = style.verbose, .heading = &heading};
   bool none = true;
   records.each(extent, [&](const Record& record) {
     none = false;
-    for (const TableLine& line : lines_of(Row(record), columns, style.details)) {
-      for (size_t i = 0; i < line.cells.size(); ++i) {
-        const bool overhangs = !line.rest.empty() && i + 1 == line.cells.size();  // a long status may overhang
-        const size_t width = display_width(shown(line.cells[i], style.unicode));
-        if (!overhangs) columns[i].width = std::max(columns[i].width, width);
-      }
+    for (const TableLine& line : lines_of(Row(record), columns, lines)) {
+      for (size_t i = 0; i < line.cells.size(); ++i) widen(columns[i], line.cells[i], i == 0, style);
     }
     return true;
   });
   if (none) return;
-  std::vector<Column> kept = columns;
-  fit(kept, widths_of(columns), style.width);
-  sink(header(kept, style.unicode));
+  const Layout layout = laid_out(std::move(columns), style.width);
+  sink(heading_text(heading, *first_of(records), layout, style));
+  sink(header(layout, style));
   records.each(extent, [&](const Record& record) {
-    for (const TableLine& line : lines_of(Row(record), kept, style.details)) sink(line_text(line, kept, style.unicode));
+    for (const TableLine& line : lines_of(Row(record), layout.columns, lines)) sink(line_text(line, layout, style));
     return true;
   });
 }

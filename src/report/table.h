@@ -13,10 +13,15 @@
 namespace laptime {
 
 struct TableStyle {
-  bool unicode = true;  // otherwise ASCII alone
-  size_t width = 0;     // of the terminal; columns are left out to fit. 0: no limit
-  bool details = true;  // under each point its phases, set-up, first steps and warnings (default table)
+  bool unicode = true;   // otherwise ASCII alone
+  size_t width = 0;      // of the terminal; 0: no limit
+  bool details = true;   // under each point its phases and warnings (default table)
+  bool verbose = false;  // and set-up and first steps where they do not matter, too
 };
+
+// Above the rows stands once what they share: machine, program, date, parts of names. A table that is too wide for the
+// terminal hides columns of the default table, and says which; columns that were asked for go on in a further line of
+// each row. A name too long for its column has a line to itself.
 
 // A table that is printed while points finish. Widths are fixed at the start; text that is wider is not cut.
 class TableStream {

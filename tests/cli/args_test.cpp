@@ -64,6 +64,21 @@ TEST(Args, BenchTakesListsInTheOrderGiven) {
   EXPECT_EQ(expand(sweep).size(), 4U);
 }
 
+TEST(Args, UnderstandsTheWordsOfUsers) {
+  const Sweep sweep =
+      bench("bench --seq-len 128 --batch_size=2 --layers 3 --dtype bf16,fp32 --device h100 --model gpt2 --output md")
+          .sweep;
+  ASSERT_EQ(sweep.axes.size(), 6U);
+  EXPECT_EQ(sweep.axes[0].flag, "context");
+  EXPECT_EQ(sweep.axes[1].flag, "batch");
+  EXPECT_EQ(sweep.axes[2].flag, "num-layers");
+  EXPECT_THAT(sweep.axes[3].values, ElementsAre("bfloat16", "float32"));
+  EXPECT_THAT(sweep.axes[4].values, ElementsAre("roofline:h100"));
+  EXPECT_THAT(sweep.axes[5].values, ElementsAre("gpt2-124M"));
+  EXPECT_EQ(sweep.output.output, OutputFormat::kMarkdown);
+  EXPECT_THAT(refusal("bench --ctx 128 --context 256"), HasSubstr("--context is given 2 times"));
+}
+
 TEST(Args, SwitchesStandAloneOrWithValues) {
   EXPECT_THAT(bench("bench --accumulate --lr 1").sweep.axes[0].values, ElementsAre("true"));
   EXPECT_THAT(bench("bench --bias true,false").sweep.axes[0].values, ElementsAre("true", "false"));
@@ -155,7 +170,7 @@ TEST(Args, ShowTakesAFilter) {
 
 TEST(Args, ListTakesOneTopic) {
   EXPECT_EQ(parse_list(split("list kernels")).name, "kernels");
-  EXPECT_THAT(refusal("list"), HasSubstr("models, devices, kernels, metrics, options"));
+  EXPECT_THAT(refusal("list"), HasSubstr("models, editions, devices, kernels, columns, metrics, options"));
   EXPECT_THAT(refusal("list optoins"), HasSubstr("did you mean 'options'?"));
   EXPECT_THAT(refusal("list models devices"), HasSubstr("unexpected 'devices'"));
   std::string topics;

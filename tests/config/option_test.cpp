@@ -10,6 +10,7 @@
 #include "config/option_table.h"
 #include "config/output_config.h"
 #include "config/run_config.h"
+#include "config/synonyms.h"
 
 namespace laptime {
 namespace {
@@ -26,6 +27,34 @@ std::string refusal(std::string_view flag, std::string_view text) {
     return error.what();
   }
   return "";
+}
+
+TEST(Synonyms, StandForWordsThatExist) {
+  for (const Synonym& synonym : synonyms()) {
+    if (synonym.flag.empty()) {
+      const bool is_option = find_option<RunConfig>(synonym.meant) || find_option<OutputConfig>(synonym.meant);
+      EXPECT_TRUE(is_option) << synonym.word;
+      EXPECT_EQ(meant_flag(synonym.word), synonym.meant);
+      continue;
+    }
+    RunConfig run;
+    OutputConfig output;
+    const bool assigned = synonym.flag == "output" ? assign(output, synonym.flag, "here", synonym.word)
+                                                   : assign(run, synonym.flag, "here", synonym.word);
+    EXPECT_TRUE(assigned) << synonym.word;
+    const auto text = synonym.flag == "output" ? option_text(output, synonym.flag) : option_text(run, synonym.flag);
+    EXPECT_EQ(text, synonym.meant) << synonym.word;
+  }
+}
+
+TEST(Synonyms, OptionsHaveTheirKeysAndEitherHyphen) {
+  EXPECT_EQ(meant_flag("context_length"), "context");
+  EXPECT_EQ(meant_flag("Batch-Size"), "batch");
+  EXPECT_EQ(meant_flag("num_heads"), "num-heads");
+  EXPECT_EQ(meant_flag("output_file"), "output-file");
+  EXPECT_EQ(meant_flag("nonsense"), "nonsense");
+  EXPECT_EQ(meant_value("dtype", "BF16"), "bfloat16");
+  EXPECT_EQ(meant_value("data", "BF16"), "BF16");
 }
 
 TEST(Option, ReadsWholeNumbersExactly) {
@@ -61,8 +90,8 @@ TEST(Option, MessagesSayWhatToWrite) {
 
 TEST(Option, ReadsWords) {
   EXPECT_THAT(refusal("dtype", "bfloat"), AllOf(HasSubstr("did you mean 'bfloat16'?"), HasSubstr("float32, tf32")));
-  EXPECT_THAT(refusal("mode", "compiled"),
-              HasSubstr("unknown mode 'compiled'; did you mean 'compile'? (one of: eager, compile)"));
+  EXPECT_THAT(refusal("mode", "compilde"),
+              HasSubstr("unknown mode 'compilde'; did you mean 'compile'? (one of: eager, compile)"));
   EXPECT_EQ(refusal("recompute", "every=3"), "");
   EXPECT_THAT(refusal("recompute", "every=0"), HasSubstr("out of range"));
   EXPECT_THAT(refusal("recompute", "blocks"), HasSubstr("did you mean 'block'?"));
@@ -78,7 +107,7 @@ TEST(Option, ReadsWords) {
   for (const char* device : {"auto", "cpu", "cuda", "roofline:h200", "roofline:A100-80GB"}) {
     EXPECT_EQ(refusal("device", device), "") << device;
   }
-  for (const char* device : {"gpu", "roofline", "roofline:", "roofline:a/b", "cpu "}) {
+  for (const char* device : {"gpus", "roofline", "roofline:", "roofline:a/b", "cpu "}) {
     EXPECT_THAT(refusal("device", device), HasSubstr("unknown device")) << device;
   }
 }

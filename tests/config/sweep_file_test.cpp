@@ -38,6 +38,15 @@ TEST(SweepFile, KeepsTheOrderOfTheFile) {
   EXPECT_THAT(sweep.axes[2].values, ElementsAre("128", "256"));
 }
 
+TEST(SweepFile, UnderstandsTheWordsOfUsers) {
+  const Sweep sweep = parse_sweep("seq_len = [128]\nbatch-size = 2\ndtype = \"bf16\"\nformat = \"md\"\n", "a.toml");
+  ASSERT_EQ(sweep.axes.size(), 3U);
+  EXPECT_EQ(sweep.axes[0].flag, "context");
+  EXPECT_EQ(sweep.axes[1].flag, "batch");
+  EXPECT_THAT(sweep.axes[2].values, ElementsAre("bfloat16"));
+  EXPECT_EQ(sweep.output.output, OutputFormat::kMarkdown);
+}
+
 TEST(SweepFile, ReadsEveryType) {
   const Sweep sweep = parse_sweep(R"(
 edition = 2024

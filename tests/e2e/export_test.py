@@ -99,8 +99,8 @@ class OfRecords(ExportTest):
 
         rows = list(csv.DictReader(io.StringIO(self.exported("csv"))))
         for row in rows:
-            self.assert_close([float(row["median_s"]), float(row["count"])],
-                              [statistics.median(samples[row["name"]]), 3])
+            self.assert_close([float(row["median_s"])], [statistics.median(samples[row["name"]])])
+            self.assertEqual((row["count"], row["std_s"]), ("", ""))  # of a prediction
             parts = sum(float(value) for key, value in row.items() if key.startswith("memory.") and value)
             self.assertEqual(parts, float(row["predicted_peak_memory_bytes"]))
         self.assertEqual([row["context_length"] for row in rows], ["8", "16"])

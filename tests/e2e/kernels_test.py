@@ -20,7 +20,8 @@ class Kernels(ProgramTest):
 
     def test_a_run_reuses_the_kernels_of_an_earlier_one(self):
         for form in ("json", "jsonl"):
-            first = self.laptime("bench", "--store", "none", *REAL, "--output", form, "--output-file", form)
+            first = self.laptime("bench", "--store", "none", *REAL, "--output", form, "--columns", "all",
+                                 "--output-file", form)
             self.assert_ok(first)
         record = json.loads((self.folder / "jsonl").read_text())
         for file in ("json", "jsonl"):

@@ -49,7 +49,7 @@ class Kill(ProgramTest):
 
     def test_a_killed_sweep_loses_no_finished_point_and_can_be_resumed(self):
         start = time.monotonic()
-        whole = self.laptime("bench", *SWEEP, "--store", "whole.sqlite", "--output", "jsonl")
+        whole = self.laptime("bench", *SWEEP, "--store", "whole.sqlite", "--output", "jsonl", "--columns", "all")
         self.assert_ok(whole)
         duration = time.monotonic() - start
         expected = names(read_lines(whole.stdout))
@@ -61,7 +61,8 @@ class Kill(ProgramTest):
         unfinished = 0
         for kill in range(KILLS):
             output = self.folder / f"output{kill}.jsonl"
-            words = ["bench", "--store", store, *SWEEP, "--resume", "--output", "jsonl", "--output-file", output]
+            words = ["bench", "--store", store, *SWEEP, "--resume", "--output", "jsonl", "--columns", "all",
+                     "--output-file", output]
             sweep = self.start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(generator.uniform(0, 0.7 * duration))
             sweep.kill()
@@ -101,7 +102,7 @@ class Kill(ProgramTest):
     def test_two_sweeps_at_once_share_a_store(self):
         halves = [",".join(str(seed) for seed in range(first, first + 10)) for first in (1, 11)]
         words = ["bench", "--store", self.store, *SWEEP[:-1]]
-        sweeps = [self.start(*words, half, "--output", "jsonl") for half in halves]
+        sweeps = [self.start(*words, half, "--output", "jsonl", "--columns", "all") for half in halves]
         printed = []
         for sweep in sweeps:
             output, errors = sweep.communicate(timeout=120)
@@ -116,7 +117,7 @@ class Interrupt(ProgramTest):
     def long_sweep(self, **options) -> subprocess.Popen:
         """The first two points are quick, and the third would take very long."""
         return self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
-                          "--steps", "1,2,1000000,3", "--output", "jsonl", **options)
+                          "--steps", "1,2,1000000,3", "--output", "jsonl", "--columns", "all", **options)
 
     def wait_for_third_point(self, sweep: subprocess.Popen) -> list[dict]:
         lines = [sweep.stdout.readline() for _ in range(2)]
@@ -166,7 +167,7 @@ class Interrupt(ProgramTest):
         """A sweep that writes to a pipe until it is full, because nobody reads."""
         seeds = ",".join(str(seed) for seed in range(1, 101))
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "roofline:h100", *ONE_STEP, "--seed", seeds,
-                           "--output", "jsonl", stderr=subprocess.DEVNULL)
+                           "--output", "jsonl", "--columns", "all", stderr=subprocess.DEVNULL)
         size = -1
         while self.store.exists() is False or size != self.store.stat().st_size:
             size = self.store.stat().st_size if self.store.exists() else -1

@@ -14,7 +14,7 @@ class BadEnd(ProgramTest):
     def sweep_with_victim(self, number: signal.Signals) -> tuple[list[dict], int, str]:
         """Runs three points, and sends a signal to the process of the long one in the middle."""
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
-                           "--steps", "1,1000000,2", "--output", "jsonl")
+                           "--steps", "1,1000000,2", "--output", "jsonl", "--columns", "all")
         first = json.loads(sweep.stdout.readline())
         os.kill(busy_child(sweep), number)
         output, errors = sweep.communicate(timeout=60)
@@ -73,7 +73,7 @@ class Terminal(ProgramTest):
         self.environment["TERM"] = "xterm"
         text = self.on_terminal("bench", "--store", "none", *PREDICTED, "--steps", "1")
         self.assertIn("\r\x1b[K[1/1]", text)
-        self.assertIn("\r\x1b[Kname", text)
+        self.assertIn("\r\x1b[Kpredicted for roofline:h100", text)
 
     def test_a_dumb_terminal_gets_no_control_codes(self):
         self.environment["TERM"] = "dumb"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -38,6 +39,11 @@ def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 6
                 return child
         time.sleep(0.02)
     raise AssertionError("no point is at work")
+
+
+def without_date(text: str) -> str:
+    """A report without the program's commit, the date and the load, which differ from run to run."""
+    return re.sub(r"laptime [0-9a-f]+(\+dirty)?, [^,\n]* UTC(, load [0-9.]+)?", "laptime COMMIT, DATE", text)
 
 
 class ProgramTest(unittest.TestCase):

@@ -56,7 +56,7 @@ class Share(ProgramTest):
         points = 16
         seeds = ",".join(str(seed) for seed in range(1, points + 1))
         words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--steps", "300", "--seed",
-                 seeds, "--resume", "--output", "jsonl"]
+                 seeds, "--resume", "--output", "jsonl", "--columns", "all"]
         sweeps = [self.start(*words) for _ in range(3)]
         for sweep in sweeps:
             output, errors = sweep.communicate(timeout=120)

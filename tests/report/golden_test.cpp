@@ -1,5 +1,6 @@
 // Every reporter on one set of stored records, against golden files. To write them anew after a change that is meant:
 // LAPTIME_UPDATE_GOLDEN=1 test_report, and read the difference.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include "report/csv.h"
 #include "report/json.h"
 #include "report/markdown.h"
+#include "report/samples.h"
 #include "report/stored_records.h"
 #include "report/table.h"
 
@@ -31,9 +33,10 @@ TEST(Golden, TableInAsciiWithoutDetails) {
   expect_golden("table_ascii.txt", table(stored_records(), {.unicode = false, .details = false}));
 }
 
-TEST(Golden, TableOfANarrowTerminal) {
-  const TableStyle style{.width = 100};
-  expect_golden("table_narrow.txt", table(stored_records(), style));
+TEST(Golden, TablesOfNarrowTerminals) {
+  for (const size_t width : {80U, 120U}) {
+    expect_golden(fmt::format("table_{}.txt", width), table(stored_records(), {.width = width}));
+  }
 }
 
 TEST(Golden, TableThatPrintsAsItGoes) {
@@ -60,7 +63,14 @@ TEST(Golden, TableOf2024) { expect_golden("table_2024.txt", table(stored_records
 TEST(Golden, Markdown) { expect_golden("markdown.md", markdown(stored_records())); }
 TEST(Golden, MarkdownOf2025d) { expect_golden("markdown_2025d.md", markdown(stored_records(), "2025d")); }
 
-TEST(Golden, Csv) { expect_golden("all.csv", csv(stored_records())); }
+TEST(Golden, Csv) { expect_golden("narrow.csv", csv(stored_records())); }
+TEST(Golden, CsvOfEverything) { expect_golden("all.csv", csv(stored_records(), "all")); }
+TEST(Golden, Samples) {
+  const std::vector<Record> records = stored_records();
+  std::string text;
+  samples_csv(RecordList(records), [&](std::string_view more) { text += more; });
+  expect_golden("samples.csv", text);
+}
 TEST(Golden, CsvOf2024) { expect_golden("2024.csv", csv(stored_records(), "2024")); }
 TEST(Golden, CsvOf2025a) { expect_golden("2025a.csv", csv(stored_records(), "2025a")); }
 TEST(Golden, CsvOf2025c) { expect_golden("2025c.csv", csv(stored_records(), "2025c")); }

@@ -27,7 +27,8 @@ class BenchOutput : public PointOutput {
  public:
   BenchOutput(const OutputConfig& config, const std::vector<Record>& planned)
       : output_(config, planned), explains_(config.explain) {
-    if (!output_.is_live_table()) table_.emplace(table_style(standard_error()), config.columns, planned);
+    if (!output_.is_live_table())
+      table_.emplace(table_style(standard_error(), config.verbose), config.columns, planned);
   }
 
   void add(const PointResult& result) override {

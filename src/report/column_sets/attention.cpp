@@ -1,4 +1,6 @@
 // Attention alone, for people.
+#include <algorithm>
+
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
 
@@ -20,29 +22,40 @@ Json mode_and_lowered(const Row& row, std::string_view) {
 }  // namespace
 
 std::vector<Column> columns_attention() {
-  const auto median_of = [](std::string title, std::string_view phase) {
-    return Column{.title = std::move(title), .unit = Unit::kSeconds, .width = 9, .read = from_phase(phase, median)};
+  std::vector<Column> shared = table_columns();
+  const auto of_table = [&](std::string_view title, int drop) {
+    Column column = *std::find_if(shared.begin(), shared.end(), [&](const Column& one) { return one.title == title; });
+    column.drop = drop;
+    return column;
   };
-  const auto bytes_of = [](std::string title, std::string_view column, int drop) {
-    return Column{.title = std::move(title), .unit = Unit::kBytes, .drop = drop, .width = 10, .read = named(column)};
+  // The interval is the first thing to go where a terminal is narrow.
+  const auto median_of = [&](std::string title, std::string_view phase) {
+    Column column = of_table("median", 0);
+    column.title = std::move(title);
+    column.remark.clear();
+    column.of_phase = false;
+    column.bracket_may_go = true;
+    column.read = from_phase(phase, median);
+    column.text_of = [text = column.text_of, phase](const Row& row, std::string_view, const CellContext& context) {
+      return text(row, phase, context);
+    };
+    return column;
+  };
+  const auto bytes_of = [](std::string title, int drop) {
+    return Column{.title = title, .unit = Unit::kBytes, .drop = drop, .width = 10, .read = named(title)};
   };
   std::vector<Column> columns{
       {.title = "context", .width = 7, .read = named("context")},
-      {.title = "d_model", .width = 7, .read = named("config.d_model")},
+      {.title = "d_model", .width = 7, .read = named("d_model")},
       {.title = "dtype", .text = true, .drop = 2, .width = 8, .read = named("dtype")},
-      {.title = "mode", .text = true, .width = 7, .read = mode_and_lowered},
-      {.title = "status", .text = true, .then_reason = true, .width = 6, .read = named("status")},
+      {.title = "mode", .text = true, .then_reason = true, .width = 7, .read = mode_and_lowered},
       median_of("forward", "forward"),
       median_of("backward", "backward"),
-      bytes_of("model", "resident_memory", 4),
-      bytes_of("+ forward", "forward_memory", 3),
-      bytes_of("+ backward", "backward_memory", 5),
-      {.title = "peak",
-       .unit = Unit::kBytes,
-       .drop = 1,
-       .width = 9,
-       .read = first_known("peak_memory", "predicted_peak_memory")},
-      {.title = "verdict", .text = true, .drop = 6, .width = 8, .read = named("verdict")}};
+      bytes_of("resident", 4),
+      bytes_of("+forward", 3),
+      bytes_of("+backward", 5),
+      of_table("peak", 1),
+      of_table("verdict", 6)};
   for (Column& column : columns) column.extent = Extent::kWithConfig;
   return columns;
 }

@@ -1,13 +1,18 @@
 // The sets of columns that --columns knows by name; the table of names stands in report/columns.cpp.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "report/columns.h"
 
 namespace laptime {
 
+// Every column that a table may have by its short header.
+std::vector<Column> table_columns();
+
 std::vector<Column> default_columns();
+std::vector<Column> all_columns();
 
 // The tables of the source documents, with their names, order and kind of standard deviation.
 std::vector<Column> columns_2024();
@@ -19,5 +24,8 @@ std::vector<Column> columns_2025_d_attention();
 // Attention alone, for people: the median of each phase, the bytes of weights, inputs and mask, and what each phase
 // adds.
 std::vector<Column> columns_attention();
+
+// The column with this header in a table of a source document; nullptr for none.
+const Column* document_column(std::string_view header);
 
 }  // namespace laptime

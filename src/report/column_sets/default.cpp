@@ -1,7 +1,9 @@
-// The columns of a table where none are asked for.
+// The columns that a table has by short headers, and those of the default table.
 #include <fmt/format.h>
 
-#include "base/units.h"
+#include <algorithm>
+#include <array>
+
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
 
@@ -9,55 +11,183 @@ namespace laptime {
 
 using namespace cells;
 
-std::vector<Column> default_columns() {
-  const auto mean_and_std = [](const TimeStats& time) {
-    return Json(format_seconds(time.mean) + (time.std ? " ± " + format_seconds(*time.std) : ""));
-  };
-  const auto min_and_max = [](const TimeStats& time) {
-    return Json(format_seconds(time.min) + " .. " + format_seconds(time.max));
-  };
-  const auto first_and_last_loss = [](const Row& row, std::string_view) -> Json {
-    const Json first = row.value("loss_first");
-    Json last = row.value("loss_last");
-    if (row.record().loss.values.size() < 2 || first == last) return last;
-    return format_value(first, Unit::kNats) + " → " + format_value(last, Unit::kNats);
-  };
-  const auto mfu_and_reason = [](const Row& row, std::string_view phase) {
-    const std::string mfu = format_value(first_known("mfu_measured", "mfu_datasheet")(row, phase), Unit::kFraction);
-    const std::string& reason = row.record().flops.above_peak;
-    return reason.empty() ? mfu : fmt::format("{} ({})", mfu, reason);
-  };
-  std::vector<Column> columns{
-      {.title = "name", .text = true, .width = 24, .read = label_or_name},
-      {.title = "status", .text = true, .then_reason = true, .drop = 1, .width = 6, .read = named("status")},
-      {.title = "median",
-       .unit = Unit::kSeconds,
-       .of_phase = true,
-       .width = 8,
-       .read = from_time([](const TimeStats& time) { return Json(time.median); })},
-      {.title = "mean ± std", .of_phase = true, .drop = 2, .width = 19, .read = from_time(mean_and_std)},
-      {.title = "min .. max", .of_phase = true, .drop = 6, .width = 20, .read = from_time(min_and_max)},
-      {.title = "n", .of_phase = true, .drop = 5, .width = 3, .read = from_time([](const TimeStats& time) {
-                                                                return Json(time.count);
-                                                              })},
-      {.title = "tokens/s", .unit = Unit::kTokensPerSecond, .drop = 3, .width = 8, .read = named("tokens_per_second")},
-      {.title = "peak",
-       .unit = Unit::kBytes,
-       .drop = 3,
-       .width = 9,
-       .read = first_known("peak_memory", "predicted_peak_memory")},
-      {.title = "mfu",
-       .unit = Unit::kFraction,
-       .drop = 4,
-       .width = 6,
-       .read = first_known("mfu_measured", "mfu_datasheet"),
-       .text_of = mfu_and_reason},
-      {.title = "loss", .unit = Unit::kNats, .drop = 7, .width = 15, .read = first_and_last_loss},
-      {.title = "verdict", .text = true, .drop = 5, .width = 9, .read = named("verdict")},
-      {.title = "arithmetic", .text = true, .drop = 4, .width = 10, .read = arithmetic_of},
-  };
-  for (Column& column : columns) column.extent = column.text ? Extent::kNames : Extent::kRow;
+namespace {
+
+constexpr const char* kPredictedMark = "(predicted)";
+
+std::string name_text(const Row& row, std::string_view, const CellContext& context) {
+  const Record& record = row.record();
+  if (context.heading != nullptr) return context.heading->short_name(record);
+  return record.label.empty() ? record.name : record.label;
+}
+
+// A time with its unit, which is left out where the whole column has one, and what stands behind it.
+std::string time_text(const CellContext& context, double value, const std::string& behind) {
+  const Scale scale = context.scale != nullptr ? *context.scale : *scale_of(value, Unit::kSeconds);
+  return fmt::format("{}{}{}{}", format_in(scale, value, value), context.scale != nullptr ? "" : " ",
+                     context.scale != nullptr ? std::string_view() : scale.name, behind);
+}
+
+// "669.2 ms (589.5 .. 870.1)": the interval has the unit of the median.
+std::string median_text(const Row& row, std::string_view phase, const CellContext& context) {
+  const TimeStats* const time = time_of(row.record(), phase);
+  if (time == nullptr || time->count == 0) {
+    return is_predicted(row.record()) && row.record().status == Status::kOk ? fmt::format("- {}", kPredictedMark) : "-";
+  }
+  if (is_predicted(row.record())) return time_text(context, time->median, fmt::format(" {}", kPredictedMark));
+  if (!time->ci_low || !time->ci_high) return time_text(context, time->median, "");
+  const Scale scale = context.scale != nullptr ? *context.scale : *scale_of(time->median, Unit::kSeconds);
+  return time_text(context, time->median,
+                   fmt::format(" ({} .. {})", format_in(scale, *time->ci_low, time->median),
+                               format_in(scale, *time->ci_high, time->median)));
+}
+
+// "703.2 ms ± 102.7 ms".
+std::string mean_text(const Row& row, std::string_view phase, const CellContext& context) {
+  const TimeStats* const time = time_of(row.record(), phase);
+  if (time == nullptr || time->count == 0) return "-";
+  if (is_predicted(row.record())) return time_text(context, time->mean, fmt::format(" {}", kPredictedMark));
+  const bool one_sample = !time->std.has_value();
+  return time_text(context, time->mean, one_sample ? "" : " ± " + time_text(context, *time->std, ""));
+}
+
+// "9.2575 → 0.0191", or one loss where there is no other.
+std::string loss_text(const Row& row, std::string_view, const CellContext&) {
+  const Json first = row.value("loss_first");
+  const Json last = row.value("loss_last");
+  if (row.record().loss.values.size() < 2 || first == last) return format_value(last, Unit::kNats);
+  return format_value(first, Unit::kNats) + " → " + format_value(last, Unit::kNats);
+}
+
+std::string mfu_text(const Row& row, std::string_view, const CellContext&) {
+  const std::string mfu = format_value(row.value("mfu"), Unit::kFraction);
+  const std::string& reason = row.record().flops.above_peak;
+  return reason.empty() ? mfu : fmt::format("{} ({})", mfu, reason);
+}
+
+std::string verdict_text(const Row& row, std::string_view, const CellContext&) {
+  return is_predicted(row.record()) ? "-" : format_value(row.value("verdict"), Unit::kNone);
+}
+
+std::string device_text(const Row& row, std::string_view, const CellContext&) {
+  const std::string device = format_value(row.value("device"), Unit::kNone);
+  return is_predicted(row.record()) ? fmt::format("{} {}", device, kPredictedMark) : device;
+}
+
+Json samples_of(const Row& row, std::string_view phase) {
+  const TimeStats* const time = time_of(row.record(), phase);
+  return time == nullptr || time->count == 0 || is_predicted(row.record()) ? Json(nullptr) : Json(time->count);
+}
+
+Json last_loss(const Row& row, std::string_view) { return row.value("loss_last"); }
+
+Column time_column(std::string title, double TimeStats::*figure, std::string_view help) {
+  return {.title = std::move(title),
+          .unit = Unit::kSeconds,
+          .of_phase = true,
+          .extent = Extent::kRow,
+          .width = 8,
+          .read = from_time([figure](const TimeStats& time) { return Json(time.*figure); }),
+          .marks_predicted = true,
+          .help = help};
+}
+
+Column plain_column(std::string title, Unit unit, size_t width, std::string_view help) {
+  return {.title = title, .unit = unit, .extent = Extent::kRow, .width = width, .read = named(title), .help = help};
+}
+
+Column word_column(std::string title, size_t width, std::string_view help) {
+  Column column = plain_column(std::move(title), Unit::kNone, width, help);
+  column.text = true;
+  return column;
+}
+
+struct Wanted {
+  std::string_view title;
+  int drop;  // narrow terminals hide the highest first; 0 stays
+};
+
+std::vector<Column> chosen(std::span<const Wanted> wanted) {
+  std::vector<Column> columns;
+  for (const Wanted& one : wanted) {
+    for (Column& column : table_columns()) {
+      if (column.title != one.title) continue;
+      column.drop = one.drop;
+      column.then_reason = one.title == "name";
+      columns.push_back(std::move(column));
+    }
+  }
   return columns;
+}
+
+}  // namespace
+
+std::vector<Column> table_columns() {
+  std::vector<Column> columns;
+  Column& name = columns.emplace_back(word_column("name", 16, "what the row is, less what all rows share"));
+  name.extent = Extent::kNames;
+  name.text_of = name_text;
+  Column& median = columns.emplace_back(
+      time_column("median", &TimeStats::median, "median time of a sample, with its 95 % interval"));
+  median.remark = "(95 % interval)";
+  median.text_of = median_text;
+  median.bracket_width = 18;
+  Column& mean =
+      columns.emplace_back(time_column("mean", &TimeStats::mean, "mean time and standard deviation of the sample"));
+  mean.text_of = mean_text;
+  mean.width = 19;
+  columns.push_back(time_column("min", &TimeStats::min, "shortest sample"));
+  columns.push_back(time_column("max", &TimeStats::max, "longest sample"));
+  Column& samples = columns.emplace_back(plain_column("n", Unit::kNone, 3, "number of samples"));
+  samples.of_phase = true;
+  samples.read = samples_of;
+  columns.push_back(plain_column("tokens/s", Unit::kTokensPerSecond, 8, "tokens of a batch over the median time"));
+  columns.push_back(plain_column("peak", Unit::kBytes, 9, "most bytes of tensors alive at once"));
+  Column& mfu = columns.emplace_back(plain_column(
+      "mfu", Unit::kFraction, 6, "model FLOPs per second over the peak: measured, else of the data sheet"));
+  mfu.text_of = mfu_text;
+  Column& loss = columns.emplace_back(plain_column("loss", Unit::kNats, 15, "loss of the first and of the last step"));
+  loss.read = last_loss;
+  loss.text_of = loss_text;
+  Column& verdict = columns.emplace_back(word_column("verdict", 15, "whether the time is to be believed"));
+  verdict.extent = Extent::kNames;
+  verdict.text_of = verdict_text;
+  Column& arithmetic = columns.emplace_back(word_column("arithmetic", 10, "in which arithmetic matrix products ran"));
+  arithmetic.read = arithmetic_of;
+  Column& device = columns.emplace_back(word_column("device", 10, "what ran it, or what it was predicted for"));
+  device.extent = Extent::kWithConfig;
+  device.text_of = device_text;
+  device.marks_predicted = true;
+  Column& status = columns.emplace_back(word_column("status", 6, "ok, or why there is no time"));
+  status.extent = Extent::kNames;
+  return columns;
+}
+
+std::vector<Column> default_columns() {
+  constexpr std::array kWanted{Wanted{"name", 0},     Wanted{"median", 0},  Wanted{"n", 5},
+                               Wanted{"tokens/s", 3}, Wanted{"peak", 2},    Wanted{"mfu", 4},
+                               Wanted{"loss", 7},     Wanted{"verdict", 1}, Wanted{"arithmetic", 6}};
+  return chosen(kWanted);
+}
+
+std::vector<Column> all_columns() {
+  constexpr std::array kWanted{Wanted{"name", 0}, Wanted{"median", 0}, Wanted{"mean", 0},     Wanted{"min", 0},
+                               Wanted{"max", 0},  Wanted{"n", 0},      Wanted{"tokens/s", 0}, Wanted{"peak", 0},
+                               Wanted{"mfu", 0},  Wanted{"loss", 0},   Wanted{"verdict", 0},  Wanted{"arithmetic", 0}};
+  return chosen(kWanted);
+}
+
+const Column* document_column(std::string_view header) {
+  static const std::vector<Column> kColumns = [] {
+    std::vector<Column> all;
+    for (auto* const set : {columns_2024, columns_2025_ab, columns_2025_c, columns_2025_d, columns_2025_d_attention}) {
+      for (Column& column : set()) all.push_back(std::move(column));
+    }
+    return all;
+  }();
+  const auto found =
+      std::find_if(kColumns.begin(), kColumns.end(), [&](const Column& column) { return column.title == header; });
+  return found == kColumns.end() ? nullptr : &*found;
 }
 
 }  // namespace laptime

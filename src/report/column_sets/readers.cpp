@@ -5,16 +5,12 @@
 #include <utility>
 
 namespace laptime::cells {
-namespace {
 
-// The time of a phase, or of the pass that was asked for; null where there is none.
 const TimeStats* time_of(const Record& record, std::string_view phase) {
   if (phase.empty()) return record.main_time();
   const auto found = record.time.find(std::string(phase));
   return found == record.time.end() ? nullptr : &found->second;
 }
-
-}  // namespace
 
 Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -29,7 +25,10 @@ Read mean_of_time() {
   return from_time([](const TimeStats& time) { return Json(time.mean); });
 }
 Read std_of_time() {
-  return from_time([](const TimeStats& time) { return json_of(time.std_population); });
+  return [of_any = from_time([](const TimeStats& time) { return json_of(time.std_population); })](
+             const Row& row, std::string_view phase) -> Json {
+    return is_predicted(row.record()) ? Json(nullptr) : of_any(row, phase);
+  };
 }
 
 Read from_phase(std::string_view phase, std::optional<double> (*figure)(const TimeStats&)) {
@@ -40,10 +39,7 @@ Read from_phase(std::string_view phase, std::optional<double> (*figure)(const Ti
 }
 
 Read named(std::string_view column) {
-  if (const Metric* const metric = find_metric(column)) {
-    return [metric](const Row& row, std::string_view) { return json_of(metric->read(row.record())); };
-  }
-  return [name = std::string(column)](const Row& row, std::string_view) { return row.value(name); };
+  return [value = ColumnValue(column)](const Row& row, std::string_view) { return value.of(row.record()); };
 }
 
 Read first_known(std::string_view column, std::string_view otherwise) {
@@ -63,13 +59,14 @@ Json label_or_name(const Row& row, std::string_view) {
 
 Json arithmetic_of(const Row& row, std::string_view) {
   // Parts of the texts of prepare/math_mode.h. Records of other programs may have texts of their own.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShort{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kShort{
       {{", some products of three bfloat16 terms", " partly split"},
        {", products of three bfloat16 terms", " split"},
        {", some float32 products of three bfloat16 terms", ", float32 partly split"},
        {", float32 products of three bfloat16 terms", ", float32 split"},
        {", float32 accumulation", ""},
-       {", denormals in products are zero", ""}}};
+       {", denormals in products are zero", ""},
+       {", predicted", ""}}};
   std::string text = row.record().math_mode;
   if (text.empty()) return nullptr;
   for (const auto& [part, short_part] : kShort) {

@@ -13,7 +13,10 @@ using Read = std::function<Json(const Row& row, std::string_view phase)>;
 
 Json json_of(const std::optional<double>& value);
 
-// From the time of the phase, or of the pass that was asked for; null where there is no sample.
+// The time of a phase, or of the pass that was asked for; null where there is none.
+const TimeStats* time_of(const Record& record, std::string_view phase);
+
+// From that time; null where there is no sample.
 Read from_time(const std::function<Json(const TimeStats&)>& figure);
 Read mean_of_time();
 Read std_of_time();  // of the population
@@ -27,7 +30,7 @@ Read whether(bool (*holds)(const Record&));  // "True" or "False", as the source
 
 Json label_or_name(const Row& row, std::string_view phase);
 
-// The arithmetic that ran in few words: "float32", "float32 split", "bfloat16 autocast", "float32, predicted".
+// The arithmetic that ran in few words: "float32", "float32 split", "bfloat16 autocast".
 Json arithmetic_of(const Row& row, std::string_view phase);
 
 // Steps that were taken, else those that were asked for.

@@ -9,7 +9,14 @@ using namespace cells;
 namespace {
 
 std::optional<double> mean(const TimeStats& time) { return time.mean; }
-std::optional<double> std_of_sample(const TimeStats& time) { return time.std; }
+std::optional<double> std_of(const TimeStats& time) { return time.std; }
+
+// Of the sample; a predicted time has none.
+Read std_of_phase(std::string_view phase) {
+  return [of_any = from_phase(phase, std_of)](const Row& row, std::string_view) -> Json {
+    return is_predicted(row.record()) ? Json(nullptr) : of_any(row, "");
+  };
+}
 
 bool is_forward_only(const Record& record) {
   const std::string pass = record.config.text("pass");
@@ -22,11 +29,11 @@ bool profiles_memory(const Record&) { return false; }
 // What the tables of that document have in common: the two phases and the whole of each sample.
 std::vector<Column> times_2025_d() {
   return {figure("fwd avg (sec)", from_phase("forward", mean)),
-          figure("fwd std (sec)", from_phase("forward", std_of_sample)),
+          figure("fwd std (sec)", std_of_phase("forward")),
           figure("back avg (sec)", from_phase("backward", mean)),
-          figure("back std (sec)", from_phase("backward", std_of_sample)),
+          figure("back std (sec)", std_of_phase("backward")),
           figure("fws & back avg (sec)", from_phase("forward_backward", mean)),
-          figure("fws & back std (sec)", from_phase("forward_backward", std_of_sample))};
+          figure("fws & back std (sec)", std_of_phase("forward_backward"))};
 }
 
 std::vector<Column> conditions_2025_d() {

@@ -1,0 +1,155 @@
+// Collects what the rows of a table share.
+#include "report/heading.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "record/metrics.h"
+
+namespace laptime {
+namespace {
+
+// The parts of a name made by this program, "step/model:small/ctx:256"; any other name is one part.
+std::vector<std::string> parts_of(const Record& record) {
+  if (!record.label.empty()) return {record.label};
+  std::vector<std::string> parts;
+  std::string_view rest = record.name;
+  while (true) {
+    const size_t slash = rest.find('/');
+    parts.emplace_back(rest.substr(0, slash));
+    if (parts.size() > 1 && parts.back().find(':') == std::string::npos) return {record.name};
+    if (slash == std::string_view::npos) return parts;
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+bool contains(const std::vector<std::string>& parts, const std::string& part) {
+  return std::find(parts.begin(), parts.end(), part) != parts.end();
+}
+
+// "float32" for "dtype:float32": these values say themselves what they are.
+std::string spoken(const std::string& part) {
+  for (const std::string_view tag : {"model:", "dtype:", "mode:", "device:"}) {
+    if (part.starts_with(tag)) return part.substr(tag.size());
+  }
+  return part;
+}
+
+std::string day_of(const std::string& created) { return created.substr(0, created.find('T')); }
+
+// "2025-11-21 10:15 UTC" for "2025-11-21T10:15:00Z".
+std::string minute_of(const std::string& created) {
+  constexpr size_t kDay = 10;
+  constexpr size_t kMinute = 16;
+  if (created.size() < kMinute || created[kDay] != 'T') return created;
+  return fmt::format("{} {} UTC", created.substr(0, kDay), created.substr(kDay + 1, kMinute - kDay - 1));
+}
+
+std::string counted(size_t count, const char* what) { return fmt::format("{} {}", count, what); }
+
+}  // namespace
+
+Heading::Heading(const Records& rows) {
+  rows.each(Extent::kRow, [&](const Record& record) {
+    add(record);
+    return true;
+  });
+  if (some_predicted_) {
+    rows.each(Extent::kWithConfig, [&](const Record& record) {
+      if (const std::string device = record.config.text("device"); !device.empty()) devices_.insert(device);
+      return true;
+    });
+  }
+  rows.each(Extent::kNames, [&](const Record& record) {
+    const std::vector<std::string> parts = parts_of(record);
+    const bool has_own =
+        !std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part); });
+    keeps_pass_ = keeps_pass_ || !has_own;
+    return !keeps_pass_;
+  });
+}
+
+void Heading::add(const Record& record) {
+  const std::vector<std::string> parts = parts_of(record);
+  if (rows_ == 0) {
+    shared_ = parts;
+    run_ = record.run;
+    first_created_ = last_created_ = record.created;
+  }
+  ++rows_;
+  std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part); });
+  several_runs_ = several_runs_ || record.run != run_;
+  (is_predicted(record) ? some_predicted_ : some_measured_) = true;
+  if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
+  if (!record.binary.commit.empty()) commits_.insert(record.binary.commit);
+  first_created_ = std::min(first_created_, record.created);
+  last_created_ = std::max(last_created_, record.created);
+}
+
+std::string Heading::short_name(const Record& record) const {
+  const std::vector<std::string> parts = parts_of(record);
+  if (!record.label.empty()) return record.label;
+  std::string name;
+  bool names_device = devices_.size() < 2;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const bool stays = !contains(shared_, parts[i]) || (i == 0 && keeps_pass_);
+    names_device = names_device || parts[i].starts_with("device:");
+    if (stays) name += (name.empty() ? "" : " ") + spoken(parts[i]);
+  }
+  if (!names_device) name += (name.empty() ? "" : " ") + record.config.text("device");
+  return name;
+}
+
+std::vector<std::string> Heading::lines(const Record& first) const {
+  std::vector<std::string> facts;
+  const Json& machine = first.machine.json();
+  const auto text_of = [&](const char* key) {
+    const auto found = machine.find(key);
+    return found != machine.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const bool only_predicted = some_predicted_ && !some_measured_;
+  if (only_predicted) {
+    facts.push_back(fmt::format("predicted for {}, not measured", fmt::join(devices_, ", ")));
+  } else if (machines_.size() > 1) {
+    facts.push_back(counted(machines_.size(), "machines"));
+  } else {
+    std::string cpu = text_of("cpu_model");
+    if (cpu.empty()) cpu = first.fingerprint.substr(0, first.fingerprint.find(" ("));
+    if (!cpu.empty()) facts.push_back(cpu);
+    const Json& config = first.config.json();
+    const auto threads = config.find("threads");
+    const bool one_value = !several_runs_ && first.name.find("/threads:") == std::string::npos;
+    if (one_value && threads != config.end() && threads->is_number()) {
+      facts.push_back(fmt::format("{} thread{}", threads->dump(), *threads == 1 ? "" : "s"));
+    }
+    if (const std::string isa = text_of("isa_used"); !isa.empty()) facts.push_back(isa);
+  }
+  if (commits_.size() > 1) facts.push_back(counted(commits_.size(), "commits of laptime"));
+  if (commits_.size() == 1) facts.push_back("laptime " + *commits_.begin());
+  if (several_runs_ && day_of(first_created_) != day_of(last_created_)) {
+    facts.push_back(fmt::format("{} to {}", day_of(first_created_), day_of(last_created_)));
+  } else if (!first_created_.empty()) {
+    facts.push_back(minute_of(first_created_));
+  }
+  const auto load = machine.find("load_average");
+  if (!only_predicted && !several_runs_ && machines_.size() == 1 && load != machine.end() && load->is_array() &&
+      !load->empty() && load->front().is_number()) {
+    facts.push_back(fmt::format("load {:.2f}", load->front().get<double>()));
+  }
+  std::vector<std::string> lines;
+  if (!facts.empty()) lines.push_back(fmt::format("{}", fmt::join(facts, ", ")));
+  std::vector<std::string> shared;
+  for (const std::string& part : shared_) {
+    const bool is_first_part = !first.name.empty() && first.name.substr(0, first.name.find('/')) == part;
+    if (first.label.empty() && !(is_first_part && keeps_pass_)) shared.push_back(spoken(part));
+  }
+  if (!shared.empty()) {
+    lines.push_back(fmt::format("{}: {}", rows_ == 1 ? "point" : "every row", fmt::join(shared, ", ")));
+  }
+  return lines;
+}
+
+}  // namespace laptime

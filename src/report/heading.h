@@ -1,0 +1,46 @@
+// Heading: what stands once above a table, so that its rows need not repeat it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/records.h"
+
+namespace laptime {
+
+// Machine, threads, instruction set, program and date, and the parts of the names that all rows share.
+class Heading {
+ public:
+  // All rows of the table.
+  explicit Heading(const Records& rows);
+
+  // The name of a row without the parts that all rows share: "bfloat16 ctx:256"; its label where it has one. Names the
+  // device where that of a prediction is not the only one.
+  std::string short_name(const Record& record) const;
+
+  bool some_predicted() const { return some_predicted_; }
+  bool some_measured() const { return some_measured_; }
+
+  // `first` is a whole record of the table.
+  std::vector<std::string> lines(const Record& first) const;
+
+ private:
+  void add(const Record& record);
+
+  size_t rows_ = 0;
+  bool some_predicted_ = false;
+  bool some_measured_ = false;
+  bool keeps_pass_ = false;  // a row has no part of its own
+  std::vector<std::string> shared_;
+  std::set<std::string> devices_;  // known where some row is predicted
+  std::set<std::string> machines_;
+  std::set<std::string> commits_;
+  std::string first_created_;
+  std::string last_created_;
+  bool several_runs_ = false;
+  std::string run_;
+};
+
+}  // namespace laptime

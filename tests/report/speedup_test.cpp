@@ -1,0 +1,108 @@
+// Which rows are compared, with which baseline, and how the ratio is shown.
+#include "report/speedup.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/columns.h"
+#include "report/markdown.h"
+#include "report/stored_records.h"
+#include "report/table.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+double value_of(const std::optional<TimeRatio>& ratio) { return ratio ? ratio->value : -1; }
+
+TEST(Speedup, ComparesWithFloat32EagerOfTheSamePoint) {
+  std::vector<Record> records = stored_records();
+  const Baselines baselines(records);
+  EXPECT_NEAR(value_of(baselines.speedup(records[1], "")), 1.3343 / 0.7330, 1e-12);
+  EXPECT_NEAR(value_of(baselines.speedup(records[1], "forward")), 0.4021 / 0.2011, 1e-12);
+  EXPECT_EQ(value_of(baselines.speedup(records[0], "")), 1.0);
+  EXPECT_FALSE(baselines.speedup(records[0], "")->interval);  // compared with itself
+  EXPECT_FALSE(baselines.speedup(records[4], ""));            // no float32 eager point of this model
+  EXPECT_FALSE(baselines.speedup(records[5], ""));            // not ok
+  EXPECT_EQ(baselines.descriptions(), std::vector<std::string>{"float32"});
+
+  records[1].fingerprint = "another machine";
+  EXPECT_FALSE(baselines.speedup(records[1], ""));
+}
+
+Record with(Record record, const char* key, const Json& value, double median) {
+  record.config.json()[key] = value;
+  record.time["step"].median = median;
+  return record;
+}
+
+TEST(Speedup, HasTheBaselineOfWhatARunVaries) {
+  const Record record = stored_records()[0];
+  const std::vector<Record> records{with(record, "threads", 1, 40.9), with(record, "threads", 2, 21.8)};
+  const std::string text = table(records, {.details = false}, "threads,median,speedup");
+  EXPECT_THAT(text, HasSubstr("speedup vs threads:1"));
+  EXPECT_THAT(text, HasSubstr("1.00x (baseline)"));
+  EXPECT_THAT(text, HasSubstr("1.88x"));
+  EXPECT_THAT(markdown(records, "threads,speedup"), HasSubstr("| threads | speedup vs threads:1 |"));
+  const std::vector<Record> contexts{record, with(record, "context_length", 512, 2)};
+  const Baselines none(contexts);  // rows of different work are not compared
+  EXPECT_FALSE(none.speedup(contexts[1], ""));
+  EXPECT_FALSE(none.speedup(contexts[0], ""));
+}
+
+TEST(Speedup, NeedsASteadyStateOnBothSidesAndOneKindOfTime) {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  records[1].verdict.rating = "no_steady_state";
+  EXPECT_FALSE(Baselines(records).speedup(records[1], ""));
+  records[1].verdict.rating = "stable";
+  EXPECT_TRUE(Baselines(records).speedup(records[1], ""));
+  records[0].verdict.rating = "no_steady_state";
+  EXPECT_FALSE(Baselines(records).speedup(records[1], ""));
+  records[0].verdict.rating = kPredicted;
+  EXPECT_FALSE(Baselines(records).speedup(records[1], ""));
+  records[1].verdict.rating = kPredicted;
+  EXPECT_TRUE(Baselines(records).speedup(records[1], ""));
+}
+
+TEST(Speedup, HasNoBaselineOfAnotherRun) {
+  std::vector<Record> records = stored_records();
+  Record other = records[0];
+  other.run = "another run";
+  other.time["step"].median = 7.33;
+  records.push_back(other);
+  EXPECT_NEAR(value_of(Baselines(records).speedup(records[1], "")), 1.3343 / 0.7330, 1e-12);
+  records[1].run = other.run;
+  EXPECT_NEAR(value_of(Baselines(records).speedup(records[1], "")), 10.0, 1e-12);
+  records[1].run = "a third run";
+  const Baselines baselines(records);
+  EXPECT_FALSE(baselines.speedup(records[1], ""));
+  EXPECT_EQ(columns_of("speedup", baselines, RecordList({}))[0].cell(Row(records[1]), ""), "-");
+}
+
+TEST(Speedup, HasAnIntervalWhereSamplesAreEnough) {
+  std::vector<Record> records = stored_records();
+  records[0].time["step"] = make_time_stats(std::vector<double>{2.0, 2.1, 1.9, 2.0, 2.05, 1.95, 2.0});
+  records[1].time["step"] = make_time_stats(std::vector<double>{1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0});
+  const Baselines baselines(records);
+  const std::optional<TimeRatio> ratio = baselines.speedup(records[1], "");
+  ASSERT_TRUE(ratio && ratio->interval);
+  EXPECT_LT(ratio->interval->low, 2);
+  EXPECT_GT(ratio->interval->high, 2);
+  const std::vector<Column> columns = columns_of("speedup,speedup_low,speedup_high", baselines, RecordList({}));
+  const Row row(records[1]);
+  EXPECT_EQ(columns[0].cell(row, ""),
+            fmt::format("2.00x ({:.2f} .. {:.2f})", ratio->interval->low, ratio->interval->high));
+  EXPECT_EQ(columns[0].read(row, ""), Json(ratio->value));
+  EXPECT_EQ(columns[1].read(row, ""), Json(ratio->interval->low));
+  EXPECT_EQ(columns[2].read(row, ""), Json(ratio->interval->high));
+
+  records[1].time["step"] = make_time_stats(std::vector<double>{1, 1, 1, 1, 1});
+  EXPECT_EQ(columns[0].cell(Row(records[1]), ""), "2.00x");  // five samples have no interval
+  EXPECT_TRUE(columns[1].read(Row(records[1]), "").is_null());
+}
+
+}  // namespace
+}  // namespace laptime
