@@ -20,7 +20,7 @@ set(LAPTIME_LAYERS
   "passes           | config cards graph"
   "plan             | backend graph"
   "backend/cpu      | backend"
-  "backend/roofline | backend"
+  "backend/roofline | backend config"
   "kernels          | cards backend/cpu"
   "exec             | plan backend timeline distribution"
   "record           | data timeline distribution config"

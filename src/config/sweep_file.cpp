@@ -1,8 +1,6 @@
 // Reads a TOML file into a Sweep: axes in the order of the file, types checked against the options.
 #include "config/sweep_file.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
@@ -10,24 +8,12 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "config/flat_toml.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
 
 namespace laptime {
 namespace {
-
-struct Entry {
-  std::string_view key;
-  const toml::node* value;
-  toml::source_position position;
-};
-
-std::vector<Entry> in_file_order(const toml::table& table) {
-  std::vector<Entry> entries;
-  for (const auto& [key, value] : table) entries.push_back({key.str(), &value, key.source().begin});
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.position < b.position; });
-  return entries;
-}
 
 OptionRow row_of(std::string_view key, std::string_view where) {
   const std::string flag = meant_flag(key);
@@ -79,82 +65,6 @@ std::vector<std::string> texts_of(const toml::node& node, const OptionRow& row, 
   return texts;
 }
 
-constexpr std::string_view kBareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-
-// Whether a line begins "key =".
-bool starts_with_key(std::string_view line) {
-  const size_t key_end = std::min(line.find_first_not_of(kBareKey), line.size());
-  const std::string_view rest = line.substr(key_end);
-  const size_t sign = rest.find_first_not_of(" \t");
-  return key_end > 0 && sign != std::string_view::npos && rest[sign] == '=';
-}
-
-// Accepts the subset of TOML that a sweep file uses: `key = value` lines, and arrays over several lines. Sections,
-// braces and multi-line strings must not reach the parser, because toml++ 3.3 has undefined behaviour on some malformed
-// ones, such as "[$]" and "a = [}".
-class SyntaxCheck {
- public:
-  explicit SyntaxCheck(std::string_view name) : name_(name) {}
-
-  void line(std::string_view text) {
-    ++number_;
-    const size_t start = text.find_first_not_of(" \t\r");
-    if (start == std::string_view::npos) return;
-    text.remove_prefix(start);
-    if (depth_ == 0 && text[0] != '#' && !starts_with_key(text)) refuse("this is not 'key = value'");
-    char quote = 0;
-    for (size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (quote != 0) {
-        if (c == '\\' && quote == '"') ++i;
-        if (c == quote) quote = 0;
-      } else if (c == '#') {
-        return;
-      } else if (c == '"' || c == '\'') {
-        if (text.substr(i, 3) == std::string(3, c)) refuse("a string that spans several lines");
-        quote = c;
-      } else {
-        bracket(c);
-      }
-    }
-  }
-
- private:
-  void bracket(char c) {
-    if (c == '{' || c == '}') refuse("a brace outside a string");
-    if (c == '[') ++depth_;
-    if (c == ']' && depth_ > 0) --depth_;
-  }
-
-  [[noreturn]] void refuse(std::string_view what) const {
-    throw Error::format("{}:{}: {}; give each key a line of its own: key = value, or key = [value, value]", name_,
-                        number_, what);
-  }
-
-  std::string_view name_;
-  size_t number_ = 0;
-  size_t depth_ = 0;  // number of open arrays
-};
-
-void check_syntax(std::string_view text, std::string_view name) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
-  SyntaxCheck check(name);
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    check.line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
-toml::table parse_toml(std::string_view text, std::string_view name) {
-  try {
-    return toml::parse(text, name);
-  } catch (const toml::parse_error& error) {
-    throw Error::format("{}:{}: {}", name, error.source().begin.line, error.description());
-  }
-}
-
 }  // namespace
 
 Sweep parse_sweep(std::string_view text, std::string_view name) {
@@ -162,10 +72,9 @@ Sweep parse_sweep(std::string_view text, std::string_view name) {
     throw Error::format("{}: larger than {} bytes; give a sweep file, which lists options and their values", name,
                         kMaxSweepFileBytes);
   }
-  check_syntax(text, name);
-  const toml::table table = parse_toml(text, name);
+  const toml::table table = parse_flat_toml(text, name);
   Sweep sweep;
-  for (const Entry& entry : in_file_order(table)) {
+  for (const TomlEntry& entry : in_file_order(table)) {
     const std::string line = fmt::format("{}:{}", name, entry.position.line);
     const OptionRow row = row_of(entry.key, line);
     const std::string where = fmt::format("{}: {}", line, entry.key);

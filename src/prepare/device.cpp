@@ -11,6 +11,7 @@
 #include "base/build_id.h"
 #include "base/isa.h"
 #include "base/units.h"
+#include "config/machine.h"
 #include "ops/kernels_cpu.h"
 #include "ops/registry.h"
 
@@ -60,13 +61,26 @@ Device find_cpu(const RunConfig& config) {
   return device;
 }
 
-const roofline::Device& described_device(const std::string& name) {
-  return roofline::find_device(std::string_view(name).substr(kRooflinePrefix.size()));
+const Machine& described_machine(const std::string& name) {
+  return find_machine(std::string_view(name).substr(kRooflinePrefix.size()));
+}
+
+// FLOP/s of matrix products of the point: of the data sheet, and as far as somebody has measured.
+struct ProductPeak {
+  double stated = 0;
+  double usable = 0;
+};
+ProductPeak product_peak(const Machine& machine, Precision dtype) {
+  const DType factors = product_factors_of(dtype);
+  const bool is_half = factors == DType::kBFloat16 || factors == DType::kFloat16;
+  if (is_half && machine.bfloat16 > 0) return {machine.bfloat16, machine.measured_bfloat16.value_or(machine.bfloat16)};
+  if (dtype == Precision::kTf32 && machine.tf32 > 0)
+    return {machine.tf32, machine.measured_tf32.value_or(machine.tf32)};
+  return {machine.float32, machine.usable_float32()};
 }
 
 Device find_roofline(const RunConfig& config, const std::string& name) {
-  const roofline::Device& described = described_device(name);
-  const bool tf32 = config.dtype == Precision::kTf32;
+  const Machine& described = described_machine(name);
   static const auto kKernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
   Device device;
   device.name = device.identity = name;
@@ -74,8 +88,9 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   device.product_factors = product_factors_of(config.dtype);
   device.computes = false;
   device.memory_bytes = described.memory;
-  const double peak = tf32 && described.tf32 > 0 ? described.tf32 : described.peak(device.product_factors);
-  device.datasheet_flops = peak;
+  const ProductPeak products = product_peak(described, config.dtype);
+  const double peak = products.usable;
+  device.datasheet_flops = products.stated;
   device.cost = [&described, peak](const OpCard& op, double flops, int64_t bytes) {
     return roofline::seconds_of(described, peak, op, flops, bytes);
   };
@@ -91,12 +106,13 @@ std::string device_name(const RunConfig& config) { return config.device == "auto
 std::vector<DeviceSummary> list_devices() {
   std::vector<DeviceSummary> summaries{{"cpu", fmt::format("this machine: {} threads, {} kernels",
                                                            cpu::default_threads(), cpu::name_of(cpu::widest_isa()))}};
-  for (const roofline::Device& device : roofline::devices()) {
+  for (const Machine& machine : known_machines()) {
     summaries.push_back(
-        {fmt::format("{}{}", kRooflinePrefix, device.name),
-         fmt::format("{}, predicted: float32 {}/s, bfloat16 {}/s, {}/s, {}", device.title, format_flops(device.float32),
-                     format_flops(device.peak(DType::kBFloat16)), format_bytes(static_cast<int64_t>(device.bandwidth)),
-                     format_bytes(device.memory))});
+        {fmt::format("{}{}", kRooflinePrefix, machine.name),
+         fmt::format("{}, predicted: float32 {}/s, bfloat16 {}/s, {}/s, {}; from {}{}", machine.title,
+                     format_flops(machine.float32), format_flops(product_peak(machine, Precision::kBFloat16).stated),
+                     format_bytes(static_cast<int64_t>(machine.bandwidth)), format_bytes(machine.memory),
+                     machine.source, machine.measured_source.empty() ? "" : "; measured: " + machine.measured_source)});
   }
   return summaries;
 }
@@ -105,7 +121,7 @@ std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
   if (name == "cuda") return "this build has no CUDA backend; use --device cpu or roofline:NAME";
   if (is_roofline(name)) {
-    described_device(name);
+    described_machine(name);
     if (config.float32_precision == Float32Precision::kSplit)
       return "a prediction takes float32 products at the float32 rate of the data sheet; leave out --float32-precision "
              "split";

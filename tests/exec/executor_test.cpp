@@ -280,19 +280,19 @@ TEST_F(ExecutorOnRoofline, RefusesAPlanThatDoesNotFitAndReleasesItsMemory) {
 
 // A product of bfloat16 factors may store its result in float32; the type of the factors decides.
 TEST(Roofline, ProductsRunAtThePeakOfTheirFactors) {
-  constexpr roofline::Device kFast{"fast", "a machine of this test", 1e12, 0, 4e12, 1e18, 1 << 20, 0, "nobody"};
+  const Machine fast{.name = "fast", .memory = 1 << 20, .bandwidth = 1e18, .float32 = 1e12, .bfloat16 = 4e12};
   const std::vector<const OpCard*> ops = all_ops();
   const auto seconds = [&](double product_peak, bool product) {
-    roofline::RooflineBackend backend(kFast, ops, product_peak);
+    roofline::RooflineBackend backend(fast, ops, product_peak);
     Builder build;
     const ValueId a = build.source("a", contiguous_type(DType::kFloat32, {200, 200}), Role::kParameter);
     build.output("y", product ? matmul(build, a, a) : mul(build, a, a));
     Executor step(make_plan(build.finish(), first_kernel(backend)), backend);
     return step.run().total().count();
   };
-  EXPECT_DOUBLE_EQ(seconds(kFast.float32, true), 2.0 * 200 * 200 * 200 / 1e12);
-  EXPECT_DOUBLE_EQ(seconds(kFast.bfloat16, true), 2.0 * 200 * 200 * 200 / 4e12);
-  EXPECT_DOUBLE_EQ(seconds(kFast.bfloat16, false), seconds(kFast.float32, false));
+  EXPECT_DOUBLE_EQ(seconds(fast.float32, true), 2.0 * 200 * 200 * 200 / 1e12);
+  EXPECT_DOUBLE_EQ(seconds(fast.bfloat16, true), 2.0 * 200 * 200 * 200 / 4e12);
+  EXPECT_DOUBLE_EQ(seconds(fast.bfloat16, false), seconds(fast.float32, false));
 }
 
 }  // namespace

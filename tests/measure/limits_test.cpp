@@ -15,7 +15,7 @@ namespace {
 class ScriptedBackend : public roofline::RooflineBackend {
  public:
   explicit ScriptedBackend(std::vector<double> values)
-      : RooflineBackend(roofline::find_device("h100"), all_ops(), 1), values_(std::move(values)) {}
+      : RooflineBackend(find_machine("h100"), all_ops(), 1), values_(std::move(values)) {}
   std::vector<DeviceLimit> limits(DType) override {
     return {{DeviceLimit::Kind::kProductFlops, "peak", "FLOP/s", [this] { return values_.at(measured_++); }}};
   }

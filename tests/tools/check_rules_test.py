@@ -39,7 +39,7 @@ BREAKING = {
     "a concrete device outside the place that names them": [
         ("src/measure/peaks.cpp", '#include "backend/cpu/peak/peak.h"', "src/ops/rope/rope_cpu.cpp"),
         ("src/cli/commands.cpp", "CpuBackend backend;", "src/backend/cpu/cpu_backend.cpp"),
-        ("src/explain/inventory.cpp", '#include "backend/roofline/device_table.h"', "src/prepare/device.cpp"),
+        ("src/explain/inventory.cpp", '#include "backend/roofline/roofline_backend.h"', "src/prepare/device.cpp"),
     ],
     "dynamic_cast": [("src/measure/peaks.cpp", "auto* own = dynamic_cast<Own*>(backend.get());", None)],
     "the address of device memory": [

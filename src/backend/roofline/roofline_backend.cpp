@@ -21,9 +21,9 @@ class RooflineBackend::NullMemory : public DeviceMemory {
   MemoryUsage& usage_;
 };
 
-double seconds_of(const Device& device, double product_peak, const OpCard& op, double flops, int64_t bytes) {
-  const double peak = op.kind == OpKind::kContraction ? product_peak : device.float32;
-  return std::max(flops / peak, static_cast<double>(bytes) / device.bandwidth) + device.launch_seconds;
+double seconds_of(const Machine& machine, double product_peak, const OpCard& op, double flops, int64_t bytes) {
+  const double peak = op.kind == OpKind::kContraction ? product_peak : machine.usable_float32();
+  return std::max(flops / peak, static_cast<double>(bytes) / machine.usable_bandwidth()) + machine.launch;
 }
 
 std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
@@ -32,16 +32,17 @@ std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
   return kernels;
 }
 
-RooflineBackend::RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, double product_peak)
-    : device_(device), product_peak_(product_peak), kernels_(std::move(kernels)) {}
+RooflineBackend::RooflineBackend(const Machine& machine, std::shared_ptr<const KernelTable> kernels,
+                                 double product_peak)
+    : machine_(machine), product_peak_(product_peak), kernels_(std::move(kernels)) {}
 
-RooflineBackend::RooflineBackend(const Device& device, std::span<const OpCard* const> ops, double product_peak)
-    : RooflineBackend(device, std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
+RooflineBackend::RooflineBackend(const Machine& machine, std::span<const OpCard* const> ops, double product_peak)
+    : RooflineBackend(machine, std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
 
-std::string RooflineBackend::name() const { return std::string("roofline:") + device_.name; }
+std::string RooflineBackend::name() const { return std::string("roofline:") + machine_.name; }
 
 std::unique_ptr<DeviceMemory> RooflineBackend::allocate(int64_t bytes, Contents) {
-  if (bytes > device_.memory - usage_.held) throw OutOfMemory(bytes, device_.memory - usage_.held);
+  if (bytes > machine_.memory - usage_.held) throw OutOfMemory(bytes, machine_.memory - usage_.held);
   return std::make_unique<NullMemory>(bytes, usage_);
 }
 
@@ -51,7 +52,7 @@ void RooflineBackend::mark(size_t index) {
 }
 
 void RooflineBackend::launch(const Launch& launch) {
-  clock_ += Seconds{seconds_of(device_, product_peak_, *launch.kernel->op, launch.flops, launch.bytes)};
+  clock_ += Seconds{seconds_of(machine_, product_peak_, *launch.kernel->op, launch.flops, launch.bytes)};
 }
 
 }  // namespace laptime::roofline

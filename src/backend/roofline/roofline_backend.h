@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/roofline/device_table.h"
+#include "config/machine.h"
 
 namespace laptime::roofline {
 
 // Seconds of a kernel: max(FLOPs / peak, bytes / bandwidth) + launch cost (Williams, Waterman and Patterson 2009).
-// `product_peak` is the FLOP/s of contractions; all other ops run at the float32 peak of the device.
-double seconds_of(const Device& device, double product_peak, const OpCard& op, double flops, int64_t bytes);
+// `product_peak` is the FLOP/s of contractions; all other ops run at the float32 peak of the machine.
+double seconds_of(const Machine& machine, double product_peak, const OpCard& op, double flops, int64_t bytes);
 
 class RooflineBackend : public Backend {
  public:
-  RooflineBackend(const Device& device, std::shared_ptr<const KernelTable> kernels, double product_peak);
-  RooflineBackend(const Device& device, std::span<const OpCard* const> ops, double product_peak);
+  RooflineBackend(const Machine& machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
+  RooflineBackend(const Machine& machine, std::span<const OpCard* const> ops, double product_peak);
 
   std::string name() const override;
   bool computes() const override { return false; }
@@ -36,7 +36,7 @@ class RooflineBackend : public Backend {
   void write(std::byte*, const std::byte*, int64_t) override {}
   void read(std::byte*, const std::byte*, int64_t) override {}
 
-  const Device& device() const { return device_; }
+  const Machine& machine() const { return machine_; }
 
  private:
   struct MemoryUsage {
@@ -45,7 +45,7 @@ class RooflineBackend : public Backend {
   };
   class NullMemory;
 
-  const Device& device_;
+  const Machine& machine_;
   double product_peak_;
   std::shared_ptr<const KernelTable> kernels_;
   std::vector<Seconds> marks_;

@@ -1,0 +1,24 @@
+// The subset of TOML that laptime's files use: `key = value` lines, and arrays over several lines.
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <string_view>
+#include <vector>
+
+namespace laptime {
+
+struct TomlEntry {
+  std::string_view key;
+  const toml::node* value;
+  toml::source_position position;
+};
+
+// Error with `name` and the line for malformed TOML, a section, a brace or a multi-line string: toml++ 3.3 has
+// undefined behaviour on some malformed ones, such as "[$]" and "a = [}".
+toml::table parse_flat_toml(std::string_view text, std::string_view name);
+
+// The entries of the table, which must outlive them.
+std::vector<TomlEntry> in_file_order(const toml::table& table);
+
+}  // namespace laptime

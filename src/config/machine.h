@@ -1,0 +1,44 @@
+// Machine: a machine described by its data sheet, for predictions; one TOML file each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace laptime {
+
+inline constexpr size_t kMaxMachineFileBytes = 16'384;
+
+// FLOP/s are of dense matrix products; bytes/s are of the device's memory.
+struct Machine {
+  std::string name{};  // of its file: "h100"
+  std::string title{};
+  std::string source{};  // where the figures are from
+  int64_t memory = 0;  // bytes
+  double bandwidth = 0;
+  double launch = 0;   // seconds to start a kernel
+  double float32 = 0;  // also of all ops that are no products
+  double tf32 = 0;     // 0: no such unit, as are the next
+  double bfloat16 = 0;
+  // What somebody measured at best, where that is known: predictions take it instead of the data sheet.
+  std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
+  std::string measured_source{};
+
+  double usable_bandwidth() const { return measured_bandwidth.value_or(bandwidth); }
+  double usable_float32() const { return measured_float32.value_or(float32); }
+};
+
+// Error with `name` and the line for malformed TOML, an unknown key, a value that is none or impossible, and a missing
+// key.
+Machine parse_machine(std::string_view text, std::string_view name);
+
+// The machines that come with the program (machines/*.toml), by name.
+const std::vector<Machine>& known_machines();
+
+// A known machine, or that of a file where `name` ends in ".toml"; it lives as long as the program. Error with the
+// nearest name if there is none, and as parse_machine.
+const Machine& find_machine(std::string_view name);
+
+}  // namespace laptime

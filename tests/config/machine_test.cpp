@@ -1,0 +1,94 @@
+// Machine files: those of the program, and what is refused.
+#include "config/machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kPaper = R"(title = "Paper 1"
+source = "a note"
+memory = "8GiB"
+bandwidth = 100e9
+launch = 1e-6
+float32 = 1e12
+bfloat16 = 4e12
+)";
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_machine(text, "paper.toml");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Machine, IsReadFromItsFile) {
+  const Machine machine = parse_machine(kPaper, "machines/paper.toml");
+  EXPECT_EQ(machine.name, "paper");
+  EXPECT_EQ(machine.title, "Paper 1");
+  EXPECT_EQ(machine.memory, int64_t{8} << 30);
+  EXPECT_EQ(machine.bfloat16, 4e12);
+  EXPECT_EQ(machine.tf32, 0);
+  EXPECT_EQ(machine.usable_bandwidth(), 100e9);
+  const Machine measured =
+      parse_machine(std::string(kPaper) + "measured_bandwidth = 80e9\nmeasured_source = \"me\"\n", "paper.toml");
+  EXPECT_EQ(measured.usable_bandwidth(), 80e9);
+  EXPECT_EQ(measured.bandwidth, 100e9);
+}
+
+TEST(Machine, WrongFilesAreRefusedWithTheLine) {
+  const std::string paper(kPaper);
+  const auto with = [&](const std::string& line) { return paper + line + "\n"; };
+  EXPECT_THAT(error_of(with("bandwith = 1e9")),
+              HasSubstr("paper.toml:8: unknown key 'bandwith'; did you mean 'bandwidth'"));
+  EXPECT_THAT(error_of(with("tf32 = -1")), HasSubstr("paper.toml:8: tf32: give a number above 0"));
+  EXPECT_THAT(error_of(with("tf32 = \"fast\"")), HasSubstr("paper.toml:8: tf32: give a number above 0"));
+  EXPECT_THAT(error_of(with("tf32 = inf")), HasSubstr("paper.toml:8"));
+  EXPECT_THAT(error_of(with("[peak]")), HasSubstr("paper.toml:8"));
+  EXPECT_THAT(error_of(with("measured_float32 = 1e11")), HasSubstr("without measured_source"));
+  EXPECT_THAT(error_of(with("measured_float32 = 2e12\nmeasured_source = \"me\"")), HasSubstr("is above float32"));
+  EXPECT_THAT(error_of(paper.substr(0, paper.find("float32"))), HasSubstr("the key 'float32' is missing"));
+  EXPECT_THAT(error_of(paper.substr(paper.find("source"))), HasSubstr("the key 'title' is missing"));
+  EXPECT_THAT(error_of("memory = \"8 apples\"\n"), HasSubstr("paper.toml:1: memory"));
+  EXPECT_THAT(error_of(std::string(kMaxMachineFileBytes + 1, '#')), HasSubstr("larger than"));
+}
+
+TEST(Machine, EveryKnownMachineIsPossible) {
+  std::set<std::string> names;
+  for (const Machine& machine : known_machines()) {
+    EXPECT_TRUE(names.insert(machine.name).second);
+    EXPECT_GT(machine.memory, int64_t{1} << 30) << machine.name;
+    EXPECT_GT(machine.bandwidth, 1e10) << machine.name;
+    EXPECT_LT(machine.bandwidth, 1e13) << machine.name;
+    EXPECT_GE(machine.float32, 1e12) << machine.name;
+    EXPECT_TRUE(machine.bfloat16 == 0 || machine.bfloat16 >= machine.float32) << machine.name;
+    EXPECT_EQ(&find_machine(machine.name), &machine);
+  }
+  for (const char* const name : {"a100", "a100-40", "h100", "h100-pcie", "h100-nvl", "h200", "b200", "rtx4090",
+                                 "rtx-pro-6000", "l4", "l40s", "rtx3070", "m4", "epyc-9554"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
+TEST(Machine, AFileOfTheUserIsFoundByItsPath) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "own_machine.toml";
+  std::ofstream(path) << kPaper;
+  EXPECT_EQ(find_machine(path.string()).name, "own_machine");
+  std::filesystem::remove(path);
+  EXPECT_THROW(find_machine("/nowhere/own.toml"), Error);
+  EXPECT_THROW(find_machine("h10"), Error);
+}
+
+}  // namespace
+}  // namespace laptime
