@@ -81,7 +81,7 @@ int64_t largest_that_fits(const RunConfig& config, const MachineKnowledge& known
   int64_t low = 1;  // fits
   int64_t high = what == Enlarged::kBatch ? config.model.batch_size : config.step_context();
   high = std::max<int64_t>(high, 2);
-  while (high < limit && fits(high)) {
+  while (high <= limit && fits(high)) {
     low = high;
     high *= 2;
   }

@@ -11,14 +11,20 @@
 namespace laptime {
 
 struct LimitsRequest {
-  double reached = 0;      // FLOP/s of the run
-  bool bandwidth = false;  // measured only if asked for, because that takes memory
+  double reached = 0;            // FLOP/s of the run
+  bool bandwidth = false;        // measured only if asked for, because that takes memory
+  double reached_bandwidth = 0;  // bytes/s that the run is known to have moved from and to memory
 };
 
 // The limits of a step whose matrix products have factors of this type: stored values from `known`, or measured now. A
-// peak below `reached` is measured again, because the machine may have been slower when it was measured; the larger
-// value counts. New measurements are added to `learned`, without device and date.
+// peak or bandwidth below what the run has reached is measured again, because the machine may have been slower when it
+// was measured; the larger value counts, and no bandwidth is below the one reached. New measurements are added to
+// `learned`, without device and date.
 MeasuredLimits measure_limits(Backend& backend, DType factors, const LimitsRequest& request,
                               const std::vector<MeasuredPeak>& known, std::vector<MeasuredPeak>& learned);
+
+// The highest bytes/s of a launch that moves several times as many bytes as the last level of the caches holds, so that
+// few of them can have come from there; 0 without such a launch.
+double memory_bandwidth_reached(const StepTrace& trace);
 
 }  // namespace laptime

@@ -220,9 +220,13 @@ Record make_record(Record described, const Prepared& prepared, const Measurement
       record.op = measurement.first_nan->op;
       record.scope = measurement.first_nan->scope;
     }
-  } else if (measurement.sampling.interrupted) {
+  } else if (measurement.interrupted()) {
     record.status = Status::kInterrupted;
     record.reason = fmt::format("stopped by a signal after {} steps", measurement.sampling.steps.size());
+    if (measurement.untaken_traced_steps > 0) {
+      record.reason += fmt::format(" and {} of {} traced ones", measurement.traced_steps,
+                                   measurement.traced_steps + measurement.untaken_traced_steps);
+    }
   } else {
     fill_figures(prepared, measurement, record);
   }

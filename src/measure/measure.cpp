@@ -146,6 +146,8 @@ class PointRun {
       }
       report({"trace", i + 1, 2 * trace_.traced_steps, timeline.total().count()});
     }
+    run_.traced_steps = static_cast<int64_t>(trace.steps.size());
+    run_.untaken_traced_steps = trace_.traced_steps - run_.traced_steps;
     run_.trace = std::move(trace);
   }
 

@@ -34,14 +34,18 @@ struct Measurement {
   std::vector<ClassTimes> classes;   // of each step from `first_classed` on; empty if launches were not marked
   size_t first_classed = 0;
   std::optional<StepTrace> trace;  // of traced steps, if they were asked for
-  std::vector<LaunchCost> costs;   // of the marked steps among samples and traced steps; device and date are empty
-  std::vector<double> losses;      // loss of each step; empty if nothing is computed or the model has no loss
-  bool finite = true;              // every loss is finite; without losses, every output of the last step
+  int64_t traced_steps = 0;
+  int64_t untaken_traced_steps = 0;  // that a signal prevented
+  std::vector<LaunchCost> costs;     // of the marked steps among samples and traced steps; device and date are empty
+  std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
+  bool finite = true;                // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;
   std::optional<int64_t> base_rss_bytes;  // of the process, before allocating the plan's memory
   int64_t peak_bytes = 0;                 // most device memory held at once
   std::optional<int64_t> peak_rss_bytes;  // of the process; none for a device that computes nothing
   MeasuredLimits limits;
+
+  bool interrupted() const { return sampling.interrupted || untaken_traced_steps > 0; }
 };
 
 }  // namespace laptime

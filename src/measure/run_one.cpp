@@ -14,6 +14,8 @@
 #include "measure/make_trace.h"
 #include "measure/reported_time.h"
 #include "prepare/time_forecast.h"
+#include "record/fields_json.h"
+#include "record/machine.h"
 
 namespace laptime {
 namespace {
@@ -36,13 +38,18 @@ class Point {
     const std::unique_ptr<Backend> backend = device.open();
     const Prepared prepared = prepare_with_trial(device, *backend);
     Measurement measurement = measure(prepared, *backend, hooks_, trace_);
-    if (measurement.trace) result_trace_ = std::move(measurement.trace);
-    if (measurement.finite && !measurement.sampling.interrupted) {
+    if (measurement.trace) {
+      result_trace_ = std::move(measurement.trace);
+      result_trace_->cache_bytes = cache_bytes();
+    }
+    if (measurement.finite && !measurement.interrupted()) {
       std::vector<MeasuredPeak> peaks;
       const std::vector<double> samples = per_sample(measurement.sampling, reported_time(prepared.plan, config_.pass));
       const double reached = model_flops(config_) / median(samples);
-      measurement.limits = measure_limits(*backend, device.product_factors,
-                                          {.reached = reached, .bandwidth = trace_.wanted}, known_.peaks, peaks);
+      const LimitsRequest request{.reached = reached,
+                                  .bandwidth = trace_.wanted,
+                                  .reached_bandwidth = result_trace_ ? memory_bandwidth_reached(*result_trace_) : 0};
+      measurement.limits = measure_limits(*backend, device.product_factors, request, known_.peaks, peaks);
       if (result_trace_) {
         result_trace_->peak_flops = measurement.limits.product_flops;
         result_trace_->bandwidth = measurement.limits.bandwidth;
@@ -57,6 +64,12 @@ class Point {
  private:
   void report(const std::string& stage) const {
     if (hooks_.progress) hooks_.progress({.stage = stage});
+  }
+
+  // Bytes of the last level of the caches that the record states.
+  std::optional<int64_t> cache_bytes() const {
+    const auto machine = from_json<Machine>(record_.machine.json(), "machine");
+    return machine.l3_bytes ? machine.l3_bytes : machine.l2_bytes;
   }
 
   // Appends `items` to `learned`, with the key of this device and the date of the point.

@@ -111,15 +111,16 @@ struct StepTrace {
   std::vector<std::string> texts;
   TraceLaunches launches;
   TraceBuffers buffers;
-  int64_t resident_bytes = 0;        // of the block of resident buffers, with the gaps of alignment
-  int64_t arena_bytes = 0;           // of the arena of the step
-  int64_t live_peak_bytes = 0;       // most bytes of step buffers alive at once
-  int64_t peak_launch = 0;           // the launch at which that peak is reached
-  std::vector<TracedStep> steps;     // empty: the step did not run, or was not traced
-  std::vector<double> untraced;      // seconds of steps without marks, run in turn with those of `steps`
-  std::optional<double> mark;        // seconds that one mark takes
-  std::optional<double> peak_flops;  // measured FLOP/s of matrix products of this step's type
-  std::optional<double> bandwidth;   // measured bytes/s of main memory
+  int64_t resident_bytes = 0;          // of the block of resident buffers, with the gaps of alignment
+  int64_t arena_bytes = 0;             // of the arena of the step
+  int64_t live_peak_bytes = 0;         // most bytes of step buffers alive at once
+  int64_t peak_launch = 0;             // the launch at which that peak is reached
+  std::vector<TracedStep> steps;       // empty: the step did not run, or was not traced
+  std::vector<double> untraced;        // seconds of steps without marks, run in turn with those of `steps`
+  std::optional<double> mark;          // seconds that one mark takes
+  std::optional<double> peak_flops;    // measured FLOP/s of matrix products of this step's type
+  std::optional<double> bandwidth;     // measured bytes/s of main memory
+  std::optional<int64_t> cache_bytes;  // of the last level of the caches
 
   size_t launch_count() const { return launches.op.size(); }
   size_t buffer_count() const { return buffers.bytes.size(); }
@@ -143,6 +144,7 @@ struct StepTrace {
     visit(Key{"mark", Unit::kSeconds}, self.mark);
     visit(Key{"peak_flops", Unit::kFlopsPerSecond}, self.peak_flops);
     visit(Key{"bandwidth", Unit::kBytesPerSecond}, self.bandwidth);
+    visit(Key{"cache_bytes", Unit::kBytes}, self.cache_bytes);
   }
 };
 

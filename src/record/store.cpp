@@ -137,19 +137,23 @@ std::optional<StepTrace> Store::trace_at(int64_t id) const {
 }
 
 std::optional<Store::Finished> Store::find_finished(std::string_view config_hash, std::string_view binary_id,
-                                                    std::string_view fingerprint, bool traced) const {
-  if (traced && !has_traces()) return std::nullopt;
-  const std::string sql = fmt::format(R"sql(
+                                                    std::string_view fingerprint,
+                                                    std::optional<int64_t> traced_steps) const {
+  if (traced_steps && !has_traces()) return std::nullopt;
+  const std::string sql =
+      fmt::format(R"sql(
     SELECT id, records.json {} FROM records {}
     WHERE config_hash = ?1 AND binary_id = ?2 AND fingerprint = ?3
-      AND status = 'ok'
+      AND status = 'ok' {}
     ORDER BY id DESC LIMIT 1)sql",
-                                      traced ? ", traces.json" : "", traced ? "JOIN traces ON record_id = id" : "");
+                  traced_steps ? ", traces.json" : "", traced_steps ? "JOIN traces ON record_id = id" : "",
+                  traced_steps ? "AND json_array_length(traces.json, '$.steps') >= ?4" : "");
   Statement rows(*database_, sql.c_str());
   rows.bind(1, config_hash).bind(2, binary_id).bind(3, fingerprint);
+  if (traced_steps) rows.bind(4, *traced_steps);
   if (!rows.step()) return std::nullopt;
   Finished finished{record_of(*database_, rows), {}};
-  if (traced) finished.trace = trace_of(*database_, rows, 2);
+  if (traced_steps) finished.trace = trace_of(*database_, rows, 2);
   return finished;
 }
 

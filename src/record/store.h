@@ -128,14 +128,15 @@ class Store {
   std::vector<Record> all() const;
   // The trace of the record of this id, if it has one. Error if it cannot be read.
   std::optional<StepTrace> trace_at(int64_t id) const;
-  // The newest record with status ok of this configuration by this binary on this machine. With `traced`, only records
-  // that have a trace.
+  // The newest record with status ok of this configuration by this binary on this machine. With `traced_steps`, only
+  // records whose trace has at least so many steps.
   struct Finished {
     Record record;
-    std::optional<StepTrace> trace;  // read if `traced`
+    std::optional<StepTrace> trace;  // read if `traced_steps` has a value
   };
   std::optional<Finished> find_finished(std::string_view config_hash, std::string_view binary_id,
-                                        std::string_view fingerprint, bool traced = false) const;
+                                        std::string_view fingerprint,
+                                        std::optional<int64_t> traced_steps = std::nullopt) const;
 
   // A choice, cost or peak of the same key takes the place of an older one. All of a call are written, or none.
   void put(std::span<const KernelChoice> choices);

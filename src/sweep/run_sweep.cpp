@@ -96,7 +96,9 @@ class SweepRun {
 
   bool report_stored(size_t index, const Record& described, Seconds start) {
     if (!options_.resume) return false;
-    std::optional<Store::Finished> stored = store_.finished(described, options_.trace.wanted);
+    const TraceRequest& trace = options_.trace;
+    std::optional<Store::Finished> stored =
+        store_.finished(described, trace.wanted ? std::optional(trace.traced_steps) : std::nullopt);
     if (!stored || !recomputes_alike(points_[index].config, stored->record)) return false;
     report(index, {std::move(stored->record), {}, std::move(stored->trace)}, PointSource::kStored, start);
     return true;

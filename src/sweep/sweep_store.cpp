@@ -58,11 +58,12 @@ SweepStore::SweepStore(std::optional<std::filesystem::path> path) : path_(std::m
   if (path_) Store::open(*path_).check_writable();
 }
 
-std::optional<Store::Finished> SweepStore::finished(const Record& described, bool traced) const {
+std::optional<Store::Finished> SweepStore::finished(const Record& described,
+                                                    std::optional<int64_t> traced_steps) const {
   if (!path_) return std::nullopt;
   try {
     return Store::open(*path_, Store::Access::kRead, StopSignals::requested)
-        .find_finished(described.config_hash, described.binary.id, described.fingerprint, traced);
+        .find_finished(described.config_hash, described.binary.id, described.fingerprint, traced_steps);
   } catch (const Error&) {
     return std::nullopt;  // the point is measured again; keep() reports the failing store
   }

@@ -19,8 +19,10 @@ class SweepStore {
   // Creates the file; Error if it is not writable. Without a path everything is kept in memory.
   explicit SweepStore(std::optional<std::filesystem::path> path);
 
-  // The finished record of this point from the same binary and machine.
-  std::optional<Store::Finished> finished(const Record& described, bool traced = false) const;
+  // The finished record of this point from the same binary and machine. With `traced_steps`, one whose trace has at
+  // least so many steps.
+  std::optional<Store::Finished> finished(const Record& described,
+                                          std::optional<int64_t> traced_steps = std::nullopt) const;
 
   MachineKnowledge known(const std::string& device) const;
 

@@ -14,15 +14,16 @@ namespace {
 // Measures the values that it is given, one after the other.
 class ScriptedBackend : public roofline::RooflineBackend {
  public:
-  explicit ScriptedBackend(std::vector<double> values)
-      : RooflineBackend(find_machine("h100"), all_ops(), 1), values_(std::move(values)) {}
+  explicit ScriptedBackend(std::vector<double> values, DeviceLimit::Kind kind = DeviceLimit::Kind::kProductFlops)
+      : RooflineBackend(find_machine("h100"), all_ops(), 1), values_(std::move(values)), kind_(kind) {}
   std::vector<DeviceLimit> limits(DType) override {
-    return {{DeviceLimit::Kind::kProductFlops, "peak", "FLOP/s", [this] { return values_.at(measured_++); }}};
+    return {{kind_, "peak", "FLOP/s", [this] { return values_.at(measured_++); }}};
   }
   size_t measured() const { return measured_; }
 
  private:
   std::vector<double> values_;
+  DeviceLimit::Kind kind_;
   size_t measured_ = 0;
 };
 
@@ -46,6 +47,31 @@ TEST(Limits, ThatARunExceedsAreMeasuredAgain) {
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 130);
   ASSERT_EQ(learned.size(), 1U);
   EXPECT_EQ(learned[0].value, 130);
+}
+
+// One launch that takes a microsecond.
+StepTrace trace_of_launch(int64_t bytes, std::optional<int64_t> cache_bytes) {
+  StepTrace trace;
+  trace.launches.op.push_back(0);
+  trace.launches.bytes.push_back(bytes);
+  trace.steps.push_back({.total = 1e-6, .launches = {1000}});
+  trace.cache_bytes = cache_bytes;
+  return trace;
+}
+
+TEST(Limits, NoBandwidthIsBelowTheOneReached) {
+  ScriptedBackend backend({70}, DeviceLimit::Kind::kBandwidth);
+  std::vector<MeasuredPeak> learned;
+  const LimitsRequest request{.bandwidth = true, .reached_bandwidth = 120};
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, request, kKnown, learned).bandwidth, 120);
+  ASSERT_EQ(learned.size(), 1U);
+  EXPECT_EQ(learned[0].value, 120);
+}
+
+TEST(Limits, BytesThatFitIntoTheCachesTellNothingOfMemory) {
+  EXPECT_DOUBLE_EQ(memory_bandwidth_reached(trace_of_launch(4000, 1000)), 4e9);
+  EXPECT_EQ(memory_bandwidth_reached(trace_of_launch(3999, 1000)), 0);
+  EXPECT_EQ(memory_bandwidth_reached(trace_of_launch(4000, std::nullopt)), 0);
 }
 
 TEST(Limits, TheLargerOfTwoMeasurementsCounts) {

@@ -55,6 +55,18 @@ INSTANTIATE_TEST_SUITE_P(All, Editions,
                                          test::Options{{"pass", "inference"}},
                                          test::Options{{"recompute", "block"}, {"mode", "compile"}}));
 
+TEST(Trace, ASignalBeforeItsStepsInterruptsThePoint) {
+  bool is_traced = false;
+  PointHooks hooks;
+  hooks.progress = [&](const PointProgress& progress) { is_traced = progress.stage == "trace" && progress.done == 2; };
+  hooks.interrupted = [&] { return is_traced; };
+  const PointResult result = run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {}, hooks, find_device,
+                                     {.wanted = true, .traced_steps = 3});
+  EXPECT_EQ(result.record.status, Status::kInterrupted);
+  EXPECT_EQ(result.record.reason, "stopped by a signal after 4 steps and 1 of 3 traced ones");
+  EXPECT_TRUE(result.record.time.empty());
+}
+
 TEST(Trace, BuffersAliveAtThePeakAddUpToIt) {
   for (const char* mode : {"eager", "compile"}) {
     const RunConfig config = test::point_of(kTiny, {{"device", "roofline:h100"}, {"mode", mode}}).config;

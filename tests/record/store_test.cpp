@@ -82,6 +82,29 @@ TEST_F(StoreTest, FindsWhatIsFinished) {
   EXPECT_FALSE(store.find_finished(record.config_hash, record.binary.id, "other"));
 }
 
+TEST_F(StoreTest, AFinishedTraceHasTheStepsThatAreAskedFor) {
+  Store store = Store::open(path_);
+  Record record = sample_record("three");
+  StepTrace trace;
+  trace.steps.resize(3);
+  store.append(record, trace);
+  record.name = "one";
+  trace.steps.resize(1);
+  store.append(record, trace);
+  record.name = "none";
+  store.append(record);
+  const auto name_with = [&](std::optional<int64_t> steps) {
+    const auto found = store.find_finished(record.config_hash, record.binary.id, record.fingerprint, steps);
+    return found ? found->record.name : std::string();
+  };
+  EXPECT_EQ(name_with(std::nullopt), "none");
+  EXPECT_EQ(name_with(0), "one");
+  EXPECT_EQ(name_with(1), "one");
+  EXPECT_EQ(name_with(2), "three");
+  EXPECT_EQ(name_with(3), "three");
+  EXPECT_EQ(name_with(4), "");
+}
+
 TEST_F(StoreTest, OnlyMeasuredPointsAreFinished) {
   const std::pair<Status, bool> cases[] = {{Status::kOk, true},           {Status::kOutOfMemory, false},
                                            {Status::kUnsupported, false}, {Status::kTimeout, false},
