@@ -39,6 +39,7 @@ constexpr std::array kShortNames{
     ShortName{"backward", "backward_time", "median time of the backward phase"},
     ShortName{"resident", "resident_memory", "held before a step begins"},
     ShortName{"+forward", "forward_memory", "what forward adds and leaves behind"},
+    ShortName{"before_backward", "memory.after_forward_bytes", "held when backward begins"},
     ShortName{"+backward", "backward_memory", "what backward adds (may be negative)"},
     ShortName{"peak_bytes", "memory.peak_bytes", "most bytes of tensors alive at once"},
     ShortName{"predicted_peak_bytes", "memory.predicted_peak_bytes", "the same, known before anything ran"},

@@ -91,7 +91,9 @@ class Attention(ProgramTest):
         shown = self.laptime("show", "--store", self.store, "--columns", "attention")
         self.assert_ok(shown)
         words = "\nthe smallest that does not fit: context 16384, d_model 16,"
-        self.assertEqual(shown.stdout.partition(words)[1:], measured.stdout.partition(words)[1:])
+        table, _, fits = measured.stdout.partition("\nlargest context that fits")  # show does not plan
+        self.assertTrue(fits)
+        self.assertEqual(shown.stdout.partition(words)[1:], table.partition(words)[1:])
         self.assertIn(words, shown.stdout)
         some = self.laptime("show", "--store", self.store, "d_model > 16", "--sort", "context")
         self.assertIn("\nthe smallest that does not fit: context 16384, d_model 128,", some.stdout)
@@ -104,6 +106,23 @@ class Attention(ProgramTest):
         done = self.attention(*TINY, "--device", "roofline:l4")
         self.assert_ok(done)
         self.assertNotIn("does not fit", done.stdout + done.stderr)
+
+    def test_the_largest_context_fits_and_the_next_does_not(self):
+        words = "--d-model 16 --mode eager --device roofline:l4 --steps 1 --warmup 0".split()
+        done = self.attention(*words, "--context", 64)
+        self.assert_ok(done)
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith("largest context that fits")]
+        conditions, largest = line.rsplit(": ", 1)
+        self.assertEqual(conditions, "largest context that fits, d_model 16, mode eager")
+        records = self.records(*words, "--context", f"{largest},{int(largest) + 1}")
+        self.assertEqual([record["status"] for record in records], ["ok", "out_of_memory"])
+
+    def test_the_bytes_before_backward_are_a_column(self):
+        words = "--batch 2 --d-model 16 --context 64 --mode eager --device roofline:l4 --columns attention".split()
+        done = self.attention(*words, "--output", "csv")
+        self.assert_ok(done)
+        (row,) = csv.DictReader(io.StringIO(done.stdout))
+        self.assertEqual(int(row["before_backward"]), held(2, 64, 16, "eager")[1])
 
     def test_real_runs_of_every_variant(self):
         records = self.records(*TINY, "--device", "cpu", "--mode", "eager,compile", "--causal", "true,false",

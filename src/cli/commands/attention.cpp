@@ -1,17 +1,29 @@
 // The sweep of attention alone, and its options.
 #include "cli/commands/attention.h"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/destination.h"
+#include "cli/record_output.h"
+#include "cli/stored_choices.h"
 #include "cli/sweep_words.h"
+#include "cli/terminal.h"
 #include "config/attention_sweep.h"
 #include "config/model_presets.h"
+#include "measure/describe.h"
+#include "measure/forecast_point.h"
 #include "model/model_card.h"
+#include "prepare/device.h"
+#include "sweep/ablation.h"
 
 namespace laptime {
 namespace {
@@ -33,6 +45,48 @@ std::vector<OptionRow> attention_options() {
     if (row.option.flag == "columns") row.fallback = defaults.output.columns;
   }
   return rows;
+}
+
+constexpr int64_t kLongestContext = 1'048'576;
+
+// The values by which a point is told from others whose context alone differs: "d_model 16, mode eager".
+std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
+  const JsonObject config = describe_planned(point).config;
+  std::vector<std::string> words;
+  for (const OptionRow& row : option_rows<RunConfig>()) {
+    const bool has_values = std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) {
+      return axis.flag == row.option.flag && axis.values.size() > 1;
+    });
+    const std::string key(row.option.key);
+    if (row.option.flag == "context" || !(has_values || row.option.flag == "d-model" || row.option.flag == "mode"))
+      continue;
+    words.push_back(fmt::format("{} {}", key, config.text(key)));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// A line for each combination of options other than the context: the largest context that its memory holds.
+std::string largest_contexts(const Sweep& sweep) {
+  const KnowledgeOf knowledge = stored_knowledge(sweep.output.store);
+  std::set<std::string> seen;
+  std::string text;
+  for (const SweepPoint& point : points_of(sweep)) {
+    if (!point.invalid.empty() || !unsupported_reason(point.config).empty()) continue;
+    const std::string conditions = conditions_of(sweep, point);
+    if (!seen.insert(conditions).second) continue;
+    const int64_t largest =
+        largest_that_fits(point.config, knowledge(device_key(point.config)), Enlarged::kContext, kLongestContext);
+    text += fmt::format("largest context that fits, {}: {}{}\n", conditions, largest,
+                        largest == kLongestContext ? " or more" : "");
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
+ExitCode run_attention(const BenchCommand& command) {
+  const ExitCode code = run(command);
+  if (code != ExitCode::kInterrupted && shows_table(command.sweep.output))
+    write_all(standard_output().descriptor, largest_contexts(command.sweep), kStandardOutput);
+  return code;
 }
 
 }  // namespace
@@ -59,11 +113,12 @@ constinit const Command kAttention{
         "of ones. --mode eager runs one primitive at a time and holds the scores and their softmax; --mode compile is "
         "one blocked kernel that holds neither; --mode compile --lower scaled_dot_product_attention lies between them: "
         "two products with a fused softmax, its weights held. Memory is that of the plan, in exact bytes: a point that "
-        "does not fit is a row that says so before anything is tried, and the smallest one is worked out below the "
-        "table. All else is as in laptime bench --model attention.",
+        "does not fit is a row that says so before anything is tried. Below the table the smallest of them is worked "
+        "out, and the largest context that fits is named for each of the other options. All else is as in laptime "
+        "bench --model attention.",
     .options = attention_options,
     .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_attention(words)] { return run(command); };
+      return [command = parse_attention(words)] { return run_attention(command); };
     },
 };
 

@@ -53,6 +53,7 @@ std::vector<Column> columns_attention() {
       median_of("backward", "backward"),
       bytes_of("resident", 4),
       bytes_of("+forward", 3),
+      {.title = "before_backward", .unit = Unit::kBytes, .drop = 1, .width = 15, .read = named("before_backward")},
       bytes_of("+backward", 5),
       of_table("peak", 1),
       of_table("verdict", 6)};
