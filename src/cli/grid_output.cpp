@@ -1,6 +1,9 @@
 // The formats of reports made of grids.
 #include "cli/grid_output.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -13,16 +16,19 @@
 namespace laptime {
 namespace {
 
-std::string table_text(const PointReport& report, const TableStyle& style) {
-  std::string text = printable(report.name, !style.unicode) + "\n";
-  for (const std::string& line : report.lines) text += printable(line, !style.unicode) + "\n";
-  for (const Grid& grid : report.grids) text += "\n" + grid_text(grid, style);
+std::string table_text(const PointReport& report, const TableStyle& style, std::vector<std::string>* left_out) {
+  const auto line = [&](const std::string& text) {
+    return broken_at_spaces(printable(text, !style.unicode), style.width) + "\n";
+  };
+  std::string text = line(report.name);
+  for (const std::string& sentence : report.lines) text += line(sentence);
+  for (const Grid& grid : report.grids) text += "\n" + grid_text(grid, style, left_out);
   return text;
 }
 
 std::string tables(const std::vector<PointReport>& reports, const TableStyle& style) {
   std::string text;
-  for (const PointReport& report : reports) text += (text.empty() ? "" : "\n") + table_text(report, style);
+  for (const PointReport& report : reports) text += (text.empty() ? "" : "\n") + table_text(report, style, nullptr);
   return text;
 }
 
@@ -127,14 +133,20 @@ GridOutput::GridOutput(const OutputConfig& config) : config_(config) {
 
 void GridOutput::add(PointReport report) {
   if (is_live()) {
-    const std::string text = (reports_.empty() ? "" : "\n") + table_text(report, table_style(stream_));
+    const std::string text = (reports_.empty() ? "" : "\n") + table_text(report, table_style(stream_), &left_out_);
     write_all(stream_.descriptor, text, kStandardOutput);
   }
   reports_.push_back(std::move(report));
 }
 
 void GridOutput::finish() {
-  if (is_live()) return;
+  if (is_live()) {
+    if (left_out_.empty()) return;
+    const std::string note =
+        fmt::format("hidden for want of width: {} (--output csv has them)", fmt::join(left_out_, ", "));
+    write_all(stream_.descriptor, "\n" + broken_at_spaces(note, table_style(stream_).width) + "\n", kStandardOutput);
+    return;
+  }
   const std::string text = text_of(reports_, config_.output, file_ ? TableStyle{} : table_style(stream_));
   file_ ? file_->write(text) : write_all(stream_.descriptor, text, kStandardOutput);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/destination.h"
@@ -11,7 +12,8 @@
 
 namespace laptime {
 
-// Text on standard output appears as points finish; everything else is written at the end. CSV has the rows of all
+// Text on standard output appears as points finish, and at the end which columns a narrow terminal had no room for;
+// everything else is written at the end. CSV has the rows of all
 // points and tables, with the columns `name` and `table` first.
 class GridOutput {
  public:
@@ -28,6 +30,7 @@ class GridOutput {
   Stream stream_ = standard_output();
   std::optional<WholeFile> file_;
   std::vector<PointReport> reports_;
+  std::vector<std::string> left_out_;  // titles of columns for which the terminal is too narrow
 };
 
 // The whole of the reports in one format.

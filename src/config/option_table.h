@@ -46,7 +46,11 @@ std::vector<OptionRow> option_rows() {
     using Field = std::decay_t<decltype(field)>;
     OptionRow row{.option = option, .kind = kind_of<Field>(), .fallback = text_of(option, field)};
     row.is_optional = requires { field.has_value(); };
-    if constexpr (std::is_enum_v<Field>) row.choices = names_of_choices<Field>();
+    if constexpr (std::is_enum_v<Field>) {
+      row.choices = names_of_choices<Field>();
+    } else if constexpr (requires { requires std::is_enum_v<typename Field::value_type>; }) {
+      row.choices = names_of_choices<typename Field::value_type>();
+    }
     if (!option.otherwise.empty()) row.fallback = option.otherwise;
     rows.push_back(std::move(row));
   });

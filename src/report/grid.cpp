@@ -14,6 +14,7 @@ namespace laptime {
 namespace {
 
 std::string cell_text(const Json& value, const GridColumn& column) {
+  if (column.shown) return column.shown(value);
   return value.is_string() ? value.get<std::string>() : format_value(value, column.unit);
 }
 
@@ -57,13 +58,31 @@ size_t table_width(const std::vector<Cells>& cells) {
   return total;
 }
 
-// Leaves out optional columns, the last one first, until the table fits.
-void drop_optional(std::vector<Cells>& cells, Grid& grid, const TableStyle& style) {
-  for (size_t column = grid.columns.size(); column-- > 0 && style.width > 0 && table_width(cells) > style.width;) {
-    if (!grid.columns[column].optional) continue;
-    grid.columns.erase(grid.columns.begin() + static_cast<std::ptrdiff_t>(column));
-    for (Cells& row : cells) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+// The width of a table whose texts are shortened to half of the terminal where they are longer.
+size_t width_with_short_texts(const std::vector<Cells>& cells, const Grid& grid, const TableStyle& style) {
+  size_t total = 0;
+  for (size_t column = 0; column < grid.columns.size(); ++column) {
+    const size_t width = column_width(cells, column);
+    total += (grid.columns[column].text ? std::min(width, style.width / 2) : width) + (column > 0 ? kColumnGap : 0);
   }
+  return total;
+}
+
+// Leaves out optional columns until the table fits. Returns their titles.
+std::vector<std::string> drop_optional(std::vector<Cells>& cells, Grid& grid, const TableStyle& style) {
+  std::vector<std::string> dropped;
+  while (style.width > 0 && width_with_short_texts(cells, grid, style) > style.width) {
+    size_t first = 0;
+    for (size_t column = 1; column < grid.columns.size(); ++column) {
+      if (grid.columns[column].optional >= grid.columns[first].optional) first = column;
+    }
+    if (grid.columns[first].optional == 0) break;
+    dropped.push_back(grid.columns[first].title);
+    grid.columns.erase(grid.columns.begin() + static_cast<std::ptrdiff_t>(first));
+    for (Cells& row : cells) row.erase(row.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  std::reverse(dropped.begin(), dropped.end());
+  return dropped;
 }
 
 // Shortens the widest column of text until the table fits, but not below a width at which names can be told apart.
@@ -87,12 +106,15 @@ void fit(std::vector<Cells>& cells, const Grid& grid, const TableStyle& style) {
 }
 
 // The rows in aligned columns.
-std::string rows_text(Grid grid, const TableStyle& style) {
+std::string rows_text(Grid grid, const TableStyle& style, std::vector<std::string>* left_out) {
   std::vector<Cells> cells = cells_of(grid);
   for (Cells& row : cells) {
     for (std::string& cell : row) cell = printable(cell, !style.unicode);
   }
-  drop_optional(cells, grid, style);
+  for (std::string& title : drop_optional(cells, grid, style)) {
+    if (left_out != nullptr && std::find(left_out->begin(), left_out->end(), title) == left_out->end())
+      left_out->push_back(std::move(title));
+  }
   fit(cells, grid, style);
   std::vector<bool> right;
   for (const GridColumn& column : grid.columns) right.push_back(!column.text);
@@ -109,10 +131,13 @@ GridColumn bytes_column(std::string key, std::string title) {
   return {.key = std::move(key), .title = std::move(title), .unit = Unit::kBytes};
 }
 
-std::string grid_text(const Grid& grid, const TableStyle& style) {
-  std::string text = grid.title.empty() ? "" : printable(grid.title, !style.unicode) + "\n";
-  text += grid.picture ? grid.picture(style) : rows_text(grid, style);
-  for (const std::string& note : grid.notes) text += printable(note, !style.unicode) + "\n";
+std::string grid_text(const Grid& grid, const TableStyle& style, std::vector<std::string>* left_out) {
+  const auto line = [&](const std::string& text) {
+    return broken_at_spaces(printable(text, !style.unicode), style.width) + "\n";
+  };
+  std::string text = grid.title.empty() ? "" : line(grid.title);
+  text += grid.picture ? grid.picture(style) : rows_text(grid, style, left_out);
+  for (const std::string& note : grid.notes) text += line(note);
   return text;
 }
 

@@ -16,8 +16,9 @@ struct GridColumn {
   std::string key;    // of CSV and JSON, with the unit: "mean_s"
   std::string title;  // for people: "Mean"
   Unit unit = Unit::kNone;
-  bool text = false;      // flush left; leading spaces indent a tree
-  bool optional = false;  // left out where a terminal is too narrow, the last such column first
+  bool text = false;  // flush left; leading spaces indent a tree
+  int optional = 0;   // above 0: left out where a terminal is too narrow, the highest first, of equal ones the last
+  std::function<std::string(const Json& value)> shown = {};  // the cell for people; null: the value in its unit
 };
 
 GridColumn text_column(std::string key, std::string title);   // flush left
@@ -41,8 +42,8 @@ struct PointReport {
 };
 
 // Aligned columns. Where a terminal is too narrow, optional columns are left out, and then the widest column of text is
-// shortened.
-std::string grid_text(const Grid& grid, const TableStyle& style);
+// shortened. The titles of columns that were left out are added to `left_out`, each once.
+std::string grid_text(const Grid& grid, const TableStyle& style, std::vector<std::string>* left_out = nullptr);
 std::string grid_markdown(const Grid& grid);
 // Numbers exact and without units. Title and notes are left out.
 std::string grid_csv(const Grid& grid);

@@ -134,4 +134,24 @@ std::string without_trailing_spaces(std::string line) {
   return line;
 }
 
+std::string broken_at_spaces(std::string_view text, size_t width) {
+  if (width == 0 || display_width(text) <= width) return std::string(text);
+  std::string lines;
+  size_t used = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    const size_t columns = display_width(word);
+    if (!lines.empty()) {
+      const bool fits = used + 1 + columns <= width;
+      lines += fits ? ' ' : '\n';
+      used = fits ? used + 1 : 0;
+    }
+    lines += word;
+    used += columns;
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return lines;
+}
+
 }  // namespace laptime

@@ -127,6 +127,21 @@ class Memory(ProgramTest):
         self.assertTrue(fits["conclusions"][0].startswith("Peak"), fits["conclusions"])
         self.assertEqual(rows(fits, "categories"), rows(report, "categories"))
 
+    def test_a_point_that_fits_can_be_predicted_without_a_run(self):
+        (predicted,) = self.reports(*TINY, "--predict")
+        self.assertTrue(predicted["conclusions"][0].startswith("Predicted peak"), predicted["conclusions"])
+        self.assertEqual(predicted["conclusions"][1], "Predicted from the plan: the step did not run.")
+        self.assertFalse(self.store.exists())
+        (held,) = self.reports(*TINY)
+        self.assertEqual(rows(held, "categories"), rows(predicted, "categories"))
+        (peaks,) = self.reports(*MODEL, "--context", "16,32", "--predict")
+        self.assertEqual({row["basis"] for row in rows(peaks, "peaks")}, {"predicted"})
+
+    def test_help_lists_the_views(self):
+        done = self.laptime("memory", "--help")
+        self.assert_ok(done)
+        self.assertIn("one of summary, categories, saved, largest, timeline, all", " ".join(done.stdout.split()))
+
     def test_several_points_are_one_table(self):
         (report,) = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--pass", "inference,step",
                                  "--dtype", "float32,bfloat16")

@@ -60,6 +60,23 @@ class Profile(ProgramTest):
         fresh = self.profile("--store", "t.sqlite", "--resume")  # bench's record has no trace
         self.assertIn("phases", fresh[0]["tables"])
 
+    def test_a_stored_trace_has_the_steps_that_are_asked_for(self):
+        self.assert_ok(self.laptime("memory", *TINY, "--warmup", "1", "--steps", "2", "--store", "s.sqlite"))
+        done = self.laptime("profile", *TINY, *QUICK, "--store", "s.sqlite", "--resume")  # memory traces one step
+        self.assert_ok(done)
+        self.assertIn("2 traced steps in turn with 2 untraced", done.stdout)
+        fewer = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "1", "--store",
+                             "s.sqlite", "--resume")
+        self.assertEqual(fewer.stdout, done.stdout)
+
+    def test_a_row_for_each_layer(self):
+        for words in (["--by", "layer"], ["layer = 1"]):
+            rows = self.profile("--store", "none", "--view", "layers", *words)[0]["tables"]["layers"]["rows"]
+            scopes = [row["scope"] for row in rows]
+            self.assertIn("layers.1", scopes)
+            self.assertNotIn("layers.*", scopes)
+            self.assertEqual("layers.0" in scopes, words == ["--by", "layer"])
+
     def test_a_point_without_memory_is_a_row(self):
         done = self.laptime("profile", *TINY, *QUICK, "--store", "none", "--memory-limit", "4096", "--recompute",
                             "none")

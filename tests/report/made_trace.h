@@ -32,7 +32,7 @@ class MadeTrace {
 
   // A buffer of the step, written by launch `first`.
   void buffer(int64_t bytes, int64_t first, int64_t last, bool saved, const std::string& role = "activation",
-              const std::string& name = "") {
+              const std::string& name = "", const std::string& shape = "[1]") {
     const TraceLaunch maker = trace.launch(static_cast<size_t>(first));
     add({.name = name,
          .op = maker.op,
@@ -40,7 +40,7 @@ class MadeTrace {
          .phase = maker.phase,
          .role = role,
          .dtype = "float32",
-         .shape = "[1]",
+         .shape = shape,
          .bytes = bytes,
          .saved = saved,
          .first = first,

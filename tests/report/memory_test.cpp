@@ -1,4 +1,5 @@
 // Memory reports on a trace made by hand, whose sums are known.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -121,6 +122,36 @@ TEST(SavedBytes, EqualLayersAreOneRowAndEverythingAddsUp) {
   EXPECT_EQ(parts, saved.total);
   EXPECT_EQ(saved.parts[0].part, "attn");
   EXPECT_EQ(saved.parts[0].count, 2);
+}
+
+TEST(SavedBytes, EveryTensorIsARowAndTiesAreSaid) {
+  MadeTrace made;
+  made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
+  for (const int64_t bytes : {300, 300, 200, 200, 200, 200, 200, 10})
+    made.buffer(bytes, 0, 0, true, "activation", "", fmt::format("[{}]", bytes));
+  const PointReport report = memory_report(held_record(), made.trace, {.view = MemoryView::kSaved});
+  const Grid& grid = grid_named(report, "saved_contributors");
+  ASSERT_EQ(grid.rows.size(), 6U);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(grid.rows[i][4], 1);
+    EXPECT_EQ(grid.rows[i][5], i < 2 ? 300 : 200);
+  }
+  EXPECT_EQ(grid.rows[5][4], 3);
+  EXPECT_EQ(grid.rows[5][5], 410);
+  EXPECT_EQ(grid.notes.at(0), "2 of the others are as large as the last one named: 200 B.");
+}
+
+TEST(SavedBytes, FoldedRowsHaveTheShapeOfTheBatch) {
+  MadeTrace made;
+  made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
+  made.buffer(48, 0, 0, true, "activation", "", "[1, 6, 2]");
+  made.buffer(48, 0, 0, true, "activation", "", "[2, 3, 2]");
+  made.buffer(48, 0, 0, true, "activation", "", "[1, 5, 2]");
+  const std::vector<SavedTensors> tensors = saved_bytes_of(made.trace).blocks.at(0).tensors;
+  ASSERT_EQ(tensors.size(), 2U);
+  EXPECT_EQ(tensors[0].shape, "[2, 3, 2]");
+  EXPECT_EQ(tensors[0].count, 2);
+  EXPECT_EQ(tensors[1].shape, "[1, 5, 2]");
 }
 
 TEST(SavedBytes, LayersAsText) {
@@ -305,6 +336,35 @@ TEST(PeakTable, IsOrderedByAColumn) {
   EXPECT_THROW(PeakTable("point:down"), Error);
 }
 
+TEST(PeakTable, KeepsWhatIsSavedOnANarrowTerminal) {
+  PeakTable table("");
+  table.add(named("step", "128", "float32"), two_layers());
+  table.add(named("step", "256", "float32"), two_layers());
+  const PointReport report = table.report();
+  const Grid& peaks = grid_named(report, "peaks");
+  EXPECT_EQ(peaks.rows[0][0], "step/model:made/ctx:128/dtype:float32");
+  const std::string text = grid_text(peaks, {.width = 80});
+  EXPECT_EQ(text.substr(0, text.find('\n')), "Peaks: step/model:made/dtype:float32");
+  EXPECT_NE(text.find("\nctx:128 "), std::string::npos) << text;
+  for (const char* title : {"Parameters", "Gradients", "Optimizer", "Saved"})
+    EXPECT_NE(text.find(title), std::string::npos) << text;
+}
+
+TEST(Grid, LeavesOutTheHighestFirst) {
+  const Grid grid{.name = "made",
+                  .title = "a line that is longer than the terminal",
+                  .columns = {{"a", "a", Unit::kNone, true},
+                              {"b", "b", Unit::kNone, false, 1},
+                              {"c", "c", Unit::kNone, false, 2},
+                              {"d", "d", Unit::kNone, false, 1}},
+                  .rows = {{"a", 11, 22, 33}},
+                  .notes = {"another line that is longer"}};
+  std::vector<std::string> left_out;
+  EXPECT_EQ(grid_text(grid, {.width = 12}, &left_out),
+            "a line that\nis longer\nthan the\nterminal\na   b   d\na  11  33\nanother line\nthat is\nlonger\n");
+  EXPECT_EQ(left_out, std::vector<std::string>{"c"});
+}
+
 TEST(Grid, LeavesOutOptionalColumnsWhereTheTerminalIsNarrow) {
   const Grid grid{.name = "made",
                   .title = {},
@@ -312,7 +372,9 @@ TEST(Grid, LeavesOutOptionalColumnsWhereTheTerminalIsNarrow) {
                   .rows = {{"twelve chars", 123456, 123456}},
                   .notes = {}};
   EXPECT_NE(grid_text(grid, {.width = 40}).find("c\n"), std::string::npos);
-  EXPECT_EQ(grid_text(grid, {.width = 22}), "a                  b\ntwelve chars  123456\n");
+  std::vector<std::string> left_out;
+  EXPECT_EQ(grid_text(grid, {.width = 22}, &left_out), "a                  b\ntwelve chars  123456\n");
+  EXPECT_EQ(left_out, std::vector<std::string>{"c"});
   EXPECT_NE(grid_markdown(grid).find(" c "), std::string::npos);
 }
 

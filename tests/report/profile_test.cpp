@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "report/profile/views.h"
+#include "report/text.h"
 
 namespace laptime {
 namespace {
@@ -119,7 +120,26 @@ TEST_F(Profile, BoundsAreThoseOfTheRoofline) {
 
 TEST_F(Profile, ShapesSplitKernels) {
   EXPECT_EQ(view({.view = ProfileView::kKernels}).rows.size(), 3U);
-  EXPECT_EQ(view({.view = ProfileView::kKernels, .by_shape = true}).rows.size(), 5U);
+  EXPECT_EQ(view({.view = ProfileView::kKernels, .by = ProfileBy::kShape}).rows.size(), 5U);
+}
+
+TEST_F(Profile, LayersSplitKernelsOpsAndScopes) {
+  const Grid kernels = view({.view = ProfileView::kKernels, .by = ProfileBy::kLayer});
+  EXPECT_NEAR(cell(kernels, "matmul:k layers.1", "total_s").get<double>(), 300e-9, 1e-15);
+  const Grid ops = view({.view = ProfileView::kOps, .by = ProfileBy::kLayer});
+  EXPECT_NEAR(cell(ops, "exp layers.0", "total_s").get<double>(), 50e-9, 1e-15);
+  const Grid layers = view({.view = ProfileView::kLayers, .by = ProfileBy::kLayer});
+  EXPECT_NEAR(cell(layers, "layers.0", "total_s").get<double>(), 250e-9, 1e-15);
+  EXPECT_NEAR(cell(layers, "layers.1", "total_s").get<double>(), 300e-9, 1e-15);
+  EXPECT_TRUE(cell(layers, "layers.*", "total_s").is_null());
+}
+
+TEST_F(Profile, ASingleLayerHasItsName) {
+  ProfileQuery query{.view = ProfileView::kLayers};
+  query.test = [](const TraceLaunch& launch) { return launch.layer == 1; };
+  const Grid layers = view(query);
+  EXPECT_EQ(cell(layers, "layers.1", "layers"), "layer 1");
+  EXPECT_TRUE(cell(layers, "layers.*", "layers").is_null());
 }
 
 TEST_F(Profile, RowsAreCutAndSortedAsAsked) {
@@ -130,6 +150,23 @@ TEST_F(Profile, RowsAreCutAndSortedAsAsked) {
   EXPECT_EQ(sorted.rows.front().back(), "exp:k");
   EXPECT_THROW(view({.view = ProfileView::kKernels, .sort = "avrg"}), Error);
   EXPECT_THROW(view({.view = ProfileView::kKernels, .sort = "Avg:up"}), Error);
+}
+
+TEST_F(Profile, ATreeIsCutByTimeAndCountsNothingTwice) {
+  const Grid two = view({.view = ProfileView::kLayers, .top = 2});
+  ASSERT_EQ(two.rows.size(), 2U);  // in the order of the tree: "layers.*" has 550 ns, "lm_head" 1100 ns
+  EXPECT_EQ(two.rows[0][0], "layers.*");
+  EXPECT_EQ(two.rows[1][0], "lm_head");
+  EXPECT_EQ(two.notes.at(0), "and 3 more rows with 0.0 % of the step that no row above contains (--top 0 shows all)");
+  const Grid one = view({.view = ProfileView::kLayers, .top = 1});
+  EXPECT_EQ(one.rows[0][0], "lm_head");
+  EXPECT_THAT(one.notes.at(0), HasSubstr("and 4 more rows with 32.4 % of the step"));  // 550 of 1700 ns
+  const Grid inner = view({.view = ProfileView::kLayers, .top = 1, .sort = "scope:asc"});
+  EXPECT_EQ(inner.rows[0][0], "    scores");
+  EXPECT_THAT(inner.notes.at(0), HasSubstr("with 67.6 % of the step"));  // 1650 - 500 of 1700 ns
+  const Grid attention = view({.view = ProfileView::kAttention, .top = 1, .sort = "total_s"});
+  EXPECT_EQ(attention.rows[0][1], "scaled dot product attention");
+  EXPECT_THAT(attention.notes.at(0), HasSubstr("and 2 more rows with 0.0 % of the step"));
 }
 
 TEST_F(Profile, APhaseIsAShareOfTheWholeStep) {
@@ -155,18 +192,23 @@ TEST_F(Profile, AttentionComparesSoftmaxWithTheProducts) {
   EXPECT_NEAR(cell(attention, "softmax", "total_s").get<double>(), 50e-9, 1e-15);
   EXPECT_NEAR(cell(attention, "scores", "total_s").get<double>(), 500e-9, 1e-15);
   EXPECT_NEAR(cell(attention, "scaled dot product attention", "total_s").get<double>(), 550e-9, 1e-15);
-  EXPECT_THAT(attention.notes.at(0), HasSubstr("0.10 of their time"));
+  EXPECT_THAT(attention.notes.at(0), HasSubstr("softmax takes 10 % as long as the two products"));
 }
 
 TEST_F(Profile, ConclusionNamesClassesAndTheirBounds) {
   const PointReport report = profile_report(record_, trace_, {});
-  EXPECT_THAT(report.lines.at(0), HasSubstr("matmul 88.2 % of the step, at 0.53 of 40.00 TFLOP/s"));
-  EXPECT_THAT(report.lines.at(1), HasSubstr("2 traced steps in turn with 2 untraced ones"));
+  EXPECT_THAT(report.lines.at(0),
+              HasSubstr("matmul 88.2 % of the step, at 53 % of the 40.00 TFLOP/s that products reach here"));
+  EXPECT_THAT(report.lines.at(1), HasSubstr("2 traced steps in turn with 2 untraced: median"));
   EXPECT_THAT(report.lines.at(2), HasSubstr("6 launches x 1.000 ns"));
 }
 
 TEST_F(Profile, CostOfTracingHasItsInterval) {
   EXPECT_THAT(profile_report(record_, trace_, {}).lines.at(1), HasSubstr("no interval from fewer than 6 steps"));
+  StepTrace single = trace_;
+  single.steps.resize(1);
+  single.untraced.resize(1);
+  EXPECT_THAT(profile_report(record_, single, {}).lines.at(1), HasSubstr("1 traced step in turn with 1 untraced"));
   const TracedStep step = trace_.steps.front();
   trace_.steps.assign(8, step);
   trace_.untraced.assign(8, step.total);
@@ -181,8 +223,43 @@ TEST_F(Profile, MoreThanTheBoundHasItsReason) {
   trace_.peak_flops = 4e12;
   trace_.bandwidth = 8e9;
   const std::string line = profile_report(record_, trace_, {}).lines.at(0);
-  EXPECT_THAT(line, HasSubstr("at 5.33 of 4.000 TFLOP/s of the products' peak (the peak was measured while"));
-  EXPECT_THAT(line, HasSubstr("B/s of memory bandwidth (its operands stay in the caches)"));
+  EXPECT_THAT(line,
+              HasSubstr("at more than 100 % of the 4.000 TFLOP/s that products reach here (the peak was measured"));
+  EXPECT_THAT(line, HasSubstr("B/s that memory reaches here (its operands stay in the caches)"));
+  trace_.cache_bytes = 3000;  // fewer bytes than softmax and optimizer move
+  EXPECT_THAT(profile_report(record_, trace_, {}).lines.at(0),
+              HasSubstr("B/s that memory reaches here (the bandwidth was measured while the machine was slower)"));
+}
+
+TEST_F(Profile, MoreThanTheBoundIsNotANumberForPeople) {
+  trace_.bandwidth = 8e9;
+  const Grid kernels = view({.view = ProfileView::kKernels});
+  EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 10, 1e-9);
+  const std::string text = grid_text(kernels, {});
+  EXPECT_THAT(text, HasSubstr(">100 %"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("1000")));
+  EXPECT_THAT(text, HasSubstr("Above 100 % of memory: operands stay in the caches"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("Above 100 % of compute")));
+}
+
+TEST_F(Profile, NarrowTablesKeepTheirNames) {
+  for (const ProfileView one : {ProfileView::kKernels, ProfileView::kOps, ProfileView::kClasses, ProfileView::kLayers,
+                                ProfileView::kAttention}) {
+    std::vector<std::string> left_out;
+    const Grid grid = view({.view = one});
+    const std::string text = grid_text(grid, {.width = 80}, &left_out);
+    for (size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1)
+      EXPECT_LE(display_width(text.substr(begin, text.find('\n', begin) - begin)), 80U) << text;
+    for (const std::vector<Json>& row : grid.rows) {
+      for (const Json& value : row) {
+        if (value.is_string() && value != "memory" && value != "compute") {
+          EXPECT_THAT(text, HasSubstr(value.get<std::string>()));
+        }
+      }
+    }
+    EXPECT_THAT(left_out, testing::Contains("Bound")) << grid.name;
+    EXPECT_THAT(text, HasSubstr("Total")) << grid.name;
+  }
 }
 
 TEST_F(Profile, ComparedProfilesCloseTheirSums) {

@@ -60,5 +60,14 @@ TEST(Text, PadsToColumns) {
   EXPECT_EQ(pad_left("longer", 3), "longer");
 }
 
+TEST(Text, LinesAreBrokenAtSpaces) {
+  EXPECT_EQ(broken_at_spaces("one two three", 0), "one two three");
+  EXPECT_EQ(broken_at_spaces("one two three", 13), "one two three");
+  EXPECT_EQ(broken_at_spaces("one two three", 12), "one two\nthree");
+  EXPECT_EQ(broken_at_spaces("one two three", 4), "one\ntwo\nthree");
+  EXPECT_EQ(broken_at_spaces("漢字 漢字", 8), "漢字\n漢字");
+  EXPECT_EQ(broken_at_spaces("", 4), "");
+}
+
 }  // namespace
 }  // namespace laptime

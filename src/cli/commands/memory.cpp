@@ -12,9 +12,11 @@
 #include "cli/grid_output.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
+#include "cli/stored_choices.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/sweep.h"
+#include "measure/forecast_point.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/peaks.h"
 #include "report/memory/timeline_svg.h"
@@ -32,6 +34,7 @@ constexpr double kMaxTop = 1e6;
 struct MemoryOptions {
   std::optional<MemoryView> view;
   int64_t top = MemoryQuery().top;
+  bool predict = false;
   std::string svg;
 
   template <class Self, class Visit>
@@ -51,6 +54,12 @@ struct MemoryOptions {
                  .max = kMaxTop,
                  .axis = false},
           self.top);
+    visit(Option{.flag = "predict",
+                 .key = "predict",
+                 .group = kGroup,
+                 .help = "run nothing: every point from its plan, also one that fits",
+                 .axis = false},
+          self.predict);
     visit(Option{.flag = "svg",
                  .key = "svg",
                  .group = kGroup,
@@ -130,12 +139,22 @@ MemoryCommand parse_memory(const CommandWords& words) {
   return memory;
 }
 
+ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
+  for (const SweepPoint& point : points) {
+    const std::string device = point.invalid.empty() ? device_key(point.config) : std::string();
+    output.add(forecast_point(point, knowledge(device)));
+  }
+  output.finish();
+  return ExitCode::kOk;
+}
+
 ExitCode run(const MemoryCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
   reject_overwriting(command.sweep, points, store_path(config.store), {{"--svg", command.options.svg}});
   check_inputs(points);
   MemoryOutput output(config, command.options, points.size());
+  if (command.options.predict) return predict(points, stored_knowledge(config.store), output);
   const TraceRequest trace{.wanted = true, .traced_steps = kMemoryTracedSteps};
   return run_watched(points, {store_for(config), config.resume, command.sweep.name, trace}, output);
 }
@@ -153,7 +172,8 @@ constinit const Command kMemory{
     .details =
         "Takes the options of bench. A point that fits runs a few steps, so that its bytes are held and measured. One "
         "that does not fit, and every point of a device that computes nothing, gives the same tables from its plan, "
-        "marked predicted.",
+        "marked predicted; with --predict every point does, and nothing runs. With --resume stored points are shown "
+        "again, in another view too, without a run.",
     .options = memory_options,
     .parse = memory_action,
 };

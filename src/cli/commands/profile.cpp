@@ -41,15 +41,10 @@ constexpr auto choices_of(ShownPhase) {
                     Choice<ShownPhase>{ShownPhase::kOptimizer, "optimizer"}};
 }
 
-enum class ShownBy : uint8_t { kName, kShape };
-constexpr auto choices_of(ShownBy) {
-  return std::array{Choice<ShownBy>{ShownBy::kName, "name"}, Choice<ShownBy>{ShownBy::kShape, "shape"}};
-}
-
 struct ProfileOptions {
   ProfileView view = ProfileView::kSummary;
   ShownPhase phase = ShownPhase::kAll;
-  ShownBy by = ShownBy::kName;
+  ProfileBy by = ProfileBy::kName;
   int64_t top = kDefaultTop;
   int64_t traced_steps = kFewestForInterval;
   bool compare_modes = false;
@@ -70,7 +65,8 @@ struct ProfileOptions {
     visit(Option{.flag = "by",
                  .key = "by",
                  .group = kGroup,
-                 .help = "a row for each kernel or op, or for each of its shapes",
+                 .help = "a row for each kernel or op, for each of its shapes, or in each layer; layer also splits "
+                         "--view layers",
                  .axis = false},
           self.by);
     visit(Option{.flag = "top", .key = "top", .group = kGroup, .help = "rows of a table; 0 shows all", .axis = false},
@@ -124,7 +120,7 @@ class ProfileOutput : public PointOutput {
   ProfileOutput(const OutputConfig& config, const ProfileOptions& options, Filter filter)
       : output_(config), options_(options), filter_(std::move(filter)) {
     query_.view = options.view;
-    query_.by_shape = options.by == ShownBy::kShape;
+    query_.by = options.by;
     query_.top = options.top;
     query_.sort = config.sort;
     if (!options.svg.empty()) svg_.emplace(options.svg);
@@ -141,7 +137,10 @@ class ProfileOutput : public PointOutput {
           {.name = record.name, .lines = {fmt::format("{}: {}", name_of(record.status), record.reason)}, .grids = {}});
       return;
     }
-    output_.add(profile_report(result.record, *result.trace, query_));
+    PointReport report = profile_report(result.record, *result.trace, query_);
+    if (const Record& record = result.record; record.status != Status::kOk)
+      report.lines.insert(report.lines.begin(), fmt::format("{}: {}", name_of(record.status), record.reason));
+    output_.add(std::move(report));
     profiled_.push_back(result);
   }
 
@@ -257,6 +256,8 @@ constinit const Command kProfile{
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
         "the tables are means over the marked ones. 'Of bound' is the time that FLOPs at the measured peak of matrix "
         "products, or bytes at the measured bandwidth of memory, would take at least, over the time that they took. "
+        "With --resume a stored profile of at least as many traced steps is shown again, in another view or with "
+        "another filter, without a run. "
         "FILTER selects launches, as in laptime show, by phase, scope, layer, part, op, class, kernel, signature, "
         "flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = profile_options,

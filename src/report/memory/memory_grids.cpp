@@ -19,8 +19,8 @@ namespace {
 constexpr size_t kContributors = 5;
 
 GridColumn count_column(std::string key, std::string title) { return {std::move(key), std::move(title)}; }
-GridColumn optional(GridColumn column) {
-  column.optional = true;
+GridColumn optional(GridColumn column, int rank = 1) {
+  column.optional = rank;
   return column;
 }
 GridColumn share_column() { return {"share", "Share", Unit::kFraction}; }
@@ -129,28 +129,50 @@ Grid blocks_grid(const SavedBytes& saved) {
   return grid;
 }
 
-Grid contributors_grid(const SavedBlock& block, const std::string& of) {
-  Grid grid{.name = "saved_contributors",
-            .title = fmt::format("The largest of {} that {} saves", format_bytes(block.bytes), of),
-            .columns = {text_column("scope", "Scope"), text_column("op", "Op"), text_column("dtype", "Dtype"),
-                        text_column("shape", "Shape"), count_column("tensors", "Tensors"),
-                        bytes_column("bytes", "Bytes"), share_column()},
-            .rows = {},
-            .notes = {}};
-  int64_t others = 0;
-  int64_t others_bytes = 0;
-  for (size_t i = 0; i < block.tensors.size(); ++i) {
-    const SavedTensors& tensors = block.tensors[i];
-    if (i < kContributors) {
-      grid.rows.push_back({tensors.scope, tensors.op, tensors.dtype, tensors.shape, tensors.count, tensors.bytes,
-                           share(tensors.bytes, block.bytes)});
-    } else {
-      others += tensors.count;
-      others_bytes += tensors.bytes;
-    }
+// Every tensor of a block, the largest first.
+std::vector<SavedTensors> single_tensors(const SavedBlock& block) {
+  std::vector<SavedTensors> singles;
+  for (const SavedTensors& tensors : block.tensors) {
+    SavedTensors one = tensors;
+    one.count = 1;
+    one.bytes = tensors.bytes / tensors.count;
+    singles.insert(singles.end(), static_cast<size_t>(tensors.count), one);
   }
+  std::stable_sort(singles.begin(), singles.end(),
+                   [](const SavedTensors& a, const SavedTensors& b) { return a.bytes > b.bytes; });
+  return singles;
+}
+
+Grid contributors_grid(const SavedBlock& block, const std::string& of) {
+  Grid grid{
+      .name = "saved_contributors",
+      .title = fmt::format("The largest of {} that {} saves", format_bytes(block.bytes), of),
+      .columns = {text_column("scope", "Scope"), text_column("op", "Op"), optional(text_column("dtype", "Dtype"), 2),
+                  optional(text_column("shape", "Shape"), 1), optional(count_column("tensors", "Tensors"), 3),
+                  bytes_column("bytes", "Bytes"), share_column()},
+      .rows = {},
+      .notes = {}};
+  const std::vector<SavedTensors> tensors = single_tensors(block);
+  const size_t shown = std::min(kContributors, tensors.size());
+  int64_t others_bytes = 0;
+  int64_t as_large = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const SavedTensors& tensor = tensors[i];
+    if (i < shown) {
+      grid.rows.push_back({tensor.scope, tensor.op, tensor.dtype, tensor.shape, tensor.count, tensor.bytes,
+                           share(tensor.bytes, block.bytes)});
+      continue;
+    }
+    others_bytes += tensor.bytes;
+    if (tensor.bytes == tensors[shown - 1].bytes) ++as_large;
+  }
+  const auto others = static_cast<int64_t>(tensors.size() - shown);
   if (others > 0)
     grid.rows.push_back({"all others", "", "", "", others, others_bytes, share(others_bytes, block.bytes)});
+  if (as_large > 0) {
+    grid.notes.push_back(fmt::format("{} of the others {} as large as the last one named: {}.", as_large,
+                                     as_large == 1 ? "is" : "are", format_bytes(tensors[shown - 1].bytes)));
+  }
   return grid;
 }
 

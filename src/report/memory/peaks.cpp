@@ -19,20 +19,23 @@ namespace {
 
 constexpr size_t kPeak = 2;  // column of the peak
 
+GridColumn optional(int rank, GridColumn column) {
+  column.optional = rank;
+  return column;
+}
+
 std::vector<GridColumn> peak_columns() {
-  std::vector<GridColumn> columns{text_column("point", "Point"),
-                                  text_column("basis", "Basis"),
-                                  bytes_column("peak_bytes", "Peak"),
-                                  text_column("phase", "Reached in"),
-                                  bytes_column("parameters_bytes", "Parameters"),
-                                  bytes_column("gradients_bytes", "Gradients"),
-                                  bytes_column("optimizer_state_bytes", "Optimizer"),
-                                  bytes_column("saved_activations_bytes", "Saved"),
-                                  bytes_column("autocast_copies_bytes", "Copies"),
-                                  bytes_column("temporaries_bytes", "Temporaries"),
-                                  bytes_column("other_bytes", "Other")};
-  for (size_t i = kPeak + 1; i < columns.size(); ++i) columns[i].optional = true;
-  return columns;
+  return {text_column("point", "Point"),
+          text_column("basis", "Basis"),
+          bytes_column("peak_bytes", "Peak"),
+          optional(5, text_column("phase", "Reached in")),
+          optional(2, bytes_column("parameters_bytes", "Parameters")),
+          optional(2, bytes_column("gradients_bytes", "Gradients")),
+          optional(2, bytes_column("optimizer_state_bytes", "Optimizer")),
+          optional(1, bytes_column("saved_activations_bytes", "Saved")),
+          optional(6, bytes_column("autocast_copies_bytes", "Copies")),
+          optional(4, bytes_column("temporaries_bytes", "Temporaries")),
+          optional(7, bytes_column("other_bytes", "Other"))};
 }
 
 // The name of a point without its pass and number type: "step/model:small/dtype:float32/mode:eager" ->
@@ -133,6 +136,12 @@ void PeakTable::add(const Record& record, const std::optional<StepTrace>& trace)
 
 Grid PeakTable::points_grid() const {
   Grid grid{.name = "peaks", .title = {}, .columns = peak_columns(), .rows = rows_, .notes = {}};
+  std::vector<std::string> names;
+  for (const std::vector<Json>& row : rows_) names.push_back(row[0].get<std::string>());
+  if (const std::string common = common_words(names); !common.empty()) {
+    grid.title = "Peaks: " + common;
+    grid.columns.front().shown = [common](const Json& name) { return without_words(name.get<std::string>(), common); };
+  }
   const auto column =
       std::find_if(grid.columns.begin(), grid.columns.end(), [&](const GridColumn& one) { return one.key == order_; });
   if (column != grid.columns.end()) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "record/scope_path.h"
 
@@ -30,13 +31,54 @@ void add_part(const TraceBuffer& buffer, std::string_view part, std::vector<Save
   sum.bytes += buffer.bytes;
 }
 
-void add_tensor(const TraceBuffer& buffer, int64_t layer, std::vector<SavedTensors>& tensors) {
+std::vector<int64_t> dimensions_of(std::string_view shape) {
+  std::vector<int64_t> dimensions;
+  std::string digits;
+  for (const char c : shape) {
+    if (c >= '0' && c <= '9') {
+      digits += c;
+    } else if (!digits.empty()) {
+      dimensions.push_back(std::stoll(digits));
+      digits.clear();
+    }
+  }
+  return dimensions;
+}
+
+// Shows tensors of the same kind with the same shape. Products of a batch have their rows folded, [1, 1024, 768], where
+// other ops have [4, 256, 768].
+class RowShapes {
+ public:
+  explicit RowShapes(const StepTrace& trace) {
+    for (size_t i = 0; i < trace.buffer_count(); ++i) {
+      const TraceBuffer buffer = trace.buffer(i);
+      if (!buffer.saved || buffer.resident) continue;
+      const std::vector<int64_t> dimensions = dimensions_of(buffer.shape);
+      if (dimensions.size() == 3 && dimensions[0] > 1)
+        batches_.emplace(dimensions[0] * dimensions[1], std::pair(dimensions[0], dimensions[1]));
+    }
+  }
+
+  std::string unfolded(std::string_view shape) const {
+    const std::vector<int64_t> dimensions = dimensions_of(shape);
+    if (dimensions.size() != 3 || dimensions[0] != 1) return std::string(shape);
+    const auto rows = batches_.find(dimensions[1]);
+    if (rows == batches_.end()) return std::string(shape);
+    return fmt::format("[{}, {}, {}]", rows->second.first, rows->second.second, dimensions[2]);
+  }
+
+ private:
+  std::map<int64_t, std::pair<int64_t, int64_t>> batches_;  // sequences and positions by their product
+};
+
+void add_tensor(const TraceBuffer& buffer, const std::string& shape, int64_t layer,
+                std::vector<SavedTensors>& tensors) {
   const std::string scope = within_layer(buffer.scope, layer);
-  SavedTensors& sum = group_in(
-      tensors, SavedTensors{scope, std::string(buffer.op), std::string(buffer.dtype), std::string(buffer.shape)},
-      [&](const SavedTensors& one) {
-        return one.scope == scope && one.op == buffer.op && one.dtype == buffer.dtype && one.shape == buffer.shape;
-      });
+  SavedTensors& sum =
+      group_in(tensors, SavedTensors{scope, std::string(buffer.op), std::string(buffer.dtype), shape},
+               [&](const SavedTensors& one) {
+                 return one.scope == scope && one.op == buffer.op && one.dtype == buffer.dtype && one.shape == shape;
+               });
   ++sum.count;
   sum.bytes += buffer.bytes;
 }
@@ -49,6 +91,7 @@ void add_up(SavedBlock& block) {
 
 SavedBytes saved_bytes_of(const StepTrace& trace) {
   SavedBytes saved;
+  const RowShapes shapes(trace);
   std::map<int64_t, std::vector<SavedTensors>> layers;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const TraceBuffer buffer = trace.buffer(i);
@@ -61,7 +104,8 @@ SavedBytes saved_bytes_of(const StepTrace& trace) {
     }
     const TraceLaunch maker = trace.launch(static_cast<size_t>(buffer.first));  // the first use is the writing one
     add_part(buffer, maker.part.empty() && maker.layer >= 0 ? "block" : maker.part, saved.parts);
-    add_tensor(buffer, maker.layer, maker.layer < 0 ? saved.rest.tensors : layers[maker.layer]);
+    add_tensor(buffer, shapes.unfolded(buffer.shape), maker.layer,
+               maker.layer < 0 ? saved.rest.tensors : layers[maker.layer]);
   }
   largest_first(saved.rest.tensors);
   for (auto& [layer, tensors] : layers) {

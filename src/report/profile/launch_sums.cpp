@@ -91,6 +91,7 @@ std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key
     sum.total += trace.mean_seconds(i);
     sum.flops += launch.flops;
     sum.bytes += bytes;
+    if (trace.cache_bytes && launch.bytes > *trace.cache_bytes) sum.uncached_bytes += bytes;
     sum.compute_floor += compute;
     sum.memory_floor += memory;
     sum.floor += std::max(compute, memory);

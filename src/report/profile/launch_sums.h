@@ -21,6 +21,7 @@ struct LaunchSum {
   double total = 0;               // seconds per step
   double flops = 0;               // model FLOPs per step
   double bytes = 0;               // bytes per step that must be read and written
+  double uncached_bytes = 0;      // those of launches with more bytes than the caches hold; 0 if unknown
   double compute_floor = 0;       // seconds: FLOPs over the measured peak; 0 if unknown
   double memory_floor = 0;        // seconds: bytes over the measured bandwidth; 0 if unknown
   double floor = 0;               // seconds: the larger of the two of each launch, added up

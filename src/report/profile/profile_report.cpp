@@ -24,15 +24,29 @@ std::string class_of(const TraceLaunch& launch) { return std::string(launch.work
 
 constexpr double kWorthNaming = 0.02;  // of the step: classes with less are not in the conclusion
 
+// Percent with two digits at least: "62 %", "2.0 %", "0.031 %".
+std::string percent_text(double fraction) {
+  const double percent = 100 * fraction;
+  if (percent >= 10) return fmt::format("{:.0f} %", percent);
+  return percent >= 0.1 ? fmt::format("{:.1f} %", percent) : fmt::format("{:.2g} %", percent);
+}
+
+// How launches can be faster than their bound.
+std::string cause_above_bound(const LaunchSum& sum) {
+  const bool is_cached = sum.bound() == "memory" && 2 * sum.uncached_bytes < sum.bytes;
+  if (is_cached) return "its operands stay in the caches";
+  return fmt::format("the {} was measured while the machine was slower",
+                     sum.bound() == "memory" ? "bandwidth" : "peak");
+}
+
 std::string against_bound(const LaunchSum& sum, const StepTrace& trace) {
-  if (!sum.of_roofline()) return "";
-  const bool is_compute = sum.bound() == "compute";
-  const double peak = is_compute ? *trace.peak_flops : *trace.bandwidth;
-  const std::string what = is_compute ? format_flops(peak) + "/s of the products' peak"
-                                      : fmt::format("{}B/s of memory bandwidth", format_count(peak));
-  const char* const above =
-      is_compute ? " (the peak was measured while the machine was slower)" : " (its operands stay in the caches)";
-  return fmt::format(", at {:.2f} of {}{}", *sum.of_roofline(), what, *sum.of_roofline() > 1 ? above : "");
+  const std::optional<double> fraction = sum.of_roofline();
+  if (!fraction) return "";
+  const std::string bound = sum.bound() == "compute"
+                                ? fmt::format("{}/s that products reach here", format_flops(*trace.peak_flops))
+                                : fmt::format("{}B/s that memory reaches here", format_count(*trace.bandwidth));
+  if (*fraction > 1) return fmt::format(", at more than 100 % of the {} ({})", bound, cause_above_bound(sum));
+  return fmt::format(", at {} of the {}", percent_text(*fraction), bound);
 }
 
 // "+1.77 % (95 %: -2.10 to +4.30 %; no difference seen)".
@@ -55,9 +69,9 @@ std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& 
     for (const TracedStep& step : trace.steps) traced.push_back(step.total);
     const double with = median(traced);
     const double without = median(trace.untraced);
-    lines.push_back(fmt::format("{} traced steps in turn with {} untraced ones: median {} against {}, {}",
-                                trace.steps.size(), trace.untraced.size(), format_seconds(with),
-                                format_seconds(without),
+    lines.push_back(fmt::format("{} traced step{} in turn with {} untraced: median {} against {}, {}",
+                                trace.steps.size(), trace.steps.size() == 1 ? "" : "s", trace.untraced.size(),
+                                format_seconds(with), format_seconds(without),
                                 how_much_longer(with / without, bootstrap_ratio_interval(traced, trace.untraced))));
   }
   if (trace.mark && *trace.mark > 0) {
@@ -81,7 +95,7 @@ Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals&
                         {"total_s", "Total", Unit::kSeconds, false},
                         {"time_share", "Time", Unit::kFraction, false},
                         {"launches", "Launches", Unit::kNone, false},
-                        {"of_roofline", "Of bound", Unit::kFraction, false}},
+                        of_bound_column()},
             .rows = {},
             .notes = {}};
   double floor = 0;
@@ -109,9 +123,9 @@ std::string softmax_against_products(const StepTrace& trace) {
   }
   if (softmax.total <= 0 || products.total <= 0) return "";
   return fmt::format(
-      "forward: softmax takes {} for {}, the two products {} for {}: {:.2f} of their time for {:.3f} of their FLOPs",
-      format_seconds(softmax.total), format_flops(softmax.flops), format_seconds(products.total),
-      format_flops(products.flops), softmax.total / products.total, softmax.flops / products.flops);
+      "forward: softmax takes {} as long as the two products ({} against {}), for {} of their FLOPs ({} against {})",
+      percent_text(softmax.total / products.total), format_seconds(softmax.total), format_seconds(products.total),
+      percent_text(softmax.flops / products.flops), format_flops(softmax.flops), format_flops(products.flops));
 }
 
 std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }

@@ -21,13 +21,21 @@ constexpr auto choices_of(ProfileView) {
       Choice<ProfileView>{ProfileView::kLayers, "layers"},   Choice<ProfileView>{ProfileView::kAttention, "attention"}};
 }
 
+// What a row of kernels, ops or scopes stands for: a name, a name and its shapes, or a name in one layer.
+enum class ProfileBy : uint8_t { kName, kShape, kLayer };
+
+constexpr auto choices_of(ProfileBy) {
+  return std::array{Choice<ProfileBy>{ProfileBy::kName, "name"}, Choice<ProfileBy>{ProfileBy::kShape, "shape"},
+                    Choice<ProfileBy>{ProfileBy::kLayer, "layer"}};
+}
+
 // What a profile shows.
 struct ProfileQuery {
   ProfileView view = ProfileView::kSummary;
-  bool by_shape = false;  // a row for each shape of a kernel or op
-  int64_t top = 0;        // rows of a table; 0: all
-  std::string sort{};     // column[:asc|:desc] of the view's table; empty: as the view orders its rows
-  LaunchTest test{};      // launches that are shown; null: all
+  ProfileBy by = ProfileBy::kName;
+  int64_t top = 0;     // rows of a table; 0: all
+  std::string sort{};  // column[:asc|:desc] of the view's table; empty: as the view orders its rows
+  LaunchTest test{};   // launches that are shown; null: all
 };
 
 // "matmul 81.2 % of the step, at 0.94 of ...; optimizer 3.1 %, at ..."

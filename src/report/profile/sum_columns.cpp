@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -26,7 +27,7 @@ struct SumColumn {
   const char* title;
   Unit unit;
   Json (*read)(const LaunchSum& sum, double whole);
-  bool optional = false;  // left out where a terminal is too narrow
+  int optional = 0;  // as in GridColumn
 };
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -35,30 +36,28 @@ constexpr SumColumn kShare{"time_share", "Time", Unit::kFraction,
                            [](const LaunchSum& s, double whole) { return whole > 0 ? Json(s.total / whole) : Json(); }};
 constexpr SumColumn kTotal{"total_s", "Total", Unit::kSeconds,
                            [](const LaunchSum& s, double) { return Json(s.total); }};
-constexpr SumColumn kCalls{"calls", "Calls", Unit::kNone, [](const LaunchSum& s, double) { return Json(s.calls); }};
+constexpr SumColumn kCalls{"calls", "Calls", Unit::kNone, [](const LaunchSum& s, double) { return Json(s.calls); }, 2};
 constexpr SumColumn kInstances{"instances", "Instances", Unit::kNone,
-                               [](const LaunchSum& s, double) { return Json(s.calls); }};
-constexpr SumColumn kMean{"mean_s", "Avg", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.mean()); }};
+                               [](const LaunchSum& s, double) { return Json(s.calls); }, 2};
+constexpr SumColumn kMean{"mean_s", "Avg", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.mean()); },
+                          3};
 constexpr SumColumn kMedian{"median_s", "Med", Unit::kSeconds,
-                            [](const LaunchSum& s, double) { return Json(s.median()); }, true};
-constexpr SumColumn kMin{"min_s", "Min", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.min()); },
-                         true};
-constexpr SumColumn kMax{"max_s", "Max", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.max()); },
-                         true};
+                            [](const LaunchSum& s, double) { return Json(s.median()); }, 4};
+constexpr SumColumn kMin{"min_s", "Min", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.min()); }, 5};
+constexpr SumColumn kMax{"max_s", "Max", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.max()); }, 5};
 constexpr SumColumn kStd{"std_s", "StdDev", Unit::kSeconds, [](const LaunchSum& s, double) { return json_of(s.std()); },
-                         true};
-constexpr SumColumn kFlops{"flops", "FLOPs", Unit::kFlops, [](const LaunchSum& s, double) { return Json(s.flops); },
-                           true};
+                         6};
+constexpr SumColumn kFlops{"flops", "FLOPs", Unit::kFlops, [](const LaunchSum& s, double) { return Json(s.flops); }, 7};
 constexpr SumColumn kBytes{"bytes", "Bytes", Unit::kBytes,
-                           [](const LaunchSum& s, double) { return Json(static_cast<int64_t>(s.bytes)); }, true};
+                           [](const LaunchSum& s, double) { return Json(static_cast<int64_t>(s.bytes)); }, 7};
 constexpr SumColumn kFlopRate{"flops_per_second", "FLOP/s", Unit::kFlopsPerSecond,
-                              [](const LaunchSum& s, double) { return rate(s.flops, s.total); }};
+                              [](const LaunchSum& s, double) { return rate(s.flops, s.total); }, 8};
 constexpr SumColumn kByteRate{"bytes_per_second", "bytes/s", Unit::kBytesPerSecond,
-                              [](const LaunchSum& s, double) { return rate(s.bytes, s.total); }};
+                              [](const LaunchSum& s, double) { return rate(s.bytes, s.total); }, 8};
 constexpr SumColumn kOfRoofline{"of_roofline", "Of bound", Unit::kFraction,
-                                [](const LaunchSum& s, double) { return json_of(s.of_roofline()); }};
+                                [](const LaunchSum& s, double) { return json_of(s.of_roofline()); }, 1};
 constexpr SumColumn kBound{"bound", "Bound", Unit::kNone,
-                           [](const LaunchSum& s, double) { return text_or_null(s.bound()); }};
+                           [](const LaunchSum& s, double) { return text_or_null(s.bound()); }, 9};
 
 constexpr std::array kAllColumns{kShare, kTotal, kCalls, kMean,     kMedian,   kMin,        kMax,
                                  kStd,   kFlops, kBytes, kFlopRate, kByteRate, kOfRoofline, kBound};
@@ -83,13 +82,24 @@ std::string lower(std::string_view text) {
 
 }  // namespace
 
+GridColumn of_bound_column() {
+  GridColumn column{kOfRoofline.key, kOfRoofline.title, kOfRoofline.unit, false, kOfRoofline.optional};
+  column.shown = [](const Json& value) {
+    return value.is_number() && value.get<double>() > 1 ? ">100 %" : format_value(value, kOfRoofline.unit);
+  };
+  return column;
+}
+
 Grid sum_grid(const std::string& name, const std::string& title, const std::vector<GridColumn>& text_columns,
               const std::vector<SumRow>& rows, SumColumns columns, double whole) {
   const std::span<const SumColumn> list = list_of(columns);
   const bool texts_last = columns == SumColumns::kKernels;
   Grid grid{.name = name, .title = title, .columns = {}, .rows = {}, .notes = {}};
-  for (const SumColumn& column : list)
-    grid.columns.push_back({column.key, column.title, column.unit, false, column.optional});
+  for (const SumColumn& column : list) {
+    grid.columns.push_back(column.key == std::string_view(kOfRoofline.key)
+                               ? of_bound_column()
+                               : GridColumn{column.key, column.title, column.unit, false, column.optional});
+  }
   grid.columns.insert(texts_last ? grid.columns.end() : grid.columns.begin(), text_columns.begin(), text_columns.end());
   for (const SumRow& row : rows) {
     std::vector<Json> cells;
@@ -100,7 +110,7 @@ Grid sum_grid(const std::string& name, const std::string& title, const std::vect
   return grid;
 }
 
-void sort_grid(Grid& grid, std::string_view order) {
+std::vector<size_t> row_order(const Grid& grid, std::string_view order) {
   const size_t colon = order.rfind(':');
   const std::string_view name = order.substr(0, colon);
   const std::string_view direction = colon == std::string_view::npos ? "desc" : order.substr(colon + 1);
@@ -115,10 +125,38 @@ void sort_grid(Grid& grid, std::string_view order) {
     throw Error::format("--sort: the table '{}' has no column {}{}", grid.name, quote(name), did_you_mean(name, known));
   }
   const auto index = static_cast<size_t>(column - grid.columns.begin());
-  std::stable_sort(grid.rows.begin(), grid.rows.end(), [&](const std::vector<Json>& a, const std::vector<Json>& b) {
-    if (a[index].is_null() || b[index].is_null()) return !a[index].is_null() && b[index].is_null();
-    return direction == "desc" ? value_before(b[index], a[index]) : value_before(a[index], b[index]);
+  std::vector<size_t> rows(grid.rows.size());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  std::stable_sort(rows.begin(), rows.end(), [&](size_t x, size_t y) {
+    const Json& a = grid.rows[x][index];
+    const Json& b = grid.rows[y][index];
+    if (a.is_null() || b.is_null()) return !a.is_null() && b.is_null();
+    return direction == "desc" ? value_before(b, a) : value_before(a, b);
   });
+  return rows;
+}
+
+void explain_above_bound(Grid& grid) {
+  const auto index_of = [&](std::string_view key) {
+    const auto found = std::find_if(grid.columns.begin(), grid.columns.end(),
+                                    [&](const GridColumn& column) { return column.key == key; });
+    return static_cast<size_t>(found - grid.columns.begin());
+  };
+  const size_t fraction = index_of(kOfRoofline.key);
+  const size_t bound = index_of(kBound.key);
+  bool in_memory = false;
+  bool in_compute = false;
+  for (const std::vector<Json>& row : grid.rows) {
+    if (!row[fraction].is_number() || row[fraction].get<double>() <= 1) continue;
+    (row[bound] == "compute" ? in_compute : in_memory) = true;
+  }
+  if (in_memory)
+    grid.notes.emplace_back("Above 100 % of memory: operands stay in the caches, which are faster than main memory.");
+  if (in_compute) {
+    grid.notes.emplace_back(
+        "Above 100 % of compute: kernels skip FLOPs that are masked, or the peak was measured while the machine was "
+        "slower.");
+  }
 }
 
 }  // namespace laptime

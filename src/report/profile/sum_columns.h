@@ -1,6 +1,8 @@
 // The columns of the tables that a profile shows, and their rows.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +23,21 @@ enum class SumColumns : uint8_t {
 struct SumRow {
   std::vector<std::string> texts;
   LaunchSum sum;
+  std::optional<size_t> inside = {};  // index of the row whose sum contains this one
 };
+
+// The fraction of the bound that a sum reaches. People see a fraction above 1 as ">100 %".
+GridColumn of_bound_column();
 
 // `text_columns` come first, and last in the columns of `nsys stats`. Shares are of `whole`, in seconds.
 Grid sum_grid(const std::string& name, const std::string& title, const std::vector<GridColumn>& text_columns,
               const std::vector<SumRow>& rows, SumColumns columns, double whole);
 
-// "column" or "column:desc", "column:asc": orders the rows of a grid by the key or title of a column. Error for an
-// unknown one.
-void sort_grid(Grid& grid, std::string_view order);
+// "column" or "column:desc", "column:asc": the indices of the rows of a grid, ordered by the key or title of a column.
+// Error for an unknown one.
+std::vector<size_t> row_order(const Grid& grid, std::string_view order);
+
+// Adds a note that says how rows can be faster than their bounds, if some are.
+void explain_above_bound(Grid& grid);
 
 }  // namespace laptime

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -36,61 +38,95 @@ std::vector<SumRow> rows_by_total(std::vector<LaunchSum> sums) {
   return rows;
 }
 
-// Orders the rows as asked and keeps the first ones; the rest is added up in a note.
-void order_and_cut(Grid& grid, const ProfileQuery& query) {
-  if (!query.sort.empty()) sort_grid(grid, query.sort);
-  const auto top = static_cast<size_t>(query.top);
-  if (query.top <= 0 || grid.rows.size() <= top) return;
-  double rest = 0;
-  const auto total = std::find_if(grid.columns.begin(), grid.columns.end(),
-                                  [](const GridColumn& column) { return column.key == "time_share"; });
-  for (size_t i = top; i < grid.rows.size(); ++i)
-    rest += grid.rows[i][static_cast<size_t>(total - grid.columns.begin())].get<double>();
-  grid.notes.push_back(fmt::format("and {} more rows with {:.1f} % of the step (--top 0 shows all)",
-                                   grid.rows.size() - top, 100 * rest));
-  grid.rows.resize(top);
+// What part of the step no shown row contains, in seconds. A row is not counted beside one that contains it.
+double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool>& is_shown) {
+  const auto is_within_shown = [&](std::optional<size_t> row) {
+    for (; row; row = rows[*row].inside) {
+      if (is_shown[*row]) return true;
+    }
+    return false;
+  };
+  double seconds = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].inside) seconds += rows[i].sum.total;
+    if (is_shown[i] && !is_within_shown(rows[i].inside)) seconds -= rows[i].sum.total;
+  }
+  return std::max(0.0, seconds);
+}
+
+// Orders the rows as asked and keeps `top` of them: the first of an asked order, otherwise those that take most time,
+// which in a tree includes the rows that contain them. `rows` are those that the grid was made of.
+void order_and_cut(Grid& grid, const std::vector<SumRow>& rows, const ProfileQuery& query, double step) {
+  std::vector<size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (!query.sort.empty()) order = row_order(grid, query.sort);
+  const auto top = query.top <= 0 ? rows.size() : std::min(rows.size(), static_cast<size_t>(query.top));
+  std::vector<size_t> first = order;
+  if (query.sort.empty()) {
+    std::stable_sort(first.begin(), first.end(),
+                     [&](size_t a, size_t b) { return rows[a].sum.total > rows[b].sum.total; });
+  }
+  std::vector<bool> is_shown(rows.size(), false);
+  for (size_t i = 0; i < top; ++i) is_shown[first[i]] = true;
+  std::vector<std::vector<Json>> kept;
+  for (const size_t row : order) {
+    if (is_shown[row]) kept.push_back(std::move(grid.rows[row]));
+  }
+  grid.rows = std::move(kept);
+  if (top < rows.size()) {
+    const bool is_tree = std::any_of(rows.begin(), rows.end(), [](const SumRow& row) { return row.inside; });
+    grid.notes.push_back(fmt::format("and {} more row{} with {:.1f} % of the step{} (--top 0 shows all)",
+                                     rows.size() - top, rows.size() - top == 1 ? "" : "s",
+                                     100 * seconds_not_shown(rows, is_shown) / step,
+                                     is_tree ? " that no row above contains" : ""));
+  }
+  explain_above_bound(grid);
 }
 
 std::string phase_and_class(const TraceLaunch& launch) {
   return fmt::format("{}{}{}", launch.phase, kSeparator, launch.work_class);
 }
 
+// What a name is followed by where rows are split: " layers.3" by layer.
+std::string layer_suffix(const TraceLaunch& launch, const ProfileQuery& query) {
+  return query.by == ProfileBy::kLayer && launch.layer >= 0 ? fmt::format(" layers.{}", launch.layer) : "";
+}
+
 Grid kernels_view(const StepTrace& trace, const ProfileQuery& query, double step) {
-  const bool by_shape = query.by_shape;
-  const auto key = [by_shape](const TraceLaunch& launch) {
-    std::string name = fmt::format("{}:{}", launch.op, launch.kernel);
-    return by_shape ? fmt::format("{} {}", name, launch.signature.substr(launch.signature.find('('))) : name;
+  const auto key = [&query](const TraceLaunch& launch) {
+    const std::string name = fmt::format("{}:{}{}", launch.op, launch.kernel, layer_suffix(launch, query));
+    if (query.by != ProfileBy::kShape) return name;
+    return fmt::format("{} {}", name, launch.signature.substr(launch.signature.find('(')));
   };
-  Grid grid = sum_grid("kernels", "kernels, per step", {text_column("kernel", "Name")},
-                       rows_by_total(sum_launches(trace, key, query.test)), SumColumns::kKernels, step);
-  order_and_cut(grid, query);
+  const std::vector<SumRow> rows = rows_by_total(sum_launches(trace, key, query.test));
+  Grid grid =
+      sum_grid("kernels", "kernels, per step", {text_column("kernel", "Name")}, rows, SumColumns::kKernels, step);
+  order_and_cut(grid, rows, query, step);
   return grid;
 }
 
 Grid ops_view(const StepTrace& trace, const ProfileQuery& query, double step) {
-  const bool by_shape = query.by_shape;
-  const auto key = [by_shape](const TraceLaunch& launch) {
-    const std::string_view op = by_shape ? launch.signature : launch.op;
-    return fmt::format("{}{}{}", launch.phase, kSeparator, op);
+  const auto key = [&query](const TraceLaunch& launch) {
+    const std::string_view op = query.by == ProfileBy::kShape ? launch.signature : launch.op;
+    return fmt::format("{}{}{}{}", launch.phase, kSeparator, op, layer_suffix(launch, query));
   };
-  Grid grid = sum_grid("ops", "ops, per step", {text_column("phase", "Phase"), text_column("op", "Op")},
-                       rows_by_total(sum_launches(trace, key, query.test)), SumColumns::kAll, step);
-  order_and_cut(grid, query);
+  const std::vector<SumRow> rows = rows_by_total(sum_launches(trace, key, query.test));
+  Grid grid = sum_grid("ops", "ops, per step", {text_column("phase", "Phase"), text_column("op", "Op")}, rows,
+                       SumColumns::kAll, step);
+  order_and_cut(grid, rows, query, step);
   return grid;
 }
 
 Grid classes_view(const StepTrace& trace, const ProfileQuery& query, double step) {
-  Grid grid =
-      sum_grid("classes", "classes of work, per step", {text_column("phase", "Phase"), text_column("class", "Class")},
-               rows_by_total(sum_launches(trace, phase_and_class, query.test)), SumColumns::kAll, step);
+  std::vector<SumRow> rows = rows_by_total(sum_launches(trace, phase_and_class, query.test));
   const std::vector<std::string> phases = phases_of(trace);
-  std::stable_sort(grid.rows.begin(), grid.rows.end(), [&](const std::vector<Json>& a, const std::vector<Json>& b) {
-    const auto rank = [&](const Json& phase) {
-      return std::find(phases.begin(), phases.end(), phase.get<std::string>()) - phases.begin();
-    };
-    return rank(a[0]) < rank(b[0]);
-  });
-  order_and_cut(grid, query);
+  const auto rank = [&](const SumRow& row) {
+    return std::find(phases.begin(), phases.end(), row.texts.front()) - phases.begin();
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const SumRow& a, const SumRow& b) { return rank(a) < rank(b); });
+  Grid grid = sum_grid("classes", "classes of work, per step",
+                       {text_column("phase", "Phase"), text_column("class", "Class")}, rows, SumColumns::kAll, step);
+  order_and_cut(grid, rows, query, step);
   return grid;
 }
 
@@ -99,6 +135,7 @@ using LayerTotals = std::map<int64_t, double>;
 
 // A node of the tree of scopes: sums of everything inside it.
 struct ScopeNode {
+  std::string name;  // of its module
   LaunchSum sum;
   LayerTotals layers;
   std::vector<std::string> children;  // in the order of the model
@@ -109,77 +146,88 @@ void merge(LaunchSum& into, const LaunchSum& from) {
   into.total += from.total;
   into.flops += from.flops;
   into.bytes += from.bytes;
+  into.uncached_bytes += from.uncached_bytes;
   into.compute_floor += from.compute_floor;
   into.memory_floor += from.memory_floor;
   into.floor += from.floor;
   into.instances.insert(into.instances.end(), from.instances.begin(), from.instances.end());
 }
 
+// Whether the launches of a selection lie in one layer of the stack.
+bool has_single_layer(const StepTrace& trace, const LaunchTest& test) {
+  std::set<int64_t> layers;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const TraceLaunch launch = trace.launch(i);
+    if (launch.layer >= 0 && (!test || test(launch))) layers.insert(launch.layer);
+  }
+  return layers.size() == 1;
+}
+
 class ScopeTree {
  public:
-  ScopeTree(const StepTrace& trace, const ProfileQuery& query) {
-    const auto key = [](const TraceLaunch& launch) {
-      return fmt::format("{}{}{}", any_layer(launch.scope), kSeparator, launch.layer);
+  // `each_layer`: layers stay apart; otherwise equal ones are one node.
+  ScopeTree(const StepTrace& trace, const LaunchTest& test, bool each_layer) {
+    const auto key = [each_layer](const TraceLaunch& launch) {
+      std::string modules;
+      for (const std::string_view module : modules_of(launch.scope))
+        modules += kSeparator + (each_layer ? std::string(module) : any_layer(module));
+      return std::to_string(launch.layer) + (modules.empty() ? kSeparator + std::string("(no scope)") : modules);
     };
-    for (const LaunchSum& sum : sum_launches(trace, key, query.test)) {
+    for (const LaunchSum& sum : sum_launches(trace, key, test)) {
       const std::vector<std::string> parts = parts_of(sum.key);
-      add(parts[0].empty() ? "(no scope)" : parts[0], std::stoll(parts[1]), sum);
+      add({parts.begin() + 1, parts.end()}, std::stoll(parts.front()), sum);
     }
   }
 
-  void rows(const std::string& path, int depth, std::vector<SumRow>& out) const {
-    const ScopeNode& node = nodes_.at(path);
-    if (!path.empty()) {
-      const size_t dot = path.rfind('.');
-      const bool is_layer = path.ends_with("*");
-      const std::string name = is_layer || dot == std::string::npos ? path : path.substr(dot + 1);
-      out.push_back({{std::string(static_cast<size_t>(2 * depth), ' ') + name, spread_text(node.layers)}, node.sum});
-    }
-    for (const std::string& child : node.children) rows(child, path.empty() ? 0 : depth + 1, out);
+  std::vector<SumRow> rows() const {
+    std::vector<SumRow> rows;
+    for (const std::string& child : nodes_.at("").children) add_rows(child, 0, std::nullopt, rows);
+    return rows;
   }
+  bool empty() const { return nodes_.empty(); }
 
  private:
-  static std::string spread_text(const LayerTotals& layers) {
-    if (layers.size() < 2) return "";
+  void add_rows(const std::string& path, size_t depth, std::optional<size_t> parent, std::vector<SumRow>& rows) const {
+    const ScopeNode& node = nodes_.at(path);
+    const size_t index = rows.size();
+    rows.push_back({{std::string(2 * depth, ' ') + node.name, layers_text(node.layers)}, node.sum, parent});
+    for (const std::string& child : node.children) add_rows(child, depth + 1, index, rows);
+  }
+
+  static std::string layers_text(const LayerTotals& layers) {
+    if (layers.empty()) return "";
+    if (layers.size() == 1) return fmt::format("layer {}", layers.begin()->first);
     const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
     const auto low = std::min_element(layers.begin(), layers.end(), less);
     const auto high = std::max_element(layers.begin(), layers.end(), less);
     return fmt::format("{} x {} ... {}", layers.size(), format_seconds(low->second), format_seconds(high->second));
   }
 
-  void add(const std::string& scope, int64_t layer, const LaunchSum& sum) {
+  void add(const std::vector<std::string>& modules, int64_t layer, const LaunchSum& sum) {
     std::string path;
-    const std::string root;
-    add_to(root, layer, sum);
-    for (size_t end = 0; end != std::string::npos;) {
-      end = scope.find('.', path.empty() ? 0 : path.size() + 1);
-      if (scope.compare(0, kLayers.size(), kLayers) == 0 && path.empty()) end = scope.find('.', kLayers.size());
+    for (const std::string& module : modules) {
       const std::string parent = path;
-      path = scope.substr(0, end);
-      ScopeNode& above = nodes_[parent];
-      if (std::find(above.children.begin(), above.children.end(), path) == above.children.end())
-        above.children.push_back(path);
-      add_to(path, layer, sum);
+      path += kSeparator + module;
+      std::vector<std::string>& siblings = nodes_[parent].children;
+      if (std::find(siblings.begin(), siblings.end(), path) == siblings.end()) siblings.push_back(path);
+      ScopeNode& node = nodes_[path];
+      node.name = module;
+      merge(node.sum, sum);
+      if (layer >= 0) node.layers[layer] += sum.total;
     }
   }
 
-  void add_to(const std::string& path, int64_t layer, const LaunchSum& sum) {
-    ScopeNode& node = nodes_[path];
-    merge(node.sum, sum);
-    if (layer >= 0) node.layers[layer] += sum.total;
-  }
-
-  static constexpr std::string_view kLayers = "layers.*";
-  std::map<std::string, ScopeNode> nodes_;  // by path; "" is the whole step
+  std::map<std::string, ScopeNode> nodes_;  // by path; "" contains the outermost modules
 };
 
 Grid layers_view(const StepTrace& trace, const ProfileQuery& query, double step) {
-  std::vector<SumRow> rows;
-  ScopeTree(trace, query).rows("", 0, rows);
+  const bool each_layer = query.by == ProfileBy::kLayer || has_single_layer(trace, query.test);
+  const ScopeTree tree(trace, query.test, each_layer);
+  const std::vector<SumRow> rows = tree.empty() ? std::vector<SumRow>() : tree.rows();
   Grid grid =
-      sum_grid("layers", "scopes; equal layers are one row",
+      sum_grid("layers", each_layer ? "scopes, layer by layer" : "scopes; equal layers are one row",
                {text_column("scope", "Scope"), text_column("layers", "Layers")}, rows, SumColumns::kShort, step);
-  order_and_cut(grid, query);
+  order_and_cut(grid, rows, query, step);
   return grid;
 }
 
@@ -199,13 +247,17 @@ Grid attention_view(const StepTrace& trace, const ProfileQuery& query, double st
   };
   std::vector<SumRow> rows;
   for (LaunchSum& sum : sum_launches(trace, key, in_attention)) rows.push_back({parts_of(sum.key), std::move(sum)});
+  const size_t parts = rows.size();
   for (LaunchSum& sum : sum_launches(
            trace, [](const TraceLaunch& launch) { return std::string(launch.phase); }, in_attention)) {
-    rows.push_back({{sum.key, "scaled dot product attention"}, sum});
+    for (size_t i = 0; i < parts; ++i) {
+      if (rows[i].texts.front() == sum.key) rows[i].inside = rows.size();
+    }
+    rows.push_back({{sum.key, "scaled dot product attention"}, std::move(sum)});
   }
   Grid grid = sum_grid("attention", "scaled dot product attention, all layers, per step",
                        {text_column("phase", "Phase"), text_column("part", "Part")}, rows, SumColumns::kShort, step);
-  order_and_cut(grid, query);
+  order_and_cut(grid, rows, query, step);
   if (grid.rows.empty()) grid.notes.emplace_back("no launch of this selection belongs to attention");
   return grid;
 }
@@ -237,12 +289,12 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
   grid.columns.push_back(text_column("class", "Class"));
   const bool has_backward = phase_total.contains("forward") && phase_total.contains("backward");
   for (const std::string& phase : phases) {
-    grid.columns.push_back({phase + "_s", phase, Unit::kSeconds, false});
-    grid.columns.push_back({phase + "_share", "", Unit::kFraction, false});
+    grid.columns.push_back({phase + "_s", phase, Unit::kSeconds, false, 1});
+    grid.columns.push_back({phase + "_share", "of " + phase, Unit::kFraction, false});
   }
-  if (has_backward) grid.columns.push_back({"forward_backward_share", "fwd+bwd", Unit::kFraction, false});
+  if (has_backward) grid.columns.push_back({"forward_backward_share", "of fwd+bwd", Unit::kFraction, false});
   grid.columns.push_back({"step_s", "step", Unit::kSeconds, false});
-  grid.columns.push_back({"step_share", "", Unit::kFraction, false});
+  grid.columns.push_back({"step_share", "of step", Unit::kFraction, false});
   std::vector<std::pair<std::string, double>> order(class_total.begin(), class_total.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   const auto share = [](double part, double whole) { return whole > 0 ? Json(part / whole) : Json(nullptr); };
