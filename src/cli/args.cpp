@@ -64,6 +64,18 @@ void use_own_flags(const Command& command, std::vector<std::string>& words) {
   }
 }
 
+// Of a command that takes files or a filter, a word after a switch is one of these unless it says true or false.
+void separate_switches(const Command& command, std::vector<std::string>& words) {
+  if (command.arguments.starts_with("[OPTIONS]")) return;
+  for (const OptionRow& row : command.options()) {
+    if (row.kind != ValueKind::kSwitch) continue;
+    for (size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
+      const bool has_value = words[i + 1].starts_with("true") || words[i + 1].starts_with("false");
+      if (words[i] == fmt::format("--{}", row.option.flag) && !has_value) words[i] += "=true";
+    }
+  }
+}
+
 CommandWords split(const Command& command, std::vector<std::string> words) {
   CLI::App parser;
   parser.set_help_flag();
@@ -77,6 +89,7 @@ CommandWords split(const Command& command, std::vector<std::string> words) {
   }
   reject_empty_values(command, words);
   use_own_flags(command, words);
+  separate_switches(command, words);
   std::reverse(words.begin(), words.end());
   try {
     parser.parse(words);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "cli/destination.h"
 #include "report/text.h"
 
@@ -18,7 +20,13 @@ void print_error_text(std::string_view text) {
 
 void print_message(const std::string& message) {
   const bool is_prefixed = message.starts_with("laptime ") || message.starts_with("laptime:");
-  print_error_text((is_prefixed ? "" : "laptime: ") + printable(message) + "\n");
+  std::string text = is_prefixed ? "" : "laptime: ";
+  for (size_t begin = 0; begin <= message.size();) {
+    const size_t end = std::min(message.find('\n', begin), message.size());
+    text += (begin == 0 ? "" : "  ") + printable(std::string_view(message).substr(begin, end - begin)) + "\n";
+    begin = end + 1;
+  }
+  print_error_text(text);
 }
 
 }  // namespace laptime

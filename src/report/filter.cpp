@@ -17,7 +17,7 @@
 namespace laptime {
 
 struct Filter::Node {
-  enum class Kind { kAnd, kOr, kCompare };
+  enum class Kind { kAnd, kOr, kNot, kCompare };
   enum class Operator { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains };
 
   Kind kind = Kind::kCompare;
@@ -99,9 +99,9 @@ class Parser {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
   }
 
-  std::string_view peek_word() const {
+  std::string_view peek_word(bool in_list = false) const {
     size_t end = at_;
-    while (end < text_.size() && !ends_word(text_[end])) ++end;
+    while (end < text_.size() && !ends_word(text_[end]) && !(in_list && text_[end] == ',')) ++end;
     return text_.substr(at_, end - at_);
   }
 
@@ -137,7 +137,21 @@ class Parser {
     return only;
   }
 
+  static Node opposite(Node node) {
+    Node negation;
+    negation.kind = Node::Kind::kNot;
+    negation.children.push_back(std::move(node));
+    return negation;
+  }
+
   Node term(size_t depth) {
+    bool is_negated = false;
+    while (take_keyword("not", "NOT")) is_negated = !is_negated;
+    Node node = positive_term(depth);
+    return is_negated ? opposite(std::move(node)) : node;
+  }
+
+  Node positive_term(size_t depth) {
     skip_spaces();
     if (at_ < text_.size() && text_[at_] == '(') {
       const size_t open = at_;
@@ -149,15 +163,16 @@ class Parser {
       ++at_;
       return inner;
     }
-    if (++comparisons_ > Filter::kMaxComparisons) {
-      fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
-    }
+    count_comparison();
     Node node;
     node.column = take_column();
+    if (take_keyword("in", "IN")) return any_of_list(node);
+    if (take_keyword("not", "NOT")) {
+      if (!take_keyword("in", "IN")) fail(at_, "expected 'in' after 'not', as in: model not in (small, medium)");
+      return opposite(any_of_list(node));
+    }
     node.op = take_operator(node.column);
     take_value(node);
-    node.read = std::make_shared<const ColumnValue>(node.column);
-    node.meant = meant_word(node.column, node.value);
     return node;
   }
 
@@ -172,6 +187,31 @@ class Parser {
     return column;
   }
 
+  void count_comparison() {
+    if (++comparisons_ > Filter::kMaxComparisons) {
+      fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
+    }
+  }
+
+  // The values of `in (a, b)`, each compared with the column of `node`.
+  Node any_of_list(const Node& node) {
+    Node any;
+    any.kind = Node::Kind::kOr;
+    skip_spaces();
+    const size_t open = at_;
+    if (at_ >= text_.size() || text_[at_] != '(') fail(at_, "expected '(' after 'in', as in: model in (small, medium)");
+    do {
+      ++at_;
+      count_comparison();
+      any.children.push_back(node);
+      take_value(any.children.back(), /*in_list=*/true);
+      skip_spaces();
+    } while (at_ < text_.size() && text_[at_] == ',');
+    if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
+    ++at_;
+    return simplified(std::move(any));
+  }
+
   Operator take_operator(const std::string& column) {
     skip_spaces();
     for (const Spelling& spelling : kOperators) {
@@ -179,10 +219,10 @@ class Parser {
       at_ += spelling.text.size();
       return spelling.op;
     }
-    fail(at_, fmt::format("expected one of = != < <= > >= ~ after column {}", quote(column)));
+    fail(at_, fmt::format("expected one of = != < <= > >= ~ in after column {}", quote(column)));
   }
 
-  void take_value(Node& node) {
+  void take_value(Node& node, bool in_list = false) {
     skip_spaces();
     if (at_ >= text_.size()) fail(at_, "expected a value");
     const char mark = text_[at_];
@@ -192,12 +232,14 @@ class Parser {
       node.value = text_.substr(at_ + 1, close - at_ - 1);
       at_ = close + 1;
     } else {
-      node.value = peek_word();
+      node.value = peek_word(in_list);
       if (node.value.empty()) fail(at_, "expected a value; put it in quotes if it contains operators");
       node.null = node.value == "null";
       at_ += node.value.size();
     }
     node.number = number_of(node.value);
+    node.read = std::make_shared<const ColumnValue>(node.column);
+    node.meant = meant_word(node.column, node.value);
   }
 
   std::string_view text_;
@@ -255,6 +297,7 @@ bool matches(const Node& node, const NodeReader& read) {
   switch (node.kind) {
     case Node::Kind::kAnd: return std::all_of(node.children.begin(), node.children.end(), holds_for);
     case Node::Kind::kOr: return std::any_of(node.children.begin(), node.children.end(), holds_for);
+    case Node::Kind::kNot: return !holds_for(node.children.front());
     case Node::Kind::kCompare: break;
   }
   return compare(node, read(node));
@@ -297,6 +340,20 @@ Filter::Filter(std::string_view text) {
 Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
+
+void Filter::narrow(std::string column, std::string text) {
+  auto both = std::make_unique<Node>();
+  both->kind = Node::Kind::kAnd;
+  if (root_ != nullptr) both->children.push_back(std::move(*root_));
+  Node contains;
+  contains.read = std::make_shared<const ColumnValue>(column);
+  contains.column = std::move(column);
+  contains.op = Operator::kContains;
+  contains.meant = text;
+  contains.value = std::move(text);
+  both->children.push_back(std::move(contains));
+  root_ = std::move(both);
+}
 
 void Filter::check(const Records& records) const {
   if (root_ == nullptr) return;

@@ -19,7 +19,7 @@ class Baselines;
 
 // expression = conjunction {"or" conjunction}
 // conjunction = term {"and" term}
-// term = "(" expression ")" | column operator value
+// term = {"not"} ("(" expression ")" | column operator value | column ["not"] "in" "(" value {"," value} ")")
 // operator = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~"
 //
 // A column is any name that row.h knows, in quotes if it has spaces. A value is a word, or text in single or double
@@ -39,6 +39,9 @@ class Filter {
   Filter(Filter&& other) noexcept;
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
+
+  // From now on a match must also contain `text` in this column.
+  void narrow(std::string column, std::string text);
 
   bool is_empty() const { return root_ == nullptr; }
 

@@ -1,9 +1,15 @@
 // Passes over a store.
 #include "report/stored.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
+
+#include "report/row.h"
 
 namespace laptime {
 namespace {
@@ -69,6 +75,30 @@ std::optional<Record> StoredRecords::least_out_of_memory(const Cost& cost) const
   };
   store_.each_of(std::array{least->second}, Extent::kWhole, keep, problem_);
   return whole;
+}
+
+std::string StoredRecords::why_none(const Filter& filter) const {
+  if (!ids_ || !ids_->empty()) return {};
+  std::vector<std::string> columns = filter.columns();
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  size_t count = 0;
+  std::vector<std::set<std::string>> values(columns.size());
+  Unfiltered(store_).each(filter.extent(), [&](const Record& record) {
+    ++count;
+    for (size_t i = 0; i < columns.size(); ++i) values[i].insert(plain_text(Row(record).value(columns[i])));
+    return true;
+  });
+  std::string text = fmt::format("0 of {} records match", count);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    constexpr std::ptrdiff_t kShown = 8;
+    const auto total = static_cast<std::ptrdiff_t>(values[i].size());
+    if (total == 0) continue;
+    const std::vector<std::string> last(std::prev(values[i].end(), std::min(total, kShown)), values[i].end());
+    text += fmt::format("{} {} is {}{}", i == 0 ? ":" : ";", columns[i], fmt::join(last, ", "),
+                        total > kShown ? fmt::format(", or one of {} more", total - kShown) : "");
+  }
+  return text;
 }
 
 void StoredRecords::sort(std::string_view order) {

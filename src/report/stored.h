@@ -24,6 +24,10 @@ class StoredRecords : public Records {
 
   void each(Extent extent, const Visit& visit) const override;
 
+  // "0 of 4 records match: model is medium, small", with the values that the store has in the columns of `filter`,
+  // which selected these records. Empty where one matches.
+  std::string why_none(const Filter& filter) const;
+
   // Orders the records as sort_records() does.
   void sort(std::string_view order);
 

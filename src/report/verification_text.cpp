@@ -31,19 +31,19 @@ std::string line(const Comparison& comparison, size_t width) {
   return without_trailing_spaces(std::move(text)) + "\n";
 }
 
-// Of the comparisons that count, the one nearest to its limit, or furthest beyond it.
+// The distance as a fraction of what is allowed; 2 for a failure.
+double share_of_limit(const Comparison& comparison) {
+  if (comparison.distance <= comparison.allowed && comparison.allowed > 0)
+    return comparison.distance / comparison.allowed;
+  return comparison.pass ? 0 : 2;
+}
+
+// Of the comparisons that count, the one nearest to its limit, or beyond it.
 const Comparison* worst(const VerifiedGroup& group) {
   const Comparison* found = nullptr;
-  double most = -1;
   for (const Comparison& comparison : group.comparisons) {
     if (comparison.skipped) continue;
-    const double share = comparison.distance <= comparison.allowed && comparison.allowed > 0
-                             ? comparison.distance / comparison.allowed
-                         : comparison.pass ? 0
-                                           : 2;
-    if (share <= most) continue;
-    most = share;
-    found = &comparison;
+    if (found == nullptr || share_of_limit(comparison) > share_of_limit(*found)) found = &comparison;
   }
   return found;
 }
@@ -88,6 +88,29 @@ std::string print(const VerifiedFile& file) {
   if (!failures.empty()) text += fmt::format("failed\n{}", failures);
   if (!file.refused.empty()) text += fmt::format("not run: {}\n", file.refused);
   return text + (file.pass() ? "passed\n" : "NOT PASSED\n");
+}
+
+std::string summary_line(const VerifiedFile& file) {
+  size_t compared = 0;
+  size_t skipped = 0;
+  const VerifiedGroup* worst_group = nullptr;
+  std::string failures;
+  for (const VerifiedGroup& group : file.groups) {
+    for (const Comparison& comparison : group.comparisons) {
+      ++(comparison.skipped ? skipped : compared);
+      if (!comparison.pass) failures += fmt::format("  {}:{}", group.name, line(comparison, 0));
+    }
+    const Comparison* const own = worst(group);
+    if (own == nullptr) continue;
+    if (worst_group == nullptr || share_of_limit(*own) > share_of_limit(*worst(*worst_group))) worst_group = &group;
+  }
+  std::string text = fmt::format("{}  {} ({})", file.pass() ? "passed" : "NOT PASSED",
+                                 file.model.substr(0, file.model.find(": ")), file.machine);
+  if (compared + skipped > 0) text += fmt::format(": {} compared, {} skipped", compared, skipped);
+  if (worst_group != nullptr)
+    text += fmt::format("; nearest to its limit {}: {}", worst_group->name, nearest_text(*worst_group));
+  if (!file.refused.empty()) text += fmt::format("; not run: {}", file.refused);
+  return text + "\n" + failures;
 }
 
 }  // namespace laptime

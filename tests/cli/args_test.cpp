@@ -54,6 +54,16 @@ std::string refusal_of(const std::vector<std::string>& words) {
 
 std::string refusal(const std::string& line) { return refusal_of(words_of(line)); }
 
+TEST(Args, ASwitchLeavesTheFilterAfterItAlone) {
+  for (const char* line :
+       {"show --last model = small", "show model = small --last", "show --last true model = small"}) {
+    const ShowCommand show = parse_show(split(line));
+    EXPECT_TRUE(show.options.last) << line;
+    EXPECT_EQ(show.filter, "model = small") << line;
+  }
+  EXPECT_EQ(parse_verify(split("verify --verbose a.safetensors")).files, std::vector<std::string>{"a.safetensors"});
+}
+
 TEST(Args, BenchTakesListsInTheOrderGiven) {
   const Sweep sweep = bench("bench --context 128,256 --model=small,2p7 --warmup 5 --resume").sweep;
   ASSERT_EQ(sweep.axes.size(), 3U);

@@ -27,10 +27,13 @@ class Verify(ProgramTest):
     def test_a_stored_file_passes(self):
         done = self.laptime("verify", GOLDEN)
         self.assert_ok(done)
-        self.assertIn("passed", done.stdout)
+        self.assertRegex(done.stdout, r"\Apassed  .*tiny_2025.safetensors.* \(.*: \d+ compared, \d+ skipped; nearest .*\n\Z")
+        done = self.laptime("verify", "--verbose", GOLDEN)
+        self.assertIn("\npassed\n", done.stdout)
+        self.assertGreater(done.stdout.count("\n"), 50)
 
     def test_it_runs_what_bench_would_run(self):
-        words = ["--mode", "compile", "--recompute", "block", "--threads", "2", "--store", self.store]
+        words = ["--mode", "compile", "--recompute", "block", "--threads", "2", "--store", self.store, "--verbose"]
         done = self.laptime("verify", GOLDEN, *words)
         self.assert_ok(done)
         self.assertIn("\non compile, recompute block, cpu", done.stdout)

@@ -83,9 +83,24 @@ TEST(Filter, Matches) {
       {"((((status = ok))))", 5},
       {"status = ok AND model = small OR status = timeout", 4},
       {"label ~ 'SUM(1+1)'", 1},
+      {"model in (small, 2.7B)", 7},
+      {"model in ('small')", 5},
+      {"model NOT IN (small,2.7B)", 3},
+      {"ctx in (256, 512) and not status = ok", 3},
+      {"not (model = small or model = 2.7B)", 3},
+      {"not not model = small", 5},
+      {"model in(small)", 5},
   };
   for (const auto& [text, count] : cases) {
     EXPECT_EQ(matching(text), count) << text;
+  }
+}
+
+TEST(Filter, Narrows) {
+  for (const auto& [text, count] : {std::pair{"", 5}, std::pair{"status = ok or status = timeout", 3}}) {
+    Filter filter(text);
+    filter.narrow("model", "smal");
+    EXPECT_EQ(filter.apply(stored_records()).size(), static_cast<size_t>(count)) << text;
   }
 }
 
@@ -98,7 +113,7 @@ TEST(Filter, KeepsTheOrder) {
 
 TEST(Filter, ErrorsPointAtTheirPlace) {
   const std::pair<const char*, const char*> cases[] = {
-      {"model", "position 6, after 'model': expected one of = != < <= > >= ~ after column 'model'"},
+      {"model", "position 6, after 'model': expected one of = != < <= > >= ~ in after column 'model'"},
       {"model =", "position 8, after 'model =': expected a value"},
       {"= small", "position 1: expected a column"},
       {"model = small and", "position 18, after 'model = small and': expected a column"},
@@ -109,6 +124,11 @@ TEST(Filter, ErrorsPointAtTheirPlace) {
       {"model = = small", "position 9, after 'model = ': expected a value; put it in quotes"},
       {"model => small", "position 8, after 'model =': expected a value; put it in quotes"},
       {"model ! small", "position 7, after 'model ': expected one of"},
+      {"model in small", "position 10, after 'model in ': expected '(' after 'in'"},
+      {"model in (small", "position 10, after 'model in ': '(' without ')'"},
+      {"model in ()", "expected a value"},
+      {"model not small", "expected 'in' after 'not'"},
+      {"not", "expected a column"},
       {"()", "position 2, after '(': expected a column"},
       {"model = \x1b[31m and", "\\x1b[31m and"},
   };

@@ -14,6 +14,7 @@
 #include "cli/used_files.h"
 #include "record/store.h"
 #include "report/filter.h"
+#include "report/row.h"
 #include "report/shortage.h"
 #include "report/stored.h"
 
@@ -21,8 +22,10 @@ namespace laptime {
 namespace {
 
 std::vector<OptionRow> show_options() {
-  std::vector<OptionRow> rows = option_rows<OutputConfig>();
-  std::erase_if(rows, [](const OptionRow& row) { return row.option.group != kOutput; });
+  std::vector<OptionRow> rows = option_rows<ShowOptions>();
+  for (OptionRow& row : option_rows<OutputConfig>()) {
+    if (row.option.group == kOutput) rows.push_back(std::move(row));
+  }
   return rows;
 }
 
@@ -45,16 +48,30 @@ class Problems {
   size_t shown_ = 0;
 };
 
+// The run that stored the newest record.
+std::string last_run(const Store& store) {
+  std::string run;
+  const auto keep = [&](int64_t, const Record& record) {
+    if (!record.run.empty()) run = record.run;
+    return true;
+  };
+  store.each(extent_of_column("run"), keep, [](const std::string&) {});
+  return run;
+}
+
 ExitCode run(const ShowCommand& command) {
   const std::optional<std::filesystem::path> path = store_path(command.output.store);
   if (!path) throw Error("laptime show: there is no store to read; name the file with --store");
   reject_overwriting({{"--output-file", command.output.output_file}}, files_of_store(path));
-  const Filter filter(command.filter);
+  Filter filter(command.filter);
   const Store store = Store::open(*path, Store::Access::kRead);
+  const std::string run = command.options.last ? last_run(store) : command.options.run;
+  if (!run.empty()) filter.narrow("run", run);
   Problems problems;
   StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
   if (!command.output.sort.empty()) records.sort(command.output.sort);
   write_records(command.output, records);
+  if (const std::string none = records.why_none(filter); !none.empty()) print_message(none);
   if (shows_table(command.output)) {
     const std::optional<Record> smallest = records.least_out_of_memory([](const Record& record) {
       return lists_shortage(record) ? std::optional(bytes_asked_for(record)) : std::nullopt;
@@ -67,8 +84,11 @@ ExitCode run(const ShowCommand& command) {
 }  // namespace
 
 ShowCommand parse_show(const CommandWords& words) {
-  ShowCommand show{.filter = fmt::format("{}", fmt::join(words.positionals, " ")), .output = {}};
-  for (const GivenFlag& given : words.flags) assign_given(show.output, given);
+  ShowCommand show{.filter = fmt::format("{}", fmt::join(words.positionals, " ")), .options = {}, .output = {}};
+  for (const GivenFlag& given : words.flags) {
+    if (!assign_given(show.options, given)) assign_given(show.output, given);
+  }
+  if (show.options.last && !show.options.run.empty()) throw Error("laptime show: give --last or --run, not both");
   return show;
 }
 
@@ -77,7 +97,9 @@ constinit const Command kShow{
     .arguments = "[FILTER] [OPTIONS]",
     .summary = "stored records as a table again",
     .details =
-        "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\". "
+        "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\". OP is "
+        "one of = != < <= > >= or ~, which looks for text anywhere in the value (name ~ compile). 'column in (a, b)' "
+        "matches each of the values, 'not' before a comparison or '(' what does not match. "
         "Phases and notes stand below the rows of up to 50 records; more records are a line each.",
     .options = show_options,
     .parse = [](const CommandWords& words) -> CommandAction {

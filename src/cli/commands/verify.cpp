@@ -34,6 +34,7 @@ std::vector<OptionRow> engine_options() {
   for (OptionRow& row : option_rows<OutputConfig>()) {
     if (row.option.flag == "store") rows.push_back(std::move(row));
   }
+  for (OptionRow& row : option_rows<VerifyOptions>()) rows.push_back(std::move(row));
   return rows;
 }
 
@@ -49,7 +50,8 @@ ExitCode run(const VerifyCommand& command) {
     };
     const VerifiedFile verified = verify_golden(golden, command.machine, progress, find_device, kernels);
     line.clear();
-    write_all(STDOUT_FILENO, safe(print(verified)), "standard output");
+    write_all(STDOUT_FILENO, safe(command.options.verbose ? print(verified) : summary_line(verified)),
+              "standard output");
     pass = pass && verified.pass();
   }
   return pass ? ExitCode::kOk : ExitCode::kFailed;
@@ -59,10 +61,12 @@ ExitCode run(const VerifyCommand& command) {
 
 VerifyCommand parse_verify(const CommandWords& words) {
   if (words.positionals.empty()) throw Error("laptime verify: no file; give one or more FILE.safetensors");
-  VerifyCommand verify{words.positionals, {}, {}};
+  VerifyCommand verify{words.positionals, {}, {}, {}};
   OutputConfig output;
-  for (const GivenFlag& given : words.flags)
+  for (const GivenFlag& given : words.flags) {
+    if (assign_given(verify.options, given)) continue;
     given.flag == "store" ? assign_given(output, given) : assign_given(verify.machine, given);
+  }
   verify.store = output.store;
   return verify;
 }
@@ -71,7 +75,9 @@ constinit const Command kVerify{
     .name = "verify",
     .arguments = "FILE.safetensors... [OPTIONS]",
     .summary = "our engine against stored PyTorch values",
-    .details = "",
+    .details =
+        "Prints a line for each file, with the comparison that is nearest to its limit, and below it those that "
+        "failed.",
     .options = engine_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_verify(words)] { return run(command); };

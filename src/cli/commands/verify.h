@@ -9,9 +9,20 @@
 
 namespace laptime {
 
+struct VerifyOptions {
+  bool verbose = false;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit(Option{.flag = "verbose", .key = "verbose", .group = "Output", .help = "every comparison", .axis = false},
+          self.verbose);
+  }
+};
+
 struct VerifyCommand {
   std::vector<std::string> files;
   RunConfig machine;  // only the options of the engine (Option::configures_engine) are the user's
+  VerifyOptions options;
   std::string store;  // where kernel choices are read from, as --store says
 };
 

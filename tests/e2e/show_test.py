@@ -1,0 +1,43 @@
+"""laptime show: the records of a run, and what it says where a filter matches none."""
+
+import unittest
+
+from program import PREDICTED, ProgramTest
+
+
+class Show(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        for seeds in ("1,2", "3"):
+            self.assert_ok(self.bench(*PREDICTED, "--seed", seeds, "--steps", "1"))
+
+    def shown(self, *words):
+        done = self.laptime("show", *words, "--store", self.store, "--columns", "seed", "--output", "csv")
+        self.assert_ok(done)
+        return done.stdout.split()[1:], done.stderr
+
+    def test_the_last_run(self):
+        self.assertEqual(self.shown("--last"), (["3"], ""))
+        self.assertEqual(self.shown("--last", "seed in (1, 3)"), (["3"], ""))
+
+    def test_a_run_by_a_part_of_its_name(self):
+        first, last = (self.stored()[i]["run"] for i in (0, 2))
+        self.assertEqual(self.shown("--run", first), (["1", "2"], ""))
+        self.assertEqual(self.shown("--run", last.rpartition("-")[2], "seed != 1"), (["3"], ""))
+        done = self.laptime("show", "--run", first, "--last", "--store", self.store)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--last or --run", done.stderr)
+
+    def test_no_match_names_the_values_that_exist(self):
+        rows, errors = self.shown("seed = 7 and dtype = bf16")
+        self.assertEqual(rows, [])
+        self.assertEqual(errors, "laptime: 0 of 3 records match: dtype is float32; seed is 1, 2, 3\n")
+
+    def test_help_explains_the_filter(self):
+        text = " ".join(self.laptime("show", "--help").stdout.split())
+        for words in ("in (a, b)", "'not'", "~, which looks for text"):
+            self.assertIn(words, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
