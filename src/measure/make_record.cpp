@@ -199,6 +199,11 @@ void fill_figures(const Prepared& prepared, const Measurement& run, Record& reco
   fill_kernels(prepared.plan, record);
   record.stopping = {std::string(name_of(sampling.reason)), run.rule.describe(sampling.reason), sampling.warmup,
                      sampling.sample_count(), sampling.steps_per_sample};
+  if (sampling.interrupted) {
+    record.stopping.rule = "interrupted";
+    record.stopping.reason = "a signal";
+    return;  // the configuration keeps what was asked for
+  }
   // Record the numbers that the stopping rule chose.
   record.config.json()["warmup"] = sampling.warmup;
   record.config.json()["steps"] = sampling.sample_count();
@@ -222,11 +227,15 @@ Record make_record(Record described, const Prepared& prepared, const Measurement
     }
   } else if (measurement.interrupted()) {
     record.status = Status::kInterrupted;
-    record.reason = fmt::format("stopped by a signal after {} steps", measurement.sampling.steps.size());
+    const Sampling& sampling = measurement.sampling;
+    record.reason = fmt::format("stopped by a signal after {} steps", sampling.steps.size());
     if (measurement.untaken_traced_steps > 0) {
       record.reason += fmt::format(" and {} of {} traced ones", measurement.traced_steps,
                                    measurement.traced_steps + measurement.untaken_traced_steps);
     }
+    if (sampling.sample_count() < 1) return record;
+    record.reason += fmt::format("; the times are of the {} samples until then", sampling.sample_count());
+    fill_figures(prepared, measurement, record);
   } else {
     fill_figures(prepared, measurement, record);
   }

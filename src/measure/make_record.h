@@ -8,7 +8,8 @@
 namespace laptime {
 
 // Adds the measurements to `described`, which comes from describe_point and describe_device. A run with values that are
-// not finite becomes `failed`; failed and interrupted runs have no timing.
+// not finite becomes `failed`; failed runs have no timing, and interrupted ones that of the samples until
+// then.
 Record make_record(Record described, const Prepared& prepared, const Measurement& measurement);
 
 }  // namespace laptime

@@ -82,6 +82,7 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   std::vector<TableLine> lines(1);
   TableLine& point = lines.front();
   const bool ok = record.status == Status::kOk;
+  const bool has_times = ok || (record.status == Status::kInterrupted && record.main_time() != nullptr);
   const std::string reason = fmt::format("{}: {}", name_of(record.status), reason_of(record));
   const auto cell = [&](size_t i, std::string_view phase) {
     const bool scaled = i < style.scales.size() && style.scales[i];
@@ -90,7 +91,7 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   bool reason_shown = false;
   for (size_t i = 0; i < columns.size(); ++i) {
     point.cells.push_back(cell(i, ""));
-    if (!ok && columns[i].then_reason) {
+    if (!has_times && columns[i].then_reason) {
       point.rest = reason;
       reason_shown = true;
       break;
@@ -98,7 +99,7 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   }
   if (!ok && !reason_shown) lines.push_back({{}, "  " + reason});
   const bool has_phases = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase; });
-  if (!style.details || !has_phases || !ok) return lines;
+  if (!style.details || !has_phases || !has_times) return lines;
 
   for (const std::string& phase : phases_of(record)) {
     TableLine line{{}, "", true};

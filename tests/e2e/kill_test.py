@@ -134,7 +134,11 @@ class Interrupt(ProgramTest):
         self.assertEqual([record["status"] for record in records], ["ok", "ok", "interrupted"])
         self.assertEqual(names(self.stored()), names(records))
         self.assertIn("interrupted: 3 of 4", errors)
-        self.assertNotIn("time", [key for key in records[2]["time"]])
+        samples = records[2]["time"]["step"]["samples"]
+        self.assertGreater(len(samples), 0)
+        self.assertIn(f"the times are of the {len(samples)} samples until then", records[2]["reason"])
+        self.assertEqual(self.stored()[2]["time"]["step"]["samples"], samples)
+        self.assertEqual(records[2]["config"]["steps"], 1000000)
 
     def test_control_c(self):
         self.stop_with(signal.SIGINT)

@@ -134,8 +134,21 @@ TEST_F(MakeRecord, ARunWithValuesThatAreNotFiniteHasNoTiming) {
   EXPECT_FALSE(result.tokens_per_second.has_value());
 }
 
-TEST_F(MakeRecord, AnInterruptedRunHasNoTiming) {
+TEST_F(MakeRecord, AnInterruptedRunKeepsItsSamples) {
   run_.sampling.interrupted = true;
+  described_.config = Json{{"warmup", 1}, {"steps", 10}};
+  const Record result = record();
+  EXPECT_EQ(result.status, Status::kInterrupted);
+  EXPECT_EQ(result.reason, "stopped by a signal after 3 steps; the times are of the 2 samples until then");
+  EXPECT_EQ(result.time.at("step").samples, (std::vector<double>{4, 12}));
+  EXPECT_EQ(result.stopping.rule, "interrupted");
+  EXPECT_EQ(result.stopping.steps, 2);
+  EXPECT_EQ(result.config.json()["steps"], 10);
+}
+
+TEST_F(MakeRecord, ARunInterruptedInWarmupHasNoTiming) {
+  run_.sampling.interrupted = true;
+  run_.sampling.warmup = 3;
   const Record result = record();
   EXPECT_EQ(result.status, Status::kInterrupted);
   EXPECT_EQ(result.reason, "stopped by a signal after 3 steps");

@@ -52,6 +52,20 @@ TEST(Table, NoReportHasAControlByte) {
   }
 }
 
+TEST(Table, AnInterruptedPointShowsTheTimesOfItsSamples) {
+  Record record = stored_records().front();
+  ASSERT_EQ(record.status, Status::kOk);
+  const std::string whole = table(std::vector<Record>{record}, {}, "median,forward");
+  const std::string times = lines_in(whole).back();
+  EXPECT_THAT(times, HasSubstr(" s"));
+  record.status = Status::kInterrupted;
+  record.reason = "stopped by a signal";
+  EXPECT_THAT(table(std::vector<Record>{record}, {}, "median,forward"),
+              testing::EndsWith(times + "
+  interrupted: stopped by a signal
+"));
+}
+
 TEST(Table, AsciiIsAscii) {
   for (const char c : table(stored_records(), {.unicode = false})) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F));
 }
