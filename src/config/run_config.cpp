@@ -53,6 +53,11 @@ int64_t parse_bytes(std::string_view where, std::string_view text) {
   double number = 0;
   const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(stop, static_cast<size_t>(text.data() + text.size() - stop));
+  constexpr double kLeastWithoutUnit = 1048576;  // no step fits into less: a unit was forgotten
+  if (problem == std::errc() && unit.empty() && number > 0 && number < kLeastWithoutUnit) {
+    throw Error::format("{}: {} has no unit; did you mean {}{}? ({}B are bytes)", where, quote(text), text,
+                        number < 1024 ? "GiB" : "MiB", text);
+  }
   if (problem == std::errc()) {
     for (const Unit& known : kUnits) {
       const double bytes = number * known.bytes;

@@ -93,4 +93,19 @@ int64_t largest_that_fits(const RunConfig& config, const MachineKnowledge& known
   return low;
 }
 
+std::string sizes_that_fit(const RunConfig& config, const MachineKnowledge& known) {
+  try {
+    const int64_t batch =
+        largest_that_fits(config, known, Enlarged::kBatch, std::max<int64_t>(config.model.batch_size - 1, 1));
+    const int64_t context =
+        largest_that_fits(config, known, Enlarged::kContext, std::max<int64_t>(config.step_context() - 1, 1));
+    if (batch > 0 && context > 0) return fmt::format("it fits with --batch {} or with --context {}", batch, context);
+    if (batch > 0) return fmt::format("it fits with --batch {}", batch);
+    if (context > 0) return fmt::format("it fits with --context {}", context);
+    return "no batch and no context is small enough";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace laptime

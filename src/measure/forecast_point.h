@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "measure/run_one.h"
 #include "points/expand.h"
@@ -19,5 +20,8 @@ enum class Enlarged : uint8_t { kBatch, kContext };
 // The largest value with which the point fits into memory; 0 if it does not fit with 1. `limit` ends the search.
 // Error if the device cannot run the point.
 int64_t largest_that_fits(const RunConfig& config, const MachineKnowledge& known, Enlarged what, int64_t limit);
+
+// "it fits with --batch 2 or with --context 128", of a point that does not fit; empty if the device cannot run it.
+std::string sizes_that_fit(const RunConfig& config, const MachineKnowledge& known);
 
 }  // namespace laptime

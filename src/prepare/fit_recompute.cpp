@@ -78,7 +78,7 @@ class Fit {
       other.optimizer_in_backward = true;
       other.recompute = "block";
       const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(other), choose_), bound_);
-      advice += fmt::format(", but block with --optimizer-in-backward needs {}", format_bytes(need));
+      if (need < least_) advice += fmt::format(", but block with --optimizer-in-backward needs {}", format_bytes(need));
     }
     return advice;
   }

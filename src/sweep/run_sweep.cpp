@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/host_clock.h"
 #include "measure/describe.h"
+#include "measure/forecast_point.h"
 #include "prepare/prepare.h"
 #include "sweep/child.h"
 #include "sweep/point_claim.h"
@@ -37,6 +38,7 @@ class SweepRun {
       outcome_.ended_by = std::current_exception();
     }
     outcome_.interrupted = signals_.count() > 0;
+    outcome_.failed = outcome_.failed || (unsupported_ > 0 && unsupported_ == points_.size());
     warn(store_.settle());
     outcome_.lost = store_.lost();
     return outcome_;
@@ -139,6 +141,10 @@ class SweepRun {
     result.record.sweep = described.sweep;
     result.record.run = described.run;
     require_unchanged_files(point, result.record);
+    if (result.record.status == Status::kOutOfMemory && std::exchange(names_sizes_that_fit_, false)) {
+      if (const std::string sizes = sizes_that_fit(point.config, known); !sizes.empty())
+        result.record.reason += "; " + sizes;
+    }
     if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);
     return result;
   }
@@ -173,6 +179,7 @@ class SweepRun {
     const bool is_settled =
         record.status == Status::kOk || record.status == Status::kOutOfMemory || record.status == Status::kUnsupported;
     outcome_.failed = outcome_.failed || !is_settled;
+    unsupported_ += record.status == Status::kUnsupported ? 1 : 0;
     if (callbacks_.finished) callbacks_.finished(index, result, source, host_now() - start);
   }
 
@@ -184,6 +191,8 @@ class SweepRun {
   std::string run_;
   std::string last_problem_;
   Seconds waiting_since_{};  // for points that other programs measure; 0: not yet
+  size_t unsupported_ = 0;
+  bool names_sizes_that_fit_ = true;  // for the first point that does not fit: the search plans it many times
   SweepOutcome outcome_;
 };
 

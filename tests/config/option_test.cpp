@@ -98,6 +98,10 @@ TEST(Option, ReadsWords) {
   EXPECT_EQ(refusal("memory-limit", "1.5GB"), "");
   EXPECT_THAT(refusal("memory-limit", "8 GiB"), HasSubstr("is not a size"));
   EXPECT_THAT(refusal("memory-limit", "GiB"), HasSubstr("is not a size"));
+  EXPECT_EQ(refusal("memory-limit", "2000000"), "");
+  EXPECT_EQ(refusal("memory-limit", "8B"), "");
+  EXPECT_THAT(refusal("memory-limit", "8"), HasSubstr("'8' has no unit; did you mean 8GiB?"));
+  EXPECT_THAT(refusal("memory-limit", "4096"), HasSubstr("'4096' has no unit; did you mean 4096MiB?"));
   EXPECT_THAT(refusal("model", "smal"), HasSubstr("did you mean 'small'?"));
   EXPECT_THAT(refusal("model", "gpt2-125M"), HasSubstr("did you mean 'gpt2-124M'?"));
   EXPECT_THAT(refusal("data", ""), HasSubstr("empty"));

@@ -78,7 +78,7 @@ class Profile(ProgramTest):
             self.assertEqual("layers.0" in scopes, words == ["--by", "layer"])
 
     def test_a_point_without_memory_is_a_row(self):
-        done = self.laptime("profile", *TINY, *QUICK, "--store", "none", "--memory-limit", "4096", "--recompute",
+        done = self.laptime("profile", *TINY, *QUICK, "--store", "none", "--memory-limit", "4KiB", "--recompute",
                             "none")
         self.assert_ok(done)
         self.assertIn("out_of_memory: predicted", done.stdout)

@@ -205,7 +205,7 @@ TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
   };
   ASSERT_LT(needs("block"), needs("none"));
   Options options = big;
-  options.emplace_back("memory-limit", std::to_string(needs("none") - 1));
+  options.emplace_back("memory-limit", std::to_string(needs("none") - 1) + "B");
   const Explanation explanation = explain(tiny(options), {});
   EXPECT_EQ(explanation.recompute, "loss");
   EXPECT_TRUE(find_composite(explanation, "linear_cross_entropy")->whole);

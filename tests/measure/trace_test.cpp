@@ -139,7 +139,7 @@ TEST(Trace, OfACpu) {
     EXPECT_LE(launches, step.total + 1e-6);
     EXPECT_GT(launches, 0);
   }
-  const PointResult refused = traced({{"device", "cpu"}, {"memory-limit", "4096"}, {"recompute", "none"}}, 3);
+  const PointResult refused = traced({{"device", "cpu"}, {"memory-limit", "4KiB"}, {"recompute", "none"}}, 3);
   EXPECT_EQ(refused.record.status, Status::kOutOfMemory);
   ASSERT_TRUE(refused.trace.has_value());
   EXPECT_TRUE(refused.trace->steps.empty());

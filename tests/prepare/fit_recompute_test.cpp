@@ -65,7 +65,7 @@ TEST_F(FitRecompute, RecomputesTheFewestLayersThatFit) {
 }
 
 TEST_F(FitRecompute, AdvisesWhatNeedsLessIfNothingFits) {
-  const FittedRecompute fitted = fit(1);
+  const FittedRecompute fitted = fit(1, {{"mode", "compile"}});
   EXPECT_THAT(fitted.advice, HasSubstr("no recomputation needs less than --recompute " + fitted.text));
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
 }

@@ -133,7 +133,7 @@ TEST(Prepare, AKernelThatATrialChoseIsTakenOnlyWhereItsWorkspaceFits) {
   const auto is_greedy = [](const KernelChoice& choice) { return choice.kernel == "greedy"; };
   ASSERT_TRUE(std::any_of(free.learned.kernel_choices.begin(), free.learned.kernel_choices.end(), is_greedy));
   Options limited = fixed;
-  limited.push_back({"memory-limit", std::to_string(kHuge)});  // no room for weights beside the workspace
+  limited.push_back({"memory-limit", std::to_string(kHuge) + "B"});  // no room for weights beside the workspace
   const Record record = run_one(tiny(limited), free.learned, {}, find_greedy_device).record;
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_FALSE(uses_greedy(record));

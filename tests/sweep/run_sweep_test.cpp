@@ -112,6 +112,31 @@ TEST_F(Bench, AnInvalidPointHasARecord) {
   EXPECT_EQ(Store::open(store_).all().size(), 2U);
 }
 
+TEST_F(Bench, ASweepWithoutASupportedPointFails) {
+  Seen seen;
+  const auto points = points_of({"8", "16"}, {{"device", "cpu"}, {"dtype", "tf32"}});
+  EXPECT_TRUE(run_sweep(points, {store_, false, ""}, seen.callbacks()).failed);
+  EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kUnsupported, Status::kUnsupported));
+}
+
+TEST_F(Bench, TheFirstPointThatDoesNotFitNamesSizesThatDo) {
+  Seen seen;
+  const auto points = points_of({"4096", "8192"}, {{"batch", "8"}, {"memory-limit", "64MiB"}, {"recompute", "none"}});
+  EXPECT_FALSE(run_sweep(points, {store_, false, ""}, seen.callbacks()).failed);
+  ASSERT_THAT(statuses(seen.records), ElementsAre(Status::kOutOfMemory, Status::kOutOfMemory));
+  const std::string& reason = seen.records[0].reason;
+  EXPECT_THAT(seen.records[1].reason, testing::Not(HasSubstr("it fits with")));
+  const size_t at = reason.find("; it fits with --context ");
+  ASSERT_NE(at, std::string::npos) << reason;
+  const int context = std::stoi(reason.substr(reason.rfind(' ')));
+  const std::vector<std::pair<std::string, std::string>> more{
+      {"batch", "8"}, {"memory-limit", "64MiB"}, {"recompute", "none"}};
+  Seen sizes;
+  run_sweep(points_of({std::to_string(context), std::to_string(context + 1)}, more), {store_, false, ""},
+            sizes.callbacks());
+  EXPECT_THAT(statuses(sizes.records), ElementsAre(Status::kOk, Status::kOutOfMemory));
+}
+
 TEST_F(Bench, ResumeTakesFinishedPointsFromTheStore) {
   Seen first;
   run_sweep(points_of({"8", "16"}), {store_, false, ""}, first.callbacks());
