@@ -14,8 +14,8 @@
 namespace laptime {
 
 enum class ExitCode : uint8_t {
-  kOk = 0,        // every point ok, out of memory or unsupported
-  kFailed = 1,    // a point failed or timed out, a mismatch, a store or an output lost midway
+  kOk = 0,      // points ok, out of memory, or some of them unsupported
+  kFailed = 1,  // a point failed or timed out, every point is unsupported, a mismatch, a store or an output lost midway
   kBadInput = 2,  // nothing has run
   kInterrupted = 130
 };

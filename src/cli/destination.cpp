@@ -99,7 +99,12 @@ void write_all(int descriptor, std::string_view text, std::string_view what) {
     // A pipe with room takes this many bytes at once, so the call does not wait for a reader.
     const ssize_t written = write(descriptor, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (written < 0) throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno)));
+    if (written < 0) {
+      const int reason = errno;
+      const std::string lost = fmt::format("{} cannot be written ({})", what, std::strerror(reason));
+      if (reason == EPIPE && descriptor == STDOUT_FILENO) throw ReaderGone(lost);
+      throw OutputLost(lost);
+    }
     text.remove_prefix(static_cast<size_t>(written));
   }
 }

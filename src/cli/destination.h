@@ -18,9 +18,15 @@ class OutputLost : public Error {
   using Error::Error;
 };
 
+// The reader of standard output has closed it, as `head` does when it has seen enough.
+class ReaderGone : public OutputLost {
+ public:
+  using OutputLost::OutputLost;
+};
+
 inline constexpr std::string_view kStandardOutput = "standard output";  // in messages
 
-// Writes all of it now. OutputLost, naming `what`, otherwise.
+// Writes all of it now. OutputLost, naming `what`, otherwise; ReaderGone for a closed pipe at standard output.
 void write_all(int descriptor, std::string_view text, std::string_view what);
 
 // The absolute path that links lead to, also where there is no file yet.

@@ -85,9 +85,8 @@ std::string program_help() {
          "  laptime --version\n\n"
          "Example: laptime bench --model small,medium --context 128,256 --dtype float32,bfloat16 --warmup 5 --steps "
          "10\n\n"
-         "Exit codes: 0 all points ok, out of memory or unsupported; 1 a point failed or timed out, or a verify "
-         "mismatch;\n"
-         "2 bad input; 130 interrupted.\n";
+         "Exit codes: 0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is\n"
+         "supported, or a verify mismatch; 2 bad input; 130 interrupted.\n";
 }
 
 std::string command_help(const Command& command) {

@@ -46,6 +46,8 @@ ExitCode run_program(const std::vector<std::string>& words) {
   try {
     require_stack();
     return parse_arguments(words)();
+  } catch (const ReaderGone&) {
+    return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kOk;
   } catch (const OutputLost& error) {
     print_message(error.what());
     return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kFailed;

@@ -167,8 +167,16 @@ void announce(const std::vector<SweepPoint>& points, const SweepOptions& options
 
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
   std::optional<std::filesystem::path> path = store_path(config.store);
-  if (!path && config.store.empty()) {
+  if (!config.store.empty()) return path;
+  if (!path) {
     print_message("HOME is not set, so records are not kept; name a file with --store");
+    return path;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(path->parent_path(), error);
+  if (error) {
+    throw Error::format("store '{}': cannot make its directory ({}); name another file with --store", path->string(),
+                        error.message());
   }
   return path;
 }
@@ -185,12 +193,17 @@ ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& 
   Watcher watcher(points, output);
   const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
   watcher.clear_line();
+  const auto ended_by = [&](const OutputLost& error) {
+    return OutputLost(
+        fmt::format("{}; the sweep ends here{}", error.what(), kept_in(options, outcome, watcher.finished())));
+  };
   try {
     if (outcome.ended_by) std::rethrow_exception(outcome.ended_by);
     output.finish();
+  } catch (const ReaderGone& error) {
+    if (watcher.finished() < points.size()) throw ended_by(error);
   } catch (const OutputLost& error) {
-    throw OutputLost(
-        fmt::format("{}; the sweep ends here{}", error.what(), kept_in(options, outcome, watcher.finished())));
+    throw ended_by(error);
   }
   if (outcome.lost > 0) {
     print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));

@@ -119,7 +119,7 @@ std::vector<DeviceSummary> list_devices() {
 
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
-  if (name == "cuda") return "this build has no CUDA backend; use --device cpu or roofline:NAME";
+  if (name == "cuda") throw Error("--device cuda: this build has no CUDA backend; use --device cpu or roofline:NAME");
   if (is_roofline(name)) {
     described_machine(name);
     if (config.float32_precision == Float32Precision::kSplit)

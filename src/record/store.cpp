@@ -21,14 +21,13 @@ using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-void make_directories(const fs::path& path) {
-  if (!path.has_parent_path()) return;
+// A mistyped folder is an error: a store in a new one would be hard to find again.
+void require_directory(const fs::path& path) {
   std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) {
-    throw Error::format("store '{}': cannot make its directory ({}); name another file with --store", path.string(),
-                        error.message());
-  }
+  const fs::path folder = path.parent_path();
+  if (folder.empty() || fs::is_directory(folder, error)) return;
+  throw Error::format("store '{}': there is no folder '{}'; make it, or name another file with --store", path.string(),
+                      folder.string());
 }
 
 // The schema versions that first had choices and peaks by device, traces, and the listing.
@@ -74,7 +73,7 @@ Store Store::open(const fs::path& path, Access access, const std::function<bool(
   if (access == Access::kRead && kind == store_schema::FileKind::kEmpty) {
     throw Error::format("store '{}': empty; name the file with --store", path.string());
   }
-  if (access == Access::kWrite) make_directories(path);
+  if (access == Access::kWrite) require_directory(path);
 
   auto database = std::make_unique<Database>(path, access == Access::kWrite, stop);
   database->execute("PRAGMA cell_size_check = ON");

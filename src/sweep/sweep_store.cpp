@@ -93,6 +93,8 @@ size_t SweepStore::restore(Store& store) {
 }
 
 std::optional<std::string> SweepStore::save() {
+  std::error_code ignored;  // opening the store says what is wrong
+  if (path_->has_parent_path()) std::filesystem::create_directories(path_->parent_path(), ignored);
   try {
     Store store = Store::open(*path_, Store::Access::kWrite, StopSignals::requested);
     size_t restored = 0;

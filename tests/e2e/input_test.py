@@ -23,6 +23,10 @@ WRONG = {
     "a mode that does not exist": (["bench", "--mode", "graph"], ["'graph'"]),
     "an unknown optimizer": (["bench", "--optimizer", "sgd"], ["'sgd'"]),
     "an unknown device": (["bench", "--device", "tpu"], ["'tpu'"]),
+    "a device of another build": (["bench", "--device", "cuda"], ["--device cuda", "no CUDA backend", "--device cpu"]),
+    "a limit without a unit": (["bench", *PREDICTED, "--memory-limit", "8"], ["--memory-limit", "did you mean 8GiB?"]),
+    "a store in a folder that is not there": (["bench", *PREDICTED, "--store", "none/a.sqlite"],
+                                              ["'none/a.sqlite'", "no folder 'none'"]),
     "an unknown predicted device": (["bench", "--device", "roofline:h1000"], ["h1000", "h100"]),
     "a number that is none": (["bench", "--batch", "four"], ["--batch", "'four'"]),
     "a number with a tail": (["bench", "--batch", "4x"], ["--batch", "'4x'"]),
@@ -134,6 +138,15 @@ class WrongInput(ProgramTest):
         done = self.bench(*words, "--columns", "name,status")
         self.assert_ok(done)
         self.assertIn("unsupported", done.stdout)
+
+    def test_a_sweep_without_a_supported_point_fails(self):
+        self.assertEqual(self.bench(*TINY, "--dtype", "tf32", "--steps", "1").returncode, 1)
+        self.assert_ok(self.bench(*TINY, "--device", "cuda,roofline:h100", "--steps", "1"))
+        self.assertEqual([record["status"] for record in self.stored()], ["unsupported", "unsupported", "ok"])
+
+    def test_the_folder_of_the_default_store_is_made(self):
+        self.assert_ok(self.laptime("bench", *PREDICTED, "--steps", "1"))
+        self.assertTrue((self.folder / ".local/share/laptime/records.sqlite").is_file())
 
     def test_a_point_that_the_device_does_not_support_has_a_row(self):
         done = self.bench(*TINY, "--dtype", "float32,tf32", "--steps", "1", "--columns", "name,status")

@@ -59,12 +59,6 @@ TEST_F(StoreTest, KeepsRecordsInOrder) {
   EXPECT_EQ(records[1], sample_record("second"));
 }
 
-TEST_F(StoreTest, MakesDirectories) {
-  path_ = directory_ / "a" / "b" / "records.db";
-  Store::open(path_).append(sample_record());
-  EXPECT_EQ(Store::open(path_).all().size(), 1U);
-}
-
 TEST_F(StoreTest, FindsWhatIsFinished) {
   Store store = Store::open(path_);
   Record record = sample_record("older");
@@ -460,8 +454,10 @@ TEST_F(StoreTest, DirectoriesAndMissingFilesAreNamed) {
   EXPECT_THAT(open_error(directory_), HasSubstr("is a directory"));
   EXPECT_THAT(open_error(Store::Access::kRead), HasSubstr("no such file"));
   EXPECT_FALSE(fs::exists(path_));
+  EXPECT_THAT(open_error(directory_ / "none" / "records.db"), HasSubstr("make it, or name another file with --store"));
+  EXPECT_FALSE(fs::exists(directory_ / "none"));
   std::ofstream(directory_ / "file").put('x');
-  EXPECT_THAT(open_error(directory_ / "file" / "records.db"), HasSubstr("cannot make its directory"));
+  EXPECT_THAT(open_error(directory_ / "file" / "records.db"), HasSubstr("there is no folder"));
 }
 
 TEST_F(StoreTest, NoPermissionIsAnErrorAndReadingStillWorks) {
