@@ -46,6 +46,7 @@ class Vanished(ProgramTest):
 
     def test_a_folder_that_is_removed(self):
         store = self.folder / "inner" / "records.sqlite"
+        store.parent.mkdir()
         self.assert_complete(*self.sweep_with(lambda: shutil.rmtree(store.parent), store), store=store)
 
     def test_a_store_whose_records_are_deleted(self):
