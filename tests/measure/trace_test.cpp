@@ -63,8 +63,9 @@ TEST(Trace, ASignalBeforeItsStepsInterruptsThePoint) {
   const PointResult result = run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {}, hooks, find_device,
                                      {.wanted = true, .traced_steps = 3});
   EXPECT_EQ(result.record.status, Status::kInterrupted);
-  EXPECT_EQ(result.record.reason, "stopped by a signal after 4 steps and 1 of 3 traced ones");
-  EXPECT_TRUE(result.record.time.empty());
+  EXPECT_THAT(result.record.reason,
+              testing::StartsWith("stopped by a signal after 4 steps and 1 of 3 traced ones; the times are of the "));
+  EXPECT_FALSE(result.record.time.empty());
 }
 
 TEST(Trace, BuffersAliveAtThePeakAddUpToIt) {
