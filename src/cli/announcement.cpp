@@ -68,7 +68,8 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
   if (!runs && too_large.empty()) return "";
   std::string text = fmt::format("{} point{}", points.size(), points.size() == 1 ? "" : "s");
   if (is_known && runs) text += fmt::format(", about {}", rough_time(whole));
-  if (!is_known && !expected.empty()) text += "; how long they take is known once laptime calibrate has measured this machine";
+  if (!is_known && !expected.empty())
+    text += "; how long they take is known once laptime calibrate has measured this machine";
   constexpr size_t kNamed = 3;
   if (!too_large.empty()) {
     const size_t more = too_large.size() - std::min(kNamed, too_large.size());

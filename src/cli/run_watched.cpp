@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <thread>
 #include <utility>
 
-#include "backend/cpu/cores.h"
 #include "base/available_memory.h"
 #include "base/error.h"
 #include "base/words.h"
@@ -159,8 +159,9 @@ void announce(const std::vector<SweepPoint>& points, const SweepOptions& options
   if (text.empty()) return;
   print_message(text);
   double load = 0;
-  if (getloadavg(&load, 1) != 1) return;
-  if (const std::string busy = busy_machine(load, cpu::default_threads()); !busy.empty()) print_message(busy);
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (cores < 1 || getloadavg(&load, 1) != 1) return;
+  if (const std::string busy = busy_machine(load, cores); !busy.empty()) print_message(busy);
 }
 
 }  // namespace

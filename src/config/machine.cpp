@@ -6,9 +6,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <mutex>
-#include <utility>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -130,15 +127,8 @@ const std::vector<Machine>& known_machines() {
   return kMachines;
 }
 
-const Machine& find_machine(std::string_view name) {
-  if (name.ends_with(".toml")) {
-    static std::mutex mutex;
-    static std::map<std::string, Machine, std::less<>> read;
-    const std::lock_guard lock(mutex);
-    if (const auto found = read.find(name); found != read.end()) return found->second;
-    const std::string path(name);
-    return read.emplace(path, parse_machine(read_machine_file(path), path)).first->second;
-  }
+Machine find_machine(std::string_view name) {
+  if (name.ends_with(".toml")) return parse_machine(read_machine_file(std::string(name)), name);
   std::vector<std::string_view> names;
   for (const Machine& machine : known_machines()) {
     if (name == machine.name) return machine;

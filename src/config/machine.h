@@ -16,7 +16,7 @@ struct Machine {
   std::string name{};  // of its file: "h100"
   std::string title{};
   std::string source{};  // where the figures are from
-  int64_t memory = 0;  // bytes
+  int64_t memory = 0;    // bytes
   double bandwidth = 0;
   double launch = 0;   // seconds to start a kernel
   double float32 = 0;  // also of all ops that are no products
@@ -37,8 +37,8 @@ Machine parse_machine(std::string_view text, std::string_view name);
 // The machines that come with the program (machines/*.toml), by name.
 const std::vector<Machine>& known_machines();
 
-// A known machine, or that of a file where `name` ends in ".toml"; it lives as long as the program. Error with the
+// A known machine, or that of a file where `name` ends in ".toml". Error with the
 // nearest name if there is none, and as parse_machine.
-const Machine& find_machine(std::string_view name);
+Machine find_machine(std::string_view name);
 
 }  // namespace laptime

@@ -61,7 +61,7 @@ Device find_cpu(const RunConfig& config) {
   return device;
 }
 
-const Machine& described_machine(const std::string& name) {
+Machine described_machine(const std::string& name) {
   return find_machine(std::string_view(name).substr(kRooflinePrefix.size()));
 }
 
@@ -80,7 +80,7 @@ ProductPeak product_peak(const Machine& machine, Precision dtype) {
 }
 
 Device find_roofline(const RunConfig& config, const std::string& name) {
-  const Machine& described = described_machine(name);
+  const Machine described = described_machine(name);
   static const auto kKernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
   Device device;
   device.name = device.identity = name;
@@ -91,11 +91,11 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   const ProductPeak products = product_peak(described, config.dtype);
   const double peak = products.usable;
   device.datasheet_flops = products.stated;
-  device.cost = [&described, peak](const OpCard& op, double flops, int64_t bytes) {
+  device.cost = [described, peak](const OpCard& op, double flops, int64_t bytes) {
     return roofline::seconds_of(described, peak, op, flops, bytes);
   };
   device.kernels = kKernels;
-  device.open = [&described, peak] { return std::make_unique<roofline::RooflineBackend>(described, kKernels, peak); };
+  device.open = [described, peak] { return std::make_unique<roofline::RooflineBackend>(described, kKernels, peak); };
   return device;
 }
 

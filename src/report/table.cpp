@@ -12,6 +12,14 @@
 #include "report/text.h"
 
 namespace laptime {
+
+// Where the columns of a table stand.
+struct TableLayout {
+  std::vector<Column> columns;
+  std::vector<size_t> first_of_line;  // columns that begin a line of each row
+  std::vector<std::string> hidden;
+};
+
 namespace {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -29,13 +37,6 @@ std::string shown(const std::string& text, bool unicode) {
   return printable(ascii, /*ascii=*/true);
 }
 
-// Where the columns of a table stand.
-struct Layout {
-  std::vector<Column> columns;
-  std::vector<size_t> first_of_line;  // columns that begin a line of each row
-  std::vector<std::string> hidden;
-};
-
 size_t full_width(const Column& column) {
   return column.width + (column.bracket_width > 0 ? column.bracket_width + 1 : 0);
 }
@@ -43,8 +44,8 @@ size_t full_width(const Column& column) {
 constexpr size_t kIndent = 4;  // of the further lines of a row
 
 // Leaves out what may be left out, the least important first, until a line fits; then breaks lines.
-Layout laid_out(std::vector<Column> columns, size_t terminal) {
-  Layout layout;
+TableLayout laid_out(std::vector<Column> columns, size_t terminal) {
+  TableLayout layout;
   const auto needed = [&] {
     size_t sum = 0;
     for (const Column& column : columns) sum += full_width(column) + kColumnGap;
@@ -90,7 +91,7 @@ std::string padded(const std::string& cell, const Column& column) {
   return pad_left(cell.substr(0, bracket), column.width) + " " + pad_right(behind, column.bracket_width);
 }
 
-std::string joined_cells(const std::vector<std::string>& cells, const Layout& layout) {
+std::string joined_cells(const std::vector<std::string>& cells, const TableLayout& layout) {
   std::string text;
   std::string line;
   size_t next_line = 1;
@@ -120,7 +121,7 @@ std::string wrapped(std::string line, size_t width) {
   return text + without_trailing_spaces(std::move(line)) + "\n";
 }
 
-std::string line_text(const TableLine& line, const Layout& layout, const TableStyle& style) {
+std::string line_text(const TableLine& line, const TableLayout& layout, const TableStyle& style) {
   const std::string rest = shown(line.rest, style.unicode);
   if (line.cells.empty()) return wrapped(rest, style.width);
   std::vector<std::string> cells;
@@ -139,7 +140,7 @@ std::string line_text(const TableLine& line, const Layout& layout, const TableSt
   return wrapped(row + rest, style.width);
 }
 
-std::string header(const Layout& layout, const TableStyle& style) {
+std::string header(const TableLayout& layout, const TableStyle& style) {
   std::vector<std::string> titles;
   std::vector<std::string> rules;
   for (const Column& column : layout.columns) {
@@ -158,7 +159,8 @@ std::string header(const Layout& layout, const TableStyle& style) {
 }
 
 // The lines above a table.
-std::string heading_text(const Heading& heading, const Record& first, const Layout& layout, const TableStyle& style) {
+std::string heading_text(const Heading& heading, const Record& first, const TableLayout& layout,
+                         const TableStyle& style) {
   std::string text;
   for (const std::string& line : heading.lines(first)) text += wrapped(shown(line, style.unicode), style.width);
   if (!layout.hidden.empty()) {
@@ -209,7 +211,7 @@ struct TableStream::State {
   Baselines baselines;
   std::optional<Heading> heading;
   std::optional<Record> first;  // whole, where the first record that is added need not be
-  Layout layout;
+  TableLayout layout;
   bool begun = false;
 };
 
@@ -251,7 +253,7 @@ TableStream::~TableStream() = default;
 Extent TableStream::extent() const { return extent_of_columns(state_->layout.columns, state_->style.details); }
 
 std::string TableStream::add(const Record& record) {
-  const Layout& layout = state_->layout;
+  const TableLayout& layout = state_->layout;
   const auto compares = [](const Column& column) { return column.compares; };
   if (std::any_of(layout.columns.begin(), layout.columns.end(), compares)) state_->baselines.add(record);
   std::string text;
@@ -295,7 +297,7 @@ void table(const Records& records, const TableStyle& style, std::string_view col
     return true;
   });
   if (none) return;
-  const Layout layout = laid_out(std::move(columns), style.width);
+  const TableLayout layout = laid_out(std::move(columns), style.width);
   sink(heading_text(heading, *first_of(records), layout, style));
   sink(header(layout, style));
   records.each(extent, [&](const Record& record) {

@@ -64,8 +64,8 @@ TEST(Prepare, UsesStoredKernelChoices) {
     const Signature signature = step.signature();
     const std::vector<const Kernel*> able = candidates(*first.device.kernels, signature);
     if (able.size() < 2) continue;
-    const Prepared other =
-        prepared({}, {.kernel_choices = {{"", signature.text(), able[1]->name, 1, ""}}, .launch_costs = {}, .peaks = {}});
+    const Prepared other = prepared(
+        {}, {.kernel_choices = {{"", signature.text(), able[1]->name, 1, ""}}, .launch_costs = {}, .peaks = {}});
     const auto same = [&](const PlanStep& candidate) { return candidate.signature().text() == signature.text(); };
     const auto found = std::find_if(other.plan.steps.begin(), other.plan.steps.end(), same);
     ASSERT_NE(found, other.plan.steps.end());

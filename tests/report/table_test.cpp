@@ -61,9 +61,7 @@ TEST(Table, AnInterruptedPointShowsTheTimesOfItsSamples) {
   record.status = Status::kInterrupted;
   record.reason = "stopped by a signal";
   EXPECT_THAT(table(std::vector<Record>{record}, {}, "median,forward"),
-              testing::EndsWith(times + "
-  interrupted: stopped by a signal
-"));
+              testing::EndsWith(times + "\n  interrupted: stopped by a signal\n"));
 }
 
 TEST(Table, AsciiIsAscii) {

@@ -32,12 +32,11 @@ std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
   return kernels;
 }
 
-RooflineBackend::RooflineBackend(const Machine& machine, std::shared_ptr<const KernelTable> kernels,
-                                 double product_peak)
-    : machine_(machine), product_peak_(product_peak), kernels_(std::move(kernels)) {}
+RooflineBackend::RooflineBackend(Machine machine, std::shared_ptr<const KernelTable> kernels, double product_peak)
+    : machine_(std::move(machine)), product_peak_(product_peak), kernels_(std::move(kernels)) {}
 
-RooflineBackend::RooflineBackend(const Machine& machine, std::span<const OpCard* const> ops, double product_peak)
-    : RooflineBackend(machine, std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
+RooflineBackend::RooflineBackend(Machine machine, std::span<const OpCard* const> ops, double product_peak)
+    : RooflineBackend(std::move(machine), std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
 
 std::string RooflineBackend::name() const { return std::string("roofline:") + machine_.name; }
 

@@ -17,8 +17,8 @@ double seconds_of(const Machine& machine, double product_peak, const OpCard& op,
 
 class RooflineBackend : public Backend {
  public:
-  RooflineBackend(const Machine& machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
-  RooflineBackend(const Machine& machine, std::span<const OpCard* const> ops, double product_peak);
+  RooflineBackend(Machine machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
+  RooflineBackend(Machine machine, std::span<const OpCard* const> ops, double product_peak);
 
   std::string name() const override;
   bool computes() const override { return false; }
@@ -45,7 +45,7 @@ class RooflineBackend : public Backend {
   };
   class NullMemory;
 
-  const Machine& machine_;
+  Machine machine_;
   double product_peak_;
   std::shared_ptr<const KernelTable> kernels_;
   std::vector<Seconds> marks_;
