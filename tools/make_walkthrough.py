@@ -31,8 +31,8 @@ SECTIONS = [
      "One of the documents gets backward by subtracting the time of a forward run from that of a forward and backward "
      "run, and prints a negative time once. Here the phases add up to the step: `residue` in a record is what is left."),
     ("Why do the first steps take longer without warm-up?",
-     "The first steps' excess stands below each row, split into page faults and the rest.",
-     ["bench --model small {m} --pass forward_backward --warmup 0,2 --steps 5"],
+     "With `--verbose` the first steps' excess stands below each row, split into page faults and the rest.",
+     ["bench --model small {m} --pass forward_backward --warmup 0,2 --steps 5 --verbose"],
      "Kernels are tried, memory is allocated and touched, and weights are made before the first step, in rows of their "
      "own (`set-up`). What a framework does in its first step is therefore not in these times."),
     ("What do bfloat16 and compilation gain?",
@@ -68,8 +68,16 @@ SECTIONS = [
      ""),
     ("What is the peak of the 2.7B model for inference, forward with backward, and a step?",
      "These sizes do not fit on most machines; then the figures are predicted, from the plan that would run.",
-     ["memory --model 2.7B --context 128,256,512 --pass inference,forward_backward,step --dtype float32,bfloat16 "
-      "--memory-limit 1GiB --recompute none"],
+     ["memory --predict --model 2.7B --context 128,256,512 --pass inference,forward_backward,step "
+      "--dtype float32,bfloat16"],
+     ""),
+    ("How long would a step take on another machine, and what would fit there?",
+     "The machines of `laptime list devices` are known by their data sheets; the times are bounds.",
+     ["plan --model small,medium,large --context 512 --dtype bfloat16 --device h100,rtx4090,rtx3070 --largest"],
+     ""),
+    ("And on this machine, before the run?",
+     "The commands above have left what their launches took; other sizes are estimated from the nearest ones.",
+     ["plan --model small --num-layers 4 --batch 2 --context 192 --mode eager,compile --dtype float32,bfloat16"],
      ""),
     ("What is the memory of a step held for, and what does a block save for backward?",
      "",
