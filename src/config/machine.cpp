@@ -19,7 +19,7 @@ namespace {
 struct Field {
   std::string_view key;
   bool required;
-  void (*set)(Machine& machine, const toml::node& value, const std::string& where);
+  void (*set)(DataSheet& machine, const toml::node& value, const std::string& where);
 };
 
 std::string text_of_node(const toml::node& value, const std::string& where) {
@@ -35,35 +35,35 @@ double positive(const toml::node& value, const std::string& where) {
 }
 
 template <auto Member>
-constexpr auto kText = [](Machine& machine, const toml::node& value, const std::string& where) {
+constexpr auto kText = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   machine.*Member = text_of_node(value, where);
 };
 template <auto Member>
-constexpr auto kRate = [](Machine& machine, const toml::node& value, const std::string& where) {
+constexpr auto kRate = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   machine.*Member = positive(value, where);
 };
 
-void set_memory(Machine& machine, const toml::node& value, const std::string& where) {
+void set_memory(DataSheet& machine, const toml::node& value, const std::string& where) {
   machine.memory = parse_bytes(where, text_of_node(value, where));
 }
 
 constexpr std::array kFields{
-    Field{"title", true, kText<&Machine::title>},
-    Field{"source", true, kText<&Machine::source>},
+    Field{"title", true, kText<&DataSheet::title>},
+    Field{"source", true, kText<&DataSheet::source>},
     Field{"memory", true, set_memory},
-    Field{"bandwidth", true, kRate<&Machine::bandwidth>},
-    Field{"launch", true, kRate<&Machine::launch>},
-    Field{"float32", true, kRate<&Machine::float32>},
-    Field{"tf32", false, kRate<&Machine::tf32>},
-    Field{"bfloat16", false, kRate<&Machine::bfloat16>},
-    Field{"measured_float32", false, kRate<&Machine::measured_float32>},
-    Field{"measured_tf32", false, kRate<&Machine::measured_tf32>},
-    Field{"measured_bfloat16", false, kRate<&Machine::measured_bfloat16>},
-    Field{"measured_bandwidth", false, kRate<&Machine::measured_bandwidth>},
-    Field{"measured_source", false, kText<&Machine::measured_source>},
+    Field{"bandwidth", true, kRate<&DataSheet::bandwidth>},
+    Field{"launch", true, kRate<&DataSheet::launch>},
+    Field{"float32", true, kRate<&DataSheet::float32>},
+    Field{"tf32", false, kRate<&DataSheet::tf32>},
+    Field{"bfloat16", false, kRate<&DataSheet::bfloat16>},
+    Field{"measured_float32", false, kRate<&DataSheet::measured_float32>},
+    Field{"measured_tf32", false, kRate<&DataSheet::measured_tf32>},
+    Field{"measured_bfloat16", false, kRate<&DataSheet::measured_bfloat16>},
+    Field{"measured_bandwidth", false, kRate<&DataSheet::measured_bandwidth>},
+    Field{"measured_source", false, kText<&DataSheet::measured_source>},
 };
 
-void check_ceilings(const Machine& machine, std::string_view name) {
+void check_ceilings(const DataSheet& machine, std::string_view name) {
   const auto check = [&](const std::optional<double>& measured, double stated, std::string_view what) {
     if (!measured) return;
     if (machine.measured_source.empty())
@@ -91,12 +91,12 @@ std::string read_machine_file(const std::string& path) {
 
 }  // namespace
 
-Machine parse_machine(std::string_view text, std::string_view name) {
+DataSheet parse_machine(std::string_view text, std::string_view name) {
   if (text.size() > kMaxMachineFileBytes)
     throw Error::format("{}: larger than {} bytes; a machine file has a line for each figure", name,
                         kMaxMachineFileBytes);
   const toml::table table = parse_flat_toml(text, name);
-  Machine machine;
+  DataSheet machine;
   for (const TomlEntry& entry : in_file_order(table)) {
     const std::string where = fmt::format("{}:{}: {}", name, entry.position.line, entry.key);
     const auto field =
@@ -118,19 +118,19 @@ Machine parse_machine(std::string_view text, std::string_view name) {
   return machine;
 }
 
-const std::vector<Machine>& known_machines() {
-  static const std::vector<Machine> kMachines = [] {
-    std::vector<Machine> machines;
+const std::vector<DataSheet>& known_machines() {
+  static const std::vector<DataSheet> kMachines = [] {
+    std::vector<DataSheet> machines;
     for (const MachineFile& file : machine_files()) machines.push_back(parse_machine(file.text, file.name));
     return machines;
   }();
   return kMachines;
 }
 
-Machine find_machine(std::string_view name) {
+DataSheet find_machine(std::string_view name) {
   if (name.ends_with(".toml")) return parse_machine(read_machine_file(std::string(name)), name);
   std::vector<std::string_view> names;
-  for (const Machine& machine : known_machines()) {
+  for (const DataSheet& machine : known_machines()) {
     if (name == machine.name) return machine;
     names.emplace_back(machine.name);
   }

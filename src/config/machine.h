@@ -1,4 +1,4 @@
-// Machine: a machine described by its data sheet, for predictions; one TOML file each.
+// DataSheet: a machine described by its data sheet, for predictions; one TOML file each.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,13 @@
 
 namespace laptime {
 
+// Before the name of a machine, in the name of a device that predicts for it.
+inline constexpr std::string_view kMachinePrefix = "roofline:";
+
 inline constexpr size_t kMaxMachineFileBytes = 16'384;
 
 // FLOP/s are of dense matrix products; bytes/s are of the device's memory.
-struct Machine {
+struct DataSheet {
   std::string name{};  // of its file: "h100"
   std::string title{};
   std::string source{};  // where the figures are from
@@ -32,13 +35,13 @@ struct Machine {
 
 // Error with `name` and the line for malformed TOML, an unknown key, a value that is none or impossible, and a missing
 // key.
-Machine parse_machine(std::string_view text, std::string_view name);
+DataSheet parse_machine(std::string_view text, std::string_view name);
 
 // The machines that come with the program (machines/*.toml), by name.
-const std::vector<Machine>& known_machines();
+const std::vector<DataSheet>& known_machines();
 
 // A known machine, or that of a file where `name` ends in ".toml". Error with the
 // nearest name if there is none, and as parse_machine.
-Machine find_machine(std::string_view name);
+DataSheet find_machine(std::string_view name);
 
 }  // namespace laptime

@@ -5,19 +5,20 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "config/machine.h"
 
 namespace laptime {
 
 std::string canonical_device_name(std::string_view where, std::string_view word) {
-  constexpr std::string_view kPrefix = "roofline:";
-  const std::vector<std::string_view> known{"auto", "cpu", "cuda", "roofline:NAME"};
+  const std::vector<std::string_view> known{"auto", "cpu", "cuda", "roofline:NAME", "roofline:FILE.toml"};
   for (const std::string_view name : known) {
     if (word == name && word != known.back()) return std::string(word);
   }
-  const bool roofline = word.substr(0, kPrefix.size()) == kPrefix && word.size() > kPrefix.size();
-  const std::string_view machine = roofline ? word.substr(kPrefix.size()) : std::string_view();
+  const bool roofline = word.starts_with(kMachinePrefix) && word.size() > kMachinePrefix.size();
+  const std::string_view machine = roofline ? word.substr(kMachinePrefix.size()) : std::string_view();
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+";
-  if (!roofline || machine.find_first_not_of(kLetters) != std::string_view::npos) {
+  const bool is_name = machine.find_first_not_of(kLetters) == std::string_view::npos;
+  if (!roofline || !(is_name || machine.ends_with(".toml"))) {
     reject_word(where, "device", word, known);
   }
   return std::string(word);

@@ -196,7 +196,7 @@ struct RunConfig {
                  .help = "what one sample measures", .otherwise = "step; attention: forward_backward",
                  .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
-                 .help = "auto, cpu, cuda or roofline:NAME (laptime list devices)",
+                 .help = "auto, cpu, cuda, roofline:NAME (laptime list devices) or roofline:FILE.toml",
                  .configures_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
                  .help = "CPU threads; auto: all cores", .min = 1, .max = 4096, .configures_engine = true},

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "config/machine.h"
 #include "config/option_table.h"
 #include "config/output_config.h"
 #include "config/run_config.h"
@@ -41,11 +42,9 @@ constexpr std::array kSynonyms{
     // formats
     Synonym{"output", "md", "markdown"}, Synonym{"output", "text", "table"}, Synonym{"output", "txt", "table"},
     Synonym{"output", "ndjson", "jsonl"}, Synonym{"output", "json-lines", "jsonl"},
-    // devices: a GPU by its bare name is a prediction, which its rows say
-    Synonym{"device", "gpu", "cuda"}, Synonym{"device", "a100", "roofline:a100"}, Synonym{"device", "h100", "roofline:h100"},
-    Synonym{"device", "h200", "roofline:h200"}, Synonym{"device", "b200", "roofline:b200"}, Synonym{"device", "l4", "roofline:l4"},
-    Synonym{"device", "l40s", "roofline:l40s"}, Synonym{"device", "rtx4090", "roofline:rtx4090"},
-    Synonym{"device", "4090", "roofline:rtx4090"},
+    // devices; known machines have their names as well
+    Synonym{"device", "gpu", "cuda"}, Synonym{"device", "4090", "roofline:rtx4090"},
+    Synonym{"device", "3070", "roofline:rtx3070"},
     // models
     Synonym{"model", "gpt2", "gpt2-124M"}, Synonym{"model", "gpt2-small", "gpt2-124M"}, Synonym{"model", "gpt2-124m", "gpt2-124M"},
     Synonym{"model", "gpt2-medium", "gpt2-355M"}, Synonym{"model", "gpt2-355m", "gpt2-355M"},
@@ -77,6 +76,14 @@ const Synonym* find(std::string_view flag, std::string_view word) {
   return found == kSynonyms.end() ? nullptr : found;
 }
 
+// A machine by its bare name, or a file of one, is a prediction, which its rows say.
+bool names_machine(std::string_view word) {
+  const std::vector<DataSheet>& known = known_machines();
+  const bool is_known =
+      std::any_of(known.begin(), known.end(), [&](const DataSheet& machine) { return machine.name == word; });
+  return is_known || (word.ends_with(".toml") && !word.starts_with(kMachinePrefix));
+}
+
 template <class Config>
 std::string_view flag_in(std::string_view word) {
   std::string_view found;
@@ -101,6 +108,7 @@ std::string meant_flag(std::string_view word) {
 }
 
 std::string meant_value(std::string_view flag, std::string_view word) {
+  if (flag == "device" && names_machine(word)) return std::string(kMachinePrefix) + std::string(word);
   const Synonym* const synonym = find(flag, plain(word));
   return std::string(synonym == nullptr ? word : synonym->meant);
 }

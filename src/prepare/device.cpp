@@ -18,9 +18,7 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kRooflinePrefix = "roofline:";
-
-bool is_roofline(std::string_view name) { return name.substr(0, kRooflinePrefix.size()) == kRooflinePrefix; }
+bool is_roofline(std::string_view name) { return name.substr(0, kMachinePrefix.size()) == kMachinePrefix; }
 
 std::string requested_math(Precision dtype) {
   switch (dtype) {
@@ -61,8 +59,8 @@ Device find_cpu(const RunConfig& config) {
   return device;
 }
 
-Machine described_machine(const std::string& name) {
-  return find_machine(std::string_view(name).substr(kRooflinePrefix.size()));
+DataSheet described_machine(const std::string& name) {
+  return find_machine(std::string_view(name).substr(kMachinePrefix.size()));
 }
 
 // FLOP/s of matrix products of the point: of the data sheet, and as far as somebody has measured.
@@ -70,7 +68,7 @@ struct ProductPeak {
   double stated = 0;
   double usable = 0;
 };
-ProductPeak product_peak(const Machine& machine, Precision dtype) {
+ProductPeak product_peak(const DataSheet& machine, Precision dtype) {
   const DType factors = product_factors_of(dtype);
   const bool is_half = factors == DType::kBFloat16 || factors == DType::kFloat16;
   if (is_half && machine.bfloat16 > 0) return {machine.bfloat16, machine.measured_bfloat16.value_or(machine.bfloat16)};
@@ -80,7 +78,7 @@ ProductPeak product_peak(const Machine& machine, Precision dtype) {
 }
 
 Device find_roofline(const RunConfig& config, const std::string& name) {
-  const Machine described = described_machine(name);
+  const DataSheet described = described_machine(name);
   static const auto kKernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
   Device device;
   device.name = device.identity = name;
@@ -106,9 +104,9 @@ std::string device_name(const RunConfig& config) { return config.device == "auto
 std::vector<DeviceSummary> list_devices() {
   std::vector<DeviceSummary> summaries{{"cpu", fmt::format("this machine: {} threads, {} kernels",
                                                            cpu::default_threads(), cpu::name_of(cpu::widest_isa()))}};
-  for (const Machine& machine : known_machines()) {
+  for (const DataSheet& machine : known_machines()) {
     summaries.push_back(
-        {fmt::format("{}{}", kRooflinePrefix, machine.name),
+        {fmt::format("{}{}", kMachinePrefix, machine.name),
          fmt::format("{}, predicted: float32 {}/s, bfloat16 {}/s, {}/s, {}; from {}{}", machine.title,
                      format_flops(machine.float32), format_flops(product_peak(machine, Precision::kBFloat16).stated),
                      format_bytes(static_cast<int64_t>(machine.bandwidth)), format_bytes(machine.memory),

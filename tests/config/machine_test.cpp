@@ -1,4 +1,4 @@
-// Machine files: those of the program, and what is refused.
+// DataSheet files: those of the program, and what is refused.
 #include "config/machine.h"
 
 #include <gmock/gmock.h>
@@ -33,21 +33,21 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-TEST(Machine, IsReadFromItsFile) {
-  const Machine machine = parse_machine(kPaper, "machines/paper.toml");
+TEST(DataSheet, IsReadFromItsFile) {
+  const DataSheet machine = parse_machine(kPaper, "machines/paper.toml");
   EXPECT_EQ(machine.name, "paper");
   EXPECT_EQ(machine.title, "Paper 1");
   EXPECT_EQ(machine.memory, int64_t{8} << 30);
   EXPECT_EQ(machine.bfloat16, 4e12);
   EXPECT_EQ(machine.tf32, 0);
   EXPECT_EQ(machine.usable_bandwidth(), 100e9);
-  const Machine measured =
+  const DataSheet measured =
       parse_machine(std::string(kPaper) + "measured_bandwidth = 80e9\nmeasured_source = \"me\"\n", "paper.toml");
   EXPECT_EQ(measured.usable_bandwidth(), 80e9);
   EXPECT_EQ(measured.bandwidth, 100e9);
 }
 
-TEST(Machine, WrongFilesAreRefusedWithTheLine) {
+TEST(DataSheet, WrongFilesAreRefusedWithTheLine) {
   const std::string paper(kPaper);
   const auto with = [&](const std::string& line) { return paper + line + "\n"; };
   EXPECT_THAT(error_of(with("bandwith = 1e9")),
@@ -64,9 +64,9 @@ TEST(Machine, WrongFilesAreRefusedWithTheLine) {
   EXPECT_THAT(error_of(std::string(kMaxMachineFileBytes + 1, '#')), HasSubstr("larger than"));
 }
 
-TEST(Machine, EveryKnownMachineIsPossible) {
+TEST(DataSheet, EveryKnownMachineIsPossible) {
   std::set<std::string> names;
-  for (const Machine& machine : known_machines()) {
+  for (const DataSheet& machine : known_machines()) {
     EXPECT_TRUE(names.insert(machine.name).second);
     EXPECT_GT(machine.memory, int64_t{1} << 30) << machine.name;
     EXPECT_GT(machine.bandwidth, 1e10) << machine.name;
@@ -81,7 +81,7 @@ TEST(Machine, EveryKnownMachineIsPossible) {
   }
 }
 
-TEST(Machine, AFileOfTheUserIsFoundByItsPath) {
+TEST(DataSheet, AFileOfTheUserIsFoundByItsPath) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "own_machine.toml";
   std::ofstream(path) << kPaper;
   EXPECT_EQ(find_machine(path.string()).name, "own_machine");

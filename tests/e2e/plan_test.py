@@ -72,6 +72,20 @@ class Plan(ProgramTest):
         prediction = json.loads(done.stdout)[0]["prediction"]
         self.assertEqual(prediction["measured_share"], 1)
 
+    def test_a_machine_of_ones_own_is_a_file(self):
+        machine = self.folder / "mine.toml"
+        figures = {"title": '"mine"', "source": '"a note"', "memory": '"8GiB"', "bandwidth": "100e9", "launch": "1e-6",
+                   "float32": "1e12"}
+        machine.write_text("".join(f"{key} = {value}\n" for key, value in figures.items()))
+        for device in (f"roofline:{machine}", str(machine)):
+            row = self.rows(*TINY, "--store", "none", "--device", device)[0]
+            self.assertEqual((row["basis"], row["fits"]), ("data sheet", "yes"))
+            self.assertGreater(row["predicted_s"], 0)
+        machine.write_text("speed = 1\n")
+        done = self.laptime("plan", *TINY, "--store", "none", "--device", f"roofline:{machine}")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("mine.toml:1: unknown key 'speed'", done.stderr)
+
     def test_bad_input_is_refused(self):
         for words, text in ((["plan", "--resume"], "--resume"), (["plan", "--view", "kernel"], "kernels"),
                             (["plan", "x"], "x"), (["calibrate", "--store", "none"], "--store")):

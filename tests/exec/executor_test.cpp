@@ -280,7 +280,7 @@ TEST_F(ExecutorOnRoofline, RefusesAPlanThatDoesNotFitAndReleasesItsMemory) {
 
 // A product of bfloat16 factors may store its result in float32; the type of the factors decides.
 TEST(Roofline, ProductsRunAtThePeakOfTheirFactors) {
-  const Machine fast{.name = "fast", .memory = 1 << 20, .bandwidth = 1e18, .float32 = 1e12, .bfloat16 = 4e12};
+  const DataSheet fast{.name = "fast", .memory = 1 << 20, .bandwidth = 1e18, .float32 = 1e12, .bfloat16 = 4e12};
   const std::vector<const OpCard*> ops = all_ops();
   const auto seconds = [&](double product_peak, bool product) {
     roofline::RooflineBackend backend(fast, ops, product_peak);

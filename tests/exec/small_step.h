@@ -27,13 +27,13 @@ inline ChooseKernel first_kernel(const Backend& backend) {
 inline std::vector<Kernel> all_cpu_kernels() { return cpu_kernels(cpu::widest_isa()); }
 
 // A device with 1 TFLOP/s, 1 GB/s, 1 MiB of memory and 1 ms per launch.
-inline const Machine kTestDevice{.name = "paper",
-                                 .title = "a machine of this test",
-                                 .memory = 1 << 20,
-                                 .bandwidth = 1e9,
-                                 .launch = 1e-3,
-                                 .float32 = 1e12,
-                                 .bfloat16 = 4e12};
+inline const DataSheet kTestDevice{.name = "paper",
+                                   .title = "a machine of this test",
+                                   .memory = 1 << 20,
+                                   .bandwidth = 1e9,
+                                   .launch = 1e-3,
+                                   .float32 = 1e12,
+                                   .bfloat16 = 4e12};
 
 inline std::vector<float> floats_of(const std::vector<std::byte>& bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));

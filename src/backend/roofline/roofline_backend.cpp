@@ -21,7 +21,7 @@ class RooflineBackend::NullMemory : public DeviceMemory {
   MemoryUsage& usage_;
 };
 
-double seconds_of(const Machine& machine, double product_peak, const OpCard& op, double flops, int64_t bytes) {
+double seconds_of(const DataSheet& machine, double product_peak, const OpCard& op, double flops, int64_t bytes) {
   const double peak = op.kind == OpKind::kContraction ? product_peak : machine.usable_float32();
   return std::max(flops / peak, static_cast<double>(bytes) / machine.usable_bandwidth()) + machine.launch;
 }
@@ -32,10 +32,10 @@ std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
   return kernels;
 }
 
-RooflineBackend::RooflineBackend(Machine machine, std::shared_ptr<const KernelTable> kernels, double product_peak)
+RooflineBackend::RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, double product_peak)
     : machine_(std::move(machine)), product_peak_(product_peak), kernels_(std::move(kernels)) {}
 
-RooflineBackend::RooflineBackend(Machine machine, std::span<const OpCard* const> ops, double product_peak)
+RooflineBackend::RooflineBackend(DataSheet machine, std::span<const OpCard* const> ops, double product_peak)
     : RooflineBackend(std::move(machine), std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
 
 std::string RooflineBackend::name() const { return std::string("roofline:") + machine_.name; }

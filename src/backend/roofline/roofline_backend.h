@@ -13,12 +13,12 @@ namespace laptime::roofline {
 
 // Seconds of a kernel: max(FLOPs / peak, bytes / bandwidth) + launch cost (Williams, Waterman and Patterson 2009).
 // `product_peak` is the FLOP/s of contractions; all other ops run at the float32 peak of the machine.
-double seconds_of(const Machine& machine, double product_peak, const OpCard& op, double flops, int64_t bytes);
+double seconds_of(const DataSheet& machine, double product_peak, const OpCard& op, double flops, int64_t bytes);
 
 class RooflineBackend : public Backend {
  public:
-  RooflineBackend(Machine machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
-  RooflineBackend(Machine machine, std::span<const OpCard* const> ops, double product_peak);
+  RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
+  RooflineBackend(DataSheet machine, std::span<const OpCard* const> ops, double product_peak);
 
   std::string name() const override;
   bool computes() const override { return false; }
@@ -36,7 +36,7 @@ class RooflineBackend : public Backend {
   void write(std::byte*, const std::byte*, int64_t) override {}
   void read(std::byte*, const std::byte*, int64_t) override {}
 
-  const Machine& machine() const { return machine_; }
+  const DataSheet& machine() const { return machine_; }
 
  private:
   struct MemoryUsage {
@@ -45,7 +45,7 @@ class RooflineBackend : public Backend {
   };
   class NullMemory;
 
-  Machine machine_;
+  DataSheet machine_;
   double product_peak_;
   std::shared_ptr<const KernelTable> kernels_;
   std::vector<Seconds> marks_;
