@@ -40,7 +40,8 @@ struct KernelChoice {
   }
 };
 
-// What a launch of one signature takes on one device: the newest measurement in a running step.
+// What a launch of one signature takes on one device in a running step: the least of all runs, because other programs
+// only ever make a launch slower.
 struct LaunchCost {
   std::string device;
   int64_t threads = 0;  // 0 for a device without threads
@@ -141,7 +142,7 @@ class Store {
   // A choice, cost or peak of the same key takes the place of an older one. All of a call are written, or none.
   void put(std::span<const KernelChoice> choices);
   std::vector<KernelChoice> kernel_choices(std::string_view device) const;  // ordered by signature
-  void put(std::span<const LaunchCost> costs);
+  void put(std::span<const LaunchCost> costs);  // those that are less than what is there
   std::vector<LaunchCost> launch_costs(std::string_view device) const;  // ordered by threads and signature
   void put(const MeasuredPeak& peak);
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name

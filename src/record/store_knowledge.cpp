@@ -49,7 +49,11 @@ std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
 void Store::put(std::span<const LaunchCost> costs) {
   if (costs.empty()) return;
   Transaction transaction(*database_);
-  Statement insert(*database_, "INSERT OR REPLACE INTO launch_costs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+  Statement insert(*database_, R"sql(
+    INSERT INTO launch_costs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    ON CONFLICT (device, threads, signature) DO UPDATE SET
+      kernel = excluded.kernel, seconds = excluded.seconds, created = excluded.created
+    WHERE excluded.seconds < seconds)sql");
   for (const LaunchCost& cost : costs) {
     insert.bind(1, cost.device)
         .bind(2, cost.threads)

@@ -127,6 +127,11 @@ GridColumn text_column(std::string key, std::string title) {
   return {.key = std::move(key), .title = std::move(title), .unit = Unit::kNone, .text = true};
 }
 
+GridColumn optional_column(int rank, GridColumn column) {
+  column.optional = rank;
+  return column;
+}
+
 GridColumn bytes_column(std::string key, std::string title) {
   return {.key = std::move(key), .title = std::move(title), .unit = Unit::kBytes};
 }

@@ -23,6 +23,7 @@ struct GridColumn {
 
 GridColumn text_column(std::string key, std::string title);   // flush left
 GridColumn bytes_column(std::string key, std::string title);  // of bytes
+GridColumn optional_column(int rank, GridColumn column);      // left out as GridColumn::optional says
 
 struct Grid {
   std::string name;   // of the table in JSON: "kernels"

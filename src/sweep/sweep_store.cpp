@@ -28,9 +28,14 @@ void merge(MachineKnowledge& into, const MachineKnowledge& from) {
     });
   }
   for (const LaunchCost& cost : from.launch_costs) {
-    replace(into.launch_costs, cost, [](const LaunchCost& a, const LaunchCost& b) {
-      return a.device == b.device && a.threads == b.threads && a.signature == b.signature;
+    const auto known = std::find_if(into.launch_costs.begin(), into.launch_costs.end(), [&](const LaunchCost& other) {
+      return other.device == cost.device && other.threads == cost.threads && other.signature == cost.signature;
     });
+    if (known == into.launch_costs.end()) {
+      into.launch_costs.push_back(cost);
+    } else if (cost.seconds < known->seconds) {
+      *known = cost;
+    }
   }
   for (const MeasuredPeak& peak : from.peaks) {
     replace(into.peaks, peak,

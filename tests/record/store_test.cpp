@@ -313,6 +313,9 @@ TEST_F(StoreTest, StoresOfEveryEarlierSchemaAreReadAndBroughtUpToDate) {
     const std::vector<LaunchCost> costs{
         {"m1/cpu", 2, "matmul a", "blocked", "matmul float32 > float32", 6e9, 300, 1e-3, "2025-11-21T10:15:00Z"}};
     store.put(costs);
+    std::vector<LaunchCost> slower = costs;
+    slower[0].seconds *= 2;
+    store.put(slower);  // a busy machine
     store.append(sample_record("new"));
     EXPECT_EQ(Store::open(path_).kernel_choices("m1/cpu"), choices);
     EXPECT_EQ(Store::open(path_).launch_costs("m1/cpu"), costs);

@@ -19,23 +19,18 @@ namespace {
 
 constexpr size_t kPeak = 2;  // column of the peak
 
-GridColumn optional(int rank, GridColumn column) {
-  column.optional = rank;
-  return column;
-}
-
 std::vector<GridColumn> peak_columns() {
   return {text_column("point", "Point"),
           text_column("basis", "Basis"),
           bytes_column("peak_bytes", "Peak"),
-          optional(5, text_column("phase", "Reached in")),
-          optional(2, bytes_column("parameters_bytes", "Parameters")),
-          optional(2, bytes_column("gradients_bytes", "Gradients")),
-          optional(2, bytes_column("optimizer_state_bytes", "Optimizer")),
-          optional(1, bytes_column("saved_activations_bytes", "Saved")),
-          optional(6, bytes_column("autocast_copies_bytes", "Copies")),
-          optional(4, bytes_column("temporaries_bytes", "Temporaries")),
-          optional(7, bytes_column("other_bytes", "Other"))};
+          optional_column(5, text_column("phase", "Reached in")),
+          optional_column(2, bytes_column("parameters_bytes", "Parameters")),
+          optional_column(2, bytes_column("gradients_bytes", "Gradients")),
+          optional_column(2, bytes_column("optimizer_state_bytes", "Optimizer")),
+          optional_column(1, bytes_column("saved_activations_bytes", "Saved")),
+          optional_column(6, bytes_column("autocast_copies_bytes", "Copies")),
+          optional_column(4, bytes_column("temporaries_bytes", "Temporaries")),
+          optional_column(7, bytes_column("other_bytes", "Other"))};
 }
 
 // The name of a point without its pass and number type: "step/model:small/dtype:float32/mode:eager" ->
