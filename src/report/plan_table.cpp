@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "report/point_names.h"
 
 namespace laptime {
 namespace {
@@ -109,6 +110,12 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
                          or_null(record.memory.predicted_peak_bytes), fit_text(record), point.fitting_recompute,
                          or_null(point.largest_batch), or_null(point.largest_context), or_null(point.eager_bytes),
                          basis_text(record.prediction)});
+  }
+  std::vector<std::string> names;
+  for (const PlannedPoint& point : points) names.push_back(point.record.name);
+  if (const std::string common = common_words(names); !common.empty()) {
+    grid.title = "Plans: " + common;
+    grid.columns.front().shown = [common](const Json& name) { return without_words(name.get<std::string>(), common); };
   }
   drop_empty_columns(grid);
   return grid;

@@ -54,6 +54,15 @@ TEST(PlanGrid, LeavesOutColumnsWithoutAValue) {
   for (const GridColumn& one : grid.columns) EXPECT_NE(one.key, "largest_batch");
 }
 
+TEST(PlanGrid, NamesWhatPointsHaveInCommonOnce) {
+  Record other = planned();
+  other.name = "step/large";
+  const Grid grid = plan_grid({{planned()}, {other}});
+  EXPECT_EQ(grid.title, "Plans: step");
+  EXPECT_EQ(grid.columns[0].shown(grid.rows[1][0]), "large");
+  EXPECT_EQ(grid.rows[1][0], "step/large");
+}
+
 TEST(PlanGrid, SaysByHowMuchAPointDoesNotFit) {
   Record record = planned();
   record.status = Status::kOutOfMemory;

@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "report/memory/ledger.h"
 #include "report/memory/memory_report.h"
+#include "report/point_names.h"
 
 namespace laptime {
 namespace {
@@ -45,39 +46,6 @@ std::string without_pass_and_dtype(std::string_view name) {
     kept += (kept.empty() ? "" : "/") + std::string(word);
   }
   return kept;
-}
-
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words;
-  while (!name.empty()) {
-    const size_t slash = name.find('/');
-    words.emplace_back(name.substr(0, slash));
-    name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
-  }
-  return words;
-}
-
-// The words of the first name that every other one has too, "model:small/mode:eager"; empty for a single name.
-std::string common_words(const std::vector<std::string>& names) {
-  if (names.size() < 2) return "";
-  std::string common;
-  for (const std::string& word : words_of(names.front())) {
-    const bool is_common = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      const std::vector<std::string> words = words_of(name);
-      return std::find(words.begin(), words.end(), word) != words.end();
-    });
-    if (is_common) common += (common.empty() ? "" : "/") + word;
-  }
-  return common;
-}
-
-std::string without_words(const std::string& name, const std::string& left_out) {
-  const std::vector<std::string> unwanted = words_of(left_out);
-  std::string kept;
-  for (const std::string& word : words_of(name)) {
-    if (std::find(unwanted.begin(), unwanted.end(), word) == unwanted.end()) kept += (kept.empty() ? "" : "/") + word;
-  }
-  return kept.empty() ? name : kept;
 }
 
 void append_new(std::vector<std::string>& words, const std::string& word) {
