@@ -142,8 +142,8 @@ class Store {
   // A choice, cost or peak of the same key takes the place of an older one. All of a call are written, or none.
   void put(std::span<const KernelChoice> choices);
   std::vector<KernelChoice> kernel_choices(std::string_view device) const;  // ordered by signature
-  void put(std::span<const LaunchCost> costs);  // those that are less than what is there
-  std::vector<LaunchCost> launch_costs(std::string_view device) const;  // ordered by threads and signature
+  void put(std::span<const LaunchCost> costs);                              // those that are less than what is there
+  std::vector<LaunchCost> launch_costs(std::string_view device) const;      // ordered by threads and signature
   void put(const MeasuredPeak& peak);
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
