@@ -29,11 +29,14 @@ class Column:
     name: str
     system: str  # laptime, pytorch or jax
     flags: tuple
+    dtype: str = ""  # of the only cases that it runs; empty: of every case
 
 
 _COLUMNS = (
     Column("laptime-eager", "laptime", ("--mode", "eager")),
     Column("laptime-compile", "laptime", ("--mode", "compile")),
+    # Beside the one above, which takes whichever arithmetic is faster.
+    Column("laptime-compile-ieee", "laptime", ("--mode", "compile", "--float32-precision", "ieee"), "float32"),
     Column("pytorch-reference", "pytorch", ("--implementation", "reference", "--mode", "eager")),
     Column("pytorch-reference-compile", "pytorch", ("--implementation", "reference", "--mode", "compile")),
     Column("pytorch-tuned", "pytorch", ("--implementation", "tuned", "--mode", "eager")),
@@ -71,7 +74,7 @@ def columns_of(text):
                 f"--columns: unknown '{word}'; known: all, {', '.join(known)}; a name may end in one of {ways}"
             )
         else:
-            chosen.append(Column(word, known[base].system, known[base].flags + flags))
+            chosen.append(dataclasses.replace(known[base], name=word, flags=known[base].flags + flags))
     if len({c.name for c in chosen}) < len(chosen):
         raise WrongInput("--columns: a column is named twice")
     return chosen
@@ -154,6 +157,7 @@ def row_of(column, rounds):
         "system": column.system,
         "status": rounds[-1]["status"],
         "reason": rounds[-1]["reason"],
+        "arithmetic": good[0]["math_mode"] if good else "",
         "rounds": [r["time"][r["config"]["pass"]]["median"] for r in good],
         "losses": good[0]["loss"]["values"] if good else [],
     }
@@ -254,6 +258,12 @@ def aligned(rows):
     return ["  ".join(cells).rstrip() for cells in padded]
 
 
+def floor_of_row(row, floor):
+    """Seconds that the arithmetic of a row needs at least: products of bfloat16 terms have a floor of their own."""
+    uses_float32 = (row["arithmetic"] or "").startswith("float32") and "bfloat16 terms" not in row["arithmetic"]
+    return (floor.get("multiply_add_seconds") if uses_float32 else None) or floor["seconds"]
+
+
 def case_text(result):
     """The rows of one case as text, with a verdict on the laptime columns."""
     rows, ours = result["rows"], list(result["ratios"])
@@ -295,20 +305,19 @@ def case_text(result):
                 f"{a['memory_above_start']:.2f}x"
             )
         if result["floor"]:
-            least, peaks = result["floor"]["seconds"], result["floor"]["peaks"]
-            median, by_float32 = by_name[column]["median"], result["floor"].get("multiply_add_seconds")
-            plain = f" and {by_float32 / median:.0%} of that of float32 multiply-adds, {by_float32:.3f} s" if by_float32 else ""
+            least, median = floor_of_row(by_name[column], result["floor"]), by_name[column]["median"]
             text.append(
-                f"  {column} is at {least / median:.0%} of the floor, {least:.3f} s{plain} (peaks {peaks['source']})"
+                f"  {column} ({by_name[column]['arithmetic']}) is at {least / median:.0%} of the floor of its arithmetic, "
+                f"{least:.3f} s (peaks {result['floor']['peaks']['source']})"
             )
     return "\n".join(text)
 
 
 def summary_rows(results):
-    """Header and one line per case: seconds (peak MiB) of every column, the floor, fastest peer / ours."""
+    """Header and one line per case: seconds (peak MiB) of every column, and of ours the floor and the fastest peer over it."""
     names = list(dict.fromkeys(r["column"] for result in results for r in result["rows"]))
     ours = list(dict.fromkeys(n for result in results for n in result["ratios"]))
-    lines = [["case", *names, "floor", *(f"fastest peer / {n}" for n in ours)]]
+    lines = [["case", *names, *(f"floor / {n}" for n in ours), *(f"fastest peer / {n}" for n in ours)]]
     for result in results:
         by_name = {r["column"]: r for r in result["rows"]}
         line = [result["case"]]
@@ -316,7 +325,10 @@ def summary_rows(results):
             r = by_name.get(name)
             good = r is not None and r["status"] == "ok"
             line.append(f"{r['median']:.2f} ({r['peak_rss_bytes'] / 2**20:.0f})" if good else r["status"] if r else "")
-        line.append(f"{result['floor']['seconds']:.2f}" if result["floor"] else "")
+        for name in ours:
+            r = by_name.get(name)
+            known = result["floor"] and r is not None and r["status"] == "ok"
+            line.append(f"{floor_of_row(r, result['floor']) / r['median']:.0%}" if known else "")
         for name in ours:
             fastest = result["ratios"].get(name, {}).get("fastest peer")
             line.append(f"{fastest['median']:.2f}" if fastest else "")

@@ -18,6 +18,7 @@ def record(samples, losses=(9.0,), status="ok", peak=1 << 30, first=2.0, **confi
         "status": status,
         "reason": None if status == "ok" else "no memory",
         "time": {"step": records.time_stats(samples)} if samples else {},
+        "math_mode": "float32",
         "loss": {"values": list(losses)},
         "config": {"pass": "step"} | config,
         "memory": {"peak_rss_bytes": peak, "base_rss_bytes": peak // 4},
@@ -120,7 +121,7 @@ class Words(unittest.TestCase):
 
     def test_columns(self):
         names = [c.name for c in comparison.columns_of("all,jax+jemalloc")]
-        self.assertEqual(len(names), 9)
+        self.assertEqual(len(names), 10)
         self.assertIn("laptime-compile", names)
         (column,) = comparison.columns_of("pytorch-tuned+jemalloc")
         self.assertEqual(column.flags[-2:], ("--allocator", "jemalloc"))
@@ -260,11 +261,23 @@ class Comparison(unittest.TestCase):
     def test_tables(self):
         result = compared(laptime_eager=[record([1.0])], jax=[record([2.0])])
         rows = comparison.summary_rows([result])
-        self.assertEqual(rows[0], ["case", "laptime-eager", "jax", "floor", "fastest peer / laptime-eager"])
-        self.assertEqual(rows[1], ["small 4 x 256 float32 step", "1.00 (1024)", "2.00 (1024)", "0.50", "2.00"])
+        self.assertEqual(rows[0], ["case", "laptime-eager", "jax", "floor / laptime-eager", "fastest peer / laptime-eager"])
+        self.assertEqual(rows[1], ["small 4 x 256 float32 step", "1.00 (1024)", "2.00 (1024)", "50%", "2.00"])
         self.assertEqual(comparison.markdown(rows).splitlines()[1], "| --- | --- | --- | --- | --- |")
-        self.assertIn("laptime-eager is at 50% of the floor", comparison.case_text(result))
+        self.assertIn("laptime-eager (float32) is at 50% of the floor", comparison.case_text(result))
         self.assertEqual(comparison.aligned([["a", "1"], ["bc", "22"]]), ["a    1", "bc  22"])
+
+    def test_each_row_has_the_floor_of_its_arithmetic(self):
+        both = {"seconds": 0.5, "multiply_add_seconds": 0.8, "peaks": {"source": "here"}}
+        split = "float32, products of three bfloat16 terms"
+        found = {a: comparison.floor_of_row({"arithmetic": a}, both) for a in ("float32", split, "bfloat16 autocast")}
+        self.assertEqual(list(found.values()), [0.8, 0.5, 0.5])
+        self.assertEqual(comparison.floor_of_row({"arithmetic": "float32"}, both | {"multiply_add_seconds": None}), 0.5)
+
+    def test_ieee_runs_in_float32_alone(self):
+        ieee = [c for c in comparison.columns_of("all") if c.name == "laptime-compile-ieee"]
+        self.assertEqual([c.dtype for c in ieee], ["float32"])
+        self.assertEqual(comparison.columns_of("laptime-compile-ieee+again")[0].dtype, "float32")
 
 
 class NoDifference(unittest.TestCase):
