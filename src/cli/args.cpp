@@ -49,7 +49,7 @@ void reject_empty_values(const Command& command, const std::vector<std::string>&
   }
 }
 
-// Options in the spelling of the command: --batch_size becomes --batch, if the command has that option.
+// Replaces other spellings of options by those of the command: --batch_size becomes --batch, if the command has it.
 void use_own_flags(const Command& command, std::vector<std::string>& words) {
   const std::vector<OptionRow> rows = command.options();
   const auto is_own = [&](std::string_view flag) {

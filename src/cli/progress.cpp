@@ -34,13 +34,19 @@ void TimeLeft::finished(size_t point, Seconds took) {
 
 void TimeLeft::skipped(size_t point) { done_.at(point) = true; }
 
-std::optional<Seconds> TimeLeft::estimate(size_t point, double fraction, Seconds elapsed) const {
-  const double cost_so_far = known_cost_ + fraction * costs_.at(point);
-  const Seconds time_so_far = known_time_ + elapsed;
-  if (cost_so_far <= 0 || time_so_far.count() <= 0) return std::nullopt;
-  double cost_left = -fraction * costs_.at(point);
-  for (size_t i = 0; i < costs_.size(); ++i) cost_left += done_[i] ? 0 : costs_[i];
-  return time_so_far * (std::max(0.0, cost_left) / cost_so_far);
+std::optional<Seconds> TimeLeft::estimate(size_t point, std::optional<Seconds> of_point, Seconds elapsed) const {
+  double cost = known_cost_;
+  Seconds time = known_time_;
+  if (of_point) {
+    cost += costs_.at(point);
+    time += elapsed + *of_point;
+  }
+  const bool was_seen = cost > 0 && time.count() > 0;
+  if (!was_seen && !are_seconds_) return std::nullopt;
+  const Seconds unit = was_seen ? time / cost : Seconds{1};
+  Seconds left = of_point.value_or(std::max(Seconds{0}, unit * costs_.at(point) - elapsed));
+  for (size_t i = 0; i < costs_.size(); ++i) left += done_[i] || i == point ? Seconds{0} : unit * costs_[i];
+  return left;
 }
 
 std::string rough_time(Seconds time) {

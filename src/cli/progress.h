@@ -16,17 +16,20 @@ namespace laptime {
 // How long the rest of a sweep takes, from what the points so far took and what each costs.
 class TimeLeft {
  public:
-  // `costs`: of each point, in any unit; 0 for one that does not run.
-  explicit TimeLeft(std::vector<double> costs) : costs_(std::move(costs)) {}
+  // `costs`: of each point, in seconds or in any other unit; 0 for one that does not run.
+  explicit TimeLeft(std::vector<double> costs, bool are_seconds = false)
+      : costs_(std::move(costs)), are_seconds_(are_seconds) {}
 
   void finished(size_t point, Seconds took);
   void skipped(size_t point);  // took nothing, and says nothing about the others
 
-  // With a fraction (0 ... 1) of `point` done in `elapsed`. None while there is nothing to judge by.
-  std::optional<Seconds> estimate(size_t point, double fraction, Seconds elapsed) const;
+  // While `point` runs, for `elapsed` so far and, where it can tell, for `of_point` more. None while there is nothing
+  // to judge by.
+  std::optional<Seconds> estimate(size_t point, std::optional<Seconds> of_point, Seconds elapsed) const;
 
  private:
   std::vector<double> costs_;
+  bool are_seconds_;
   std::vector<bool> done_ = std::vector<bool>(costs_.size());
   double known_cost_ = 0;
   Seconds known_time_{};

@@ -66,6 +66,18 @@ const Writer& writer_of(OutputFormat format) {
   return *std::find_if(kWriters.begin(), kWriters.end(), [&](const Writer& writer) { return writer.format == format; });
 }
 
+// What stands below a table of these columns; empty where it needs no summary.
+std::string summary_below(std::string_view columns, const Records& records) {
+  const std::string summary = summary_of_columns(columns, records);
+  return summary.empty() ? "" : "\n" + summary + "\n";
+}
+
+void write(const Writer& writer, const Records& records, const TableStyle& style, std::string_view columns,
+           const TextSink& sink) {
+  writer.all(records, style, columns, sink);
+  if (writer.is_table) sink(summary_below(columns, records));
+}
+
 // Calls `produce` with a sink whose text goes on to `sink` in large pieces.
 void in_pieces(const TextSink& sink, const std::function<void(const TextSink&)>& produce) {
   constexpr size_t kPiece = size_t{64} << 10U;
@@ -109,6 +121,7 @@ void RecordOutput::add(const Record& record) {
   if (record.status == Status::kOutOfMemory && lists_shortage(record)) without_memory_.push_back(record);
   if (live_) {
     write_all(output_.descriptor, live_->add(record), kStandardOutput);
+    if (have_summary(config_.columns)) records_.push_back(record);
   } else if (growing_) {
     growing_->append(lines_->line(record));
   } else if (lines_) {
@@ -120,6 +133,7 @@ void RecordOutput::add(const Record& record) {
 
 void RecordOutput::finish() {
   if (!live_ && !lines_) write_all_records();
+  if (live_) write_all(output_.descriptor, summary_below(config_.columns, RecordList(records_)), kStandardOutput);
   if (shows_table()) write_all(output_.descriptor, explain_shortage(without_memory_), kStandardOutput);
 }
 
@@ -129,8 +143,8 @@ void RecordOutput::write_all_records() {
   style.verbose = config_.verbose;
   const RecordList records(records_);
   const auto produce = [&](const TextSink& sink) {
-    in_pieces(sink,
-              [&](const TextSink& pieces) { writer_of(config_.output).all(records, style, config_.columns, pieces); });
+    const Writer& writer = writer_of(config_.output);
+    in_pieces(sink, [&](const TextSink& pieces) { write(writer, records, style, config_.columns, pieces); });
   };
   if (whole_) {
     whole_->write(produce);
@@ -147,7 +161,7 @@ void write_records(const OutputConfig& config, const Records& records) {
   if (!config.output_file.empty()) {
     WholeFile(config.output_file).write([&](const TextSink& sink) {
       in_pieces(sink, [&](const TextSink& pieces) {
-        writer.all(records, TableStyle{.details = details, .verbose = config.verbose}, config.columns, pieces);
+        write(writer, records, TableStyle{.details = details, .verbose = config.verbose}, config.columns, pieces);
       });
     });
     return;
@@ -158,7 +172,7 @@ void write_records(const OutputConfig& config, const Records& records) {
   style.details = details;
   in_pieces(to_output, [&](const TextSink& pieces) {
     if (writer.format != OutputFormat::kTable || !config.sort.empty()) {
-      writer.all(records, style, config.columns, pieces);
+      write(writer, records, style, config.columns, pieces);
       return;
     }
     TableStream table(style, config.columns, records);
@@ -166,6 +180,7 @@ void write_records(const OutputConfig& config, const Records& records) {
       pieces(table.add(record));
       return true;
     });
+    pieces(summary_below(config.columns, records));
   });
 }
 

@@ -45,7 +45,7 @@ class RecordOutput {
   std::optional<WholeFile> whole_;
   std::unique_ptr<GrowingFile> growing_;
   std::optional<JsonLines> lines_;  // each record is written as it comes
-  std::vector<Record> records_;
+  std::vector<Record> records_;     // written at the end, or summed up below a table that grows
   std::vector<Record> without_memory_;
 };
 

@@ -5,69 +5,29 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <deque>
 #include <thread>
 #include <utility>
 
-#include "base/available_memory.h"
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/announcement.h"
 #include "cli/destination.h"
+#include "cli/expected_points.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/store_path.h"
+#include "cli/stored_knowledge.h"
 #include "measure/describe.h"
-#include "model/parameters.h"
 #include "prepare/device.h"
 
 namespace laptime {
 namespace {
 
-// The summary of each model of a sweep, made once.
-class Summaries {
- public:
-  const ModelSummary& of(const ModelConfig& model) {
-    const auto found = std::find_if(made_.begin(), made_.end(), [&](const auto& one) { return one.first == model; });
-    if (found != made_.end()) return found->second;
-    return made_.emplace_back(model, summarize(model)).second;
-  }
-
- private:
-  std::deque<std::pair<ModelConfig, ModelSummary>> made_;
-};
-
-// An estimate of what a point costs, in any unit: the FLOPs of its steps.
-double cost_of(const SweepPoint& point, Summaries& summaries) {
-  const RunConfig& config = point.config;
-  if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
-  const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
-  constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
-  if (!find_device(config).computes) return kPredicted;
-  const ModelSummary& summary = summaries.of(config.step_model());
-  const auto parameters = static_cast<double>(summary.parameter_count);
-  // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
-  const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
-  if (parameters * copies * sizeof(float) > static_cast<double>(available_memory().bytes)) return 0;
-  constexpr double kStepsByDefault = 30;
-  const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
-  constexpr double kSetup = 5;  // plan, weights and kernel trials, in steps
-  return static_cast<double>(summary.forward_flops) * (forward_only ? 1 : 3) * (steps + kSetup);
-}
-
-std::vector<double> costs_of(const std::vector<SweepPoint>& points) {
-  std::vector<double> costs;
-  costs.reserve(points.size());
-  Summaries summaries;
-  for (const SweepPoint& point : points) costs.push_back(cost_of(point, summaries));
-  return costs;
-}
-
 // Shows a sweep while it runs.
 class Watcher {
  public:
-  Watcher(const std::vector<SweepPoint>& points, PointOutput& output)
-      : points_(points), output_(output), left_(costs_of(points)) {}
+  Watcher(const std::vector<SweepPoint>& points, PointOutput& output, TimeLeft left)
+      : points_(points), output_(output), left_(std::move(left)) {}
 
   SweepCallbacks callbacks() {
     SweepCallbacks callbacks;
@@ -112,11 +72,12 @@ class Watcher {
   }
 
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
-    const double fraction =
-        progress.expected > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.expected) : 0;
+    std::optional<Seconds> of_point;
+    if (progress.done > 0 && progress.expected >= progress.done)
+      of_point = Seconds{progress.step_seconds * static_cast<double>(progress.expected - progress.done)};
     line_.show(
         index,
-        progress_text(index, points_.size(), points_[index].name, progress, left_.estimate(index, fraction, elapsed)),
+        progress_text(index, points_.size(), points_[index].name, progress, left_.estimate(index, of_point, elapsed)),
         elapsed);
   }
 
@@ -145,8 +106,7 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
   return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
 }
 
-// Nothing for points that are predicted, whose results are there at once.
-void announce(const std::vector<SweepPoint>& points, const SweepOptions& options) {
+std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, const SweepOptions& options) {
   // A store that cannot be read is reported when the sweep writes to it.
   const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
     try {
@@ -155,7 +115,12 @@ void announce(const std::vector<SweepPoint>& points, const SweepOptions& options
       return {};
     }
   };
-  const std::string text = announcement(points, expected_points(points, knowledge));
+  return expected_points(points, knowledge);
+}
+
+// Nothing for points that are predicted, whose results are there at once.
+void announce(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
+  const std::string text = announcement(points, expected);
   if (text.empty()) return;
   print_message(text);
   double load = 0;
@@ -190,8 +155,9 @@ std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
 }
 
 ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output) {
-  announce(points, options);
-  Watcher watcher(points, output);
+  const std::vector<ExpectedPoint> expected = expected_of(points, options);
+  announce(points, expected);
+  Watcher watcher(points, output, time_left(points, expected));
   const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
   watcher.clear_line();
   const auto ended_by = [&](const OutputLost& error) {

@@ -134,7 +134,7 @@ DataSheet find_machine(std::string_view name) {
     if (name == machine.name) return machine;
     names.emplace_back(machine.name);
   }
-  throw Error::format("unknown machine 'roofline:{}'{}; laptime list devices shows the known ones", name,
+  throw Error::format("unknown machine '{}{}'{}; laptime list devices shows the known ones", kMachinePrefix, name,
                       did_you_mean(name, names));
 }
 

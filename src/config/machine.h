@@ -21,11 +21,11 @@ struct DataSheet {
   std::string source{};  // where the figures are from
   int64_t memory = 0;    // bytes
   double bandwidth = 0;
-  double launch = 0;   // seconds to start a kernel
-  double float32 = 0;  // also of all ops that are no products
-  double tf32 = 0;     // 0: no such unit, as are the next
-  double bfloat16 = 0;
-  // What somebody measured at best, where that is known: predictions take it instead of the data sheet.
+  double launch = 0;    // seconds to start a kernel
+  double float32 = 0;   // also of all ops that are no products
+  double tf32 = 0;      // 0: the machine has no unit for it
+  double bfloat16 = 0;  // 0: the machine has no unit for it
+  // The best that somebody measured, where that is known: predictions take these figures instead of the data sheet's.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
@@ -33,15 +33,15 @@ struct DataSheet {
   double usable_float32() const { return measured_float32.value_or(float32); }
 };
 
-// Error with `name` and the line for malformed TOML, an unknown key, a value that is none or impossible, and a missing
-// key.
+// Error with `name` and the line for malformed TOML, an unknown or missing key, and a value of the wrong type or out of
+// range.
 DataSheet parse_machine(std::string_view text, std::string_view name);
 
 // The machines that come with the program (machines/*.toml), by name.
 const std::vector<DataSheet>& known_machines();
 
-// A known machine, or that of a file where `name` ends in ".toml". Error with the
-// nearest name if there is none, and as parse_machine.
+// A known machine, or that of a file where `name` ends in ".toml". Error with the nearest name if there is none, and as
+// parse_machine.
 DataSheet find_machine(std::string_view name);
 
 }  // namespace laptime

@@ -27,19 +27,16 @@ bool is_in_range(const Option& option, double value) {
   return std::isfinite(value) && value >= option.min && value <= option.max;
 }
 
-// "give seconds, for example 30" for "30s", a number followed by its unit; the allowed range for any other text.
-template <class T>
-std::string advice(const Option& option, std::string_view text) {
-  T value{};
-  const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view rest(stop, static_cast<size_t>(text.data() + text.size() - stop));
-  if (problem != std::errc() || rest.empty() || rest != option.unit ||
-      !is_in_range(option, static_cast<double>(value))) {
-    return fmt::format("give {}", range_text(option));
-  }
-  return fmt::format("give {}, for example {}", unit_name(option), value);
+// What a unit behind a number of seconds multiplies it by; 0 for an unknown one.
+double seconds_in(std::string_view unit) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  if (unit.empty() || unit == "s") return 1;
+  if (unit == "m" || unit == "min") return kMinute;
+  return unit == "h" ? kHour : 0;
 }
 
+// A time may have its unit: "30", "30s", "5m", "1h".
 template <class T>
 void parse_number(const Option& option, std::string_view where, std::string_view text, std::string_view type_name,
                   T& field) {
@@ -47,9 +44,14 @@ void parse_number(const Option& option, std::string_view where, std::string_view
   const char* const end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, value);
   const bool too_large = problem == std::errc::result_out_of_range;
-  if (stop != end || (problem != std::errc() && !too_large)) {
-    throw Error::format("{}: {} is not {}; {}", where, quote(text), type_name, advice<T>(option, text));
+  const bool is_time = option.unit == "s";
+  const double scale = is_time ? seconds_in(std::string_view(stop, static_cast<size_t>(end - stop))) : 1;
+  const bool has_rest = is_time ? scale == 0 : stop != end;
+  if (has_rest || (problem != std::errc() && !too_large)) {
+    throw Error::format("{}: {} is not {}; give {}{}", where, quote(text), is_time ? "a time" : type_name,
+                        range_text(option), is_time ? ", or a time such as 30s, 5m or 1h" : "");
   }
+  if (scale != 1) value = static_cast<T>(static_cast<double>(value) * scale);
   if (too_large || !is_in_range(option, static_cast<double>(value))) {
     throw Error::format("{}: {} is out of range; give {}", where, quote(text), range_text(option));
   }

@@ -14,8 +14,9 @@
 
 namespace laptime {
 
-// When the name of a point contains the option: when it is swept, always, or always as the first word without its tag.
-enum class InName : uint8_t { kWhereSwept, kAlways, kFirst };
+// When the name of a point contains the option: when it is swept, when it is given, always, or always as the first word
+// without its tag.
+enum class InName : uint8_t { kWhereSwept, kWhereGiven, kAlways, kFirst };
 
 // A configuration struct declares each field once, in `visit_fields(self, visit)`, as `visit(Option{...}, self.field)`.
 // Flag, TOML key, sweep axis, JSON key, column, name tag, range check and help all follow from that declaration. A

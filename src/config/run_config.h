@@ -137,6 +137,7 @@ struct RunConfig {
   std::string data;     // token file; empty: random tokens
   DataFormat data_format = DataFormat::kAuto;
   Batches batches = Batches::kFixed;
+  double budget = 30;  // seconds
   double timeout = 1800;
 
   // T of the step: crop_context where given, else the model's context_length.
@@ -149,6 +150,7 @@ struct RunConfig {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     ModelConfig::visit_fields(self.model, visit);
+    constexpr InName kGiven = InName::kWhereGiven;
     constexpr std::string_view kRun = "Run";
     constexpr std::string_view kMachine = "Machine";
     constexpr std::string_view kEngine = "Engine";
@@ -163,26 +165,27 @@ struct RunConfig {
     visit(Option{.flag = "float32-precision", .key = "float32_precision", .tag = "float32", .group = kEngine,
                  .help = "products of float32: ieee, multiply-adds in float32; split, three bfloat16 terms of each factor "
                          "(AMX); auto, whichever is faster",
-                 .configures_engine = true}, self.float32_precision);
+                 .in_name = kGiven, .configures_engine = true}, self.float32_precision);
     visit(Option{.flag = "reproducible", .key = "reproducible", .tag = "reproducible", .group = kEngine,
                  .help = "only kernels that give the same bits on every x86-64 processor with fused multiply-adds",
-                 .configures_engine = true}, self.reproducible);
+                 .in_name = kGiven, .configures_engine = true}, self.reproducible);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kEngine,
                  .help = "eager: one primitive at a time, as a framework does; compile: composites whole and fused",
                  .in_name = InName::kAlways, .configures_engine = true}, self.mode);
     visit(Option{.flag = "keep", .key = "keep", .tag = "keep", .group = kEngine,
                  .help = "compile mode lowers every composite but these; a set is joined with +", .empty = "all",
-                 .configures_engine = true, .value = "NAME+NAME"}, self.keep);
+                 .in_name = kGiven, .configures_engine = true, .value = "NAME+NAME"}, self.keep);
     visit(Option{.flag = "lower", .key = "lower", .tag = "lower", .group = kEngine,
                  .help = "compile mode lowers these composites to primitives; a set is joined with +",
-                 .empty = "none", .configures_engine = true, .value = "NAME+NAME"}, self.lower);
+                 .empty = "none", .in_name = kGiven, .configures_engine = true, .value = "NAME+NAME"}, self.lower);
     visit(Option{.flag = "kernels", .key = "kernels_file", .tag = "kernels", .group = kEngine,
                  .help = "reuse the kernel choices of earlier records (--output json); choices they lack are made by "
                          "measuring", .empty = "none", .configures_engine = true, .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "what backward recomputes: none, block (each layer), every=K layers, or auto (as little as "
                          "fits in memory); compile mode then also recomputes the logits, one tile at a time",
-                 .otherwise = "none; auto where --memory-limit is given", .configures_engine = true, .value = "WORD",
+                 .otherwise = "none; auto where --memory-limit is given",
+                 .in_name = kGiven, .configures_engine = true, .value = "WORD",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
                  .help = "memory that the step may use, for example 8GiB", .empty = "none", .value = "BYTES",
@@ -190,7 +193,7 @@ struct RunConfig {
     visit(Option{.flag = "optimizer-in-backward", .key = "optimizer_in_backward", .tag = "in_backward",
                  .group = kEngine,
                  .help = "update each parameter as soon as its gradient is complete, and keep no gradient",
-                 .configures_engine = true},
+                 .in_name = kGiven, .configures_engine = true},
           self.optimizer_in_backward);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
                  .help = "what one sample measures", .otherwise = "step; attention: forward_backward",
@@ -199,7 +202,8 @@ struct RunConfig {
                  .help = "auto, cpu, cuda, roofline:NAME (laptime list devices) or roofline:FILE.toml",
                  .configures_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
-                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096, .configures_engine = true},
+                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096,
+                 .in_name = kGiven, .configures_engine = true},
           self.threads);
     visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",
                  .help = "steps before the first sample",
@@ -214,7 +218,7 @@ struct RunConfig {
     visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
                  .help = "AdamW variant: 2025 decays weights after the update, 2026 before it; torch corrects v before "
                          "its root",
-                 .otherwise = "of the edition; 2024 and gpt2: torch"}, self.optimizer);
+                 .otherwise = "of the edition; 2024 and gpt2: torch", .in_name = kGiven}, self.optimizer);
     visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate",
                  .max = kMaxRate}, self.lr);
     visit(Option{.flag = "beta1", .key = "beta1", .tag = "beta1", .group = kOptimizer,
@@ -229,7 +233,7 @@ struct RunConfig {
                  .help = "largest global norm of the gradients", .empty = "none", .min = 1e-12, .max = 1e12},
           self.clip_norm);
     visit(Option{.flag = "accumulate", .key = "accumulate", .tag = "accumulate", .group = kOptimizer,
-                 .help = "keep gradients between steps and add to them"}, self.accumulate);
+                 .help = "keep gradients between steps and add to them", .in_name = kGiven}, self.accumulate);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "run with the first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647}, self.crop_context);
@@ -248,6 +252,9 @@ struct RunConfig {
     visit(Option{.flag = "batches", .key = "batches", .tag = "batches", .group = kInput,
                  .help = "one fixed batch, or a fresh one every step",
                  .otherwise = "fixed for random tokens, fresh for a file"}, self.batches);
+    visit(Option{.flag = "budget", .key = "budget", .tag = "budget", .group = kRun, .unit = "s",
+                 .help = "time for warm-up and samples of a point, where --steps is not given",
+                 .min = 1e-3, .max = 1e8, .value = "TIME"}, self.budget);
     visit(Option{.flag = "timeout", .key = "timeout", .tag = "timeout", .group = kRun, .unit = "s",
                  .help = "time limit of one point", .min = 1e-3, .max = 1e8, .axis = false, .changes_result = false},
           self.timeout);

@@ -47,6 +47,8 @@ StoppingRule::StoppingRule(const SamplingLimits& limits) : limits_(limits) {
                 limits.min_warmup, limits.max_warmup);
   LAPTIME_CHECK(limits.min_samples >= 1 && limits.max_samples >= limits.min_samples, "samples {} to {}",
                 limits.min_samples, limits.max_samples);
+  LAPTIME_CHECK(limits.hurried_warmup >= 0 && limits.hurried_samples >= 1, "hurried: {} and {}", limits.hurried_warmup,
+                limits.hurried_samples);
 }
 
 StoppingRule StoppingRule::fixed(int64_t warmup, int64_t samples) {
@@ -59,17 +61,23 @@ StoppingRule StoppingRule::fixed(int64_t warmup, int64_t samples) {
   return rule;
 }
 
-// The longest warm-up the limits allow: as many steps as fit into max_warmup_time, between min_warmup and max_warmup.
+bool StoppingRule::is_hurried(std::span<const double> ends) const {
+  return !fixed_ && ends.size() >= 2 && limits_.is_hurried(Seconds{ends[1] - ends[0]});
+}
+
+// The longest warm-up the limits allow: as many steps as fit into half of the budget, between min_warmup and
+// max_warmup.
 int64_t StoppingRule::last_warmup(std::span<const double> ends) const {
   const auto count = std::min(static_cast<int64_t>(ends.size()), limits_.max_warmup);
   for (int64_t at = limits_.min_warmup; at < count; ++at) {
-    if (ends[static_cast<size_t>(at)] > limits_.max_warmup_time.count()) return at;
+    if (ends[static_cast<size_t>(at)] > limits_.budget.count() / 2) return at;
   }
   return limits_.max_warmup;
 }
 
 SteadyState StoppingRule::steady_state(std::span<const double> steps, std::span<const double> ends) const {
-  return fixed_ ? steady_at_end(steps) : find_steady_state(steps, limits_.min_warmup, last_warmup(ends));
+  return fixed_ || is_hurried(ends) ? steady_at_end(steps)
+                                    : find_steady_state(steps, limits_.min_warmup, last_warmup(ends));
 }
 
 SamplingDecision StoppingRule::decide(std::span<const double> steps, std::span<const double> ends) const {
@@ -79,17 +87,20 @@ SamplingDecision StoppingRule::decide(std::span<const double> steps, std::span<c
     const bool done = taken >= limits_.min_warmup && taken - limits_.min_warmup >= limits_.max_samples;
     return {std::min(taken, limits_.min_warmup), done ? std::optional(StopReason::kFixed) : std::nullopt};
   }
-  const SteadyState state = steady_state(steps, ends);
-  if (state.steadiness == Steadiness::kUnknown) return {std::min(taken, std::max(state.after, limits_.min_warmup)), {}};
-
-  SamplingDecision decision{state.after, {}};
+  const bool hurried = is_hurried(ends);
+  SamplingDecision decision{std::min(taken, limits_.hurried_warmup), {}};
+  if (!hurried) {
+    const SteadyState state = steady_state(steps, ends);
+    if (state.steadiness == Steadiness::kUnknown)
+      return {std::min(taken, std::max(state.after, limits_.min_warmup)), {}};
+    decision.warmup = state.after;
+  }
   const auto samples = steps.subspan(static_cast<size_t>(decision.warmup));
   const auto count = static_cast<int64_t>(samples.size());
-  if (count < limits_.min_samples) return decision;
-  const double sampling = ends.back() - ends[static_cast<size_t>(decision.warmup) - 1];
+  if (count < (hurried ? limits_.hurried_samples : limits_.min_samples)) return decision;
   if (median_known_within(samples, limits_.interval_within)) {
     decision.stop = StopReason::kInterval;
-  } else if (sampling >= limits_.max_sampling_time.count()) {
+  } else if (ends.back() >= limits_.budget.count()) {
     decision.stop = StopReason::kTime;
   } else if (count >= limits_.max_samples) {
     decision.stop = StopReason::kSamples;
@@ -101,7 +112,7 @@ std::string StoppingRule::describe(StopReason reason) const {
   switch (reason) {
     case StopReason::kInterval:
       return fmt::format("the 95 % interval of the median is within {:g} %", 100 * limits_.interval_within);
-    case StopReason::kTime: return fmt::format("{:g} s of sampling", limits_.max_sampling_time.count());
+    case StopReason::kTime: return fmt::format("the budget of {:g} s", limits_.budget.count());
     case StopReason::kSamples: return fmt::format("{} samples", limits_.max_samples);
     case StopReason::kFixed:
       return fmt::format("{} samples after a warm-up of {}, as asked for", limits_.max_samples, limits_.min_warmup);

@@ -22,18 +22,22 @@ int64_t steps_per_sample(Seconds step);
 
 // The default rule's numbers.
 struct SamplingLimits {
+  Seconds budget{30};  // for warm-up and samples; warm-up ends where half of it is spent
   int64_t min_warmup = 5;
-  int64_t max_warmup = 30;      // where steady state is given up
-  Seconds max_warmup_time{60};  // the same in time; min_warmup steps are taken in any case
+  int64_t max_warmup = 30;  // where steady state is given up
   int64_t min_samples = 10;
   int64_t max_samples = 200;
-  Seconds max_sampling_time{60};
   double interval_within = 0.01;  // 95 % interval of the median, each end as a fraction of the median
+  // The least where min_warmup and min_samples do not fit into the budget: as many samples as an interval needs.
+  int64_t hurried_warmup = 2;
+  int64_t hurried_samples = 6;
+
+  bool is_hurried(Seconds step) const { return step * static_cast<double>(min_warmup + min_samples) > budget; }
 };
 
 enum class StopReason : uint8_t {
   kInterval,  // the median is known well enough
-  kTime,
+  kTime,      // the budget is spent
   kSamples,
   kFixed,  // as many as were asked for
 };
@@ -50,8 +54,10 @@ struct SamplingDecision {
 //
 // By default warm-up ends at the first place from min_warmup on where the steady-state rule holds (the five steps after
 // it are then the first samples), at the latest where a limit of warm-up is reached. Sampling stops with min_samples or
-// more, as soon as the interval of the median is within interval_within, or the sampling time or max_samples is
-// reached; whichever holds first in this order is the reason. A fixed rule takes exactly what was asked for.
+// more, as soon as the interval of the median is within interval_within, or the budget is spent, or max_samples are
+// there; whichever holds first in this order is the reason. Steps of which the least number does not fit into the
+// budget, by the time of the second, are hurried: hurried_warmup, and hurried_samples or more. A fixed rule takes
+// exactly what was asked for.
 class StoppingRule {
  public:
   explicit StoppingRule(const SamplingLimits& limits = {});
@@ -65,11 +71,12 @@ class StoppingRule {
   // Whether the series became steady: where warm-up ended, or, for a fixed rule, over the last ten steps.
   SteadyState steady_state(std::span<const double> steps, std::span<const double> ends) const;
 
-  // "the 95 % interval of the median is within 1 %", "60 s of sampling", "200 samples", "10 samples, as asked for".
+  // "the 95 % interval of the median is within 1 %", "the budget of 30 s", "200 samples", "10 samples, as asked for".
   std::string describe(StopReason reason) const;
 
  private:
   int64_t last_warmup(std::span<const double> ends) const;
+  bool is_hurried(std::span<const double> ends) const;
 
   SamplingLimits limits_;
   bool fixed_ = false;

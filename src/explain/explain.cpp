@@ -228,13 +228,11 @@ struct PassLog {
 };
 
 // The prepared point; none if the device cannot run it.
-std::optional<Prepared> prepare_if_supported(const RunConfig& config, const KnownChoices& known,
+std::optional<Prepared> prepare_if_supported(const RunConfig& config, const KnowledgeOf& known,
                                              const PassObserver& observer = {}) {
   if (!unsupported_reason(config).empty()) return std::nullopt;
   const Device device = find_device(config);
-  MachineKnowledge stored;
-  if (known) stored.kernel_choices = known(device_key(device));
-  return prepare(config, device, stored, {.observer = observer});
+  return prepare(config, device, known ? known(device_key(device)) : MachineKnowledge{}, {.observer = observer});
 }
 
 std::vector<CompositeUse> composite_uses(const RunConfig& config, const RecomputeRule& rule, const PassLog& log) {
@@ -249,7 +247,7 @@ std::vector<CompositeUse> composite_uses(const RunConfig& config, const Recomput
 
 }  // namespace
 
-Explanation explain(const SweepPoint& point, const KnownChoices& known) {
+Explanation explain(const SweepPoint& point, const KnowledgeOf& known) {
   const RunConfig& config = point.config;
   Explanation explanation;
   explanation.name = point.name;
@@ -282,7 +280,7 @@ Explanation explain(const SweepPoint& point, const KnownChoices& known) {
   return explanation;
 }
 
-std::string dump_graph(const SweepPoint& point, const KnownChoices& known) {
+std::string dump_graph(const SweepPoint& point, const KnowledgeOf& known) {
   if (!point.invalid.empty()) throw Error::format("{}: {}", point.name, point.invalid);
   std::string text;
   const PassObserver observer = [&](const std::string& pass, const Graph& graph) {
@@ -292,7 +290,7 @@ std::string dump_graph(const SweepPoint& point, const KnownChoices& known) {
   return text;
 }
 
-std::string dump_plan(const SweepPoint& point, const KnownChoices& known) {
+std::string dump_plan(const SweepPoint& point, const KnowledgeOf& known) {
   const std::string reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
   if (!reason.empty()) throw Error::format("{}: {}", point.name, reason);
   return fmt::format("=== {}: plan\n{}", point.name, print(prepare_if_supported(point.config, known)->plan));

@@ -28,18 +28,20 @@ TracedStep predicted_step(const std::vector<ForecastLaunch>& launches) {
   return step;
 }
 
-void forecast(const RunConfig& config, const MachineKnowledge& known, PointResult& result) {
+void forecast(const RunConfig& config, const KnowledgeOf& known, PointResult& result) {
   const Device device = find_device(config);
   describe_device(device, result.record);
-  const Prepared prepared = prepare(config, device, known);
+  const MachineKnowledge knowledge = known(device_key(device));
+  const Prepared prepared = prepare(config, device, knowledge);
   Record& record = result.record;
   record.memory = prepared.memory;
   record.math_mode = math_mode(prepared.plan, device);
   record.verdict.rating = kPredicted;
   result.trace = trace_of(prepared.plan);
-  if (const auto times = TimeForecast::of(device, known)) {
-    record.prediction = predict(*times, prepared.plan, config.pass);
-    result.trace->steps.push_back(predicted_step(times->of(prepared.plan)));
+  if (const auto times = TimeForecast::of(device, knowledge)) {
+    const std::vector<ForecastLaunch> launches = times->of(prepared.plan);
+    record.prediction = predict(*times, prepared.plan, launches, config.pass);
+    result.trace->steps.push_back(predicted_step(launches));
   }
   if (prepared.shortage.empty()) return;
   record.status = Status::kOutOfMemory;
@@ -50,7 +52,7 @@ void forecast(const RunConfig& config, const MachineKnowledge& known, PointResul
 
 }  // namespace
 
-PointResult forecast_point(const SweepPoint& point, const MachineKnowledge& known) {
+PointResult forecast_point(const SweepPoint& point, const KnowledgeOf& known) {
   PointResult result{describe_planned(point), {}, {}};
   Record& record = result.record;
   record.reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
@@ -65,8 +67,55 @@ PointResult forecast_point(const SweepPoint& point, const MachineKnowledge& know
   return result;
 }
 
-int64_t largest_that_fits(const RunConfig& config, const MachineKnowledge& known, Enlarged what, int64_t limit) {
+Prepared plan_of(const RunConfig& config, const KnowledgeOf& known) {
   const Device device = find_device(config);
+  return prepare(config, device, known(device_key(device)));
+}
+
+std::optional<Seconds> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known) {
+  const auto times = TimeForecast::of(prepared.device, known(device_key(prepared.device)));
+  if (!times) return std::nullopt;
+  Seconds whole{0};
+  for (const ForecastLaunch& launch : times->of(prepared.plan)) whole += Seconds{launch.seconds};
+  return whole;
+}
+
+std::optional<LaunchBound> launch_bound(const RunConfig& config, const KnowledgeOf& known) {
+  const Device device = find_device(config);
+  if (device.computes) return std::nullopt;
+  const auto at = [&](int64_t context) {
+    RunConfig resized = config;
+    resized.model.context_length = context;
+    resized.crop_context.reset();
+    const Prepared prepared = plan_of(resized, known);
+    return LaunchBound{static_cast<int64_t>(prepared.plan.steps.size()),
+                       device.launch_cost,
+                       predicted_step_time(prepared, known).value_or(Seconds{}),
+                       {}};
+  };
+  LaunchBound bound = at(config.step_context());
+  if (!at(1).holds()) {
+    bound.least_context = 1;
+    return bound;
+  }
+  int64_t low = 1;  // launch-bound
+  int64_t high = 2;
+  while (high <= kLargestContext && at(high).holds()) {
+    low = high;
+    high *= 2;
+  }
+  if (high > kLargestContext) return bound;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (at(middle).holds() ? low : high) = middle;
+  }
+  bound.least_context = high;
+  return bound;
+}
+
+int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit) {
+  const Device device = find_device(config);
+  const MachineKnowledge knowledge = known(device_key(device));
   const auto fits = [&](int64_t size) {
     RunConfig enlarged = config;
     if (what == Enlarged::kBatch) {
@@ -75,7 +124,7 @@ int64_t largest_that_fits(const RunConfig& config, const MachineKnowledge& known
       enlarged.model.context_length = size;
       enlarged.crop_context.reset();
     }
-    return prepare(enlarged, device, known).shortage.empty();
+    return prepare(enlarged, device, knowledge).shortage.empty();
   };
   if (!fits(1)) return 0;
   int64_t low = 1;  // fits
@@ -93,7 +142,7 @@ int64_t largest_that_fits(const RunConfig& config, const MachineKnowledge& known
   return low;
 }
 
-std::string sizes_that_fit(const RunConfig& config, const MachineKnowledge& known) {
+std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known) {
   try {
     const int64_t batch =
         largest_that_fits(config, known, Enlarged::kBatch, std::max<int64_t>(config.model.batch_size - 1, 1));

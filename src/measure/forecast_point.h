@@ -2,26 +2,52 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/units.h"
 #include "measure/run_one.h"
 #include "points/expand.h"
 #include "prepare/knowledge.h"
+#include "prepare/prepare.h"
 
 namespace laptime {
 
 // The record has the predicted bytes and, where there is something to predict from, times; it is out_of_memory with the
 // arithmetic if the plan does not fit. The trace has the launches and buffers of the plan and, with times, one step.
-PointResult forecast_point(const SweepPoint& point, const MachineKnowledge& known);
+PointResult forecast_point(const SweepPoint& point, const KnowledgeOf& known);
+
+// The plan of a configuration alone. Error if the device cannot run it.
+Prepared plan_of(const RunConfig& config, const KnowledgeOf& known);
+
+// Seconds of all phases of a step, whichever the pass reports. None if nothing was measured to predict from.
+std::optional<Seconds> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known);
+
+// Of a step on a device that is described by its data sheet: what it takes to start its kernels.
+struct LaunchBound {
+  int64_t launches = 0;
+  Seconds each{};
+  Seconds step{};  // all of it
+  // The least context at which the kernels take longer than to start them; none up to kLargestContext.
+  std::optional<int64_t> least_context{};
+
+  bool holds() const { return each * static_cast<double>(launches) * 2 > step; }
+};
+
+// None for a device that computes. Error if the device cannot run the point.
+std::optional<LaunchBound> launch_bound(const RunConfig& config, const KnowledgeOf& known);
 
 // The size that is enlarged: sequences of a batch, or tokens of the context.
 enum class Enlarged : uint8_t { kBatch, kContext };
 
+inline constexpr int64_t kLargestBatch = 65'536;       // where a search for the largest that fits ends
+inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
+
 // The largest value with which the point fits into memory; 0 if it does not fit with 1. `limit` ends the search.
 // Error if the device cannot run the point.
-int64_t largest_that_fits(const RunConfig& config, const MachineKnowledge& known, Enlarged what, int64_t limit);
+int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit);
 
 // "it fits with --batch 2 or with --context 128", of a point that does not fit; empty if the device cannot run it.
-std::string sizes_that_fit(const RunConfig& config, const MachineKnowledge& known);
+std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known);
 
 }  // namespace laptime

@@ -15,7 +15,7 @@ class LaunchCosts {
  public:
   explicit LaunchCosts(const Plan& plan);
 
-  // `times` as Executor::launch_times returns them.
+  // `times` are Executor::launch_times of one step.
   void add(const std::vector<Seconds>& times);
 
   // One cost for each signature: the median over the steps of the mean over its launches in a step, so that costs add

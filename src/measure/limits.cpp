@@ -20,8 +20,8 @@ double reached_of(DeviceLimit::Kind kind, const LimitsRequest& request) {
 }
 
 // The known value, or a new one where there is none. A limit that the run has exceeded is measured once more, and the
-// larger value counts. The FLOP/s of a run are not taken as a peak: they count masked FLOPs, which kernels skip. None
-// if there is no memory to measure.
+// larger value counts. The FLOP/s of a run are not taken as a peak: they count masked FLOPs, which kernels skip. No
+// value if there is no memory to measure in.
 std::optional<double> value_of(const DeviceLimit& limit, const MeasuredPeak* known, double reached,
                                std::vector<MeasuredPeak>& learned) {
   try {

@@ -13,7 +13,7 @@ namespace laptime {
 // Launches and buffers of the plan, without times.
 StepTrace trace_of(const Plan& plan);
 
-// The times of one step: `times` as Executor::launch_times returns them.
+// The times of one step. `times` are Executor::launch_times of it.
 TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times);
 
 // The same times added up by phase and class of work.

@@ -103,7 +103,7 @@ class PointRun {
     const int64_t warmup = config_.warmup.value_or(0);
     const int64_t expected = config_.steps ? *config_.steps + warmup : 0;
     const bool fixed = config_.steps.has_value();
-    run_.rule = fixed ? StoppingRule::fixed(warmup, *config_.steps) : StoppingRule();
+    run_.rule = fixed ? StoppingRule::fixed(warmup, *config_.steps) : StoppingRule({.budget = Seconds{config_.budget}});
     MachineCounters counters;
     run_.before = counters.read();
     StepHooks hooks;
@@ -139,8 +139,9 @@ class PointRun {
       const bool is_traced = i % 2 == 1;
       const Timeline timeline = executor.run(is_traced ? Marks::kLaunches : Marks::kPhases);
       if (is_traced) {
-        trace.steps.push_back(traced_step(timeline, executor.launch_times()));
-        costs_.add(executor.launch_times());
+        const std::vector<Seconds> times = executor.launch_times();
+        trace.steps.push_back(traced_step(timeline, times));
+        costs_.add(times);
       } else {
         trace.untraced.push_back(timeline.total().count());
       }

@@ -94,7 +94,7 @@ class Point {
 
   void predict_time(const Prepared& prepared) {
     if (const auto forecast = TimeForecast::of(prepared.device, known_); forecast && prepared.device.computes)
-      record_.prediction = predict(*forecast, prepared.plan, config_.pass);
+      record_.prediction = predict(*forecast, prepared.plan, forecast->of(prepared.plan), config_.pass);
   }
 
   // After a trial the point is planned again, because the chosen kernels may have other workspaces. If a different

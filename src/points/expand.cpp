@@ -16,7 +16,7 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
   std::string first;
   std::string always;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
-    if (option.in_name == InName::kWhereSwept) return;
+    if (option.in_name == InName::kWhereSwept || option.in_name == InName::kWhereGiven) return;
     // The name keeps the given word: "small" remains, although --num-layers makes the resolved model "custom".
     const auto found =
         std::find_if(given.begin(), given.end(), [&](const auto& other) { return other.flag == option.flag; });
@@ -26,13 +26,14 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
     else
       always += fmt::format("/{}:{}", option.tag, text);
   });
-  std::string swept;
+  std::string others;
   for (size_t i = 0; i < axes.size(); ++i) {
     const Option option = find_option<RunConfig>(axes[i].flag).value();
-    const bool named = option.in_name != InName::kWhereSwept || axes[i].values.size() == 1;
-    if (!named) swept += fmt::format("/{}:{}", option.tag, given[i].text);
+    const bool is_swept = axes[i].values.size() > 1;
+    if (option.in_name == InName::kWhereGiven || (option.in_name == InName::kWhereSwept && is_swept))
+      others += fmt::format("/{}:{}", option.tag, given[i].text);
   }
-  return first + always + swept;
+  return first + always + others;
 }
 
 // Advances the indices to the next point, last axis fastest; false after the last point.

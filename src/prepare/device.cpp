@@ -92,6 +92,7 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   device.cost = [described, peak](const OpCard& op, double flops, int64_t bytes) {
     return roofline::seconds_of(described, peak, op, flops, bytes);
   };
+  device.launch_cost = Seconds{described.launch};
   device.kernels = kKernels;
   device.open = [described, peak] { return std::make_unique<roofline::RooflineBackend>(described, kKernels, peak); };
   return device;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/units.h"
 #include "config/run_config.h"
 #include "prepare/kernel_rules.h"
 
@@ -34,6 +35,7 @@ struct Device {
   HeldBytes held_bytes = nullptr;         // what an allocation takes; null: exactly its bytes
   std::optional<double> datasheet_flops;  // peak FLOP/s for the dtype
   DeviceCost cost;                        // null for a device that computes
+  Seconds launch_cost{};                  // the part of each `cost` that starts the kernel
   std::shared_ptr<const KernelTable> kernels;
   std::function<std::unique_ptr<Backend>()> open;  // Error if this machine lacks the device
 };

@@ -1,6 +1,7 @@
 // MachineKnowledge: stored measurements of one device, which need not be repeated.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,19 @@ struct MachineKnowledge {
   std::vector<KernelChoice> kernel_choices;
   std::vector<LaunchCost> launch_costs;
   std::vector<MeasuredPeak> peaks;
+  std::vector<double> prediction_errors;  // of earlier runs on this machine: predicted over measured time, minus 1
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("kernel_choices", self.kernel_choices);
     visit("launch_costs", self.launch_costs);
     visit("peaks", self.peaks);
+    visit("prediction_errors", self.prediction_errors);
   }
 };
+
+// Gives what is known of a device, by its device_key. Null where a caller has no store to ask.
+using KnowledgeOf = std::function<MachineKnowledge(const std::string& device)>;
 
 // Identifies the machine; constant while the program runs.
 std::string machine_fingerprint();
@@ -29,5 +35,16 @@ std::string machine_fingerprint();
 std::string device_key(const Device& device);
 // The key for the device of a configuration; empty if the device cannot run it.
 std::string device_key(const RunConfig& config);
+
+// Reads and writes what a store knows of a device.
+MachineKnowledge knowledge_of(const Store& store, const std::string& device);
+void put(Store& store, const MachineKnowledge& knowledge);
+
+// Adds newer measurements, which may be of several devices: a choice or a peak replaces the one with the same key, and
+// the costs of a launch are taken together (with_newer).
+void merge(MachineKnowledge& into, const MachineKnowledge& newer);
+
+// The part of `all` that was measured on one device.
+MachineKnowledge of_device(MachineKnowledge all, const std::string& device);
 
 }  // namespace laptime

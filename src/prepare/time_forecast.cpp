@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "distribution/median.h"
 #include "prepare/time_key.h"
 
 namespace laptime {
@@ -46,7 +47,10 @@ std::optional<TimeForecast> TimeForecast::of(const Device& device, const Machine
     if (cost.threads == threads && cost.seconds > 0) costs.push_back(&cost);
   }
   if (costs.empty()) return std::nullopt;
-  return TimeForecast(std::move(costs));
+  TimeForecast forecast(std::move(costs));
+  forecast.errors_ = known.prediction_errors;
+  std::sort(forecast.errors_.begin(), forecast.errors_.end());
+  return forecast;
 }
 
 // The roofline is made of the best rates that any launch reached. It only brings sizes onto one scale: what counts is
@@ -116,13 +120,23 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   return launches;
 }
 
-Prediction predict(const TimeForecast& forecast, const Plan& plan, Pass pass) {
+std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) const {
+  constexpr size_t kFewest = 10;
+  if (errors_.size() < kFewest) return std::nullopt;
+  constexpr double kTail = 0.05;  // on each side
+  return std::pair(seconds / (1 + percentile_of_sorted(errors_, 1 - kTail)),
+                   seconds / (1 + percentile_of_sorted(errors_, kTail)));
+}
+
+Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::vector<ForecastLaunch>& launches,
+                   Pass pass) {
   Prediction prediction;
   std::array<std::array<double, kWorkClassCount>, kPhaseCount> classes{};
   double whole = 0;
   double measured = 0;
-  for (const PlanStep& step : plan.steps) {
-    const ForecastLaunch launch = forecast.of(step);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    const ForecastLaunch& launch = launches.at(i);
     classes.at(static_cast<size_t>(step.phase)).at(static_cast<size_t>(step.work_class)) += launch.seconds;
     whole += launch.seconds;
     if (launch.source == CostSource::kMeasured) measured += launch.seconds;
@@ -139,6 +153,11 @@ Prediction predict(const TimeForecast& forecast, const Plan& plan, Pass pass) {
     if (plan.has(static_cast<Phase>(phase))) prediction.time[time_key(static_cast<Phase>(phase), pass)] = sum;
   }
   prediction.time.try_emplace(time_key(pass), whole);
+  if (const auto range = forecast.range_of(prediction.time.at(time_key(pass)))) {
+    prediction.low = range->first;
+    prediction.high = range->second;
+    prediction.earlier = static_cast<int64_t>(forecast.earlier());
+  }
   prediction.launches = static_cast<int64_t>(plan.steps.size());
   prediction.measured_share = whole > 0 ? measured / whole : 0;
   prediction.from = forecast.newest().empty() ? "data sheet" : "measured launches";

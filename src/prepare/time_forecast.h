@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "plan/plan.h"
@@ -40,6 +41,10 @@ class TimeForecast {
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
+  // Ends of the range in which 90 % of the earlier predictions on this machine would have been right; none if those are
+  // fewer than ten.
+  std::optional<std::pair<double, double>> range_of(double seconds) const;
+  size_t earlier() const { return errors_.size(); }
   const std::string& newest() const { return newest_; }  // date of the newest measurement; empty for a data sheet
 
  private:
@@ -65,10 +70,12 @@ class TimeForecast {
   std::map<std::string, std::vector<Sample>> by_kind_, by_op_;
   std::vector<Sample> all_;
   Roofline roofline_;
+  std::vector<double> errors_;  // of earlier predictions, ascending
   std::string newest_;
 };
 
-// The forecast of a plan, added up as a record states it.
-Prediction predict(const TimeForecast& forecast, const Plan& plan, Pass pass);
+// The forecast of the launches of a plan, added up as a record states it.
+Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::vector<ForecastLaunch>& launches,
+                   Pass pass);
 
 }  // namespace laptime

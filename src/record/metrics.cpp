@@ -211,6 +211,15 @@ constexpr std::array kMetrics{
            .description = "the same, known from the plan before anything ran",
            .formula = "memory.predicted_peak_bytes",
            .read = [](const Record& r) { return known(r.memory.predicted_peak_bytes); }},
+    Metric{.tag = "peak_error",
+           .unit = Unit::kFraction,
+           .description = "predicted over held peak, minus 1",
+           .formula = "memory.predicted_peak_bytes / memory.peak_bytes - 1",
+           .read =
+               [](const Record& r) {
+                 const Figure quotient = ratio(known(r.memory.predicted_peak_bytes), known(r.memory.peak_bytes));
+                 return quotient ? known(*quotient - 1) : std::nullopt;
+               }},
     Metric{.tag = "resident_memory",
            .unit = Unit::kBytes,
            .better = Better::kLower,

@@ -283,6 +283,9 @@ struct Prediction {
   std::optional<int64_t> launches;       // of a step
   std::optional<double> measured_share;  // of the predicted time: launches of signatures that were measured
   std::map<std::string, double> time;    // seconds, by the keys of Record::time
+  // Between them the pass was measured in 90 % of the earlier predictions on this machine; none if those are too few.
+  std::optional<double> low, high;  // seconds
+  std::optional<int64_t> earlier;   // how many earlier predictions there were
   std::vector<ClassShare> classes;
 
   friend bool operator==(const Prediction&, const Prediction&) = default;
@@ -293,6 +296,9 @@ struct Prediction {
     visit("launches", self.launches);
     visit(Key{"measured_share", Unit::kFraction}, self.measured_share);
     visit(Key{"time", Unit::kSeconds}, self.time);
+    visit(Key{"low", Unit::kSeconds}, self.low);
+    visit(Key{"high", Unit::kSeconds}, self.high);
+    visit("earlier", self.earlier);
     visit("classes", self.classes);
   }
 };

@@ -40,8 +40,7 @@ struct KernelChoice {
   }
 };
 
-// What a launch of one signature takes on one device in a running step: the least of all runs, because other programs
-// only ever make a launch slower.
+// What a launch of one signature takes on one device in a running step: the mean of runs that took about the same.
 struct LaunchCost {
   std::string device;
   int64_t threads = 0;  // 0 for a device without threads
@@ -51,7 +50,8 @@ struct LaunchCost {
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   double seconds = 0;
-  std::string created;  // ISO 8601, UTC
+  std::string created;  // of the newest of these runs; ISO 8601, UTC
+  int64_t runs = 1;     // of which `seconds` is the mean
 
   friend bool operator==(const LaunchCost&, const LaunchCost&) = default;
   template <class Self, class Visit>
@@ -65,8 +65,13 @@ struct LaunchCost {
     visit(Key{"bytes", Unit::kBytes}, self.bytes);
     visit(Key{"seconds", Unit::kSeconds}, self.seconds);
     visit("created", self.created);
+    visit("runs", self.runs);
   }
 };
+
+// `known` with a newer measurement of the same launch taken in. Other programs only ever make a launch slower: a run
+// that took 1.5 times as long is left out, and one that took so much less makes a new start, as another kernel does.
+LaunchCost with_newer(LaunchCost known, const LaunchCost& newer);
 
 // A limit of one device, measured once: name "float32_product_flops_per_second/threads:2", ...
 struct MeasuredPeak {
@@ -144,6 +149,9 @@ class Store {
   std::vector<KernelChoice> kernel_choices(std::string_view device) const;  // ordered by signature
   void put(std::span<const LaunchCost> costs);                              // those that are less than what is there
   std::vector<LaunchCost> launch_costs(std::string_view device) const;      // ordered by threads and signature
+
+  // Predicted over measured time minus 1, of the newest records of this machine that were predicted from launches.
+  std::vector<double> prediction_errors(std::string_view fingerprint) const;
   void put(const MeasuredPeak& peak);
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
@@ -152,7 +160,6 @@ class Store {
   bool has_knowledge() const;
   bool has_traces() const;
   bool has_listing() const;
-  bool has_launch_costs() const;
   explicit Store(std::unique_ptr<sqlite::Database> database);
 
   std::unique_ptr<sqlite::Database> database_;

@@ -1,4 +1,9 @@
 // The tables of a store that keep what was measured of devices: kernel choices, costs of launches, peaks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
 #include "record/sqlite.h"
 #include "record/store.h"
 #include "record/store_schema.h"
@@ -11,11 +16,11 @@ using sqlite::Transaction;
 
 constexpr int64_t kKnowledgeSince = 2;
 constexpr int64_t kLaunchCostsSince = 5;
+constexpr int64_t kRunsSince = 7;
 
 }  // namespace
 
 bool Store::has_knowledge() const { return store_schema::version_of(*database_) >= kKnowledgeSince; }
-bool Store::has_launch_costs() const { return store_schema::version_of(*database_) >= kLaunchCostsSince; }
 
 void Store::put(std::span<const KernelChoice> choices) {
   if (choices.empty()) return;
@@ -46,15 +51,36 @@ std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
   return choices;
 }
 
+LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
+  constexpr double kAlike = 1.5;
+  constexpr int64_t kMostRuns = 8;  // so that old runs fade
+  if (newer.kernel != known.kernel || newer.seconds * kAlike < known.seconds) return newer;
+  if (newer.seconds > known.seconds * kAlike) return known;
+  known.runs = std::min(known.runs + 1, kMostRuns);
+  known.seconds += (newer.seconds - known.seconds) / static_cast<double>(known.runs);
+  known.created = newer.created;
+  return known;
+}
+
 void Store::put(std::span<const LaunchCost> costs) {
   if (costs.empty()) return;
   Transaction transaction(*database_);
-  Statement insert(*database_, R"sql(
-    INSERT INTO launch_costs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-    ON CONFLICT (device, threads, signature) DO UPDATE SET
-      kernel = excluded.kernel, seconds = excluded.seconds, created = excluded.created
-    WHERE excluded.seconds < seconds)sql");
-  for (const LaunchCost& cost : costs) {
+  Statement find(*database_,
+                 "SELECT kernel, seconds, created, runs FROM launch_costs "
+                 "WHERE device = ?1 AND threads = ?2 AND signature = ?3");
+  Statement insert(*database_, "INSERT OR REPLACE INTO launch_costs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)");
+  for (const LaunchCost& newer : costs) {
+    LaunchCost cost = newer;
+    find.reset();
+    find.bind(1, cost.device).bind(2, cost.threads).bind(3, cost.signature);
+    if (find.step()) {
+      LaunchCost known = cost;
+      known.kernel = find.text(0);
+      known.seconds = find.number(1);
+      known.created = find.text(2);
+      known.runs = find.integer(3);
+      cost = with_newer(std::move(known), newer);
+    }
     insert.bind(1, cost.device)
         .bind(2, cost.threads)
         .bind(3, cost.signature)
@@ -64,6 +90,7 @@ void Store::put(std::span<const LaunchCost> costs) {
         .bind(7, cost.bytes)
         .bind(8, cost.seconds)
         .bind(9, cost.created)
+        .bind(10, cost.runs)
         .run();
   }
   transaction.commit();
@@ -71,17 +98,37 @@ void Store::put(std::span<const LaunchCost> costs) {
 
 std::vector<LaunchCost> Store::launch_costs(std::string_view device) const {
   std::vector<LaunchCost> costs;
-  if (!has_launch_costs()) return costs;
-  Statement rows(*database_,
-                 "SELECT threads, signature, kernel, kind, flops, bytes, seconds, created FROM launch_costs "
-                 "WHERE device = ?1 ORDER BY threads, signature");
+  const int64_t version = store_schema::version_of(*database_);
+  if (version < kLaunchCostsSince) return costs;
+  const std::string sql = fmt::format(
+      "SELECT threads, signature, kernel, kind, flops, bytes, seconds, created, {} FROM launch_costs "
+      "WHERE device = ?1 ORDER BY threads, signature",
+      version < kRunsSince ? "1" : "runs");
+  Statement rows(*database_, sql.c_str());
   rows.bind(1, device);
   while (rows.step()) {
     costs.push_back({std::string(device), rows.integer(0), std::string(rows.text(1)), std::string(rows.text(2)),
                      std::string(rows.text(3)), rows.number(4), rows.integer(5), rows.number(6),
-                     std::string(rows.text(7))});
+                     std::string(rows.text(7)), rows.integer(8)});
   }
   return costs;
+}
+
+std::vector<double> Store::prediction_errors(std::string_view fingerprint) const {
+  // The newest records tell most, and to read them takes some milliseconds.
+  Statement rows(*database_, R"sql(
+    SELECT predicted / measured - 1 FROM (
+      SELECT json_extract(json, '$.prediction.time.' || pass) AS predicted,
+             json_extract(json, '$.time.' || pass || '.median') AS measured
+      FROM (SELECT id, json, json_extract(json, '$.config.pass') AS pass FROM records
+            WHERE id > (SELECT max(id) FROM records) - 200 AND fingerprint = ?1 AND status = 'ok'
+              AND json_extract(json, '$.prediction.from') = 'measured launches'
+              AND json_extract(json, '$.verdict.rating') <> 'predicted'))
+    WHERE predicted > 0 AND measured > 0)sql");
+  rows.bind(1, fingerprint);
+  std::vector<double> errors;
+  while (rows.step()) errors.push_back(rows.number(0));
+  return errors;
 }
 
 void Store::put(const MeasuredPeak& peak) {

@@ -128,9 +128,12 @@ std::string newest_listing() {
   )sql" + listing();
 }
 
+std::string runs_of_launch_costs() { return "ALTER TABLE launch_costs ADD COLUMN runs INTEGER NOT NULL DEFAULT 1;"; }
+
 // What version 1, 2, ... adds to the one before. To change the schema append a function here, raise kVersion, and keep
 // the schema that was newest until then in tests/record/old_schemas.h.
-constexpr std::array kVersions{records, knowledge_by_device, traces, nothing, launch_costs, newest_listing};
+constexpr std::array kVersions{records,        knowledge_by_device, traces, nothing, launch_costs,
+                               newest_listing, runs_of_launch_costs};
 static_assert(kVersions.size() == kVersion);
 
 class File {

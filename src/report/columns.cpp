@@ -24,6 +24,7 @@ constexpr std::array kSets{
     ColumnSet{"default", "", "time, rate, memory and verdict of each row", default_columns},
     ColumnSet{"all", "", "the same with mean, minimum and maximum; in files every key of a record", all_columns},
     ColumnSet{"attention", "", "attention alone: each phase, and what it adds to memory", columns_attention},
+    ColumnSet{"prediction", "", "predicted beside measured: time and memory", columns_prediction, prediction_summary},
     ColumnSet{"all_times", "2024", "every sample of a row, with mean, median, minimum, maximum and sum", columns_2024},
     ColumnSet{"mean_std", "2025a", "warm-up and measured steps, mean and standard deviation", columns_2025_ab},
     ColumnSet{"mean_std", "2025b", "the same", columns_2025_ab},
@@ -94,6 +95,24 @@ const RatioColumn* find_ratio(std::string_view name) {
                                          [&](const RatioColumn& column) { return column.name == name; });
   const bool is_hyphenated = name == "speed-up";
   return found != kRatioColumns.end() ? found : is_hyphenated ? kRatioColumns.data() : nullptr;
+}
+
+const ColumnSet* find_set(std::string_view name) {
+  const auto* const found = std::find_if(kSets.begin(), kSets.end(), [&](const ColumnSet& known) {
+    return known.name == name || (!known.alias.empty() && known.alias == name);
+  });
+  return found == kSets.end() ? nullptr : found;
+}
+
+// The first set in a list of columns that sums its rows up; nullptr for none.
+const ColumnSet* set_with_summary(std::string_view list) {
+  while (true) {
+    const size_t comma = list.find(',');
+    const ColumnSet* const set = find_set(list.substr(0, comma));
+    if (set != nullptr && set->summary != nullptr) return set;
+    if (comma == std::string_view::npos) return nullptr;
+    list.remove_prefix(comma + 1);
+  }
 }
 
 // As the header of the default table; nullptr where it has none.
@@ -169,10 +188,8 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
   while (true) {
     const size_t comma = list.find(',');
     const std::string_view name = list.substr(0, comma);
-    const auto* const set = std::find_if(kSets.begin(), kSets.end(), [&](const ColumnSet& known) {
-      return known.name == name || (!known.alias.empty() && known.alias == name);
-    });
-    if (set != kSets.end()) {
+    const ColumnSet* const set = find_set(name);
+    if (set != nullptr) {
       for (Column& column : set->columns()) columns.push_back(std::move(column));
     } else if (const RatioColumn* const ratio = find_ratio(name)) {
       columns.push_back(column_of(*ratio, baselines));
@@ -180,7 +197,7 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
       columns.push_back(column_by_name(name, records));
     }
     if (columns.size() > kMaxColumns) throw Error::format("columns: more than the limit of {}", kMaxColumns);
-    has_set = has_set || set != kSets.end();
+    has_set = has_set || set != nullptr;
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
@@ -204,6 +221,13 @@ void plan_baselines(std::vector<Column>& columns, const Records& records, Baseli
     }
   }
 }
+
+std::string summary_of_columns(std::string_view list, const Records& records) {
+  const ColumnSet* const set = set_with_summary(list);
+  return set == nullptr ? "" : set->summary(records);
+}
+
+bool have_summary(std::string_view list) { return set_with_summary(list) != nullptr; }
 
 Extent extent_of_columns(std::span<const Column> columns, bool details) {
   const bool has_phases = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase; });

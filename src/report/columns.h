@@ -51,6 +51,7 @@ struct ColumnSet {
   std::string_view alias;  // the source document whose table it is; empty for none
   std::string_view help;   // what its table shows
   std::vector<Column> (*columns)();
+  std::string (*summary)(const Records& records) = nullptr;  // of all rows, in a sentence; null: none
 };
 // The tables of the source documents keep their headers, order and kind of standard deviation.
 std::span<const ColumnSet> column_sets();
@@ -59,6 +60,10 @@ std::span<const ColumnSet> column_sets();
 // intervals ("speedup_low", "speedup_high", "gain_low", "gain_high"), and columns by name as `Row::value` knows them.
 // `baselines` must outlive the result. Error for an unknown name (as check_column).
 std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records);
+
+// The sentence that belongs under a table with these columns; empty for none.
+std::string summary_of_columns(std::string_view list, const Records& records);
+bool have_summary(std::string_view list);
 
 // How much of each record a report with these columns reads: a row states the status and its reason too, `details`
 // more.

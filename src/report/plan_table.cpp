@@ -91,6 +91,8 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
             .columns = {text_column("point", "Point"),
                         optional_column(3, text_column("device", "Device")),
                         {"predicted_s", "Predicted", Unit::kSeconds},
+                        optional_column(3, {"low_s", "90 % low", Unit::kSeconds}),
+                        optional_column(3, {"high_s", "90 % high", Unit::kSeconds}),
                         optional_column(5, {"forward_s", "Forward", Unit::kSeconds}),
                         optional_column(5, {"backward_s", "Backward", Unit::kSeconds}),
                         optional_column(5, {"optimizer_s", "Optimizer", Unit::kSeconds}),
@@ -106,7 +108,8 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
   for (const PlannedPoint& point : points) {
     const Record& record = point.record;
     grid.rows.push_back({record.name, record.config.json().value("device", ""), time_of(record, pass_of(record)),
-                         time_of(record, "forward"), time_of(record, "backward"), time_of(record, "optimizer"),
+                         or_null(record.prediction.low), or_null(record.prediction.high), time_of(record, "forward"),
+                         time_of(record, "backward"), time_of(record, "optimizer"),
                          or_null(record.memory.predicted_peak_bytes), fit_text(record), point.fitting_recompute,
                          or_null(point.largest_batch), or_null(point.largest_context), or_null(point.eager_bytes),
                          basis_text(record.prediction)});
@@ -126,9 +129,16 @@ std::string prediction_sentence(const Record& record) {
   const auto whole = prediction.time.find(pass_of(record));
   if (whole == prediction.time.end())
     return "time: not predicted, because no launch of this device was measured; run laptime calibrate";
-  return fmt::format("{}: {} predicted for {} launches, from {}{}", pass_of(record), format_seconds(whole->second),
-                     prediction.launches.value_or(0), basis_text(prediction),
-                     prediction.newest.empty() ? "" : fmt::format(" (the newest of {})", prediction.newest));
+  std::string text =
+      fmt::format("{}: {} predicted for {} launches, from {}{}", pass_of(record), format_seconds(whole->second),
+                  prediction.launches.value_or(0), basis_text(prediction),
+                  prediction.newest.empty() ? "" : fmt::format(" (the newest of {})", prediction.newest));
+  if (prediction.low && prediction.high) {
+    text +=
+        fmt::format("; {} to {} by the errors of {} earlier predictions here (90 %)", format_seconds(*prediction.low),
+                    format_seconds(*prediction.high), prediction.earlier.value_or(0));
+  }
+  return text;
 }
 
 std::optional<Grid> prediction_grid(const Record& record) {

@@ -319,8 +319,8 @@ void check_column(std::string_view column, const Records& records, std::string_v
   const std::vector<std::string> columns = known_columns(records);
   std::vector<std::string_view> known(columns.begin(), columns.end());
   known.insert(known.end(), others.begin(), others.end());
-  throw Error::format("{}: unknown column {}{} (docs/record_schema.md and `laptime list metrics` name them)", where,
-                      quote(column), did_you_mean(column, known));
+  throw Error::format("{}: unknown column {}{} (laptime list columns shows them)", where, quote(column),
+                      did_you_mean(column, known));
 }
 
 std::string schema_type(std::string_view path) {

@@ -109,16 +109,9 @@ std::string joined_cells(const std::vector<std::string>& cells, const TableLayou
 }
 
 // Free text below a row, or behind its first cells; broken at spaces where a terminal is narrow.
-std::string wrapped(std::string line, size_t width) {
-  std::string text;
-  const size_t indent = std::min(line.find_first_not_of(' '), line.size()) + 2;
-  while (width > 0 && display_width(line) > width) {
-    size_t cut = line.rfind(' ', width);
-    if (cut == std::string::npos || cut <= indent) break;
-    text += line.substr(0, cut) + "\n";
-    line = std::string(indent, ' ') + line.substr(cut + 1);
-  }
-  return text + without_trailing_spaces(std::move(line)) + "\n";
+std::string wrapped(const std::string& line, size_t width) {
+  constexpr size_t kHanging = 2;
+  return without_trailing_spaces(broken_at_spaces(line, width, kHanging)) + "\n";
 }
 
 std::string line_text(const TableLine& line, const TableLayout& layout, const TableStyle& style) {

@@ -134,21 +134,30 @@ std::string without_trailing_spaces(std::string line) {
   return line;
 }
 
-std::string broken_at_spaces(std::string_view text, size_t width) {
+std::string broken_at_spaces(std::string_view text, size_t width, size_t hanging) {
   if (width == 0 || display_width(text) <= width) return std::string(text);
-  std::string lines;
-  size_t used = 0;
+  const size_t leading = std::min(text.find_first_not_of(' '), text.size());
+  const size_t indent = leading + hanging;
+  std::string lines(leading, ' ');
+  size_t used = leading;
+  bool starts_line = true;
+  text.remove_prefix(leading);
   while (!text.empty()) {
     const size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
     const size_t columns = display_width(word);
-    if (!lines.empty()) {
-      const bool fits = used + 1 + columns <= width;
-      lines += fits ? ' ' : '\n';
-      used = fits ? used + 1 : 0;
+    if (!starts_line && used + 1 + columns > width) {
+      lines = without_trailing_spaces(std::move(lines)) + "\n" + std::string(indent, ' ');
+      used = indent;
+      starts_line = true;
+    }
+    if (!starts_line) {
+      lines += ' ';
+      ++used;
     }
     lines += word;
     used += columns;
+    starts_line = false;
     text.remove_prefix(std::min(text.size(), end + 1));
   }
   return lines;

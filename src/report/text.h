@@ -24,8 +24,9 @@ std::string pad_left(std::string_view text, size_t width);
 
 std::string without_trailing_spaces(std::string line);
 
-// One line broken at spaces so that no line is wider than `width` columns, but where a word is. 0: not broken.
-std::string broken_at_spaces(std::string_view text, size_t width);
+// One line broken at spaces so that no line is wider than `width` columns, but where a word is. 0: not broken. Further
+// lines begin at the first word of the first line, and `hanging` columns behind it.
+std::string broken_at_spaces(std::string_view text, size_t width, size_t hanging = 0);
 
 inline constexpr size_t kColumnGap = 2;  // spaces between the columns of a table
 

@@ -142,7 +142,9 @@ class SweepRun {
     result.record.run = described.run;
     require_unchanged_files(point, result.record);
     if (result.record.status == Status::kOutOfMemory && std::exchange(names_sizes_that_fit_, false)) {
-      if (const std::string sizes = sizes_that_fit(point.config, known); !sizes.empty())
+      if (const std::string sizes =
+              sizes_that_fit(point.config, [&](const std::string& device) { return store_.known(device); });
+          !sizes.empty())
         result.record.reason += "; " + sizes;
     }
     if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);

@@ -5,59 +5,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "prepare/knowledge.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
-namespace {
-
-// Replaces the item with the same key, or appends.
-template <class Item, class Same>
-void replace(std::vector<Item>& items, const Item& item, const Same& same) {
-  const auto found = std::find_if(items.begin(), items.end(), [&](const Item& other) { return same(other, item); });
-  if (found == items.end()) {
-    items.push_back(item);
-  } else {
-    *found = item;
-  }
-}
-
-void merge(MachineKnowledge& into, const MachineKnowledge& from) {
-  for (const KernelChoice& choice : from.kernel_choices) {
-    replace(into.kernel_choices, choice, [](const KernelChoice& a, const KernelChoice& b) {
-      return a.device == b.device && a.signature == b.signature;
-    });
-  }
-  for (const LaunchCost& cost : from.launch_costs) {
-    const auto known = std::find_if(into.launch_costs.begin(), into.launch_costs.end(), [&](const LaunchCost& other) {
-      return other.device == cost.device && other.threads == cost.threads && other.signature == cost.signature;
-    });
-    if (known == into.launch_costs.end()) {
-      into.launch_costs.push_back(cost);
-    } else if (cost.seconds < known->seconds) {
-      *known = cost;
-    }
-  }
-  for (const MeasuredPeak& peak : from.peaks) {
-    replace(into.peaks, peak,
-            [](const MeasuredPeak& a, const MeasuredPeak& b) { return a.device == b.device && a.name == b.name; });
-  }
-}
-
-MachineKnowledge known_of_device(const MachineKnowledge& all, const std::string& device) {
-  MachineKnowledge known = all;
-  std::erase_if(known.kernel_choices, [&](const KernelChoice& choice) { return choice.device != device; });
-  std::erase_if(known.launch_costs, [&](const LaunchCost& cost) { return cost.device != device; });
-  std::erase_if(known.peaks, [&](const MeasuredPeak& peak) { return peak.device != device; });
-  return known;
-}
-
-void put(Store& store, const MachineKnowledge& knowledge) {
-  store.put(knowledge.kernel_choices);
-  store.put(knowledge.launch_costs);
-  for (const MeasuredPeak& peak : knowledge.peaks) store.put(peak);
-}
-
-}  // namespace
 
 SweepStore::SweepStore(std::optional<std::filesystem::path> path) : path_(std::move(path)) {
   if (path_) Store::open(*path_).check_writable();
@@ -75,12 +26,12 @@ std::optional<Store::Finished> SweepStore::finished(const Record& described,
 }
 
 MachineKnowledge SweepStore::known(const std::string& device) const {
-  if (!path_) return known_of_device(known_, device);
+  if (!path_) return of_device(known_, device);
   try {
     const Store store = Store::open(*path_, Store::Access::kRead, StopSignals::requested);
-    return {store.kernel_choices(device), store.launch_costs(device), store.measured_peaks(device)};
+    return knowledge_of(store, device);
   } catch (const Error&) {
-    return known_of_device(known_, device);
+    return of_device(known_, device);
   }
 }
 

@@ -69,8 +69,7 @@ class PrecisionRun {
       if (pass == "autocast" && mirrors_framework()) compare_dtypes(after);
     };
     const std::unique_ptr<Backend> backend = device_.open();
-    MachineKnowledge known;
-    if (kernels_.known) known.kernel_choices = kernels_.known(device_key(device_));
+    MachineKnowledge known = kernels_.known ? kernels_.known(device_key(device_)) : MachineKnowledge{};
     PrepareOptions options{.outputs = {.logits = true, .gradients = true}, .observer = observer, .pins_may_miss = true};
     Prepared prepared = prepare(config_, device_, known, options);
     options.observer = {};

@@ -8,7 +8,7 @@
 #include "config/run_config.h"
 #include "data/golden.h"
 #include "prepare/device.h"
-#include "record/store.h"
+#include "prepare/knowledge.h"
 #include "record/verification.h"
 
 namespace laptime {
@@ -19,7 +19,7 @@ using VerifyProgress = std::function<void(const std::string& stage, Seconds elap
 // Which kernels run. With `known`, which gives what is stored of a device (device_key), they are those that a
 // measurement takes: the stored choice of a signature, else the winner of a trial. Without it, the first candidates.
 struct VerifyKernels {
-  std::function<std::vector<KernelChoice>(const std::string& device)> known{};
+  KnowledgeOf known{};
 };
 
 // Checks the file for consistency, then runs the case in float32 and bfloat16 and compares losses, logits, gradients

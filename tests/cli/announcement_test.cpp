@@ -6,6 +6,7 @@
 
 #include "prepare/prepare.h"
 #include "prepare/time_forecast.h"
+#include "support/knowledge.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -28,15 +29,11 @@ MachineKnowledge slow_launches(const RunConfig& config) {
   return known;
 }
 
-KnowledgeOf always(MachineKnowledge known) {
-  return [known = std::move(known)](const std::string&) { return known; };
-}
-
 TEST(Announcement, TimeIsPredictedFromTheSteps) {
   const SweepPoint point = test::point_of(kTiny, {{"warmup", "2"}, {"steps", "5"}});
   const MachineKnowledge known = slow_launches(point.config);
   const auto launches = static_cast<double>(prepare(point.config, find_device(point.config), {}).plan.steps.size());
-  const std::vector<ExpectedPoint> expected = expected_points({point}, always(known));
+  const std::vector<ExpectedPoint> expected = expected_points({point}, test::known(known));
   ASSERT_EQ(expected.size(), 1U);
   EXPECT_DOUBLE_EQ(expected[0].time->count(), launches * (2 + 5 + 3));
   EXPECT_THAT(announcement({point}, expected), testing::StartsWith("1 point, about "));
@@ -47,26 +44,26 @@ TEST(Announcement, WhatDoesNotFitIsNamed) {
   SweepPoint large = test::point_of(kTiny, {{"memory-limit", "1kB"}, {"recompute", "none"}});
   large.name = "large";
   const std::string text =
-      announcement({fits, large}, expected_points({fits, large}, always(slow_launches(fits.config))));
+      announcement({fits, large}, expected_points({fits, large}, test::known(slow_launches(fits.config))));
   EXPECT_THAT(text, HasSubstr("2 points, about"));
   EXPECT_THAT(text, HasSubstr("too large for the memory: large"));
 }
 
 TEST(Announcement, UnknownTimesAreNotGuessed) {
   const SweepPoint point = test::point_of(kTiny);
-  const std::string text = announcement({point}, expected_points({point}, always({})));
+  const std::string text = announcement({point}, expected_points({point}, test::known(MachineKnowledge{})));
   EXPECT_THAT(text, Not(HasSubstr("about")));
   EXPECT_THAT(text, HasSubstr("laptime calibrate"));
 }
 
 TEST(Announcement, PredictionsAreNotAnnounced) {
   const SweepPoint point = test::point_of(kTiny, {{"device", "roofline:h100"}});
-  EXPECT_EQ(announcement({point}, expected_points({point}, always({}))), "");
+  EXPECT_EQ(announcement({point}, expected_points({point}, test::known(MachineKnowledge{}))), "");
 }
 
 TEST(Announcement, LongSweepsAreNotPlanned) {
   const std::vector<SweepPoint> points(kMostPlanned + 1, test::point_of(kTiny));
-  EXPECT_TRUE(expected_points(points, always({})).empty());
+  EXPECT_TRUE(expected_points(points, test::known(MachineKnowledge{})).empty());
   EXPECT_EQ(announcement(points, {}), "25 points");
 }
 

@@ -130,7 +130,7 @@ TEST(Args, AttentionIsASweepOfAttentionAlone) {
   EXPECT_EQ(few[1].config.model.batch_size, 8);
   EXPECT_FALSE(few[1].config.model.causal);
   EXPECT_FALSE(few[1].config.steps.has_value());
-  EXPECT_EQ(few[1].name, "forward_backward/model:attention/ctx:9/dtype:float32/mode:eager");
+  EXPECT_EQ(few[1].name, "forward_backward/model:attention/ctx:9/dtype:float32/mode:eager/d_model:48/causal:false");
   EXPECT_THAT(refusal("attention --model small"), HasSubstr("unknown option '--model'"));
   EXPECT_THAT(refusal("attention --num-heads 2"), HasSubstr("unknown option '--num-heads'"));
   EXPECT_THAT(refusal("attention 128"), HasSubstr("unexpected '128'"));

@@ -80,9 +80,24 @@ TEST(Option, ReadsNumbersThatAreFinite) {
   EXPECT_THAT(refusal("timeout", "0"), HasSubstr("out of range"));
 }
 
+TEST(Option, ReadsTimesWithTheirUnits) {
+  const auto seconds = [](std::string_view text) {
+    RunConfig config;
+    EXPECT_TRUE(assign(config, "budget", "here", text));
+    return config.budget;
+  };
+  EXPECT_EQ(seconds("45"), 45);
+  EXPECT_EQ(seconds("0.5s"), 0.5);
+  EXPECT_EQ(seconds("5m"), 300);
+  EXPECT_EQ(seconds("1.5h"), 5400);
+  EXPECT_THAT(refusal("budget", "1e7h"), HasSubstr("out of range"));
+}
+
 TEST(Option, MessagesSayWhatToWrite) {
-  EXPECT_EQ(refusal("timeout", "30s"), "here: '30s' is not a number; give seconds, for example 30");
-  EXPECT_EQ(refusal("timeout", "soon"), "here: 'soon' is not a number; give 0.001 to 100000000 seconds");
+  EXPECT_EQ(refusal("timeout", "soon"),
+            "here: 'soon' is not a time; give 0.001 to 100000000 seconds, or a time such as 30s, 5m or 1h");
+  EXPECT_EQ(refusal("timeout", "5q"),
+            "here: '5q' is not a time; give 0.001 to 100000000 seconds, or a time such as 30s, 5m or 1h");
   EXPECT_EQ(refusal("threads", "8x"), "here: '8x' is not a whole number; give 1 to 4096");
   EXPECT_EQ(refusal("num-layers", "0.5"), "here: '0.5' is not a whole number; give 1 to 4096");
   EXPECT_EQ(refusal("weight-tie", "yes"), "here: 'yes' is not allowed; write true or false");

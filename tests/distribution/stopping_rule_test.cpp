@@ -71,14 +71,15 @@ TEST(DefaultRule, StopsAtTwoHundredSamples) {
   EXPECT_EQ(static_cast<int64_t>(run.steps.size()) - run.decision.warmup, 200);
 }
 
-TEST(DefaultRule, StopsAfterSixtySecondsOfSampling) {
-  // Steps of 1 and 1.5 s in turn: no median within 1 %. Warm-up is not sampling.
-  const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i % 2 == 0 ? 1.0 : 1.5; });
-  EXPECT_EQ(run.decision.stop, StopReason::kTime);
-  double sampling = 0;
-  for (size_t i = static_cast<size_t>(run.decision.warmup); i < run.steps.size(); ++i) sampling += run.steps[i];
-  EXPECT_GE(sampling, 60);
-  EXPECT_LT(sampling, 62);
+TEST(DefaultRule, StopsWhenTheBudgetIsSpent) {
+  // Steps of 1 and 1.5 s in turn: no median within 1 %.
+  const auto step = [](int64_t i) { return i % 2 == 0 ? 1.0 : 1.5; };
+  for (const double budget : {30.0, 60.0}) {
+    const StoppedRun run = run_until_stop(StoppingRule({.budget = Seconds{budget}}), step);
+    EXPECT_EQ(run.decision.stop, StopReason::kTime);
+    EXPECT_GE(run.ends.back(), budget);
+    EXPECT_LT(run.ends.back(), budget + 2);
+  }
 }
 
 TEST(DefaultRule, TimeBetweenStepsCounts) {
@@ -89,38 +90,49 @@ TEST(DefaultRule, TimeBetweenStepsCounts) {
   EXPECT_LT(apart.steps.size(), close.steps.size());
 }
 
-// A step of which a tenth is reported: warm-up and sampling end by the clock, not by what the reported parts add up to.
+// A step of which a tenth is reported: the budget is that of the clock, not of what the reported parts add up to.
 TEST(DefaultRule, TheClockCountsMoreThanTheReportedPart) {
   const auto part = [](int64_t i) { return i % 2 == 0 ? 0.1 : 0.15; };
   const StoppedRun run = run_until_stop(StoppingRule(), part, 0.9);
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
-  const double sampling = run.ends.back() - run.ends[static_cast<size_t>(run.decision.warmup) - 1];
-  EXPECT_GE(sampling, 60);
-  EXPECT_LT(sampling, 62);
+  EXPECT_GE(run.ends.back(), 30);
+  EXPECT_LT(run.ends.back(), 32);
 }
 
-TEST(DefaultRule, TakesTenSamplesHoweverLong) {
-  const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i % 2 == 0 ? 100.0 : 150.0; });
+// Too slow for five and ten: a short warm-up, and as many samples as an interval needs.
+TEST(DefaultRule, SlowStepsAreHurried) {
+  const StoppingRule rule;
+  const StoppedRun run = run_until_stop(rule, [](int64_t i) { return i % 2 == 0 ? 100.0 : 150.0; });
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
-  EXPECT_EQ(static_cast<int64_t>(run.steps.size()) - run.decision.warmup, 10);
+  EXPECT_EQ(run.decision.warmup, 2);
+  EXPECT_EQ(run.steps.size(), 8U);
+  EXPECT_EQ(rule.steady_state(run.steps, run.ends).steadiness, Steadiness::kUnknown);
+}
+
+// 15 of them do not fit into 30 s, but the budget is used.
+TEST(DefaultRule, HurriedStepsFillTheBudget) {
+  const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i % 2 == 0 ? 2.1 : 2.6; });
+  EXPECT_EQ(run.decision.stop, StopReason::kTime);
+  EXPECT_EQ(run.decision.warmup, 2);
+  EXPECT_GE(run.ends.back(), 30);
+  EXPECT_LT(run.ends.back(), 33);
 }
 
 TEST(DefaultRule, GivesUpOnSteadyStateAfterThirtySteps) {
   const StoppingRule rule;
-  const StoppedRun run = run_until_stop(rule, [](int64_t i) { return 0.1 * static_cast<double>(i + 5); });
+  const StoppedRun run = run_until_stop(rule, [](int64_t i) { return 0.01 * static_cast<double>(i + 5); });
   EXPECT_EQ(run.decision.warmup, 30);
   EXPECT_EQ(rule.steady_state(run.steps, run.ends).steadiness, Steadiness::kNotReached);
   EXPECT_EQ(rule.steady_state(run.steps, run.ends).after, 30);
 }
 
-TEST(DefaultRule, GivesUpOnSteadyStateAfterSixtySeconds) {
+TEST(DefaultRule, GivesUpOnSteadyStateAfterHalfTheBudget) {
   const StoppingRule rule;
-  // Steps of 10, 11, 12 ... s: five take 60 s, so the warm-up is not extended.
-  const StoppedRun run = run_until_stop(rule, [](int64_t i) { return 10.0 + static_cast<double>(i); });
-  EXPECT_EQ(run.decision.warmup, 5);
+  // Steps of 1, 1.2, 1.4 ... s: eight take 13.6 s and nine 16.2 s, more than half of the budget.
+  const StoppedRun run = run_until_stop(rule, [](int64_t i) { return 1.0 + 0.2 * static_cast<double>(i); });
+  EXPECT_EQ(run.decision.warmup, 8);
   EXPECT_EQ(rule.steady_state(run.steps, run.ends).steadiness, Steadiness::kNotReached);
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
-  EXPECT_EQ(run.steps.size(), 15U);
 }
 
 TEST(DefaultRule, SlowTheSplitDoesNotChangeOnceItIsKnown) {
@@ -147,7 +159,7 @@ TEST(DefaultRule, SlowTheSplitDoesNotChangeOnceItIsKnown) {
 TEST(DefaultRule, SaysWhatItsReasonsMean) {
   const StoppingRule rule;
   EXPECT_EQ(rule.describe(StopReason::kInterval), "the 95 % interval of the median is within 1 %");
-  EXPECT_EQ(rule.describe(StopReason::kTime), "60 s of sampling");
+  EXPECT_EQ(rule.describe(StopReason::kTime), "the budget of 30 s");
   EXPECT_EQ(rule.describe(StopReason::kSamples), "200 samples");
   EXPECT_EQ(StoppingRule::fixed(1, 5).describe(StopReason::kFixed), "5 samples after a warm-up of 1, as asked for");
   EXPECT_EQ(name_of(StopReason::kInterval), "interval");

@@ -18,7 +18,7 @@ class Output(ProgramTest):
         done = self.bench(*TWO_POINTS)
         self.assert_ok(done)
         self.assertIn("\nname  ", done.stdout)
-        self.assertIn("every row: step, custom, float32, eager\n", done.stdout)
+        self.assertIn("every row: step, custom, float32, eager, d_model:32", done.stdout)
         self.assertIn("\nctx:16 ", done.stdout)
         self.assertIn("[2/2] step/model:custom/ctx:16/", done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)

@@ -14,7 +14,7 @@
 #include "prepare/step_graph.h"
 #include "record/fields_json.h"
 #include "report/explanation_text.h"
-#include "support/known_choices.h"
+#include "support/knowledge.h"
 #include "support/points.h"
 
 namespace laptime {

@@ -50,12 +50,14 @@ TEST(Sweep, LastAxisChangesFastest) {
                           "step/model:2.7B/ctx:512/dtype:float32/mode:eager"));
 }
 
-TEST(Sweep, NamesContainTheSweptOptions) {
-  EXPECT_THAT(names_of(sweep_of({{"pass", "forward,inference"}, {"threads", "auto,2"}, {"batch", "1"}})),
-              ElementsAre("forward/model:small/ctx:256/dtype:float32/mode:eager/threads:auto",
-                          "forward/model:small/ctx:256/dtype:float32/mode:eager/threads:2",
-                          "inference/model:small/ctx:256/dtype:float32/mode:eager/threads:auto",
-                          "inference/model:small/ctx:256/dtype:float32/mode:eager/threads:2"));
+TEST(Sweep, NamesContainWhatIsSweptAndWhatChangesTheWork) {
+  EXPECT_THAT(names_of(sweep_of({{"pass", "forward,inference"}, {"seed", "1,2"}, {"batch", "1"}, {"steps", "3"}})),
+              ElementsAre("forward/model:small/ctx:256/dtype:float32/mode:eager/seed:1/batch:1",
+                          "forward/model:small/ctx:256/dtype:float32/mode:eager/seed:2/batch:1",
+                          "inference/model:small/ctx:256/dtype:float32/mode:eager/seed:1/batch:1",
+                          "inference/model:small/ctx:256/dtype:float32/mode:eager/seed:2/batch:1"));
+  EXPECT_THAT(names_of(sweep_of({{"model", "small"}, {"num-layers", "2"}, {"threads", "2"}})),
+              ElementsAre("step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/threads:2"));
 }
 
 TEST(Sweep, NamesAreUniqueAlsoForCustomModels) {

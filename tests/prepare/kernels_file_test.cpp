@@ -19,7 +19,7 @@
 #include "record/fields_json.h"
 #include "record/record.h"
 #include "report/explanation_text.h"
-#include "support/known_choices.h"
+#include "support/knowledge.h"
 #include "support/points.h"
 #include "sweep/check_inputs.h"
 

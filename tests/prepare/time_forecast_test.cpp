@@ -65,7 +65,8 @@ TEST(TimeForecast, DataSheetIsWhatTheRooflineRuns) {
   const SweepPoint point = tiny({{"device", "roofline:h100"}});
   const Device device = find_device(point.config);
   const Prepared ready = prepare(point.config, device, {});
-  const Prediction prediction = predict(*TimeForecast::of(device, {}), ready.plan, point.config.pass);
+  const auto forecast = TimeForecast::of(device, {});
+  const Prediction prediction = predict(*forecast, ready.plan, forecast->of(ready.plan), point.config.pass);
   const Record record = run_one(point, {}).record;
   ASSERT_EQ(prediction.time.size(), record.time.size());
   for (const auto& [key, stats] : record.time) EXPECT_NEAR(prediction.time.at(key), stats.median, 1e-12) << key;
@@ -81,7 +82,7 @@ TEST(TimeForecast, NothingMeasuredIsNotPredicted) {
 TEST(TimeForecast, MeasuredLaunchesAddUp) {
   const Prepared ready = prepared();
   const auto forecast = TimeForecast::of(ready.device, costs_of(ready.plan));
-  const Prediction prediction = predict(*forecast, ready.plan, Pass::kStep);
+  const Prediction prediction = predict(*forecast, ready.plan, forecast->of(ready.plan), Pass::kStep);
   EXPECT_NEAR(prediction.time.at("step"), invented_seconds(ready.plan), 1e-12);
   EXPECT_DOUBLE_EQ(*prediction.measured_share, 1);
   EXPECT_EQ(prediction.newest, "2026-01-02");
@@ -97,12 +98,13 @@ TEST(TimeForecast, OtherSizesFollowTheNearestOnes) {
   const auto forecast = TimeForecast::of(prepared().device, costs_of(prepared().plan));
   for (const test::Options& other : {test::Options{{"context", "64"}}, {{"batch", "8"}}, {{"d-model", "48"}}}) {
     const Plan plan = prepared(other).plan;
-    const Prediction prediction = predict(*forecast, plan, Pass::kStep);
+    const Prediction prediction = predict(*forecast, plan, forecast->of(plan), Pass::kStep);
     EXPECT_NEAR(prediction.time.at("step") / invented_seconds(plan), 1, 0.02);
     EXPECT_LT(*prediction.measured_share, 0.9);
   }
   const Plan eager = prepared({{"mode", "eager"}}).plan;  // ops of which no launch was measured
-  EXPECT_NEAR(predict(*forecast, eager, Pass::kStep).time.at("step") / invented_seconds(eager), 1, 0.25);
+  EXPECT_NEAR(predict(*forecast, eager, forecast->of(eager), Pass::kStep).time.at("step") / invented_seconds(eager), 1,
+              0.25);
 }
 
 TEST(LaunchCosts, AddUpToTheStep) {

@@ -1,4 +1,4 @@
-// Plans as rows, and predictions held against what was measured.
+// The table of plans, and predictions beside measured times.
 #include "report/plan_table.h"
 
 #include <gmock/gmock.h>

@@ -374,7 +374,7 @@ TEST(Csv, NegativeNumbersStayNumbers) {
   EXPECT_EQ(cell("kernels"), "no such column");
 }
 
-// Numbers are numbers, and the header does not depend on the records.
+// Cells of numbers are plain numbers, and the header does not depend on the records.
 TEST(Csv, NarrowFormIsStable) {
   const auto rows = read_csv(csv(stored_records()));
   ASSERT_EQ(rows.size(), 11U);

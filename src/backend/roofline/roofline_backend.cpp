@@ -38,7 +38,7 @@ RooflineBackend::RooflineBackend(DataSheet machine, std::shared_ptr<const Kernel
 RooflineBackend::RooflineBackend(DataSheet machine, std::span<const OpCard* const> ops, double product_peak)
     : RooflineBackend(std::move(machine), std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
 
-std::string RooflineBackend::name() const { return std::string("roofline:") + machine_.name; }
+std::string RooflineBackend::name() const { return std::string(kMachinePrefix) + machine_.name; }
 
 std::unique_ptr<DeviceMemory> RooflineBackend::allocate(int64_t bytes, Contents) {
   if (bytes > machine_.memory - usage_.held) throw OutOfMemory(bytes, machine_.memory - usage_.held);

@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "cli/destination.h"
 #include "cli/record_output.h"
-#include "cli/stored_choices.h"
+#include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/terminal.h"
 #include "config/attention_sweep.h"
@@ -47,8 +47,6 @@ std::vector<OptionRow> attention_options() {
   return rows;
 }
 
-constexpr int64_t kLongestContext = 1'048'576;
-
 // The values by which a point is told from others whose context alone differs: "d_model 16, mode eager".
 std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   const JsonObject config = describe_planned(point).config;
@@ -74,10 +72,9 @@ std::string largest_contexts(const Sweep& sweep) {
     if (!point.invalid.empty() || !unsupported_reason(point.config).empty()) continue;
     const std::string conditions = conditions_of(sweep, point);
     if (!seen.insert(conditions).second) continue;
-    const int64_t largest =
-        largest_that_fits(point.config, knowledge(device_key(point.config)), Enlarged::kContext, kLongestContext);
+    const int64_t largest = largest_that_fits(point.config, knowledge, Enlarged::kContext, kLargestContext);
     text += fmt::format("largest context that fits, {}: {}{}\n", conditions, largest,
-                        largest == kLongestContext ? " or more" : "");
+                        largest == kLargestContext ? " or more" : "");
   }
   return text.empty() ? "" : "\n" + text;
 }

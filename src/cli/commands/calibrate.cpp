@@ -13,7 +13,7 @@
 #include "cli/grid_output.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
-#include "cli/stored_choices.h"
+#include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/calibration_sweep.h"
@@ -43,7 +43,7 @@ std::vector<OptionRow> calibrate_options() {
   return rows;
 }
 
-// Counts the points; what they measured is read from the store when all are done.
+// Notes the points that did not run; the table of launch costs is read from the store when all are done.
 class CalibrationOutput : public PointOutput {
  public:
   CalibrationOutput(const OutputConfig& config, const std::vector<SweepPoint>& points)

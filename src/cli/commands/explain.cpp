@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cli/destination.h"
 #include "cli/store_path.h"
-#include "cli/stored_choices.h"
+#include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "explain/explain.h"
@@ -41,7 +41,7 @@ std::vector<OptionRow> explain_options() {
   return rows;
 }
 
-std::string text_of(const SweepPoint& point, const KnownChoices& known, Dump dump) {
+std::string text_of(const SweepPoint& point, const KnowledgeOf& known, Dump dump) {
   switch (dump) {
     case Dump::kNone: return print(explain(point, known));
     case Dump::kGraph: return dump_graph(point, known);
@@ -50,13 +50,13 @@ std::string text_of(const SweepPoint& point, const KnownChoices& known, Dump dum
   return {};
 }
 
-std::string texts(const std::vector<SweepPoint>& points, const KnownChoices& known, Dump dump) {
+std::string texts(const std::vector<SweepPoint>& points, const KnowledgeOf& known, Dump dump) {
   std::string text;
   for (const SweepPoint& point : points) text += (text.empty() ? "" : "\n") + text_of(point, known, dump);
   return text;
 }
 
-std::string objects(const std::vector<SweepPoint>& points, const KnownChoices& known, bool one_array) {
+std::string objects(const std::vector<SweepPoint>& points, const KnowledgeOf& known, bool one_array) {
   std::string text = one_array ? "[\n" : "";
   for (const SweepPoint& point : points) {
     const bool is_last = &point == &points.back();
@@ -78,7 +78,7 @@ ExitCode run(const ExplainCommand& command) {
   check_inputs(points);
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);
-  const KnownChoices known = stored_choices(config.store);
+  const KnowledgeOf known = stored_knowledge(config.store);
   const std::string text =
       as_json ? objects(points, known, config.output == OutputFormat::kJson) : texts(points, known, command.dump);
   file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");

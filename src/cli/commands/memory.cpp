@@ -12,7 +12,7 @@
 #include "cli/grid_output.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
-#include "cli/stored_choices.h"
+#include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/sweep.h"
@@ -140,10 +140,7 @@ MemoryCommand parse_memory(const CommandWords& words) {
 }
 
 ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
-  for (const SweepPoint& point : points) {
-    const std::string device = point.invalid.empty() ? device_key(point.config) : std::string();
-    output.add(forecast_point(point, knowledge(device)));
-  }
+  for (const SweepPoint& point : points) output.add(forecast_point(point, knowledge));
   output.finish();
   return ExitCode::kOk;
 }

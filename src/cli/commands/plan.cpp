@@ -1,4 +1,4 @@
-// Plans each point and shows what it would take and hold.
+// Plans the points and writes the tables of what they would take and hold.
 #include "cli/commands/plan.h"
 
 #include <fmt/format.h>
@@ -7,9 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "cli/grid_output.h"
 #include "cli/store_path.h"
-#include "cli/stored_choices.h"
+#include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/sweep.h"
@@ -22,9 +23,6 @@
 
 namespace laptime {
 namespace {
-
-constexpr int64_t kLargestBatch = 65'536;
-constexpr int64_t kLargestContext = 1'048'576;
 
 struct PlanOptions {
   ProfileView view = ProfileView::kSummary;
@@ -82,22 +80,21 @@ class PlanRun {
   PlanRun(const PlanOptions& options, KnowledgeOf knowledge) : options_(options), knowledge_(std::move(knowledge)) {}
 
   PointResult add(const SweepPoint& point) {
-    const MachineKnowledge known = knowledge_(device_key_of(point));
-    PointResult result = forecast_point(point, known);
+    PointResult result = forecast_point(point, knowledge_);
     PlannedPoint planned{result.record};
     const bool has_plan = result.trace.has_value();
     if (has_plan && result.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
-      const Record lean = forecast_point(recomputing(point, "auto"), known).record;
-      planned.fitting_recompute = lean.status == Status::kOk ? lean.memory.recompute : "nothing fits";
+      const Prepared lean = plan_of(recomputing(point.config, "auto"), knowledge_);
+      planned.fitting_recompute = lean.shortage.empty() ? lean.memory.recompute : "nothing fits";
     }
     if (has_plan && options_.largest) {
-      planned.largest_batch = largest_that_fits(point.config, known, Enlarged::kBatch, kLargestBatch);
-      planned.largest_context = largest_that_fits(point.config, known, Enlarged::kContext, kLargestContext);
+      planned.largest_batch = largest_that_fits(point.config, knowledge_, Enlarged::kBatch, kLargestBatch);
+      planned.largest_context = largest_that_fits(point.config, knowledge_, Enlarged::kContext, kLargestContext);
     }
     if (has_plan && options_.framework) {
-      SweepPoint eager = recomputing(point, "none");
-      eager.config.mode = Mode::kEager;
-      planned.eager_bytes = forecast_point(eager, known).record.memory.predicted_peak_bytes;
+      RunConfig eager = recomputing(point.config, "none");
+      eager.mode = Mode::kEager;
+      planned.eager_bytes = plan_of(eager, knowledge_).memory.predicted_peak_bytes;
     }
     planned_.push_back(std::move(planned));
     return result;
@@ -106,12 +103,9 @@ class PlanRun {
   Grid table() const { return plan_grid(planned_); }
 
  private:
-  static std::string device_key_of(const SweepPoint& point) {
-    return point.invalid.empty() ? device_key(point.config) : std::string();
-  }
-  static SweepPoint recomputing(SweepPoint point, const char* rule) {
-    point.config.recompute = rule;
-    return point;
+  static RunConfig recomputing(RunConfig config, const char* rule) {
+    config.recompute = rule;
+    return config;
   }
 
   const PlanOptions& options_;
@@ -119,11 +113,26 @@ class PlanRun {
   std::vector<PlannedPoint> planned_;
 };
 
+// "1240 launches x 8.000 us take 9.920 ms, 82.0 % of the step: launch-bound below context 400".
+std::string launch_sentence(const LaunchBound& bound) {
+  const Seconds launching = bound.each * static_cast<double>(bound.launches);
+  constexpr double kPercent = 100;
+  const std::string until = !bound.least_context ? "launch-bound at any context"
+                            : *bound.least_context == 1
+                                ? "not launch-bound at any context"
+                                : fmt::format("launch-bound below context {}", *bound.least_context);
+  return fmt::format("{} launches x {} take {}, {:.1f} % of the step: {}", bound.launches,
+                     format_seconds(bound.each.count()), format_seconds(launching.count()),
+                     kPercent * (launching / bound.step), until);
+}
+
 // The sentences and tables of a single point.
-PointReport report_of(const PointResult& result, ProfileView view) {
+PointReport report_of(const SweepPoint& point, const PointResult& result, const KnowledgeOf& known, ProfileView view) {
   const Record& record = result.record;
   PointReport report{record.name, {prediction_sentence(record)}, {}};
   if (!result.trace) return report;
+  if (const auto bound = launch_bound(point.config, known); bound && bound->step.count() > 0)
+    report.lines.push_back(launch_sentence(*bound));
   PointReport memory = memory_report(record, *result.trace, {.view = MemoryView::kCategories});
   report.lines.insert(report.lines.end(), memory.lines.begin(), memory.lines.end());
   if (!result.trace->steps.empty()) {
@@ -143,10 +152,12 @@ ExitCode run(const PlanCommand& command) {
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   GridOutput output(config);
-  PlanRun plan(command.options, stored_knowledge(config.store));
+  const KnowledgeOf known = stored_knowledge(config.store);
+  PlanRun plan(command.options, known);
   PointResult last;
   for (const SweepPoint& point : points) last = plan.add(point);
-  PointReport report = points.size() == 1 ? report_of(last, command.options.view) : PointReport{"plan", {}, {}};
+  PointReport report =
+      points.size() == 1 ? report_of(points.front(), last, known, command.options.view) : PointReport{"plan", {}, {}};
   report.grids.insert(report.grids.begin(), plan.table());
   output.add(std::move(report));
   output.finish();

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cli/destination.h"
 #include "cli/progress.h"
-#include "cli/stored_choices.h"
+#include "cli/stored_knowledge.h"
 #include "data/golden.h"
 #include "report/text.h"
 #include "report/verification_text.h"
@@ -40,7 +40,7 @@ std::vector<OptionRow> engine_options() {
 
 ExitCode run(const VerifyCommand& command) {
   for (const std::string& file : command.files) read_golden(file);  // reports a bad file before anything runs
-  const VerifyKernels kernels{stored_choices(command.store)};
+  const VerifyKernels kernels{stored_knowledge(command.store)};
   ProgressLine line(standard_error());
   bool pass = true;
   for (size_t i = 0; i < command.files.size(); ++i) {

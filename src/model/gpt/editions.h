@@ -43,7 +43,7 @@ struct GptDefaults {
 
 struct GptEdition {
   Edition edition = Edition::k2025;
-  std::string_view about = {};  // what it is, for people
+  std::string_view about = {};  // one sentence, for `laptime list editions`
   nn::NormKind norm = nn::NormKind::kRms;
   double norm_eps = 1e-5;
   std::optional<RopeForm> rope = {};  // none: a learned position table

@@ -165,8 +165,8 @@ std::vector<Column> table_columns() {
 
 std::vector<Column> default_columns() {
   constexpr std::array kWanted{Wanted{"name", 0},     Wanted{"median", 0},  Wanted{"n", 5},
-                               Wanted{"tokens/s", 3}, Wanted{"peak", 2},    Wanted{"mfu", 4},
-                               Wanted{"loss", 7},     Wanted{"verdict", 1}, Wanted{"arithmetic", 6}};
+                               Wanted{"tokens/s", 3}, Wanted{"peak", 1},    Wanted{"mfu", 4},
+                               Wanted{"loss", 7},     Wanted{"verdict", 2}, Wanted{"arithmetic", 6}};
   return chosen(kWanted);
 }
 

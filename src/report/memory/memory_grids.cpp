@@ -19,10 +19,6 @@ namespace {
 constexpr size_t kContributors = 5;
 
 GridColumn count_column(std::string key, std::string title) { return {std::move(key), std::move(title)}; }
-GridColumn optional(GridColumn column, int rank = 1) {
-  column.optional = rank;
-  return column;
-}
 GridColumn share_column() { return {"share", "Share", Unit::kFraction}; }
 
 Json share(int64_t part, int64_t whole) {
@@ -74,7 +70,8 @@ Grid phases_grid(const Record& record, const StepTrace& trace, const MemoryLedge
       .columns = {text_column("phase", "Phase"), bytes_column("peak_bytes", "Peak"),
                   bytes_column("gradients_bytes", "Gradients"), bytes_column("optimizer_state_bytes", "Optimizer"),
                   bytes_column("saved_activations_bytes", "Saved"),
-                  optional(bytes_column("held_after_bytes", "Held after")), text_column("reached_by", "Reached by")},
+                  optional_column(1, bytes_column("held_after_bytes", "Held after")),
+                  text_column("reached_by", "Reached by")},
       .rows = {},
       .notes = {"Bytes that tensors asked for, without alignment and gaps."}};
   for (const PhasePeak& phase : ledger.phases()) {
@@ -147,9 +144,10 @@ Grid contributors_grid(const SavedBlock& block, const std::string& of) {
   Grid grid{
       .name = "saved_contributors",
       .title = fmt::format("The largest of {} that {} saves", format_bytes(block.bytes), of),
-      .columns = {text_column("scope", "Scope"), text_column("op", "Op"), optional(text_column("dtype", "Dtype"), 2),
-                  optional(text_column("shape", "Shape"), 1), optional(count_column("tensors", "Tensors"), 3),
-                  bytes_column("bytes", "Bytes"), share_column()},
+      .columns = {text_column("scope", "Scope"), text_column("op", "Op"),
+                  optional_column(2, text_column("dtype", "Dtype")), optional_column(1, text_column("shape", "Shape")),
+                  optional_column(3, count_column("tensors", "Tensors")), bytes_column("bytes", "Bytes"),
+                  share_column()},
       .rows = {},
       .notes = {}};
   const std::vector<SavedTensors> tensors = single_tensors(block);
@@ -205,14 +203,15 @@ std::vector<Grid> saved_grids(const SavedBytes& saved) {
 }
 
 Grid largest_grid(const StepTrace& trace, const MemoryLedger& ledger, int64_t top) {
-  Grid grid{.name = "largest",
-            .title = "The largest allocations, those of equal layers in one row",
-            .columns = {text_column("tensor", "Tensor"), text_column("op", "Made by"), text_column("scope", "In"),
-                        bytes_column("bytes", "Bytes"), count_column("count", "Count"),
-                        count_column("alive_at_peak", "At peak"), optional(text_column("category", "Held as")),
-                        optional(text_column("shape", "Shape")), optional(text_column("dtype", "Dtype"))},
-            .rows = {},
-            .notes = {}};
+  Grid grid{
+      .name = "largest",
+      .title = "The largest allocations, those of equal layers in one row",
+      .columns = {text_column("tensor", "Tensor"), text_column("op", "Made by"), text_column("scope", "In"),
+                  bytes_column("bytes", "Bytes"), count_column("count", "Count"),
+                  count_column("alive_at_peak", "At peak"), optional_column(1, text_column("category", "Held as")),
+                  optional_column(1, text_column("shape", "Shape")), optional_column(1, text_column("dtype", "Dtype"))},
+      .rows = {},
+      .notes = {}};
   const size_t limit = top > 0 ? static_cast<size_t>(top) : trace.buffer_count();
   for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), limit)) {
     grid.rows.push_back({tensors.name, tensors.op, tensors.scope, tensors.bytes, tensors.buffers.size(),

@@ -1,0 +1,102 @@
+// Plans points before they run.
+#include "cli/expected_points.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "base/available_memory.h"
+#include "base/error.h"
+#include "distribution/stopping_rule.h"
+#include "measure/forecast_point.h"
+#include "model/parameters.h"
+#include "prepare/device.h"
+
+namespace laptime {
+namespace {
+
+// Plan, kernel trial, memory and weights, in steps. An estimate.
+constexpr double kSetupSteps = 3;
+
+Seconds time_of(const RunConfig& config, Seconds step) {
+  if (config.steps) {
+    const auto steps = static_cast<double>(config.warmup.value_or(0) + *config.steps);
+    return step * (steps + kSetupSteps);
+  }
+  const SamplingLimits limits{.budget = Seconds{config.budget}};
+  const bool hurried = limits.is_hurried(step);
+  const int64_t least =
+      hurried ? limits.hurried_warmup + limits.hurried_samples : limits.min_warmup + limits.min_samples;
+  // The median of most points is known in less than the budget, but not in less than a second.
+  return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
+}
+
+// The summary of each model of a sweep, made once.
+class Summaries {
+ public:
+  const ModelSummary& of(const ModelConfig& model) {
+    const auto found = std::find_if(made_.begin(), made_.end(), [&](const auto& one) { return one.first == model; });
+    if (found != made_.end()) return found->second;
+    return made_.emplace_back(model, summarize(model)).second;
+  }
+
+ private:
+  std::deque<std::pair<ModelConfig, ModelSummary>> made_;
+};
+
+// What a point costs in any unit: the FLOPs of its steps.
+double cost_of(const SweepPoint& point, Summaries& summaries) {
+  const RunConfig& config = point.config;
+  if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
+  const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
+  constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
+  if (!find_device(config).computes) return kPredicted;
+  const ModelSummary& summary = summaries.of(config.step_model());
+  const auto parameters = static_cast<double>(summary.parameter_count);
+  // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
+  const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
+  if (parameters * copies * sizeof(float) > static_cast<double>(available_memory().bytes)) return 0;
+  constexpr double kStepsByDefault = 30;
+  const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
+  return static_cast<double>(summary.forward_flops) * (forward_only ? 1 : 3) * (steps + kSetupSteps);
+}
+
+}  // namespace
+
+std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge) {
+  if (points.size() > kMostPlanned) return {};
+  std::vector<ExpectedPoint> expected;
+  for (const SweepPoint& point : points) {
+    ExpectedPoint& one = expected.emplace_back();
+    const bool runs = point.invalid.empty() && unsupported_reason(point.config).empty();
+    if (!runs || !find_device(point.config).computes) {
+      one.time = Seconds{0};
+      continue;
+    }
+    try {
+      const Prepared prepared = plan_of(point.config, knowledge);
+      one.fits = prepared.shortage.empty();
+      if (!one.fits) {
+        one.time = Seconds{0};
+      } else if (const auto step = predicted_step_time(prepared, knowledge)) {
+        one.time = time_of(point.config, *step);
+      }
+    } catch (const Error&) {
+      one.time = Seconds{0};  // the point fails before its first step, and its row says why
+    }
+  }
+  return expected;
+}
+
+TimeLeft time_left(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
+  const bool are_known = !expected.empty() && std::all_of(expected.begin(), expected.end(),
+                                                          [](const auto& point) { return point.time.has_value(); });
+  std::vector<double> costs;
+  costs.reserve(points.size());
+  Summaries summaries;
+  for (size_t i = 0; i < points.size(); ++i)
+    costs.push_back(are_known ? expected[i].time->count() : cost_of(points[i], summaries));
+  return TimeLeft(std::move(costs), are_known);
+}
+
+}  // namespace laptime

@@ -1,0 +1,28 @@
+// What the points of a sweep are expected to take, before they run: for the announcement and the time left.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/progress.h"
+#include "points/expand.h"
+#include "prepare/knowledge.h"
+
+namespace laptime {
+
+struct ExpectedPoint {
+  std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
+  bool fits = true;
+};
+
+// Plans every point that runs on this machine. Empty if there are more than `kMostPlanned`, as planning takes longer
+// then than it is worth.
+inline constexpr size_t kMostPlanned = 24;
+std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge);
+
+// Judges by the expected times, or by the FLOPs of the points where a time is not known.
+TimeLeft time_left(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected);
+
+}  // namespace laptime

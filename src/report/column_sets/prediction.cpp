@@ -1,0 +1,61 @@
+// Predicted beside measured: time and bytes of each row, and how good the predictions of all rows are.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "distribution/median.h"
+#include "report/column_sets/column_sets.h"
+#include "report/column_sets/readers.h"
+
+namespace laptime {
+
+using namespace cells;
+
+std::vector<Column> columns_prediction() {
+  const std::vector<Column> shared = table_columns();
+  const auto of_table = [&](std::string_view title) {
+    Column column = *std::find_if(shared.begin(), shared.end(), [&](const Column& one) { return one.title == title; });
+    column.of_phase = false;
+    return column;
+  };
+  const auto metric = [](std::string tag, Unit unit, size_t width) {
+    return Column{.title = tag, .unit = unit, .width = width, .read = named(tag)};
+  };
+  Column predicted = metric("predicted_time", Unit::kSeconds, 14);
+  predicted.marks_predicted = true;
+  Column peak = of_table("peak");
+  peak.drop = 1;
+  Column verdict = of_table("verdict");
+  verdict.drop = 2;
+  return {of_table("name"),   std::move(predicted),
+          of_table("median"), metric("prediction_error", Unit::kFraction, 16),
+          std::move(peak),    metric("peak_error", Unit::kFraction, 10),
+          std::move(verdict)};
+}
+
+std::string prediction_summary(const Records& records) {
+  std::vector<double> times;
+  double bytes = 0;
+  bool has_bytes = false;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    const Row row(record);
+    if (const Json error = row.value("prediction_error"); error.is_number())
+      times.push_back(std::abs(error.get<double>()));
+    if (const Json error = row.value("peak_error"); error.is_number()) {
+      has_bytes = true;
+      bytes = std::max(bytes, std::abs(error.get<double>()));
+    }
+    return true;
+  });
+  if (times.empty()) return "";
+  constexpr double kPercent = 100;
+  std::string text = fmt::format("{} predicted time{}: error {:.1f} % in the median, at most {:.1f} %", times.size(),
+                                 times.size() == 1 ? "" : "s", kPercent * median(times),
+                                 kPercent * *std::max_element(times.begin(), times.end()));
+  if (has_bytes) text += fmt::format("; bytes at most {:.2f} %", kPercent * bytes);
+  return text;
+}
+
+}  // namespace laptime

@@ -1,0 +1,76 @@
+// What a store keeps of devices: kernel choices, costs of launches, peaks, and how good predictions were.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record/sample_record.h"
+#include "record/store.h"
+#include "record/store_fixture.h"
+#include "record/time_stats.h"
+
+namespace laptime {
+namespace {
+
+TEST_F(StoreTest, KeepsKernelChoicesPerMachine) {
+  Store store = Store::open(path_);
+  const std::vector<KernelChoice> choices{{"m1", "matmul a", "onednn", 1e-3, "2025-11-21T10:15:00Z"},
+                                          {"m1", "matmul b", "blocked", 2e-3, "2025-11-21T10:15:00Z"},
+                                          {"m2", "matmul a", "blocked", 3e-3, "2025-11-21T10:15:00Z"}};
+  store.put(choices);
+  EXPECT_EQ(store.kernel_choices("m1"), (std::vector<KernelChoice>{choices[0], choices[1]}));
+  const std::vector<KernelChoice> again{{"m1", "matmul a", "blocked", 5e-4, "2025-11-22T10:15:00Z"}};
+  store.put(again);
+  EXPECT_EQ(store.kernel_choices("m1"), (std::vector<KernelChoice>{again[0], choices[1]}));
+  EXPECT_TRUE(store.kernel_choices("m3").empty());
+}
+
+TEST_F(StoreTest, KeepsMeasuredPeaks) {
+  Store store = Store::open(path_);
+  EXPECT_TRUE(store.measured_peaks("m1").empty());
+  const MeasuredPeak peak{"m1", "float32_flops_per_second", 1.25e11, "FLOP/s", "2025-11-21T10:15:00Z"};
+  store.put(peak);
+  EXPECT_EQ(store.measured_peaks("m1"), (std::vector<MeasuredPeak>{peak}));
+  const MeasuredPeak other{"m1", "bytes_per_second", 2.1e10, "bytes/s", "2025-11-21T10:15:00Z"};
+  store.put(other);
+  EXPECT_EQ(store.measured_peaks("m1"), (std::vector<MeasuredPeak>{other, peak}));
+  EXPECT_TRUE(store.measured_peaks("m2").empty());
+}
+
+TEST_F(StoreTest, TheCostOfALaunchIsTheMeanOfRunsThatWereAlike) {
+  Store store = Store::open(path_);
+  const auto put = [&](double seconds, const std::string& kernel = "blocked") {
+    store.put(std::vector<LaunchCost>{{"m1/cpu", 2, "matmul a", kernel, "matmul float32", 6e9, 300, seconds, "2025"}});
+    const std::vector<LaunchCost> costs = store.launch_costs("m1/cpu");
+    EXPECT_EQ(costs.size(), 1U);
+    return std::pair(costs.at(0).seconds, costs.at(0).runs);
+  };
+  EXPECT_EQ(put(1.0), std::pair(1.0, int64_t{1}));
+  EXPECT_EQ(put(1.25), std::pair(1.125, int64_t{2}));
+  EXPECT_EQ(put(2.0), std::pair(1.125, int64_t{2}));  // beside another program
+  EXPECT_EQ(put(0.5), std::pair(0.5, int64_t{1}));    // what came before was
+  EXPECT_EQ(put(4.0, "tiles"), std::pair(4.0, int64_t{1}));
+}
+
+TEST_F(StoreTest, EarlierPredictionsAreHeldAgainstTheirMeasurements) {
+  Store store = Store::open(path_);
+  Record record = sample_record();
+  record.fingerprint = "m1";
+  record.status = Status::kOk;
+  record.verdict.rating = "stable";
+  record.config = Json{{"pass", "step"}};
+  record.time["step"] = make_time_stats(std::vector{2.0});
+  record.prediction.from = "measured launches";
+  record.prediction.time = {{"step", 1.5}};
+  store.append(record);
+  record.prediction.from = "data sheet";
+  store.append(record);
+  record.prediction = {};
+  store.append(record);
+  EXPECT_EQ(store.prediction_errors("m1"), std::vector<double>{-0.25});
+  EXPECT_TRUE(store.prediction_errors("m2").empty());
+}
+
+}  // namespace
+}  // namespace laptime
