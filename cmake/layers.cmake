@@ -31,7 +31,8 @@ set(LAPTIME_LAYERS
   "sweep            | measure"
   "explain          | prepare"
   "verify           | measure"
-  "cli              | sweep explain verify export report"
+  "demo             | prepare exec report"
+  "cli              | sweep explain verify demo export report"
   "main             | cli"
 )
 

@@ -83,6 +83,14 @@ SECTIONS = [
      "",
      ["memory --model small {m}"],
      ""),
+    ("What do sums in float16 lose?",
+     "",
+     ["demo accumulate"],
+     ""),
+    ("Which values of a toy model are float16 or bfloat16 under autocast, and where does layer norm overflow?",
+     "",
+     ["demo autocast", "demo layernorm"],
+     ""),
     ("Attention alone: which widths and lengths fit, and what do they cost?",
      "",
      ["attention --d-model 16,64 --context 256,1024 --mode eager,compile --warmup 2 --steps 10"],
@@ -97,6 +105,8 @@ WRONG = """## What the documents got wrong
   a verdict that says with reasons whether to believe it.
 - **First steps inside the mean.** With no warm-up the documents' means contain allocation and kernel selection. Here those
   have rows of their own, and the excess of the first steps is a figure (second question).
+- **Number types of the toy model.** One document states parameters in float16 and a first layer in float32. Autocast does the
+  opposite: parameters stay float32, and the first layer's output is lowered.
 - **Traces that do not match the clock.** A profiler's overhead was not stated. Here traced and untraced steps run in turn,
   and the cost of a mark is printed with every profile.
 """

@@ -35,9 +35,16 @@ enum class ProductMath : uint8_t {
   kNone,      // the op multiplies no matrices
   kFloat32,   // float32 factors, multiply-adds in float32
   kBFloat16,  // factors in bfloat16, or rounded to it, and sums in float32
+  kFloat16,   // factors in float16, or rounded to it, widened to float32, and sums in float32
   kSplit,     // float32 factors, each as three bfloat16 terms (docs/adr/0009), and sums in float32
   kFloat64,   // sums in float64: the reference
 };
+
+// The arithmetic of a kernel that multiplies factors of this type as they are.
+constexpr ProductMath math_of_factors(DType factors) {
+  if (factors == DType::kBFloat16) return ProductMath::kBFloat16;
+  return factors == DType::kFloat16 ? ProductMath::kFloat16 : ProductMath::kFloat32;
+}
 
 // A launch must not allocate, log, throw or read a clock.
 struct Kernel {

@@ -6,6 +6,7 @@
 #include "cli/commands/attention.h"
 #include "cli/commands/bench.h"
 #include "cli/commands/calibrate.h"
+#include "cli/commands/demo.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/export.h"
 #include "cli/commands/list.h"
@@ -18,8 +19,9 @@
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 11> kCommands{
-      &kBench, &kAttention, &kPlan, &kCalibrate, &kProfile, &kMemory, &kExplain, &kVerify, &kShow, &kExport, &kList};
+  static constexpr std::array<const Command*, 12> kCommands{&kBench,   &kAttention, &kPlan,    &kCalibrate,
+                                                            &kProfile, &kMemory,    &kExplain, &kVerify,
+                                                            &kDemo,    &kShow,      &kExport,  &kList};
   return kCommands;
 }
 

@@ -44,6 +44,26 @@ int64_t recompute_group(std::string_view word) {
   return layers;
 }
 
+std::string canonical_loss_scale(std::string_view where, std::string_view word) {
+  if (word == "none" || word == "dynamic") return std::string(word);
+  double scale = 0;
+  const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), scale);
+  const bool is_number = problem == std::errc() && stop == word.data() + word.size();
+  constexpr double kLargest = 0x1p127;  // of float32, in which the scale is kept; so is its reciprocal
+  if (!is_number || !(scale >= 1 / kLargest && scale <= kLargest)) {
+    throw Error::format("{}: {} is not a loss scale; write none, dynamic or a number such as 1024", where, quote(word));
+  }
+  return fmt::format("{}", scale);
+}
+
+LossScaling loss_scaling(std::string_view canonical_word) {
+  LossScaling scaling{.is_on = canonical_word != "none", .is_dynamic = canonical_word == "dynamic"};
+  if (scaling.is_dynamic) scaling.initial = kInitialLossScale;
+  if (scaling.is_on && !scaling.is_dynamic)
+    std::from_chars(canonical_word.data(), canonical_word.data() + canonical_word.size(), scaling.initial);
+  return scaling;
+}
+
 int64_t parse_bytes(std::string_view where, std::string_view text) {
   struct Unit {
     std::string_view name;

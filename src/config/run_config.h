@@ -100,6 +100,18 @@ std::string canonical_recompute(std::string_view where, std::string_view word);
 // Layers per recomputed region: K for every=K, 1 for block, 0 for none and auto.
 int64_t recompute_group(std::string_view word);
 
+// The loss is multiplied by a scale before backward, so that small gradients do not become zero in float16. A dynamic
+// scale changes with the gradients (ops/loss_scale).
+struct LossScaling {
+  bool is_on = false;
+  bool is_dynamic = false;
+  double initial = 1;  // of the first step
+};
+inline constexpr double kInitialLossScale = 65536;  // of torch.amp.GradScaler
+// The canonical word of --loss-scale: none, dynamic or a number; Error for any other.
+std::string canonical_loss_scale(std::string_view where, std::string_view word);
+LossScaling loss_scaling(std::string_view canonical_word);
+
 // Returns the text unchanged; Error unless parse_bytes accepts it.
 std::string canonical_bytes(std::string_view where, std::string_view text);
 // Number of bytes in a size such as "8GiB", "512MiB", "1.5GB" or "1000000"; Error if the text is not a size.
@@ -123,6 +135,7 @@ struct RunConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
+  std::string loss_scale = "none";
   std::optional<double> clip_norm;     // largest global norm of the gradients
   bool accumulate = false;             // gradients are kept and added to between steps
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
@@ -229,6 +242,11 @@ struct RunConfig {
                  .help = "added to the root of the second moment", .max = kMaxRate}, self.eps);
     visit(Option{.flag = "weight-decay", .key = "weight_decay", .tag = "weight_decay", .group = kOptimizer,
                  .help = "decoupled weight decay", .max = kMaxRate}, self.weight_decay);
+    visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
+                 .help = "what the loss is multiplied by before backward: none, a number, or dynamic, which starts at "
+                         "65536, halves and skips the step where a gradient overflows, and doubles after 2000 steps",
+                 .otherwise = "none; dynamic for a step in float16", .value = "WORD",
+                 .canonical = canonical_loss_scale}, self.loss_scale);
     visit(Option{.flag = "clip-norm", .key = "clip_norm", .tag = "clip_norm", .group = kOptimizer,
                  .help = "largest global norm of the gradients", .empty = "none", .min = 1e-12, .max = 1e12},
           self.clip_norm);

@@ -101,6 +101,12 @@ ModelConfig model_of(const JsonField& metadata) {
   return model;
 }
 
+std::map<std::string, std::string> dtypes_of(const JsonField& field) {
+  std::map<std::string, std::string> dtypes;
+  for (const auto& [name, dtype] : field.members()) dtypes.emplace(name, dtype.text());
+  return dtypes;
+}
+
 void read_metadata(const JsonField& metadata, GoldenCase& golden) {
   golden.model = model_of(metadata);
   golden.optimizer = choice_of<Optimizer>(metadata.at("optimizer"));
@@ -117,8 +123,11 @@ void read_metadata(const JsonField& metadata, GoldenCase& golden) {
   golden.losses = numbers_of(metadata.at("losses"), steps);
   golden.float32 = values_of(metadata, "float32", steps);
   golden.bfloat16 = values_of(metadata, "bfloat16", steps);
-  for (const auto& [name, dtype] : metadata.at("autocast_dtypes").members()) {
-    golden.autocast_dtypes.emplace(name, dtype.text());
+  golden.autocast_dtypes = dtypes_of(metadata.at("autocast_dtypes"));
+  if (metadata.has("losses_float16")) {
+    golden.float16 = Float16Values{.values = values_of(metadata, "float16", steps),
+                                   .autocast_dtypes = dtypes_of(metadata.at("autocast_dtypes_float16")),
+                                   .loss_scales = numbers_of(metadata.at("loss_scales_float16"), steps)};
   }
   if (metadata.has("grad_norm")) golden.grad_norm = metadata.at("grad_norm").number();
   if (metadata.has("eager_float32_peak_bytes")) {
@@ -201,9 +210,22 @@ void read_tensors(GoldenCase& golden) {
 
 }  // namespace
 
+std::vector<Precision> GoldenCase::precisions() const {
+  std::vector<Precision> precisions{Precision::kFloat32, Precision::kBFloat16};
+  if (float16) precisions.push_back(Precision::kFloat16);
+  return precisions;
+}
+
 const PrecisionValues& GoldenCase::values(Precision precision) const {
+  if (precision == Precision::kFloat16 && float16) return float16->values;
   LAPTIME_CHECK(precision == Precision::kFloat32 || precision == Precision::kBFloat16, "{}", name_of(precision));
   return precision == Precision::kFloat32 ? float32 : bfloat16;
+}
+
+const std::map<std::string, std::string>& GoldenCase::dtypes(Precision precision) const {
+  if (precision == Precision::kFloat16 && float16) return float16->autocast_dtypes;
+  LAPTIME_CHECK(precision == Precision::kBFloat16, "{}", name_of(precision));
+  return autocast_dtypes;
 }
 
 GoldenCase read_golden(const std::string& path) {
@@ -259,6 +281,7 @@ RunConfig run_config_of(const GoldenCase& golden, Precision precision) {
   config.eps = 1e-8;
   config.weight_decay = 0.01;
   config.clip_norm = golden.clip_norm;
+  if (precision == Precision::kFloat16) config.loss_scale = "dynamic";
   config.init = WeightInit::kStream;
   config.batches = Batches::kFixed;
   return config;

@@ -54,6 +54,13 @@ struct PrecisionValues {
   EagerTrace eager;
 };
 
+// A run under float16 autocast, with a dynamic loss scale.
+struct Float16Values {
+  PrecisionValues values;
+  std::map<std::string, std::string> autocast_dtypes;
+  std::vector<double> loss_scales;  // of each step
+};
+
 struct GoldenCase {
   ModelConfig model;
   Optimizer optimizer = Optimizer::k2025;
@@ -65,6 +72,7 @@ struct GoldenCase {
   PrecisionValues float32;
   PrecisionValues bfloat16;                            // autocast with CUDA's op lists
   std::map<std::string, std::string> autocast_dtypes;  // of intermediate values: "layers.0.attn.scores" -> "bfloat16"
+  std::optional<Float16Values> float16;                // none in files made before float16
   std::optional<double> grad_norm;                     // before clipping
   std::optional<EagerPeaks> eager_float32_peaks;
 
@@ -75,8 +83,12 @@ struct GoldenCase {
   std::map<std::string, double> largest_norm;   // by group: the largest truth_norm
   std::shared_ptr<const SafetensorsFile> file;  // open, for tensors
 
-  // float32 or bfloat16 (LAPTIME_CHECK).
+  // Those that the file has values of: float32, bfloat16 and maybe float16.
+  std::vector<Precision> precisions() const;
+  // Of one of precisions() (LAPTIME_CHECK).
   const PrecisionValues& values(Precision precision) const;
+  // Of bfloat16 or float16 (LAPTIME_CHECK).
+  const std::map<std::string, std::string>& dtypes(Precision precision) const;
 };
 
 // Reads and checks a file: every field of the right type, every tensor there with the shape that its model has. Error

@@ -22,11 +22,9 @@ class FileCheck {
   std::vector<Comparison> run() {
     check_inputs();
     for (const std::string& key : golden_.keys) check_tensor(key);
-    check_losses(Precision::kFloat32);
-    check_losses(Precision::kBFloat16);
+    for (const Precision precision : golden_.precisions()) check_losses(precision);
     check_truth();
-    check_books(Precision::kFloat32);
-    check_books(Precision::kBFloat16);
+    for (const Precision precision : golden_.precisions()) check_books(precision);
     check_grad_norm();
     return std::move(results_);
   }

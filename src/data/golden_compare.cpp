@@ -25,7 +25,8 @@ struct Floors {
 
 Floors floors_of(const GoldenCase& golden, Precision precision) {
   if (precision == Precision::kFloat32) return {.tensors = golden.exact ? 2e-6 : 1e-5, .losses = 1e-6};
-  return {.tensors = golden.exact ? 4e-3 : 2e-2, .losses = 2e-3};
+  const double share = precision == Precision::kFloat16 ? 1.0 / 8 : 1;  // of the rounding errors of bfloat16
+  return {.tensors = share * (golden.exact ? 4e-3 : 2e-2), .losses = share * 2e-3};
 }
 
 Comparison measured(std::string what, double distance, double allowed, std::string note = {}) {
@@ -146,10 +147,19 @@ Comparison compare_grad_norm(const GoldenCase& golden, Precision precision, doub
   return measured(what, relative(norm, *golden.grad_norm), kFactor * worst);
 }
 
-Comparison compare_dtype(const GoldenCase& golden, const std::string& name, std::string_view dtype) {
-  const auto found = golden.autocast_dtypes.find(name);
-  const std::string expected = found == golden.autocast_dtypes.end() ? "not in the file" : found->second;
+Comparison compare_dtype(const GoldenCase& golden, Precision precision, const std::string& name,
+                         std::string_view dtype) {
+  const std::map<std::string, std::string>& dtypes = golden.dtypes(precision);
+  const auto found = dtypes.find(name);
+  const std::string expected = found == dtypes.end() ? "not in the file" : found->second;
   return measured("dtype of " + name, dtype == expected ? 0 : 1, 0, fmt::format("{}, PyTorch {}", dtype, expected));
+}
+
+Comparison compare_loss_scale(const GoldenCase& golden, int64_t step, double scale) {
+  LAPTIME_CHECK(golden.float16 && step >= 0 && step < golden.steps, "step {} of {}", step, golden.steps);
+  const double expected = golden.float16->loss_scales[static_cast<size_t>(step)];
+  return measured(fmt::format("loss scale of step {}", step), relative(scale, expected), 0,
+                  fmt::format("{}, PyTorch {}", scale, expected));
 }
 
 Comparison compare_saved_bytes(const GoldenCase& golden, Precision precision, int64_t bytes) {

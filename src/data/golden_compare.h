@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// All `precision` parameters are float32 or bfloat16.
+// All `precision` parameters are among those of GoldenCase::precisions().
 
 // Loss before update `step` (from 0): |loss - truth| / |truth|.
 Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t step, double loss);
@@ -40,7 +40,12 @@ std::vector<MovedByRounding> moved_by_rounding(const GoldenCase& golden, const s
 Comparison compare_grad_norm(const GoldenCase& golden, Precision precision, double norm);
 
 // dtype of an intermediate value under autocast, as PyTorch prints it. A name that the file does not have fails.
-Comparison compare_dtype(const GoldenCase& golden, const std::string& name, std::string_view dtype);
+Comparison compare_dtype(const GoldenCase& golden, Precision precision, const std::string& name,
+                         std::string_view dtype);
+
+// The loss scale of step `step` (from 0) of a float16 run: that of the file exactly, as a step is skipped exactly where
+// PyTorch's is.
+Comparison compare_loss_scale(const GoldenCase& golden, int64_t step, double scale);
 
 // Bytes that eager mode keeps for backward: exact in editions 2025 and 2026, within 2 % in the others.
 Comparison compare_saved_bytes(const GoldenCase& golden, Precision precision, int64_t bytes);

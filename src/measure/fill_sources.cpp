@@ -58,6 +58,8 @@ void add_blocks(const Plan& plan, const ParameterSpec& parameter, std::vector<Bl
 
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads) {
   if (!executor.computes()) return;
+  const auto loss_scale = static_cast<float>(loss_scaling(config.loss_scale).initial);
+  executor.write(source::kLossScale, &loss_scale, sizeof(loss_scale));
   const ModelSummary summary = summarize(config.step_model());
   std::vector<Block> blocks;
   for (const ParameterSpec& parameter : summary.parameters) add_blocks(executor.plan(), parameter, blocks);

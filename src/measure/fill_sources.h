@@ -12,8 +12,9 @@
 
 namespace laptime {
 
-// Writes the parameters, and the inputs of the attention model, as the configuration asks. AdamW state and kept
-// gradients keep their initial zeros. The values do not depend on the number of threads that share the work.
+// Writes the parameters, the inputs of the attention model and the first loss scale, as the configuration asks. AdamW
+// state and kept gradients keep their initial zeros. The values do not depend on the number of threads that share the
+// work.
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads);
 
 // Tokens, targets, step number and learning rate of successive steps, for a language model.

@@ -111,6 +111,13 @@ void fill_transient(const Measurement& run, Record& record) {
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
+// "2 of 15 steps skipped, their gradients overflowed: loss scale 65536 -> 16384"; empty where none was.
+std::string reason_of_skips(const LossScalingUse& scaling, size_t steps) {
+  if (scaling.skipped.empty()) return "";
+  return fmt::format("{} of {} steps skipped, their gradients overflowed: loss scale {} -> {}", scaling.skipped.size(),
+                     steps, *scaling.first, *scaling.last);
+}
+
 void fill_verdict(const Device& device, const Measurement& run, const TimeStats& main, Record& record) {
   if (!device.computes) {
     record.verdict.rating = kPredicted;
@@ -137,6 +144,8 @@ void fill_verdict(const Device& device, const Measurement& run, const TimeStats&
   const Judgement judgement = judge(observations);
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
+  const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size());
+  if (!skips.empty()) record.verdict.reasons.push_back(skips);
   const bool is_optimized = build_type() == "Release" && sanitizer().empty();
   if (is_optimized) return;
   record.verdict.rating = name_of(Stability::kUnstable);
@@ -218,6 +227,7 @@ Record make_record(Record described, const Prepared& prepared, const Measurement
   fill_memory(measurement, record.memory);
   fill_setup(measurement.setup, record.setup);
   record.loss.values = measurement.losses;
+  record.loss_scaling = measurement.loss_scaling;
   if (!measurement.finite) {
     record.status = Status::kFailed;
     record.reason = reason_not_finite(measurement);

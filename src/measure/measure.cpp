@@ -11,6 +11,7 @@
 #include "measure/first_nan.h"
 #include "measure/laps.h"
 #include "measure/launch_costs.h"
+#include "measure/loss_scale_history.h"
 #include "measure/make_trace.h"
 #include "measure/process_memory.h"
 #include "measure/reported_time.h"
@@ -104,6 +105,7 @@ class PointRun {
     const int64_t expected = config_.steps ? *config_.steps + warmup : 0;
     const bool fixed = config_.steps.has_value();
     run_.rule = fixed ? StoppingRule::fixed(warmup, *config_.steps) : StoppingRule({.budget = Seconds{config_.budget}});
+    LossScaleHistory scales(loss_scaling(config_.loss_scale).initial);
     MachineCounters counters;
     run_.before = counters.read();
     StepHooks hooks;
@@ -114,6 +116,7 @@ class PointRun {
         run_.losses.push_back(scalar(loss));
         run_.finite = run_.finite && std::isfinite(run_.losses.back());
       }
+      scales.add_step(executor);
       report({step < warmup ? "warm-up" : "steps", step + 1, expected, timeline.total().count()});
     };
     hooks.launches = [&](int64_t step, const std::vector<Seconds>& times) {
@@ -126,6 +129,7 @@ class PointRun {
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
     run_.sampling =
         sample(executor, {run_.rule, fixed, marks_below, reported_time(executor.plan(), config_.pass)}, hooks);
+    run_.loss_scaling = scales.result();
   }
 
   // Steps with and without marks of launches in turn, so that what changes on the machine meanwhile affects both.

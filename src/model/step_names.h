@@ -12,6 +12,9 @@ inline constexpr const char* kLr = "lr";            // float32 []
 inline constexpr const char* kFirstMoment = "m/";
 inline constexpr const char* kSecondMoment = "v/";
 inline constexpr const char* kGradient = "grad/";
+inline constexpr const char* kLossScale = "loss_scale";  // float32 []
+inline constexpr const char* kGoodSteps = "good_steps";  // int64 [], since the last overflow or growth of the scale
+inline constexpr const char* kAppliedSteps = "applied_steps";  // int64 [], of which no gradient overflowed
 }  // namespace source
 
 namespace output {

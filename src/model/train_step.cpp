@@ -5,6 +5,7 @@
 #include "model/model_card.h"
 #include "ops/adamw/adamw.h"
 #include "ops/clip_grad_norm/clip_grad_norm.h"
+#include "ops/loss_scale/loss_scale.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace laptime {
@@ -31,7 +32,37 @@ void accumulate(Builder& build, const Sources& sources, std::vector<ValueId>& gr
   }
 }
 
-void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> grads) {
+ValueId loss_scale_source(ModelBuilder& build) {
+  return build.source(source::kLossScale, contiguous_type(build.real(), {}), Role::kOptimizerState);
+}
+
+ValueId scaled(ModelBuilder& build, ValueId loss) {
+  build.current = {Phase::kForward, {}, {}, false};
+  return mul(build, loss, loss_scale_source(build));
+}
+
+UnscaledGradients unscaled(ModelBuilder& build, std::span<const ValueId> grads) {
+  build.current = {Phase::kOptimizer, {}, {}, false};
+  std::vector<ValueId> parameters;
+  for (const DeclaredSource& parameter : build.parameters()) parameters.push_back(parameter.value);
+  return unscale(build, grads, build.graph().find_source(source::kLossScale), parameters);
+}
+
+// Counts the step if it is not skipped and sets the scale of the next one. Returns the number of the step as AdamW
+// counts it, without the skipped ones.
+ValueId account_for_step(ModelBuilder& build, const RunConfig& config, ValueId found_inf) {
+  const TensorType count = contiguous_type(DType::kInt64, {});
+  const ValueId applied =
+      count_applied(build, build.source(source::kAppliedSteps, count, Role::kOptimizerState), found_inf);
+  if (loss_scaling(config.loss_scale).is_dynamic) {
+    update_loss_scale(build, build.graph().find_source(source::kLossScale),
+                      build.source(source::kGoodSteps, count, Role::kOptimizerState), found_inf);
+  }
+  return applied;
+}
+
+// `found_inf` is invalid where the loss is not scaled.
+void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> grads, ValueId found_inf) {
   build.current = {Phase::kOptimizer, {}, {}, false};
   if (config.clip_norm) {
     const auto scope = build.scope("clip_grad_norm");
@@ -39,8 +70,10 @@ void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> g
     build.output(output::kGradNorm, clipped.norm);
     grads = clipped.gradients;
   }
-  const ValueId step = build.graph().find_source(source::kStep);
-  const ValueId lr = build.source(source::kLr, contiguous_type(build.real(), {}), Role::kInput);
+  AdamInputs inputs{.step = build.graph().find_source(source::kStep),
+                    .lr = build.source(source::kLr, contiguous_type(build.real(), {}), Role::kInput),
+                    .skip = found_inf};
+  if (found_inf.valid()) inputs.step = account_for_step(build, config, found_inf);
   const AdamWAttributes attributes{rule_of(config.optimizer), config.beta1, config.beta2, config.eps,
                                    config.weight_decay};
   for (size_t i = 0; i < grads.size(); ++i) {
@@ -49,7 +82,7 @@ void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> g
     const TensorType type = build.type(parameter.value);
     const ValueId m = build.source(source::kFirstMoment + parameter.spec.name, type, Role::kOptimizerState);
     const ValueId v = build.source(source::kSecondMoment + parameter.spec.name, type, Role::kOptimizerState);
-    adamw(build, {parameter.value, m, v}, grads[i], step, lr, attributes);
+    adamw(build, {parameter.value, m, v}, grads[i], inputs, attributes);
   }
 }
 
@@ -64,19 +97,27 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
   if (keep.logits && logits.valid()) build.output(output::kLogits, logits);
   if (config.pass == Pass::kInference) return build.finish();
 
+  const bool scales = loss_scaling(config.loss_scale).is_on;
+  const ValueId objective = scales ? scaled(build, result) : result;
   build.current = {Phase::kBackward, {}, {}, false};
   Sources sources = build.parameters();
   sources.insert(sources.end(), build.inputs().begin(), build.inputs().end());
   std::vector<ValueId> values;
   values.reserve(sources.size());
   for (const DeclaredSource& source : sources) values.push_back(source.value);
-  std::vector<ValueId> grads = gradients(build, result, values);
+  std::vector<ValueId> grads = gradients(build, objective, values);
   if (config.accumulate) accumulate(build, sources, grads);
   const bool step = config.pass == Pass::kStep;
+  ValueId found_inf;
+  if (step && scales) {
+    UnscaledGradients finished = unscaled(build, grads);
+    grads = std::move(finished.gradients);
+    found_inf = finished.found_inf;
+  }
   if ((!step || keep.gradients) && !config.accumulate) {
     for (size_t i = 0; i < grads.size(); ++i) build.output(output::kGradient + sources[i].spec.name, grads[i]);
   }
-  if (step) update(build, config, grads);
+  if (step) update(build, config, grads, found_inf);
   return build.finish();
 }
 

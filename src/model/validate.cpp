@@ -36,6 +36,24 @@ void check_options(const RunConfig& config, const ModelCard& card) {
     if (config.accumulate)
       throw Error("--optimizer-in-backward excludes --accumulate, which needs kept gradients; leave one out");
   }
+  if (loss_scaling(config.loss_scale).is_on) {
+    if (config.pass == Pass::kForward || config.pass == Pass::kInference) {
+      throw Error::format("--loss-scale {} needs a pass with gradients; leave it out, or use --pass step",
+                          config.loss_scale);
+    }
+    if (config.optimizer_in_backward) {
+      throw Error::format(
+          "--optimizer-in-backward excludes --loss-scale {}, which looks for overflows in all gradients before the "
+          "first update; use --loss-scale none",
+          config.loss_scale);
+    }
+    if (config.accumulate) {
+      throw Error::format(
+          "--accumulate excludes --loss-scale {}: an overflow would stay in the gradients that are kept; use "
+          "--loss-scale none",
+          config.loss_scale);
+    }
+  }
   if (config.data.empty() && config.data_format != DataFormat::kAuto) {
     throw Error("--data-format needs --data FILE: random tokens have no format");
   }

@@ -23,7 +23,8 @@ std::vector<StorageId> saved_storages(const Graph& graph) {
     for (const ValueId input : node.inputs) {
       const StorageId storage = graph.value(input).storage;
       const Value& root = graph.root(storage);
-      const bool persistent = root.role == Role::kParameter || root.role == Role::kGradient;
+      const bool persistent = root.role == Role::kParameter || root.role == Role::kGradient ||
+                              root.role == Role::kOptimizerState;  // the loss scale
       if (!persistent && before_backward(graph, root)) saved[static_cast<size_t>(storage.index)] = true;
     }
   }

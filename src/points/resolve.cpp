@@ -52,6 +52,8 @@ ResolvedConfig resolve(const std::vector<GivenOption>& given, SizeChecks& sizes)
   card.fill_defaults(partial);
   const bool may_recompute = config.memory_limit && card.takes("recompute");
   partial.fill(config.recompute, std::string(may_recompute ? "auto" : "none"));
+  const bool is_float16_step = config.pass == Pass::kStep && autocast_dtype(config.dtype) == DType::kFloat16;
+  partial.fill(config.loss_scale, std::string(is_float16_step && card.takes("loss-scale") ? "dynamic" : "none"));
   partial.fill(config.batches, config.data.empty() ? Batches::kFixed : Batches::kFresh);
   try {
     if (partial.invalid.empty()) validate(config, sizes);

@@ -70,8 +70,8 @@ struct ProductPeak {
 };
 ProductPeak product_peak(const DataSheet& machine, Precision dtype) {
   const DType factors = product_factors_of(dtype);
-  const bool is_half = factors == DType::kBFloat16 || factors == DType::kFloat16;
-  if (is_half && machine.bfloat16 > 0) return {machine.bfloat16, machine.measured_bfloat16.value_or(machine.bfloat16)};
+  if (is_16_bit_float(factors) && machine.bfloat16 > 0)
+    return {machine.bfloat16, machine.measured_bfloat16.value_or(machine.bfloat16)};
   if (dtype == Precision::kTf32 && machine.tf32 > 0)
     return {machine.tf32, machine.measured_tf32.value_or(machine.tf32)};
   return {machine.float32, machine.usable_float32()};
@@ -128,8 +128,6 @@ std::string unsupported_reason(const RunConfig& config) {
   }
   if (config.dtype == Precision::kTf32)
     return "tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --dtype float32 or bfloat16";
-  if (config.dtype == Precision::kFloat16)
-    return "the CPU backend has no float16 kernels: use --dtype bfloat16, or mixed";
   if (config.float32_precision != Float32Precision::kSplit) return {};
   if (config.reproducible)
     return "--float32-precision split takes AMX, whose bits are its own: leave out --reproducible, or use "

@@ -264,8 +264,9 @@ constexpr std::array kFigures{ListedFigure{"mean", figure<&TimeStats::mean>},
 // Read from more than the time of the pass and what Extent::kRow has beside it.
 constexpr std::array<std::string_view, 6> kMetricsOfListing{"forward_time", "backward_time", "optimizer_time",
                                                             "residue",      "setup_time",    "transient_excess"};
-// Read from figures of a time that are not listed.
-constexpr std::array<std::string_view, 4> kMetricsOfWholeRecords{"total", "mad", "p10", "p90"};
+// Read from fields that are not listed.
+constexpr std::array<std::string_view, 6> kMetricsOfWholeRecords{"total",           "mad",          "p10", "p90",
+                                                                 "loss_scale_last", "skipped_steps"};
 
 // Paths in the order of the array `fields`. The configuration is the longest, and few columns need more of it than the
 // model and the pass.

@@ -169,6 +169,28 @@ struct LossValues {
   }
 };
 
+// How the loss scale changed, and the steps that were skipped because a gradient overflowed; nothing where the loss was
+// not scaled.
+struct LossScalingUse {
+  std::optional<double> first;  // scale of the first step
+  std::optional<double> last;   // scale after the last step
+  std::optional<int64_t> growths;
+  std::optional<int64_t> backoffs;
+  std::optional<int64_t> skipped_steps;
+  std::vector<int64_t> skipped;  // their numbers, the first step being 1, warm-up included
+
+  friend bool operator==(const LossScalingUse&, const LossScalingUse&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("first", self.first);
+    visit("last", self.last);
+    visit("growths", self.growths);
+    visit("backoffs", self.backoffs);
+    visit("skipped_steps", self.skipped_steps);
+    visit("skipped", self.skipped);
+  }
+};
+
 // Seconds spent before the first sample, none of them inside one.
 struct SetupTimes {
   std::optional<double> plan;
@@ -324,6 +346,7 @@ struct Record {
   FlopsUse flops;
   MemoryUse memory;
   LossValues loss;
+  LossScalingUse loss_scaling;
   SetupTimes setup;
   Transient transient;
   Stopping stopping;
@@ -359,6 +382,7 @@ struct Record {
     visit("flops", self.flops);
     visit("memory", self.memory);
     visit("loss", self.loss);
+    visit("loss_scaling", self.loss_scaling);
     visit("setup", self.setup);
     visit("transient", self.transient);
     visit("stopping", self.stopping);

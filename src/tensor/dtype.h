@@ -28,6 +28,9 @@ constexpr bool is_floating(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
 }
 
+// The types to which autocast rounds the factors of products.
+constexpr bool is_16_bit_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
+
 std::string_view name_of(DType dtype);  // "float32", "bfloat16", ... as PyTorch prints them
 // Of a type that may be left to an op's input: "as_input" where it is.
 inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
@@ -40,7 +43,7 @@ DType promote(DType a, DType b);
 // Whether a cast of an output of type `from` to `to` does nothing but round it; a type left open counts as a wide one.
 constexpr bool only_rounds(std::optional<DType> from, DType to) {
   const bool wide = !from || *from == DType::kFloat32 || *from == DType::kFloat64;
-  return wide && (to == DType::kBFloat16 || to == DType::kFloat16);
+  return wide && is_16_bit_float(to);
 }
 
 // bfloat16: the upper half of a float32, rounded to nearest even; NaN stays NaN.

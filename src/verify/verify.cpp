@@ -101,12 +101,12 @@ class PrecisionRun {
   void report(const std::string& stage) const { report_(fmt::format("{}: {}", name_of(precision_), stage)); }
 
   void compare_dtypes(const Graph& graph) {
-    for (const auto& [name, expected] : golden_.autocast_dtypes) {
+    for (const auto& [name, expected] : golden_.dtypes(precision_)) {
       std::string found;
       for (const Value& value : graph.values) {
         if (value.annotations.name == name) found = name_of(value.type.dtype);
       }
-      add("dtypes", compare_dtype(golden_, name, found.empty() ? "not in the graph" : found));
+      add("dtypes", compare_dtype(golden_, precision_, name, found.empty() ? "not in the graph" : found));
     }
   }
 
@@ -132,6 +132,7 @@ class PrecisionRun {
     fill_weights(executor, config_, StartingWeights(config_), device_.threads.value_or(1));
     for (int64_t step = 0; step < golden_.steps; ++step) {
       report(fmt::format("step {} of {}", step + 1, golden_.steps));
+      note_loss_scale(executor);
       inputs.write(executor, step);
       executor.run();
       losses_.push_back(output_of(executor, output::kLoss).at(0));
@@ -143,6 +144,15 @@ class PrecisionRun {
     for (int64_t step = 0; step < golden_.steps; ++step) {
       add("losses", compare_loss(golden_, precision_, step, losses_[static_cast<size_t>(step)]));
     }
+    for (size_t step = 0; step < scales_.size(); ++step)
+      add("loss scale", compare_loss_scale(golden_, static_cast<int64_t>(step), scales_[step]));
+  }
+
+  // The scale of the step that follows. A compiled step rounds less, so that its gradients may stay finite where
+  // PyTorch's overflow.
+  void note_loss_scale(const Executor& executor) {
+    const std::vector<std::byte> scale = executor.read_source(source::kLossScale);
+    if (!scale.empty() && config_.mode == Mode::kEager) scales_.push_back(floats_of(scale, DType::kFloat32).at(0));
   }
 
   static std::vector<float> output_of(const Executor& executor, const std::string& name) {
@@ -196,6 +206,7 @@ class PrecisionRun {
   const ReportStage& report_;
   VerifiedFile& file_;
   std::vector<double> losses_;
+  std::vector<double> scales_;  // of each step, where the loss is scaled
 };
 
 std::string case_text(const GoldenCase& golden) {
@@ -226,7 +237,7 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
   };
   try {
     bool is_pinned = !machine.kernels;
-    for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
+    for (const Precision precision : golden.precisions())
       is_pinned = PrecisionRun(golden, precision, machine, find, kernels, report, file).run() || is_pinned;
     if (!is_pinned) {
       throw Error::format(

@@ -158,8 +158,8 @@ TEST(GoldenCompare, MemoryAndDtypesCompareByTheRule) {
   EXPECT_FALSE(compare_inference_peak(old, 150444 * 94 / 100).pass);
   EXPECT_TRUE(compare_forward_backward_peak(old, 398572).pass);
   EXPECT_FALSE(compare_forward_backward_peak(old, 398572 * 106 / 100).pass);
-  EXPECT_FALSE(compare_dtype(old, "logits", "float32").pass);
-  EXPECT_FALSE(compare_dtype(old, "layers.9.ln1", "float32").pass);
+  EXPECT_FALSE(compare_dtype(old, Precision::kBFloat16, "logits", "float32").pass);
+  EXPECT_FALSE(compare_dtype(old, Precision::kBFloat16, "layers.9.ln1", "float32").pass);
   const GoldenCase clipped = read_golden(golden_path("tiny_2025_clip"));
   EXPECT_TRUE(compare_grad_norm(clipped, kFloat32, *clipped.grad_norm * (1 + 3e-6)).pass);
   EXPECT_FALSE(compare_grad_norm(clipped, kFloat32, *clipped.grad_norm * (1 + 5e-6)).pass);

@@ -96,6 +96,11 @@ TEST(Golden, ReadsTheFields) {
   EXPECT_TRUE(other.model.bias && other.model.weight_tie);
   EXPECT_TRUE(read_golden(golden_path("tiny_gpt2")).model.bias);
   EXPECT_FALSE(read_golden(golden_path("small_2025")).exact);
+  ASSERT_TRUE(golden.float16);
+  EXPECT_EQ(golden.precisions().back(), Precision::kFloat16);
+  EXPECT_EQ(golden.float16->loss_scales, std::vector<double>(10, 65536));
+  EXPECT_EQ(run_config_of(golden, Precision::kFloat16).loss_scale, "dynamic");
+  EXPECT_EQ(run_config_of(golden, Precision::kBFloat16).loss_scale, "none");
 }
 
 TEST(Golden, SlowEveryFileAgreesWithItselfAndMeetsItsOwnTruth) {
@@ -104,7 +109,7 @@ TEST(Golden, SlowEveryFileAgreesWithItselfAndMeetsItsOwnTruth) {
     const GoldenCase golden = read_golden(path);
     const std::vector<Comparison> own = check_golden_file(golden);
     EXPECT_TRUE(all_pass(own)) << fmt::format("{}", fmt::join(failures(own), ", "));
-    for (const Precision precision : {kFloat32, kBFloat16}) {
+    for (const Precision precision : golden.precisions()) {
       for (const std::string& key : golden.keys) {
         const Comparison result = compare(golden, precision, key, truth_of(golden, key));
         EXPECT_TRUE(result.pass) << key;
@@ -118,7 +123,15 @@ TEST(Golden, SlowEveryFileAgreesWithItselfAndMeetsItsOwnTruth) {
       }
       EXPECT_TRUE(compare_saved_bytes(golden, precision, golden.values(precision).eager.saved_bytes).pass);
     }
-    for (const auto& [name, dtype] : golden.autocast_dtypes) EXPECT_TRUE(compare_dtype(golden, name, dtype).pass);
+    for (const auto& [name, dtype] : golden.autocast_dtypes)
+      EXPECT_TRUE(compare_dtype(golden, Precision::kBFloat16, name, dtype).pass);
+    if (!golden.float16) continue;
+    for (const auto& [name, dtype] : golden.autocast_dtypes) {
+      const char* const lower = dtype == "bfloat16" ? "float16" : "float32";
+      EXPECT_TRUE(compare_dtype(golden, Precision::kFloat16, name, lower).pass) << name;
+    }
+    EXPECT_TRUE(compare_loss_scale(golden, 0, 65536).pass);
+    EXPECT_FALSE(compare_loss_scale(golden, 0, 32768).pass);
   }
 }
 

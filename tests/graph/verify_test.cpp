@@ -57,8 +57,8 @@ TEST(Verify, UpdatesInARowPass) {
   const ValueId grad = build.source("grad", floats({3}), Role::kGradient);
   const ValueId step = build.source("step", contiguous_type(DType::kInt64, {}), Role::kInput);
   const ValueId lr = build.source("lr", floats({}), Role::kInput);
-  const AdamState once = adamw(build, state, grad, step, lr, {});
-  adamw(build, once, grad, step, lr, {});
+  const AdamState once = adamw(build, state, grad, {step, lr}, {});
+  adamw(build, once, grad, {step, lr}, {});
   verify(build.finish(), "a pass");
 }
 

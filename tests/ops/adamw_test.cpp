@@ -1,6 +1,11 @@
 // AdamW: the kernel against the reference, in place, for the three rules.
 #include "ops/adamw/adamw.h"
 
+#include <cstring>
+#include <limits>
+
+#include "backend/cpu/cpu_backend.h"
+#include "ops/kernels_cpu.h"
 #include "support/conformance.h"
 
 namespace laptime::test {
@@ -30,6 +35,55 @@ std::vector<ConformanceCase> adamw_rows() {
 }
 
 LAPTIME_CONFORMANCE(AdamW, adamw_rows());
+
+// With the input that skips a step, true or false.
+std::vector<ConformanceCase> skippable_rows() {
+  std::vector<ConformanceCase> rows;
+  for (const ConformanceCase& row : adamw_rows()) {
+    for (const double skip : {0.0, 1.0}) {
+      rows.push_back(row);
+      rows.back().inputs.push_back({.shape = {}, .values = Values::kConstant, .dtype = DType::kBool, .bound = skip});
+    }
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(AdamWSkip, skippable_rows());
+
+// A skipped step leaves everything as it is, whatever the gradient holds: infinities and NaN too.
+TEST(AdamW, ASkippedStepChangesNoBit) {
+  constexpr int64_t kSize = 777;
+  cpu::CpuBackend backend(cpu_kernels(cpu::widest_isa()), 2);
+  const TensorType row = contiguous_type(DType::kFloat32, {kSize});
+  for (const AdamRule rule : {AdamRule::k2025, AdamRule::k2026, AdamRule::kTorch}) {
+    std::vector<float> state(3 * kSize);
+    for (size_t i = 0; i < state.size(); ++i) state[i] = 0.25F + static_cast<float>(i);
+    std::vector<float> grad(kSize, std::numeric_limits<float>::infinity());
+    grad[3] = std::numeric_limits<float>::quiet_NaN();
+    int64_t step = 0;  // no step was applied before
+    float lr = 1e-3F;
+    uint8_t skip = 1;
+    const std::vector<float> before = state;
+    const auto view = [&](auto* data, const TensorType& type) {
+      return TensorView{reinterpret_cast<std::byte*>(data), type};
+    };
+    float* const w = state.data();
+    const std::vector<TensorView> in{view(w, row),
+                                     view(grad.data(), row),
+                                     view(w + kSize, row),
+                                     view(w + 2 * kSize, row),
+                                     view(&step, contiguous_type(DType::kInt64, {})),
+                                     view(&lr, contiguous_type(DType::kFloat32, {})),
+                                     view(&skip, contiguous_type(DType::kBool, {}))};
+    const std::vector<TensorView> out{in[0], in[2], in[3]};
+    const Attributes attributes = AdamWAttributes{rule, 0.9, 0.999, 1e-8, 0.01};
+    for (const Kernel& kernel : backend.kernels(kAdamW)) {
+      backend.launch({.kernel = &kernel, .attributes = &attributes, .in = in, .out = out, .workspace = nullptr});
+      EXPECT_EQ(std::memcmp(state.data(), before.data(), state.size() * sizeof(float)), 0)
+          << kernel.name << " " << name_of(rule);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace laptime::test

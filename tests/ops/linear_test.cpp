@@ -52,6 +52,7 @@ std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
 
 LAPTIME_CONFORMANCE(Linear, linear_rows({}));
 LAPTIME_CONFORMANCE(LinearAddend, linear_rows({.compute = {}, .output = {}, .addend = true}));
+LAPTIME_CONFORMANCE(LinearRoundedToFloat16, linear_rows({.compute = DType::kFloat16, .output = {}, .addend = false}));
 LAPTIME_CONFORMANCE(LinearRounded, linear_rows({.compute = DType::kBFloat16, .output = {}, .addend = false}));
 LAPTIME_CONFORMANCE(LinearFolded,
                     linear_rows({.compute = DType::kBFloat16, .output = DType::kFloat32, .addend = true}));
@@ -74,7 +75,8 @@ TEST(Linear, AttributesShowWhatIsFoldedAlone) {
   EXPECT_EQ(in.text(), "form=linear compute=bfloat16");
   EXPECT_EQ(kLinear.fold_output_cast(in, 0, DType::kFloat32)->text(), "form=linear compute=bfloat16 output=float32");
   EXPECT_FALSE(kLinear.fold_input_cast(in, 0, DType::kFloat32));
-  EXPECT_FALSE(kLinear.fold_input_cast(plain, 0, DType::kFloat16));
+  EXPECT_TRUE(kLinear.fold_input_cast(plain, 0, DType::kFloat16));
+  EXPECT_FALSE(kLinear.fold_input_cast(in, 0, DType::kFloat16));
   // Input 2 may be an addend, which is never rounded.
   const Attributes addend = LinearAttributes{LinearForm::kLinear, {{}, {}, true}};
   EXPECT_FALSE(kLinear.fold_input_cast(addend, 2, DType::kBFloat16));

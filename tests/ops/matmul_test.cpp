@@ -238,7 +238,7 @@ void expect_exact(const Kernel& kernel) {
   for (const Sizes& sizes : block_sizes()) {
     if (sizes.batches > 0 && kernel.op == &kAddmm) continue;
     const std::vector<int32_t> sums = exact_sums(Whole::kSmall, sizes, kernel.op == &kAddmm);
-    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
       for (const Placement& at : placements()) {
         Product product(*kernel.op, dtype, sizes, at);
         if (!kernel.refusal(product.signature()).empty()) continue;

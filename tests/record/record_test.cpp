@@ -262,7 +262,9 @@ TEST(Schema, TheDocumentedExampleIsARecord) {
 }
 
 TEST(Metrics, ReadTheRecord) {
-  const Record record = sample_record();
+  Record record = sample_record();
+  record.loss_scaling = {
+      .first = 65536, .last = 16384, .growths = 0, .backoffs = 2, .skipped_steps = 2, .skipped = {1, 2}};
   std::set<std::string_view> tags;
   for (const Metric& metric : metrics()) {
     EXPECT_TRUE(tags.insert(metric.tag).second) << metric.tag;
@@ -272,6 +274,8 @@ TEST(Metrics, ReadTheRecord) {
     EXPECT_TRUE(metric.read(record).has_value()) << metric.tag;
   }
   EXPECT_EQ(find_metric("median")->read(record), 0.51);
+  EXPECT_EQ(find_metric("loss_scale_last")->read(record), 16384);
+  EXPECT_EQ(find_metric("skipped_steps")->read(record), 2);
   EXPECT_EQ(find_metric("forward_time")->read(record), 0.15);
   EXPECT_EQ(find_metric("loss_last")->read(record), 9.15);
   EXPECT_EQ(find_metric("count")->read(record), 6);

@@ -262,9 +262,13 @@ std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t 
     largest_error = std::max(largest_error, error);
     largest = std::max(largest, std::abs(exact));
   }
-  const bool bfloat16 = view.type.dtype == DType::kBFloat16 || point.signature.in[0].dtype == DType::kBFloat16 ||
-                        kernel.math_of_products(point.signature) == ProductMath::kBFloat16;
-  const double limit = bfloat16 ? kBFloat16Limit : kFloat32Limit;
+  const auto rounds_to = [&](DType dtype) {
+    return view.type.dtype == dtype || point.signature.in[0].dtype == dtype ||
+           kernel.math_of_products(point.signature) == math_of_factors(dtype);
+  };
+  const double limit = rounds_to(DType::kBFloat16)  ? kBFloat16Limit
+                       : rounds_to(DType::kFloat16) ? kFloat16Limit
+                                                    : kFloat32Limit;
   if (std::sqrt(error_squares) > limit * std::sqrt(squares))
     return fmt::format("output {}: the L2 error is {:.3g} of the norm, accepted is {:.3g}", output,
                        std::sqrt(error_squares / squares), limit);

@@ -21,13 +21,14 @@ const std::vector<Arrangement>& dense_arrangements();
 // Limits of the L2 error of a contraction over the norm of the exact result.
 constexpr double kFloat32Limit = 1e-5;
 constexpr double kBFloat16Limit = 8e-3;
+constexpr double kFloat16Limit = 1e-3;
 
 // The result of plain loops of float32 (support/plain_product.h).
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
 
 // One row of a test file. Every kernel of every instruction set of this machine must
 //   - agree with the reference on the same inputs in float64, within the tolerance below,
-//   - where the op is a contraction, also in the L2 norm (kFloat32Limit, kBFloat16Limit) and, with `plain`, in its
+//   - where the op is a contraction, also in the L2 norm (kFloat32Limit, ...) and, with `plain`, in its
 //   largest
 //     error, which is at most twice that of the plain loops,
 //   - give the same bits with 1, 2 and 3 threads and when it runs again,
@@ -37,7 +38,7 @@ struct ConformanceCase {
   const OpCard* op = nullptr;
   Attributes attributes{};
   std::vector<Operand> inputs{};
-  std::vector<DType> dtypes{DType::kFloat32, DType::kBFloat16};
+  std::vector<DType> dtypes{DType::kFloat32, DType::kBFloat16, DType::kFloat16};
   std::vector<Arrangement> arrangements = all_arrangements();
   // Arrangements that kernels may refuse, so that the reference runs instead.
   std::vector<Arrangement> may_refuse{};

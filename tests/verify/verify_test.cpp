@@ -69,7 +69,8 @@ TEST_P(VerifyFile, PassesInEveryComparison) {
   const size_t parameters = parameter_list(golden.model).size();
   const auto steps = static_cast<size_t>(golden.steps);
   std::map<std::string, size_t> expected;
-  for (const std::string dtype : {"float32", "bfloat16"}) {
+  for (const Precision precision : golden.precisions()) {
+    const std::string dtype(name_of(precision));
     expected[dtype + " losses"] = steps;
     expected[dtype + " logits"] = 1;
     expected[dtype + " gradients"] = parameters + (golden.clip_norm ? 1 : 0);
@@ -77,8 +78,12 @@ TEST_P(VerifyFile, PassesInEveryComparison) {
     expected[fmt::format("{} weights after {} steps", dtype, steps)] = parameters;
   }
   expected["float32 memory"] = 3;
-  expected["bfloat16 memory"] = 1;
-  expected["bfloat16 dtypes"] = golden.autocast_dtypes.size();
+  for (const std::string dtype : {"bfloat16", "float16"}) {
+    if (dtype == "float16" && !golden.float16) continue;
+    expected[dtype + " memory"] = 1;
+    expected[dtype + " dtypes"] = golden.autocast_dtypes.size();
+  }
+  if (golden.float16) expected["float16 loss scale"] = steps;
   expected["file"] = check_golden_file(golden).size();
   EXPECT_EQ(counts_of(file), expected);
 }
@@ -110,7 +115,8 @@ TEST_P(VerifyEngine, PassesWithTheKernelsThatMeasureFastest) {
   const VerifiedFile file = verify_golden(golden, engine(mode, recompute), {}, find_device, kRaced);
   EXPECT_TRUE(file.pass()) << print(file);
   std::map<std::string, size_t> counts = counts_of(file);
-  for (const std::string dtype : {"float32", "bfloat16"}) {
+  for (const Precision precision : golden.precisions()) {
+    const std::string dtype(name_of(precision));
     EXPECT_EQ(counts[dtype + " losses"], static_cast<size_t>(golden.steps));
     EXPECT_EQ(counts[dtype + " logits"], 1U);
     EXPECT_GE(counts[dtype + " gradients"], parameter_list(golden.model).size());
@@ -322,7 +328,7 @@ TEST(VerifyChanged, LogitsAndWeightsAreNoticed) {
 }
 
 TEST(VerifyChanged, SavedBytesAreNoticed) {
-  for (const std::string dtype : {"float32", "bfloat16"}) {
+  for (const std::string dtype : {"float32", "bfloat16", "float16"}) {
     ChangedGolden golden;
     Json& memory = golden.metadata["eager_" + dtype];
     memory["saved_bytes"] = memory["saved_bytes"].get<int64_t>() + 4;
@@ -346,6 +352,21 @@ TEST(VerifyChanged, ADtypeIsNoticed) {
   const VerifiedFile file = golden.verified();
   EXPECT_EQ(failing_groups(file), std::vector<std::string>{"bfloat16 dtypes"});
   EXPECT_THAT(print(file), HasSubstr("bfloat16, PyTorch float32"));
+}
+
+TEST(VerifyChanged, ALossScaleIsNoticed) {
+  ChangedGolden golden;
+  golden.metadata["loss_scales_float16"][3] = 32768;
+  golden.metadata["autocast_dtypes_float16"]["layers.1.attn.scores"] = "bfloat16";
+  const std::vector<std::string> expected{"float16 dtypes", "float16 loss scale"};
+  EXPECT_EQ(failing_groups(golden.verified()), expected);
+}
+
+TEST(VerifyChanged, AFileWithoutFloat16IsVerifiedWithoutIt) {
+  ChangedGolden golden;
+  golden.metadata.erase("losses_float16");
+  EXPECT_FALSE(counts_of(golden.verified()).contains("float16 losses"));
+  EXPECT_TRUE(failing_groups(golden.verified()).empty());
 }
 
 TEST(VerifyChanged, ANameThatTheModelDoesNotHaveIsNoticed) {
@@ -429,12 +450,12 @@ TEST(Verify, ReportsProgress) {
   Seconds last{};
   verify_golden(read_golden(golden_path("tiny_2026")), on_threads(1), [&](const std::string& stage, Seconds elapsed) {
     stages.push_back(stage);
-    EXPECT_GE(elapsed, last);  // across both precisions
+    EXPECT_GE(elapsed, last);  // across all precisions
     last = elapsed;
   });
-  ASSERT_EQ(stages.size(), 22U);
+  ASSERT_EQ(stages.size(), 33U);
   EXPECT_EQ(stages[1], "float32: step 1 of 10");
-  EXPECT_EQ(stages.back(), "bfloat16: step 10 of 10");
+  EXPECT_EQ(stages.back(), "float16: step 10 of 10");
 }
 
 TEST(Verify, ADeviceWithoutValuesIsAnError) {

@@ -120,7 +120,9 @@ void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
 
 std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
   const bool is_bfloat16 = factors == DType::kBFloat16;
-  const bool float32_alone = !is_bfloat16 && !may_split_;
+  const bool is_widened = factors == DType::kFloat16;  // multiplied as float32
+  if (is_widened) factors = DType::kFloat32;
+  const bool float32_alone = is_widened || (!is_bfloat16 && !may_split_);
   const auto product_flops = [this, is_bfloat16, float32_alone] {
     const double float32 = measure_float32_peak(team_, widest_isa()).all_threads;
     if (float32_alone) return float32;

@@ -18,7 +18,8 @@ constexpr auto kRefusedOptions = std::to_array<std::string_view>(
      "bias",         "embd-pdrop", "attn-pdrop",  "resid-pdrop",  "recompute",
      "optimizer",    "lr",         "beta1",       "beta2",        "eps",
      "weight-decay", "clip-norm",  "accumulate",  "crop-context", "init",
-     "weights",      "data",       "data-format", "batches",      "optimizer-in-backward"});
+     "weights",      "data",       "data-format", "batches",      "optimizer-in-backward",
+     "loss-scale"});
 
 void fill_defaults(PartialConfig& partial) {
   constexpr int64_t kBatch = 8;

@@ -7,12 +7,13 @@
 #include <cmath>
 
 #include "graph/structural_ops.h"
+#include "ops/loss_scale/loss_scale.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace laptime {
 namespace {
 
-enum Input : uint8_t { kW, kGrad, kM, kV, kStep, kLr };
+enum Input : uint8_t { kW, kGrad, kM, kV, kStep, kLr, kSkip };
 
 std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
   LAPTIME_CHECK(in[kW].shape() == in[kGrad].shape(), "gradient {} of {}", in[kGrad].text(), in[kW].text());
@@ -29,6 +30,7 @@ void reference(const OpCall& call) {
   const double lr = call.in[kLr].at(0);
   const double correction1 = 1 - std::pow(a.beta1, t);
   const double correction2 = std::sqrt(1 - std::pow(a.beta2, t));
+  const bool skip = call.in.size() > kSkip && call.in[kSkip].at(0) != 0;
   for (int64_t i = 0; i < call.out[0].numel(); ++i) {
     const double g = call.in[kGrad].at(i);
     const double m = a.beta1 * call.in[kM].at(i) + (1 - a.beta1) * g;
@@ -41,9 +43,9 @@ void reference(const OpCall& call) {
       w -= lr * correction2 / correction1 * m / (std::sqrt(v) + a.eps);
     }
     if (a.rule == AdamRule::k2025) w -= lr * a.weight_decay * w;
-    call.out[0].put(i, w);
-    call.out[1].put(i, m);
-    call.out[2].put(i, v);
+    call.out[0].put(i, skip ? call.in[kW].at(i) : w);
+    call.out[1].put(i, skip ? call.in[kM].at(i) : m);
+    call.out[2].put(i, skip ? call.in[kV].at(i) : v);
   }
 }
 
@@ -58,17 +60,20 @@ void reference_step_size(const OpCall& call) {
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<AdamWAttributes>();
   if (a.rule == AdamRule::kTorch) return {};
+  const auto set = [&](ValueId state, ValueId value) {
+    return in.size() > kSkip ? assign_unless(build, state, value, in[kSkip]) : assign(build, state, value);
+  };
   const ValueId step_size = build.emit_one(kAdamStepSize, attributes, {in[kStep], in[kLr]});
   const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
   const ValueId new_m =
-      assign(build, in[kM], add(build, mul_scalar(build, in[kM], a.beta1), mul_scalar(build, in[kGrad], 1 - a.beta1)));
+      set(in[kM], add(build, mul_scalar(build, in[kM], a.beta1), mul_scalar(build, in[kGrad], 1 - a.beta1)));
   const ValueId squared = mul_scalar(build, square(build, in[kGrad]), 1 - a.beta2);
-  const ValueId new_v = assign(build, in[kV], add(build, mul_scalar(build, in[kV], a.beta2), squared));
+  const ValueId new_v = set(in[kV], add(build, mul_scalar(build, in[kV], a.beta2), squared));
   ValueId w = in[kW];
-  const auto decay = [&] { w = assign(build, w, sub(build, w, mul(build, decay_size, w))); };
+  const auto decay = [&] { w = set(w, sub(build, w, mul(build, decay_size, w))); };
   if (a.rule == AdamRule::k2026) decay();
   const ValueId direction = div(build, mul(build, step_size, new_m), add_scalar(build, sqrt(build, new_v), a.eps));
-  w = assign(build, w, sub(build, w, direction));
+  w = set(w, sub(build, w, direction));
   if (a.rule == AdamRule::k2025) decay();
   return {w, new_m, new_v};
 }
@@ -100,10 +105,11 @@ std::span<const OpCard* const> adamw_cards() {
   return kCards;
 }
 
-AdamState adamw(Builder& build, const AdamState& state, ValueId grad, ValueId step, ValueId lr,
+AdamState adamw(Builder& build, const AdamState& state, ValueId grad, const AdamInputs& inputs,
                 const AdamWAttributes& attributes) {
-  const ValueId inputs[] = {state.w, grad, state.m, state.v, step, lr};
-  const std::vector<ValueId> next = build.emit(kAdamW, attributes, inputs);
+  std::vector<ValueId> operands{state.w, grad, state.m, state.v, inputs.step, inputs.lr};
+  if (inputs.skip.valid()) operands.push_back(inputs.skip);
+  const std::vector<ValueId> next = build.emit(kAdamW, attributes, operands);
   return {next[0], next[1], next[2]};
 }
 

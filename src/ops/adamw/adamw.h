@@ -9,7 +9,8 @@ namespace laptime {
 enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 
-// (w [...], grad [...], m [...], v [...], step int64 [] counted from 1, lr float32 []) -> (w, m, v), updated in place
+// (w [...], grad [...], m [...], v [...], step int64 [] counted from 1, lr float32 [][, skip bool []]) -> (w, m, v),
+// updated in place; they keep their values where skip is true
 extern const OpCard kAdamW;
 // (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
 extern const OpCard kAdamStepSize;
@@ -33,8 +34,13 @@ struct AdamWAttributes {
 struct AdamState {
   ValueId w, m, v;
 };
+// The inputs that all parameters share.
+struct AdamInputs {
+  ValueId step, lr;
+  ValueId skip{};  // invalid: no step is skipped
+};
 // The next values of a parameter and its state.
-AdamState adamw(Builder& build, const AdamState& state, ValueId grad, ValueId step, ValueId lr,
+AdamState adamw(Builder& build, const AdamState& state, ValueId grad, const AdamInputs& inputs,
                 const AdamWAttributes& attributes);
 
 std::span<const OpCard* const> adamw_cards();

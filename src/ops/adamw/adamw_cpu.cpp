@@ -15,6 +15,7 @@ struct Step {
   float beta1, one_minus_beta1, beta2, one_minus_beta2;
   float size, root_scale, eps;
   float decay;
+  bool skip = false;
 };
 
 Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
@@ -56,18 +57,19 @@ void strip(const Strip& strip) {
       const float next_v = multiply_add(s.beta2, v[i], s.one_minus_beta2 * grad[i] * grad[i]);
       const float before = decay_first ? multiply_add(-s.decay, w[i], w[i]) : w[i];
       const float after = before - s.size * next_m / multiply_add(__builtin_sqrtf(next_v), s.root_scale, s.eps);
-      new_w[i] = decay_first ? after : multiply_add(-s.decay, after, after);
-      new_m[i] = next_m;
-      new_v[i] = next_v;
+      const float next_w = decay_first ? after : multiply_add(-s.decay, after, after);
+      new_w[i] = s.skip ? w[i] : next_w;
+      new_m[i] = s.skip ? m[i] : next_m;
+      new_v[i] = s.skip ? v[i] : next_v;
     }
   }
 }
 
-// (w [...], grad [...], m [...], v [...], step [], lr []) -> (w, m, v)
+// (w [...], grad [...], m [...], v [...], step [], lr [][, skip []]) -> (w, m, v)
 void launch(const KernelCall& call) {
   const auto& attributes = call.attributes.as<AdamWAttributes>();
-  const Step step =
-      step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
+  Step step = step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
+  step.skip = call.in.size() > 6 && *call.in[6].as<const uint8_t>() != 0;
   run_strips(cpu::team_of(call), call.out, call.in.first(4),
              {.function = attributes.rule == AdamRule::k2025 ? strip<false> : strip<true>, .parameters = &step});
 }
@@ -75,6 +77,7 @@ void launch(const KernelCall& call) {
 std::string refusal(const Signature& signature) {
   if (signature.in[4].dtype != DType::kInt64) return "step is not int64";
   if (signature.in[5].dtype != DType::kFloat32) return "lr is not float32";
+  if (signature.in.size() > 6 && signature.in[6].dtype != DType::kBool) return "skip is not bool";
   return strips_refusal(signature.out, {signature.in.data(), 4});
 }
 

@@ -141,7 +141,7 @@ std::optional<Attributes> fold_addend(const Attributes& attributes) {
 }
 
 // Whether kernels can round factors and results to the type.
-bool foldable(DType to) { return to == DType::kFloat32 || to == DType::kBFloat16; }
+bool foldable(DType to) { return to == DType::kFloat32 || is_16_bit_float(to); }
 
 }  // namespace
 
@@ -151,6 +151,7 @@ ProductAttributes product_attributes(const Attributes& attributes) {
 
 double ProductAttributes::operand(double value) const {
   if (compute == DType::kBFloat16) return static_cast<float>(BFloat16(static_cast<float>(value)));
+  if (compute == DType::kFloat16) return static_cast<float>(Float16(static_cast<float>(value)));
   return compute == DType::kFloat32 ? static_cast<float>(value) : value;
 }
 

@@ -62,14 +62,18 @@ RotateRows rotate_rows_for(bool halves, bool inverse) {
   if (halves) return inverse ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
   return inverse ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
 }
-template <class In>
-RotateRows rotate_rows_for(DType out, bool halves, bool inverse) {
-  return out == DType::kBFloat16 ? rotate_rows_for<In, BFloat16>(halves, inverse)
-                                 : rotate_rows_for<In, float>(halves, inverse);
+// x and y have the 16-bit type `Narrow`, or float32.
+template <class Narrow>
+RotateRows rotate_rows_for(DType in, DType out, bool halves, bool inverse) {
+  const bool to_float = out == DType::kFloat32;
+  if (in == DType::kFloat32)
+    return to_float ? rotate_rows_for<float, float>(halves, inverse) : rotate_rows_for<float, Narrow>(halves, inverse);
+  return to_float ? rotate_rows_for<Narrow, float>(halves, inverse) : rotate_rows_for<Narrow, Narrow>(halves, inverse);
 }
 RotateRows rotate_rows_for(DType in, DType out, bool halves, bool inverse) {
-  return in == DType::kBFloat16 ? rotate_rows_for<BFloat16>(out, halves, inverse)
-                                : rotate_rows_for<float>(out, halves, inverse);
+  const bool has_float16 = in == DType::kFloat16 || out == DType::kFloat16;
+  return has_float16 ? rotate_rows_for<Float16>(in, out, halves, inverse)
+                     : rotate_rows_for<BFloat16>(in, out, halves, inverse);
 }
 
 // A tensor whose rows rotate_rows accesses directly, or through a buffer of float32.
@@ -78,11 +82,11 @@ struct Operand {
   int64_t stride;
   bool direct;
 
-  Operand(const TensorView& view, bool takes_bfloat16)
+  Operand(const TensorView& view, bool takes_16_bits)
       : tensor(&view),
         stride(view.strides().back()),
         direct(stride == 1 &&
-               (view.type.dtype == DType::kFloat32 || (takes_bfloat16 && view.type.dtype == DType::kBFloat16))) {}
+               (view.type.dtype == DType::kFloat32 || (takes_16_bits && is_16_bit_float(view.type.dtype)))) {}
   DType rotated_type() const { return direct ? tensor->type.dtype : DType::kFloat32; }
   std::byte* at(int64_t position) const { return tensor->data + position * size_of(tensor->type.dtype); }
 };
@@ -188,6 +192,9 @@ void launch_rotation(const KernelCall& call, bool inverse) {
 
 std::string refusal(const Signature& signature) {
   if (signature.in[0].shape().back() > kMaxWidth) return "rows do not fit in the scratch of a thread";
+  const DType x = signature.in[0].dtype;
+  const DType y = signature.out[0].dtype;
+  if (is_16_bit_float(x) && is_16_bit_float(y) && x != y) return "x and y have different 16-bit types";
   return pointwise_refusal(signature);
 }
 

@@ -119,14 +119,14 @@ class ForwardOutput {
   float* log_sum_exp_;  // null where nobody reads it
 };
 
-// Why no kernel reads these operands: q, k, v and all others of rank 4 must have one type, float32 or bfloat16, and
-// contiguous rows.
+// Why no kernel reads these operands: q, k, v and all others of rank 4 must have one type, float32, bfloat16 or
+// float16, and contiguous rows.
 inline std::string attention_refusal(const Signature& signature) {
   constexpr size_t kLogSumExpInput = 4;
   const bool backward = signature.op == &kScaledDotProductAttentionBackward;
   const DType dtype = signature.in[0].dtype;
-  if (dtype != DType::kFloat32 && dtype != DType::kBFloat16)
-    return std::string("operands are ") + std::string(name_of(dtype)) + ", not float32 or bfloat16";
+  if (dtype != DType::kFloat32 && !is_16_bit_float(dtype))
+    return std::string("operands are ") + std::string(name_of(dtype)) + ", not float32, bfloat16 or float16";
   for (size_t i = 0; i < signature.in.size(); ++i) {
     const TensorType& type = signature.in[i];
     if (backward && i == kLogSumExpInput) {

@@ -30,14 +30,17 @@ std::string rows_refusal(const Signature& signature) {
   return attention_refusal(signature);
 }
 
-ProductMath product_math(const Signature& signature) {
-  return signature.in[0].dtype == DType::kBFloat16 ? ProductMath::kBFloat16 : ProductMath::kFloat32;
-}
+ProductMath product_math(const Signature& signature) { return math_of_factors(signature.in[0].dtype); }
 
 // Launches the kernel for the element type of the call.
-template <void (*for_float32)(const KernelCall&), void (*for_bfloat16)(const KernelCall&)>
+using LaunchFunction = void (*)(const KernelCall& call);
+template <LaunchFunction for_float32, LaunchFunction for_bfloat16, LaunchFunction for_float16>
 void launch(const KernelCall& call) {
-  call.in[0].type.dtype == DType::kBFloat16 ? for_bfloat16(call) : for_float32(call);
+  switch (call.in[0].type.dtype) {
+    case DType::kBFloat16: return for_bfloat16(call);
+    case DType::kFloat16: return for_float16(call);
+    default: return for_float32(call);
+  }
 }
 
 template <class Element>
@@ -53,6 +56,7 @@ int64_t tiles_backward_workspace(const Signature& signature) {
 namespace amx = avx512_bf16::attention::amx;
 
 std::string amx_refusal(const Signature& signature) {
+  if (signature.in[0].dtype == DType::kFloat16) return "operands are float16, which AMX does not multiply";
   if (width_of(signature) > amx::kMaxAmxWidth) return fmt::format("heads are wider than {}", amx::kMaxAmxWidth);
   return attention_refusal(signature);
 }
@@ -89,28 +93,29 @@ std::vector<Kernel> scaled_dot_product_attention_kernels() {
   namespace rows = attention::rows;
   namespace tiles = attention::tiles;
   std::vector<Kernel> kernels = amx_kernels();
-  kernels.insert(kernels.end(), {{.op = &kScaledDotProductAttention,
-                                  .name = isa_name("tiles"),
-                                  .supports = tiles_refusal,
-                                  .launch = launch<tiles::forward<float>, tiles::forward<BFloat16>>,
-                                  .product_math = product_math},
-                                 {.op = &kScaledDotProductAttention,
-                                  .name = isa_name("rows"),
-                                  .supports = rows_refusal,
-                                  .launch = launch<rows::forward<float>, rows::forward<BFloat16>>,
-                                  .product_math = product_math},
-                                 {.op = &kScaledDotProductAttentionBackward,
-                                  .name = isa_name("tiles"),
-                                  .supports = tiles_refusal,
-                                  .workspace = tiles_backward_workspace,
-                                  .launch = launch<tiles_backward<float>, tiles_backward<BFloat16>>,
-                                  .product_math = product_math},
-                                 {.op = &kScaledDotProductAttentionBackward,
-                                  .name = isa_name("rows"),
-                                  .supports = rows_refusal,
-                                  .workspace = rows::backward_workspace,
-                                  .launch = launch<rows::backward<float>, rows::backward<BFloat16>>,
-                                  .product_math = product_math}});
+  kernels.insert(kernels.end(),
+                 {{.op = &kScaledDotProductAttention,
+                   .name = isa_name("tiles"),
+                   .supports = tiles_refusal,
+                   .launch = launch<tiles::forward<float>, tiles::forward<BFloat16>, tiles::forward<Float16>>,
+                   .product_math = product_math},
+                  {.op = &kScaledDotProductAttention,
+                   .name = isa_name("rows"),
+                   .supports = rows_refusal,
+                   .launch = launch<rows::forward<float>, rows::forward<BFloat16>, rows::forward<Float16>>,
+                   .product_math = product_math},
+                  {.op = &kScaledDotProductAttentionBackward,
+                   .name = isa_name("tiles"),
+                   .supports = tiles_refusal,
+                   .workspace = tiles_backward_workspace,
+                   .launch = launch<tiles_backward<float>, tiles_backward<BFloat16>, tiles_backward<Float16>>,
+                   .product_math = product_math},
+                  {.op = &kScaledDotProductAttentionBackward,
+                   .name = isa_name("rows"),
+                   .supports = rows_refusal,
+                   .workspace = rows::backward_workspace,
+                   .launch = launch<rows::backward<float>, rows::backward<BFloat16>, rows::backward<Float16>>,
+                   .product_math = product_math}});
   return kernels;
 }
 

@@ -59,11 +59,12 @@ Json label_or_name(const Row& row, std::string_view) {
 
 Json arithmetic_of(const Row& row, std::string_view) {
   // Parts of the texts of prepare/math_mode.h. Records of other programs may have texts of their own.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kShort{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
       {{", some products of three bfloat16 terms", " partly split"},
        {", products of three bfloat16 terms", " split"},
        {", some float32 products of three bfloat16 terms", ", float32 partly split"},
        {", float32 products of three bfloat16 terms", ", float32 split"},
+       {", factors widened to float32", " widened"},
        {", float32 accumulation", ""},
        {", denormals in products are zero", ""},
        {", predicted", ""}}};

@@ -68,7 +68,8 @@ struct OnednnSgemmWiden {
   static constexpr bool kOwnBits = true;
   static std::string name() { return "onednn_sgemm_widen"; }
   static std::string refusal(const cpu::Gemm& gemm) {
-    std::string reason = cpu::uniform_refusal(gemm, DType::kBFloat16);
+    const bool is_float16 = gemm.compute == DType::kFloat16;
+    std::string reason = cpu::uniform_refusal(gemm, is_float16 ? DType::kFloat16 : DType::kBFloat16);
     if (gemm.addend.present) return "an addend";
     return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
   }
@@ -150,7 +151,7 @@ struct AmxSplit {
 template <class Implementation>
 ProductMath gemm_math(DType compute) {
   if constexpr (requires { Implementation::math(); }) return Implementation::math();
-  return compute == DType::kBFloat16 ? ProductMath::kBFloat16 : ProductMath::kFloat32;
+  return math_of_factors(compute);
 }
 template <class Implementation>
 constexpr bool gemm_flushes_denormals() {

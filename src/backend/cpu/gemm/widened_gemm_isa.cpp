@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backend/cpu/gemm/onednn/onednn_gemm.h"
-#include "backend/cpu/vector/convert.h"
+#include "backend/cpu/vector/vectors.h"
 
 namespace laptime::LAPTIME_ISA {
 namespace {
@@ -15,24 +15,20 @@ static_assert((kLimits.rows * kLimits.columns + kKc * (kLimits.rows + kLimits.co
               cpu::Team::kScratchBytes);
 
 // Widens a matrix to a contiguous one at `to`, transposed where the source is. Returns the layout of the result.
-cpu::BlasLayout widen(const BFloat16* from, cpu::BlasLayout layout, int64_t rows, int64_t columns, float* to) {
+template <class Narrow>
+cpu::BlasLayout widen(const Narrow* from, cpu::BlasLayout layout, int64_t rows, int64_t columns, float* to) {
   if (layout.transposed) std::swap(rows, columns);
-  for (int64_t row = 0; row < rows; ++row) {
-    const BFloat16* const line = from + row * layout.leading;
-    float* const wide = to + row * columns;
-    for (int64_t column = 0; column < columns; ++column) wide[column] = widened(line[column]);
-  }
+  for (int64_t row = 0; row < rows; ++row) widen_row(from + row * layout.leading, columns, to + row * columns);
   return {layout.transposed, columns};
 }
 
-}  // namespace
-
-void widened_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
+template <class Narrow>
+void multiply_widened(cpu::Team& team, const cpu::Gemm& gemm) {
   const cpu::GemmShape& shape = gemm.shape;
   const cpu::GemmCut cut(shape, kLimits);
-  const auto* const a = reinterpret_cast<const BFloat16*>(gemm.a.data);
-  const auto* const b = reinterpret_cast<const BFloat16*>(gemm.b.data);
-  const auto* const bias = reinterpret_cast<const BFloat16*>(gemm.bias.data);
+  const auto* const a = reinterpret_cast<const Narrow*>(gemm.a.data);
+  const auto* const b = reinterpret_cast<const Narrow*>(gemm.b.data);
+  const auto* const bias = reinterpret_cast<const Narrow*>(gemm.bias.data);
   const cpu::BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
   const cpu::BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);
   team.parallel_for(cut.count(), [&](int64_t index, int thread) {
@@ -47,20 +43,23 @@ void widened_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
     }
     for (int64_t k = 0; k < shape.k; k += kKc) {
       const int64_t kc = std::min(kKc, shape.k - k);
-      const BFloat16* const from_a = a + position_in_a(shape, block) + k * (a_layout.transposed ? a_layout.leading : 1);
-      const BFloat16* const from_b = b + position_in_b(shape, block) + k * (b_layout.transposed ? 1 : b_layout.leading);
+      const Narrow* const from_a = a + position_in_a(shape, block) + k * (a_layout.transposed ? a_layout.leading : 1);
+      const Narrow* const from_b = b + position_in_b(shape, block) + k * (b_layout.transposed ? 1 : b_layout.leading);
       const cpu::BlasLayout wide_a_layout = widen(from_a, a_layout, block.rows, kc, wide_a);
       const cpu::BlasLayout wide_b_layout = widen(from_b, b_layout, kc, block.columns, wide_b);
       cpu::onednn_sgemm({block.rows, block.columns, kc, wide_a, wide_a_layout, wide_b, wide_b_layout, sums,
                          block.columns, k > 0 || bias != nullptr});
     }
-    auto* const c = reinterpret_cast<BFloat16*>(gemm.c) + position_in_c(shape, block);
-    for (int64_t row = 0; row < block.rows; ++row) {
-      for (int64_t column = 0; column < block.columns; ++column) {
-        c[row * shape.n + column] = narrowed<BFloat16>(sums[row * block.columns + column]);
-      }
-    }
+    auto* const c = reinterpret_cast<Narrow*>(gemm.c) + position_in_c(shape, block);
+    for (int64_t row = 0; row < block.rows; ++row)
+      narrow_row(sums + row * block.columns, block.columns, c + row * shape.n);
   });
+}
+
+}  // namespace
+
+void widened_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
+  gemm.c_dtype == DType::kFloat16 ? multiply_widened<Float16>(team, gemm) : multiply_widened<BFloat16>(team, gemm);
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "backend/cpu/isa_namespace.h"
 
@@ -15,8 +16,9 @@ struct BFloat16 {
 struct Float16 {
   _Float16 value;
 };
-// A float32 in memory that is rounded to bfloat16 when it is read.
-struct RoundedToBFloat16 {
+// A float32 in memory that is rounded to a 16-bit type when it is read.
+template <class Narrow>
+struct RoundedTo {
   float value;
 };
 
@@ -37,7 +39,10 @@ Element narrowed(Value value) {
 inline float widened(float value) { return value; }
 inline float widened(BFloat16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16U); }
 inline float widened(Float16 value) { return static_cast<float>(value.value); }
-inline float widened(RoundedToBFloat16 value) { return widened(narrowed<BFloat16>(value.value)); }
+template <class Narrow>
+float widened(RoundedTo<Narrow> value) {
+  return widened(narrowed<Narrow>(value.value));
+}
 inline uint8_t widened(uint8_t value) { return value; }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backend/cpu/vector/convert.h"
+#include "backend/cpu/vector/vectors.h"
 #include "base/checked.h"
 
 namespace laptime::LAPTIME_ISA {
@@ -24,6 +24,10 @@ void load_rows(const std::byte* data, const StridedRows& rows, Value* to) {
   const Element* from = reinterpret_cast<const Element*>(data) + rows.position;
   for (int64_t row = 0; row < rows.count; ++row, from += rows.row_stride, to += rows.columns) {
     if (rows.column_stride == 1) {
+      if constexpr (std::is_same_v<Element, Float16>) {  // the compiler does not vectorise this conversion
+        widen_row(from, rows.columns, to);
+        continue;
+      }
 #pragma omp simd
       for (int64_t i = 0; i < rows.columns; ++i) to[i] = Value(widened(from[i]));
     } else if (rows.column_stride == 0) {
@@ -44,6 +48,10 @@ void store_rows(const Value* from, std::byte* data, const StridedRows& rows) {
   Element* to = reinterpret_cast<Element*>(data) + rows.position;
   for (int64_t row = 0; row < rows.count; ++row, to += rows.row_stride, from += rows.columns) {
     if (rows.column_stride == 1) {
+      if constexpr (std::is_same_v<Element, Float16>) {
+        narrow_row(from, rows.columns, to);
+        continue;
+      }
 #pragma omp simd
       for (int64_t i = 0; i < rows.columns; ++i) to[i] = narrowed<Element>(from[i]);
     } else {

@@ -1,5 +1,5 @@
-// Vector, one register of float32: loads and stores with conversion from and to bfloat16, and the transposition of as
-// many vectors as a vector has lanes.
+// Vector, one register of float32: loads and stores with conversion from and to the 16-bit floating types, and the
+// transposition of as many vectors as a vector has lanes.
 #pragma once
 
 #include <array>
@@ -74,11 +74,64 @@ inline Vector load(const BFloat16* from) {
   std::memcpy(&narrow, from, sizeof(narrow));
   return std::bit_cast<Vector>(__builtin_convertvector(narrow, Bits) << 16U);
 }
-inline Vector load(const RoundedToBFloat16* from) { return std::bit_cast<Vector>(rounded_bits(load(&from->value))); }
+inline Vector load(const RoundedTo<BFloat16>* from) { return std::bit_cast<Vector>(rounded_bits(load(&from->value))); }
 inline void store(float* to, const Vector& value) { std::memcpy(to, &value, sizeof(value)); }
 inline void store(BFloat16* to, const Vector& value) {
   const HalfBits narrow = __builtin_convertvector(rounded_bits(value) >> 16U, HalfBits);
   std::memcpy(to, &narrow, sizeof(narrow));
+}
+
+// A vector of float16 as its bits, to and from float32: by F16C, which AVX2 and AVX-512 machines have.
+inline Vector widened_halves(const HalfBits& narrow) {
+#if defined(__F16C__) && !defined(LAPTIME_LANES)
+#if defined(__AVX512F__)
+  return (Vector)_mm512_cvtph_ps((__m256i)narrow);
+#else
+  return (Vector)_mm256_cvtph_ps((__m128i)narrow);
+#endif
+#else
+  Vector value{};
+  for (int i = 0; i < kLanes; ++i) value[i] = widened(std::bit_cast<Float16>(static_cast<uint16_t>(narrow[i])));
+  return value;
+#endif
+}
+inline HalfBits narrowed_halves(const Vector& value) {
+#if defined(__F16C__) && !defined(LAPTIME_LANES)
+  constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+#if defined(__AVX512F__)
+  return (HalfBits)_mm512_cvtps_ph((__m512)value, kToNearest);
+#else
+  return (HalfBits)_mm256_cvtps_ph((__m256)value, kToNearest);
+#endif
+#else
+  HalfBits narrow{};
+  for (int i = 0; i < kLanes; ++i) narrow[i] = std::bit_cast<uint16_t>(narrowed<Float16>(value[i]));
+  return narrow;
+#endif
+}
+inline Vector load(const Float16* from) {
+  HalfBits narrow;
+  std::memcpy(&narrow, from, sizeof(narrow));
+  return widened_halves(narrow);
+}
+inline Vector load(const RoundedTo<Float16>* from) { return widened_halves(narrowed_halves(load(&from->value))); }
+inline void store(Float16* to, const Vector& value) {
+  const HalfBits narrow = narrowed_halves(value);
+  std::memcpy(to, &narrow, sizeof(narrow));
+}
+
+// `size` contiguous elements as float32, and back.
+template <class Element>
+void widen_row(const Element* from, int64_t size, float* to) {
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) store(to + i, load(from + i));
+  for (; i < size; ++i) to[i] = widened(from[i]);
+}
+template <class Element>
+void narrow_row(const float* from, int64_t size, Element* to) {
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) store(to + i, load(from + i));
+  for (; i < size; ++i) to[i] = narrowed<Element>(from[i]);
 }
 
 namespace detail {

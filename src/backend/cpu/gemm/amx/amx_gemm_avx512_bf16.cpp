@@ -163,8 +163,8 @@ class MacroKernel {
 
   // Whether the AMX tiles can be loaded from the addend, or the bias, and stored to C without a buffer.
   static bool in_place(const CTile& tile) {
-    return tile.c != nullptr && tile.rows == kMicroTile && tile.columns == kMicroTile && tile.addend_bf16 == nullptr &&
-           (tile.bias == nullptr || tile.addend == nullptr);
+    return tile.c != nullptr && tile.rows == kMicroTile && tile.columns == kMicroTile &&
+           tile.narrow_addend == nullptr && (tile.bias == nullptr || tile.addend == nullptr);
   }
 
   // The products of all panels of the block of A with one panel of B, while panel `next` of B is packed.
@@ -237,7 +237,7 @@ Task task_for(const cpu::Gemm& gemm) {
   const bool a_bf16 = gemm.a.dtype == DType::kBFloat16;
   const bool b_bf16 = gemm.b.dtype == DType::kBFloat16;
   using Stored = OneTerm<BFloat16>;
-  using Rounded = OneTerm<RoundedToBFloat16>;
+  using Rounded = OneTerm<RoundedTo<BFloat16>>;
   Task task{.gemm = gemm,
             .pack = kPackTiles<ThreeTerms, ThreeTerms>,
             .micro_kernel = interleaved_micro_kernel<3>,
@@ -263,7 +263,7 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm) {
                                   .pack_a = 150,
                                   .pack_b = 80,
                                   .per_block = 2e6};
-  if (gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > task.kc) {
+  if (is_16_bit_float(gemm.c_dtype) && gemm.shape.k > task.kc) {
     task.partial_columns =
         (kScratchPanels - ThreadState::kPanels - task.a_panels) * kPanelWords / costs.max_mc / kMicroTile * kMicroTile;
     costs.max_nc = task.partial_columns;

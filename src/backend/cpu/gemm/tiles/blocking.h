@@ -24,8 +24,8 @@ inline int64_t a_panels_per_block(int64_t panel_bytes, int64_t max_panels) {
   return std::clamp<int64_t>(cpu::second_level_cache() * 42 / 100 / panel_bytes, 4, max_panels);
 }
 
-// How a thread's scratch is divided: one panel of B, one block of A, and the partial sums of the block of C where C is
-// bfloat16 and K has several chunks.
+// How a thread's scratch is divided: one panel of B, one block of A, and the partial sums of the block of C where C has
+// a 16-bit type and K has several chunks.
 template <class Words>
 struct ScratchLayout {
   static constexpr int64_t kBPanelFloats = kMaxKcWords<Words> * kNr;

@@ -8,27 +8,30 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
+constexpr int64_t kNarrowSize = 2;  // bytes of an element of a 16-bit type
+
 // c (rows, columns) = sums + bias + addend, rows ldc elements apart. At most one addend is set, and exactly one of `c`
-// and `c_bf16`.
+// and `narrow_c`.
 struct CTile {
   int64_t rows = 0, columns = 0;
   const float* bias = nullptr;  // kNr numbers, one for each column
   const float* addend = nullptr;
-  const BFloat16* addend_bf16 = nullptr;
+  const std::byte* narrow_addend = nullptr;
   int64_t ld_addend = 0;
   float* c = nullptr;
-  BFloat16* c_bf16 = nullptr;
+  std::byte* narrow_c = nullptr;
+  DType narrow = DType::kBFloat16;  // the 16-bit type of narrow_addend and narrow_c
   int64_t ldc = 0;
 
   void advance(int64_t row_count) {
     if (addend != nullptr) addend += row_count * ld_addend;
-    if (addend_bf16 != nullptr) addend_bf16 += row_count * ld_addend;
+    if (narrow_addend != nullptr) narrow_addend += row_count * ld_addend * kNarrowSize;
     if (c != nullptr) c += row_count * ldc;
-    if (c_bf16 != nullptr) c_bf16 += row_count * ldc;
+    if (narrow_c != nullptr) narrow_c += row_count * ldc * kNarrowSize;
   }
 };
 
-// The float32 sums of a block of C between two kc chunks, for a bfloat16 C, which cannot hold them.
+// The float32 sums of a block of C between two kc chunks, for a C of a 16-bit type, which cannot hold them.
 struct PartialSums {
   float* data = nullptr;
   int64_t ld = 0;
@@ -47,7 +50,8 @@ inline CTile c_tile(const cpu::Gemm& gemm, const cpu::GemmBlock& block, const Pa
     tile.c = sums;
     tile.ldc = ld_sums;
   } else {
-    tile.c_bf16 = reinterpret_cast<BFloat16*>(gemm.c) + position;
+    tile.narrow_c = gemm.c + position * kNarrowSize;
+    tile.narrow = gemm.c_dtype;
     tile.ldc = gemm.shape.n;
   }
   if (k_begin > 0) {
@@ -60,7 +64,8 @@ inline CTile c_tile(const cpu::Gemm& gemm, const cpu::GemmBlock& block, const Pa
     if (gemm.addend.dtype == DType::kFloat32) {
       tile.addend = reinterpret_cast<const float*>(gemm.addend.data) + offset;
     } else {
-      tile.addend_bf16 = reinterpret_cast<const BFloat16*>(gemm.addend.data) + offset;
+      tile.narrow_addend = gemm.addend.data + offset * kNarrowSize;
+      tile.narrow = gemm.addend.dtype;
     }
   }
   return tile;
@@ -70,29 +75,39 @@ inline CTile c_tile(const cpu::Gemm& gemm, const cpu::GemmBlock& block, const Pa
 using BiasRow = std::array<float, kNr>;
 inline BiasRow bias_row(const cpu::Gemm& gemm, int64_t column, int64_t columns) {
   BiasRow bias{};
-  for (int64_t j = 0; j < columns; ++j) {
-    float& value = bias[static_cast<size_t>(j)];
-    if (gemm.bias.dtype == DType::kBFloat16) {
-      value = widened(reinterpret_cast<const BFloat16*>(gemm.bias.data)[column + j]);
+  const auto read = [&](const auto* from) {
+    for (int64_t j = 0; j < columns; ++j) bias[static_cast<size_t>(j)] = widened(from[column + j]);
+  };
+  const auto read_as = [&]<class Narrow>(const Narrow*) {
+    if (gemm.bias.dtype == DType::kFloat32) {
+      read(reinterpret_cast<const RoundedTo<Narrow>*>(gemm.bias.data));
     } else {
-      value = reinterpret_cast<const float*>(gemm.bias.data)[column + j];
-      if (gemm.compute == DType::kBFloat16) value = widened(RoundedToBFloat16{value});
+      read(reinterpret_cast<const Narrow*>(gemm.bias.data));
     }
+  };
+  const DType narrow = gemm.bias.dtype == DType::kFloat32 ? gemm.compute : gemm.bias.dtype;
+  switch (narrow) {
+    case DType::kBFloat16: read_as(static_cast<const BFloat16*>(nullptr)); break;
+    case DType::kFloat16: read_as(static_cast<const Float16*>(nullptr)); break;
+    default: read(reinterpret_cast<const float*>(gemm.bias.data));
   }
   return bias;
 }
 
 namespace detail {
 
-inline void store_scalars(const float* sums, const CTile& tile) {
+template <class Narrow>
+void store_scalars(const float* sums, const CTile& tile) {
+  const auto* const narrow_addend = reinterpret_cast<const Narrow*>(tile.narrow_addend);
+  auto* const narrow_c = reinterpret_cast<Narrow*>(tile.narrow_c);
   for (int64_t i = 0; i < tile.rows; ++i) {
     for (int64_t j = 0; j < tile.columns; ++j) {
       float total = sums[i * kNr + j];
       if (tile.bias != nullptr) total += tile.bias[j];
       if (tile.addend != nullptr) total += tile.addend[i * tile.ld_addend + j];
-      if (tile.addend_bf16 != nullptr) total += widened(tile.addend_bf16[i * tile.ld_addend + j]);
-      if (tile.c_bf16 != nullptr) {
-        tile.c_bf16[i * tile.ldc + j] = narrowed<BFloat16>(total);
+      if (narrow_addend != nullptr) total += widened(narrow_addend[i * tile.ld_addend + j]);
+      if (narrow_c != nullptr) {
+        narrow_c[i * tile.ldc + j] = narrowed<Narrow>(total);
       } else {
         tile.c[i * tile.ldc + j] = total;
       }
@@ -100,15 +115,18 @@ inline void store_scalars(const float* sums, const CTile& tile) {
   }
 }
 
-inline void store_vectors(const float* sums, const CTile& tile) {
+template <class Narrow>
+void store_vectors(const float* sums, const CTile& tile) {
+  const auto* const narrow_addend = reinterpret_cast<const Narrow*>(tile.narrow_addend);
+  auto* const narrow_c = reinterpret_cast<Narrow*>(tile.narrow_c);
   for (int64_t i = 0; i < tile.rows; ++i) {
     for (int64_t j = 0; j < kNr; j += kLanes) {
       Vector total = load(sums + i * kNr + j);
       if (tile.bias != nullptr) total += load(tile.bias + j);
       if (tile.addend != nullptr) total += load(tile.addend + i * tile.ld_addend + j);
-      if (tile.addend_bf16 != nullptr) total += load(tile.addend_bf16 + i * tile.ld_addend + j);
-      if (tile.c_bf16 != nullptr) {
-        store(tile.c_bf16 + i * tile.ldc + j, total);
+      if (narrow_addend != nullptr) total += load(narrow_addend + i * tile.ld_addend + j);
+      if (narrow_c != nullptr) {
+        store(narrow_c + i * tile.ldc + j, total);
       } else {
         store(tile.c + i * tile.ldc + j, total);
       }
@@ -116,11 +134,16 @@ inline void store_vectors(const float* sums, const CTile& tile) {
   }
 }
 
+template <class Narrow>
+void store_tile(const float* sums, const CTile& tile) {
+  tile.columns == kNr ? store_vectors<Narrow>(sums, tile) : store_scalars<Narrow>(sums, tile);
+}
+
 }  // namespace detail
 
 // `sums` holds rows of kNr numbers.
 inline void store_c_tile(const float* sums, const CTile& tile) {
-  tile.columns == kNr ? detail::store_vectors(sums, tile) : detail::store_scalars(sums, tile);
+  tile.narrow == DType::kFloat16 ? detail::store_tile<Float16>(sums, tile) : detail::store_tile<BFloat16>(sums, tile);
 }
 
 }  // namespace laptime::LAPTIME_ISA::gemm_tiles

@@ -9,7 +9,7 @@ namespace laptime::LAPTIME_ISA::gemm_tiles {
 
 // The bytes of C that a tile is going to write.
 inline WritePrefetcher c_prefetcher(const CTile& tile) {
-  if (tile.c_bf16 != nullptr) return {tile.c_bf16, tile.rows, tile.columns * 2, tile.ldc * 2};
+  if (tile.narrow_c != nullptr) return {tile.narrow_c, tile.rows, tile.columns * kNarrowSize, tile.ldc * kNarrowSize};
   return {tile.c, tile.rows, tile.columns * 4, tile.ldc * 4};
 }
 
@@ -87,7 +87,7 @@ void micro_kernel(const float* a, BPanel b, int64_t kc_words, const CTile& tile,
   }
   for (int64_t w = 0; w < kc_words; ++w) multiply_word(w);
 
-  const bool plain = tile.c != nullptr && tile.bias == nullptr && tile.addend_bf16 == nullptr && tile.rows == kRows &&
+  const bool plain = tile.c != nullptr && tile.bias == nullptr && tile.narrow_addend == nullptr && tile.rows == kRows &&
                      tile.columns == kNr;
   if (plain && tile.addend == nullptr) {
 #pragma GCC unroll 16

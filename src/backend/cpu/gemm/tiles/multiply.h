@@ -7,7 +7,7 @@ namespace laptime::LAPTIME_ISA::gemm_tiles {
 
 template <class Words>
 ScratchLayout<Words> scratch_layout_of(const cpu::Gemm& gemm) {
-  return ScratchLayout<Words>(gemm.c_dtype == DType::kBFloat16 && gemm.shape.k > kc_of(gemm.shape.k));
+  return ScratchLayout<Words>(is_16_bit_float(gemm.c_dtype) && gemm.shape.k > kc_of(gemm.shape.k));
 }
 
 // Bytes of B packed before the products; 0 where no panel of B would be packed more than once anyway.
@@ -44,21 +44,21 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first, const Pa
   multiply_blocks<MacroKernel<Words>>(team, task, cut);
 }
 
-// Chooses the packing functions by the types of A and B; float32 factors are read as `WideElement`. With `packs_first`
-// B is packed once, into the workspace, before the products.
+// Chooses the packing functions by the types of A and B, float32, read as `WideElement`, or `Narrow`. With
+// `packs_first` B is packed once, into the workspace, before the products.
 template <class Words, class A, class B>
 void multiply_as(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
   multiply<Words>(team, gemm, packs_first, kPackA<Words, A>, kPackB<Words, B>);
 }
-template <class Words, class WideElement>
+template <class Words, class Narrow, class WideElement>
 void multiply_from(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
-  const bool a_bf16 = gemm.a.dtype == DType::kBFloat16;
-  const bool b_bf16 = gemm.b.dtype == DType::kBFloat16;
-  if (a_bf16)
-    return b_bf16 ? multiply_as<Words, BFloat16, BFloat16>(team, gemm, packs_first)
-                  : multiply_as<Words, BFloat16, WideElement>(team, gemm, packs_first);
-  return b_bf16 ? multiply_as<Words, WideElement, BFloat16>(team, gemm, packs_first)
-                : multiply_as<Words, WideElement, WideElement>(team, gemm, packs_first);
+  const bool a_is_narrow = gemm.a.dtype != DType::kFloat32;
+  const bool b_is_narrow = gemm.b.dtype != DType::kFloat32;
+  if (a_is_narrow)
+    return b_is_narrow ? multiply_as<Words, Narrow, Narrow>(team, gemm, packs_first)
+                       : multiply_as<Words, Narrow, WideElement>(team, gemm, packs_first);
+  return b_is_narrow ? multiply_as<Words, WideElement, Narrow>(team, gemm, packs_first)
+                     : multiply_as<Words, WideElement, WideElement>(team, gemm, packs_first);
 }
 
 }  // namespace laptime::LAPTIME_ISA::gemm_tiles

@@ -42,13 +42,13 @@ struct PairWords {
     std::memcpy(&words, from, sizeof(words));
     return words;
   }
-  static Vector along_k(const RoundedToBFloat16* from) {
+  static Vector along_k(const RoundedTo<BFloat16>* from) {
     return packed_halves(load(&from->value), load(&from[kLanes].value));
   }
   static Vector across_k(const BFloat16* from, int64_t stride) {
     return std::bit_cast<Vector>((std::bit_cast<Bits>(load(from)) >> 16U) | std::bit_cast<Bits>(load(from + stride)));
   }
-  static Vector across_k(const RoundedToBFloat16* from, int64_t stride) {
+  static Vector across_k(const RoundedTo<BFloat16>* from, int64_t stride) {
     return interleaved(packed_halves(load(&from->value), load(&from[stride].value)));
   }
   template <class Element>

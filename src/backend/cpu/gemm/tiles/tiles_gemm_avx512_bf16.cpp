@@ -9,7 +9,7 @@ using gemm_tiles::PairWords;
 int64_t tiles_pairs_packed_bytes(const cpu::Gemm& gemm) { return gemm_tiles::prepacked_b_bytes<PairWords>(gemm); }
 
 void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
-  gemm_tiles::multiply_from<PairWords, RoundedToBFloat16>(team, gemm, packs_first);
+  gemm_tiles::multiply_from<PairWords, BFloat16, RoundedTo<BFloat16>>(team, gemm, packs_first);
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,6 +1,8 @@
 // The GEMM on packed words of float32, and the types it takes.
 #include "backend/cpu/gemm/tiles/tiles_gemm.h"
 
+#include <optional>
+
 #include "backend/cpu/gemm/tiles/multiply.h"
 
 namespace laptime::LAPTIME_ISA {
@@ -8,22 +10,33 @@ namespace laptime::LAPTIME_ISA {
 using gemm_tiles::FloatWords;
 
 std::string tiles_refusal(const cpu::Gemm& gemm) {
+  std::optional<DType> narrow;  // the 16-bit type in which everything is that is not float32
+  const auto takes = [&narrow](DType dtype) {
+    if (dtype == DType::kFloat32) return true;
+    if (!is_16_bit_float(dtype) || narrow.value_or(dtype) != dtype) return false;
+    narrow = dtype;
+    return true;
+  };
   for (const cpu::GemmOperand* operand : {&gemm.a, &gemm.b, &gemm.bias, &gemm.addend}) {
-    if (operand->present && operand->dtype != DType::kFloat32 && operand->dtype != DType::kBFloat16)
-      return fmt::format("a {} operand", name_of(operand->dtype));
+    if (operand->present && !takes(operand->dtype)) return fmt::format("a {} operand", name_of(operand->dtype));
   }
-  if (gemm.c_dtype != DType::kFloat32 && gemm.c_dtype != DType::kBFloat16)
-    return fmt::format("a {} result", name_of(gemm.c_dtype));
-  if (gemm.compute != DType::kFloat32 && gemm.compute != DType::kBFloat16)
-    return fmt::format("operands rounded to {} first", name_of(gemm.compute));
+  if (!takes(gemm.c_dtype)) return fmt::format("a {} result", name_of(gemm.c_dtype));
+  if (!takes(gemm.compute)) return fmt::format("operands rounded to {} first", name_of(gemm.compute));
   return "";
 }
 
 int64_t tiles_packed_bytes(const cpu::Gemm& gemm) { return gemm_tiles::prepacked_b_bytes<FloatWords>(gemm); }
 
 void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
-  gemm.compute == DType::kBFloat16 ? gemm_tiles::multiply_from<FloatWords, RoundedToBFloat16>(team, gemm, packs_first)
-                                   : gemm_tiles::multiply_from<FloatWords, float>(team, gemm, packs_first);
+  using gemm_tiles::multiply_from;
+  const bool has_float16 = gemm.a.dtype == DType::kFloat16 || gemm.b.dtype == DType::kFloat16;
+  switch (gemm.compute) {
+    case DType::kBFloat16: return multiply_from<FloatWords, BFloat16, RoundedTo<BFloat16>>(team, gemm, packs_first);
+    case DType::kFloat16: return multiply_from<FloatWords, Float16, RoundedTo<Float16>>(team, gemm, packs_first);
+    default: break;
+  }
+  has_float16 ? multiply_from<FloatWords, Float16, float>(team, gemm, packs_first)
+              : multiply_from<FloatWords, BFloat16, float>(team, gemm, packs_first);
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,0 +1,96 @@
+// Layer norm of rows that grow until float16 cannot hold their squares.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "base/random.h"
+#include "demo/cells.h"
+#include "demo/demo.h"
+#include "demo/graph_run.h"
+#include "model/demonstrations/demonstrations.h"
+
+namespace laptime {
+namespace {
+
+constexpr int64_t kWidth = 768;
+
+// `kWidth` numbers between -scale and scale, the same at every scale.
+std::vector<double> row_of(double scale) {
+  std::vector<double> row(kWidth);
+  for (size_t i = 0; i < row.size(); ++i) row[i] = scale * (static_cast<double>(splitmix64(i) >> 11U) * 0x1p-52 - 1);
+  return row;
+}
+
+struct Result {
+  double error = 0;
+  std::optional<double> variance;
+};
+
+Result norm_of(DType dtype, NormForm form, const std::vector<double>& row) {
+  GraphRun run(layer_norm_graph(dtype, kWidth, form));
+  GraphRun exact(layer_norm_graph(DType::kFloat64, kWidth, NormForm::kWrittenOut));
+  run.write("x", row);
+  exact.write("x", run.source("x"));  // the error of rounding x itself does not count
+  run.run();
+  exact.run();
+  Result result{.error = relative_error(run.output("y"), exact.output("y")), .variance = {}};
+  if (form == NormForm::kWrittenOut) result.variance = run.output("variance").at(0);
+  return result;
+}
+
+std::string variance_text(const Json& value) {
+  return value.is_null() ? "infinite" : fmt::format("{:.4g}", value.get<double>());
+}
+
+struct Form {
+  std::string key, title;
+  DType dtype;
+  NormForm form;
+};
+const std::array<Form, 5>& forms() {
+  static const std::array<Form, 5> kForms{
+      Form{"float16", "float16", DType::kFloat16, NormForm::kWrittenOut},
+      Form{"bfloat16", "bfloat16", DType::kBFloat16, NormForm::kWrittenOut},
+      Form{"float32", "float32", DType::kFloat32, NormForm::kWrittenOut},
+      Form{"float16_kernel", "float16, float32 sums", DType::kFloat16, NormForm::kKernel},
+      Form{"bfloat16_kernel", "bfloat16, same", DType::kBFloat16, NormForm::kKernel}};
+  return kForms;
+}
+
+}  // namespace
+
+PointReport demonstrate_layer_norm() {
+  const GridColumn largest_column{.key = "largest", .title = "largest |x|"};
+  Grid errors = grid_of("errors", "distance of y from float64, as a share of its norm", largest_column);
+  Grid variances = grid_of("variances", "variance, as each type computes it operation by operation", largest_column);
+  for (const Form& form : forms()) {
+    errors.columns.push_back({.key = form.key, .title = form.title, .shown = error_text});
+    if (form.form == NormForm::kWrittenOut)
+      variances.columns.push_back({.key = form.key, .title = form.title, .shown = variance_text});
+  }
+  double overflows_at = 0;
+  for (const double largest : {1.0, 10.0, 100.0, 200.0, 300.0, 500.0, 1e3, 1e4, 6e4}) {
+    std::vector<Json> error_row{largest};
+    std::vector<Json> variance_row{largest};
+    for (const Form& form : forms()) {
+      const Result result = norm_of(form.dtype, form.form, row_of(largest));
+      const bool overflows = result.variance && !std::isfinite(*result.variance);
+      error_row.push_back(overflows ? Json(nullptr) : finite(result.error));
+      if (result.variance) variance_row.push_back(finite(*result.variance));
+      if (overflows && overflows_at == 0) overflows_at = largest;
+    }
+    errors.rows.push_back(std::move(error_row));
+    variances.rows.push_back(std::move(variance_row));
+  }
+  std::vector<std::string> lines{
+      fmt::format("Layer norm in float16 overflows where |x - mean| exceeds 255.9, here from {} on: the square is "
+                  "above 65504, the variance infinite, and y all zeros. bfloat16 has the exponents of float32 and "
+                  "does not overflow, but is less exact.",
+                  overflows_at),
+      "Autocast therefore computes layer norm in float32 in both; a kernel with sums in float32 may keep x in "
+      "float16."};
+  return {"demo layernorm", std::move(lines), {std::move(errors), std::move(variances)}};
+}
+
+}  // namespace laptime

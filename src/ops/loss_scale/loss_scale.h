@@ -1,0 +1,48 @@
+// Loss scaling (Micikevicius et al. 2018): what turns the gradients of a scaled loss back into those of the loss, skips
+// a step whose gradients overflow, and changes the scale.
+#pragma once
+
+#include "graph/builder.h"
+
+namespace laptime {
+
+// (grad [...], scale float32 [], found_inf bool []) -> (grad / scale [...], found_inf bool []): the second result is
+// true where an element of grad is not finite, or found_inf is
+extern const OpCard kUnscaleGradient;
+// (applied int64 [], found_inf bool []) -> applied int64 [], updated in place: one more unless found_inf
+extern const OpCard kCountApplied;
+// (scale float32 [], good_steps int64 [], found_inf bool []) -> (scale, good_steps), updated in place by the rule of
+// torch.amp.GradScaler: after an overflow scale *= backoff_factor; after growth_interval good steps in a row scale *=
+// growth_factor, unless that is infinite
+extern const OpCard kUpdateLossScale;
+// (state [...], value [...], skip bool []) -> state [...], updated in place: the value unless skip
+extern const OpCard kAssignUnless;
+
+// The defaults are those of torch.amp.GradScaler.
+struct LossScaleAttributes {
+  double growth_factor = 2.0;
+  double backoff_factor = 0.5;
+  int64_t growth_interval = 2000;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("growth_factor", self.growth_factor);
+    visit("backoff_factor", self.backoff_factor);
+    visit("growth_interval", self.growth_interval);
+  }
+};
+
+struct UnscaledGradients {
+  std::vector<ValueId> gradients;
+  ValueId found_inf;  // bool []
+};
+// Unscales the gradients one after the other. `scopes[i]` is the value whose place the i-th node has.
+UnscaledGradients unscale(Builder& build, std::span<const ValueId> gradients, ValueId scale,
+                          std::span<const ValueId> scopes);
+ValueId count_applied(Builder& build, ValueId applied, ValueId found_inf);
+void update_loss_scale(Builder& build, ValueId scale, ValueId good_steps, ValueId found_inf,
+                       const LossScaleAttributes& attributes = {});
+ValueId assign_unless(Builder& build, ValueId state, ValueId value, ValueId skip);
+
+std::span<const OpCard* const> loss_scale_cards();
+
+}  // namespace laptime
