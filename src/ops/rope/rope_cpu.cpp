@@ -124,6 +124,9 @@ struct Rotation {
         cos(call.in[1], false),
         sin(call.in[2], false),
         width(call.in[0].shape().back()) {
+    const DType from = x.rotated_type();
+    const DType to = y.rotated_type();
+    if (is_16_bit_float(from) && is_16_bit_float(to) && from != to) x.direct = false;  // only one 16-bit type at a time
     const bool halves = call.attributes.as<RopeAttributes>().form == RopeForm::kHalves;
     rows = rotate_rows_for(x.rotated_type(), y.rotated_type(), halves, inverse);
     overwrites = halves && call.in[0].data == call.out[0].data;
@@ -192,9 +195,6 @@ void launch_rotation(const KernelCall& call, bool inverse) {
 
 std::string refusal(const Signature& signature) {
   if (signature.in[0].shape().back() > kMaxWidth) return "rows do not fit in the scratch of a thread";
-  const DType x = signature.in[0].dtype;
-  const DType y = signature.out[0].dtype;
-  if (is_16_bit_float(x) && is_16_bit_float(y) && x != y) return "x and y have different 16-bit types";
   return pointwise_refusal(signature);
 }
 
