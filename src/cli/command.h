@@ -38,8 +38,8 @@ using CommandAction = std::function<ExitCode()>;
 
 // A word that a command takes, and what it means.
 struct WordHelp {
-  std::string_view word;
-  std::string text;
+  std::string word;
+  std::string text = {};
 };
 
 struct Command {
@@ -48,8 +48,9 @@ struct Command {
   std::string_view summary;    // one line
   std::string_view details;    // a paragraph for --help; may be empty
   std::vector<OptionRow> (*options)();
-  CommandAction (*parse)(const CommandWords& words);  // Error for words that the command does not understand
-  std::vector<WordHelp> (*choices)() = nullptr;       // of the first word, for --help
+  CommandAction (*parse)(const CommandWords& words);    // Error for words that the command does not understand
+  std::vector<WordHelp> (*choices)() = nullptr;         // of the first word, for --help
+  std::vector<WordHelp> (*filter_columns)() = nullptr;  // that FILTER knows, where the command takes one
 };
 
 // Error where a positional word follows the first `taken`.

@@ -6,10 +6,12 @@
 #include "cli/commands/attention.h"
 #include "cli/commands/bench.h"
 #include "cli/commands/calibrate.h"
+#include "cli/commands/completion.h"
 #include "cli/commands/demo.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/export.h"
 #include "cli/commands/list.h"
+#include "cli/commands/man.h"
 #include "cli/commands/memory.h"
 #include "cli/commands/plan.h"
 #include "cli/commands/profile.h"
@@ -19,9 +21,9 @@
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 12> kCommands{&kBench,   &kAttention, &kPlan,    &kCalibrate,
-                                                            &kProfile, &kMemory,    &kExplain, &kVerify,
-                                                            &kDemo,    &kShow,      &kExport,  &kList};
+  static constexpr std::array<const Command*, 14> kCommands{&kBench,  &kAttention, &kPlan,       &kCalibrate, &kProfile,
+                                                            &kMemory, &kExplain,   &kVerify,     &kDemo,      &kShow,
+                                                            &kExport, &kList,      &kCompletion, &kMan};
   return kCommands;
 }
 

@@ -29,7 +29,31 @@ std::string wrap(std::string_view text, size_t indent) {
   return wrapped + std::string(text);
 }
 
-// How a value is written: "N,...", "X|none", "eager,...", "FILE".
+std::string lines_of(const std::string& words, std::string_view meaning) {
+  const std::string text = wrap(meaning, kWordColumn);
+  if (words.size() + 1 < kWordColumn) return fmt::format("{:{}}{}\n", words, kWordColumn, text);
+  return fmt::format("{}\n{:{}}{}\n", words, "", kWordColumn, text);
+}
+
+std::string option_lines(const OptionRow& row) {
+  return lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row));
+}
+
+}  // namespace
+
+std::string_view program_summary() {
+  return "how long one training step of a GPT-style transformer takes, and where the time goes";
+}
+
+std::string_view program_example() {
+  return "laptime bench --model small,medium --context 128,256 --dtype float32,bfloat16 --warmup 5 --steps 10";
+}
+
+std::string_view exit_code_note() {
+  return "0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is supported, or a verify "
+         "mismatch; 2 bad input; 130 interrupted.";
+}
+
 std::string value_words(const OptionRow& row) {
   std::string words(row.option.value);
   if (words.empty()) {
@@ -52,17 +76,6 @@ std::string explanation(const OptionRow& row) {
   return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
 }
 
-std::string lines_of(const std::string& words, std::string_view meaning) {
-  const std::string text = wrap(meaning, kWordColumn);
-  if (words.size() + 1 < kWordColumn) return fmt::format("{:{}}{}\n", words, kWordColumn, text);
-  return fmt::format("{}\n{:{}}{}\n", words, "", kWordColumn, text);
-}
-
-std::string option_lines(const OptionRow& row) {
-  return lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row));
-}
-
-// The groups in the order in which they first appear.
 std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
   std::vector<std::string_view> groups;
   for (const OptionRow& row : rows) {
@@ -71,28 +84,20 @@ std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
   return groups;
 }
 
-}  // namespace
-
 std::string program_help() {
-  std::string text =
-      "laptime: how long one training step of a GPT-style transformer takes, and where the time goes\n\n"
-      "Usage: laptime COMMAND ...\n\n";
+  std::string text = fmt::format("laptime: {}\n\nUsage: laptime COMMAND ...\n\n", program_summary());
   for (const Command* const command : commands()) {
     text += fmt::format("  {:11}{}\n", command->name, command->summary);
   }
-  return text +
-         "\n  laptime COMMAND --help     the options of a command\n"
-         "  laptime --version\n\n"
-         "Example: laptime bench --model small,medium --context 128,256 --dtype float32,bfloat16 --warmup 5 --steps "
-         "10\n\n"
-         "Exit codes: 0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is\n"
-         "supported, or a verify mismatch; 2 bad input; 130 interrupted.\n";
+  return text + "\n  laptime COMMAND --help     the options of a command\n  laptime --version\n\n" +
+         fmt::format("Example: {}\n\n{}\n", program_example(),
+                     wrap(fmt::format("Exit codes: {}", exit_code_note()), 0));
 }
 
 std::string command_help(const Command& command) {
   const std::vector<OptionRow> options = command.options();
-  std::string text = fmt::format("laptime {}: {}\n\nUsage: laptime {} {}\n", command.name, command.summary,
-                                 command.name, command.arguments);
+  std::string text = fmt::format("laptime {}: {}\n\nUsage: laptime {}{}{}\n", command.name, command.summary,
+                                 command.name, command.arguments.empty() ? "" : " ", command.arguments);
   if (!command.details.empty()) text += fmt::format("\n{}\n", wrap(command.details, 0));
   if (command.choices != nullptr) {
     text += fmt::format("\n{}\n", command.arguments.substr(0, command.arguments.find(' ')));
@@ -108,9 +113,9 @@ std::string command_help(const Command& command) {
 }
 
 std::string options_listing() {
-  std::string text = fmt::format("{:14} {:20} {:16} {:13} {}\n", "option", "values", "key", "name tag", "meaning");
+  std::string text = fmt::format("{:14} {:28} {:16} {:13} {}\n", "option", "values", "key", "name tag", "meaning");
   for (const OptionRow& row : sweep_options()) {
-    text += fmt::format("{:14} {:20} {:16} {:13} {}\n", row.option.flag, value_words(row), row.option.key,
+    text += fmt::format("{:14} {:28} {:16} {:13} {}\n", row.option.flag, value_words(row), row.option.key,
                         row.option.axis ? row.option.tag : "", explanation(row));
   }
   return text;

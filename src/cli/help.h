@@ -2,10 +2,23 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/command.h"
 
 namespace laptime {
+
+std::string_view program_summary();  // one line
+std::string_view program_example();  // a command line
+std::string_view exit_code_note();   // what each exit code means
+
+// How a value is written: "N,...", "X|none", "eager,...", "FILE"; empty for a switch.
+std::string value_words(const OptionRow& row);
+// What an option is, with its values and its default.
+std::string explanation(const OptionRow& row);
+// The groups of the options in the order in which they first appear.
+std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows);
 
 std::string program_help();
 std::string command_help(const Command& command);

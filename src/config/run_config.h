@@ -198,7 +198,7 @@ struct RunConfig {
                  .help = "what backward recomputes: none, block (each layer), every=K layers, or auto (as little as "
                          "fits in memory); compile mode then also recomputes the logits, one tile at a time",
                  .otherwise = "none; auto where --memory-limit is given",
-                 .in_name = kGiven, .configures_engine = true, .value = "WORD",
+                 .in_name = kGiven, .configures_engine = true, .value = "none|block|every=K|auto",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
                  .help = "memory that the step may use, for example 8GiB", .empty = "none", .value = "BYTES",

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/column_words.h"
 #include "cli/destination.h"
 #include "cli/message.h"
 #include "cli/store_path.h"
@@ -66,7 +67,7 @@ std::vector<std::string_view> format_names() {
 std::vector<WordHelp> format_choices() {
   std::vector<WordHelp> choices;
   for (const ExportFormat& format : export_formats())
-    choices.push_back({format.name, fmt::format("{} (of {})", format.help, name_of(format.needs))});
+    choices.push_back({std::string(format.name), fmt::format("{} (of {})", format.help, name_of(format.needs))});
   return choices;
 }
 
@@ -197,6 +198,7 @@ constinit const Command kExport{
       return [command = parse_export(words)] { return run(command); };
     },
     .choices = format_choices,
+    .filter_columns = named_columns,
 };
 
 }  // namespace laptime

@@ -5,15 +5,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <set>
 #include <vector>
 
 #include "base/error.h"
+#include "cli/column_words.h"
 #include "cli/destination.h"
 #include "cli/help.h"
 #include "config/model_presets.h"
-#include "config/run_config.h"
-#include "config/synonyms.h"
 #include "export/formats.h"
 #include "model/gpt/editions.h"
 #include "prepare/device.h"
@@ -74,40 +72,14 @@ std::string editions() {
          "\nThe editions define different models under the same names, so their figures are not compared.\n";
 }
 
-std::string unit_text(Unit unit) { return unit == Unit::kNone ? "-" : std::string(name_of(unit)); }
-
-// Sets of columns, then every column that has a name of its own: headers, metrics, options, and short names for them.
+// Sets of columns, then every column that has a name of its own.
 std::string columns() {
   std::vector<Cells> sets{{"set of columns", "also", "what it shows"}};
   for (const ColumnSet& set : column_sets()) {
     sets.push_back({std::string(set.name), std::string(set.alias), std::string(set.help)});
   }
   std::vector<Cells> lines{{"column", "unit", "what it is"}};
-  std::set<std::string, std::less<>> listed;
-  const auto add = [&](std::string_view name, Unit unit, std::string_view help) {
-    if (listed.emplace(name).second) lines.push_back({std::string(name), unit_text(unit), std::string(help)});
-  };
-  for (const Column& column : table_columns()) add(column.title, column.unit, column.help);
-  add("speedup", Unit::kRatio, "median of the run's baseline over that of the row, with its 95 % interval");
-  add("gain", Unit::kRatio, "median of the row over that of the step with every composite whole");
-  for (const std::string_view name : comparing_columns()) add(name, Unit::kRatio, "an end of its interval");
-  add("predicted", Unit::kNone, "true where a device model gave the times");
-  for (const Metric& metric : metrics()) add(metric.tag, metric.unit, metric.description);
-  for (const ShortName& name : short_names()) {
-    if (!name.help.empty()) add(name.name, unit_of(name.name), name.help);
-  }
-  for (const OptionRow& row : option_rows<RunConfig>()) {
-    std::string also;
-    for (const Synonym& synonym : synonyms()) {
-      if (synonym.flag.empty() && synonym.meant == row.option.flag) also += fmt::format(", {}", synonym.word);
-    }
-    if (row.option.flag != row.option.key) also = fmt::format(", {}{}", row.option.flag, also);
-    const std::string names = also.empty() ? "" : fmt::format("; also {}", also.substr(2));
-    if (listed.emplace(row.option.key).second) {
-      lines.push_back({std::string(row.option.key), row.option.unit.empty() ? "-" : std::string(row.option.unit),
-                       fmt::format("{}{}", row.option.help, names)});
-    }
-  }
+  for (const ColumnWord& column : column_words()) lines.push_back({column.name, column.unit, column.help});
   return aligned(sets) + "\n" + aligned(lines) +
          "\nEvery name can stand in --columns, --sort and filters. So can the headers of the documents' tables, and "
          "any\n"

@@ -242,6 +242,12 @@ ExitCode run(const ProfileCommand& command) {
                      output);
 }
 
+std::vector<WordHelp> columns_of_launches() {
+  std::vector<WordHelp> words;
+  for (const std::string_view name : launch_columns()) words.push_back({std::string(name)});
+  return words;
+}
+
 CommandAction profile_action(const CommandWords& words) {
   return [command = parse_profile(words)] { return run(command); };
 }
@@ -262,6 +268,7 @@ constinit const Command kProfile{
         "flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = profile_options,
     .parse = profile_action,
+    .filter_columns = columns_of_launches,
 };
 
 }  // namespace laptime

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cli/column_words.h"
 #include "cli/destination.h"
 #include "cli/message.h"
 #include "cli/record_output.h"
@@ -105,6 +106,7 @@ constinit const Command kShow{
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_show(words)] { return run(command); };
     },
+    .filter_columns = named_columns,
 };
 
 }  // namespace laptime

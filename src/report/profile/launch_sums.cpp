@@ -39,12 +39,17 @@ constexpr std::array kColumns{
 
 }  // namespace
 
+std::vector<std::string_view> launch_columns() {
+  std::vector<std::string_view> names;
+  for (const LaunchColumn& one : kColumns) names.push_back(one.name);
+  return names;
+}
+
 Json launch_column(const TraceLaunch& launch, std::string_view column) {
   for (const LaunchColumn& one : kColumns) {
     if (one.name == column) return one.read(launch);
   }
-  std::vector<std::string_view> known;
-  for (const LaunchColumn& one : kColumns) known.push_back(one.name);
+  const std::vector<std::string_view> known = launch_columns();
   throw Error::format("filter: a launch has no column {}{}; it has {}", quote(column), did_you_mean(column, known),
                       fmt::join(known, ", "));
 }

@@ -38,8 +38,9 @@ struct LaunchSum {
   std::string bound() const;
 };
 
-// The columns of a launch by which a filter selects: phase, scope, layer, part, op, class, kernel, signature, flops,
-// bytes, recomputed. Error for another name.
+// The columns of a launch by which a filter selects: phase, scope, layer, ...
+std::vector<std::string_view> launch_columns();
+// The value of one of them. Error for another name.
 Json launch_column(const TraceLaunch& launch, std::string_view column);
 
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;

@@ -1,0 +1,64 @@
+// Gathers the names of columns from the tables of columns, metrics, short names and options.
+#include "cli/column_words.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "config/option_table.h"
+#include "config/run_config.h"
+#include "config/synonyms.h"
+#include "record/metrics.h"
+#include "report/column_sets/column_sets.h"
+#include "report/columns.h"
+
+namespace laptime {
+namespace {
+
+// "; also ctx, seq-len": the other names of an option.
+std::string other_names(const OptionRow& row) {
+  std::string also;
+  if (row.option.flag != row.option.key) also = fmt::format(", {}", row.option.flag);
+  for (const Synonym& synonym : synonyms()) {
+    if (synonym.flag.empty() && synonym.meant == row.option.flag) also += fmt::format(", {}", synonym.word);
+  }
+  return also.empty() ? "" : fmt::format("; also {}", also.substr(2));
+}
+
+}  // namespace
+
+std::vector<ColumnWord> column_words() {
+  std::vector<ColumnWord> words;
+  std::set<std::string, std::less<>> listed;
+  const auto add = [&](std::string_view name, std::string_view unit, std::string_view help) {
+    if (listed.emplace(name).second) words.push_back({std::string(name), std::string(unit), std::string(help)});
+  };
+  const auto add_with_unit = [&](std::string_view name, Unit unit, std::string_view help) {
+    add(name, unit == Unit::kNone ? "-" : name_of(unit), help);
+  };
+  for (const Column& column : table_columns()) add_with_unit(column.title, column.unit, column.help);
+  add_with_unit("speedup", Unit::kRatio, "median of the run's baseline over that of the row, with its 95 % interval");
+  add_with_unit("gain", Unit::kRatio, "median of the row over that of the step with every composite whole");
+  for (const std::string_view name : comparing_columns()) add_with_unit(name, Unit::kRatio, "an end of its interval");
+  add_with_unit("predicted", Unit::kNone, "true where a device model gave the times");
+  for (const Metric& metric : metrics()) add_with_unit(metric.tag, metric.unit, metric.description);
+  for (const ShortName& name : short_names()) {
+    if (!name.help.empty()) add_with_unit(name.name, unit_of(name.name), name.help);
+  }
+  for (const OptionRow& row : option_rows<RunConfig>()) {
+    add(row.option.key, row.option.unit.empty() ? "-" : row.option.unit,
+        fmt::format("{}{}", row.option.help, other_names(row)));
+  }
+  return words;
+}
+
+std::vector<WordHelp> named_columns() {
+  std::vector<WordHelp> words;
+  for (ColumnWord& column : column_words()) words.push_back({std::move(column.name), std::move(column.help)});
+  return words;
+}
+
+}  // namespace laptime

@@ -1,0 +1,282 @@
+// Follows the words of a command line through the tables of commands and options.
+#include "cli/completion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "cli/column_words.h"
+#include "cli/commands.h"
+#include "cli/placeholder.h"
+#include "config/machine.h"
+#include "config/model_presets.h"
+#include "model/gpt/editions.h"
+#include "prepare/device.h"
+#include "prepare/step_graph.h"
+#include "report/columns.h"
+
+namespace laptime {
+namespace {
+
+using Words = std::vector<WordHelp>;
+
+Words model_words() {
+  Words words;
+  std::set<std::string_view> listed;
+  for (const ModelPreset& model : model_presets()) {
+    if (!listed.insert(model.name).second) continue;
+    words.push_back(
+        {std::string(model.name), model.name == kAttentionModel
+                                      ? "scaled dot product attention alone"
+                                      : fmt::format("{} layers, {} heads", model.num_layers, model.num_heads)});
+  }
+  words.push_back({std::string(kCustomModel), "dimensions of your own"});
+  return words;
+}
+
+Words edition_words() {
+  Words words;
+  for (const GptEdition& edition : gpt_editions())
+    words.push_back({std::string(name_of(edition.edition)), std::string(edition.about)});
+  return words;
+}
+
+// Machines by their bare names; those with their prefix stand behind them.
+Words device_words() {
+  Words words{{"auto"}};
+  Words prefixed;
+  for (const DeviceSummary& device : list_devices()) {
+    if (!device.name.starts_with(kMachinePrefix)) {
+      words.push_back({device.name, device.text});
+      continue;
+    }
+    const std::string meaning = device.text.substr(0, device.text.find(':'));
+    words.push_back({device.name.substr(kMachinePrefix.size()), meaning});
+    prefixed.push_back({device.name, meaning});
+  }
+  words.insert(words.end(), prefixed.begin(), prefixed.end());
+  return words;
+}
+
+Words composite_words() {
+  Words words;
+  for (const std::string_view name : composites()) words.push_back({std::string(name)});
+  return words;
+}
+
+Words columns_words() {
+  Words words;
+  for (const ColumnSet& set : column_sets()) words.push_back({std::string(set.name), std::string(set.help)});
+  for (WordHelp& column : named_columns()) words.push_back(std::move(column));
+  return words;
+}
+
+// Names that are values of an option and stand in no table of choices.
+struct NamesOfOption {
+  std::string_view flag;
+  Words (*words)();
+  bool files = false;  // or a file
+};
+
+constexpr std::array kNames{NamesOfOption{"model", model_words},         NamesOfOption{"edition", edition_words},
+                            NamesOfOption{"device", device_words, true}, NamesOfOption{"keep", composite_words},
+                            NamesOfOption{"lower", composite_words},     NamesOfOption{"columns", columns_words},
+                            NamesOfOption{"sort", named_columns}};
+
+// Every value that an option has by name.
+Completions values_of(const OptionRow& row) {
+  Completions values;
+  const auto has = [&](std::string_view word) {
+    return std::any_of(values.words.begin(), values.words.end(),
+                       [&](const WordHelp& value) { return value.word == word; });
+  };
+  const auto add = [&](std::string_view word) {
+    if (!word.empty() && !has(word)) values.words.push_back({std::string(word)});
+  };
+  for (const NamesOfOption& names : kNames) {
+    if (names.flag != row.option.flag) continue;
+    values.words = names.words();
+    values.files = names.files;
+  }
+  for (const std::string_view choice : row.choices) add(choice);
+  if (row.kind == ValueKind::kSwitch) {
+    add("true");
+    add("false");
+  }
+  const PlaceholderWords placeholder = words_of_placeholder(row.option.value);
+  for (const std::string_view word : placeholder.words) add(word);
+  values.files = values.files || placeholder.files;
+  if (row.is_optional) add(row.option.empty);
+  return values;
+}
+
+// The signs that join several values of an option.
+std::string joiners_of(const OptionRow& row) {
+  std::string joiners;
+  if (row.option.axis || row.option.value.ends_with(",...")) joiners += ',';
+  if (row.option.value.find('+') != std::string_view::npos) joiners += '+';
+  return joiners;
+}
+
+// The values of a list that begin as the last one does, `lead` and the values before it in front of each. A value that
+// the list has is not offered again.
+Completions matching_values(const OptionRow& row, std::string_view lead, std::string_view text) {
+  const std::string joiners = joiners_of(row);
+  std::set<std::string_view> given;
+  size_t begin = 0;
+  for (size_t end = 0; (end = text.find_first_of(joiners, begin)) != std::string_view::npos; begin = end + 1)
+    given.insert(text.substr(begin, end - begin));
+  Completions values = values_of(row);
+  std::erase_if(values.words, [&](const WordHelp& value) {
+    return given.contains(value.word) || !value.word.starts_with(text.substr(begin));
+  });
+  for (WordHelp& value : values.words) value.word = fmt::format("{}{}{}", lead, text.substr(0, begin), value.word);
+  return values;
+}
+
+Completions matching(Words words, std::string_view text) {
+  std::erase_if(words, [&](const WordHelp& one) { return !one.word.starts_with(text); });
+  return {.words = std::move(words)};
+}
+
+// The words of a command line before the unfinished one, sorted out.
+struct Position {
+  std::set<std::string_view> given;           // flags
+  const OptionRow* option = nullptr;          // whose value the unfinished word is; null for none
+  std::vector<std::string_view> positionals;  // the other words
+  bool options_ended = false;                 // by "--"
+};
+
+const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag) {
+  for (const std::string& name : {std::string(flag), meant_flag(flag)}) {
+    for (const OptionRow& row : rows) {
+      if (row.option.flag == name) return &row;
+    }
+  }
+  return nullptr;
+}
+
+Position position_of(std::span<const std::string> words, const std::vector<OptionRow>& rows) {
+  Position position;
+  for (const std::string_view word : words) {
+    if (std::exchange(position.option, nullptr) != nullptr) continue;
+    if (position.options_ended || !word.starts_with("--")) {
+      position.positionals.push_back(word);
+      continue;
+    }
+    position.options_ended = word == "--";
+    const OptionRow* const row = find_row(rows, word.substr(2, word.find('=') - 2));
+    if (row == nullptr) continue;
+    position.given.insert(row->option.flag);
+    if (row->kind != ValueKind::kSwitch && word.find('=') == std::string_view::npos) position.option = row;
+  }
+  return position;
+}
+
+// Of a filter "COLUMN OP VALUE and ...": names of columns at its beginning and after and, or, not; after an operator
+// the values of the option of that column.
+Completions filter_words(const Command& command, std::span<const std::string_view> before, std::string_view text) {
+  constexpr std::array<std::string_view, 4> kJoining{"and", "or", "not", "("};
+  constexpr std::array<std::string_view, 8> kOperators{"=", "==", "!=", "<", "<=", ">", ">=", "~"};
+  const auto is_one_of = [](const auto& known, std::string_view word) {
+    return std::find(known.begin(), known.end(), word) != known.end();
+  };
+  if (before.empty() || is_one_of(kJoining, before.back())) return matching(command.filter_columns(), text);
+  if (before.size() < 2 || !is_one_of(kOperators, before.back())) return {};
+  const std::vector<OptionRow> rows = option_rows<RunConfig>();
+  const OptionRow* const row = find_row(rows, before[before.size() - 2]);
+  return row == nullptr ? Completions{} : matching(values_of(*row).words, text);
+}
+
+// A word that is no option: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]".
+Completions positional_words(const Command& command, const Position& position, std::string_view text) {
+  std::vector<std::string_view> shapes = split_words(command.arguments);
+  std::erase(shapes, "[OPTIONS]");
+  const size_t index = position.positionals.size();
+  if (shapes.empty()) return {};
+  const size_t last = shapes.size() - 1;
+  if (index >= last && shapes[last] == "[FILTER]") {
+    return command.filter_columns == nullptr
+               ? Completions{}
+               : filter_words(command, std::span(position.positionals).subspan(last), text);
+  }
+  if (index > last && !shapes[last].ends_with("...")) return {};
+  Words words;
+  if (index == 0 && command.choices != nullptr) words = command.choices();
+  const PlaceholderWords placeholder = words_of_placeholder(shapes[std::min(index, last)]);
+  for (const std::string_view word : placeholder.words) words.push_back({std::string(word)});
+  Completions completions = matching(std::move(words), text);
+  completions.files = placeholder.files;
+  return completions;
+}
+
+Words option_words(const std::vector<OptionRow>& rows, const Position& position) {
+  Words words;
+  for (const OptionRow& row : rows) {
+    if (position.given.contains(row.option.flag)) continue;
+    words.push_back({fmt::format("--{}", row.option.flag), std::string(row.option.help)});
+  }
+  words.push_back({"--help", "the options of the command"});
+  return words;
+}
+
+Words command_words() {
+  Words words;
+  for (const Command* const command : commands())
+    words.push_back({std::string(command->name), std::string(command->summary)});
+  return words;
+}
+
+Completions of_command(const Command& command, std::span<const std::string> words) {
+  const std::string_view text = words.back();
+  const std::vector<OptionRow> rows = command.options();
+  const Position position = position_of(words.first(words.size() - 1), rows);
+  if (position.option != nullptr) return matching_values(*position.option, "", text);
+  if (text.starts_with("-") && !position.options_ended) {
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) return matching(option_words(rows, position), text);
+    const OptionRow* const row = equals > 2 ? find_row(rows, text.substr(2, equals - 2)) : nullptr;
+    if (row == nullptr) return {};
+    return matching_values(*row, text.substr(0, equals + 1), text.substr(equals + 1));
+  }
+  Completions completions = positional_words(command, position, text);
+  const bool has_none = completions.words.empty() && !completions.files;
+  if (has_none && text.empty() && !position.options_ended) return matching(option_words(rows, position), text);
+  return completions;
+}
+
+}  // namespace
+
+Completions completions_of(std::span<const std::string> words) {
+  constexpr std::string_view kHelp = "help";
+  if (words.empty()) return {};
+  if (words.size() == 1) {
+    Words first = command_words();
+    first.push_back({std::string(kHelp), "the options of a command"});
+    if (words[0].starts_with("-")) {
+      first.push_back({"--help", "the commands"});
+      first.push_back({"--version", "which build of the program this is"});
+    }
+    return matching(std::move(first), words[0]);
+  }
+  if (words[0] == kHelp) return words.size() == 2 ? matching(command_words(), words[1]) : Completions{};
+  for (const Command* const command : commands()) {
+    if (command->name == words[0]) return of_command(*command, words.subspan(1));
+  }
+  return {};
+}
+
+std::string completion_lines(const Completions& completions) {
+  std::string lines;
+  for (const WordHelp& one : completions.words) {
+    lines += one.text.empty() ? fmt::format("{}\n", one.word) : fmt::format("{}\t{}\n", one.word, one.text);
+  }
+  return lines + (completions.files ? ":files\n" : "");
+}
+
+}  // namespace laptime

@@ -1,0 +1,20 @@
+// Placeholders of help texts, such as "FILE|none", read back: which words stand for themselves in them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace laptime {
+
+struct PlaceholderWords {
+  std::vector<std::string_view> words;  // a word that goes on ends before its placeholder: "every=" of "every=K"
+  bool files = false;                   // names of files stand in its place
+};
+
+// Alternatives are separated by '|'; capitals are placeholders for something else.
+PlaceholderWords words_of_placeholder(std::string_view placeholder);
+
+// The parts of a text between its spaces.
+std::vector<std::string_view> split_words(std::string_view text);
+
+}  // namespace laptime

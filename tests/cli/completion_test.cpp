@@ -1,0 +1,172 @@
+// What a word of a command line could become.
+#include "cli/completion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/commands/bench.h"
+#include "cli/commands/list.h"
+#include "cli/man_page.h"
+#include "cli/placeholder.h"
+#include "config/machine.h"
+#include "config/model_presets.h"
+#include "export/formats.h"
+
+namespace laptime {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Not;
+
+// The words that the last of `words` could become.
+std::vector<std::string> candidates(const std::vector<std::string>& words) {
+  std::vector<std::string> found;
+  for (const WordHelp& one : completions_of(words).words) found.push_back(one.word);
+  return found;
+}
+
+bool takes_files(const std::vector<std::string>& words) { return completions_of(words).files; }
+
+TEST(Completion, Commands) {
+  for (const Command* const command : commands()) {
+    const std::string name(command->name);
+    EXPECT_THAT(candidates({""}), Contains(name));
+    EXPECT_THAT(candidates({"help", ""}), Contains(name));
+  }
+  EXPECT_THAT(candidates({"be"}), ElementsAre("bench"));
+  EXPECT_THAT(candidates({"--v"}), ElementsAre("--version"));
+  EXPECT_THAT(candidates({"nothing", ""}), IsEmpty());
+  EXPECT_THAT(candidates({}), IsEmpty());
+}
+
+TEST(Completion, EveryOptionOfEveryCommandOnce) {
+  for (const Command* const command : commands()) {
+    for (const OptionRow& row : command->options()) {
+      const std::string flag = fmt::format("--{}", row.option.flag);
+      EXPECT_THAT(candidates({std::string(command->name), "--"}), Contains(flag)) << command->name;
+      EXPECT_THAT(candidates({std::string(command->name), flag + "=", "--"}), Not(Contains(flag))) << command->name;
+    }
+  }
+  EXPECT_THAT(candidates({"bench", "--seq-len", "128", "--con"}), ElementsAre("--config"));  // in another's words
+  EXPECT_THAT(candidates({"bench", "--resume", "--mod"}), ElementsAre("--model", "--mode"));
+}
+
+TEST(Completion, EveryChoiceOfEveryOption) {
+  for (const Command* const command : commands()) {
+    for (const OptionRow& row : command->options()) {
+      for (const std::string_view choice : row.choices) {
+        const std::string name(command->name);
+        const std::string flag = fmt::format("--{}", row.option.flag);
+        EXPECT_THAT(candidates({name, flag, ""}), Contains(std::string(choice))) << name << flag;
+        EXPECT_THAT(candidates({name, flag + "="}), Contains(fmt::format("{}={}", flag, choice))) << name << flag;
+      }
+    }
+  }
+}
+
+TEST(Completion, NamesOfModelsEditionsMachinesColumnsAndComposites) {
+  for (const ModelPreset& model : model_presets())
+    EXPECT_THAT(candidates({"bench", "--model", ""}), Contains(std::string(model.name)));
+  for (const DataSheet& machine : known_machines()) {
+    EXPECT_THAT(candidates({"plan", "--device", ""}),
+                IsSupersetOf({machine.name, std::string(kMachinePrefix) + machine.name}));
+  }
+  EXPECT_THAT(candidates({"bench", "--device=roofline:h20"}), ElementsAre("--device=roofline:h200"));
+  EXPECT_THAT(candidates({"bench", "--edition", "gp"}), ElementsAre("gpt2"));
+  EXPECT_THAT(candidates({"bench", "--columns", ""}), IsSupersetOf({"default", "mfu", "context_length", "median_s"}));
+  EXPECT_THAT(candidates({"show", "--sort", "median"}), IsSupersetOf({"median", "median_s"}));
+  EXPECT_THAT(candidates({"bench", "--keep", "swi"}), ElementsAre("swiglu"));
+}
+
+TEST(Completion, ListsGoOnBehindTheirLastValue) {
+  EXPECT_THAT(candidates({"bench", "--model", "small,me"}), ElementsAre("small,medium"));
+  EXPECT_THAT(candidates({"bench", "--dtype=float32,b"}), ElementsAre("--dtype=float32,bfloat16"));
+  EXPECT_THAT(candidates({"bench", "--mode", "eager,"}), ElementsAre("eager,compile"));
+  EXPECT_THAT(candidates({"bench", "--lower", "gelu+swi"}), ElementsAre("gelu+swiglu"));
+  EXPECT_THAT(candidates({"bench", "--columns", "default,speedup_l"}), ElementsAre("default,speedup_low"));
+  EXPECT_THAT(candidates({"bench", "--output", "csv,"}), IsEmpty());  // takes one value
+}
+
+TEST(Completion, WordsThatStandInForNumbersAndNames) {
+  EXPECT_THAT(candidates({"bench", "--threads", ""}), ElementsAre("auto"));
+  EXPECT_THAT(candidates({"bench", "--clip-norm", ""}), ElementsAre("none"));
+  EXPECT_THAT(candidates({"bench", "--batch", ""}), IsEmpty());
+  EXPECT_THAT(candidates({"bench", "--recompute", ""}), ElementsAre("none", "block", "every=", "auto"));
+  EXPECT_THAT(candidates({"bench", "--reproducible="}), ElementsAre("--reproducible=true", "--reproducible=false"));
+}
+
+TEST(Completion, Files) {
+  EXPECT_TRUE(takes_files({"bench", "--config", ""}));
+  EXPECT_TRUE(takes_files({"bench", "--store="}));
+  EXPECT_THAT(candidates({"bench", "--store", ""}), ElementsAre("none"));
+  EXPECT_TRUE(takes_files({"bench", "--device", "my"}));
+  EXPECT_TRUE(takes_files({"verify", ""}));
+  EXPECT_TRUE(takes_files({"verify", "a.safetensors", "--verbose", ""}));
+  EXPECT_FALSE(takes_files({"bench", ""}));
+  EXPECT_FALSE(takes_files({"list", ""}));
+}
+
+TEST(Completion, WordsThatAreNoOptions) {
+  for (const ListTopic& topic : list_topics()) EXPECT_THAT(candidates({"list", ""}), Contains(std::string(topic.name)));
+  for (const ExportFormat& format : export_formats())
+    EXPECT_THAT(candidates({"export", ""}), Contains(std::string(format.name)));
+  EXPECT_THAT(candidates({"list", "models", ""}), Not(Contains("models")));
+  EXPECT_THAT(candidates({"completion", ""}), ElementsAre("bash", "zsh", "fish", "words"));
+  EXPECT_THAT(candidates({"bench", ""}), IsSupersetOf({"--model", "--help"}));  // there are only options
+}
+
+TEST(Completion, Filters) {
+  EXPECT_THAT(candidates({"show", "context_l"}), ElementsAre("context_length"));
+  EXPECT_THAT(candidates({"show", "--last", "dtype", "=", "b"}), ElementsAre("bfloat16"));
+  EXPECT_THAT(candidates({"show", "model", "=", "small", "and", "mf"}), Contains("mfu"));
+  EXPECT_THAT(candidates({"export", "trace", "model", "=", "sm"}), ElementsAre("small"));
+  EXPECT_THAT(candidates({"profile", "sig"}), ElementsAre("signature"));
+}
+
+TEST(Completion, LinesHaveTheMeaningBehindATab) {
+  EXPECT_THAT(completion_lines(completions_of(std::vector<std::string>{"bench", "--conf"})),
+              AllOf(testing::StartsWith("--config\tsweep file"), testing::EndsWith("\n")));
+  EXPECT_EQ(completion_lines({.words = {{"none"}}, .files = true}), "none\n:files\n");
+}
+
+TEST(Placeholder, CapitalsStandForSomethingElse) {
+  EXPECT_THAT(words_of_placeholder("FILE|none").words, ElementsAre("none"));
+  EXPECT_TRUE(words_of_placeholder("FILE|none").files);
+  EXPECT_THAT(words_of_placeholder("none|every=K").words, ElementsAre("none", "every="));
+  for (const char* nothing : {"", "N", "NAME,...", "COLUMN[:desc]", "[FILTER]", "BYTES", "{NAME}"}) {
+    EXPECT_THAT(words_of_placeholder(nothing).words, IsEmpty()) << nothing;
+    EXPECT_FALSE(words_of_placeholder(nothing).files) << nothing;
+  }
+}
+
+TEST(ManPage, NamesEveryCommandAndExplainsEveryOptionOfASweep) {
+  const std::string page = man_page();
+  for (const Command* const command : commands())
+    EXPECT_THAT(page, HasSubstr(fmt::format(".SS laptime {}", command->name)));
+  for (const OptionRow& row : kBench.options()) {
+    std::string flag = fmt::format("--{}", row.option.flag);
+    for (size_t at = 0; (at = flag.find('-', at)) != std::string::npos; at += 2) flag.insert(at, "\\");
+    EXPECT_THAT(page, HasSubstr(flag + "\\fR"));
+  }
+}
+
+// Text of a table must not be taken for a request of roff.
+TEST(ManPage, OnlyKnownRequestsBeginLines) {
+  const std::set<std::string> known{".TH", ".nh", ".ad", ".SH", ".SS", ".TP", ".PP", ".br", ".EX", ".EE"};
+  const std::string page = man_page();
+  for (size_t at = 0; at < page.size(); at = page.find('\n', at) + 1) {
+    if (page[at] != '.' && page[at] != '\'') continue;
+    EXPECT_TRUE(known.contains(page.substr(at, 3))) << page.substr(at, 40);
+  }
+}
+
+}  // namespace
+}  // namespace laptime
