@@ -1,0 +1,10 @@
+# Which components a package holds. cpack reads this once for each kind of package.
+if(CPACK_GENERATOR STREQUAL "DEB")
+  set(components program debian)
+else()
+  set(components program plain)
+endif()
+set(CPACK_INSTALL_CMAKE_PROJECTS "")
+foreach(component IN LISTS components)
+  list(APPEND CPACK_INSTALL_CMAKE_PROJECTS ${CPACK_LAPTIME_BUILD_DIR} laptime ${component} /)
+endforeach()
