@@ -1,0 +1,18 @@
+"""Measures training steps of GPT-style transformers with the program `laptime`, and gives the records as data.
+
+    import laptime
+
+    records = laptime.bench(model="small", context=[128, 256], dtype="bfloat16")
+    records.to_pandas().pivot(index="context_length", columns="dtype", values="median_s")
+
+Every function runs the command of its name. Its keywords are the options of that command, `batch_size=2` for
+`--batch-size 2`; a list is a list of values, `None` leaves an option out, and `pass_` is `--pass`. `options("bench")` says
+which options there are. The program checks the values; what it refuses is an `Error` with its message.
+"""
+
+from laptime.commands import attention, bench, explain, memory, options, plan, profile, run, show, version
+from laptime.program import Error, Interrupted, LaptimeWarning
+from laptime.records import Record, Records, Report, Reports
+
+__all__ = ["Error", "Interrupted", "LaptimeWarning", "Record", "Records", "Report", "Reports", "attention", "bench",
+           "explain", "memory", "options", "plan", "profile", "run", "show", "version"]

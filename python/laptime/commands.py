@@ -1,0 +1,123 @@
+"""A function for each command whose result is data. Options are the program's: nothing here lists them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from typing import Any, Union
+
+from laptime import program
+from laptime.progress import Progress
+from laptime.records import Records, Report, Reports
+
+# One value of an option: a switch, a number, a word, a path; anything else is given as its text (torch.bfloat16).
+Value = Union[bool, int, float, str, "os.PathLike[str]", Any]
+# What an option is set to: a value, several, or None, which leaves it out.
+Option = Union[Value, Iterable[Value], None]
+
+# The module reads what the program prints, so that it chooses the format itself.
+_OWN_OPTIONS = ("output", "format", "output_file")
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _words(options: dict[str, Option]) -> list[str]:
+    words = []
+    for name, value in options.items():
+        if value is None:
+            continue
+        flag = name.rstrip("_").replace("_", "-")
+        is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike))
+        words.append(f"--{flag}={','.join(map(_text, value)) if is_list else _text(value)}")
+    return words
+
+
+def _lines_of(command: str, filter_: str, options: dict[str, Option], progress: bool, kept: type) -> Any:
+    for name in _OWN_OPTIONS:
+        if name in options:
+            raise program.Error(f"laptime.{command}: {name} is not an option here, since the result is data; to write a "
+                                "file, use laptime.run or what to_pandas() gives")
+    words = [command, "--output=jsonl", *_words(options)]
+    if filter_:
+        words += ["--", filter_]
+    with Progress(progress) as shown:
+        return program.records_of(words, shown, lambda lines: kept(json.loads(line) for line in lines))
+
+
+def _reports(lines: Iterable[dict]) -> Reports:
+    return Reports(Report.from_json(line) for line in lines)
+
+
+def bench(*, progress: bool = True, **options: Option) -> Records:
+    """Measures training steps: a record for each point of the product of all lists.
+
+    `laptime.bench(model="small", context=[128, 256], dtype="bfloat16", warmup=5, steps=10)`
+
+    Each record has the same keys, with units in their names (`median_s`, `peak_bytes`, `context_length`);
+    `columns="all"` gives whole records. A point that fails or does not fit is a record that says so (`status`, `reason`).
+    Records are in the store as well (`show`), unless `store="none"`. Ctrl-C raises `Interrupted`, which has the records
+    so far. `progress=False` shows nothing while it runs.
+
+    Raises:
+        Error: what the program refused, in its words.
+    """
+    return _lines_of("bench", "", options, progress, Records)
+
+
+def attention(*, progress: bool = True, **options: Option) -> Records:
+    """Measures attention alone; the options and the result are as in `bench`."""
+    return _lines_of("attention", "", options, progress, Records)
+
+
+def show(filter: str = "", **options: Option) -> Records:  # noqa: A002: the word of the program
+    """Gives stored records: `laptime.show("model = small and ctx >= 256", last=True)`."""
+    return _lines_of("show", filter, options, False, Records)
+
+
+def profile(filter: str = "", *, progress: bool = True, **options: Option) -> Reports:  # noqa: A002
+    """Says where the time of a step goes; `filter` selects launches: `laptime.profile("op = matmul", model="small")`."""
+    return _lines_of("profile", filter, options, progress, _reports)
+
+
+def memory(*, progress: bool = True, **options: Option) -> Reports:
+    """Says what the memory of a step is held for."""
+    return _lines_of("memory", "", options, progress, _reports)
+
+
+def plan(**options: Option) -> Reports:
+    """Predicts time and bytes of a step without running it."""
+    return _lines_of("plan", "", options, False, _reports)
+
+
+def explain(**options: Option) -> str:
+    """Tells, as text, what `bench` would run: parameters, FLOPs, bytes, passes, kernels."""
+    return run("explain", **options)
+
+
+def run(command: str, *arguments: str, **options: Option) -> str:
+    """Runs any command and returns what it prints: `laptime.run("list", "models")`.
+
+    Raises:
+        Error: where the program does not exit with 0.
+    """
+    return program.output_of([command, *_words(options), *arguments])
+
+
+def options(command: str = "bench") -> dict[str, str]:
+    """The options of a command and what they are, as the program states them; names are those of keywords."""
+    found = {}
+    for line in program.output_of(["completion", "words", "--", command, "--"]).splitlines():
+        flag, _, meaning = line.partition("\t")
+        found[flag.removeprefix("--").replace("-", "_")] = meaning
+    found.pop("help", None)
+    return found
+
+
+def version() -> str:
+    """The program's version, commit and libraries."""
+    return program.output_of(["--version"])

@@ -1,0 +1,194 @@
+"""Finds the program, runs it, and turns its exit code and messages into results and exceptions."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+_OK = 0
+_FAILED = 1  # some points failed; their records say why
+
+
+class Error(Exception):
+    """The program refused or failed; the text is its message. `records` are those that it gave before, if any."""
+
+    def __init__(self, message: str, records: Any = None):
+        super().__init__(message)
+        self.records = records
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run; `records` are those of the points so far, with the samples of the interrupted one."""
+
+    def __init__(self, message: str, records: Any = None):
+        super().__init__(message)
+        self.records = records
+
+
+class LaptimeWarning(UserWarning):
+    """A run came to its end although some of its points failed."""
+
+
+class Watcher(Protocol):
+    """What is told of a run while it goes on: a line of standard error, without its break."""
+
+    def line(self, text: str) -> None: ...
+
+
+def path() -> str:
+    """The program: that of the variable LAPTIME_BINARY, else of this package, else of PATH.
+
+    Raises:
+        Error: where there is none.
+    """
+    if named := os.environ.get("LAPTIME_BINARY"):
+        return named
+    try:
+        for file in importlib.metadata.files("laptime") or ():
+            if file.name == "laptime" and file.parent.name == "bin":
+                return str(file.locate().resolve())
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    if found := shutil.which("laptime"):
+        return found
+    raise Error("the program laptime is not installed: it is not in this package and not on PATH; set LAPTIME_BINARY to "
+                "its path")
+
+
+def _message(lines: Iterable[str]) -> str:
+    """The messages among the lines of standard error: "laptime: ..." and the indented lines that follow."""
+    found: list[str] = []
+    in_message = False
+    for line in lines:
+        in_message = line.startswith(("laptime:", "laptime ")) or (in_message and line.startswith("  "))
+        if in_message:
+            found.append(line)
+    return "\n".join(found)
+
+
+class _Interrupts:
+    """Passes Ctrl-C on to the program instead of raising KeyboardInterrupt, so that no line is lost.
+
+    The program has a session of its own and is sent nothing by the terminal. Outside the main thread Python delivers no
+    signals, and there is nothing to pass on.
+    """
+
+    def __init__(self, child: subprocess.Popen):
+        self._child = child
+        self._previous: Any = None
+        self.count = 0
+
+    def _pass_on(self, *_: object) -> None:
+        self.count += 1
+        self._child.send_signal(signal.SIGINT)
+
+    def __enter__(self) -> _Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.signal(signal.SIGINT, self._pass_on)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+
+
+class _Lines:
+    """Lines from pieces of a stream."""
+
+    def __init__(self, take: Callable[[str], None]):
+        self._take = take
+        self._rest = b""
+
+    def add(self, piece: bytes) -> None:
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            self._take(line.decode("utf-8", "replace"))
+
+    def end(self) -> None:
+        if self._rest:
+            self._take(self._rest.decode("utf-8", "replace"))
+
+
+def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, str, list[str]]:
+    """Exit code, whether Ctrl-C ended it, standard output, and the lines of standard error."""
+    try:
+        child = subprocess.Popen([path(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, start_new_session=True)
+    except OSError as error:
+        raise Error(f"the program laptime cannot be run: {error}") from error
+    output: list[bytes] = []
+    errors: list[str] = []
+
+    def take_error(line: str) -> None:
+        errors.append(line)
+        if watcher is not None:
+            watcher.line(line)
+
+    try:
+        with _Interrupts(child) as interrupts, selectors.DefaultSelector() as selector:
+            error_lines = _Lines(take_error)
+            selector.register(child.stdout, selectors.EVENT_READ, output.append)
+            selector.register(child.stderr, selectors.EVENT_READ, error_lines.add)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    piece = os.read(key.fd, 65536)
+                    if piece:
+                        key.data(piece)
+                    else:
+                        selector.unregister(key.fileobj)
+            error_lines.end()
+            code = child.wait()
+        return code, interrupts.count > 0, b"".join(output).decode("utf-8", "replace"), errors
+    finally:
+        if child.poll() is None:  # an exception of the watcher
+            child.terminate()
+            child.wait()
+        child.stdout.close()
+        child.stderr.close()
+
+
+def _failure(code: int, errors: list[str]) -> str:
+    message = _message(errors)
+    if message:
+        return message
+    ended = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
+    return "\n".join([f"laptime {ended}", *errors])
+
+
+def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[str]], Any]) -> Any:
+    """Runs a command and reads the lines that it prints.
+
+    Raises:
+        Error: bad input, or a failure without a record.
+        Interrupted: Ctrl-C.
+    """
+    code, interrupted, output, errors = _run(words, watcher)
+    lines = output.split("\n")[:-1]  # a line without its break was cut off
+    records = read(lines)
+    if interrupted:
+        raise Interrupted(_message(errors) or "laptime: interrupted", records)
+    if code == _OK:
+        return records
+    if code == _FAILED and lines:
+        warnings.warn(_message(errors) or "laptime: not every point has succeeded; see status and reason", LaptimeWarning,
+                      stacklevel=4)
+        return records
+    raise Error(_failure(code, errors), records)
+
+
+def output_of(words: list[str]) -> str:
+    """What a command prints. Error where it does not exit with 0."""
+    code, interrupted, output, errors = _run(words, None)
+    if interrupted:
+        raise Interrupted("laptime: interrupted")
+    if code != _OK:
+        raise Error(_failure(code, errors))
+    return output

@@ -1,0 +1,184 @@
+"""The Python module: records as data, the program's messages as exceptions, Ctrl-C, progress."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import types
+import unittest
+import warnings
+from pathlib import Path
+from unittest import mock
+
+from program import ProgramTest, busy_child
+
+MODULE = Path(__file__).parents[2] / "python"
+sys.path.insert(0, str(MODULE))
+import laptime  # noqa: E402: found by the line above
+from laptime.progress import Progress  # noqa: E402
+
+SIZES = {"d_model": 32, "d_ff": 64, "num_layers": 1, "num_heads": 2, "vocab": 64, "batch": 1}
+TINY = {**SIZES, "context": 16}
+PREDICTED = {"model": "small", "device": "h100"}
+
+
+class Module(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        patched = mock.patch.dict(os.environ, {"HOME": str(self.folder)})
+        patched.start()
+        self.addCleanup(patched.stop)
+        os.environ.pop("XDG_DATA_HOME", None)
+
+    def test_lists_are_swept_and_keys_have_units(self):
+        records = laptime.bench(**PREDICTED, context=[128, 256], dtype="bfloat16", mode=("eager", "compile"))
+        self.assertEqual([(record["context_length"], record["mode"]) for record in records],
+                         [(128, "eager"), (128, "compile"), (256, "eager"), (256, "compile")])
+        self.assertTrue(all(record["median_s"] > 0 and record["predicted"] for record in records))
+        self.assertEqual(len(records[1:3]), 2)
+        self.assertIn("4 records", repr(records))
+        self.assertEqual(len(records + records[:1]), 5)
+
+    def test_a_measured_point(self):
+        (record,) = laptime.bench(**TINY, threads=1, warmup=0, steps=3, reproducible=False, clip_norm=None)
+        self.assertEqual((record["status"], record["count"], record["predicted"]), ("ok", 3, False))
+
+    def test_the_name_of_a_pass_and_whole_records(self):
+        (record,) = laptime.bench(**TINY, pass_="inference", warmup=0, steps=1, columns="all")
+        self.assertEqual(record["config"]["pass"], "inference")
+
+    def test_stored_records(self):
+        laptime.bench(**PREDICTED, seed=[1, 2])
+        laptime.bench(**PREDICTED, seed=3)
+        self.assertEqual([record["seed"] for record in laptime.show("seed != 1")], [2, 3])
+        self.assertEqual([record["seed"] for record in laptime.show(last=True)], [3])
+        laptime.bench(**PREDICTED, seed=4, store=self.store)  # a path
+        self.assertEqual([record["seed"] for record in laptime.show(store=self.store)], [4])
+
+    def test_options_are_the_programs(self):
+        found = laptime.options("bench")
+        help_text = laptime.run("help", "bench")
+        self.assertEqual({f"--{name.replace('_', '-')}" for name in found},
+                         {word for line in help_text.splitlines() for word in line.split()[:1] if word.startswith("--")})
+        self.assertIn("context length", found["context"])
+        self.assertIn("last", laptime.options("show"))
+
+    def test_errors_have_the_words_of_the_program(self):
+        with self.assertRaises(laptime.Error) as caught:
+            laptime.bench(contxt=3)
+        self.assertIn("unknown option '--contxt'; did you mean '--context'?", str(caught.exception))
+        with self.assertRaisesRegex(laptime.Error, "--model: unknown model 'huge'"):
+            laptime.bench(model="huge")
+        with self.assertRaisesRegex(laptime.Error, "output is not an option here"):
+            laptime.bench(output="csv")
+        with self.assertRaisesRegex(laptime.Error, "no such file"):
+            laptime.show(store=self.folder / "missing" / "store")
+        with mock.patch.dict(os.environ, {"LAPTIME_BINARY": "/nowhere/laptime"}):
+            with self.assertRaisesRegex(laptime.Error, "cannot be run"):
+                laptime.version()
+
+    def test_a_failed_point_is_a_record_and_a_warning(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            (record,) = laptime.bench(**TINY, warmup=0, steps=1000000, timeout=0.3)
+        self.assertEqual(record["status"], "timeout")
+        self.assertEqual([warning.category for warning in caught], [laptime.LaptimeWarning])
+        self.assertEqual(caught[0].filename, __file__)
+
+    def test_reports_are_tables_for_each_point(self):
+        reports = laptime.plan(**PREDICTED, context=[128, 256])
+        self.assertEqual(reports.tables, ["plan"])
+        self.assertEqual([row["fits"] for report in reports for row in report.tables["plan"]], ["yes", "yes"])
+        (report,) = laptime.memory(**TINY, predict=True, device="h100")
+        self.assertIn("categories", report.tables)
+        self.assertTrue(report.conclusions)
+        (report,) = laptime.profile("op = matmul", **TINY, device="h100", traced_steps=1, view="ops")
+        self.assertEqual({row["op"] for row in report.tables["ops"]}, {"matmul"})
+        self.assertIn("matmul", repr(report) + laptime.explain(**TINY))
+
+    def test_ctrl_c_ends_the_program_and_keeps_its_records(self):
+        def interrupt(main: int):
+            child = None
+            while child is None:
+                found = subprocess.run(["pgrep", "-P", str(main), "laptime"], capture_output=True, text=True, check=False)
+                child = int(found.stdout.split()[0]) if found.stdout else None
+            busy_child(types.SimpleNamespace(pid=child), seconds=0.3)
+            os.kill(main, signal.SIGINT)
+
+        threading.Thread(target=interrupt, args=(os.getpid(),), daemon=True).start()
+        with self.assertRaises(laptime.Interrupted) as caught:
+            laptime.bench(**SIZES, context=[16, 32], threads=1, warmup=0, steps=10_000_000, store=self.store)
+        self.assertIn("interrupted", str(caught.exception))
+        (record,) = caught.exception.records
+        self.assertGreater(record["count"], 0)
+        self.assertEqual(len(laptime.show(store=self.store)), 1)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_to_pandas(self):
+        records = laptime.bench(**PREDICTED, context=[128, 256])
+        if importlib.util.find_spec("pandas") is None:
+            with self.assertRaisesRegex(ImportError, "pip install pandas"):
+                records.to_pandas()
+            self.skipTest("pandas is not installed")
+        table = records.to_pandas()
+        self.assertEqual(list(table["context_length"]), [128, 256])
+        self.assertEqual(table["median_s"].dtype, float)
+        self.assertEqual(list(laptime.plan(**PREDICTED).to_pandas("plan")["fits"]), ["yes"])
+
+
+class Shown(unittest.TestCase):
+    LINES = ["laptime: 2 points, about 9 s", "[1/2] a: starting", "[1/2] a: samples, step 5 of 10, 1.0 ms each",
+             "name  median", "[2/2] b: samples, step 3"]
+
+    def test_a_terminal_has_one_line_that_changes(self):
+        class Terminal(io.StringIO):
+            def isatty(self):
+                return True
+
+        stream = Terminal()
+        with contextlib.redirect_stderr(stream), Progress() as progress:
+            for line in self.LINES:
+                progress.line(line)
+        text = stream.getvalue()
+        self.assertEqual(text.count("\n"), 1)
+        self.assertIn("2 points", text)
+        self.assertNotIn("name  median", text)
+        self.assertTrue(text.endswith("\r\x1b[K"))
+
+    def test_a_notebook_has_a_bar_where_there_are_widgets(self):
+        for has_widgets in (True, False):
+            shown, updates = [], []
+            handle = types.SimpleNamespace(update=lambda data, raw: updates.append(data["text/plain"]))
+            ipython = types.ModuleType("IPython")
+            ipython.get_ipython = lambda: types.SimpleNamespace(kernel=True)
+            display = types.ModuleType("IPython.display")
+            display.display = lambda *what, **_: shown.append(what) or handle
+            widgets = types.ModuleType("ipywidgets")
+            bar, label = types.SimpleNamespace(value=0.0), types.SimpleNamespace(value="")
+            widgets.FloatProgress = lambda **_: bar
+            widgets.Label = lambda text: label
+            widgets.HBox = lambda parts: types.SimpleNamespace(close=lambda: shown.append("closed"))
+            modules = {"IPython": ipython, "IPython.display": display, "ipywidgets": widgets if has_widgets else None}
+            with mock.patch.dict(sys.modules, modules), contextlib.redirect_stderr(io.StringIO()):
+                with Progress() as progress:
+                    for line in self.LINES[:3]:
+                        progress.line(line)
+            if has_widgets:
+                self.assertEqual((bar.value, label.value), (0.25, "[1/2] a: samples, step 5 of 10, 1.0 ms each"))
+                self.assertEqual(shown[-1], "closed")
+            else:
+                self.assertEqual(updates, ["[1/2] a: starting", "[1/2] a: samples, step 5 of 10, 1.0 ms each", ""])
+
+    def test_nothing_is_shown_where_nobody_watches(self):
+        stream = io.StringIO()
+        with contextlib.redirect_stderr(stream), Progress() as progress:
+            progress.line(self.LINES[1])
+        self.assertEqual(stream.getvalue(), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
