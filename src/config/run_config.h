@@ -245,7 +245,7 @@ struct RunConfig {
     visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
                  .help = "what the loss is multiplied by before backward: none, a number, or dynamic, which starts at "
                          "65536, halves and skips the step where a gradient overflows, and doubles after 2000 steps",
-                 .otherwise = "none; dynamic for a step in float16", .value = "WORD",
+                 .otherwise = "none; dynamic for a step in float16", .value = "none|dynamic|N",
                  .canonical = canonical_loss_scale}, self.loss_scale);
     visit(Option{.flag = "clip-norm", .key = "clip_norm", .tag = "clip_norm", .group = kOptimizer,
                  .help = "largest global norm of the gradients", .empty = "none", .min = 1e-12, .max = 1e12},
