@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
-from typing import Any, Union
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, Union
 
 from laptime import program
 from laptime.progress import Progress
@@ -15,6 +15,8 @@ from laptime.records import Records, Report, Reports
 Value = Union[bool, int, float, str, "os.PathLike[str]", Any]
 # What an option is set to: a value, several, or None, which leaves it out.
 Option = Union[Value, Iterable[Value], None]
+
+Result = TypeVar("Result", Records, Reports)
 
 # The module reads what the program prints, so that it chooses the format itself.
 _OWN_OPTIONS = ("output", "format", "output_file")
@@ -32,12 +34,15 @@ def _words(options: dict[str, Option]) -> list[str]:
         if value is None:
             continue
         flag = name.rstrip("_").replace("_", "-")
-        is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike))
-        words.append(f"--{flag}={','.join(map(_text, value)) if is_list else _text(value)}")
+        if isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike)):
+            words.append(f"--{flag}={','.join(map(_text, value))}")
+        else:
+            words.append(f"--{flag}={_text(value)}")
     return words
 
 
-def _lines_of(command: str, filter_: str, options: dict[str, Option], progress: bool, kept: type) -> Any:
+def _lines_of(command: str, filter_: str, options: dict[str, Option], progress: bool,
+              kept: Callable[[Iterable[dict[str, Any]]], Result]) -> Result:
     for name in _OWN_OPTIONS:
         if name in options:
             raise program.Error(f"laptime.{command}: {name} is not an option here, since the result is data; to write a "
@@ -49,7 +54,7 @@ def _lines_of(command: str, filter_: str, options: dict[str, Option], progress: 
         return program.records_of(words, shown, lambda lines: kept(json.loads(line) for line in lines))
 
 
-def _reports(lines: Iterable[dict]) -> Reports:
+def _reports(lines: Iterable[dict[str, Any]]) -> Reports:
     return Reports(Report.from_json(line) for line in lines)
 
 

@@ -54,7 +54,7 @@ def path() -> str:
     try:
         for file in importlib.metadata.files("laptime") or ():
             if file.name == "laptime" and file.parent.name == "bin":
-                return str(file.locate().resolve())
+                return os.path.realpath(file.locate())
     except importlib.metadata.PackageNotFoundError:
         pass
     if found := shutil.which("laptime"):
@@ -124,6 +124,7 @@ def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, str, lis
                                  stderr=subprocess.PIPE, start_new_session=True)
     except OSError as error:
         raise Error(f"the program laptime cannot be run: {error}") from error
+    assert child.stdout is not None and child.stderr is not None
     output: list[bytes] = []
     errors: list[str] = []
 

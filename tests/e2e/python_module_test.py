@@ -4,9 +4,11 @@ import contextlib
 import importlib.util
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import types
 import unittest
@@ -128,6 +130,16 @@ class Module(ProgramTest):
         self.assertEqual(list(table["context_length"]), [128, 256])
         self.assertEqual(table["median_s"].dtype, float)
         self.assertEqual(list(laptime.plan(**PREDICTED).to_pandas("plan")["fits"]), ["yes"])
+
+
+    def test_the_example_of_the_readme(self):
+        readme = (MODULE.parent / "README.md").read_text()
+        (example,) = re.findall(r"^    import laptime\n    .*\n(?=    records.to_pandas\(\)$)", readme, re.MULTILINE)
+        measured = laptime.bench
+        names = {}
+        with mock.patch.object(laptime, "bench", lambda **options: measured(**options, device="h100")):
+            exec(textwrap.dedent(example), names)
+        self.assertEqual([record["dtype"] for record in names["records"]], ["bfloat16", "bfloat16"])
 
 
 class Shown(unittest.TestCase):
