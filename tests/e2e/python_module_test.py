@@ -72,7 +72,7 @@ class Module(ProgramTest):
     def test_errors_have_the_words_of_the_program(self):
         with self.assertRaises(laptime.Error) as caught:
             laptime.bench(contxt=3)
-        self.assertIn("unknown option '--contxt'; did you mean '--context'?", str(caught.exception))
+        self.assertRegex(str(caught.exception), r"^laptime bench: unknown option '--contxt'; did you mean '--context'\?")
         with self.assertRaisesRegex(laptime.Error, "--model: unknown model 'huge'"):
             laptime.bench(model="huge")
         with self.assertRaisesRegex(laptime.Error, "output is not an option here"):
