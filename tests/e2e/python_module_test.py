@@ -49,6 +49,15 @@ class Module(ProgramTest):
         (record,) = laptime.bench(**TINY, threads=1, warmup=0, steps=3, reproducible=False, clip_norm=None)
         self.assertEqual((record["status"], record["count"], record["predicted"]), ("ok", 3, False))
 
+    def test_the_progress_of_a_run(self):
+        shown = []
+        view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
+        with mock.patch("laptime.progress._view", return_value=view):
+            laptime.bench(**SIZES, context=[16, 32], warmup=0, steps=1)
+        self.assertEqual({text[:6] for text, _ in shown}, {"[1/2] ", "[2/2] "})
+        self.assertEqual([fraction for _, fraction in shown], sorted(fraction for _, fraction in shown))
+        self.assertGreaterEqual(shown[-1][1], 0.5)
+
     def test_the_name_of_a_pass_and_whole_records(self):
         (record,) = laptime.bench(**TINY, pass_="inference", warmup=0, steps=1, columns="all")
         self.assertEqual(record["config"]["pass"], "inference")
