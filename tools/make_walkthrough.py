@@ -66,7 +66,7 @@ SECTIONS = [
      "",
      ["profile 'class = cast or class = matmul' --model small {m} --dtype bfloat16 --view classes"],
      ""),
-    ("What is the peak of the 2.7B model for inference, forward with backward, and a step?",
+    ("What is the peak for inference, forward with backward, and a step?",
      "These sizes do not fit on most machines; then the figures are predicted, from the plan that would run.",
      ["memory --predict --model 2.7B --context 128,256,512 --pass inference,forward_backward,step "
       "--dtype float32,bfloat16"],

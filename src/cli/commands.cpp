@@ -15,15 +15,16 @@
 #include "cli/commands/memory.h"
 #include "cli/commands/plan.h"
 #include "cli/commands/profile.h"
+#include "cli/commands/report.h"
 #include "cli/commands/show.h"
 #include "cli/commands/verify.h"
 
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 14> kCommands{&kBench,  &kAttention, &kPlan,       &kCalibrate, &kProfile,
-                                                            &kMemory, &kExplain,   &kVerify,     &kDemo,      &kShow,
-                                                            &kExport, &kList,      &kCompletion, &kMan};
+  static constexpr std::array<const Command*, 15> kCommands{&kBench,  &kAttention, &kPlan,   &kCalibrate,  &kProfile,
+                                                            &kMemory, &kExplain,   &kVerify, &kDemo,       &kShow,
+                                                            &kReport, &kExport,    &kList,   &kCompletion, &kMan};
   return kCommands;
 }
 

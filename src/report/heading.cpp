@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "record/metrics.h"
 
@@ -103,8 +104,9 @@ std::string Heading::short_name(const Record& record) const {
   return name;
 }
 
-std::vector<std::string> Heading::lines(const Record& first) const {
-  std::vector<std::string> facts;
+std::vector<HeadingFact> Heading::facts(const Record& first) const {
+  std::vector<HeadingFact> facts;
+  const auto add = [&](std::string_view label, std::string text) { facts.push_back({label, std::move(text)}); };
   const Json& machine = first.machine.json();
   const auto text_of = [&](const char* key) {
     const auto found = machine.find(key);
@@ -112,43 +114,52 @@ std::vector<std::string> Heading::lines(const Record& first) const {
   };
   const bool only_predicted = some_predicted_ && !some_measured_;
   if (only_predicted) {
-    facts.push_back(fmt::format("predicted for {}, not measured", fmt::join(devices_, ", ")));
+    add("machine", fmt::format("predicted for {}, not measured", fmt::join(devices_, ", ")));
   } else if (machines_.size() > 1) {
-    facts.push_back(counted(machines_.size(), "machines"));
+    add("machine", counted(machines_.size(), "machines"));
   } else {
     std::string cpu = text_of("cpu_model");
     if (cpu.empty()) cpu = first.fingerprint.substr(0, first.fingerprint.find(" ("));
-    if (!cpu.empty()) facts.push_back(cpu);
+    if (!cpu.empty()) add("machine", cpu);
     const Json& config = first.config.json();
     const auto threads = config.find("threads");
     const bool one_value = !several_runs_ && first.name.find("/threads:") == std::string::npos;
     if (one_value && threads != config.end() && threads->is_number()) {
-      facts.push_back(fmt::format("{} thread{}", threads->dump(), *threads == 1 ? "" : "s"));
+      add("threads", fmt::format("{} thread{}", threads->dump(), *threads == 1 ? "" : "s"));
     }
-    if (const std::string isa = text_of("isa_used"); !isa.empty()) facts.push_back(isa);
+    if (const std::string isa = text_of("isa_used"); !isa.empty()) add("instruction set", isa);
   }
-  if (commits_.size() > 1) facts.push_back(counted(commits_.size(), "commits of laptime"));
-  if (commits_.size() == 1) facts.push_back("laptime " + *commits_.begin());
+  if (commits_.size() > 1) add("program", counted(commits_.size(), "commits of laptime"));
+  if (commits_.size() == 1) add("program", "laptime " + *commits_.begin());
   if (several_runs_ && day_of(first_created_) != day_of(last_created_)) {
-    facts.push_back(fmt::format("{} to {}", day_of(first_created_), day_of(last_created_)));
+    add("date", fmt::format("{} to {}", day_of(first_created_), day_of(last_created_)));
   } else if (!first_created_.empty()) {
-    facts.push_back(minute_of(first_created_));
+    add("date", minute_of(first_created_));
   }
   const auto load = machine.find("load_average");
   if (!only_predicted && !several_runs_ && machines_.size() == 1 && load != machine.end() && load->is_array() &&
       !load->empty() && load->front().is_number()) {
-    facts.push_back(fmt::format("load {:.2f}", load->front().get<double>()));
+    add("load", fmt::format("load {:.2f}", load->front().get<double>()));
   }
-  std::vector<std::string> lines;
-  if (!facts.empty()) lines.push_back(fmt::format("{}", fmt::join(facts, ", ")));
+  return facts;
+}
+
+std::string Heading::shared_text(const Record& first) const {
   std::vector<std::string> shared;
   for (const std::string& part : shared_) {
     const bool is_first_part = !first.name.empty() && first.name.substr(0, first.name.find('/')) == part;
     if (first.label.empty() && !(is_first_part && keeps_pass_)) shared.push_back(spoken(part));
   }
-  if (!shared.empty()) {
-    lines.push_back(fmt::format("{}: {}", rows_ == 1 ? "point" : "every row", fmt::join(shared, ", ")));
-  }
+  if (shared.empty()) return "";
+  return fmt::format("{}: {}", rows_ == 1 ? "point" : "every row", fmt::join(shared, ", "));
+}
+
+std::vector<std::string> Heading::lines(const Record& first) const {
+  std::vector<std::string> texts;
+  for (HeadingFact& fact : facts(first)) texts.push_back(std::move(fact.text));
+  std::vector<std::string> lines;
+  if (!texts.empty()) lines.push_back(fmt::format("{}", fmt::join(texts, ", ")));
+  if (std::string shared = shared_text(first); !shared.empty()) lines.push_back(std::move(shared));
   return lines;
 }
 

@@ -11,6 +11,11 @@
 namespace laptime {
 
 // Machine, threads, instruction set, program and date, and the parts of the names that all rows share.
+struct HeadingFact {
+  std::string_view label;  // "machine"
+  std::string text;
+};
+
 class Heading {
  public:
   // All rows of the table.
@@ -23,7 +28,9 @@ class Heading {
   bool some_predicted() const { return some_predicted_; }
   bool some_measured() const { return some_measured_; }
 
-  // `first` is a whole record of the table.
+  // `first` is a whole record of the table. The lines are the facts on one, and what the rows share on another.
+  std::vector<HeadingFact> facts(const Record& first) const;
+  std::string shared_text(const Record& first) const;  // empty where the rows share nothing
   std::vector<std::string> lines(const Record& first) const;
 
  private:

@@ -165,7 +165,7 @@ TEST(SweepFile, ShippedSweepsExpand) {
   const std::filesystem::path folder = std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps";
   const std::vector<std::pair<std::string, size_t>> sizes{
       {"end_to_end", 10},  {"warmup", 40},    {"contexts", 20},       {"mixed_precision", 30}, {"optimizer", 10},
-      {"timeit_2024", 24}, {"attention", 40}, {"attention_wide", 40}, {"attention_small", 8}};
+      {"timeit_2024", 24}, {"attention", 40}, {"attention_wide", 40}, {"attention_small", 8},  {"assignment_2025", 48}};
   for (const auto& [name, size] : sizes) {
     const std::vector<SweepPoint> points = expand(read_sweep_file(folder / (name + ".toml")));
     EXPECT_EQ(points.size(), size) << name;

@@ -4,18 +4,16 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "cli/column_words.h"
 #include "cli/destination.h"
 #include "cli/message.h"
 #include "cli/record_output.h"
 #include "cli/store_path.h"
+#include "cli/store_reading.h"
 #include "cli/used_files.h"
 #include "record/store.h"
 #include "report/filter.h"
-#include "report/row.h"
 #include "report/shortage.h"
 #include "report/stored.h"
 
@@ -30,36 +28,6 @@ std::vector<OptionRow> show_options() {
   return rows;
 }
 
-// Messages on records that cannot be read: the first ones, and how many more there are.
-class Problems {
- public:
-  void add(const std::string& problem) {
-    constexpr size_t kShown = 20;
-    if (++count_ <= kShown) print_message(problem);
-    shown_ = std::min(count_, kShown);
-  }
-
-  ExitCode end() const {
-    if (count_ > shown_) print_message(fmt::format("... and {} more", count_ - shown_));
-    return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
-  }
-
- private:
-  size_t count_ = 0;
-  size_t shown_ = 0;
-};
-
-// The run that stored the newest record.
-std::string last_run(const Store& store) {
-  std::string run;
-  const auto keep = [&](int64_t, const Record& record) {
-    if (!record.run.empty()) run = record.run;
-    return true;
-  };
-  store.each(extent_of_column("run"), keep, [](const std::string&) {});
-  return run;
-}
-
 ExitCode run(const ShowCommand& command) {
   const std::optional<std::filesystem::path> path = store_path(command.output.store);
   if (!path) throw Error("laptime show: there is no store to read; name the file with --store");
@@ -68,7 +36,7 @@ ExitCode run(const ShowCommand& command) {
   const Store store = Store::open(*path, Store::Access::kRead);
   const std::string run = command.options.last ? last_run(store) : command.options.run;
   if (!run.empty()) filter.narrow("run", run);
-  Problems problems;
+  StoreProblems problems;
   StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
   if (!command.output.sort.empty()) records.sort(command.output.sort);
   write_records(command.output, records);

@@ -81,6 +81,21 @@ MemoryLedger::MemoryLedger(const StepTrace& trace) {
   rounding_ = trace.resident_bytes + trace.arena_bytes - peak().total();
 }
 
+std::vector<size_t> MemoryLedger::most_held(size_t columns) const {
+  columns = std::min(columns, launches());
+  std::vector<size_t> samples;
+  for (size_t column = 0; column < columns; ++column) {
+    const size_t begin = column * launches() / columns;
+    const size_t end = std::max(begin + 1, (column + 1) * launches() / columns);
+    size_t most = begin;
+    for (size_t launch = begin; launch < end; ++launch) {
+      if (held(launch).total() > held(most).total()) most = launch;
+    }
+    samples.push_back(most);
+  }
+  return samples;
+}
+
 std::vector<Section> MemoryLedger::sections() const {
   std::vector<Section> sections;
   for (const PhasePeak& phase : phases_) {

@@ -62,6 +62,8 @@ class MemoryLedger {
   size_t launches() const { return held_.size(); }
   // Held while a launch runs.
   const CategoryBytes& held(size_t launch) const { return held_[launch]; }
+  // At most `columns` launches that stand for all in a picture: of each stretch the one that holds most.
+  std::vector<size_t> most_held(size_t columns) const;
   size_t peak_launch() const { return peak_launch_; }
   const CategoryBytes& peak() const { return held_[peak_launch_]; }
   // Of the peak: bytes that no tensor asked for, because buffers are aligned and the arena has gaps. peak().total() and

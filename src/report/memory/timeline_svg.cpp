@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
 #include "base/units.h"
 #include "report/memory/largest.h"
 #include "report/memory/ledger.h"
+#include "report/palette.h"
 #include "report/svg.h"
 
 namespace laptime {
@@ -31,13 +31,8 @@ constexpr double kSmall = 11;
 constexpr size_t kLanes = 10;
 constexpr size_t kMaxSamples = 1100;  // more than one per pixel shows nothing
 
-// Told apart by people who are colour-blind (Paul Tol's bright scheme).
-constexpr std::array<std::string_view, kMemoryCategoryCount> kColors{"#4477aa", "#66ccee", "#777777", "#ee6677",
-                                                                     "#aa3377", "#228833", "#ccbb44", "#bbbbbb"};
 constexpr std::string_view kGrey = "#dddddd";
 constexpr std::string_view kDark = "#444444";
-
-std::string_view color_of(MemoryCategory category) { return kColors.at(static_cast<size_t>(category)); }
 
 // A power of two of bytes, at most a quarter of the axis, so that labels are short.
 int64_t tick_of(int64_t top) {
@@ -116,24 +111,8 @@ class Panel {
     }
   }
 
-  // Launches that stand for the columns of the picture: in each the one that holds most.
-  std::vector<size_t> samples() const {
-    const size_t columns = std::min(kMaxSamples, ledger_.launches());
-    std::vector<size_t> samples;
-    for (size_t column = 0; column < columns; ++column) {
-      const size_t begin = column * ledger_.launches() / columns;
-      const size_t end = std::max(begin + 1, (column + 1) * ledger_.launches() / columns);
-      size_t most = begin;
-      for (size_t launch = begin; launch < end; ++launch) {
-        if (ledger_.held(launch).total() > ledger_.held(most).total()) most = launch;
-      }
-      samples.push_back(most);
-    }
-    return samples;
-  }
-
   void draw_areas() {
-    const std::vector<size_t> columns = samples();
+    const std::vector<size_t> columns = ledger_.most_held(kMaxSamples);
     const auto edge = [&](size_t column) {
       return kLeft + kPlotWidth * static_cast<double>(column) / static_cast<double>(columns.size());
     };

@@ -110,24 +110,6 @@ Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals&
   return grid;
 }
 
-// The documents' question: softmax against the two products around it.
-std::string softmax_against_products(const StepTrace& trace) {
-  LaunchSum softmax;
-  LaunchSum products;
-  const LaunchTest in_forward_attention = [](const TraceLaunch& launch) {
-    return !launch.range.empty() && launch.phase == "forward";
-  };
-  for (const LaunchSum& sum : sum_launches(trace, class_of, in_forward_attention)) {
-    if (sum.key == kSoftmaxClass) softmax = sum;
-    if (sum.key == kProductClass) products = sum;
-  }
-  if (softmax.total <= 0 || products.total <= 0) return "";
-  return fmt::format(
-      "forward: softmax takes {} as long as the two products ({} against {}), for {} of their FLOPs ({} against {})",
-      percent_text(softmax.total / products.total), format_seconds(softmax.total), format_seconds(products.total),
-      percent_text(softmax.flops / products.flops), format_flops(softmax.flops), format_flops(products.flops));
-}
-
 std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
 std::string part_key(const TraceLaunch& launch) {
   const std::string part(launch.part);
@@ -190,6 +172,23 @@ std::string profile_conclusion(const StepTrace& trace) {
                                 against_bound(sum, trace)));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string softmax_against_products(const StepTrace& trace) {
+  LaunchSum softmax;
+  LaunchSum products;
+  const LaunchTest in_forward_attention = [](const TraceLaunch& launch) {
+    return !launch.range.empty() && launch.phase == "forward";
+  };
+  for (const LaunchSum& sum : sum_launches(trace, class_of, in_forward_attention)) {
+    if (sum.key == kSoftmaxClass) softmax = sum;
+    if (sum.key == kProductClass) products = sum;
+  }
+  if (softmax.total <= 0 || products.total <= 0) return "";
+  return fmt::format(
+      "forward: softmax takes {} as long as the two products ({} against {}), for {} of their FLOPs ({} against {})",
+      percent_text(softmax.total / products.total), format_seconds(softmax.total), format_seconds(products.total),
+      percent_text(softmax.flops / products.flops), format_flops(softmax.flops), format_flops(products.flops));
 }
 
 PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query) {

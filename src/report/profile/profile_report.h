@@ -41,6 +41,9 @@ struct ProfileQuery {
 // "matmul 81.2 % of the step, at 0.94 of ...; optimizer 3.1 %, at ..."
 std::string profile_conclusion(const StepTrace& trace);
 
+// The documents' question: softmax against the two products around it in forward. Empty where they are not apart.
+std::string softmax_against_products(const StepTrace& trace);
+
 // The conclusion, the cost of tracing, phases and residue, and the tables of the view. The trace must have steps.
 // Error for an unknown column in `sort`.
 PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query);

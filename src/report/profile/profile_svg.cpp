@@ -14,7 +14,9 @@
 
 #include "base/units.h"
 #include "record/scope_path.h"
+#include "report/palette.h"
 #include "report/profile/launch_sums.h"
+#include "report/profile/roofline.h"
 #include "report/profile/views.h"
 #include "report/svg.h"
 
@@ -35,23 +37,8 @@ constexpr double kLeastBox = 0.7;  // narrower boxes are not drawn
 constexpr std::string_view kTextColor = "#444444";
 constexpr std::string_view kGridColor = "#dddddd";
 
-// Told apart by people who are colour-blind (Paul Tol's muted scheme).
-struct ClassColor {
-  std::string_view work_class;
-  std::string_view color;
-};
-constexpr std::array kClassColors{
-    ClassColor{"matmul", "#88ccee"},      ClassColor{"attention", "#44aa99"}, ClassColor{"softmax", "#117733"},
-    ClassColor{"elementwise", "#ddcc77"}, ClassColor{"reduction", "#999933"}, ClassColor{"cast", "#cc6677"},
-    ClassColor{"copy", "#aa4499"},        ClassColor{"loss", "#882255"},      ClassColor{"optimizer", "#8877cc"}};
 constexpr std::string_view kScopeColor = "#eeeeee";
 constexpr std::string_view kIdleColor = "#ffffff";
-
-std::string_view color_of(std::string_view work_class) {
-  const auto* found = std::find_if(kClassColors.begin(), kClassColors.end(),
-                                   [&](const ClassColor& one) { return one.work_class == work_class; });
-  return found == kClassColors.end() ? kGridColor : found->color;
-}
 
 // A box of the flame graph: a phase, a scope or an op, with everything inside it.
 struct Box {
@@ -101,7 +88,7 @@ void draw(Svg& svg, const Box& box, double x, double y, double pixels_per_second
   const std::string tooltip =
       fmt::format("{}: {}, {:.2f} % of the step", box.name, format_seconds(box.seconds), 100 * box.seconds / step);
   svg.rect({x, y}, std::max(width - 0.5, kLeastBox), kBoxHeight - 1,
-           box.inside.empty() ? color_of(box.work_class) : kScopeColor, tooltip);
+           box.inside.empty() ? color_of_class(box.work_class) : kScopeColor, tooltip);
   constexpr double kLeastText = 24;
   if (width > kLeastText)
     svg.text({x + 3, y + kBoxHeight - 7}, svg_shortened(box.name, kLabelSize, width - 6), {.size = kLabelSize});
@@ -110,31 +97,6 @@ void draw(Svg& svg, const Box& box, double x, double y, double pixels_per_second
     draw(svg, *child, at, y + kBoxHeight, pixels_per_second, step);
     at += child->seconds * pixels_per_second;
   }
-}
-
-// One op in one phase, as a dot under the roofline.
-struct Dot {
-  std::string name;
-  std::string work_class;
-  double intensity = 0;  // FLOP/byte
-  double rate = 0;       // FLOP/s
-  double seconds = 0;
-};
-
-std::vector<Dot> dots_of(const StepTrace& trace) {
-  std::map<std::string, std::string> classes;
-  const LaunchKey key = [&](const TraceLaunch& launch) {
-    std::string name = fmt::format("{} {}", launch.phase, launch.op);
-    classes.emplace(name, launch.work_class);
-    return name;
-  };
-  std::vector<Dot> dots;
-  for (const LaunchSum& sum : sum_launches(trace, key)) {
-    if (sum.flops <= 0 || sum.bytes <= 0 || sum.total <= 0) continue;
-    dots.push_back({sum.key, classes[sum.key], sum.flops / sum.bytes, sum.flops / sum.total, sum.total});
-  }
-  std::stable_sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.seconds > b.seconds; });
-  return dots;
 }
 
 // Axes in powers of ten.
@@ -153,7 +115,7 @@ class LogAxis {
 };
 
 void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
-  const std::vector<Dot> dots = dots_of(trace);
+  const std::vector<RooflineDot> dots = roofline_dots(trace);
   if (dots.empty() || !trace.peak_flops || !trace.bandwidth) {
     svg.text({kPictureMargin, top + 20}, "no roofline: this device's peak and bandwidth are not measured",
              {.fill = kTextColor});
@@ -163,7 +125,7 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
   double high_x = 1;
   double low_y = *trace.peak_flops;
   double high_y = *trace.peak_flops;
-  for (const Dot& dot : dots) {
+  for (const RooflineDot& dot : dots) {
     low_x = std::min(low_x, dot.intensity);
     high_x = std::max(high_x, dot.intensity);
     low_y = std::min(low_y, dot.rate);
@@ -200,10 +162,10 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
   constexpr double kLabelWidth = 180;  // of a long one
   const double longest = dots.front().seconds;
   for (size_t i = dots.size(); i-- > 0;) {
-    const Dot& dot = dots[i];
+    const RooflineDot& dot = dots[i];
     svg.circle({x.at(dot.intensity), y.at(dot.rate)}, 3 + 11 * std::sqrt(dot.seconds / longest),
-               color_of(dot.work_class),
-               fmt::format("{}: {} per step, {}/s at {:.2f} FLOP/byte", dot.name, format_seconds(dot.seconds),
+               color_of_class(dot.work_class),
+               fmt::format("{}: {} per step, {}/s at {:.2f} FLOP/byte", dot.name(), format_seconds(dot.seconds),
                            format_flops(dot.rate), dot.intensity));
   }
   std::vector<SvgPoint> labels;
@@ -216,16 +178,16 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
     SvgPoint at{x.at(dots[i].intensity) + 16, y.at(dots[i].rate) + 4};
     while (!is_free(at)) at.y += kLabelSize + 2;
     labels.push_back(at);
-    svg.text(at, dots[i].name, {.size = kLabelSize});
+    svg.text(at, dots[i].name(), {.size = kLabelSize});
   }
 }
 
 void draw_legend(Svg& svg, double y) {
   double x = kPictureMargin;
-  for (const ClassColor& one : kClassColors) {
+  for (const NamedColor& one : class_colors()) {
     svg.rect({x, y - 10}, 12, 12, one.color);
-    svg.text({x + 17, y}, one.work_class, {.size = kLabelSize});
-    x += 34 + svg_text_width(one.work_class, kLabelSize);
+    svg.text({x + 17, y}, one.name, {.size = kLabelSize});
+    x += 34 + svg_text_width(one.name, kLabelSize);
   }
 }
 

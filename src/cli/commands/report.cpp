@@ -1,0 +1,240 @@
+// A page from the records of a store, or from a sweep that runs first.
+#include "cli/commands/report.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "cli/commands/show.h"
+#include "cli/destination.h"
+#include "cli/message.h"
+#include "cli/record_output.h"
+#include "cli/run_watched.h"
+#include "cli/store_path.h"
+#include "cli/store_reading.h"
+#include "cli/sweep_words.h"
+#include "cli/used_files.h"
+#include "config/sweep.h"
+#include "config/sweep_file.h"
+#include "distribution/bootstrap.h"
+#include "record/store.h"
+#include "report/filter.h"
+#include "report/page/page.h"
+#include "report/stored.h"
+#include "sweep/ablation.h"
+#include "sweep/check_inputs.h"
+
+namespace laptime {
+namespace {
+
+constexpr int64_t kMostTracedSteps = 1000;
+constexpr size_t kMostRecords = 2000;  // of a page: with more it would open slowly
+constexpr size_t kMostTraces = 64;     // of the newest records; a page shows no more
+constexpr std::string_view kSweepFile = ".toml";
+
+struct ReportOptions {
+  std::string html;
+  int64_t traced_steps = kFewestForInterval;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "Report";
+    visit(Option{.flag = "html",
+                 .key = "html",
+                 .group = kGroup,
+                 .help = "the page that is written: one file that needs no other",
+                 .otherwise = "must be given",
+                 .axis = false,
+                 .value = "FILE"},
+          self.html);
+    visit(Option{.flag = "traced-steps",
+                 .key = "traced_steps",
+                 .group = kGroup,
+                 .help =
+                     "of a sweep file: steps of each point whose launches are timed, in turn with as many that are not",
+                 .min = 1,
+                 .max = kMostTracedSteps,
+                 .axis = false},
+          self.traced_steps);
+  }
+};
+
+// Options of a sweep that choose how records are printed, which a page does not do.
+constexpr std::array<std::string_view, 6> kOfPrinting{"config", "output", "output-file", "sort", "columns", "explain"};
+
+std::vector<OptionRow> report_options() {
+  std::vector<OptionRow> rows = option_rows<ReportOptions>();
+  for (OptionRow& row : option_rows<ShowOptions>()) rows.push_back(std::move(row));
+  for (OptionRow& row : sweep_options()) {
+    if (std::find(kOfPrinting.begin(), kOfPrinting.end(), row.option.flag) == kOfPrinting.end())
+      rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+struct ReportCommand {
+  ReportOptions options;
+  ShowOptions selection;
+  std::optional<Sweep> sweep;  // none: stored records
+  std::string filter;
+  std::string store;
+};
+
+// Records and traces of the points as they finish, and the page at the end.
+class ReportOutput : public PointOutput {
+ public:
+  ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const std::string& html)
+      : table_(config, planned), html_(html), name_(html) {}
+
+  void add(const PointResult& result) override {
+    table_.add(result.record);
+    input_.records.push_back(result.record);
+    input_.traces.push_back(result.trace);
+  }
+  void finish() override {
+    table_.finish();
+    if (input_.records.empty()) return;
+    html_.write(page_html(input_));
+    print_message(fmt::format("the page is in {}", quote(name_)));
+  }
+
+ private:
+  RecordOutput table_;
+  WholeFile html_;
+  std::string name_;
+  PageInput input_;
+};
+
+ExitCode run_sweep_file(const ReportCommand& command) {
+  OutputConfig config = command.sweep->output;
+  config.output = OutputFormat::kTable;
+  config.output_file.clear();
+  std::vector<SweepPoint> points = points_of(*command.sweep);
+  reject_overwriting(*command.sweep, points, store_path(config.store), {{"--html", command.options.html}});
+  check_inputs(points);
+  ReportOutput output(config, planned_records(points), command.options.html);
+  return run_watched(points,
+                     {store_for(config),
+                      config.resume,
+                      command.sweep->name,
+                      {.wanted = true, .traced_steps = command.options.traced_steps}},
+                     output);
+}
+
+// The records that match, oldest first, and the traces of the newest.
+PageInput matching(const Store& store, const ReportCommand& command, StoreProblems& problems) {
+  Filter filter(command.filter);
+  const std::string run = command.selection.last ? last_run(store) : command.selection.run;
+  if (!run.empty()) filter.narrow("run", run);
+  const auto problem = [&](const std::string& message) { problems.add(message); };
+  StoredRecords stored(store, filter, problem);
+  PageInput input;
+  std::vector<int64_t> ids;
+  store.each(
+      filter.extent(),
+      [&](int64_t id, const Record& record) {
+        if (filter.matches(record)) ids.push_back(id);
+        return true;
+      },
+      [](const std::string&) {});
+  if (ids.empty()) {
+    const std::string none = stored.why_none(filter);
+    throw Error::format("laptime report: {}; laptime show lists what there is",
+                        none.empty() ? "the store has no record" : none);
+  }
+  if (ids.size() > kMostRecords) {
+    throw Error::format(
+        "laptime report: {} records match, and a page holds {} at most; narrow them down with a filter, "
+        "--run or --last",
+        ids.size(), kMostRecords);
+  }
+  std::vector<int64_t> read;
+  store.each_of(
+      ids, Extent::kWhole,
+      [&](int64_t id, const Record& record) {
+        read.push_back(id);
+        input.records.push_back(record);
+        return true;
+      },
+      problem);
+  input.traces.resize(read.size());
+  for (size_t i = read.size() - std::min(kMostTraces, read.size()); i < read.size(); ++i)
+    input.traces[i] = store.trace_at(read[i]);
+  return input;
+}
+
+ExitCode run_stored(const ReportCommand& command) {
+  const std::optional<std::filesystem::path> path = store_path(command.store);
+  if (!path) throw Error("laptime report: there is no store to read; name the file with --store");
+  reject_overwriting({{"--html", command.options.html}}, files_of_store(path));
+  StoreProblems problems;
+  const PageInput input = matching(Store::open(*path, Store::Access::kRead), command, problems);
+  WholeFile(command.options.html).write(page_html(input));
+  return problems.end();
+}
+
+// Options that say what to run mean nothing where nothing runs.
+void reject_options_of_a_run(const CommandWords& words) {
+  constexpr std::string_view kStore = "store";
+  const std::vector<std::string_view> of_sweeps = sweep_flags();
+  for (const GivenFlag& given : words.flags) {
+    const bool is_of_run = std::find(of_sweeps.begin(), of_sweeps.end(), given.flag) != of_sweeps.end();
+    if (!is_of_run || given.flag == kStore) continue;
+    throw Error::format(
+        "laptime report: --{} is for a sweep that runs; name its file (laptime report SWEEP.toml), or select stored "
+        "records by a filter: \"{} = {}\"",
+        given.flag, given.flag, given.text);
+  }
+}
+
+ReportCommand parse_report(const CommandWords& words) {
+  ReportCommand command;
+  for (const GivenFlag& given : words.flags) {
+    if (given.flag == "store") command.store = given.text;
+    if (!assign_given(command.options, given)) assign_given(command.selection, given);
+  }
+  if (command.options.html.empty())
+    throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
+  if (command.selection.last && !command.selection.run.empty())
+    throw Error("laptime report: give --last or --run, not both");
+  const bool is_sweep = words.positionals.size() == 1 && words.positionals.front().ends_with(kSweepFile);
+  if (!is_sweep) {
+    reject_options_of_a_run(words);
+    command.filter = fmt::format("{}", fmt::join(words.positionals, " "));
+    return command;
+  }
+  if (command.selection.last || !command.selection.run.empty())
+    throw Error("laptime report: --last and --run select stored records; a sweep file makes its own");
+  command.sweep = read_sweep_file(words.positionals.front());
+  set_given(*command.sweep, words);
+  return command;
+}
+
+CommandAction report_action(const CommandWords& words) {
+  return [command = parse_report(words)] { return command.sweep ? run_sweep_file(command) : run_stored(command); };
+}
+
+}  // namespace
+
+constinit const Command kReport{
+    .name = "report",
+    .arguments = "[FILTER|SWEEP.toml] [OPTIONS]",
+    .summary = "one page with charts, tables and answers, from stored records or a sweep file",
+    .details =
+        "With FILTER, as in laptime show, or without anything, the page shows stored records: laptime report --last "
+        "--html report.html. With the name of a sweep file the sweep runs first, with its launches traced, and the "
+        "page "
+        "shows its records: laptime report sweeps/assignment_2025.toml --html report.html; the options of bench change "
+        "the sweep, and --resume takes from the store what has been measured. Sections whose data is missing are left "
+        "out, and the last line of the page says which command would fill them.",
+    .options = report_options,
+    .parse = report_action,
+};
+
+}  // namespace laptime

@@ -1,0 +1,356 @@
+// What a step needs in memory: over its launches, by category, and by context length.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "base/units.h"
+#include "report/memory/ledger.h"
+#include "report/memory/memory_grids.h"
+#include "report/memory/memory_report.h"
+#include "report/memory/saved.h"
+#include "report/page/page_sections.h"
+#include "report/palette.h"
+
+namespace laptime {
+namespace {
+
+constexpr size_t kMostColumns = 400;  // of a timeline
+constexpr std::string_view kContextTag = "ctx:";
+
+std::string key_of_bytes(MemoryCategory category) { return fmt::format("{}_bytes", key_of(category)); }
+
+// Those of the model and context of the headline first; then forward above a step, float32 above bfloat16.
+std::vector<TracedPoint> in_order_of_panels(const PageView& view) {
+  std::vector<TracedPoint> points = view.traced();
+  const auto work = [](const Record& record) {
+    return std::pair(record.config.text("model"), config_number(record, "context_length").value_or(0));
+  };
+  const auto rank = [&](const TracedPoint& point) {
+    const Record& record = *point.record;
+    const bool is_other = view.headline() == nullptr || work(record) != work(*view.headline());
+    return std::tuple(is_other, work(record), record.config.text("mode") != "eager", rank_of_pass(record),
+                      record.config.text("dtype") != "float32");
+  };
+  std::stable_sort(points.begin(), points.end(),
+                   [&](const TracedPoint& a, const TracedPoint& b) { return rank(a) < rank(b); });
+  return points;
+}
+
+Grid timeline_of(const StepTrace& trace, const MemoryLedger& ledger) {
+  Grid grid = timeline_grid(trace, ledger);
+  grid.picture = nullptr;
+  const std::vector<size_t> kept = ledger.most_held(kMostColumns);
+  if (kept.size() == grid.rows.size()) return grid;
+  std::vector<std::vector<Json>> rows;
+  for (const size_t launch : kept) rows.push_back(std::move(grid.rows[launch]));
+  grid.notes.push_back(
+      fmt::format("{} of {} launches: of each stretch the one that holds most.", rows.size(), grid.rows.size()));
+  grid.rows = std::move(rows);
+  return grid;
+}
+
+// Bytes of the peak by category, from the ledger of a trace or from the roles that a record states.
+struct Peak {
+  const Record* record = nullptr;
+  std::string name;
+  int64_t bytes = 0;
+  bool held = false;
+  std::map<std::string, int64_t> parts{};  // by key: "parameters_bytes"
+};
+
+constexpr std::string_view kActivations = "activations_bytes";  // saved and temporary, where they are not told apart
+constexpr std::string_view kOther = "other_bytes";
+
+std::string key_of_role(const std::string& role) {
+  constexpr std::array<std::pair<std::string_view, MemoryCategory>, 5> kRoles{
+      {{"parameter", MemoryCategory::kParameters},
+       {"optimizer_state", MemoryCategory::kOptimizerState},
+       {"gradient", MemoryCategory::kGradients},
+       {"autocast_copy", MemoryCategory::kAutocastCopies},
+       {"workspace", MemoryCategory::kWorkspace}}};
+  if (role == "activation") return std::string(kActivations);
+  const auto found = std::find_if(kRoles.begin(), kRoles.end(), [&](const auto& one) { return one.first == role; });
+  return found == kRoles.end() ? std::string(kOther) : key_of_bytes(found->second);
+}
+
+Peak peak_of(const PageView& view, const Record& record) {
+  Peak peak{.record = &record, .name = view.name(record), .held = record.memory.peak_bytes && was_held(record)};
+  const MemoryUse& memory = record.memory;
+  peak.bytes = memory.predicted_peak_bytes.value_or(memory.peak_bytes.value_or(record.bytes_requested.value_or(0)));
+  const auto traced = std::find_if(view.traced().begin(), view.traced().end(),
+                                   [&](const TracedPoint& point) { return point.name == peak.name; });
+  if (traced != view.traced().end()) {
+    const MemoryLedger ledger(*traced->trace);
+    for (size_t i = 0; i < kMemoryCategoryCount; ++i)
+      peak.parts[key_of_bytes(category_at(i))] += ledger.peak()[category_at(i)];
+    peak.bytes = ledger.planned();
+  } else {
+    for (const auto& [role, bytes] : memory.parts) peak.parts[key_of_role(role)] += bytes;
+  }
+  int64_t named = 0;
+  for (const auto& [key, bytes] : peak.parts) named += bytes;
+  if (!peak.parts.empty() && peak.bytes > named) peak.parts[std::string(kOther)] += peak.bytes - named;
+  return peak;
+}
+
+struct Part {
+  std::string key;
+  std::string title;
+  std::string_view color;
+};
+
+// Those that some peak has, as pictures stack them.
+std::vector<Part> parts_of(const std::vector<Peak>& peaks) {
+  std::vector<Part> parts;
+  const auto add = [&](std::string key, std::string_view title, std::string_view color) {
+    const bool is_held = std::any_of(peaks.begin(), peaks.end(), [&](const Peak& peak) {
+      const auto found = peak.parts.find(key);
+      return found != peak.parts.end() && found->second > 0;
+    });
+    if (is_held) parts.push_back({std::move(key), std::string(title), color});
+  };
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i)
+    add(key_of_bytes(category_at(i)), title_of(category_at(i)), color_of(category_at(i)));
+  add(std::string(kActivations), "activations", color_of(MemoryCategory::kSaved));
+  add(std::string(kOther), "other and gaps", "#999999");
+  return parts;
+}
+
+std::string state_of(const Peak& peak) {
+  if (peak.record->status == Status::kOutOfMemory) return "out of memory";
+  return peak.held ? "held" : "predicted";
+}
+
+PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
+  const std::vector<Part> parts = parts_of(peaks);
+  Grid grid{.name = "peaks",
+            .title = "Peaks",
+            .columns = {text_column("point", "Point"), bytes_column("peak_bytes", "peak")},
+            .rows = {},
+            .notes = {}};
+  Json keys = Json::array();
+  Json names = Json::array();
+  Json colors = Json::array();
+  for (const Part& part : parts) {
+    keys.push_back(part.key);
+    names.push_back(part.title);
+    colors.push_back(part.color);
+    grid.columns.push_back(bytes_column(part.key, part.title));
+  }
+  grid.columns.push_back(text_column("state", "state"));
+  grid.columns.push_back(text_column("text", "peak in words"));
+  int64_t most = 0;
+  for (const Peak& peak : peaks) {
+    most = std::max(most, peak.bytes);
+    std::vector<Json> row{peak.name, peak.bytes};
+    for (const Part& part : parts) {
+      const auto found = peak.parts.find(part.key);
+      row.push_back(found == peak.parts.end() ? Json() : Json(found->second));
+    }
+    const std::string state = state_of(peak);
+    row.emplace_back(state);
+    row.emplace_back(state == "held" ? format_bytes(peak.bytes)
+                                     : fmt::format("{} ({})", format_bytes(peak.bytes), state));
+    grid.rows.push_back(std::move(row));
+  }
+  if (peaks.size() < all) grid.notes.push_back(fmt::format("The first {} of {} points.", peaks.size(), all));
+  return {.title = "Peak by category",
+          .summary =
+              "What the bytes at the peak of each point are held for. Predicted peaks are those of the plan, which "
+              "did not run.",
+          .chart = {{"kind", "bars"},
+                    {"label", "point"},
+                    {"parts", std::move(keys)},
+                    {"names", std::move(names)},
+                    {"colors", std::move(colors)},
+                    {"total", "peak_bytes"},
+                    {"text", "text"},
+                    {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
+                    {"axis_title", "memory"}},
+          .table = page_table(grid)};
+}
+
+// The name of a point without its context: points that differ in nothing else are one line.
+std::string without_context(const std::string& name) {
+  std::string kept;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find(' ', begin), name.size());
+    const std::string word = name.substr(begin, end - begin);
+    if (!word.starts_with(kContextTag)) kept += (kept.empty() ? "" : " ") + word;
+    begin = end + 1;
+  }
+  return kept.empty() ? "peak" : kept;
+}
+
+struct ContextLine {
+  std::string name;
+  std::vector<std::pair<int64_t, const Peak*>> peaks;  // by context, ascending
+};
+
+std::vector<ContextLine> context_lines(const std::vector<Peak>& peaks) {
+  std::vector<ContextLine> lines;
+  for (const Peak& peak : peaks) {
+    const std::optional<int64_t> context = config_number(*peak.record, "context_length");
+    if (!context) continue;
+    const std::string name = without_context(peak.name);
+    auto found = std::find_if(lines.begin(), lines.end(), [&](const ContextLine& line) { return line.name == name; });
+    if (found == lines.end()) found = lines.insert(lines.end(), ContextLine{name, {}});
+    found->peaks.emplace_back(*context, &peak);
+  }
+  std::erase_if(lines, [](const ContextLine& line) { return line.peaks.size() < 2; });
+  for (ContextLine& line : lines) {
+    std::stable_sort(line.peaks.begin(), line.peaks.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+  return lines;
+}
+
+Grid context_grid() {
+  return {.name = "contexts",
+          .title = "Memory by context length",
+          .columns = {text_column("series", "Series"),
+                      {"context", "Context"},
+                      bytes_column("bytes", "Bytes"),
+                      text_column("state", "state")},
+          .rows = {},
+          .notes = {}};
+}
+
+PageFigure context_figure(std::string title, std::string summary, const Grid& grid, Json colors, Json limit) {
+  double most = 1;
+  for (const std::vector<Json>& row : grid.rows) most = std::max(most, row[2].get<double>());
+  return {.title = std::move(title),
+          .summary = std::move(summary),
+          .chart = {{"kind", "loglog"},
+                    {"series", "series"},
+                    {"x", "context"},
+                    {"y", "bytes"},
+                    {"state", "state"},
+                    {"colors", std::move(colors)},
+                    {"limit", std::move(limit)},
+                    {"axis", axis_of(most, Unit::kBytes)},
+                    {"x_title", "context length, tokens"},
+                    {"y_title", "memory"}},
+          .table = page_table(grid)};
+}
+
+// The least memory that a point found available; null where none says.
+Json limit_of(const PageView& view) {
+  std::optional<int64_t> limit;
+  for (const Record* const record : view.points()) {
+    if (record->bytes_available) limit = std::min(limit.value_or(*record->bytes_available), *record->bytes_available);
+  }
+  return limit ? Json{{"bytes", *limit}, {"text", fmt::format("available {}", format_bytes(*limit))}} : Json();
+}
+
+void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, PageSection& section) {
+  const std::vector<ContextLine> lines = context_lines(peaks);
+  if (lines.empty()) return;
+  Grid grid = context_grid();
+  for (size_t i = 0; i < std::min(lines.size(), kMostSeries); ++i) {
+    for (const auto& [context, peak] : lines[i].peaks)
+      grid.rows.push_back({lines[i].name, context, peak->bytes, state_of(*peak)});
+  }
+  section.figures.push_back(context_figure("Peak by context length",
+                                           "Both axes are logarithmic. A cross is a point that does not fit.", grid,
+                                           Json(), limit_of(view)));
+  const auto most = std::max_element(lines.begin(), lines.end(), [](const ContextLine& a, const ContextLine& b) {
+    return std::pair(a.peaks.size(), rank_of_pass(*a.peaks.front().second->record)) <
+           std::pair(b.peaks.size(), rank_of_pass(*b.peaks.front().second->record));
+  });
+  Grid parts = context_grid();
+  Json colors = Json::object();
+  for (const Part& part : parts_of(peaks)) {
+    colors[part.title] = part.color;
+    for (const auto& [context, peak] : most->peaks) {
+      const auto found = peak->parts.find(part.key);
+      if (found != peak->parts.end() && found->second > 0)
+        parts.rows.push_back({part.title, context, found->second, state_of(*peak)});
+    }
+  }
+  if (parts.rows.empty()) return;
+  section.figures.push_back(context_figure(fmt::format("Categories by context length: {}", most->name),
+                                           "What grows with the context and what does not. Both axes are logarithmic.",
+                                           parts, std::move(colors), Json()));
+}
+
+}  // namespace
+
+PageSection timeline_section(const PageView& view) {
+  PageSection section{.id = "timeline", .title = "Memory over a step"};
+  const std::vector<TracedPoint> points = in_order_of_panels(view);
+  const size_t shown = std::min(points.size(), kMostPanels);
+  int64_t most = 0;
+  for (size_t i = 0; i < shown; ++i) most = std::max(most, MemoryLedger(*points[i].trace).peak().total());
+  for (size_t i = 0; i < shown; ++i) {
+    const TracedPoint& point = points[i];
+    const MemoryLedger ledger(*point.trace);
+    Json keys = Json::array();
+    Json names = Json::array();
+    Json colors = Json::array();
+    for (size_t k = 0; k < kMemoryCategoryCount; ++k) {
+      const MemoryCategory category = category_at(k);
+      bool appears = false;
+      for (size_t launch = 0; launch < ledger.launches() && !appears; ++launch)
+        appears = ledger.held(launch)[category] > 0;
+      if (!appears) continue;
+      keys.push_back(key_of_bytes(category));
+      names.push_back(title_of(category));
+      colors.push_back(color_of(category));
+    }
+    Json phases = Json::array();
+    for (const Section& phase : ledger.sections())
+      phases.push_back({{"title", phase.title}, {"first", phase.first}, {"last", phase.last}});
+    section.figures.push_back({.title = point.name,
+                               .summary = peak_sentence(*point.record, *point.trace),
+                               .chart = {{"kind", "areas"},
+                                         {"x", "launch"},
+                                         {"parts", std::move(keys)},
+                                         {"names", std::move(names)},
+                                         {"colors", std::move(colors)},
+                                         {"phases", std::move(phases)},
+                                         {"peak",
+                                          {{"x", ledger.peak_launch()},
+                                           {"bytes", ledger.peak().total()},
+                                           {"text", format_bytes(ledger.peak().total())}}},
+                                         {"most", most},
+                                         {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
+                                         {"x_title", "launches in order"},
+                                         {"axis_title", "memory"}},
+                               .table = page_table(timeline_of(*point.trace, ledger))});
+  }
+  if (shown > 0)
+    section.lines.emplace_back("All panels have one scale. Launches run from left to right in the order of a step.");
+  if (shown < points.size())
+    section.lines.push_back(fmt::format("The first {} of {} points with a plan.", shown, points.size()));
+  return section;
+}
+
+PageSection memory_section(const PageView& view) {
+  PageSection section{.id = "memory", .title = "What it needs in memory"};
+  std::vector<Peak> peaks;
+  for (const Record* const record : view.points()) {
+    Peak peak = peak_of(view, *record);
+    if (peak.bytes > 0) peaks.push_back(std::move(peak));
+  }
+  if (peaks.empty()) return section;
+  const std::vector<Peak> first(peaks.begin(),
+                                peaks.begin() + static_cast<std::ptrdiff_t>(std::min(peaks.size(), kMostBars)));
+  section.figures.push_back(categories_figure(first, peaks.size()));
+  add_context_figures(view, peaks, section);
+  if (!view.traced().empty()) {
+    const TracedPoint& point = view.traced().front();
+    const MemoryLedger ledger(*point.trace);
+    std::vector<Grid> grids{phases_grid(*point.record, *point.trace, ledger)};
+    for (Grid& grid : saved_grids(saved_bytes_of(*point.trace))) grids.push_back(std::move(grid));
+    grids.push_back(largest_grid(*point.trace, ledger, 10));
+    for (const Grid& grid : grids)
+      section.figures.push_back({.title = fmt::format("{}: {}", point.name, grid.title), .table = page_table(grid)});
+  }
+  return section;
+}
+
+}  // namespace laptime

@@ -1,0 +1,65 @@
+// What a page is made of: sections of sentences, tables and charts, as values that become one JSON block.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/json_object.h"
+#include "report/columns.h"
+#include "report/grid.h"
+
+namespace laptime {
+
+// A table as a page shows it. Cells have a value, which is what is saved as CSV, and the text that people read.
+struct PageTable {
+  struct Column {
+    std::string key;    // header of the CSV, with the unit of the values: "median_s"
+    std::string title;  // for people, with the unit of the texts: "median, ms"
+    bool text = false;  // flush left
+  };
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<Json>> rows;          // null: unknown
+  std::vector<std::vector<std::string>> shown;  // as many cells as `rows`
+  std::vector<std::string> notes;
+};
+
+// One unit for each column, that of its geometric mean; the titles name it.
+PageTable page_table(const Grid& grid);
+
+// A row for each record. A record that is not ok says why in a note.
+PageTable page_table(std::string_view title, const std::vector<Column>& columns, const Records& records,
+                     const Heading& heading);
+
+// How a chart is drawn from the table of its figure: {"kind": "bars", ...}. Columns are named by their keys.
+struct PageFigure {
+  std::string title;
+  std::string summary{};  // one sentence: what a screen reader says of the chart, and what stands below its title
+  Json chart{};           // null: the table alone
+  PageTable table{};
+  bool is_open = false;  // whether the table is shown without being asked for
+};
+
+struct PageQuestion {
+  std::string question;
+  std::vector<std::string> answers;
+};
+
+struct PageSection {
+  std::string id;  // "step-time"
+  std::string title;
+  std::vector<std::string> lines{};
+  std::vector<PageQuestion> questions{};
+  std::vector<PageFigure> figures{};
+
+  bool is_empty() const { return lines.empty() && questions.empty() && figures.empty(); }
+};
+
+Json page_json(const PageSection& section);
+
+// {"unit": "ms", "factor": 0.001}: the multiple of a unit in which an axis counts up to `most`.
+Json axis_of(double most, Unit unit);
+
+}  // namespace laptime

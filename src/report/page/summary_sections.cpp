@@ -1,0 +1,150 @@
+// The header, the conclusion and the tables of a page.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/units.h"
+#include "record/metrics.h"
+#include "report/column_sets/column_sets.h"
+#include "report/column_sets/readers.h"
+#include "report/lines.h"
+#include "report/memory/memory_report.h"
+#include "report/page/page_sections.h"
+#include "report/profile/profile_report.h"
+
+namespace laptime {
+namespace {
+
+// "stable 6, noisy 2".
+std::string counted_words(const std::map<std::string, size_t>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [word, count] : counts)
+    parts.push_back(counts.size() == 1 ? word : fmt::format("{} {}", word, count));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string cell_of(std::string_view title, const Record& record) {
+  for (const Column& column : table_columns()) {
+    if (column.title == title) return column.cell(Row(record), "");
+  }
+  return "";
+}
+
+// "AdamW step of small at context 256": what a record measured.
+std::string work_of(const Record& record) {
+  const std::optional<int64_t> context = config_number(record, "context_length");
+  const std::optional<int64_t> batch = config_number(record, "batch_size");
+  return fmt::format("{} of {}{}{}", record.config.text("pass"), record.config.text("model"),
+                     context ? fmt::format(", context {}", *context) : "",
+                     batch ? fmt::format(", batch {}", *batch) : "");
+}
+
+std::string time_sentence(const PageView& view, const Record& record) {
+  std::string text = fmt::format("{}, {} {}: {}", work_of(record), record.config.text("dtype"),
+                                 record.config.text("mode"), cell_of("median", record));
+  if (record.tokens_per_second) text += fmt::format(", {} tokens/s", cell_of("tokens/s", record));
+  if (const std::string mfu = cell_of("mfu", record); mfu != "-")
+    text += fmt::format(", {} of what matrix products reach", mfu);
+  if (const std::optional<TimeRatio> speedup = view.baselines().speedup(record, "");
+      speedup && !view.baselines().is_baseline(record)) {
+    text +=
+        fmt::format(", {:.2f} times as fast as {}", speedup->value, fmt::join(view.baselines().descriptions(), " or "));
+  }
+  return text + ".";
+}
+
+std::string verdict_sentence(const Record& record) {
+  if (is_predicted(record)) return "This is a prediction: nothing was measured.";
+  if (record.verdict.reasons.empty()) return fmt::format("The time is {}.", record.verdict.rating);
+  return fmt::format("The time is {}: {}.", record.verdict.rating, fmt::join(record.verdict.reasons, "; "));
+}
+
+// Tables in the columns of the source documents, whose rows are language models alone or attention alone.
+struct DocumentTable {
+  std::string_view columns;
+  std::string_view title;
+  bool of_attention = false;
+};
+constexpr std::array kDocumentTables{
+    DocumentTable{"mean_std", "Mean and standard deviation, in the columns of two 2025 documents"},
+    DocumentTable{"min_max", "Minimum, maximum, mean and standard deviation, in the columns of a third"},
+    DocumentTable{"forward_backward", "Forward, backward and both, in the columns of a fourth"},
+    DocumentTable{"all_times", "Every time, in the columns of the 2024 document"},
+    DocumentTable{"attention_memory", "Attention alone, in the columns of a 2025 document", true}};
+
+}  // namespace
+
+Json page_header(const PageView& view) {
+  const Record& first = view.records().front();
+  Json facts = Json::array();
+  const auto add = [&](std::string_view label, const std::string& text) {
+    if (!text.empty()) facts.push_back({{"label", label}, {"text", text}});
+  };
+  for (const HeadingFact& fact : view.heading().facts(first)) add(fact.label, fact.text);
+  std::map<std::string, size_t> arithmetic;
+  std::map<std::string, size_t> verdicts;
+  std::map<std::string, size_t> states;
+  for (const Record* const record : view.points()) {
+    ++states[std::string(name_of(record->status))];
+    if (const Json mode = cells::arithmetic_of(Row(*record), ""); mode.is_string())
+      ++arithmetic[mode.get<std::string>()];
+    if (record->status == Status::kOk) ++verdicts[is_predicted(*record) ? kPredicted : record->verdict.rating];
+  }
+  add("arithmetic", counted_words(arithmetic));
+  add("verdicts", counted_words(verdicts));
+  if (states.size() > 1 || !states.contains("ok")) add("points", counted_words(states));
+  std::string count = fmt::format("{} point{}", view.points().size(), view.points().size() == 1 ? "" : "s");
+  if (view.repeated() > 0) {
+    count += fmt::format(" from {} records; charts show the newest of each that has samples enough for an interval",
+                         view.records().size());
+  }
+  return {{"title", "laptime report"},
+          {"shared", view.heading().shared_text(first)},
+          {"count", std::move(count)},
+          {"facts", std::move(facts)}};
+}
+
+std::vector<std::string> page_conclusion(const PageView& view) {
+  const Record* const headline = view.headline();
+  if (headline == nullptr) return {"No point has a time: the tables say why."};
+  std::vector<std::string> lines{time_sentence(view, *headline), verdict_sentence(*headline)};
+  const auto same = [&](const TracedPoint& point) { return point.name == view.name(*headline); };
+  for (const TracedPoint& point : view.traced()) {
+    if (!same(point)) continue;
+    if (!point.trace->steps.empty()) lines.push_back(fmt::format("Its time: {}.", profile_conclusion(*point.trace)));
+    lines.push_back(peak_sentence(*point.record, *point.trace));
+  }
+  return lines;
+}
+
+PageSection tables_section(const PageView& view) {
+  PageSection section{.id = "tables", .title = "Tables of the documents"};
+  const auto is_attention = [](const Record* record) { return record->config.text("model") == "attention"; };
+  const auto add = [&](std::string_view columns_named, std::string_view title, const std::vector<const Record*>& chosen,
+                       bool is_open) {
+    if (chosen.empty()) return;
+    std::vector<Record> rows;
+    for (const Record* const record : chosen) rows.push_back(*record);
+    const RecordList list(rows);
+    std::vector<Column> columns = columns_of(columns_named, view.baselines(), list);
+    Baselines planned;
+    plan_baselines(columns, list, planned);
+    mark_predicted(columns, view.heading());
+    section.figures.push_back(
+        {.title = std::string(title), .table = page_table("", columns, list, view.heading()), .is_open = is_open});
+  };
+  const std::vector<const Record*>& points = view.points();
+  const bool compares = !view.baselines().descriptions().empty();
+  add(compares ? "default,speedup" : "default", "Time, rate, memory and verdict of each point", points, true);
+  std::vector<const Record*> models;
+  std::vector<const Record*> attention;
+  for (const Record* const record : points) (is_attention(record) ? attention : models).push_back(record);
+  for (const DocumentTable& table : kDocumentTables)
+    add(table.columns, table.title, table.of_attention ? attention : models, false);
+  return section;
+}
+
+}  // namespace laptime

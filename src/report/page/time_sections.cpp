@@ -1,0 +1,337 @@
+// How long steps take: by phase, from the first step on, sample by sample, and against the baseline of a run.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/units.h"
+#include "distribution/steady_state.h"
+#include "record/metrics.h"
+#include "report/column_sets/column_sets.h"
+#include "report/page/page_sections.h"
+#include "report/palette.h"
+
+namespace laptime {
+namespace {
+
+constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
+
+// "812.4 ms (805.1 .. 820.0)", as the tables have it.
+std::string median_text(const Record& record) {
+  static const Column kMedian = [] {
+    const std::vector<Column> columns = table_columns();
+    return *std::find_if(columns.begin(), columns.end(), [](const Column& one) { return one.title == "median"; });
+  }();
+  return kMedian.cell(Row(record), "");
+}
+
+Json seconds_of(const Record& record, std::string_view phase) {
+  const auto found = record.time.find(std::string(phase));
+  return found == record.time.end() || found->second.count == 0 ? Json(nullptr) : Json(found->second.median);
+}
+
+Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+// The parts of a bar: phases that some record has, and the passes that have none of their own.
+std::vector<std::string> parts_of(const std::vector<const Record*>& records) {
+  std::vector<std::string> parts;
+  for (const std::string_view phase : kPhases) {
+    if (std::any_of(records.begin(), records.end(),
+                    [&](const Record* record) { return !seconds_of(*record, phase).is_null(); })) {
+      parts.emplace_back(phase);
+    }
+  }
+  for (const Record* const record : records) {
+    const std::string pass = record->config.text("pass");
+    const bool has_phase = std::any_of(kPhases.begin(), kPhases.end(),
+                                       [&](std::string_view phase) { return !seconds_of(*record, phase).is_null(); });
+    if (!has_phase && std::find(parts.begin(), parts.end(), pass) == parts.end()) parts.push_back(pass);
+  }
+  return parts;
+}
+
+std::vector<const Record*> first_of(const std::vector<const Record*>& records, size_t most) {
+  return {records.begin(), records.begin() + static_cast<std::ptrdiff_t>(std::min(most, records.size()))};
+}
+
+std::vector<const Record*> measured(const PageView& view) {
+  std::vector<const Record*> records;
+  for (const Record* const record : view.timed()) {
+    if (!is_predicted(*record) && !record->main_time()->samples.empty()) records.push_back(record);
+  }
+  return records;
+}
+
+void note_left_out(Grid& grid, size_t shown, size_t all) {
+  if (shown < all) grid.notes.push_back(fmt::format("The first {} of {} points.", shown, all));
+}
+
+// A whole series, from the very first step.
+std::vector<double> steps_of(const Record& record) {
+  std::vector<double> steps = record.transient.warmup;
+  const std::vector<double>& samples = record.main_time()->samples;
+  steps.insert(steps.end(), samples.begin(), samples.end());
+  return steps;
+}
+
+SteadyState steadiness_of(const std::vector<double>& steps) {
+  const auto count = static_cast<int64_t>(steps.size());
+  if (count < 2 * kSteadyWindow) return {};
+  return find_steady_state(steps, kSteadyWindow, count - kSteadyWindow);
+}
+
+std::string steadiness_text(const std::vector<double>& steps, const SteadyState& steady) {
+  switch (steady.steadiness) {
+    case Steadiness::kReached: return fmt::format("steady from step {} on", steady.after + 1);
+    case Steadiness::kNotReached: return fmt::format("no steady state within {} steps", steps.size());
+    case Steadiness::kUnknown: break;
+  }
+  return fmt::format("{} steps are too few to tell", steps.size());
+}
+
+}  // namespace
+
+namespace {
+
+PageFigure step_times(const PageView& view, const std::vector<const Record*>& group, const std::string& title) {
+  const std::vector<const Record*> records = first_of(group, kMostBars);
+  const std::vector<std::string> parts = parts_of(records);
+  Grid grid{
+      .name = "step_times", .title = "Step times", .columns = {text_column("point", "Point")}, .rows = {}, .notes = {}};
+  Json names = Json::array();
+  Json keys = Json::array();
+  Json colors = Json::array();
+  for (const std::string& part : parts) {
+    keys.push_back(part + "_s");
+    names.push_back(part);
+    colors.push_back(color_of_phase(part));
+    grid.columns.push_back({part + "_s", part, Unit::kSeconds});
+  }
+  grid.columns.push_back({"median_s", "median of the pass", Unit::kSeconds});
+  grid.columns.push_back({"ci_low_s", "95 % from", Unit::kSeconds});
+  grid.columns.push_back({"ci_high_s", "to", Unit::kSeconds});
+  grid.columns.push_back({"count", "n"});
+  grid.columns.push_back(text_column("verdict", "verdict"));
+  grid.columns.push_back(text_column("text", "median (95 % interval)"));
+  double most = 0;
+  for (const Record* const record : records) {
+    const TimeStats& time = *record->main_time();
+    most = std::max(most, time.median);
+    std::vector<Json> row{view.name(*record)};
+    bool has_part = false;
+    for (const std::string& part : parts) {
+      Json seconds = seconds_of(*record, part);
+      const bool is_whole = part == record->config.text("pass");
+      if (is_whole && has_part) seconds = nullptr;
+      has_part = has_part || !seconds.is_null();
+      row.push_back(std::move(seconds));
+    }
+    const bool predicted = is_predicted(*record);
+    row.insert(row.end(),
+               {time.median, predicted ? Json() : json_of(time.ci_low), predicted ? Json() : json_of(time.ci_high),
+                predicted ? Json() : Json(time.count), record->verdict.rating, median_text(*record)});
+    grid.rows.push_back(std::move(row));
+  }
+  note_left_out(grid, records.size(), group.size());
+  return {.title = title,
+          .summary = fmt::format(
+              "Bars are medians of the phases, timed in place within each step; the figure behind a bar is the "
+              "median of the whole pass with its 95 % interval."),
+          .chart = {{"kind", "bars"},
+                    {"label", "point"},
+                    {"parts", std::move(keys)},
+                    {"names", std::move(names)},
+                    {"colors", std::move(colors)},
+                    {"total", "median_s"},
+                    {"low", "ci_low_s"},
+                    {"high", "ci_high_s"},
+                    {"text", "text"},
+                    {"axis", axis_of(most, Unit::kSeconds)},
+                    {"axis_title", "time"}},
+          .table = page_table(grid)};
+}
+
+// Points that one scale suits: all, or where some would be too short to see, those of one model and device.
+std::vector<std::pair<std::string, std::vector<const Record*>>> groups_of(const std::vector<const Record*>& records) {
+  constexpr double kVisible = 100;  // times the shortest
+  std::vector<std::pair<std::string, std::vector<const Record*>>> groups;
+  const auto [least, most] = std::minmax_element(records.begin(), records.end(), [](const Record* a, const Record* b) {
+    return a->main_time()->median < b->main_time()->median;
+  });
+  const bool one_scale = (*most)->main_time()->median < kVisible * (*least)->main_time()->median;
+  for (const Record* const record : records) {
+    const std::string name = one_scale ? ""
+                                       : fmt::format("{} {}", record->config.text("model"),
+                                                     is_predicted(*record) ? record->config.text("device") : "");
+    auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == name; });
+    if (found == groups.end()) found = groups.insert(groups.end(), {name, {}});
+    found->second.push_back(record);
+  }
+  return groups;
+}
+
+}  // namespace
+
+PageSection step_time_section(const PageView& view) {
+  PageSection section{.id = "step-time", .title = "Step time by phase and size"};
+  if (view.timed().empty()) return section;
+  for (const auto& [name, group] : groups_of(view.timed())) {
+    section.figures.push_back(step_times(view, group, "Median time of each phase" + (name.empty() ? "" : ": " + name)));
+  }
+  return section;
+}
+
+PageSection first_steps_section(const PageView& view) {
+  PageSection section{.id = "first-steps", .title = "First steps and steady state"};
+  const std::vector<const Record*> all = measured(view);
+  const std::vector<const Record*> records = first_of(all, kMostSeries);
+  if (records.empty()) return section;
+  Grid grid{.name = "first_steps",
+            .title = "Time of each step",
+            .columns = {text_column("point", "Point"),
+                        {"step", "Step"},
+                        {"seconds_s", "Time", Unit::kSeconds},
+                        {"relative", "Over the median", Unit::kRatio},
+                        text_column("kind", "Counted as")},
+            .rows = {},
+            .notes = {"Over the median: the time of the step over the median of the samples, 1 is steady."}};
+  Json marks = Json::array();
+  for (const Record* const record : records) {
+    const std::vector<double> steps = steps_of(*record);
+    const SteadyState steady = steadiness_of(steps);
+    const std::string name = view.name(*record);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      grid.rows.push_back({name, i + 1, steps[i], steps[i] / record->main_time()->median,
+                           i < record->transient.warmup.size() ? "warm-up" : "sample"});
+    }
+    if (steady.steadiness == Steadiness::kReached) marks.push_back({{"series", name}, {"x", steady.after + 1}});
+    section.lines.push_back(fmt::format("{}: {}.", name, steadiness_text(steps, steady)));
+  }
+  note_left_out(grid, records.size(), all.size());
+  section.figures.push_back(
+      {.title = "Each step over the steady median",
+       .summary =
+           fmt::format("A series is steady when the median of {} steps lies within {:.0f} % of the {} before; a ring "
+                       "marks where. Steps before that are warm-up.",
+                       kSteadyWindow, 100 * kSteadyTolerance, kSteadyWindow),
+       .chart = {{"kind", "lines"},
+                 {"series", "point"},
+                 {"x", "step"},
+                 {"y", "relative"},
+                 {"text", "seconds_s"},
+                 {"marks", std::move(marks)},
+                 {"x_title", "step"},
+                 {"y_title", "time over the median"}},
+       .table = page_table(grid)});
+  return section;
+}
+
+PageSection samples_section(const PageView& view) {
+  PageSection section{.id = "samples", .title = "How sure: every sample"};
+  const std::vector<const Record*> all = measured(view);
+  constexpr size_t kMostStrips = 24;
+  const std::vector<const Record*> records = first_of(all, kMostStrips);
+  if (records.empty()) return section;
+  Grid grid{.name = "samples",
+            .title = "Samples",
+            .columns = {text_column("point", "Point"),
+                        {"sample", "Sample"},
+                        {"seconds_s", "Time", Unit::kSeconds},
+                        {"deviation", "From the median", Unit::kFraction}},
+            .rows = {},
+            .notes = {}};
+  Json bands = Json::array();
+  for (const Record* const record : records) {
+    const TimeStats& time = *record->main_time();
+    const std::string name = view.name(*record);
+    for (size_t i = 0; i < time.samples.size(); ++i)
+      grid.rows.push_back({name, i + 1, time.samples[i], time.samples[i] / time.median - 1});
+    Json band{{"series", name}, {"text", fmt::format("{}, {}", median_text(*record), record->verdict.rating)}};
+    if (time.ci_low && time.ci_high) {
+      band["low"] = *time.ci_low / time.median - 1;
+      band["high"] = *time.ci_high / time.median - 1;
+    }
+    bands.push_back(std::move(band));
+  }
+  note_left_out(grid, records.size(), all.size());
+  section.figures.push_back(
+      {.title = "Distance of each sample from the median of its point",
+       .summary =
+           "A dot is one sample, none is dropped; the band is the 95 % interval of the median. A narrow cloud is a "
+           "figure to trust.",
+       .chart = {{"kind", "strip"},
+                 {"series", "point"},
+                 {"value", "deviation"},
+                 {"text", "seconds_s"},
+                 {"bands", std::move(bands)},
+                 {"axis_title", "from the median, %"}},
+       .table = page_table(grid)});
+  for (const Record* const record : records) {
+    if (record->verdict.reasons.empty()) continue;
+    section.lines.push_back(fmt::format("{} is {}: {}.", view.name(*record), record->verdict.rating,
+                                        fmt::join(record->verdict.reasons, "; ")));
+  }
+  return section;
+}
+
+PageSection speedup_section(const PageView& view) {
+  PageSection section{.id = "speed-up", .title = "What bfloat16 and compilation gain"};
+  const Baselines& baselines = view.baselines();
+  Grid grid{.name = "speedups",
+            .title = "Speed-up",
+            .columns = {text_column("point", "Point"),
+                        text_column("part", "Part"),
+                        {"speedup", "Speed-up", Unit::kRatio},
+                        {"speedup_low", "95 % from", Unit::kRatio},
+                        {"speedup_high", "to", Unit::kRatio}},
+            .rows = {},
+            .notes = {}};
+  size_t points = 0;
+  for (const Record* const record : view.timed()) {
+    if (baselines.is_baseline(*record) || !baselines.speedup(*record, "") || ++points > kMostBars) continue;
+    std::vector<std::string> parts{record->config.text("pass")};
+    for (const std::string_view phase : kPhases) {
+      if (phase != parts.front()) parts.emplace_back(phase);
+    }
+    for (const std::string& part : parts) {
+      const std::optional<TimeRatio> ratio = baselines.speedup(*record, part);
+      if (!ratio) continue;
+      grid.rows.push_back({view.name(*record), part == parts.front() ? "whole pass" : part, ratio->value,
+                           ratio->interval ? Json(ratio->interval->low) : Json(),
+                           ratio->interval ? Json(ratio->interval->high) : Json()});
+    }
+  }
+  const std::vector<std::string> against = baselines.descriptions();
+  if (grid.rows.empty()) {
+    if (!against.empty()) {
+      section.lines.push_back(
+          fmt::format("No speed-up over {} can be stated: it takes two times of one run that are both "
+                      "steady.",
+                      fmt::join(against, ", or ")));
+    }
+    return section;
+  }
+  note_left_out(grid, std::min(points, kMostBars), points);
+  section.figures.push_back(
+      {.title = fmt::format("Times as fast as {}", fmt::join(against, ", or ")),
+       .summary =
+           "The median of the baseline over that of the point, with its 95 % interval. An interval that holds 1 shows "
+           "no difference.",
+       .chart = {{"kind", "ratios"},
+                 {"label", "point"},
+                 {"part", "part"},
+                 {"value", "speedup"},
+                 {"low", "speedup_low"},
+                 {"high", "speedup_high"},
+                 {"colors",
+                  {{"whole pass", ""},
+                   {"forward", color_of_phase("forward")},
+                   {"backward", color_of_phase("backward")},
+                   {"optimizer", color_of_phase("optimizer")}}},
+                 {"axis_title", "times as fast"}},
+       .table = page_table(grid)});
+  return section;
+}
+
+}  // namespace laptime

@@ -1,0 +1,22 @@
+// Colours of pictures, told apart by people who are colour-blind (Paul Tol's bright and muted schemes).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "report/memory/ledger.h"
+
+namespace laptime {
+
+struct NamedColor {
+  std::string_view name;
+  std::string_view color;  // "#4477aa"
+};
+std::span<const NamedColor> class_colors();  // of classes of work
+
+// Grey for a name that is unknown.
+std::string_view color_of_phase(std::string_view phase);       // "forward"
+std::string_view color_of_class(std::string_view work_class);  // "matmul"
+std::string_view color_of(MemoryCategory category);
+
+}  // namespace laptime

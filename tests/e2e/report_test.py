@@ -1,0 +1,209 @@
+"""laptime report: one page from stored records or a sweep file, refusals, and the page in a real browser."""
+
+import csv
+import io
+import json
+import re
+import sqlite3
+import sys
+import unittest
+from contextlib import closing
+from pathlib import Path
+
+from program import MODEL, ONE_STEP, PREDICTED, TINY, ProgramTest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+import browser  # noqa: E402
+
+HOSTILE = "</script><script>document.title='taken'</script><img src=http://127.0.0.1:8/x onerror=alert(1)>"
+SWEEP = "\n".join([*(f'{word[2:]} = "{value}"' if value.isalpha() else f"{word[2:]} = {value}"
+                     for word, value in zip(MODEL[::2], MODEL[1::2])),
+                   "context = [16, 32]", 'mode = ["eager", "compile"]', 'pass = ["inference", "step"]', "warmup = 3",
+                   "steps = 8", ""])
+
+
+class ReportTest(ProgramTest):
+    def report(self, *words, **options):
+        return self.laptime("report", *words, "--store", self.store, **options)
+
+    def page_of(self, path: Path) -> dict:
+        text = path.read_text()
+        return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+    def sections(self, path: Path) -> list[str]:
+        return [section["id"] for section in self.page_of(path)["sections"]]
+
+    def measured_page(self) -> Path:
+        """A page with every section that a sweep can fill."""
+        (self.folder / "tiny.toml").write_text(SWEEP)
+        done = self.report("tiny.toml", "--html", "page.html", "--traced-steps", "2")
+        self.assert_ok(done)
+        self.assertIn("page.html", done.stderr)
+        return self.folder / "page.html"
+
+
+class FromRecords(ReportTest):
+    def test_a_page_of_stored_records(self):
+        self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--mode", "eager,compile"))
+        done = self.report("--html", "page.html")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        page = self.page_of(self.folder / "page.html")
+        self.assertEqual(page["sections"][0]["id"], "questions")
+        self.assertIn("step-time", self.sections(self.folder / "page.html"))
+        self.assertIn("laptime profile", {one["command"] for one in page["missing"]})
+        self.assertIn("This is a prediction", " ".join(page["conclusion"]))
+        self.assert_ok(self.report("mode = compile", "--html", "one.html"))
+        tables = next(one for one in self.page_of(self.folder / "one.html")["sections"] if one["id"] == "tables")
+        self.assertEqual(len(tables["figures"][0]["table"]["rows"]), 1)
+
+    def test_bad_input_is_refused_and_nothing_is_lost(self):
+        self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
+        before = self.store.read_bytes()
+        (self.folder / "bad.toml").write_text('model = "sma\n')
+        (self.folder / "old.html").write_text("kept")
+        for words, *texts in (
+                ([], "--html"),
+                (["--html", self.store], "the store"),
+                (["model = no_such", "--html", "old.html"], "0 of 1 records match", "laptime show"),
+                (["no_such_column = 1", "--html", "old.html"], "no_such_column"),
+                (["model = = 1", "--html", "old.html"], "filter"),
+                (["bad.toml", "--html", "old.html"], "bad.toml"),
+                (["absent.toml", "--html", "old.html"], "absent.toml"),
+                (["--model", "small", "--html", "old.html"], "--model", "sweep"),
+                (["bad.toml", "--last", "--html", "old.html"], "--last"),
+                (["--last", "--run", "x", "--html", "old.html"], "--last or --run"),
+                (["--html", "no/such/folder/page.html"], "no/such/folder")):
+            done = self.report(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
+            for text in texts:
+                self.assertIn(text, done.stderr, words)
+        self.assertEqual((self.folder / "old.html").read_text(), "kept")
+        self.assertEqual(self.store.read_bytes(), before)
+
+    def test_a_sweep_file_runs_and_becomes_a_page(self):
+        page = self.measured_page()
+        self.assertEqual(len(self.stored()), 8)
+        for section in ("questions", "tables", "step-time", "first-steps", "samples", "classes", "kernels", "timeline",
+                        "memory"):
+            self.assertIn(section, self.sections(page))
+        again = self.report("--last", "--html", "again.html")
+        self.assert_ok(again)
+        self.assertEqual(self.sections(self.folder / "again.html"), self.sections(page))
+
+    def test_a_page_of_500_records_is_small(self):
+        self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--mode", "eager,compile"))
+        with closing(sqlite3.connect(self.store)) as database:
+            rows = [json.loads(row[0]) for row in database.execute("SELECT json FROM records")]
+            for i in range(498):
+                row = dict(rows[i % 2], name=f"{rows[i % 2]['name']}/seed:{i}")
+                database.execute("INSERT INTO records (json) VALUES (?)", (json.dumps(row),))
+            database.commit()
+        self.assert_ok(self.report("--html", "page.html"))
+        page = self.folder / "page.html"
+        self.assertLess(page.stat().st_size, 5_000_000)
+        tables = next(one for one in self.page_of(page)["sections"] if one["id"] == "tables")
+        self.assertEqual(len(tables["figures"][0]["table"]["rows"]), 500)
+        if browser.find_chromium():
+            with browser.Browser() as chromium:
+                chromium.open(page)
+                self.assertLess(min(chromium.open(page) for _ in range(3)), 2)
+                self.assertEqual(chromium.console, [])
+
+
+@unittest.skipUnless(browser.find_chromium(), "needs Chromium")
+class InABrowser(ReportTest):
+    def setUp(self):
+        super().setUp()
+        self.page = self.measured_page()
+        self.chromium = browser.Browser()
+        self.addCleanup(self.chromium.close)
+        self.chromium.resize(1280, 900)
+
+    def open(self, **look):
+        self.chromium.show_as(**look)
+        self.chromium.open(self.page)
+        self.chromium.draw_all()
+
+    def test_it_draws_without_errors_and_asks_for_nothing(self):
+        for look in ({}, {"dark": True}):
+            self.open(**look)
+            self.assertEqual(self.chromium.console, [])
+            self.assertEqual({url for url in self.chromium.requests if not url.startswith("data:")}, {self.page.as_uri()})
+            charts = self.chromium.run("""[...document.querySelectorAll(".chart")].map(chart => [
+                chart.getAttribute("aria-label"), chart.querySelectorAll("svg path, svg text").length])""")
+            self.assertGreaterEqual(len(charts), 10)
+            for name, shapes in charts:
+                self.assertGreater(shapes, 10, name)
+            overflow = self.chromium.run("document.documentElement.scrollWidth - innerWidth")
+            self.assertLessEqual(overflow, 0)
+
+    def test_narrow_windows_and_paper(self):
+        self.chromium.resize(800, 900)
+        self.open()
+        self.assertLessEqual(self.chromium.run("document.documentElement.scrollWidth - innerWidth"), 0)
+        self.assertGreater(len(self.chromium.pdf()), 50_000)
+        self.assertEqual(self.chromium.console, [])
+
+    def test_every_chart_has_its_numbers(self):
+        self.open()
+        self.chromium.run("document.querySelectorAll('details').forEach(one => one.open = true)")
+        self.chromium.run("new Promise(done => setTimeout(done, 300))")
+        tables = self.chromium.run("""[...document.querySelectorAll("figure")].map(figure => [
+            figure.querySelector("h3").textContent, figure.querySelectorAll("tbody tr").length,
+            [...figure.querySelectorAll("button")].map(one => one.textContent).join()])""")
+        for name, rows, buttons in tables:
+            self.assertGreater(rows, 0, name)
+            self.assertEqual(buttons, "Copy table,Save CSV", name)
+
+    def test_saved_csv_has_the_values_of_the_page(self):
+        self.open()
+        text = self.chromium.run("""(async () => {
+            let saved;
+            const make = URL.createObjectURL;
+            URL.createObjectURL = blob => (saved = blob, make(blob));
+            HTMLAnchorElement.prototype.click = () => {};
+            [...document.querySelector("#step-time figure").querySelectorAll("button")][1].click();
+            return saved.text();
+          })()""")
+        rows = list(csv.DictReader(io.StringIO(text)))
+        section = next(one for one in self.page_of(self.page)["sections"] if one["id"] == "step-time")
+        table = section["figures"][0]["table"]
+        self.assertEqual(len(rows), len(table["rows"]))
+        at = [column["key"] for column in table["columns"]].index("median_s")
+        self.assertEqual([float(row["median_s"]) for row in rows], [row[at] for row in table["rows"]])
+
+    def test_a_keyboard_reaches_the_numbers(self):
+        self.open()
+        for _ in range(60):
+            for kind in ("keyDown", "keyUp"):
+                self.chromium.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            if self.chromium.run("document.activeElement.tagName") == "SUMMARY":
+                break
+        self.assertEqual(self.chromium.run("document.activeElement.tagName"), "SUMMARY")
+
+    def test_names_for_a_screen_reader(self):
+        self.open()
+        nameless = self.chromium.run("""[...document.querySelectorAll("[role=img], [role=region], table, section, nav")]
+            .filter(one => !one.getAttribute("aria-label") && !one.getAttribute("aria-labelledby")).length""")
+        self.assertEqual(nameless, 0)
+        levels = self.chromium.run("[...document.querySelectorAll('h1, h2, h3')].map(one => +one.tagName[1])")
+        self.assertEqual(levels[0], 1)
+        self.assertTrue(all(b - a <= 1 for a, b in zip(levels, levels[1:])))
+
+    def test_a_hostile_label_is_text(self):
+        with closing(sqlite3.connect(self.store)) as database:
+            row = json.loads(database.execute("SELECT json FROM records ORDER BY id DESC LIMIT 1").fetchone()[0])
+            row.update(label=HOSTILE, name=row["name"] + "/" + HOSTILE)
+            database.execute("INSERT INTO records (json) VALUES (?)", (json.dumps(row),))
+            database.commit()
+        self.assert_ok(self.report("--html", self.page))
+        self.open()
+        self.assertEqual(self.chromium.console, [])
+        self.assertIn(HOSTILE, self.chromium.run("document.querySelector('#tables').textContent"))
+        self.assertNotEqual(self.chromium.run("document.title"), "taken")
+        self.assertEqual(self.chromium.run("document.querySelectorAll('img').length"), 0)
+        self.assertEqual({url for url in self.chromium.requests if not url.startswith("data:")}, {self.page.as_uri()})
+
+
+if __name__ == "__main__":
+    unittest.main()

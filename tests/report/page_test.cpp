@@ -1,0 +1,203 @@
+// The HTML page: its block of JSON holds together, its texts cannot become markup, its questions are the documents'.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "report/made_trace.h"
+#include "report/page/page.h"
+#include "report/published/figures_file.h"
+#include "report/published/published.h"
+#include "report/stored_records.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Whole steps of two phases, with times, FLOPs and the limits of a machine.
+StepTrace timed_trace() {
+  MadeTrace made;
+  made.launch("forward", "layers.0.attn", "matmul", 0, "attn");
+  made.launch("forward", "layers.0.ffn", "add", 0, "ffn");
+  made.launch("backward", "layers.0.ffn", "matmul", 0, "ffn");
+  made.buffer(1 << 20, 0, 2, true);
+  made.buffer(1 << 19, 1, 2, false);
+  made.resident(1 << 21, "parameter", "weight");
+  StepTrace trace = made.trace;
+  trace.launches.flops = {2e9, 1e6, 4e9};
+  trace.launches.bytes = {1 << 20, 1 << 20, 1 << 21};
+  for (int i = 0; i < 6; ++i) trace.steps.push_back({0, 0.0101, {3'000'000, 1'000'000, 6'000'000}});
+  trace.untraced = {0.01, 0.01, 0.01, 0.01, 0.01, 0.01};
+  trace.peak_flops = 1e12;
+  trace.bandwidth = 1e10;
+  return trace;
+}
+
+PageInput sample_input() {
+  PageInput input;
+  input.records = stored_records();
+  input.traces.resize(input.records.size());
+  input.traces.front() = timed_trace();
+  return input;
+}
+
+std::set<std::string> keys_of(const Json& table) {
+  std::set<std::string> keys;
+  for (const Json& column : table["columns"]) keys.insert(column["key"].get<std::string>());
+  return keys;
+}
+
+std::vector<std::string> section_ids(const Json& page) {
+  std::vector<std::string> ids;
+  for (const Json& section : page["sections"]) ids.push_back(section["id"].get<std::string>());
+  return ids;
+}
+
+TEST(Page, HasTheSectionsOfItsDataInOrderAndNamesTheOthers) {
+  const Json page = Json::parse(page_data(sample_input()));
+  EXPECT_THAT(section_ids(page),
+              testing::ElementsAre("questions", "tables", "step-time", "first-steps", "samples", "speed-up", "classes",
+                                   "kernels", "roofline", "timeline", "memory", "published"));
+  ASSERT_EQ(page["missing"].size(), 1U) << page["missing"];
+  EXPECT_EQ(page["missing"][0]["title"], "Predicted against measured");
+
+  PageInput plain;
+  plain.records = {stored_records().front()};
+  plain.traces.resize(1);
+  const Json small = Json::parse(page_data(plain));
+  EXPECT_THAT(section_ids(small), testing::Not(testing::Contains("kernels")));
+  bool names_command = false;
+  for (const Json& one : small["missing"]) names_command = names_command || one["command"] == "laptime profile";
+  EXPECT_TRUE(names_command) << small["missing"];
+}
+
+TEST(Page, ChartsNameColumnsOfTheirTables) {
+  const Json page = Json::parse(page_data(sample_input()));
+  size_t charts = 0;
+  for (const Json& section : page["sections"]) {
+    for (const Json& figure : section["figures"]) {
+      const Json& table = figure["table"];
+      ASSERT_EQ(table["rows"].size(), table["shown"].size()) << figure["title"];
+      for (size_t row = 0; row < table["rows"].size(); ++row) {
+        ASSERT_EQ(table["rows"][row].size(), table["columns"].size()) << figure["title"];
+        ASSERT_EQ(table["shown"][row].size(), table["columns"].size()) << figure["title"];
+      }
+      if (figure["chart"].is_null()) continue;
+      ++charts;
+      EXPECT_FALSE(table["rows"].empty()) << figure["title"];
+      EXPECT_NE(figure["summary"], "") << figure["title"];
+      const std::set<std::string> keys = keys_of(table);
+      for (const char* const named : {"label", "series", "x", "y", "value", "part", "total", "low", "high", "text",
+                                      "size", "a", "b", "where", "state"}) {
+        const Json key = figure["chart"].value(named, Json());
+        if (key.is_string()) EXPECT_TRUE(keys.contains(key.get<std::string>())) << figure["title"] << " " << named;
+      }
+      for (const Json& part : figure["chart"].value("parts", Json::array()))
+        EXPECT_TRUE(keys.contains(part.get<std::string>())) << figure["title"] << " " << part;
+    }
+  }
+  EXPECT_GE(charts, 10U);
+}
+
+TEST(Page, TextsOfRecordsCannotBecomeMarkup) {
+  PageInput input = sample_input();
+  const std::string hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";
+  input.records.front().label = hostile;
+  input.records.front().machine.json()["cpu_model"] = hostile + "{{page.css}}";
+  const std::string html = page_html(input);
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  const Json page = Json::parse(page_data(input));
+  bool is_there = false;
+  for (const Json& fact : page["header"]["facts"]) is_there = is_there || fact["text"] == hostile + "{{page.css}}";
+  EXPECT_TRUE(is_there);
+}
+
+TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
+  const std::string html = page_html(sample_input());
+  EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
+  EXPECT_THAT(html, Not(HasSubstr("unsafe-")));
+  for (const char* const loads : {" src=", "<link", "@import", "url(http", "{{"}) {
+    const size_t library = html.find("<script>");  // the chart library has such words in its own texts
+    EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
+  }
+}
+
+// Of the records of one point the chart has the newest with samples enough for an interval.
+TEST(Page, OneRecordStandsForAPoint) {
+  Record many = stored_records().front();
+  many.time["step"] = make_time_stats(std::vector{1.0, 1.1, 1.0, 1.2, 1.0, 1.1});
+  Record newest = many;
+  newest.time["step"] = make_time_stats(std::vector{9.0});
+  const PageInput input{{many, newest}, std::vector<std::optional<StepTrace>>(2)};
+  const PageView view(input);
+  ASSERT_EQ(view.points().size(), 1U);
+  EXPECT_EQ(view.points().front()->main_time()->count, 6);
+  EXPECT_EQ(view.repeated(), 1U);
+}
+
+TEST(Page, QuestionsAreTheHeadingsOfTheWalkthrough) {
+  std::ifstream file(LAPTIME_SOURCE_DIR "/docs/walkthrough.md");
+  std::stringstream walkthrough;
+  walkthrough << file.rdbuf();
+  const Json page = Json::parse(page_data(sample_input()));
+  const Json& questions = page["sections"][0]["questions"];
+  EXPECT_GE(questions.size(), 5U);
+  for (const Json& question : questions) {
+    EXPECT_THAT(walkthrough.str(), HasSubstr("\n## " + question["question"].get<std::string>() + "\n"));
+    EXPECT_FALSE(question["answers"].empty());
+  }
+}
+
+TEST(Published, EveryFigureIsSoundAndSaysWhereItWasRead) {
+  const std::vector<PublishedFigure>& figures = published_figures();
+  EXPECT_GT(figures.size(), 400U);
+  for (const PublishedFigure& figure : figures) {
+    EXPECT_NE(figure.source, "");
+    EXPECT_NE(figure.hardware, "");
+    EXPECT_NE(figure.arithmetic, "");
+    if (figure.seconds) EXPECT_GT(*figure.seconds, 0) << figure.source;
+  }
+}
+
+TEST(Published, FiguresAreOfTheSameModel) {
+  Record record = stored_records().front();
+  PublishedFigure figure;
+  figure.model = "small";
+  figure.edition = "2025";
+  figure.context_length = 256;
+  figure.batch_size = 4;
+  EXPECT_TRUE(is_of_same_model(figure, record));
+  figure.edition = "2024";
+  EXPECT_FALSE(is_of_same_model(figure, record));
+}
+
+TEST(Published, DamagedFilesAreErrorsThatNameTheLine) {
+  const std::string header(published_figures_file().substr(0, published_figures_file().find('\n') + 1));
+  const std::string good = "s,h,PyTorch,2025,small,256,4,step,eager,float32,float32,stated,5,10,ok,0.5,,,,\n";
+  EXPECT_EQ(parse_published(header + good).size(), 1U);
+  const auto message = [&](const std::string& text) {
+    try {
+      parse_published(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message("a,b\n"), HasSubstr("line 1"));
+  EXPECT_THAT(message(header + good + "too,few\n"), HasSubstr("line 3 has 2 cells"));
+  EXPECT_THAT(message(header + "s,h,p,2025,small,x56,4,step,eager,f,f,stated,5,10,ok,0.5,,,,\n"),
+              HasSubstr("line 2: column context_length"));
+  EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,sprint,eager,f,f,stated,5,10,ok,0.5,,,,\n"),
+              HasSubstr("sprint"));
+  EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,step,eager,f,f,stated,5,10,ok,,,,,\n"), HasSubstr("has a time"));
+}
+
+}  // namespace
+}  // namespace laptime
