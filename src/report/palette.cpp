@@ -7,7 +7,7 @@
 namespace laptime {
 namespace {
 
-constexpr std::array kPhases{NamedColor{"forward", "#4477aa"}, NamedColor{"inference", "#66ccee"},
+constexpr std::array kColouredPhases{NamedColor{"forward", "#4477aa"}, NamedColor{"inference", "#66ccee"},
                              NamedColor{"backward", "#ee6677"}, NamedColor{"optimizer", "#ccbb44"}};
 constexpr std::array kClasses{
     NamedColor{"matmul", "#88ccee"},      NamedColor{"attention", "#44aa99"}, NamedColor{"softmax", "#117733"},
@@ -25,7 +25,7 @@ std::string_view find(std::span<const NamedColor> colors, std::string_view name)
 }  // namespace
 
 std::span<const NamedColor> class_colors() { return kClasses; }
-std::string_view color_of_phase(std::string_view phase) { return find(kPhases, phase); }
+std::string_view color_of_phase(std::string_view phase) { return find(kColouredPhases, phase); }
 std::string_view color_of_class(std::string_view work_class) { return find(kClasses, work_class); }
 std::string_view color_of(MemoryCategory category) { return kCategories.at(static_cast<size_t>(category)); }
 
