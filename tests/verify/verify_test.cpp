@@ -107,7 +107,7 @@ RunConfig engine(Mode mode, const char* recompute) {
   return machine;
 }
 
-const VerifyKernels kRaced{[](const std::string&) { return std::vector<KernelChoice>(); }};
+const VerifyKernels kRaced{[](const std::string&) { return MachineKnowledge(); }};
 
 TEST_P(VerifyEngine, PassesWithTheKernelsThatMeasureFastest) {
   const auto& [name, mode, recompute] = GetParam();
@@ -139,7 +139,7 @@ TEST(VerifyKernelChoices, AreAskedForByDevice) {
   std::set<std::string> asked;
   const VerifyKernels stored{[&](const std::string& device) {
     asked.insert(device);
-    return std::vector<KernelChoice>();
+    return MachineKnowledge();
   }};
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   EXPECT_TRUE(verify_golden(golden, engine(Mode::kCompile, "none"), {}, find_device, stored).pass());

@@ -47,7 +47,7 @@ CommandAction demo_action(const CommandWords& words) {
 
 std::vector<WordHelp> demo_choices() {
   std::vector<WordHelp> choices;
-  for (const Demo& demo : demos()) choices.push_back({demo.name, std::string(demo.summary)});
+  for (const Demo& demo : demos()) choices.push_back({std::string(demo.name), std::string(demo.summary)});
   return choices;
 }
 
