@@ -32,6 +32,8 @@ install(DIRECTORY sweeps DESTINATION ${share}/laptime COMPONENT program FILES_MA
 install(FILES ${texts}/zsh DESTINATION ${share}/zsh/site-functions RENAME _laptime COMPONENT plain)
 install(FILES ${texts}/man DESTINATION ${share}/man/man1 RENAME laptime.1 COMPONENT plain)
 install(FILES LICENSE DESTINATION ${share}/doc/laptime COMPONENT plain)
+# The chart library is part of the program, and its licence asks to go with it.
+install(FILES third_party/echarts/LICENSE third_party/echarts/NOTICE DESTINATION ${share}/doc/laptime/echarts COMPONENT program)
 
 # Debian has its own place for zsh and wants its documents compressed.
 install(CODE "

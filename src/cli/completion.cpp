@@ -193,17 +193,18 @@ Completions filter_words(const Command& command, std::span<const std::string_vie
   return row == nullptr ? Completions{} : matching(values_of(*row).words, text);
 }
 
-// A word that is no option: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]".
+// A word that is no option: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]", "[FILTER|SWEEP.toml]".
 Completions positional_words(const Command& command, const Position& position, std::string_view text) {
   std::vector<std::string_view> shapes = split_words(command.arguments);
   std::erase(shapes, "[OPTIONS]");
   const size_t index = position.positionals.size();
   if (shapes.empty()) return {};
   const size_t last = shapes.size() - 1;
-  if (index >= last && shapes[last] == "[FILTER]") {
-    return command.filter_columns == nullptr
-               ? Completions{}
-               : filter_words(command, std::span(position.positionals).subspan(last), text);
+  if (index >= last && shapes[last].starts_with("[FILTER")) {
+    if (command.filter_columns == nullptr) return {};
+    Completions words = filter_words(command, std::span(position.positionals).subspan(last), text);
+    words.files = index == last && shapes[last].find("|SWEEP.toml") != std::string_view::npos;
+    return words;
   }
   if (index > last && !shapes[last].ends_with("...")) return {};
   Words words;

@@ -7,16 +7,16 @@
 namespace laptime {
 namespace {
 
-constexpr std::array kColouredPhases{NamedColor{"forward", "#4477aa"}, NamedColor{"inference", "#66ccee"},
-                             NamedColor{"backward", "#ee6677"}, NamedColor{"optimizer", "#ccbb44"}};
-constexpr std::array kClasses{
+constexpr std::array kPhaseColors{NamedColor{"forward", "#4477aa"}, NamedColor{"inference", "#66ccee"},
+                                  NamedColor{"backward", "#ee6677"}, NamedColor{"optimizer", "#ccbb44"}};
+constexpr std::array kClassColors{
     NamedColor{"matmul", "#88ccee"},      NamedColor{"attention", "#44aa99"}, NamedColor{"softmax", "#117733"},
     NamedColor{"elementwise", "#ddcc77"}, NamedColor{"reduction", "#999933"}, NamedColor{"cast", "#cc6677"},
     NamedColor{"copy", "#aa4499"},        NamedColor{"loss", "#882255"},      NamedColor{"optimizer", "#8877cc"}};
-constexpr std::array<std::string_view, kMemoryCategoryCount> kCategories{"#4477aa", "#66ccee", "#777777", "#ee6677",
-                                                                         "#aa3377", "#228833", "#ccbb44", "#bbbbbb"};
+constexpr std::array<std::string_view, kMemoryCategoryCount> kCategoryColors{
+    "#4477aa", "#66ccee", "#777777", "#ee6677", "#aa3377", "#228833", "#ccbb44", "#bbbbbb"};
 
-std::string_view find(std::span<const NamedColor> colors, std::string_view name) {
+std::string_view find_color(std::span<const NamedColor> colors, std::string_view name) {
   const auto found =
       std::find_if(colors.begin(), colors.end(), [&](const NamedColor& one) { return one.name == name; });
   return found == colors.end() ? "#bbbbbb" : found->color;
@@ -24,9 +24,9 @@ std::string_view find(std::span<const NamedColor> colors, std::string_view name)
 
 }  // namespace
 
-std::span<const NamedColor> class_colors() { return kClasses; }
-std::string_view color_of_phase(std::string_view phase) { return find(kColouredPhases, phase); }
-std::string_view color_of_class(std::string_view work_class) { return find(kClasses, work_class); }
-std::string_view color_of(MemoryCategory category) { return kCategories.at(static_cast<size_t>(category)); }
+std::span<const NamedColor> class_colors() { return kClassColors; }
+std::string_view color_of_phase(std::string_view phase) { return find_color(kPhaseColors, phase); }
+std::string_view color_of_class(std::string_view work_class) { return find_color(kClassColors, work_class); }
+std::string_view color_of(MemoryCategory category) { return kCategoryColors.at(static_cast<size_t>(category)); }
 
 }  // namespace laptime

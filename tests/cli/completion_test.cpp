@@ -129,6 +129,9 @@ TEST(Completion, Filters) {
   EXPECT_THAT(candidates({"show", "model", "=", "small", "and", "mf"}), Contains("mfu"));
   EXPECT_THAT(candidates({"export", "trace", "model", "=", "sm"}), ElementsAre("small"));
   EXPECT_THAT(candidates({"profile", "sig"}), ElementsAre("signature"));
+  EXPECT_THAT(candidates({"report", "context_l"}), ElementsAre("context_length"));
+  EXPECT_TRUE(completions_of(std::vector<std::string>{"report", "swe"}).files);
+  EXPECT_FALSE(completions_of(std::vector<std::string>{"show", "swe"}).files);
 }
 
 TEST(Completion, LinesHaveTheMeaningBehindATab) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/column_words.h"
 #include "cli/commands/show.h"
 #include "cli/destination.h"
 #include "cli/message.h"
@@ -235,6 +236,7 @@ constinit const Command kReport{
         "out, and the last line of the page says which command would fill them.",
     .options = report_options,
     .parse = report_action,
+    .filter_columns = named_columns,
 };
 
 }  // namespace laptime

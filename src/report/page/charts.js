@@ -3,8 +3,9 @@
 "use strict";
 const laptimeChart = (() => {
   const ROW = 30; // pixels of a bar and the space around it
-  const PALETTE = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#999933", "#bbbbbb"];
+  const PALEE = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#999933", "#bbbbbb"];
   const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+  const BEHIND = { type: "bar", yAxisIndex: 1, data: [], silent: true }; // what the axis of texts behind bars belongs to
   const CROSS = "path://M0,0L10,10M10,0L0,10";
 
   const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
@@ -47,7 +48,7 @@ const laptimeChart = (() => {
       backgroundColor: "transparent",
       textStyle: { fontFamily: FONT, fontSize: 12, color: c.ink },
       tooltip: {
-        renderMode: "richText", confine: true, backgroundColor: c.raised, borderColor: c.line, borderWidth: 1,
+        trigger: "item", renderMode: "richText", confine: true, backgroundColor: c.raised, borderColor: c.line, borderWidth: 1,
         padding: [8, 10], textStyle: { color: c.ink, fontSize: 12, fontFamily: FONT, lineHeight: 17 },
       },
     };
@@ -56,7 +57,6 @@ const laptimeChart = (() => {
   // Charts count in the unit of their axis, so that its ticks are round.
   const counted = (axis) => (value) => (typeof value === "number" ? value / axis.factor : value);
   const named = (title, axis) => (axis.unit ? `${title}, ${axis.unit}` : title);
-
   function valueAxis(c, name, more = {}) {
     return {
       type: "value", name, nameLocation: "middle", nameGap: 28,
@@ -84,14 +84,10 @@ const laptimeChart = (() => {
   });
   // Lines of a legend that breaks at `width`.
   const legendHeight = (names, width) => {
-    let lines = 1;
-    let used = 0;
+    let [lines, used] = [1, 0];
     for (const name of names) {
       const need = textWidth(name) + 38;
-      if (used + need > width * 0.94 && used > 0) {
-        lines += 1;
-        used = 0;
-      }
+      if (used + need > width * 0.94 && used > 0) [lines, used] = [lines + 1, 0];
       used += need;
     }
     return 22 * lines + 4;
@@ -130,11 +126,11 @@ const laptimeChart = (() => {
       height: top + names.length * ROW + 54,
       option: {
         ...base(c), legend: chart.names.length > 1 ? legendOf(c, chart.names) : undefined,
-        tooltip: { ...base(c).tooltip, trigger: "item" },
+       
         grid: { left, right, top, bottom: 50 },
         xAxis: valueAxis(c, named(chart.axis_title, chart.axis)),
         yAxis: [nameAxis(c, names, left), ...(texts.length ? [textAxis(c, texts)] : [])],
-        series: [...series, ...(texts.length ? [{ type: "bar", yAxisIndex: 1, data: [], silent: true }] : [])],
+        series: [...series, ...(texts.length ? [BEHIND] : [])],
       },
     };
   }
@@ -145,8 +141,7 @@ const laptimeChart = (() => {
     const left = widest(names, width * 0.34) + 40;
     const panel = 64;
     const values = t.rows.map((row) => t.value(row, chart.y));
-    const low = Math.min(0.9, ...values);
-    const high = Math.max(1.1, ...values);
+    const [low, high] = [Math.min(0.9, ...values), Math.max(1.1, ...values)];
     const longest = Math.max(...t.rows.map((row) => t.value(row, chart.x)));
     const grids = [], xAxes = [], yAxes = [], series = [], titles = [];
     names.forEach((name, i) => {
@@ -160,7 +155,7 @@ const laptimeChart = (() => {
       }));
       yAxes.push(valueAxis(c, "", {
         gridIndex: i, min: Math.floor(low * 10) / 10, max: Math.ceil(high * 10) / 10, splitNumber: 2,
-        axisLabel: { color: c.muted, formatter: (value) => `${number(value)}×`, showMinLabel: true },
+        axisLabel: { color: c.muted, formatter: (value) => `${number(value)}×`, showMinLabel: false, showMaxLabel: false },
       }));
       titles.push({ text: name, left: -5, top: 10 + i * (panel + 14) + panel / 2 - 9,
         textStyle: { color: c.ink, fontSize: 12, fontWeight: "normal", fontFamily: FONT, width: left - 52, overflow: "truncate" } });
@@ -182,7 +177,7 @@ const laptimeChart = (() => {
     });
     return {
       height: 10 + names.length * (panel + 14) + 42,
-      option: { ...base(c), tooltip: { ...base(c).tooltip, trigger: "item" }, title: titles, grid: grids, xAxis: xAxes, yAxis: yAxes, series },
+      option: { ...base(c), title: titles, grid: grids, xAxis: xAxes, yAxis: yAxes, series },
     };
   }
 
@@ -201,7 +196,7 @@ const laptimeChart = (() => {
     return {
       height: names.length * ROW + 58,
       option: {
-        ...base(c), tooltip: { ...base(c).tooltip, trigger: "item" }, grid: { left, right, top: 6, bottom: 50 },
+        ...base(c), grid: { left, right, top: 6, bottom: 50 },
         xAxis: valueAxis(c, chart.axis_title, { min: -Math.ceil(most), max: Math.ceil(most), axisLabel: { color: c.muted, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
         yAxis: [nameAxis(c, names, left), textAxis(c, texts)],
         series: [
@@ -219,7 +214,7 @@ const laptimeChart = (() => {
             tooltip: { formatter: ({ data }) => t.tip(data.row) },
             markLine: { silent: true, symbol: "none", lineStyle: { color: c.ink, width: 1 }, label: { show: false }, data: [{ xAxis: 0 }] },
           },
-          { type: "bar", yAxisIndex: 1, data: [], silent: true },
+          BEHIND,
         ],
       },
     };
@@ -256,11 +251,11 @@ const laptimeChart = (() => {
     return {
       height: top + 16 + names.length * 38 + 54,
       option: {
-        ...base(c), legend: legendOf(c, parts), tooltip: { ...base(c).tooltip, trigger: "item" },
+        ...base(c), legend: legendOf(c, parts),
         grid: { left, right, top: top + 16, bottom: 50 },
         xAxis: valueAxis(c, chart.axis_title, { min: 0, axisLabel: { color: c.muted, formatter: (value) => `${number(value)}×`, hideOverlap: true } }),
         yAxis: [nameAxis(c, names, left), textAxis(c, texts)],
-        series: [...series, { type: "bar", yAxisIndex: 1, data: [], silent: true }],
+        series: [...series, BEHIND],
       },
     };
   }
@@ -276,7 +271,7 @@ const laptimeChart = (() => {
     return {
       height: top + names.length * ROW + 54,
       option: {
-        ...base(c), legend: legendOf(c, parts), tooltip: { ...base(c).tooltip, trigger: "item" }, grid: { left, right, top, bottom: 50 },
+        ...base(c), legend: legendOf(c, parts), grid: { left, right, top, bottom: 50 },
         xAxis: valueAxis(c, chart.axis_title, { max: 1, axisLabel: { color: c.muted, formatter: (value) => number(100 * value) } }),
         yAxis: [nameAxis(c, names, left), textAxis(c, chart.texts)],
         series: [...parts.map((part) => {
@@ -290,7 +285,7 @@ const laptimeChart = (() => {
             }),
             tooltip: { formatter: ({ data }) => (data.row === undefined ? "" : t.tip(data.row)) },
           };
-        }), { type: "bar", yAxisIndex: 1, data: [], silent: true }],
+        }), BEHIND],
       },
     };
   }
@@ -308,8 +303,7 @@ const laptimeChart = (() => {
     const xs = t.rows.map((row) => t.value(row, chart.x));
     const ys = t.rows.map((row) => unit(t.value(row, chart.y)));
     const ridge = peak / bandwidth;
-    const x1 = below(Math.min(...xs, ridge / 10), 10);
-    const x2 = above(Math.max(...xs, ridge * 4), 10);
+    const [x1, x2] = [below(Math.min(...xs, ridge / 10), 10), above(Math.max(...xs, ridge * 4), 10)];
     const y1 = below(Math.min(...ys), 10);
     const y2 = above(Math.max(...ys, peak * 1.5), 10);
     const longest = Math.max(...t.rows.map((row) => t.value(row, chart.size)));
@@ -330,7 +324,7 @@ const laptimeChart = (() => {
     return {
       height: 440 + top,
       option: {
-        ...base(c), legend: legendOf(c, parts), tooltip: { ...base(c).tooltip, trigger: "item" }, grid: { left: 74, right: 24, top: top + 12, bottom: 50 },
+        ...base(c), legend: legendOf(c, parts), grid: { left: 74, right: 24, top: top + 12, bottom: 50 },
         xAxis: logAxis(c, "FLOPs for each byte that must move", true, { min: x1, max: x2, axisLabel: { color: c.muted, formatter: number } }),
         yAxis: logAxis(c, named("rate", chart.axis), true, { min: y1, max: y2, nameGap: 48, axisLabel: { color: c.muted, formatter: number } }),
         series: [roof, ...parts.map((part) => ({
@@ -388,9 +382,8 @@ const laptimeChart = (() => {
     const ys = t.rows.map((row) => unit(t.value(row, chart.y)));
     const limit = unit(chart.limit?.bytes);
     const right = widest(names, width * 0.34) + 10;
-    const x1 = Math.min(...xs);
-    const x2 = Math.max(...xs);
-    const colorOf = (name, i) => tinted(chart.colors?.[name] ?? PALETTE[i % PALETTE.length], dark);
+    const [x1, x2] = [Math.min(...xs), Math.max(...xs)];
+    const colorOf = (name, i) => tinted(chart.colors?.[name] ?? PALEE[i % PALEE.length], dark);
     const ends = names.map((name) => {
       const row = t.rows.filter((one) => t.value(one, chart.series) === name).at(-1);
       return { text: name, y: unit(t.value(row, chart.y)), color: c.ink };
@@ -410,12 +403,12 @@ const laptimeChart = (() => {
       ys.push(limit);
       ends.push({ text: chart.limit.text, y: limit, color: c.muted });
     }
-    const y1 = below(Math.min(...ys), 2);
-    const y2 = above(Math.max(...ys), 2);
+    const [y1, y2] = [below(Math.min(...ys), 2), above(Math.max(...ys), 2)];
     // Names at the ends of their lines, pushed apart where they would overlap.
     const least = (Math.log2(y2 / y1) * 15) / 336;
     ends.sort((a, b) => a.y - b.y);
     ends.forEach((end, i) => { end.at = i === 0 ? Math.log2(end.y) : Math.max(Math.log2(end.y), ends[i - 1].at + least); });
+    ends.reduceRight((most, end) => (end.at = Math.min(end.at, most)) - least, Math.log2(y2));
     series.push({
       type: "scatter", silent: true, symbolSize: 0,
       data: ends.map((end) => ({ value: [x2, 2 ** end.at], label: { show: true, position: "right", distance: 10, formatter: end.text, color: end.color, width: right - 16, overflow: "truncate" } })),
@@ -423,7 +416,7 @@ const laptimeChart = (() => {
     return {
       height: 400,
       option: {
-        ...base(c), tooltip: { ...base(c).tooltip, trigger: "item" }, grid: { left: 70, right, top: 14, bottom: 50 },
+        ...base(c), grid: { left: 70, right, top: 14, bottom: 50 },
         xAxis: logAxis(c, chart.x_title, false, { min: below(x1, 2), max: above(x2, 2), axisLabel: { color: c.muted, formatter: number } }),
         yAxis: logAxis(c, named(chart.y_title, chart.axis), false, { min: y1, max: y2, nameGap: 48, axisLabel: { color: c.muted, formatter: number, hideOverlap: true } }),
         series,
@@ -445,7 +438,7 @@ const laptimeChart = (() => {
     return {
       height: 26 + names.length * ROW + 54,
       option: {
-        ...base(c), legend: { ...legendOf(c, chart.names), icon: "circle" }, tooltip: { ...base(c).tooltip, trigger: "item" },
+        ...base(c), legend: { ...legendOf(c, chart.names), icon: "circle" },
         grid: { left, right, top: 26, bottom: 50 },
         xAxis: valueAxis(c, named(chart.axis_title, chart.axis), { min: 0 }),
         yAxis: [nameAxis(c, names, left), textAxis(c, texts)],
@@ -459,7 +452,7 @@ const laptimeChart = (() => {
             },
           },
           end(chart.b, { color: c.accent }), end(chart.a, { color: c.ground, borderColor: c.accent, borderWidth: 2 }),
-          { type: "bar", yAxisIndex: 1, data: [], silent: true },
+          BEHIND,
         ],
       },
     };
@@ -483,12 +476,12 @@ const laptimeChart = (() => {
     return {
       height: top + names.length * 54 + 54,
       option: {
-        ...base(c), legend: { ...legendOf(c, kinds), icon: undefined }, tooltip: { ...base(c).tooltip, trigger: "item" }, grid: { left, right: 30, top, bottom: 50 },
+        ...base(c), legend: { ...legendOf(c, kinds), icon: undefined }, grid: { left, right: 30, top, bottom: 50 },
         xAxis: logAxis(c, named(chart.axis_title, chart.axis), true, { min: below(Math.min(...values), 10), max: above(Math.max(...values), 10), axisLabel: { color: c.muted, formatter: number } }),
         yAxis: { ...nameAxis(c, names, left), splitLine: { show: true, lineStyle: { color: c.line } } },
         series: [
           ...parts.map((part, i) => ({
-            name: part, type: "scatter", symbol: "circle", symbolSize: 8, itemStyle: { color: tinted(PALETTE[i % PALETTE.length], dark), opacity: 0.85 }, tooltip,
+            name: part, type: "scatter", symbol: "circle", symbolSize: 8, itemStyle: { color: tinted(PALEE[i % PALEE.length], dark), opacity: 0.85 }, tooltip,
             labelLayout: { hideOverlap: true },
             data: rows.filter((row) => !isOwn(row) && t.value(row, chart.part) === part).map((row) => ({ ...place(row), label: text(row) })),
           })),

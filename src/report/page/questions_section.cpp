@@ -18,6 +18,10 @@ namespace {
 
 constexpr size_t kMostAnswers = 6;
 
+// Classes of work.
+constexpr std::string_view kProductWork = "matmul";
+constexpr std::string_view kCastWork = "cast";
+
 using Answers = std::vector<std::string>;
 
 std::string percent(double fraction) {
@@ -139,7 +143,7 @@ Answers other_kernels(const PageView& view) {
   for (const TracedPoint& point : view.profiled()) {
     if (answers.size() >= kMostAnswers) break;
     const std::string text = top_kernels(*point.trace, 3, [](const TraceLaunch& launch) {
-      return launch.phase == "forward" && launch.work_class != "matmul";
+      return launch.phase == "forward" && launch.work_class != kProductWork;
     });
     if (!text.empty()) answers.push_back(fmt::format("{}: {}.", point.name, text));
   }
@@ -178,12 +182,13 @@ Answers product_share(const PageView& view) {
     for (const TracedPoint& point : points) {
       if (rest_of_config(*point.record, "pass") != rest) continue;
       parts.push_back(
-          fmt::format("{} {}", point.record->config.text("pass"), percent(share_of_class(*point.trace, "matmul"))));
+          fmt::format("{} {}", point.record->config.text("pass"), percent(share_of_class(*point.trace, kProductWork))));
     }
     if (parts.size() < 2) continue;
-    const Record& record = *first.record;
-    answers.push_back(fmt::format("{} {} {}: {}.", record.config.text("model"), record.config.text("dtype"),
-                                  record.config.text("mode"), fmt::join(parts, ", ")));
+    std::string name = first.name;
+    if (const std::string pass = first.record->config.text("pass") + " "; name.starts_with(pass))
+      name.erase(0, pass.size());
+    answers.push_back(fmt::format("{}: {}.", name, fmt::join(parts, ", ")));
   }
   return answers;
 }
@@ -225,8 +230,8 @@ Answers casts(const PageView& view) {
   for (const TracedPoint& point : view.profiled()) {
     if (point.record->config.text("dtype") == "float32" || answers.size() == kMostAnswers) continue;
     answers.push_back(fmt::format("{}: casts take {} of the step, matrix products {}.", point.name,
-                                  percent(share_of_class(*point.trace, "cast")),
-                                  percent(share_of_class(*point.trace, "matmul"))));
+                                  percent(share_of_class(*point.trace, kCastWork)),
+                                  percent(share_of_class(*point.trace, kProductWork))));
   }
   return answers;
 }

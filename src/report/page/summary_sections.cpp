@@ -58,8 +58,10 @@ std::string time_sentence(const PageView& view, const Record& record) {
 
 std::string verdict_sentence(const Record& record) {
   if (is_predicted(record)) return "This is a prediction: nothing was measured.";
-  if (record.verdict.reasons.empty()) return fmt::format("The time is {}.", record.verdict.rating);
-  return fmt::format("The time is {}: {}.", record.verdict.rating, fmt::join(record.verdict.reasons, "; "));
+  std::string rating = record.verdict.rating;
+  std::replace(rating.begin(), rating.end(), '_', ' ');
+  if (record.verdict.reasons.empty()) return fmt::format("Verdict: {}.", rating);
+  return fmt::format("Verdict: {}, because {}.", rating, fmt::join(record.verdict.reasons, "; "));
 }
 
 // Tables in the columns of the source documents, whose rows are language models alone or attention alone.

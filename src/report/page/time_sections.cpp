@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "distribution/steady_state.h"
+#include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "report/column_sets/column_sets.h"
 #include "report/page/page_sections.h"
@@ -15,7 +16,7 @@
 namespace laptime {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
+constexpr std::array<std::string_view, 3> kStepPhases{"forward", "backward", "optimizer"};
 
 // "812.4 ms (805.1 .. 820.0)", as the tables have it.
 std::string median_text(const Record& record) {
@@ -36,7 +37,7 @@ Json json_of(const std::optional<double>& value) { return value ? Json(*value) :
 // The parts of a bar: phases that some record has, and the passes that have none of their own.
 std::vector<std::string> parts_of(const std::vector<const Record*>& records) {
   std::vector<std::string> parts;
-  for (const std::string_view phase : kPhases) {
+  for (const std::string_view phase : kStepPhases) {
     if (std::any_of(records.begin(), records.end(),
                     [&](const Record* record) { return !seconds_of(*record, phase).is_null(); })) {
       parts.emplace_back(phase);
@@ -44,7 +45,7 @@ std::vector<std::string> parts_of(const std::vector<const Record*>& records) {
   }
   for (const Record* const record : records) {
     const std::string pass = record->config.text("pass");
-    const bool has_phase = std::any_of(kPhases.begin(), kPhases.end(),
+    const bool has_phase = std::any_of(kStepPhases.begin(), kStepPhases.end(),
                                        [&](std::string_view phase) { return !seconds_of(*record, phase).is_null(); });
     if (!has_phase && std::find(parts.begin(), parts.end(), pass) == parts.end()) parts.push_back(pass);
   }
@@ -199,7 +200,9 @@ PageSection first_steps_section(const PageView& view) {
   Json marks = Json::array();
   for (const Record* const record : records) {
     const std::vector<double> steps = steps_of(*record);
-    const SteadyState steady = steadiness_of(steps);
+    SteadyState steady = steadiness_of(steps);
+    // The verdict looks at the last steps too: a series that drifts away again is not steady.
+    if (record->verdict.rating == name_of(Stability::kNoSteadyState)) steady.steadiness = Steadiness::kNotReached;
     const std::string name = view.name(*record);
     for (size_t i = 0; i < steps.size(); ++i) {
       grid.rows.push_back({name, i + 1, steps[i], steps[i] / record->main_time()->median,
@@ -291,7 +294,7 @@ PageSection speedup_section(const PageView& view) {
   for (const Record* const record : view.timed()) {
     if (baselines.is_baseline(*record) || !baselines.speedup(*record, "") || ++points > kMostBars) continue;
     std::vector<std::string> parts{record->config.text("pass")};
-    for (const std::string_view phase : kPhases) {
+    for (const std::string_view phase : kStepPhases) {
       if (phase != parts.front()) parts.emplace_back(phase);
     }
     for (const std::string& part : parts) {

@@ -54,31 +54,31 @@ std::string word_of(const std::string& cell, std::string_view column, std::span<
   return cell;
 }
 
-constexpr std::array<std::string_view, 20> kColumns{"source",         "hardware",   "software", "edition", "model",
-                                                    "context_length", "batch_size", "pass",     "mode",    "dtype",
-                                                    "arithmetic",     "certainty",  "warmup",   "steps",   "status",
-                                                    "time_s",         "std_s",      "min_s",    "max_s",   "note"};
-constexpr std::array<std::string_view, 5> kPasses{"forward", "backward", "forward_backward", "step", "inference"};
-constexpr std::array<std::string_view, 3> kCertainties{"proven", "stated", "doubtful"};
-constexpr std::array<std::string_view, 2> kModes{"eager", "compile"};
-constexpr std::array<std::string_view, 2> kStatuses{"ok", "out_of_memory"};
+constexpr std::array<std::string_view, 20> kFigureColumns{
+    "source", "hardware", "software",   "edition",   "model",  "context_length", "batch_size", "pass",
+    "mode",   "dtype",    "arithmetic", "certainty", "warmup", "steps",          "status",     "time_s",
+    "std_s",  "min_s",    "max_s",      "note"};
+constexpr std::array<std::string_view, 5> kKnownPasses{"forward", "backward", "forward_backward", "step", "inference"};
+constexpr std::array<std::string_view, 3> kKnownCertainties{"proven", "stated", "doubtful"};
+constexpr std::array<std::string_view, 2> kKnownModes{"eager", "compile"};
+constexpr std::array<std::string_view, 2> kKnownStatuses{"ok", "out_of_memory"};
 
 PublishedFigure figure_of(const std::vector<std::string>& cells) {
   PublishedFigure figure;
   size_t next = 0;
   const auto text = [&] { return cells[next++]; };
   const auto word = [&](std::span<const std::string_view> known) {
-    std::string found = word_of(cells[next], kColumns[next], known);
+    std::string found = word_of(cells[next], kFigureColumns[next], known);
     ++next;
     return found;
   };
   const auto count = [&] {
-    const auto found = number_of<int64_t>(cells[next], kColumns[next]);
+    const auto found = number_of<int64_t>(cells[next], kFigureColumns[next]);
     ++next;
     return found;
   };
   const auto seconds = [&] {
-    const auto found = number_of<double>(cells[next], kColumns[next]);
+    const auto found = number_of<double>(cells[next], kFigureColumns[next]);
     ++next;
     return found;
   };
@@ -89,14 +89,14 @@ PublishedFigure figure_of(const std::vector<std::string>& cells) {
   figure.model = text();
   figure.context_length = count();
   figure.batch_size = count();
-  figure.pass = word(kPasses);
-  figure.mode = word(kModes);
+  figure.pass = word(kKnownPasses);
+  figure.mode = word(kKnownModes);
   figure.dtype = text();
   figure.arithmetic = text();
-  figure.certainty = word(kCertainties);
+  figure.certainty = word(kKnownCertainties);
   figure.warmup = count();
   figure.steps = count();
-  figure.status = word(kStatuses);
+  figure.status = word(kKnownStatuses);
   figure.seconds = seconds();
   figure.std = seconds();
   figure.min = seconds();
@@ -116,12 +116,12 @@ bool is_equal(const Json& value, const std::optional<int64_t>& number) {
 std::vector<PublishedFigure> parse_published(std::string_view csv) {
   std::vector<PublishedFigure> figures;
   const std::vector<std::string> header = take_line(csv);
-  if (!std::equal(header.begin(), header.end(), kColumns.begin(), kColumns.end()))
+  if (!std::equal(header.begin(), header.end(), kFigureColumns.begin(), kFigureColumns.end()))
     throw Error("published figures: line 1 does not name the columns that published/README.md lists");
   for (size_t line = 2; !csv.empty(); ++line) {
     const std::vector<std::string> cells = take_line(csv);
-    if (cells.size() != kColumns.size()) {
-      throw Error::format("published figures: line {} has {} cells, not {}", line, cells.size(), kColumns.size());
+    if (cells.size() != kFigureColumns.size()) {
+      throw Error::format("published figures: line {} has {} cells, not {}", line, cells.size(), kFigureColumns.size());
     }
     try {
       figures.push_back(figure_of(cells));
