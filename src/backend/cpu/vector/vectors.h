@@ -81,11 +81,12 @@ inline void store(BFloat16* to, const Vector& value) {
   std::memcpy(to, &narrow, sizeof(narrow));
 }
 
-// A vector of float16 as its bits, to and from float32: by F16C, which AVX2 and AVX-512 machines have.
+// A vector of float16 as its bits, to and from float32: by F16C, which AVX2 and AVX-512 machines have. With AVX-512
+// under a mask of all lanes, because gcc 12 takes the unmasked forms for uses of an uninitialised vector.
 inline Vector widened_halves(const HalfBits& narrow) {
 #if defined(__F16C__) && !defined(LAPTIME_LANES)
 #if defined(__AVX512F__)
-  return (Vector)_mm512_cvtph_ps((__m256i)narrow);
+  return (Vector)_mm512_maskz_cvtph_ps(0xFFFF, (__m256i)narrow);
 #else
   return (Vector)_mm256_cvtph_ps((__m128i)narrow);
 #endif
@@ -99,7 +100,7 @@ inline HalfBits narrowed_halves(const Vector& value) {
 #if defined(__F16C__) && !defined(LAPTIME_LANES)
   constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 #if defined(__AVX512F__)
-  return (HalfBits)_mm512_cvtps_ph((__m512)value, kToNearest);
+  return (HalfBits)_mm512_maskz_cvtps_ph(0xFFFF, (__m512)value, kToNearest);
 #else
   return (HalfBits)_mm256_cvtps_ph((__m256)value, kToNearest);
 #endif
