@@ -129,19 +129,19 @@ PageSection published_section(const PageView& view) {
       "Figures of other people for the same model, context, batch and pass, on other machines. Compare arithmetic "
       "before "
       "times: several sources call float32 what their kernels show to be TF32.");
-  section.figures.push_back(
-      {.title = "Time of the same work",
-       .summary = "Logarithmic axis. A filled diamond is a point of this page, a dot a published figure.",
-       .chart = {{"kind", "dots"},
-                 {"label", "work"},
-                 {"value", "time_s"},
-                 {"where", "where"},
-                 {"part", "arithmetic"},
-                 {"text", "hardware"},
-                 {"axis", axis_of(most, Unit::kSeconds)},
-                 {"axis_title", "time"}},
-       .table = page_table(grid),
-       .is_open = false});
+  section.figures.push_back({.title = "Time of the same work",
+                             .summary = "Logarithmic axis. A filled diamond was measured here, a hollow one is "
+                                        "predicted, a dot is a published figure.",
+                             .chart = {{"kind", "dots"},
+                                       {"label", "work"},
+                                       {"value", "time_s"},
+                                       {"where", "where"},
+                                       {"part", "arithmetic"},
+                                       {"text", "hardware"},
+                                       {"axis", axis_of(most, Unit::kSeconds)},
+                                       {"axis_title", "time"}},
+                             .table = page_table(grid),
+                             .is_open = false});
   return section;
 }
 
