@@ -38,6 +38,11 @@ TEST(GoldenCompare, AllowsWhatTheRuleAllows) {
   EXPECT_DOUBLE_EQ(compare_loss(golden, kFloat32, 0, 1).allowed,
                    2 * std::max(1e-6, *golden.float32.torch_error.losses));
   EXPECT_DOUBLE_EQ(compare_loss(golden, kBFloat16, 0, 1).allowed, 2 * 2e-3);
+  const auto& f16 = golden.values(Precision::kFloat16).torch_error.tensors;
+  EXPECT_DOUBLE_EQ(allowed(Precision::kFloat16, "logits"), 2 * std::max(5e-4, f16.at("logits")));
+  EXPECT_DOUBLE_EQ(allowed(Precision::kFloat16, "after10/ln_final.weight"),
+                   6 * std::max(4e-3, f16.at("after10/ln_final.weight")));
+  EXPECT_DOUBLE_EQ(compare_loss(golden, Precision::kFloat16, 0, 1).allowed, 2 * 2.5e-4);
 
   const GoldenCase large = read_golden(golden_path("small_2025"));
   const auto large_allowed = [&](Precision precision, const std::string& name) {
