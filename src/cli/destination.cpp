@@ -31,8 +31,8 @@ bool is_special(const std::string& path) {
 
 // `asked_for` is the name in messages: the file itself may be a temporary one.
 [[noreturn]] void reject(const std::string& asked_for, const char* reason) {
-  throw Error::format("--output-file {}: cannot be written ({}); name a file in a directory you may write",
-                      quote(asked_for), reason);
+  throw Error::format("file {}: cannot be written ({}); name a file in a directory you may write", quote(asked_for),
+                      reason);
 }
 
 Descriptor open_file(const std::string& path, int flags, const std::string& asked_for) {
@@ -54,7 +54,7 @@ Descriptor open_special(const std::string& path, const std::string& asked_for) {
     }
     if (errno != ENXIO || !std::filesystem::is_fifo(path)) reject(asked_for, std::strerror(errno));
     if (pauses == kPauses) {
-      throw Error::format("--output-file {}: nobody reads this pipe; start its reader first", quote(asked_for));
+      throw Error::format("file {}: nobody reads this pipe; start its reader first", quote(asked_for));
     }
     usleep(kPause);
   }
@@ -145,7 +145,7 @@ void WholeFile::write(std::string_view text) const {
 }
 
 void WholeFile::write(const std::function<void(const TextSink&)>& produce) const {
-  const std::string what = fmt::format("--output-file {}", quote(path_));
+  const std::string what = fmt::format("file {}", quote(path_));
   const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
   if (special_ >= 0) return produce([&](std::string_view text) { write_all(special_, text, what); });
   const TemporaryFile file = [&] {
@@ -173,7 +173,7 @@ GrowingFile::GrowingFile(std::string path)
       descriptor_(is_special_ ? open_special(path_, path_) : open_file(path_, O_CREAT | O_APPEND, path_)) {}
 
 void GrowingFile::append(std::string_view text) {
-  const std::string what = fmt::format("--output-file {}", quote(path_));
+  const std::string what = fmt::format("file {}", quote(path_));
   const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
   if (!begun_ && !is_special_ && ftruncate(descriptor_, 0) != 0) fail();
   begun_ = true;

@@ -15,6 +15,9 @@ namespace laptime {
 struct ExpectedPoint {
   std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
   bool fits = true;
+  bool is_stored = false;  // --resume finds its record, and it takes no time
+
+  bool runs() const { return !is_stored && fits && (!time || time->count() > 0); }
 };
 
 // Plans every point that runs on this machine. Empty if there are more than `kMostPlanned`, as planning takes longer

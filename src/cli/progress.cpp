@@ -70,11 +70,24 @@ std::string progress_text(size_t point, size_t points, std::string_view name, co
   return text;
 }
 
+// On a narrow terminal the name of the point gives way, which stands between "[1/2] " and ": ".
+std::string ProgressLine::fitted(const std::string& text, size_t room) {
+  if (text.size() <= room) return text;
+  constexpr std::string_view kGap = "...";
+  const size_t begin = text.find("] ");
+  const size_t end = text.find(": ", begin);
+  if (begin == std::string::npos || end == std::string::npos) return text.substr(0, room);
+  const size_t name = begin + 2;
+  const size_t excess = text.size() - room + kGap.size();
+  const size_t kept = end - name > excess ? end - name - excess : 0;
+  return (text.substr(0, name + kept) + std::string(kGap) + text.substr(end)).substr(0, room);
+}
+
 void ProgressLine::show(size_t point, const std::string& text, Seconds now) {
   const std::string safe = printable(text, /*ascii=*/true);  // a byte is a column: it may be cut anywhere
   if (stream_.is_terminal) {
     const size_t room = stream_.width > 1 ? stream_.width - 1 : safe.size();
-    write_softly(stream_.descriptor, std::string(kErase) + safe.substr(0, room));
+    write_softly(stream_.descriptor, std::string(kErase) + fitted(safe, room));
     visible_ = true;
     return;
   }

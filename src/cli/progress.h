@@ -54,6 +54,7 @@ class ProgressLine {
 
  private:
   static constexpr Seconds kPlainInterval{10};
+  static std::string fitted(const std::string& text, size_t room);
 
   Stream stream_;
   bool visible_ = false;

@@ -19,6 +19,7 @@
 #include "cli/stored_knowledge.h"
 #include "measure/describe.h"
 #include "prepare/device.h"
+#include "sweep/sweep_store.h"
 
 namespace laptime {
 namespace {
@@ -71,7 +72,16 @@ class Watcher {
     print_message(fmt::format("--device auto is {}{}", name, summary == devices.end() ? "" : ": " + summary->text));
   }
 
+  // Its stages would be those of a run that does not take place.
+  static bool is_predicted(const SweepPoint& point) {
+    return point.invalid.empty() && unsupported_reason(point.config).empty() && !find_device(point.config).computes;
+  }
+
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
+    if (is_predicted(points_[index])) {
+      line_.show(index, progress_text(index, points_.size(), points_[index].name, {.stage = "predicted"}, {}), elapsed);
+      return;
+    }
     std::optional<Seconds> of_point;
     if (progress.done > 0 && progress.expected >= progress.done)
       of_point = Seconds{progress.step_seconds * static_cast<double>(progress.expected - progress.done)};
@@ -106,6 +116,10 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
   return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
 }
 
+std::optional<int64_t> traced_steps(const SweepOptions& options) {
+  return options.trace.wanted ? std::optional(options.trace.traced_steps) : std::nullopt;
+}
+
 std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, const SweepOptions& options) {
   // A store that cannot be read is reported when the sweep writes to it.
   const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
@@ -115,7 +129,15 @@ std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, co
       return {};
     }
   };
-  return expected_points(points, knowledge);
+  std::vector<ExpectedPoint> expected = expected_points(points, knowledge);
+  if (!options.resume) return expected;
+  const SweepStore store(options.store);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    expected[i].is_stored =
+        points[i].invalid.empty() && store.finished(describe_point(points[i]), traced_steps(options));
+    if (expected[i].is_stored) expected[i].time = Seconds{0};
+  }
+  return expected;
 }
 
 // Nothing for points that are predicted, whose results are there at once.
@@ -123,6 +145,9 @@ void announce(const std::vector<SweepPoint>& points, const std::vector<ExpectedP
   const std::string text = announcement(points, expected);
   if (text.empty()) return;
   print_message(text);
+  const bool runs =
+      expected.empty() || std::any_of(expected.begin(), expected.end(), [](const auto& one) { return one.runs(); });
+  if (!runs) return;
   double load = 0;
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   if (cores < 1 || getloadavg(&load, 1) != 1) return;

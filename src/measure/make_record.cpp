@@ -244,7 +244,8 @@ Record make_record(Record described, const Prepared& prepared, const Measurement
                                    measurement.traced_steps + measurement.untaken_traced_steps);
     }
     if (sampling.sample_count() < 1) return record;
-    record.reason += fmt::format("; the times are of the {} samples until then", sampling.sample_count());
+    const int64_t samples = sampling.sample_count();
+    record.reason += fmt::format("; the times are of the {} sample{} until then", samples, samples == 1 ? "" : "s");
     fill_figures(prepared, measurement, record);
   } else {
     fill_figures(prepared, measurement, record);

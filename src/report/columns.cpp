@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "distribution/verdict.h"
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
 
@@ -59,8 +60,8 @@ constexpr std::array kRatioColumns{RatioColumn{"speedup", "speedup", &Baselines:
                                    RatioColumn{"gain_high", "gain_high", &Baselines::gain, kHigh}};
 
 // "1.82x (1.80 .. 1.85)", or the ratio alone where there is no interval.
-std::string ratio_text(const std::optional<TimeRatio>& ratio, bool is_baseline) {
-  if (!ratio) return "-";
+std::string ratio_text(const Record& record, const std::optional<TimeRatio>& ratio, bool is_baseline) {
+  if (!ratio) return record.verdict.rating == name_of(Stability::kNoSteadyState) ? "- (no steady state)" : "-";
   std::string text = fmt::format("{:.2f}x", ratio->value);
   if (is_baseline) return text + " (baseline)";
   if (ratio->interval) text += fmt::format(" ({:.2f} .. {:.2f})", ratio->interval->low, ratio->interval->high);
@@ -83,7 +84,7 @@ Column column_of(const RatioColumn& column, const Baselines& baselines) {
     const bool is_speedup = column.ratio == &Baselines::speedup;
     made.text_of = [&baselines, column, is_speedup](const Row& row, std::string_view phase, const CellContext&) {
       const bool is_baseline = is_speedup && baselines.is_baseline(row.record());
-      return ratio_text((baselines.*column.ratio)(row.record(), phase), is_baseline);
+      return ratio_text(row.record(), (baselines.*column.ratio)(row.record(), phase), is_baseline);
     };
   }
   return made;

@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "distribution/verdict.h"
 #include "record/metrics.h"
 
 namespace laptime {
@@ -16,7 +17,6 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
                                 "memory_limit", "threads", "optimizer_in_backward"};
 constexpr std::array<const char*, 2> kWholeMayDiffer{"keep", "lower"};
 constexpr std::string_view kThreads = "threads";
-constexpr std::string_view kNoSteadyState = "no_steady_state";
 
 // Equal for records of one command that differ in nothing but these keys. Keys are sorted: the order of writing says
 // nothing.
@@ -117,7 +117,8 @@ bool Baselines::is_baseline(const Record& record) const {
 
 void Baselines::add(const Record& record) {
   if (record.status != Status::kOk || record.run.empty()) return;
-  const Baseline baseline{record.config, is_predicted(record), record.verdict.rating != kNoSteadyState, record.time};
+  const Baseline baseline{record.config, is_predicted(record),
+                          record.verdict.rating != name_of(Stability::kNoSteadyState), record.time};
   if (is_baseline(record)) baselines_[point_of(record)] = baseline;
   if (record.config.text("mode") != "eager" && lowers_nothing(record)) whole_[whole_point_of(record)] = baseline;
 }
@@ -134,7 +135,7 @@ std::optional<TimeRatio> Baselines::gain(const Record& record, std::string_view 
 std::optional<TimeRatio> Baselines::compared(const ByPoint& baselines, const std::string& point, const Record& record,
                                              std::string_view phase, bool inverse) {
   const auto found = baselines.find(point);
-  const bool steady = record.verdict.rating != kNoSteadyState;
+  const bool steady = record.verdict.rating != name_of(Stability::kNoSteadyState);
   if (record.status != Status::kOk || found == baselines.end() || !steady || !found->second.steady ||
       found->second.predicted != is_predicted(record)) {
     return std::nullopt;

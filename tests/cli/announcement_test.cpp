@@ -39,6 +39,16 @@ TEST(Announcement, TimeIsPredictedFromTheSteps) {
   EXPECT_THAT(announcement({point}, expected), testing::StartsWith("1 point, about "));
 }
 
+TEST(Announcement, StoredPointsTakeNoTime) {
+  const std::vector<SweepPoint> points(2, test::point_of(kTiny));
+  const ExpectedPoint stored{.time = Seconds{0}, .is_stored = true};
+  const std::string some = announcement(points, {stored, {.time = Seconds{60}}});
+  EXPECT_EQ(some, "2 points, 1 from the store, about 60 s");
+  EXPECT_EQ(announcement(points, {stored, stored}), "2 points, all from the store");
+  EXPECT_FALSE(stored.runs());
+  EXPECT_TRUE(ExpectedPoint{}.runs());
+}
+
 TEST(Announcement, WhatDoesNotFitIsNamed) {
   const SweepPoint fits = test::point_of(kTiny, {{"steps", "1"}});
   SweepPoint large = test::point_of(kTiny, {{"memory-limit", "1kB"}, {"recompute", "none"}});

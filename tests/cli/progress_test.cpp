@@ -90,6 +90,14 @@ class Written {
   std::array<int, 2> ends_{};
 };
 
+TEST(ProgressLine, TheNameGivesWayOnANarrowTerminal) {
+  Written written;
+  ProgressLine line({written.descriptor(), true, false, 60});
+  line.show(0, "[1/2] step/model:small/ctx:256/dtype:float32/mode:eager: steps, step 4 of 15, 500.0 ms each",
+            Seconds(0));
+  EXPECT_THAT(written.text(), HasSubstr("[1/2] step/model:sma...: steps, step 4 of 15, 500.0 ms each"));
+}
+
 TEST(ProgressLine, OffATerminalSpeaksOfEachPointAndThenNowAndThen) {
   Written written;
   ProgressLine line({written.descriptor(), false, false, 0});

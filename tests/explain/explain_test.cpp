@@ -242,7 +242,7 @@ TEST(Explain, SlowAllocatesNoMemoryForHugeModels) {
   const Explanation inference =
       explain(point_of({{"model", "10B"}, {"pass", "inference"}, {"device", "roofline:h200"}}), {});
   EXPECT_TRUE(inference.memory->does_not_fit.empty());
-  EXPECT_EQ(inference.memory->available_bytes, 141'000'000'000);
+  EXPECT_EQ(inference.memory->available_bytes, int64_t{141} << 30U);
   EXPECT_THAT(print(inference), HasSubstr("fits: "));
 }
 

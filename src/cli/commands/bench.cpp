@@ -27,7 +27,8 @@ class BenchOutput : public PointOutput {
  public:
   BenchOutput(const OutputConfig& config, const std::vector<Record>& planned)
       : output_(config, planned), explains_(config.explain) {
-    if (!output_.is_live_table())
+    // Beside a file or a pipe the terminal shows the rows as they come; one that gets them anyway needs them once.
+    if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
       table_.emplace(table_style(standard_error(), config.verbose), config.columns, planned);
   }
 

@@ -177,6 +177,7 @@ ExitCode run_stored(const ReportCommand& command) {
   StoreProblems problems;
   const PageInput input = matching(Store::open(*path, Store::Access::kRead), command, problems);
   WholeFile(command.options.html).write(page_html(input));
+  print_message(fmt::format("the page is in {}", quote(command.options.html)));
   return problems.end();
 }
 

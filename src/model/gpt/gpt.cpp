@@ -1,4 +1,6 @@
 // The card of the GPT-style language model.
+#include <algorithm>
+
 #include "base/error.h"
 #include "config/model_presets.h"
 #include "model/gpt/editions.h"
@@ -63,6 +65,14 @@ void check_edition(const ModelConfig& model, const GptEdition& edition) {
   }
 }
 
+// A number of heads that divides d_model, of 64 columns where that is possible, else as near as possible.
+int64_t fitting_heads(int64_t d_model) {
+  constexpr int64_t kUsualHead = 64;
+  int64_t heads = std::max<int64_t>(1, d_model / kUsualHead);
+  while (d_model % heads != 0) --heads;
+  return heads;
+}
+
 void check(const RunConfig& config) {
   const ModelConfig& model = config.model;
   const GptEdition& edition = gpt_edition(model.edition);
@@ -71,8 +81,8 @@ void check(const RunConfig& config) {
                         model.projections ? "projections" : "causal false");
   }
   if (model.d_model % model.num_heads != 0) {
-    throw Error::format("d_model ({}) must be divisible by num_heads ({}); change --d-model or --num-heads",
-                        model.d_model, model.num_heads);
+    throw Error::format("d_model ({}) must be divisible by num_heads ({}); give --num-heads {}, or another --d-model",
+                        model.d_model, model.num_heads, fitting_heads(model.d_model));
   }
   if (edition.rope && model.d_head() % 2 != 0) {
     throw Error::format(

@@ -152,7 +152,7 @@ std::vector<Column> table_columns() {
   Column& verdict = columns.emplace_back(word_column("verdict", 15, "whether the time is to be believed"));
   verdict.extent = Extent::kNames;
   verdict.text_of = verdict_text;
-  Column& arithmetic = columns.emplace_back(word_column("arithmetic", 10, "in which arithmetic matrix products ran"));
+  Column& arithmetic = columns.emplace_back(word_column("arithmetic", 17, "in which arithmetic matrix products ran"));
   arithmetic.read = arithmetic_of;
   Column& device = columns.emplace_back(word_column("device", 10, "what ran it, or what it was predicted for"));
   device.extent = Extent::kWithConfig;

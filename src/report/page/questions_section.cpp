@@ -101,7 +101,7 @@ Answers gains(const PageView& view) {
   return answers;
 }
 
-// The first rows of a view in words: "matmul:tiles_avx2 25.0 % (18 calls)".
+// The first rows of a view in words: "matmul:tiles_avx2 with 25.0 % of the step (calls: 18)".
 std::string top_kernels(const StepTrace& trace, int64_t top, const LaunchTest& test) {
   const std::vector<Grid> grids = view_tables(trace, {.view = ProfileView::kKernels, .top = top, .test = test});
   const Grid& grid = grids.front();
@@ -112,7 +112,7 @@ std::string top_kernels(const StepTrace& trace, int64_t top, const LaunchTest& t
   };
   std::vector<std::string> parts;
   for (const std::vector<Json>& row : grid.rows) {
-    parts.push_back(fmt::format("{} with {} of the step ({} calls)", row[column("kernel")].get<std::string>(),
+    parts.push_back(fmt::format("{} with {} of the step (calls: {})", row[column("kernel")].get<std::string>(),
                                 percent(row[column("time_share")].get<double>()), row[column("instances")].dump()));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
