@@ -4,6 +4,7 @@ import html
 import sys
 
 CHAR_WIDTH, LINE_HEIGHT, MARGIN, BAR = 8.4, 19, 16, 34
+NO_BREAK = "\u00a0"  # a space that no viewer makes one of several
 
 
 def main() -> int:
@@ -21,12 +22,13 @@ def main() -> int:
         print(f'<circle cx="{MARGIN + 4 + 20 * place}" cy="{BAR / 2}" r="6" fill="{colour}"/>')
     print(f'<text x="{width / 2}" y="{BAR / 2 + 5}" text-anchor="middle" font-family="sans-serif" font-size="13" '
           f'fill="#8b949e">{html.escape(sys.argv[1])}</text>')
-    print('<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" fill="#d7dde4" xml:space="preserve">')
+    print('<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" fill="#d7dde4" style="white-space: pre">')
     for number, line in enumerate(lines):
         y = BAR + MARGIN + number * LINE_HEIGHT + 6
         colour = ' fill="#7ee787"' if line.startswith("$ ") else ""
         length = f' textLength="{len(line) * CHAR_WIDTH:.1f}"' if line else ""
-        print(f'<text x="{MARGIN}" y="{y}"{length}{colour}>{html.escape(line)}</text>')
+        shown = html.escape(line).replace(" ", NO_BREAK)
+        print(f'<text x="{MARGIN}" y="{y}"{length}{colour}>{shown}</text>')
     print("</g>\n</svg>")
     return 0
 
