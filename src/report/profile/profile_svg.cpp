@@ -154,7 +154,8 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
   svg.text({kPictureWidth - kPictureMargin - 4, y.at(*trace.peak_flops) - 6},
            fmt::format("measured peak of products, {}/s", format_flops(*trace.peak_flops)),
            {.size = kLabelSize, .anchor = "end"});
-  svg.text({x.at(left) + 8, y.at(left * *trace.bandwidth) - 22},
+  const double middle = std::sqrt(left * ridge);
+  svg.text({x.at(middle) + 10, y.at(middle * *trace.bandwidth) + 14},
            fmt::format("measured memory bandwidth, {}B/s", format_count(*trace.bandwidth)), {.size = kLabelSize});
   svg.text({(kRooflineLeft + kPictureWidth) / 2, bottom + 34}, "FLOPs for each byte that must move",
            {.size = kLabelSize, .anchor = "middle"});
@@ -174,10 +175,19 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
       return std::fabs(other.y - at.y) < kLabelSize && std::fabs(other.x - at.x) < kLabelWidth;
     });
   };
-  for (size_t i = 0; i < std::min(kNamed, dots.size()); ++i) {
-    SvgPoint at{x.at(dots[i].intensity) + 16, y.at(dots[i].rate) + 4};
+  double whole = 0;
+  for (const RooflineDot& dot : dots) whole += dot.seconds;
+  constexpr double kWorthAName = 0.01;  // of the time of all dots
+  constexpr double kGap = 16;           // from the centre of a dot
+  for (size_t i = 0; i < std::min(kNamed, dots.size()) && dots[i].seconds >= kWorthAName * whole; ++i) {
+    const SvgPoint dot{x.at(dots[i].intensity), y.at(dots[i].rate)};
+    const double width = svg_text_width(dots[i].name(), kLabelSize);
+    const bool fits_right = dot.x + kGap + width <= kPictureWidth - kPictureMargin;
+    const SvgPoint beside{fits_right ? dot.x + kGap : dot.x - kGap - width, dot.y + 4};
+    SvgPoint at = beside;
     while (!is_free(at)) at.y += kLabelSize + 2;
     labels.push_back(at);
+    if (at.y > beside.y) svg.line(dot, {fits_right ? at.x - 2 : at.x + width + 2, at.y - 4}, kGridColor);
     svg.text(at, dots[i].name(), {.size = kLabelSize});
   }
 }
