@@ -1,4 +1,4 @@
-// The words of the announcement.
+// Puts the announcement of a sweep into words.
 #include "cli/announcement.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 
 namespace laptime {
+
 std::string announcement(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
   Seconds whole{0};
   size_t stored = 0;

@@ -195,7 +195,7 @@ Completions filter_words(const Command& command, std::span<const std::string_vie
 
 // A word that is no option: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]", "[FILTER|SWEEP.toml]".
 Completions positional_words(const Command& command, const Position& position, std::string_view text) {
-  std::vector<std::string_view> shapes = split_words(command.arguments);
+  std::vector<std::string_view> shapes = split(command.arguments, ' ');
   std::erase(shapes, "[OPTIONS]");
   const size_t index = position.positionals.size();
   if (shapes.empty()) return {};

@@ -1,4 +1,4 @@
-// The scripts by which shells complete the words of laptime.
+// Completion scripts for bash, zsh and fish.
 #pragma once
 
 #include <span>

@@ -47,7 +47,7 @@ class Summaries {
 // What a point costs in any unit: the FLOPs of its steps.
 double cost_of(const SweepPoint& point, Summaries& summaries) {
   const RunConfig& config = point.config;
-  if (!point.invalid.empty() || !unsupported_reason(config).empty()) return 0;
+  if (!can_run(point)) return 0;
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
   constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
   if (!find_device(config).computes) return kPredicted;
@@ -68,8 +68,7 @@ std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points
   std::vector<ExpectedPoint> expected;
   for (const SweepPoint& point : points) {
     ExpectedPoint& one = expected.emplace_back();
-    const bool runs = point.invalid.empty() && unsupported_reason(point.config).empty();
-    if (!runs || !find_device(point.config).computes) {
+    if (!can_run(point) || !find_device(point.config).computes) {
       one.time = Seconds{0};
       continue;
     }

@@ -25,7 +25,7 @@ struct ExpectedPoint {
 inline constexpr size_t kMostPlanned = 24;
 std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge);
 
-// Judges by the expected times, or by the FLOPs of the points where a time is not known.
+// The estimate of the time left: from the expected times, or in proportion to FLOPs where a point has no expected time.
 TimeLeft time_left(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected);
 
 }  // namespace laptime

@@ -3,22 +3,9 @@
 
 #include <algorithm>
 
+#include "base/proc_text.h"
+
 namespace laptime {
-namespace {
-
-// The parts between separators, without empty ones.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(separator), text.size());
-    if (end > 0) parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-}  // namespace
-
 PlaceholderWords words_of_placeholder(std::string_view placeholder) {
   PlaceholderWords found;
   for (const std::string_view part : split(placeholder, '|')) {
@@ -30,7 +17,5 @@ PlaceholderWords words_of_placeholder(std::string_view placeholder) {
   }
   return found;
 }
-
-std::vector<std::string_view> split_words(std::string_view text) { return split(text, ' '); }
 
 }  // namespace laptime

@@ -14,7 +14,4 @@ struct PlaceholderWords {
 // Alternatives are separated by '|'; capitals are placeholders for something else.
 PlaceholderWords words_of_placeholder(std::string_view placeholder);
 
-// The parts of a text between its spaces.
-std::vector<std::string_view> split_words(std::string_view text);
-
 }  // namespace laptime

@@ -66,7 +66,7 @@ const Writer& writer_of(OutputFormat format) {
   return *std::find_if(kWriters.begin(), kWriters.end(), [&](const Writer& writer) { return writer.format == format; });
 }
 
-// What stands below a table of these columns; empty where it needs no summary.
+// The summary line below a table with these columns; empty for columns without a summary.
 std::string summary_below(std::string_view columns, const Records& records) {
   const std::string summary = summary_of_columns(columns, records);
   return summary.empty() ? "" : "\n" + summary + "\n";

@@ -35,6 +35,7 @@ class Watcher {
     callbacks.begin = [this](size_t index) {
       if (!has_begun_) say_what_auto_is();
       has_begun_ = true;
+      is_predicted_ = can_run(points_[index]) && !find_device(points_[index].config).computes;
       show(index, {.stage = "starting"}, Seconds());
     };
     callbacks.progress = [this](size_t index, const PointProgress& progress, Seconds elapsed) {
@@ -61,8 +62,7 @@ class Watcher {
   // Prints the device that `--device auto` chose, if a point uses it.
   void say_what_auto_is() const {
     const auto point = std::find_if(points_.begin(), points_.end(), [](const SweepPoint& candidate) {
-      return candidate.config.device == "auto" && candidate.invalid.empty() &&
-             unsupported_reason(candidate.config).empty();
+      return candidate.config.device == "auto" && can_run(candidate);
     });
     if (point == points_.end()) return;
     const std::string name = find_device(point->config).name;
@@ -72,13 +72,8 @@ class Watcher {
     print_message(fmt::format("--device auto is {}{}", name, summary == devices.end() ? "" : ": " + summary->text));
   }
 
-  // Its stages would be those of a run that does not take place.
-  static bool is_predicted(const SweepPoint& point) {
-    return point.invalid.empty() && unsupported_reason(point.config).empty() && !find_device(point.config).computes;
-  }
-
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
-    if (is_predicted(points_[index])) {
+    if (is_predicted_) {
       line_.show(index, progress_text(index, points_.size(), points_[index].name, {.stage = "predicted"}, {}), elapsed);
       return;
     }
@@ -106,6 +101,7 @@ class Watcher {
   ProgressLine line_{standard_error()};
   size_t finished_ = 0;
   bool has_begun_ = false;
+  bool is_predicted_ = false;  // the point at hand: it has none of the stages of a run
 };
 
 // Which finished points can be found in the store, as the end of a message.
@@ -114,10 +110,6 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
   const std::string store = quote(options.store->string());
   if (outcome.lost == 0) return fmt::format("; finished points are in the store {}", store);
   return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
-}
-
-std::optional<int64_t> traced_steps(const SweepOptions& options) {
-  return options.trace.wanted ? std::optional(options.trace.traced_steps) : std::nullopt;
 }
 
 std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, const SweepOptions& options) {
@@ -134,7 +126,7 @@ std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, co
   const SweepStore store(options.store);
   for (size_t i = 0; i < expected.size(); ++i) {
     expected[i].is_stored =
-        points[i].invalid.empty() && store.finished(describe_point(points[i]), traced_steps(options));
+        points[i].invalid.empty() && store.finished(describe_point(points[i]), options.trace.least_steps());
     if (expected[i].is_stored) expected[i].time = Seconds{0};
   }
   return expected;

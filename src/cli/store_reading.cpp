@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "cli/message.h"
 #include "report/row.h"
 
@@ -21,6 +22,9 @@ ExitCode StoreProblems::end() const {
   return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
 }
 
+namespace {
+
+// The run that stored the newest record.
 std::string last_run(const Store& store) {
   std::string run;
   const auto keep = [&](int64_t, const Record& record) {
@@ -29,6 +33,17 @@ std::string last_run(const Store& store) {
   };
   store.each(extent_of_column("run"), keep, [](const std::string&) {});
   return run;
+}
+
+}  // namespace
+
+void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options) {
+  const std::string run = options.last ? last_run(store) : options.run;
+  if (!run.empty()) filter.narrow("run", run);
+}
+
+void reject_last_and_run(std::string_view command, const ShowOptions& options) {
+  if (options.last && !options.run.empty()) throw Error::format("laptime {}: give --last or --run, not both", command);
 }
 
 }  // namespace laptime

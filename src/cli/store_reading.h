@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "cli/command.h"
+#include "cli/commands/show.h"
 #include "record/store.h"
+#include "report/filter.h"
 
 namespace laptime {
 
@@ -20,7 +23,10 @@ class StoreProblems {
   size_t shown_ = 0;
 };
 
-// The run that stored the newest record.
-std::string last_run(const Store& store);
+// Narrows a filter to the newest run, or to those whose name has the text that was given; to none where neither was.
+void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options);
+
+// Error where both --last and --run are given. `command` is the name in the message.
+void reject_last_and_run(std::string_view command, const ShowOptions& options);
 
 }  // namespace laptime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "backend/backend.h"
@@ -37,6 +38,9 @@ struct PointHooks {
 struct TraceRequest {
   bool wanted = false;       // makes Measurement::trace
   int64_t traced_steps = 0;  // steps whose launches are timed, in turn with as many that are not
+
+  // How many traced steps a stored record must have to serve instead of a run; none if no trace is wanted.
+  std::optional<int64_t> least_steps() const { return wanted ? std::optional(traced_steps) : std::nullopt; }
 };
 
 // Allocates and fills memory, then runs steps until the stopping rule is met, a loss is not finite or the run is

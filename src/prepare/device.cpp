@@ -143,4 +143,6 @@ Device find_device(const RunConfig& config) {
   return is_roofline(name) ? find_roofline(config, name) : find_cpu(config);
 }
 
+bool can_run(const SweepPoint& point) { return point.invalid.empty() && unsupported_reason(point.config).empty(); }
+
 }  // namespace laptime

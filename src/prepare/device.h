@@ -11,6 +11,7 @@
 #include "backend/backend.h"
 #include "base/units.h"
 #include "config/run_config.h"
+#include "points/expand.h"
 #include "prepare/kernel_rules.h"
 
 namespace laptime {
@@ -54,5 +55,8 @@ std::vector<DeviceSummary> list_devices();
 
 // Why the device cannot run the configuration; empty if it can. Error for an unknown name.
 std::string unsupported_reason(const RunConfig& config);
+
+// Whether the point is valid and its device can run it.
+bool can_run(const SweepPoint& point);
 
 }  // namespace laptime

@@ -116,17 +116,8 @@ const ColumnSet* set_with_summary(std::string_view list) {
   }
 }
 
-// As the header of the default table; nullptr where it has none.
-const Column* find_table_column(std::string_view name) {
-  static const std::vector<Column> kColumns = table_columns();
-  const auto found = std::find_if(kColumns.begin(), kColumns.end(), [&](const Column& column) {
-    return column.title == name || column.header() == name;
-  });
-  return found == kColumns.end() ? nullptr : &*found;
-}
-
 Column column_by_name(std::string_view name, const Records& records) {
-  if (const Column* const known = find_table_column(name)) {
+  if (const Column* const known = table_column(name)) {
     Column column = *known;
     column.drop = 0;
     return column;

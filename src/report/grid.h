@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct GridColumn {
 GridColumn text_column(std::string key, std::string title);   // flush left
 GridColumn bytes_column(std::string key, std::string title);  // of bytes
 GridColumn optional_column(int rank, GridColumn column);      // left out as GridColumn::optional says
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 struct Grid {
   std::string name;   // of the table in JSON: "kernels"

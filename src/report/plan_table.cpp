@@ -30,12 +30,6 @@ std::string fit_text(const Record& record) {
   return fmt::format("{} too many", format_bytes(*record.bytes_requested - *record.bytes_available));
 }
 
-std::string basis_text(const Prediction& prediction) {
-  if (prediction.from.empty()) return "no launch was measured; run laptime calibrate";
-  if (prediction.newest.empty()) return prediction.from;
-  return fmt::format("{}, {:.0f} % of the same shapes", prediction.from, 100 * prediction.measured_share.value_or(0));
-}
-
 void drop_empty_columns(Grid& grid) {
   for (size_t column = grid.columns.size(); column-- > 0;) {
     const bool is_empty = std::all_of(grid.rows.begin(), grid.rows.end(), [&](const std::vector<Json>& row) {
@@ -45,11 +39,6 @@ void drop_empty_columns(Grid& grid) {
     grid.columns.erase(grid.columns.begin() + static_cast<std::ptrdiff_t>(column));
     for (std::vector<Json>& row : grid.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
   }
-}
-
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 // One line of "predicted | measured | error".
@@ -84,6 +73,12 @@ std::vector<Compared> compared_classes(const Record& record) {
 }
 
 }  // namespace
+
+std::string basis_text(const Prediction& prediction) {
+  if (prediction.from.empty()) return "no launch was measured; run laptime calibrate";
+  if (prediction.newest.empty()) return prediction.from;
+  return fmt::format("{}, {:.0f} % of the same shapes", prediction.from, 100 * prediction.measured_share.value_or(0));
+}
 
 Grid plan_grid(const std::vector<PlannedPoint>& points) {
   Grid grid{.name = "plan",

@@ -23,6 +23,9 @@ struct PlannedPoint {
 // One row for each point. A column that is empty in every row is left out.
 Grid plan_grid(const std::vector<PlannedPoint>& points);
 
+// "measured launches, 98 % of the same shapes": what a prediction was made from.
+std::string basis_text(const Prediction& prediction);
+
 // "step: 1.23 s predicted, of which 98 % from measured launches (newest 2026-01-02)".
 std::string prediction_sentence(const Record& record);
 

@@ -23,6 +23,7 @@ class StoredRecords : public Records {
   StoredRecords(const Store& store, const Filter& filter, Store::Problem problem);
 
   void each(Extent extent, const Visit& visit) const override;
+  void each_id(Extent extent, const Store::Visit& visit) const;  // the same with the id of each
 
   // "0 of 4 records match: model is medium, small", with the values that the store has in the columns of `filter`,
   // which selected these records. Empty where one matches.
@@ -37,8 +38,6 @@ class StoredRecords : public Records {
   std::optional<Record> least_out_of_memory(const Cost& cost) const;
 
  private:
-  void each_id(Extent extent, const Store::Visit& visit) const;
-
   const Store& store_;
   Store::Problem problem_;
   mutable std::set<std::string> known_problems_;

@@ -98,9 +98,7 @@ class SweepRun {
 
   bool report_stored(size_t index, const Record& described, Seconds start) {
     if (!options_.resume) return false;
-    const TraceRequest& trace = options_.trace;
-    std::optional<Store::Finished> stored =
-        store_.finished(described, trace.wanted ? std::optional(trace.traced_steps) : std::nullopt);
+    std::optional<Store::Finished> stored = store_.finished(described, options_.trace.least_steps());
     if (!stored || !recomputes_alike(points_[index].config, stored->record)) return false;
     report(index, {std::move(stored->record), {}, std::move(stored->trace)}, PointSource::kStored, start);
     return true;

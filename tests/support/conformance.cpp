@@ -256,7 +256,7 @@ std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t 
   double largest = 0;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double exact = truth[static_cast<size_t>(i)];
-    if (!std::isfinite(view.at(i))) continue;  // too large for the type, which value_error has accepted
+    if (!std::isfinite(view.at(i))) continue;  // too large for the type, as value_error has checked
     const double error = std::abs(view.at(i) - exact);
     error_squares += error * error;
     squares += exact * exact;

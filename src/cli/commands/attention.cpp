@@ -69,7 +69,7 @@ std::string largest_contexts(const Sweep& sweep) {
   std::set<std::string> seen;
   std::string text;
   for (const SweepPoint& point : points_of(sweep)) {
-    if (!point.invalid.empty() || !unsupported_reason(point.config).empty()) continue;
+    if (!can_run(point)) continue;
     const std::string conditions = conditions_of(sweep, point);
     if (!seen.insert(conditions).second) continue;
     const int64_t largest = largest_that_fits(point.config, knowledge, Enlarged::kContext, kLargestContext);

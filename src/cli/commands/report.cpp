@@ -131,39 +131,28 @@ ExitCode run_sweep_file(const ReportCommand& command) {
 // The records that match, oldest first, and the traces of the newest.
 PageInput matching(const Store& store, const ReportCommand& command, StoreProblems& problems) {
   Filter filter(command.filter);
-  const std::string run = command.selection.last ? last_run(store) : command.selection.run;
-  if (!run.empty()) filter.narrow("run", run);
-  const auto problem = [&](const std::string& message) { problems.add(message); };
-  StoredRecords stored(store, filter, problem);
-  PageInput input;
-  std::vector<int64_t> ids;
-  store.each(
-      filter.extent(),
-      [&](int64_t id, const Record& record) {
-        if (filter.matches(record)) ids.push_back(id);
-        return true;
-      },
-      [](const std::string&) {});
-  if (ids.empty()) {
+  narrow_to_run(filter, store, command.selection);
+  const StoredRecords stored(store, filter, [&](const std::string& message) { problems.add(message); });
+  size_t count = 0;
+  stored.each_id(Extent::kNames, [&](int64_t, const Record&) { return ++count > 0; });
+  if (count == 0) {
     const std::string none = stored.why_none(filter);
     throw Error::format("laptime report: {}; laptime show lists what there is",
                         none.empty() ? "the store has no record" : none);
   }
-  if (ids.size() > kMostRecords) {
+  if (count > kMostRecords) {
     throw Error::format(
         "laptime report: {} records match, and a page holds {} at most; narrow them down with a filter, "
         "--run or --last",
-        ids.size(), kMostRecords);
+        count, kMostRecords);
   }
+  PageInput input;
   std::vector<int64_t> read;
-  store.each_of(
-      ids, Extent::kWhole,
-      [&](int64_t id, const Record& record) {
-        read.push_back(id);
-        input.records.push_back(record);
-        return true;
-      },
-      problem);
+  stored.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
+    read.push_back(id);
+    input.records.push_back(record);
+    return true;
+  });
   input.traces.resize(read.size());
   for (size_t i = read.size() - std::min(kMostTraces, read.size()); i < read.size(); ++i)
     input.traces[i] = store.trace_at(read[i]);
@@ -203,8 +192,7 @@ ReportCommand parse_report(const CommandWords& words) {
   }
   if (command.options.html.empty())
     throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
-  if (command.selection.last && !command.selection.run.empty())
-    throw Error("laptime report: give --last or --run, not both");
+  reject_last_and_run("report", command.selection);
   const bool is_sweep = words.positionals.size() == 1 && words.positionals.front().ends_with(kSweepFile);
   if (!is_sweep) {
     reject_options_of_a_run(words);

@@ -34,8 +34,7 @@ ExitCode run(const ShowCommand& command) {
   reject_overwriting({{"--output-file", command.output.output_file}}, files_of_store(path));
   Filter filter(command.filter);
   const Store store = Store::open(*path, Store::Access::kRead);
-  const std::string run = command.options.last ? last_run(store) : command.options.run;
-  if (!run.empty()) filter.narrow("run", run);
+  narrow_to_run(filter, store, command.options);
   StoreProblems problems;
   StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
   if (!command.output.sort.empty()) records.sort(command.output.sort);
@@ -57,7 +56,7 @@ ShowCommand parse_show(const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {
     if (!assign_given(show.options, given)) assign_given(show.output, given);
   }
-  if (show.options.last && !show.options.run.empty()) throw Error("laptime show: give --last or --run, not both");
+  reject_last_and_run("show", show.options);
   return show;
 }
 

@@ -1,6 +1,4 @@
 // Attention alone, for people.
-#include <algorithm>
-
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
 
@@ -22,9 +20,8 @@ Json mode_and_lowered(const Row& row, std::string_view) {
 }  // namespace
 
 std::vector<Column> columns_attention() {
-  std::vector<Column> shared = table_columns();
   const auto of_table = [&](std::string_view title, int drop) {
-    Column column = *std::find_if(shared.begin(), shared.end(), [&](const Column& one) { return one.title == title; });
+    Column column = *table_column(title);
     column.drop = drop;
     return column;
   };

@@ -11,6 +11,8 @@ namespace laptime {
 
 // Every column that a table may have by its short header.
 std::vector<Column> table_columns();
+// The one with this header; nullptr for none.
+const Column* table_column(std::string_view header);
 
 std::vector<Column> default_columns();
 std::vector<Column> all_columns();

@@ -163,6 +163,14 @@ std::vector<Column> table_columns() {
   return columns;
 }
 
+const Column* table_column(std::string_view header) {
+  static const std::vector<Column> kColumns = table_columns();
+  const auto found = std::find_if(kColumns.begin(), kColumns.end(), [&](const Column& column) {
+    return column.title == header || column.header() == header;
+  });
+  return found == kColumns.end() ? nullptr : &*found;
+}
+
 std::vector<Column> default_columns() {
   constexpr std::array kWanted{Wanted{"name", 0},     Wanted{"median", 0},  Wanted{"n", 5},
                                Wanted{"tokens/s", 3}, Wanted{"peak", 1},    Wanted{"mfu", 4},

@@ -14,9 +14,8 @@ namespace laptime {
 using namespace cells;
 
 std::vector<Column> columns_prediction() {
-  const std::vector<Column> shared = table_columns();
   const auto of_table = [&](std::string_view title) {
-    Column column = *std::find_if(shared.begin(), shared.end(), [&](const Column& one) { return one.title == title; });
+    Column column = *table_column(title);
     column.of_phase = false;
     return column;
   };

@@ -29,11 +29,6 @@ std::string marked(const Record& record, const std::string& title) {
   return was_held(record) ? title : title + " (predicted)";
 }
 
-template <class T>
-Json known(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 // What is held when a phase is over, in bytes as requested; null where the record does not know it.
 Json held_after(const Record& record, const StepTrace& trace, const MemoryLedger& ledger, const std::string& phase) {
   const std::optional<int64_t> after = phase == "forward"    ? record.memory.after_forward_bytes
@@ -95,8 +90,8 @@ Grid accounts_grid(const Record& record, const StepTrace& trace, const MemoryLed
                        fmt::format("{} for the whole run and an arena of {}", format_bytes(trace.resident_bytes),
                                    format_bytes(trace.arena_bytes))});
   const bool held = was_held(record);
-  grid.rows.push_back({"held", held ? known(memory.peak_bytes) : Json(), "allocated on the device, in whole pages"});
-  grid.rows.push_back({"resident", known(memory.peak_rss_bytes),
+  grid.rows.push_back({"held", held ? or_null(memory.peak_bytes) : Json(), "allocated on the device, in whole pages"});
+  grid.rows.push_back({"resident", or_null(memory.peak_rss_bytes),
                        held && memory.base_rss_bytes ? fmt::format("of the process at its peak; {} before the step",
                                                                    format_bytes(*memory.base_rss_bytes))
                                                      : "of the process at its peak"});

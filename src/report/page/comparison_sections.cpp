@@ -13,12 +13,6 @@
 namespace laptime {
 namespace {
 
-// "measured launches, 75 % of the same shapes": what a prediction was made from.
-std::string basis_of(const Prediction& prediction) {
-  if (!prediction.measured_share) return prediction.from;
-  return fmt::format("{}, {:.0f} % of the same shapes", prediction.from, 100 * *prediction.measured_share);
-}
-
 std::string work_of(const PublishedFigure& figure) {
   const std::string context = figure.context_length ? fmt::format(" ctx:{}", *figure.context_length) : "";
   return fmt::format("{} {}{}", figure.pass, figure.model, context);
@@ -49,14 +43,14 @@ PageSection prediction_section(const PageView& view) {
     most = std::max({most, measured, predicted->second});
     const MemoryUse& memory = record->memory;
     grid.rows.push_back({view.name(*record), predicted->second, measured, predicted->second / measured - 1,
-                         memory.predicted_peak_bytes ? Json(*memory.predicted_peak_bytes) : Json(),
-                         memory.peak_bytes ? Json(*memory.peak_bytes) : Json(), basis_of(record->prediction)});
+                         or_null(memory.predicted_peak_bytes), or_null(memory.peak_bytes),
+                         basis_text(record->prediction)});
     constexpr size_t kSentences = 6;
     if (points <= kSentences)
       section.lines.push_back(fmt::format("{}: {}.", view.name(*record), prediction_error_sentence(*record)));
   }
   if (grid.rows.empty()) return section;
-  if (points > kMostBars) grid.notes.push_back(fmt::format("The first {} of {} points.", kMostBars, points));
+  note_left_out(grid, kMostBars, points);
   section.figures.push_back(
       {.title = "Predicted and measured time",
        .summary = "A ring is the prediction that was made before the run, a dot the measured median.",
@@ -113,15 +107,15 @@ PageSection published_section(const PageView& view) {
       if (own != record->time.end() && shown.insert(here).second) {
         add({work, is_predicted(*record) ? record->config.text("device") : "here: " + view.name(*record),
              record->config.text("mode"), record->math_mode, is_predicted(*record) ? "predicted" : "proven",
-             own->second.median, own->second.std ? Json(*own->second.std) : Json(), "laptime", "this page", "",
+             own->second.median, or_null(own->second.std), "laptime", "this page", "",
              is_predicted(*record) ? "predicted here" : "here"});
       }
       const std::string row = fmt::format("{}\n{}\n{}\n{}\n{}", work, figure.source, figure.mode, figure.arithmetic,
                                           figure.seconds.value_or(0));
       if (!shown.insert(row).second) continue;
       add({work, figure.hardware, figure.mode, figure.arithmetic, figure.certainty,
-           figure.seconds ? Json(*figure.seconds) : Json("out of memory"), figure.std ? Json(*figure.std) : Json(),
-           figure.software, figure.source, figure.note, "published"});
+           figure.seconds ? Json(*figure.seconds) : Json("out of memory"), or_null(figure.std), figure.software,
+           figure.source, figure.note, "published"});
     }
   }
   if (grid.rows.empty()) return section;

@@ -173,7 +173,7 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
           .table = page_table(grid)};
 }
 
-// The name of a point without its context: points that differ in nothing else are one line.
+// The name of a point without its context. A chart joins points of equal text by a line.
 std::string without_context(const std::string& name) {
   std::string kept;
   for (size_t begin = 0; begin <= name.size();) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "report/column_sets/column_sets.h"
 #include "report/row.h"
 #include "report/scale.h"
 
@@ -153,6 +154,15 @@ Json page_json(const PageSection& section) {
           {"lines", section.lines},
           {"questions", std::move(questions)},
           {"figures", std::move(figures)}};
+}
+
+std::string cell_of(std::string_view header, const Record& record) {
+  const Column* const column = table_column(header);
+  return column == nullptr ? "" : column->cell(Row(record), "");
+}
+
+void note_left_out(Grid& grid, size_t shown, size_t all) {
+  if (shown < all) grid.notes.push_back(fmt::format("The first {} of {} points.", shown, all));
 }
 
 Json axis_of(double most, Unit unit) {

@@ -59,6 +59,12 @@ struct PageSection {
 
 Json page_json(const PageSection& section);
 
+// The cell of a record in the column of the default table with this header: "812.4 ms (805.1 .. 820.0)".
+std::string cell_of(std::string_view header, const Record& record);
+
+// Notes on the table of a chart how many of all points it shows, where it does not show all.
+void note_left_out(Grid& grid, size_t shown, size_t all);
+
 // {"unit": "ms", "factor": 0.001}: the multiple of a unit in which an axis counts up to `most`.
 Json axis_of(double most, Unit unit);
 

@@ -59,6 +59,7 @@ std::optional<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::
 }
 
 constexpr int64_t kKernelRows = 20;
+constexpr size_t kMostRooflines = 4;  // one plot for each of number type and mode
 
 }  // namespace
 
@@ -93,7 +94,7 @@ PageSection classes_section(const PageView& view) {
     }
   }
   if (grid.rows.empty()) return section;
-  if (points > kMostSeries) grid.notes.push_back(fmt::format("The first {} of {} points.", kMostSeries, points));
+  note_left_out(grid, kMostSeries, points);
   section.figures.push_back({.title = "Share of each class of work in each phase",
                              .summary =
                                  "Each bar is one phase of one point; its parts are the shares of its time, the time "
@@ -147,7 +148,7 @@ PageSection roofline_section(const PageView& view) {
     const StepTrace& trace = *point.trace;
     const std::vector<RooflineDot> dots = roofline_dots(trace);
     if (dots.empty() || !trace.peak_flops || !trace.bandwidth) continue;
-    if (section.figures.size() == 4) break;  // further plots say nothing new
+    if (section.figures.size() == kMostRooflines) break;
     Grid grid{.name = "roofline",
               .title = "Ops under the roofline",
               .columns = {text_column("phase", "Phase"),

@@ -26,14 +26,7 @@ std::string counted_words(const std::map<std::string, size_t>& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string cell_of(std::string_view title, const Record& record) {
-  for (const Column& column : table_columns()) {
-    if (column.title == title) return column.cell(Row(record), "");
-  }
-  return "";
-}
-
-// "AdamW step of small at context 256": what a record measured.
+// "step of small, context 256, batch 4": what a record measured.
 std::string work_of(const Record& record) {
   const std::optional<int64_t> context = config_number(record, "context_length");
   const std::optional<int64_t> batch = config_number(record, "batch_size");

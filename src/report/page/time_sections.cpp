@@ -18,21 +18,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kStepPhases{"forward", "backward", "optimizer"};
 
-// "812.4 ms (805.1 .. 820.0)", as the tables have it.
-std::string median_text(const Record& record) {
-  static const Column kMedian = [] {
-    const std::vector<Column> columns = table_columns();
-    return *std::find_if(columns.begin(), columns.end(), [](const Column& one) { return one.title == "median"; });
-  }();
-  return kMedian.cell(Row(record), "");
-}
-
 Json seconds_of(const Record& record, std::string_view phase) {
   const auto found = record.time.find(std::string(phase));
   return found == record.time.end() || found->second.count == 0 ? Json(nullptr) : Json(found->second.median);
 }
-
-Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 // The parts of a bar: phases that some record has, and the passes that have none of their own.
 std::vector<std::string> parts_of(const std::vector<const Record*>& records) {
@@ -64,10 +53,6 @@ std::vector<const Record*> measured(const PageView& view) {
   return records;
 }
 
-void note_left_out(Grid& grid, size_t shown, size_t all) {
-  if (shown < all) grid.notes.push_back(fmt::format("The first {} of {} points.", shown, all));
-}
-
 // A whole series, from the very first step.
 std::vector<double> steps_of(const Record& record) {
   std::vector<double> steps = record.transient.warmup;
@@ -90,10 +75,6 @@ std::string steadiness_text(const std::vector<double>& steps, const SteadyState&
   }
   return fmt::format("{} steps are too few to tell", steps.size());
 }
-
-}  // namespace
-
-namespace {
 
 PageFigure step_times(const PageView& view, const std::vector<const Record*>& group, const std::string& title) {
   const std::vector<const Record*> records = first_of(group, kMostBars);
@@ -130,8 +111,8 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
     }
     const bool predicted = is_predicted(*record);
     row.insert(row.end(),
-               {time.median, predicted ? Json() : json_of(time.ci_low), predicted ? Json() : json_of(time.ci_high),
-                predicted ? Json() : Json(time.count), record->verdict.rating, median_text(*record)});
+               {time.median, predicted ? Json() : or_null(time.ci_low), predicted ? Json() : or_null(time.ci_high),
+                predicted ? Json() : Json(time.count), record->verdict.rating, cell_of("median", *record)});
     grid.rows.push_back(std::move(row));
   }
   note_left_out(grid, records.size(), group.size());
@@ -250,7 +231,7 @@ PageSection samples_section(const PageView& view) {
     const std::string name = view.name(*record);
     for (size_t i = 0; i < time.samples.size(); ++i)
       grid.rows.push_back({name, i + 1, time.samples[i], time.samples[i] / time.median - 1});
-    Json band{{"series", name}, {"text", fmt::format("{}, {}", median_text(*record), record->verdict.rating)}};
+    Json band{{"series", name}, {"text", fmt::format("{}, {}", cell_of("median", *record), record->verdict.rating)}};
     if (time.ci_low && time.ci_high) {
       band["low"] = *time.ci_low / time.median - 1;
       band["high"] = *time.ci_high / time.median - 1;

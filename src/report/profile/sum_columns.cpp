@@ -15,11 +15,6 @@
 namespace laptime {
 namespace {
 
-template <class T>
-Json json_of(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json rate(double amount, double seconds) { return amount > 0 && seconds > 0 ? Json(amount / seconds) : Json(nullptr); }
 
 struct SumColumn {
@@ -45,7 +40,7 @@ constexpr SumColumn kMedian{"median_s", "Med", Unit::kSeconds,
                             [](const LaunchSum& s, double) { return Json(s.median()); }, 4};
 constexpr SumColumn kMin{"min_s", "Min", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.min()); }, 5};
 constexpr SumColumn kMax{"max_s", "Max", Unit::kSeconds, [](const LaunchSum& s, double) { return Json(s.max()); }, 5};
-constexpr SumColumn kStd{"std_s", "StdDev", Unit::kSeconds, [](const LaunchSum& s, double) { return json_of(s.std()); },
+constexpr SumColumn kStd{"std_s", "StdDev", Unit::kSeconds, [](const LaunchSum& s, double) { return or_null(s.std()); },
                          6};
 constexpr SumColumn kFlops{"flops", "FLOPs", Unit::kFlops, [](const LaunchSum& s, double) { return Json(s.flops); }, 7};
 constexpr SumColumn kBytes{"bytes", "Bytes", Unit::kBytes,
@@ -55,7 +50,7 @@ constexpr SumColumn kFlopRate{"flops_per_second", "FLOP/s", Unit::kFlopsPerSecon
 constexpr SumColumn kByteRate{"bytes_per_second", "bytes/s", Unit::kBytesPerSecond,
                               [](const LaunchSum& s, double) { return rate(s.bytes, s.total); }, 8};
 constexpr SumColumn kOfRoofline{"of_roofline", "Of bound", Unit::kFraction,
-                                [](const LaunchSum& s, double) { return json_of(s.of_roofline()); }, 1};
+                                [](const LaunchSum& s, double) { return or_null(s.of_roofline()); }, 1};
 constexpr SumColumn kBound{"bound", "Bound", Unit::kNone,
                            [](const LaunchSum& s, double) { return text_or_null(s.bound()); }, 9};
 
