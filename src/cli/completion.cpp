@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/proc_text.h"
 #include "cli/column_words.h"
 #include "cli/commands.h"
 #include "cli/placeholder.h"
