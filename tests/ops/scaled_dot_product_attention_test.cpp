@@ -62,6 +62,8 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
            {{1, 1, 9, 16}, true, 1.0},
            {{1, 2, 19, 300}},
            {{1, 1, 9, 257}, false},
+           {{1, 1, 150, 264}},
+           {{2, 1, 70, 270}, true, 0.3},
            {{1, 2, 11, 260}, true, 0.25},
        }) {
     const AttentionAttributes attributes{row.causal, row.dropout_p, 42, 7};
@@ -277,7 +279,8 @@ TEST(Attention, CausalRowsDoNotSeeLaterOnes) {
       GuardedTensor log_sum_exp(signature.out[1]);
       const std::vector<TensorView> out{values.view(), log_sum_exp.view()};
       cpu::Team team(1);
-      kernel.launch({*signature.op, attributes, views, out, nullptr, team});
+      GuardedTensor workspace(contiguous_type(DType::kBool, {kernel.workspace_bytes(signature)}));
+      kernel.launch({*signature.op, attributes, views, out, workspace.view().data, team});
       std::vector<double> result;
       for (int64_t i = 0; i < 39 * width; ++i) result.push_back(out[0].at(i));
       return result;

@@ -1,8 +1,10 @@
-// The kernels of attention: AMX where the machine has it, register tiles of packed blocks, and rows for wide heads.
+// The kernels of attention: AMX where the machine has it, register tiles of packed blocks, and products of whole rows
+// for wide heads.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 #include "base/isa.h"
 #include "ops/scaled_dot_product_attention/amx/amx_cpu.h"
+#include "ops/scaled_dot_product_attention/products/products_cpu.h"
 #include "ops/scaled_dot_product_attention/rows/rows_cpu.h"
 #include "ops/scaled_dot_product_attention/tiles/backward_cpu.h"
 #include "ops/scaled_dot_product_attention/tiles/forward_cpu.h"
@@ -52,6 +54,58 @@ int64_t tiles_backward_workspace(const Signature& signature) {
   return attention::backward_workspace<float, attention::tiles::BackwardPart>(signature);
 }
 
+// Implementations of products that round a float32 factor to bfloat16 are not offered: weights are float32 for operands
+// of every type.
+template <class Implementation>
+std::string products_refusal(const Signature& signature) {
+  if (width_of(signature) <= kMaxWidth) return fmt::format("heads are not wider than {}", kMaxWidth);
+  if (std::is_same_v<Implementation, AmxSplit> && signature.in[0].dtype != DType::kFloat32)
+    return fmt::format("operands are {}, not float32", name_of(signature.in[0].dtype));
+  return attention_refusal(signature);
+}
+
+template <class Implementation>
+ProductMath math_by_products(const Signature& signature) {
+  return gemm_math<Implementation>(signature.in[0].dtype);
+}
+
+template <class Implementation>
+void add_products(const std::string& name, std::vector<Kernel>& kernels) {
+  namespace products = attention::products;
+  Kernel kernel{.op = &kScaledDotProductAttention,
+                .name = name,
+                .supports = products_refusal<Implementation>,
+                .workspace = products::forward_workspace,
+                .product_math = math_by_products<Implementation>,
+                .flushes_denormals = gemm_flushes_denormals<Implementation>(),
+                .reproducible = gemm_is_reproducible<Implementation>()};
+  Kernel backward = kernel;
+  backward.op = &kScaledDotProductAttentionBackward;
+  backward.workspace = products::backward_workspace;
+  if constexpr (std::is_same_v<Implementation, AmxSplit>) {
+    kernel.launch = products::forward<Implementation, float>;
+    backward.launch = products::backward<Implementation, float>;
+  } else {
+    kernel.launch = launch<products::forward<Implementation, float>, products::forward<Implementation, BFloat16>,
+                           products::forward<Implementation, Float16>>;
+    backward.launch = launch<products::backward<Implementation, float>, products::backward<Implementation, BFloat16>,
+                             products::backward<Implementation, Float16>>;
+  }
+  kernels.push_back(kernel);
+  kernels.push_back(backward);
+}
+
+// Of heads that are too wide to pack, the fastest way first.
+std::vector<Kernel> products_kernels() {
+  std::vector<Kernel> kernels;
+#if defined(__AVX512F__)
+  if (cpu::bfloat16_pairs() != nullptr && cpu::bfloat16_pairs()->amx_gemm != nullptr)
+    add_products<AmxSplit>("products_" + AmxSplit::name(), kernels);
+#endif
+  add_products<Tiles>(isa_name("products"), kernels);
+  return kernels;
+}
+
 #if defined(__AVX512F__) && defined(LAPTIME_AVX512_BF16)
 namespace amx = avx512_bf16::attention::amx;
 
@@ -93,6 +147,7 @@ std::vector<Kernel> scaled_dot_product_attention_kernels() {
   namespace rows = attention::rows;
   namespace tiles = attention::tiles;
   std::vector<Kernel> kernels = amx_kernels();
+  for (Kernel& kernel : products_kernels()) kernels.push_back(std::move(kernel));
   kernels.insert(kernels.end(),
                  {{.op = &kScaledDotProductAttention,
                    .name = isa_name("tiles"),
