@@ -1,6 +1,8 @@
 // Reads machine files: those of the program, which are compiled in, and the user's.
 #include "config/machine.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +20,7 @@ namespace {
 
 struct Field {
   std::string_view key;
-  bool required;
+  std::string_view example;  // of a key that must be there; empty for the others
   void (*set)(DataSheet& machine, const toml::node& value, const std::string& where);
 };
 
@@ -28,9 +30,24 @@ std::string text_of_node(const toml::node& value, const std::string& where) {
   return text->get();
 }
 
-double positive(const toml::node& value, const std::string& where) {
-  const std::optional<double> number = value.value<double>();
-  if (!number || !std::isfinite(*number) || *number <= 0) throw Error::format("{}: give a number above 0", where);
+// What a figure counts in, and between which numbers it lies on any machine: outside them the unit is another.
+struct Figure {
+  std::string_view unit;
+  std::string_view example;
+  double least = 0, most = 0;
+};
+constexpr Figure kFlopRate{"FLOP/s", "35.6e12", 1e8, 1e19};
+constexpr Figure kByteRate{"bytes/s", "936e9", 1e8, 1e19};
+constexpr Figure kLaunch{"seconds", "8e-6", 1e-12, 0.1};
+
+double number_of(const Figure& figure, const toml::node& value, const std::string& where) {
+  const std::optional<double> number = value.is_number() ? value.value<double>() : std::nullopt;
+  if (!number)
+    throw Error::format("{}: give a number without quotes, in {}, such as {}", where, figure.unit, figure.example);
+  if (!(*number >= figure.least && *number <= figure.most)) {
+    throw Error::format("{}: {:g} {} are not possible; give {}, such as {}", where, *number, figure.unit, figure.unit,
+                        figure.example);
+  }
   return *number;
 }
 
@@ -38,29 +55,30 @@ template <auto Member>
 constexpr auto kText = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   machine.*Member = text_of_node(value, where);
 };
-template <auto Member>
-constexpr auto kRate = [](DataSheet& machine, const toml::node& value, const std::string& where) {
-  machine.*Member = positive(value, where);
+template <auto Member, const Figure& figure>
+constexpr auto kNumber = [](DataSheet& machine, const toml::node& value, const std::string& where) {
+  machine.*Member = number_of(figure, value, where);
 };
 
 void set_memory(DataSheet& machine, const toml::node& value, const std::string& where) {
+  if (!value.is_string()) throw Error::format("{}: give a size in quotes, such as \"24GiB\"", where);
   machine.memory = parse_bytes(where, text_of_node(value, where));
 }
 
 constexpr std::array kFields{
-    Field{"title", true, kText<&DataSheet::title>},
-    Field{"source", true, kText<&DataSheet::source>},
-    Field{"memory", true, set_memory},
-    Field{"bandwidth", true, kRate<&DataSheet::bandwidth>},
-    Field{"launch", true, kRate<&DataSheet::launch>},
-    Field{"float32", true, kRate<&DataSheet::float32>},
-    Field{"tf32", false, kRate<&DataSheet::tf32>},
-    Field{"bfloat16", false, kRate<&DataSheet::bfloat16>},
-    Field{"measured_float32", false, kRate<&DataSheet::measured_float32>},
-    Field{"measured_tf32", false, kRate<&DataSheet::measured_tf32>},
-    Field{"measured_bfloat16", false, kRate<&DataSheet::measured_bfloat16>},
-    Field{"measured_bandwidth", false, kRate<&DataSheet::measured_bandwidth>},
-    Field{"measured_source", false, kText<&DataSheet::measured_source>},
+    Field{"title", "\"NVIDIA GeForce RTX 3090\"", kText<&DataSheet::title>},
+    Field{"source", "\"data sheet of the maker\"", kText<&DataSheet::source>},
+    Field{"memory", "\"24GiB\"", set_memory},
+    Field{"bandwidth", kByteRate.example, kNumber<&DataSheet::bandwidth, kByteRate>},
+    Field{"launch", kLaunch.example, kNumber<&DataSheet::launch, kLaunch>},
+    Field{"float32", kFlopRate.example, kNumber<&DataSheet::float32, kFlopRate>},
+    Field{"tf32", "", kNumber<&DataSheet::tf32, kFlopRate>},
+    Field{"bfloat16", "", kNumber<&DataSheet::bfloat16, kFlopRate>},
+    Field{"measured_float32", "", kNumber<&DataSheet::measured_float32, kFlopRate>},
+    Field{"measured_tf32", "", kNumber<&DataSheet::measured_tf32, kFlopRate>},
+    Field{"measured_bfloat16", "", kNumber<&DataSheet::measured_bfloat16, kFlopRate>},
+    Field{"measured_bandwidth", "", kNumber<&DataSheet::measured_bandwidth, kByteRate>},
+    Field{"measured_source", "", kText<&DataSheet::measured_source>},
 };
 
 void check_ceilings(const DataSheet& machine, std::string_view name) {
@@ -104,14 +122,15 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
     if (field == kFields.end()) {
       std::vector<std::string_view> keys;
       for (const Field& one : kFields) keys.push_back(one.key);
-      throw Error::format("{}:{}: unknown key {}{}", name, entry.position.line, quote(entry.key),
-                          did_you_mean(entry.key, keys));
+      throw Error::format("{}:{}: unknown key {}{} (keys: {})", name, entry.position.line, quote(entry.key),
+                          did_you_mean(entry.key, keys), fmt::join(keys, ", "));
     }
     field->set(machine, *entry.value, where);
   }
   for (const Field& field : kFields) {
-    if (field.required && !table.contains(field.key))
-      throw Error::format("{}: the key '{}' is missing (docs/adding_a_machine.md)", name, field.key);
+    if (!field.example.empty() && !table.contains(field.key))
+      throw Error::format("{}: the key '{}' is missing; write a line such as {} = {}", name, field.key, field.key,
+                          field.example);
   }
   check_ceilings(machine, name);
   machine.name = std::filesystem::path(name).stem().string();
@@ -134,8 +153,15 @@ DataSheet find_machine(std::string_view name) {
     if (name == machine.name) return machine;
     names.emplace_back(machine.name);
   }
-  throw Error::format("unknown machine '{}{}'{}; laptime list devices shows the known ones", kMachinePrefix, name,
-                      did_you_mean(name, names));
+  const std::string file = std::string(name) + ".toml";
+  if (std::filesystem::exists(file)) {
+    throw Error::format("unknown machine '{}{}'; {} is a file here, named as {}{}", kMachinePrefix, name, quote(file),
+                        kMachinePrefix, file);
+  }
+  throw Error::format(
+      "unknown machine '{}{}'{}; laptime list devices shows the known ones, and a file describes another "
+      "(docs/adding_a_machine.md)",
+      kMachinePrefix, name, did_you_mean(name, names));
 }
 
 }  // namespace laptime

@@ -52,13 +52,20 @@ TEST(DataSheet, WrongFilesAreRefusedWithTheLine) {
   const auto with = [&](const std::string& line) { return paper + line + "\n"; };
   EXPECT_THAT(error_of(with("bandwith = 1e9")),
               HasSubstr("paper.toml:8: unknown key 'bandwith'; did you mean 'bandwidth'"));
-  EXPECT_THAT(error_of(with("tf32 = -1")), HasSubstr("paper.toml:8: tf32: give a number above 0"));
-  EXPECT_THAT(error_of(with("tf32 = \"fast\"")), HasSubstr("paper.toml:8: tf32: give a number above 0"));
+  EXPECT_THAT(error_of(with("tf32 = -1")), HasSubstr("paper.toml:8: tf32: -1 FLOP/s are not possible; give FLOP/s"));
+  EXPECT_THAT(error_of(with("tf32 = \"35.6 TFLOPS\"")),
+              HasSubstr("paper.toml:8: tf32: give a number without quotes, in FLOP/s, such as 35.6e12"));
+  EXPECT_THAT(error_of(with("tf32 = true")), HasSubstr("paper.toml:8: tf32: give a number"));
+  EXPECT_THAT(error_of(with("measured_bandwidth = 936")), HasSubstr("936 bytes/s are not possible"));
+  EXPECT_THAT(error_of("launch = 8\n"), HasSubstr("paper.toml:1: launch: 8 seconds are not possible"));
+  EXPECT_THAT(error_of("memory = 24\n"), HasSubstr("give a size in quotes, such as \"24GiB\""));
+  EXPECT_THAT(error_of(with("power = 350")), HasSubstr("(keys: title, source, memory"));
   EXPECT_THAT(error_of(with("tf32 = inf")), HasSubstr("paper.toml:8"));
   EXPECT_THAT(error_of(with("[peak]")), HasSubstr("paper.toml:8"));
   EXPECT_THAT(error_of(with("measured_float32 = 1e11")), HasSubstr("without measured_source"));
   EXPECT_THAT(error_of(with("measured_float32 = 2e12\nmeasured_source = \"me\"")), HasSubstr("is above float32"));
-  EXPECT_THAT(error_of(paper.substr(0, paper.find("float32"))), HasSubstr("the key 'float32' is missing"));
+  EXPECT_THAT(error_of(paper.substr(0, paper.find("float32"))),
+              HasSubstr("the key 'float32' is missing; write a line such as float32 = 35.6e12"));
   EXPECT_THAT(error_of(paper.substr(paper.find("source"))), HasSubstr("the key 'title' is missing"));
   EXPECT_THAT(error_of("memory = \"8 apples\"\n"), HasSubstr("paper.toml:1: memory"));
   EXPECT_THAT(error_of(std::string(kMaxMachineFileBytes + 1, '#')), HasSubstr("larger than"));

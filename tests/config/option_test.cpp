@@ -111,7 +111,8 @@ TEST(Option, ReadsWords) {
   EXPECT_THAT(refusal("recompute", "every=0"), HasSubstr("out of range"));
   EXPECT_THAT(refusal("recompute", "blocks"), HasSubstr("did you mean 'block'?"));
   EXPECT_EQ(refusal("memory-limit", "1.5GB"), "");
-  EXPECT_THAT(refusal("memory-limit", "8 GiB"), HasSubstr("is not a size"));
+  EXPECT_EQ(refusal("memory-limit", "8 GiB"), "");
+  EXPECT_THAT(refusal("memory-limit", "8 giraffes"), HasSubstr("is not a size"));
   EXPECT_THAT(refusal("memory-limit", "GiB"), HasSubstr("is not a size"));
   EXPECT_EQ(refusal("memory-limit", "2000000"), "");
   EXPECT_EQ(refusal("memory-limit", "8B"), "");
