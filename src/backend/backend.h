@@ -78,6 +78,8 @@ class Backend {
   // Enqueues a launch. Launches and marks execute in order. Afterwards the caller may change what `launch` points to,
   // except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
+  // Enqueues a pause: the next launch or mark begins that much later.
+  virtual void pause(Seconds time) = 0;
   // Enqueues mark `index`: the device records the time when everything before it is done. Does not block.
   virtual void mark(size_t index) = 0;
   // Waits until the queue is empty.

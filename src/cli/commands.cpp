@@ -6,25 +6,28 @@
 #include "cli/commands/attention.h"
 #include "cli/commands/bench.h"
 #include "cli/commands/calibrate.h"
+#include "cli/commands/compare.h"
 #include "cli/commands/completion.h"
 #include "cli/commands/demo.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/export.h"
+#include "cli/commands/history.h"
 #include "cli/commands/list.h"
 #include "cli/commands/man.h"
 #include "cli/commands/memory.h"
 #include "cli/commands/plan.h"
 #include "cli/commands/profile.h"
 #include "cli/commands/report.h"
+#include "cli/commands/selfcheck.h"
 #include "cli/commands/show.h"
 #include "cli/commands/verify.h"
 
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 15> kCommands{&kBench,  &kAttention, &kPlan,   &kCalibrate,  &kProfile,
-                                                            &kMemory, &kExplain,   &kVerify, &kDemo,       &kShow,
-                                                            &kReport, &kExport,    &kList,   &kCompletion, &kMan};
+  static constexpr std::array<const Command*, 18> kCommands{
+      &kBench,  &kAttention, &kCompare, &kSelfcheck, &kPlan,   &kCalibrate, &kProfile, &kMemory,     &kExplain,
+      &kVerify, &kDemo,      &kShow,    &kHistory,   &kReport, &kExport,    &kList,    &kCompletion, &kMan};
   return kCommands;
 }
 

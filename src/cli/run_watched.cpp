@@ -38,6 +38,7 @@ class Watcher {
       is_predicted_ = can_run(points_[index]) && !find_device(points_[index].config).computes;
       show(index, {.stage = "starting"}, Seconds());
     };
+    callbacks.enough = [this] { return output_.has_enough(); };
     callbacks.progress = [this](size_t index, const PointProgress& progress, Seconds elapsed) {
       show(index, progress, elapsed);
     };
@@ -173,7 +174,7 @@ std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
 
 ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output) {
   const std::vector<ExpectedPoint> expected = expected_of(points, options);
-  announce(points, expected);
+  if (!output.is_announced()) announce(points, expected);
   Watcher watcher(points, output, time_left(points, expected));
   const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
   watcher.clear_line();

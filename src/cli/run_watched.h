@@ -22,6 +22,10 @@ class PointOutput {
 
   virtual void add(const PointResult& result) = 0;  // OutputLost
   virtual void finish() = 0;                        // after the last point. OutputLost
+  // Whether the points that are left are not needed; asked before each.
+  virtual bool has_enough() const { return false; }
+  // Whether the command itself says what will run.
+  virtual bool is_announced() const { return false; }
   // Text for standard error when a point has finished, where standard output shows nothing yet; may be empty.
   virtual std::string progress(const PointResult& result) {
     static_cast<void>(result);

@@ -1,6 +1,8 @@
 // Canonical words of options, and the canonical text of a point.
 #include "config/run_config.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/error.h"
@@ -21,6 +23,7 @@ std::string canonical_device_name(std::string_view where, std::string_view word)
   if (!roofline || !(is_name || machine.ends_with(".toml"))) {
     reject_word(where, "device", word, known);
   }
+  if (machine.ends_with(".toml")) find_machine(machine);  // a file that is wrong is refused before anything runs
   return std::string(word);
 }
 
@@ -73,7 +76,8 @@ int64_t parse_bytes(std::string_view where, std::string_view text) {
                              {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
   double number = 0;
   const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit(stop, static_cast<size_t>(text.data() + text.size() - stop));
+  std::string_view unit(stop, static_cast<size_t>(text.data() + text.size() - stop));
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
   constexpr double kLeastWithoutUnit = 1048576;  // no step fits into less: a unit was forgotten
   if (problem == std::errc() && unit.empty() && number > 0 && number < kLeastWithoutUnit) {
     throw Error::format("{}: {} has no unit; did you mean {}{}? ({}B are bytes)", where, quote(text), text,
@@ -86,6 +90,33 @@ int64_t parse_bytes(std::string_view where, std::string_view text) {
     }
   }
   throw Error::format("{}: {} is not a size in bytes; write for example 8GiB, 512MiB or 2000000", where, quote(text));
+}
+
+OpDelay parse_delay(std::string_view where, std::string_view text) {
+  struct Scale {
+    std::string_view unit;
+    double seconds;
+  };
+  constexpr std::array kScales{Scale{"ns", 1e-9}, Scale{"us", 1e-6}, Scale{"ms", 1e-3}, Scale{"s", 1}};
+  constexpr double kLongest = 10;
+  const size_t equals = std::min(text.find('='), text.size());
+  const std::string_view time = text.substr(std::min(equals + 1, text.size()));
+  double value = 0;
+  const auto [stop, problem] = std::from_chars(time.data(), time.data() + time.size(), value);
+  const std::string_view unit = time.substr(static_cast<size_t>(stop - time.data()));
+  const auto* const scale =
+      std::find_if(kScales.begin(), kScales.end(), [&](const Scale& known) { return known.unit == unit; });
+  const bool is_time = problem == std::errc() && scale != kScales.end();
+  if (equals == 0 || !is_time || !(value >= 0) || value * scale->seconds > kLongest) {
+    throw Error::format("{}: {} is not OP=TIME; give the name of an op and up to 10 s, for example matmul=20us", where,
+                        quote(text));
+  }
+  return {std::string(text.substr(0, equals)), Seconds{value * scale->seconds}};
+}
+
+std::string canonical_delay(std::string_view where, std::string_view text) {
+  parse_delay(where, text);
+  return std::string(text);
 }
 
 std::string canonical_bytes(std::string_view where, std::string_view text) {

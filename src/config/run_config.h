@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/units.h"
 #include "config/model_config.h"
 #include "config/option.h"
 #include "tensor/dtype.h"
@@ -112,6 +113,16 @@ inline constexpr double kInitialLossScale = 65536;  // of torch.amp.GradScaler
 std::string canonical_loss_scale(std::string_view where, std::string_view word);
 LossScaling loss_scaling(std::string_view canonical_word);
 
+// A pause after every launch of an op, which makes a step slower by a known amount.
+struct OpDelay {
+  std::string op;
+  Seconds pause{};
+};
+// "matmul=20us": an op and a time in ns, us, ms or s; Error if the text is anything else.
+OpDelay parse_delay(std::string_view where, std::string_view text);
+// Returns the text unchanged; Error unless parse_delay accepts it.
+std::string canonical_delay(std::string_view where, std::string_view text);
+
 // Returns the text unchanged; Error unless parse_bytes accepts it.
 std::string canonical_bytes(std::string_view where, std::string_view text);
 // Number of bytes in a size such as "8GiB", "512MiB", "1.5GB" or "1000000"; Error if the text is not a size.
@@ -144,6 +155,7 @@ struct RunConfig {
   std::string recompute = "none";
   std::optional<std::string> memory_limit;  // size as the user wrote it; see parse_bytes
   bool optimizer_in_backward = false;
+  std::optional<std::string> delay;  // see parse_delay
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
   std::string weights;  // safetensors file; empty: `init`
@@ -208,6 +220,10 @@ struct RunConfig {
                  .help = "update each parameter as soon as its gradient is complete, and keep no gradient",
                  .in_name = kGiven, .configures_engine = true},
           self.optimizer_in_backward);
+    visit(Option{.flag = "delay", .key = "delay", .tag = "delay", .group = kEngine,
+                 .help = "a pause after every launch of an op, for example matmul=20us: whether a comparison finds what "
+                         "is known to be slower", .empty = "none", .in_name = kGiven, .configures_engine = true,
+                 .value = "OP=TIME", .canonical = canonical_delay}, self.delay);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
                  .help = "what one sample measures", .otherwise = "step; attention: forward_backward",
                  .in_name = InName::kFirst}, self.pass);

@@ -37,6 +37,7 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   bound.launch = {
       step.kernel, &step.attributes, operands.first(step.in.size()), operands.subspan(step.in.size()), nullptr,
       step.flops,  step.bytes};
+  bound.pause = step.pause;
   if (step.workspace >= 0) bound.launch.workspace = view_of({step.workspace, {}}).data;
   return bound;
 }
@@ -50,6 +51,7 @@ Timeline Executor::run(Marks marks) {
   for (size_t i = 0; i < phase_runs_.size(); ++i) {
     for (; step < phase_runs_[i].end; ++step) {
       backend_.launch(bound_[step].launch);
+      if (bound_[step].pause.count() > 0) backend_.pause(bound_[step].pause);
       if (each) backend_.mark(step + 1);
     }
     if (!each) backend_.mark(i + 1);

@@ -56,6 +56,7 @@ class Executor {
   struct BoundStep {
     std::vector<TensorView> operands;  // inputs, then outputs
     Launch launch;
+    Seconds pause{};
   };
 
   // Consecutive steps of one phase, followed by a mark.

@@ -56,7 +56,7 @@ class Point {
       }
       add_learned(peaks, learned_.peaks);
       for (LaunchCost& cost : measurement.costs) cost.threads = device.threads.value_or(0);
-      add_learned(measurement.costs, learned_.launch_costs);
+      if (!config_.delay) add_learned(measurement.costs, learned_.launch_costs);
     }
     record_ = make_record(std::move(record_), prepared, measurement);
   }

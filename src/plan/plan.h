@@ -46,6 +46,7 @@ struct PlanStep {
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   bool recomputed = false;
+  Seconds pause{};  // after the launch: --delay
 
   Signature signature() const;
 };

@@ -1,6 +1,8 @@
 // Prepares a point: kernel choices, memory bound, recomputation, graph, plan and memory forecast, in this order.
 #include "prepare/prepare.h"
 
+#include <set>
+
 #include "base/error.h"
 #include "prepare/step_graph.h"
 
@@ -12,6 +14,21 @@ void Prepared::require_fit() const {
 
 namespace {
 
+// Adds the pause of --delay to the launches of its op.
+void add_delay(const RunConfig& config, Plan& plan) {
+  if (!config.delay) return;
+  const OpDelay delay = parse_delay("--delay", *config.delay);
+  std::set<std::string_view> ops;
+  bool is_launched = false;
+  for (PlanStep& step : plan.steps) {
+    ops.insert(step.kernel->op->name);
+    if (step.kernel->op->name != delay.op) continue;
+    step.pause = delay.pause;
+    is_launched = true;
+  }
+  if (!is_launched) reject_word("--delay", "op of this step", delay.op, {ops.begin(), ops.end()});
+}
+
 // Everything that follows from the choices.
 void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   const KernelTable& kernels = *prepared.device.kernels;
@@ -20,6 +37,7 @@ void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   prepared.graph = lowered_graph(prepared.config, prepared.recompute.rule, options.outputs, options.observer);
   if (!options.pins_may_miss) check_pinned(prepared.graph, kernels, prepared.choices);
   prepared.plan = make_plan(prepared.graph, choose);
+  add_delay(prepared.config, prepared.plan);
   prepared.memory = forecast_memory(prepared.plan, prepared.bound);
   prepared.memory.recompute = prepared.recompute.text;
   prepared.shortage = memory_shortage(prepared.plan, prepared.bound, prepared.recompute.advice);

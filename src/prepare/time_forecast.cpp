@@ -116,7 +116,10 @@ ForecastLaunch TimeForecast::of(const PlanStep& step) const {
 std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   std::vector<ForecastLaunch> launches;
   launches.reserve(plan.steps.size());
-  for (const PlanStep& step : plan.steps) launches.push_back(of(step));
+  for (const PlanStep& step : plan.steps) {
+    launches.push_back(of(step));
+    launches.back().seconds += step.pause.count();
+  }
   return launches;
 }
 

@@ -52,6 +52,7 @@ class SweepRun {
       std::vector<size_t> elsewhere;  // points that other programs measure now
       for (const size_t index : left) {
         if (signals_.count() > 0) break;
+        if (callbacks_.enough && callbacks_.enough()) return;
         if (!complete(index)) elsewhere.push_back(index);
       }
       if (!elsewhere.empty() && elsewhere.size() == left.size()) wait_for_others(elsewhere.front());
@@ -167,7 +168,9 @@ class SweepRun {
     report(index, result, source, start);
   }
 
-  void keep(const PointResult& result) { warn(store_.keep(result)); }
+  void keep(const PointResult& result) {
+    warn(options_.keeps_traces ? store_.keep(result) : store_.keep({result.record, result.learned, {}}));
+  }
 
   void warn(const std::optional<std::string>& problem) {
     if (problem && *problem != last_problem_ && callbacks_.warning) callbacks_.warning(*problem);

@@ -22,6 +22,7 @@ struct SweepOptions {
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
   TraceRequest trace{};                        // what every point traces beside its samples
+  bool keeps_traces = true;                    // stores them beside the records
 };
 
 // Where the record of a point comes from.
@@ -33,6 +34,7 @@ struct SweepCallbacks {
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
   std::function<void(size_t index, const PointResult&, PointSource, Seconds elapsed)>
       finished;                                             // after it is stored, if possible
+  std::function<bool()> enough;                             // asked before a point; true: the rest is not needed
   std::function<void(std::string_view text)> output;        // text printed by the process of a point
   std::function<void(const std::string& message)> warning;  // writing to the store failed
 };

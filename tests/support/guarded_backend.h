@@ -24,6 +24,7 @@ class GuardedBackend : public Backend {
   std::vector<DeviceLimit> limits(DType factors) override { return cpu_.limits(factors); }
   void prepare(const Kernel& kernel, const Signature& signature) override { cpu_.prepare(kernel, signature); }
   void launch(const Launch& launch) override;
+  void pause(Seconds time) override { cpu_.pause(time); }
   void mark(size_t index) override { cpu_.mark(index); }
   void synchronize() override { cpu_.synchronize(); }
   Seconds time_of_mark(size_t index) const override { return cpu_.time_of_mark(index); }

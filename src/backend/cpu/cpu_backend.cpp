@@ -104,6 +104,11 @@ void CpuBackend::launch(const Launch& launch) {
   kernel.launch({*kernel.op, *launch.attributes, launch.in, launch.out, launch.workspace, team_});
 }
 
+void CpuBackend::pause(Seconds time) {
+  for (const Seconds end = host_now() + time; host_now() < end;) {
+  }
+}
+
 void CpuBackend::mark(size_t index) {
   if (index >= marks_.size()) marks_.resize(index + 1);
   marks_[index] = host_now();

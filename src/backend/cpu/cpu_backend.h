@@ -23,6 +23,7 @@ class CpuBackend : public Backend {
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
   void prepare(const Kernel& kernel, const Signature& signature) override;
   void launch(const Launch& launch) override;  // blocks until the kernel is done
+  void pause(Seconds time) override;
   void mark(size_t index) override;
   void synchronize() override {}
   Seconds time_of_mark(size_t index) const override { return marks_.at(index); }

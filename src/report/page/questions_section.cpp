@@ -28,7 +28,7 @@ std::string percent(double fraction) {
   return fmt::format("{:.{}f} %", 100 * fraction, std::abs(fraction) < 0.1 ? 1 : 0);
 }
 
-const TimeStats* time_of(const Record& record, const char* phase) {
+const TimeStats* phase_time(const Record& record, const char* phase) {
   const auto found = record.time.find(phase);
   return found == record.time.end() || found->second.count == 0 ? nullptr : &found->second;
 }
@@ -36,8 +36,8 @@ const TimeStats* time_of(const Record& record, const char* phase) {
 Answers times_and_spread(const PageView& view) {
   Answers answers;
   for (const Record* const record : view.timed()) {
-    const TimeStats* const forward = time_of(*record, "forward");
-    const TimeStats* const backward = time_of(*record, "backward");
+    const TimeStats* const forward = phase_time(*record, "forward");
+    const TimeStats* const backward = phase_time(*record, "backward");
     if (forward == nullptr || backward == nullptr || answers.size() == kMostAnswers) continue;
     std::string text = fmt::format("{}: forward {}, backward {}, {} {}", view.name(*record),
                                    format_seconds(forward->median), format_seconds(backward->median),

@@ -39,6 +39,12 @@ constexpr std::array kColumns{
 
 }  // namespace
 
+std::string part_key(const TraceLaunch& launch) {
+  const std::string part(launch.part);
+  if (launch.layer < 0) return fmt::format("{} {}", launch.phase, part);
+  return fmt::format("{} layers.*{}{}", launch.phase, part.empty() ? "" : ".", part);
+}
+
 std::vector<std::string_view> launch_columns() {
   std::vector<std::string_view> names;
   for (const LaunchColumn& one : kColumns) names.push_back(one.name);

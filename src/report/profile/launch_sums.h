@@ -44,6 +44,8 @@ std::vector<std::string_view> launch_columns();
 Json launch_column(const TraceLaunch& launch, std::string_view column);
 
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;
+// "backward layers.*.ffn": the phase and the part of the model, equal layers counting as one.
+std::string part_key(const TraceLaunch& launch);
 using LaunchTest = std::function<bool(const TraceLaunch&)>;
 
 // One sum per key, in the order of the first launch. Launches that `test` refuses are left out; null: none.

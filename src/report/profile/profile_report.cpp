@@ -111,13 +111,6 @@ Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals&
 }
 
 std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
-std::string part_key(const TraceLaunch& launch) {
-  const std::string part(launch.part);
-  return fmt::format("{} {}{}", launch.phase, launch.layer >= 0 ? "layers.*" : "",
-                     part.empty()        ? ""
-                     : launch.layer >= 0 ? "." + part
-                                         : part);
-}
 
 Grid comparison(const std::string& name, const std::string& title, const ComparedProfile& a, const ComparedProfile& b,
                 const LaunchKey& key) {

@@ -1,0 +1,143 @@
+// One figure of stored records, build by build.
+#include "cli/commands/history.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/column_words.h"
+#include "cli/grid_output.h"
+#include "cli/message.h"
+#include "cli/percent.h"
+#include "cli/store_path.h"
+#include "cli/store_reading.h"
+#include "cli/used_files.h"
+#include "config/output_config.h"
+#include "record/metrics.h"
+#include "record/store.h"
+#include "report/filter.h"
+#include "report/history.h"
+#include "report/stored.h"
+
+namespace laptime {
+namespace {
+
+// The word of a metric; Error for any other.
+std::string canonical_metric(std::string_view where, std::string_view word) {
+  if (find_metric(word) != nullptr) return std::string(word);
+  std::vector<std::string_view> known;
+  for (const Metric& metric : metrics()) known.push_back(metric.tag);
+  reject_word(where, "metric", word, known);
+}
+
+struct HistoryWords {
+  std::string metric = "median";
+  std::string within = "1%";
+  bool each_record = false;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "History";
+    visit(Option{.flag = "metric",
+                 .key = "metric",
+                 .group = kGroup,
+                 .help = "the figure that is followed (laptime list metrics)",
+                 .axis = false,
+                 .value = "NAME",
+                 .canonical = canonical_metric},
+          self.metric);
+    visit(Option{.flag = "within",
+                 .key = "within",
+                 .group = kGroup,
+                 .help = "a change of level that does not matter",
+                 .axis = false,
+                 .value = "PERCENT",
+                 .canonical = canonical_percent},
+          self.within);
+    visit(Option{.flag = "each-record",
+                 .key = "each_record",
+                 .group = kGroup,
+                 .help = "a figure for each record, not the median of those of one build",
+                 .axis = false},
+          self.each_record);
+  }
+};
+
+constexpr bool is_of_history(std::string_view flag) {
+  return flag == "store" || flag == "output" || flag == "output-file";
+}
+
+std::vector<OptionRow> history_options() {
+  std::vector<OptionRow> rows = option_rows<HistoryWords>();
+  for (OptionRow& row : option_rows<OutputConfig>()) {
+    if (is_of_history(row.option.flag)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+struct HistoryCommand {
+  HistoryWords words;
+  OutputConfig output;
+  std::string filter;
+};
+
+ExitCode run(const HistoryCommand& command) {
+  const std::optional<std::filesystem::path> path = store_path(command.output.store);
+  if (!path) throw Error("laptime history: there is no store to read; name the file with --store");
+  reject_overwriting({{"--output-file", command.output.output_file}}, files_of_store(path));
+  const Filter filter(command.filter);
+  const Store store = Store::open(*path, Store::Access::kRead);
+  StoreProblems problems;
+  const StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
+  GridOutput output(command.output);
+  size_t single = 0;
+  const std::vector<PointReport> reports = history_reports(records,
+                                                           {.metric = find_metric(command.words.metric),
+                                                            .least = parse_percent("--within", command.words.within),
+                                                            .by_commit = !command.words.each_record},
+                                                           &single);
+  for (const PointReport& report : reports) output.add(report);
+  output.finish();
+  if (const std::string none = records.why_none(filter); !none.empty()) {
+    print_message(none);
+  } else if (reports.empty()) {
+    print_message(fmt::format("{} point{} with {} alone, and a history takes two{}", single, single == 1 ? "" : "s",
+                              command.words.each_record ? "one record" : "records of one build",
+                              command.words.each_record ? "" : "; --each-record shows every record"));
+  }
+  return problems.end();
+}
+
+HistoryCommand parse_history(const CommandWords& words) {
+  HistoryCommand command{.words = {}, .output = {}, .filter = fmt::format("{}", fmt::join(words.positionals, " "))};
+  for (const GivenFlag& given : words.flags) {
+    if (!assign_given(command.words, given)) assign_given(command.output, given);
+  }
+  return command;
+}
+
+}  // namespace
+
+constinit const Command kHistory{
+    .name = "history",
+    .arguments = "[FILTER] [OPTIONS]",
+    .summary = "a figure over builds or dates, with the places where its level changed",
+    .details =
+        "Follows a metric of stored records, point by point and machine by machine: a figure for each build, or for "
+        "each "
+        "record. A level changes where the figures before and after differ as fewer than one in a hundred random "
+        "orders of them do; a level has at least three. FILTER is that of laptime show: laptime history \"model = "
+        "small\" "
+        "--metric forward_time.",
+    .options = history_options,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [command = parse_history(words)] { return run(command); };
+    },
+    .filter_columns = named_columns,
+};
+
+}  // namespace laptime

@@ -1,0 +1,222 @@
+// What a figure of this machine is worth: the clock, loops of known work, and a step against itself.
+#include "cli/commands/selfcheck.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/host_clock.h"
+#include "cli/grid_output.h"
+#include "cli/rounds.h"
+#include "cli/run_watched.h"
+#include "cli/store_path.h"
+#include "cli/sweep_words.h"
+#include "cli/used_files.h"
+#include "config/sweep.h"
+#include "distribution/paired_ratio.h"
+#include "exec/self_check.h"
+#include "prepare/device.h"
+#include "report/comparison.h"
+#include "sweep/ablation.h"
+#include "sweep/check_inputs.h"
+
+namespace laptime {
+namespace {
+
+constexpr std::string_view kRunName = "selfcheck";  // of the command, and of its records
+constexpr double kSame = 0.01;                      // differences below it are not looked for
+constexpr std::array kDifferences{0.01, 0.03, 0.10};
+constexpr double kTimeIsRight = 0.02;  // how far ten times the work may be from ten times the time
+
+// The step that is measured against itself unless another is asked for: some ten milliseconds on one core.
+Sweep default_sweep() {
+  Sweep sweep;
+  const auto set = [&](std::string_view flag, const std::string& value) { set_option(sweep, flag, flag, {value}); };
+  set("d-model", "256");
+  set("d-ff", "1024");
+  set("num-layers", "2");
+  set("num-heads", "4");
+  set("vocab", "1000");
+  set("context", "128");
+  set("batch", "1");
+  set("mode", "compile");
+  return sweep;
+}
+
+constexpr std::array<std::string_view, 7> kOfRows{"sort", "columns", "explain", "verbose", "resume", "ablate", "label"};
+
+std::vector<OptionRow> selfcheck_options() {
+  const Sweep defaults = default_sweep();
+  std::vector<OptionRow> rows = sweep_options();
+  std::erase_if(rows, [](const OptionRow& row) {
+    return std::find(kOfRows.begin(), kOfRows.end(), row.option.flag) != kOfRows.end();
+  });
+  for (OptionRow& row : rows) {
+    for (const Axis& axis : defaults.axes) {
+      if (axis.flag == row.option.flag) row.fallback = axis.values.front();
+    }
+  }
+  return rows;
+}
+
+// A check and what it found.
+struct Finding {
+  std::string check;
+  std::string found;
+  bool is_good = true;
+};
+
+std::vector<Finding> timing_findings(const SweepPoint& point) {
+  const ClockQuality clock = measure_host_clock();
+  const std::unique_ptr<Backend> backend = find_device(point.config).open();
+  const BusyLoops loops = time_busy_loops();
+  const bool is_right = std::abs(loops.tenfold / 10 - 1) <= kTimeIsRight;
+  return {{"clock", fmt::format("steps of {}; a reading takes {}", format_seconds(clock.resolution.count()),
+                                format_seconds(clock.overhead.count()))},
+          {"empty step",
+           fmt::format("{}, which every step's time has in it", format_seconds(time_of_empty_step(*backend).count()))},
+          {"known work",
+           fmt::format("ten times the work takes {:.2f} times as long{}", loops.tenfold,
+                       is_right ? "" : ": the clock of the processor changes"),
+           is_right},
+          {"disturbance",
+           fmt::format("{} loops of {}: one in ten takes {:.1f} % longer or more; {:.2f} % of the time is lost",
+                       loops.loops, format_seconds(loops.median.count()),
+                       100 * (loops.slowest_tenth / loops.median - 1), 100 * loops.lost)}};
+}
+
+Grid findings_grid(const std::vector<Finding>& findings) {
+  Grid grid{.name = "checks",
+            .title = "checks",
+            .columns = {text_column("check", "Check"), text_column("found", "Found"), text_column("ok", "Ok")},
+            .rows = {},
+            .notes = {}};
+  for (const Finding& finding : findings)
+    grid.rows.push_back({finding.check, finding.found, finding.is_good ? "yes" : "NO"});
+  return grid;
+}
+
+struct Power {
+  double difference = 0;
+  int64_t rounds = 0;
+  Seconds time{};
+};
+
+std::vector<Power> powers_of(const Rounds& rounds) {
+  const RoundTimes times = times_of(rounds.rounds);
+  const Seconds round = rounds.elapsed / static_cast<double>(rounds.rounds.size());
+  std::vector<Power> powers;
+  for (const double difference : kDifferences) {
+    const int64_t needed = rounds_to_show(difference, times.a, times.b);
+    powers.push_back({difference, needed, round * static_cast<double>(needed)});
+  }
+  return powers;
+}
+
+Grid powers_grid(const std::vector<Power>& powers) {
+  Grid grid{.name = "differences",
+            .title = "what laptime compare needs to show a difference of this step, 19 times out of 20",
+            .columns = {{"difference", "Difference", Unit::kFraction},
+                        {"rounds", "Rounds"},
+                        {"time_s", "About", Unit::kSeconds}},
+            .rows = {},
+            .notes = {}};
+  for (const Power& power : powers) grid.rows.push_back({power.difference, power.rounds, power.time.count()});
+  return grid;
+}
+
+std::string verdict(const std::vector<Power>& powers, Seconds budget) {
+  std::string shown;
+  for (const Power& power : powers) {
+    if (power.time > budget) continue;
+    shown = fmt::format("this machine, as busy as it is now, shows a difference of {:.0f} % within {}",
+                        100 * power.difference, format_seconds(budget.count()));
+    break;
+  }
+  if (shown.empty()) {
+    shown = fmt::format("this machine is too busy to show a difference of {:.0f} % within {}",
+                        100 * kDifferences.back(), format_seconds(budget.count()));
+  }
+  if (const Power& finest = powers.front(); finest.time > budget) {
+    shown += fmt::format("; one of {:.0f} % takes about {} rounds, {}", 100 * finest.difference, finest.rounds,
+                         format_seconds(finest.time.count()));
+  }
+  return shown;
+}
+
+ExitCode run(const Sweep& sweep) {
+  const OutputConfig& config = sweep.output;
+  std::vector<SweepPoint> points = points_of(sweep);
+  if (points.size() != 1) throw Error("laptime selfcheck: one point is checked; give each option one value");
+  if (!points.front().invalid.empty()) throw Error::format("laptime selfcheck: {}", points.front().invalid);
+  if (!find_device(points.front().config).computes)
+    throw Error("laptime selfcheck: a predicted device has no noise; leave --device out");
+  reject_overwriting(sweep, points, store_path(config.store));
+  check_inputs(points);
+  GridOutput output(config);
+  const Seconds budget{points.front().config.budget};
+  const RoundsRequest request{.a = points.front(),
+                              .b = points.front(),
+                              .names = {"once", "again", points.front().name},
+                              .margin = kSame / 10,
+                              .budget = budget,
+                              .store = store_for(config),
+                              .run_name = std::string(kRunName)};
+  const Rounds rounds = measure_rounds(request);
+  PointReport report{.name = points.front().name, .lines = {}, .grids = {}};
+  if (!rounds.failure.empty()) report.lines.push_back(rounds.failure);
+  if (rounds.code != ExitCode::kOk) {
+    output.add(std::move(report));
+    output.finish();
+    return rounds.code;
+  }
+  const PairedRatio ratio = ratio_of(rounds.rounds);
+  const Difference difference = ratio.difference(kSame);
+  const bool is_even = difference == Difference::kSame || difference == Difference::kUndecided;
+  std::vector<Finding> findings = timing_findings(points.front());
+  findings.push_back({"against itself",
+                      fmt::format("{} rounds: {:.4f} times the time (99 % interval {:.4f} to {:.4f})", ratio.rounds,
+                                  ratio.ratio, ratio.interval->low, ratio.interval->high),
+                      is_even});
+  const std::vector<Power> powers = powers_of(rounds);
+  report.lines.push_back(verdict(powers, budget));
+  report.grids = {findings_grid(findings), powers_grid(powers)};
+  output.add(std::move(report));
+  output.finish();
+  const bool is_good = std::all_of(findings.begin(), findings.end(), [](const Finding& one) { return one.is_good; });
+  return is_good ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+Sweep parse_selfcheck(const CommandWords& words) {
+  reject_positionals(words);
+  Sweep sweep = starting_sweep(words, default_sweep());
+  set_given(sweep, words);
+  return sweep;
+}
+
+}  // namespace
+
+constinit const Command kSelfcheck{
+    .name = kRunName,
+    .arguments = "[OPTIONS]",
+    .summary = "what figures of this machine are worth: clock, known work, a step against itself, in a minute",
+    .details =
+        "Times the clock, an empty step and loops whose work is known, and compares a small step with itself as "
+        "laptime "
+        "compare does. Says which differences this machine can show now, and how long that takes. Takes the options of "
+        "bench, so that your own step can be checked. The exit code is 1 if a step differs from itself, or if ten "
+        "times "
+        "the work does not take ten times as long.",
+    .options = selfcheck_options,
+    .parse = [](const CommandWords& words) -> CommandAction {
+      return [sweep = parse_selfcheck(words)] { return run(sweep); };
+    },
+};
+
+}  // namespace laptime

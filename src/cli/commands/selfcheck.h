@@ -1,0 +1,10 @@
+// The command `laptime selfcheck`.
+#pragma once
+
+#include "cli/command.h"
+
+namespace laptime {
+
+extern const Command kSelfcheck;
+
+}  // namespace laptime

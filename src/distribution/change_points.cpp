@@ -1,0 +1,104 @@
+// Hierarchical splits, each with a permutation test.
+#include "distribution/change_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/fields.h"
+#include "distribution/median.h"
+#include "distribution/samples.h"
+
+namespace laptime {
+namespace {
+
+constexpr int kOrders = 199;    // random orders of a permutation test
+constexpr int kMostBetter = 1;  // of them, whose best split is as good: (1 + 1) / (199 + 1) is one in a hundred
+
+struct Split {
+  size_t at = 0;
+  double distance = 0;  // energy distance of the sides, weighted by their sizes
+};
+
+// Sums of |x - y| grow by one row for each figure that changes sides.
+Split best_split(std::span<const double> series) {
+  const size_t n = series.size();
+  const auto distances_to = [&](size_t index, size_t begin, size_t end) {
+    double sum = 0;
+    for (size_t i = begin; i < end; ++i) sum += std::abs(series[i] - series[index]);
+    return sum;
+  };
+  double left = 0;   // of all pairs on the left
+  double right = 0;  // of all pairs on the right
+  double across = 0;
+  for (size_t i = 0; i < n; ++i) right += distances_to(i, i + 1, n);
+  Split best;
+  for (size_t at = 1; at < n; ++at) {
+    const double to_left = distances_to(at - 1, 0, at - 1);
+    const double to_right = distances_to(at - 1, at, n);
+    left += to_left;
+    right -= to_right;
+    across += to_right - to_left;
+    if (at < kFewestOfLevel || n - at < kFewestOfLevel) continue;
+    const auto m = static_cast<double>(at);
+    const auto k = static_cast<double>(n - at);
+    const double distance =
+        m * k / (m + k) * (2 * across / (m * k) - 2 * left / (m * (m - 1)) - 2 * right / (k * (k - 1)));
+    if (best.at == 0 || distance > best.distance) best = {at, distance};
+  }
+  return best;
+}
+
+class Search {
+ public:
+  explicit Search(double least) : least_(least) {}
+
+  void split(std::span<const double> series, size_t offset) {
+    if (series.size() < 2 * kFewestOfLevel) return;
+    const Split best = best_split(series);
+    if (!is_change(series, best)) return;
+    split(series.first(best.at), offset);
+    found_.push_back(offset + best.at);
+    split(series.subspan(best.at), offset + best.at);
+  }
+
+  std::vector<size_t> found() && { return std::move(found_); }
+
+ private:
+  bool is_change(std::span<const double> series, const Split& best) {
+    const double before = median(series.first(best.at));
+    const double after = median(series.subspan(best.at));
+    if (best.distance <= 0 || std::abs(after - before) <= least_ * std::abs(before)) return false;
+    std::vector<double> order(series.begin(), series.end());
+    int better = 0;
+    for (int i = 0; i < kOrders && better <= kMostBetter; ++i) {
+      for (size_t last = order.size() - 1; last > 0; --last) {
+        const size_t other = hash_combine(kSeed, counter_++) % (last + 1);
+        std::swap(order[last], order[other]);
+      }
+      better += best_split(order).distance >= best.distance ? 1 : 0;
+    }
+    return better <= kMostBetter;
+  }
+
+  static constexpr uint64_t kSeed = 0x686973746F7279ULL;
+  double least_;
+  uint64_t counter_ = 0;
+  std::vector<size_t> found_;
+};
+
+}  // namespace
+
+std::vector<size_t> find_change_points(std::span<const double> series, double least) {
+  if (series.size() > kMostOfSeries)
+    throw Error::format("{} figures are more than a series has, {}", series.size(), kMostOfSeries);
+  if (series.size() < 2 * kFewestOfLevel) return {};
+  sorted_samples(series);  // checks them
+  Search search(least);
+  search.split(series, 0);
+  return std::move(search).found();
+}
+
+}  // namespace laptime

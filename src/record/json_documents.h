@@ -1,0 +1,34 @@
+// Reads files of JSON documents: an array, one document per line, or a single one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "record/record.h"
+
+namespace laptime {
+
+// A file for which a command asked, and what to say if it is something else.
+struct DocumentFile {
+  std::string path;
+  const char* purpose = "";  // "kernels file"
+  const char* advice = "";   // "give records written by ..."
+  int64_t limit = 0;         // bytes
+};
+
+// The name of the file for messages: "kernels file 'choices.json'".
+std::string text_of(const DocumentFile& file);
+
+// Hands over each document in order, an array's elements one by one, with its name for messages: "kernels file
+// 'choices.json': record 3". Objects have sorted keys: there is no limit on the keys of an object, and looking one up
+// must not take longer the more there are. Error with the name of the file if it cannot be read or holds no JSON.
+void each_document(const DocumentFile& file,
+                   const std::function<void(const nlohmann::json& document, const std::string& where)>& take);
+
+// Records that `laptime bench --output json`, `laptime show` or peers/run wrote. Error as above, and for a document
+// that is no record.
+std::vector<Record> read_records(const DocumentFile& file);
+
+}  // namespace laptime

@@ -1,0 +1,316 @@
+// Medians over rounds, so that what disturbs one round neither makes a difference nor hides one.
+#include "report/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "base/units.h"
+#include "base/words.h"
+#include "distribution/median.h"
+#include "record/time_stats.h"
+#include "report/profile/launch_sums.h"
+#include "report/text.h"
+
+namespace laptime {
+namespace {
+
+constexpr size_t kMostParts = 12;
+
+using ReadFigure = std::function<double(const RoundFigures&)>;
+
+std::vector<double> of_rounds(const std::vector<ComparedRound>& rounds, RoundFigures ComparedRound::*side,
+                              const ReadFigure& figure) {
+  std::vector<double> values;
+  values.reserve(rounds.size());
+  for (const ComparedRound& round : rounds) values.push_back(figure(round.*side));
+  return values;
+}
+
+double median_of(const std::vector<ComparedRound>& rounds, RoundFigures ComparedRound::*side,
+                 const ReadFigure& figure) {
+  return median(of_rounds(rounds, side, figure));
+}
+
+double median_difference(const std::vector<ComparedRound>& rounds, const ReadFigure& figure) {
+  std::vector<double> differences;
+  differences.reserve(rounds.size());
+  for (const ComparedRound& round : rounds) differences.push_back(figure(round.b) - figure(round.a));
+  return median(differences);
+}
+
+ReadFigure time_at(const std::string& key) {
+  return [key](const RoundFigures& figures) {
+    const auto found = figures.time.find(key);
+    return found == figures.time.end() ? 0 : found->second;
+  };
+}
+
+// Seconds of an op in a part, or of the whole part where `op` is empty.
+ReadFigure part_at(const std::string& part, const std::string& op) {
+  return [part, op](const RoundFigures& figures) {
+    const auto found = figures.parts.find(part);
+    if (found == figures.parts.end()) return 0.0;
+    double sum = 0;
+    for (const auto& [name, seconds] : found->second) sum += op.empty() || op == name ? seconds : 0;
+    return sum;
+  };
+}
+
+double traced(const RoundFigures& figures) { return figures.traced; }
+
+std::string interval_text(const std::optional<Interval>& interval) {
+  return interval ? fmt::format("{:.3f} to {:.3f}", interval->low, interval->high) : "no interval";
+}
+
+std::vector<Json> ratio_cells(double ratio, const std::optional<Interval>& interval) {
+  return {ratio, interval ? Json(interval->low) : Json(nullptr), interval ? Json(interval->high) : Json(nullptr)};
+}
+
+GridColumn ratio_column(std::string key, std::string title) {
+  return {.key = std::move(key),
+          .title = std::move(title),
+          .unit = Unit::kNone,
+          .text = false,
+          .optional = 0,
+          .shown = [](const Json& value) { return fmt::format("{:.3f}", value.get<double>()); }};
+}
+
+Grid phases_of(const std::vector<ComparedRound>& rounds, double margin) {
+  Grid grid{.name = "phases",
+            .title = "medians over the rounds",
+            .columns = {text_column("phase", "Phase"),
+                        {"a_s", "A", Unit::kSeconds},
+                        {"b_s", "B", Unit::kSeconds},
+                        ratio_column("ratio", "B / A"),
+                        ratio_column("ratio_low", "from"),
+                        ratio_column("ratio_high", "to"),
+                        text_column("verdict", "B is")},
+            .rows = {},
+            .notes = {}};
+  const RoundFigures& first = rounds.front().a;
+  const auto add = [&](const std::string& key) {
+    const ReadFigure figure = time_at(key);
+    const std::vector<double> a = of_rounds(rounds, &ComparedRound::a, figure);
+    const std::vector<double> b = of_rounds(rounds, &ComparedRound::b, figure);
+    const auto is_time = [](double time) { return time > 0; };
+    if (!std::all_of(a.begin(), a.end(), is_time) || !std::all_of(b.begin(), b.end(), is_time)) return;
+    const PairedRatio ratio = paired_ratio(a, b);
+    std::vector<Json> row{key, median(a), median(b)};
+    for (Json& cell : ratio_cells(ratio.ratio, ratio.interval)) row.push_back(std::move(cell));
+    row.emplace_back(name_of(ratio.difference(margin)));
+    grid.rows.push_back(std::move(row));
+  };
+  for (const std::string& phase : first.phases) {
+    if (phase != first.pass) add(phase);
+  }
+  add(first.pass);
+  return grid;
+}
+
+struct PartDifference {
+  std::string key;
+  double a = 0;
+  double b = 0;
+  double difference = 0;  // the median of the differences, which need not be that of the medians
+};
+
+// The ops of each part of the model, as A and B launch them; one empty name where they launch different ones.
+std::map<std::string, std::set<std::string>> shared_ops(const ComparedRound& round) {
+  std::map<std::string, std::set<std::string>> of_a;
+  std::map<std::string, std::set<std::string>> of_b;
+  for (const auto& [part, ops] : round.a.parts) {
+    for (const auto& [op, seconds] : ops) of_a[part].insert(op);
+  }
+  for (const auto& [part, ops] : round.b.parts) {
+    for (const auto& [op, seconds] : ops) of_b[part].insert(op);
+  }
+  for (const auto& [part, ops] : of_b) of_a.try_emplace(part);
+  for (auto& [part, ops] : of_a) {
+    if (of_b[part] != ops) ops = {""};
+  }
+  return of_a;
+}
+
+// The parts of a traced step, those with the largest difference first: op by op where A and B launch the same ones.
+std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
+  std::vector<PartDifference> parts;
+  for (const auto& [part, ops] : shared_ops(rounds.front())) {
+    for (const std::string& op : ops) {
+      const ReadFigure figure = part_at(part, op);
+      parts.push_back({op.empty() ? part : part + " " + op, median_of(rounds, &ComparedRound::a, figure),
+                       median_of(rounds, &ComparedRound::b, figure), median_difference(rounds, figure)});
+    }
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& x, const PartDifference& y) {
+    return std::abs(x.difference) > std::abs(y.difference);
+  });
+  return parts;
+}
+
+Grid parts_grid(const std::vector<PartDifference>& parts, const PartDifference& whole) {
+  Grid grid{.name = "parts",
+            .title = "where the difference comes from, by traced steps",
+            .columns = {text_column("part", "Part"),
+                        {"a_s", "A", Unit::kSeconds},
+                        {"b_s", "B", Unit::kSeconds},
+                        {"difference_s", "B - A", Unit::kSeconds},
+                        {"of_difference", "Of all", Unit::kFraction}},
+            .rows = {},
+            .notes = {}};
+  const auto add = [&](const PartDifference& part) {
+    grid.rows.push_back({part.key, part.a, part.b, part.difference,
+                         whole.difference != 0 ? Json(part.difference / whole.difference) : Json(nullptr)});
+  };
+  PartDifference rest{"everything else", whole.a, whole.b, whole.difference};
+  for (size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {
+    add(parts[i]);
+    rest.a -= parts[i].a;
+    rest.b -= parts[i].b;
+    rest.difference -= parts[i].difference;
+  }
+  add(rest);
+  add(whole);
+  return grid;
+}
+
+// The part that explains most of the difference; empty where none has its sign.
+std::string cause_sentence(const std::vector<PartDifference>& parts, const PartDifference& whole) {
+  const auto most = std::find_if(parts.begin(), parts.end(),
+                                 [&](const PartDifference& part) { return part.difference * whole.difference > 0; });
+  if (most == parts.end()) return "";
+  const auto signed_text = [](double seconds) {
+    return fmt::format("{}{}", seconds < 0 ? "-" : "+", format_seconds(std::abs(seconds)));
+  };
+  return fmt::format("the largest part of it is {}: {} of {}", most->key, signed_text(most->difference),
+                     signed_text(whole.difference));
+}
+
+Grid rounds_grid(const std::vector<ComparedRound>& rounds) {
+  Grid grid{.name = "rounds",
+            .title = "rounds",
+            .columns = {{"round", "Round"},
+                        {"a_s", "A", Unit::kSeconds},
+                        {"b_s", "B", Unit::kSeconds},
+                        ratio_column("ratio", "B / A")},
+            .rows = {},
+            .notes = {}};
+  std::string ratios = "B / A, round by round:";
+  for (size_t i = 0; i < rounds.size(); ++i) {
+    const double a = time_at(rounds[i].a.pass)(rounds[i].a);
+    const double b = time_at(rounds[i].a.pass)(rounds[i].b);
+    grid.rows.push_back({i + 1, a, b, b / a});
+    ratios += fmt::format(" {:.3f}", b / a);
+  }
+  grid.picture = [ratios](const TableStyle& style) { return broken_at_spaces(ratios, style.width) + "\n"; };
+  return grid;
+}
+
+}  // namespace
+
+RoundFigures round_figures(const Record& record, const std::optional<StepTrace>& trace) {
+  RoundFigures figures;
+  for (const auto& [key, stats] : record.time) {
+    figures.time[key] = stats.median;
+    if (&stats == record.main_time()) figures.pass = key;
+  }
+  for (const PhaseShare& share : record.phases) {
+    if (record.time.contains(share.phase)) figures.phases.push_back(share.phase);
+  }
+  figures.tokens_per_second = record.tokens_per_second.value_or(0);
+  if (!trace || trace->steps.empty()) return figures;
+  static constexpr char kBetween = '\n';
+  const auto key = [](const TraceLaunch& launch) {
+    return fmt::format("{}{}{}", part_key(launch), kBetween, launch.op);
+  };
+  for (const LaunchSum& sum : sum_launches(*trace, key)) {
+    const size_t end = sum.key.find(kBetween);
+    figures.parts[sum.key.substr(0, end)][sum.key.substr(end + 1)] = sum.total;
+  }
+  figures.traced = totals_of(*trace).step;
+  return figures;
+}
+
+RoundTimes times_of(const std::vector<ComparedRound>& rounds) {
+  const ReadFigure figure = time_at(rounds.front().a.pass);
+  return {of_rounds(rounds, &ComparedRound::a, figure), of_rounds(rounds, &ComparedRound::b, figure)};
+}
+
+PairedRatio ratio_of(const std::vector<ComparedRound>& rounds) {
+  const RoundTimes times = times_of(rounds);
+  return paired_ratio(times.a, times.b);
+}
+
+std::string difference_sentence(const PairedRatio& ratio, double margin) {
+  if (!ratio.interval) {
+    return fmt::format("undecided: {} {} too few for an interval, which takes {}", ratio.rounds,
+                       ratio.rounds == 1 ? "round is" : "rounds are", kFewestRounds);
+  }
+  const std::string sure = fmt::format("99 % interval {}, {} rounds", interval_text(ratio.interval), ratio.rounds);
+  switch (ratio.difference(margin)) {
+    case Difference::kSame:
+      return fmt::format("no difference beyond {:.3g} %: B takes {:.3f} times the time of A ({})", 100 * margin,
+                         ratio.ratio, sure);
+    case Difference::kSlower:
+      return fmt::format("B is slower: it takes {:.3f} times the time of A ({})", ratio.ratio, sure);
+    case Difference::kFaster:
+      return fmt::format("B is faster: it takes {:.3f} times the time of A ({}), which is {:.2f}x as fast", ratio.ratio,
+                         sure, 1 / ratio.ratio);
+    case Difference::kUndecided: break;
+  }
+  return fmt::format(
+      "undecided: B takes {:.3f} times the time of A, but 1 lies within the {}; a larger --budget allows "
+      "more rounds",
+      ratio.ratio, sure);
+}
+
+PointReport comparison_report(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin) {
+  PointReport report{.name = fmt::format("A: {}; B: {}; {}", names.a, names.b, names.point), .lines = {}, .grids = {}};
+  const PairedRatio ratio = ratio_of(rounds);
+  const Difference difference = ratio.difference(margin);
+  report.lines.push_back(difference_sentence(ratio, margin));
+  const std::vector<PartDifference> parts = parts_of(rounds);
+  const PartDifference whole{"step", median_of(rounds, &ComparedRound::a, traced),
+                             median_of(rounds, &ComparedRound::b, traced), median_difference(rounds, traced)};
+  const bool differs = difference == Difference::kFaster || difference == Difference::kSlower;
+  if (std::string cause = cause_sentence(parts, whole); differs && !cause.empty())
+    report.lines.push_back(std::move(cause));
+  report.grids.push_back(phases_of(rounds, margin));
+  if (!parts.empty()) report.grids.push_back(parts_grid(parts, whole));
+  report.grids.push_back(rounds_grid(rounds));
+  return report;
+}
+
+PointReport stored_comparison_report(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
+                                     double margin) {
+  PointReport report{.name = fmt::format("A: {}; B: {}", a, b), .lines = {}, .grids = {}};
+  Grid grid{.name = "records",
+            .title = "medians of the records",
+            .columns = {text_column("point", "Point"),
+                        {"a_s", "A", Unit::kSeconds},
+                        {"b_s", "B", Unit::kSeconds},
+                        ratio_column("ratio", "B / A"),
+                        ratio_column("ratio_low", "from"),
+                        ratio_column("ratio_high", "to"),
+                        text_column("verdict", "B is")},
+            .rows = {},
+            .notes = {"95 % intervals, of the samples alone: what changed on the machine between the two runs is not "
+                      "in them; laptime compare with options measures in turn"}};
+  for (const StoredPair& pair : pairs) {
+    const std::optional<TimeRatio> ratio = ratio_of_medians(pair.b, pair.a);
+    if (!ratio) continue;
+    const PairedRatio judged{.rounds = 0, .ratio = ratio->value, .interval = ratio->interval};
+    std::vector<Json> row{pair.name, pair.a.median, pair.b.median};
+    for (Json& cell : ratio_cells(ratio->value, ratio->interval)) row.push_back(std::move(cell));
+    row.emplace_back(name_of(judged.difference(margin)));
+    grid.rows.push_back(std::move(row));
+  }
+  report.grids.push_back(std::move(grid));
+  return report;
+}
+
+}  // namespace laptime

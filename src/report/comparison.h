@@ -1,0 +1,65 @@
+// comparison_report: A against B, measured in rounds, and which part of the step the difference comes from.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distribution/paired_ratio.h"
+#include "record/record.h"
+#include "record/step_trace.h"
+#include "report/grid.h"
+
+namespace laptime {
+
+// What one process of a round found.
+struct RoundFigures {
+  std::string pass;                    // the key of the time that is compared
+  std::map<std::string, double> time;  // medians in seconds, by the keys of Record::time
+  std::vector<std::string> phases;     // those of them that are phases, in order
+  // Mean seconds of a traced step by "phase part" and op; empty without a trace.
+  std::map<std::string, std::map<std::string, double>> parts;
+  double traced = 0;             // mean seconds of a traced step
+  double tokens_per_second = 0;  // 0 if unknown
+};
+
+// Of a record that is ok.
+RoundFigures round_figures(const Record& record, const std::optional<StepTrace>& trace);
+
+struct ComparedRound {
+  RoundFigures a, b;
+};
+
+// What is compared: "mode eager" and "mode compile", and the words of the point that both have.
+struct ComparedNames {
+  std::string a, b;
+  std::string point;
+};
+
+// The times of A and of B that are compared, round by round.
+struct RoundTimes {
+  std::vector<double> a, b;
+};
+RoundTimes times_of(const std::vector<ComparedRound>& rounds);
+
+// B / A of the times that are compared.
+PairedRatio ratio_of(const std::vector<ComparedRound>& rounds);
+
+// "B is slower: 1.034 times the time of A (99 % interval 1.021 to 1.047, 12 rounds)".
+std::string difference_sentence(const PairedRatio& ratio, double margin);
+
+// The sentences, the phases, the parts that differ and the rounds. At least one round. `margin`: a difference that does
+// not matter, as a fraction.
+PointReport comparison_report(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin);
+
+// Two records that were measured at different times.
+struct StoredPair {
+  std::string name;
+  TimeStats a, b;
+};
+// The ratio of their medians, with its 95 % interval.
+PointReport stored_comparison_report(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
+                                     double margin);
+
+}  // namespace laptime

@@ -1,0 +1,88 @@
+// Comparisons from made rounds: what the sentences and tables say, and that they add up.
+#include "report/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace laptime {
+namespace {
+
+RoundFigures figures(double forward, double backward, double matmul) {
+  RoundFigures made;
+  made.pass = "step";
+  made.time = {{"forward", forward}, {"backward", backward}, {"step", forward + backward}};
+  made.phases = {"forward", "backward"};
+  made.parts = {{"forward layers.*.ffn", {{"matmul", matmul}}}, {"backward layers.*.attn", {{"softmax", backward}}}};
+  made.traced = forward + backward + 0.001;
+  return made;
+}
+
+std::vector<ComparedRound> rounds_of(double faster, int count) {
+  std::vector<ComparedRound> rounds;
+  for (int i = 0; i < count; ++i) {
+    const double noise = 1 + 0.001 * (i % 3);
+    rounds.push_back({figures(0.1 * noise, 0.2, 0.09), figures(0.1 * faster * noise, 0.2, 0.09 - 0.1 * (1 - faster))});
+  }
+  return rounds;
+}
+
+const Grid& grid_named(const PointReport& report, const std::string& name) {
+  for (const Grid& grid : report.grids) {
+    if (grid.name == name) return grid;
+  }
+  ADD_FAILURE() << name;
+  return report.grids.front();
+}
+
+TEST(Comparison, NamesTheVerdictAndTheCause) {
+  const PointReport report = comparison_report({"mode eager", "mode compile", "step"}, rounds_of(0.5, 10), 0.01);
+  EXPECT_TRUE(report.lines.at(0).starts_with("B is faster: it takes 0.83")) << report.lines.at(0);
+  EXPECT_NE(report.lines.at(0).find("10 rounds), which is 1.20x as fast"), std::string::npos) << report.lines.at(0);
+  EXPECT_EQ(report.lines.at(1), "the largest part of it is forward layers.*.ffn matmul: -50.00 ms of -50.05 ms");
+  EXPECT_EQ(report.name, "A: mode eager; B: mode compile; step");
+}
+
+TEST(Comparison, PartsAddUpToTheDifference) {
+  const Grid& grid = grid_named(comparison_report({"a", "b", ""}, rounds_of(0.7, 9), 0.01), "parts");
+  for (const size_t column : {1U, 2U, 3U}) {
+    double sum = 0;
+    for (size_t i = 0; i + 1 < grid.rows.size(); ++i) sum += grid.rows[i][column].get<double>();
+    EXPECT_NEAR(sum, grid.rows.back()[column].get<double>(), 1e-12) << column;
+  }
+  EXPECT_EQ(grid.rows.back()[0], "step");
+}
+
+TEST(Comparison, ThePassIsTheLastPhase) {
+  const Grid& grid = grid_named(comparison_report({"a", "b", ""}, rounds_of(1.1, 9), 0.01), "phases");
+  ASSERT_EQ(grid.rows.size(), 3U);
+  EXPECT_EQ(grid.rows[0][0], "forward");
+  EXPECT_EQ(grid.rows[0][6], "slower");
+  EXPECT_EQ(grid.rows[1][6], "same");
+  EXPECT_EQ(grid.rows[2][0], "step");
+}
+
+TEST(Comparison, FewRoundsDecideNothing) {
+  const PointReport report = comparison_report({"a", "b", ""}, rounds_of(0.5, 3), 0.01);
+  EXPECT_EQ(report.lines, (std::vector<std::string>{"undecided: 3 rounds are too few for an interval, which takes 8"}));
+  EXPECT_TRUE(grid_named(report, "phases").rows[0][4].is_null());
+}
+
+TEST(Comparison, APartWithOtherOpsIsOneRow) {
+  std::vector<ComparedRound> rounds = rounds_of(1, 9);
+  for (ComparedRound& round : rounds) {
+    round.b.parts["backward layers.*.attn"] = {{"scaled_dot_product_attention", 0.05}};
+    round.b.parts["optimizer norm"] = {{"adamw", 0.01}};
+  }
+  const Grid& grid = grid_named(comparison_report({"a", "b", ""}, rounds, 0.01), "parts");
+  EXPECT_EQ(grid.rows[0][0], "backward layers.*.attn");
+  EXPECT_DOUBLE_EQ(grid.rows[0][1].get<double>(), 0.2);
+  EXPECT_DOUBLE_EQ(grid.rows[0][3].get<double>(), 0.05 - 0.2);
+  EXPECT_EQ(grid.rows[1][0], "optimizer norm");
+  EXPECT_DOUBLE_EQ(grid.rows[1][1].get<double>(), 0);
+  EXPECT_EQ(grid.rows[2][0], "forward layers.*.ffn matmul");
+}
+
+}  // namespace
+}  // namespace laptime

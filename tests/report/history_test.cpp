@@ -1,0 +1,70 @@
+// Histories of made records: builds, levels, and what is left out.
+#include "report/history.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "record/time_stats.h"
+
+namespace laptime {
+namespace {
+
+Record made(int build, double median, const std::string& name = "step/model:small") {
+  Record record;
+  record.name = name;
+  record.config.json()["pass"] = "step";
+  record.time["step"] = make_time_stats(std::vector<double>(6, median));
+  record.binary.commit = "c" + std::to_string(build);
+  record.binary.id = "i" + std::to_string(build);
+  record.created = "2026-01-" + std::to_string(10 + build) + "T00:00:00Z";
+  record.verdict.rating = "stable";
+  return record;
+}
+
+HistoryOptions options() { return {.metric = find_metric("median"), .least = 0.01, .by_commit = true}; }
+
+TEST(History, ALevelThatMovedIsMarkedWithItsBuild) {
+  std::vector<Record> records;
+  for (int build = 0; build < 12; ++build) {
+    for (const double noise : {0.0, 0.002, -0.002}) records.push_back(made(build, (build < 7 ? 1.0 : 0.9) + noise));
+  }
+  const std::vector<PointReport> reports = history_reports(RecordList(records), options());
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].lines[0],
+            "12 builds, 1 change of level; the last -10.0 % at c7 of 2026-01-17T00:00:00Z: better");
+  const Grid& grid = reports[0].grids[0];
+  ASSERT_EQ(grid.rows.size(), 12U);
+  EXPECT_EQ(grid.rows[7][2], 3);
+  EXPECT_NEAR(grid.rows[7][4].get<double>(), -0.1, 1e-12);
+  EXPECT_TRUE(grid.rows[6][4].is_null());
+}
+
+TEST(History, RecordsOneByOne) {
+  std::vector<Record> records;
+  for (int i = 0; i < 8; ++i) records.push_back(made(0, 1.0));
+  HistoryOptions each = options();
+  each.by_commit = false;
+  EXPECT_EQ(history_reports(RecordList(records), each)[0].lines[0], "8 records: no change of level");
+  size_t single = 0;
+  EXPECT_TRUE(history_reports(RecordList(records), options(), &single).empty());
+  EXPECT_EQ(single, 1U);
+}
+
+TEST(History, PointsMachinesAndArithmeticAreApart) {
+  std::vector<Record> records{made(0, 1), made(1, 1), made(0, 2, "step/model:large"), made(1, 2, "step/model:large")};
+  records.push_back(made(2, 1));
+  records.back().fingerprint = "another";
+  records.push_back(made(2, 1));
+  records.back().math_mode = "bfloat16";
+  records.push_back(made(2, 1));
+  records.back().status = Status::kTimeout;
+  const std::vector<PointReport> reports = history_reports(RecordList(records), options());
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_EQ(reports[0].grids[0].rows.size(), 2U);
+  EXPECT_EQ(reports[0].lines[0], "2 builds: too few to find a change, which takes 6");
+}
+
+}  // namespace
+}  // namespace laptime
