@@ -1,8 +1,6 @@
 // Prepares a point: kernel choices, memory bound, recomputation, graph, plan and memory forecast, in this order.
 #include "prepare/prepare.h"
 
-#include <set>
-
 #include "base/error.h"
 #include "prepare/step_graph.h"
 
@@ -16,17 +14,17 @@ namespace {
 
 // Adds the pause of --delay to the launches of its op.
 void add_delay(const RunConfig& config, Plan& plan) {
-  if (!config.delay) return;
+  const OpCard* const op = delayed_op(config);
+  if (op == nullptr) return;
   const OpDelay delay = parse_delay("--delay", *config.delay);
-  std::set<std::string_view> ops;
   bool is_launched = false;
   for (PlanStep& step : plan.steps) {
-    ops.insert(step.kernel->op->name);
-    if (step.kernel->op->name != delay.op) continue;
+    if (step.kernel->op != op) continue;
     step.pause = delay.pause;
     is_launched = true;
   }
-  if (!is_launched) reject_word("--delay", "op of this step", delay.op, {ops.begin(), ops.end()});
+  if (!is_launched)
+    throw Error::format("--delay: no launch of this step is of op '{}'; laptime explain lists them", op->name);
 }
 
 // Everything that follows from the choices.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "model/model_card.h"
 #include "ops/registry.h"
 #include "passes/decompose.h"
@@ -57,6 +58,15 @@ std::vector<std::string_view> composites() {
     if (op->decompose != nullptr) names.emplace_back(op->name);
   }
   return names;
+}
+
+const OpCard* delayed_op(const RunConfig& config) {
+  if (!config.delay) return nullptr;
+  const OpDelay delay = parse_delay("--delay", *config.delay);
+  if (const OpCard* const op = find_op(delay.op); op != nullptr) return op;
+  std::vector<std::string_view> names;
+  for (const OpCard* op : all_ops()) names.emplace_back(op->name);
+  throw Error::format("--delay: unknown op {}{}", quote(delay.op), did_you_mean(delay.op, names));
 }
 
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule) {

@@ -77,7 +77,9 @@ GridColumn ratio_column(std::string key, std::string title) {
           .unit = Unit::kNone,
           .text = false,
           .optional = 0,
-          .shown = [](const Json& value) { return fmt::format("{:.3f}", value.get<double>()); }};
+          .shown = [](const Json& value) {
+            return value.is_null() ? std::string("-") : fmt::format("{:.3f}", value.get<double>());
+          }};
 }
 
 Grid phases_of(const std::vector<ComparedRound>& rounds, double margin) {

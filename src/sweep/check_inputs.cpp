@@ -49,6 +49,7 @@ std::string problem_of(const RunConfig& config, CheckCache& checks) {
     const std::string key = fmt::format("composites {} {}", config.keep.value_or(""), config.lower.value_or(""));
     problem = checks.problem(key, [&] { pipeline_options(config); });
   }
+  if (problem.empty() && config.delay) problem = checks.problem("delay " + *config.delay, [&] { delayed_op(config); });
   if (problem.empty() && !config.weights.empty()) {
     problem = checks.problem("weights " + config.weights + model_key(config), [&] { StartingWeights{config}; });
   }

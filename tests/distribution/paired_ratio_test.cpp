@@ -112,7 +112,8 @@ TEST(PairedRatio, NamesNoDifferenceWhereThereIsNone) {
   EXPECT_GE(found, 900);
 }
 
-// With a standard deviation of 1 % a difference of 1 % takes (4.22)^2 / 0.955 = 18.7 rounds, and one of 10 % the fewest.
+// With a standard deviation of 1 % a difference of 1 % takes (4.22)^2 / 0.955 = 18.7 rounds, and one of 10 % the
+// fewest.
 TEST(PairedRatio, SaysHowManyRoundsADifferenceTakes) {
   std::vector<double> b;
   for (int i = 0; i < 99; ++i) b.push_back(std::exp(0.006745 * (i % 3 - 1)));

@@ -27,9 +27,9 @@ class CompareTest(ProgramTest):
 
 class OfPoints(CompareTest):
     def test_a_planted_delay_is_the_difference_and_its_op_is_named(self):
-        # On a virtual clock a pause of 1 us after each launch is exactly that.
+        # On a virtual clock a pause of 10 us after each launch is exactly that.
         step = json.loads(self.bench(*PREDICTED, *ONE_STEP, "--output", "json").stdout)[0]["time"]["step"]["median"]
-        report = self.compared(*PREDICTED, "--delay", "none,matmul=1us")
+        report = self.compared(*PREDICTED, "--delay", "none,matmul=10us")
         parts = {row["part"]: row for row in report["tables"]["parts"]["rows"]}
         planted = sum(row["difference_s"] for name, row in parts.items() if name.endswith(" matmul"))
         self.assertGreater(planted, 0)
@@ -54,12 +54,12 @@ class OfPoints(CompareTest):
         self.assertEqual(len(report["conclusions"]), 1)
 
     def test_exit_codes_for_continuous_integration(self):
-        slower = [*PREDICTED, "--delay", "none,matmul=1us"]
+        slower = [*PREDICTED, "--delay", "none,matmul=10us"]
         done = self.run_points(*slower, "--fail-above", "2%")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"B is slower by \d+\.\d\d %, more than 2 %")
         self.assertEqual(self.run_points(*slower, "--fail-above", "100").returncode, 0)
-        self.assertEqual(self.run_points(*PREDICTED, "--delay", "matmul=1us,none", "--fail-above", "0").returncode, 0)
+        self.assertEqual(self.run_points(*PREDICTED, "--delay", "matmul=10us,none", "--fail-above", "0").returncode, 0)
 
     def test_a_measured_comparison_has_every_table_and_keeps_its_records(self):
         done = self.run_points(*TINY, "--mode", "eager,compile", "--budget", "1s", "--threads", "1")
@@ -96,7 +96,7 @@ class OfPoints(CompareTest):
             ("--threads", "1,2,3"): "--threads has 3 values",
             ("--mode", "eager,compile", "--within", "x"): "'x' is not a percentage",
             ("--mode", "eager,compile", "--fail-above", "200%"): "'200%' is not a percentage",
-            ("--delay", "none,nosuch=1us"): "unknown op of this step 'nosuch'",
+            ("--delay", "none,nosuch=1us"): "unknown op 'nosuch'",
             ("--delay", "none,matmul"): "'matmul' is not OP=TIME",
             ("--delay", "none,matmul=11s"): "'matmul=11s' is not OP=TIME",
             ("one.json",): "1 file, and a comparison is of two",

@@ -105,8 +105,7 @@ void CpuBackend::launch(const Launch& launch) {
 }
 
 void CpuBackend::pause(Seconds time) {
-  for (const Seconds end = host_now() + time; host_now() < end;) {
-  }
+  for (const Seconds end = host_now() + time; host_now() < end;) {}
 }
 
 void CpuBackend::mark(size_t index) {

@@ -156,6 +156,9 @@ ExitCode run_rounds(const CompareCommand& command) {
   std::vector<SweepPoint> points{sides[0].point, sides[1].point};
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!points[i].invalid.empty()) throw Error::format("laptime compare: {}: {}", sides.at(i).name, points[i].invalid);
+  }
   request.a = points[0];
   request.b = points[1];
   GridOutput output(config);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <type_traits>
 
 #include "backend/cpu/gemm/gemm_kernels.h"
@@ -15,9 +17,9 @@ namespace laptime::LAPTIME_ISA::attention::products {
 // product is fast. They depend on the shape alone, and so do the bits of the gradients.
 constexpr int64_t kMostRows = 256;
 inline int64_t group_rows(int64_t positions) {
-  constexpr int64_t kFewest = 64;
+  constexpr int64_t kFewest = 128;
   constexpr int64_t kGroups = 8;
-  return std::min(positions, std::clamp(align_up(ceil_div(positions, kGroups), kFewest), kFewest, kMostRows));
+  return std::min(positions, std::clamp(align_up(ceil_div(positions, kGroups), int64_t{64}), kFewest, kMostRows));
 }
 
 // Rows [row, row + rows) of queries, and the keys [0, keys) that some of them sees.
@@ -37,42 +39,97 @@ void for_groups(const AttentionShape& shape, const Body& body) {
   }
 }
 
-// A factor of a product: element (i, j) is at i * row_stride + j * column_stride.
+// A factor of a product, or one for each of several heads: element (i, j) of the first is at
+// i * row_stride + j * column_stride, that of the next head_stride later.
 struct Factor {
   cpu::GemmOperand operand;
-  int64_t row_stride = 0, column_stride = 1;
+  int64_t head_stride = 0, row_stride = 0, column_stride = 1;
 
-  Factor transposed() const { return {operand, column_stride, row_stride}; }
+  Factor transposed() const { return {operand, head_stride, column_stride, row_stride}; }
 };
 template <class Element>
 constexpr DType kTypeOf = std::is_same_v<Element, BFloat16>  ? DType::kBFloat16
                           : std::is_same_v<Element, Float16> ? DType::kFloat16
                                                              : DType::kFloat32;
-template <class Element>
-Factor factor(HeadRows<const Element> rows) {
-  return {{true, kTypeOf<Element>, reinterpret_cast<const std::byte*>(rows.data)}, rows.stride, 1};
-}
-inline Factor factor(const float* rows, int64_t columns) {
-  return {{true, DType::kFloat32, reinterpret_cast<const std::byte*>(rows)}, columns, 1};
+inline Factor factor(const float* rows, int64_t row_count, int64_t columns) {
+  return {{true, DType::kFloat32, reinterpret_cast<const std::byte*>(rows)}, row_count * columns, columns, 1};
 }
 
-// c [m, n] = a [m, k] b [k, n], or that added to c, by Implementation, one of those of gemm_kernels.h.
+// The distance from one head of an operand [B, h, T, d] to the next, counted over all batches; none where it varies.
+inline std::optional<int64_t> head_stride(const TensorType& type) {
+  const Shape& shape = type.shape();
+  const auto& strides = type.layout.strides;
+  if (shape[1] == 1) return strides[0];
+  if (shape[0] == 1 || strides[0] == shape[1] * strides[1]) return strides[1];
+  return std::nullopt;
+}
+
+// Whether a product of this many heads may be written to a result itself: float32, without gaps.
+inline bool is_direct(const TensorType& type, int64_t heads) {
+  const Shape& shape = type.shape();
+  return type.dtype == DType::kFloat32 && type.layout.strides[2] == shape[3] &&
+         (heads == 1 || head_stride(type) == shape[2] * shape[3]);
+}
+
+// Heads that are multiplied together, where each is a single group: a product of few rows has too little work for
+// every thread. One where the distance between the heads of an operand varies.
+inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const TensorType> out) {
+  constexpr int64_t kMostFloats = int64_t{1} << 23U;  // of their scores and rows
+  const Shape& shape = in[0].shape();
+  if (group_rows(shape[2]) < shape[2]) return 1;
+  for (const std::span<const TensorType>& types : {in, out}) {
+    for (const TensorType& type : types) {
+      if (type.shape().rank() == 4 && !head_stride(type)) return 1;
+    }
+  }
+  return std::clamp<int64_t>(kMostFloats / (shape[2] * (shape[2] + shape[3])), 1, shape[0] * shape[1]);
+}
+
+// Heads [first, first + count) and what they have in common.
+struct Heads {
+  int64_t first = 0, count = 1;
+};
+
+// An operand as a factor, from row `row` of the first head on.
+template <class Element>
+Factor factor(const TensorView& view, const Heads& heads, int64_t row) {
+  const HeadRows<const Element> rows = head_rows<const Element>(view, heads.first);
+  return {{true, kTypeOf<Element>, reinterpret_cast<const std::byte*>(rows[row])},
+          head_stride(view.type).value_or(0),
+          rows.stride,
+          1};
+}
+
+// The rows of a result where a product may be written to them itself, else null.
+template <class Element>
+float* direct_result(const TensorView& view, const Heads& heads, int64_t row) {
+  if constexpr (std::is_same_v<Element, float>) {
+    return is_direct(view.type, heads.count) ? head_rows<float>(view, heads.first)[row] : nullptr;
+  } else {
+    return nullptr;
+  }
+}
+
+// c [heads, m, n] = a [heads, m, k] b [heads, k, n], or that added to c, by Implementation, one of those of
+// gemm_kernels.h.
+struct ProductSize {
+  int64_t heads, m, n, k;
+};
 template <class Implementation>
-void multiply(cpu::Team& team, int64_t m, int64_t n, int64_t k, const Factor& a, const Factor& b, float* c,
-              bool adds = false) {
+void multiply(cpu::Team& team, const ProductSize& size, const Factor& a, const Factor& b, float* c, bool adds = false) {
   cpu::Gemm gemm;
-  gemm.shape = {.batches = 1,
-                .m = m,
-                .n = n,
-                .k = k,
-                .a = {0, a.row_stride, a.column_stride},
-                .b = {0, b.row_stride, b.column_stride}};
+  gemm.shape = {.batches = size.heads,
+                .m = size.m,
+                .n = size.n,
+                .k = size.k,
+                .a = {a.head_stride, a.row_stride, a.column_stride},
+                .b = {b.head_stride, b.row_stride, b.column_stride}};
   gemm.a = a.operand;
   gemm.b = b.operand;
   gemm.c = reinterpret_cast<std::byte*>(c);
   if (adds) {
     gemm.addend = {true, DType::kFloat32, gemm.c};
-    gemm.addend_layout = {0, n, 1};
+    gemm.addend_layout = {size.m * size.n, size.n, 1};
   }
   Implementation::run(team, gemm);
 }
@@ -146,8 +203,8 @@ inline void drop_row(const AttentionShape& shape, int64_t head, int64_t row, int
   }
 }
 
-// Turns the scores of row `i` of a group into weights, after dropout, and grads . v into the gradients of the scores,
-// still to be scaled: (dropout grads . v - values . grads) weight. Both become zero behind the keys that the row sees.
+// Turns the scores of row `i` of a group into weights, after dropout, and grads . v into the gradients of the unscaled
+// scores: scale (dropout grads . v - values . grads) weight. Both become zero behind the keys that the row sees.
 template <class Element>
 void differentiate_row(const BackwardHead<Element>& operands, int64_t head, const Group& group, int64_t i,
                        float* weights, float* grad_scores) {
@@ -166,7 +223,7 @@ void differentiate_row(const BackwardHead<Element>& operands, int64_t head, cons
     for (size_t v = 0; v < kRowVectors; ++v) {
       const Vector kept = load(factors.data() + v * kLanes);
       weight[v] = power(weight[v], shape.scale() * kLog2E, shift);
-      grad[v] = multiply_add(grad[v], kept, Vector{} - grad_dot_values) * weight[v];
+      grad[v] = multiply_add(grad[v], kept, Vector{} - grad_dot_values) * weight[v] * shape.scale();
       weight[v] *= kept;
     }
     store_lanes(weights + key, count, weight);
@@ -174,6 +231,16 @@ void differentiate_row(const BackwardHead<Element>& operands, int64_t head, cons
   }
   std::fill(weights + keys, weights + group.keys, 0.0F);
   std::fill(grad_scores + keys, grad_scores + group.keys, 0.0F);
+}
+
+// Rows [row, row + count) of heads of a result from sums [heads, count, d].
+template <class Element>
+void write_rows(cpu::Team& team, const TensorView& view, const Heads& heads, int64_t row, int64_t count,
+                const AttentionShape& shape, const float* sums) {
+  team.parallel_for(heads.count * count, [&](int64_t index) {
+    write_row(sums + index * shape.width, shape.width, 1,
+              head_rows<Element>(view, heads.first + index / count)[row + index % count]);
+  });
 }
 
 // The workspace of a call, one part behind the other.
@@ -196,54 +263,83 @@ class Parts {
   float* next_;
 };
 
+// How a call is divided, and its floats of workspace. Sums and gradients need none where they go to a result itself.
+struct Division {
+  int64_t heads_at_once = 1;
+  Size scores, sums, grad_k, grad_v;
+
+  Division(std::span<const TensorType> in, std::span<const TensorType> out)
+      : heads_at_once(products::heads_at_once(in, out)) {
+    const Shape& shape = in[0].shape();  // [B, h, T, d]
+    const Size rows = Size(group_rows(shape[2])) * heads_at_once;
+    const Size of_head = Size(shape[2]) * shape[3] * heads_at_once;
+    scores = rows * shape[2];
+    sums = is_direct(out[0], heads_at_once) ? Size(0) : rows * shape[3];
+    if (out.size() < 3) return;  // forward
+    grad_k = is_direct(out[1], heads_at_once) ? Size(0) : of_head;
+    grad_v = is_direct(out[2], heads_at_once) ? Size(0) : of_head;
+  }
+  static Division of(const KernelCall& call) {
+    std::array<TensorType, 8> in;
+    std::array<TensorType, 3> out;
+    const auto type_of = [](const TensorView& view) { return view.type; };
+    std::transform(call.in.begin(), call.in.end(), in.begin(), type_of);
+    std::transform(call.out.begin(), call.out.end(), out.begin(), type_of);
+    return {std::span(in).first(call.in.size()), std::span(out).first(call.out.size())};
+  }
+};
+
+template <class Body>
+void for_heads(const AttentionShape& shape, const Division& division, const Body& body) {
+  for (int64_t head = 0; head < shape.heads; head += division.heads_at_once)
+    body(Heads{head, std::min(division.heads_at_once, shape.heads - head)});
+}
+
 inline int64_t forward_workspace(const Signature& signature) {
-  const Shape& shape = signature.in[0].shape();  // [B, h, T, d]
-  const Size rows(group_rows(shape[2]));
-  return Parts::bytes({rows * shape[2], rows * shape[3]}).value();
+  const Division size(signature.in, signature.out);
+  return Parts::bytes({size.scores, size.sums}).value();
 }
 
 // (q [B, h, T, d], k, v[, step]) -> (values [B, h, T, d], log_sum_exp [B, h, T, 1])
 template <class Implementation, class Element>
 void forward(const KernelCall& call) {
   const AttentionShape shape(call, kForwardStep);
+  const Division size = Division::of(call);
   cpu::Team& team = cpu::team_of(call);
-  const int64_t most_rows = group_rows(shape.positions);
   Parts parts(call.workspace);
-  float* const scores = parts.take(most_rows * shape.positions);  // [rows, keys]
-  float* const sums = parts.take(most_rows * shape.width);        // [rows, d]
+  float* const scores = parts.take(size.scores.value());  // [heads, rows, keys]
+  float* const sums = parts.take(size.sums.value());      // [heads, rows, d]
   const float exponent = shape.scale() * kLog2E;
-  for (int64_t head = 0; head < shape.heads; ++head) {
-    const auto q = head_rows<const Element>(call.in[0], head);
-    const auto k = head_rows<const Element>(call.in[1], head);
-    const auto v = head_rows<const Element>(call.in[2], head);
-    const ForwardOutput<Element> output(call, shape, head);
+  float* const log_sum_exp = call.out[1].data == nullptr ? nullptr : call.out[1].as<float>();
+  for_heads(shape, size, [&](const Heads& heads) {
     for_groups(shape, [&](const Group& group) {
-      multiply<Implementation>(team, group.rows, group.keys, shape.width, factor(q.from(group.row)),
-                               factor(k).transposed(), scores);
-      alignas(64) std::array<float, size_t{2} * kMostRows> row_figures;  // of each row: the maximum and the sum
-      team.parallel_for(group.rows, [&](int64_t i) {
-        float* const row = scores + i * group.keys;
+      multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
+                               factor<Element>(call.in[0], heads, group.row),
+                               factor<Element>(call.in[1], heads, 0).transposed(), scores);
+      team.parallel_for(heads.count * group.rows, [&](int64_t index) {
+        const int64_t head = heads.first + index / group.rows;
+        const int64_t i = index % group.rows;
+        float* const row = scores + index * group.keys;
         const int64_t keys = group.visible_keys(shape.causal, i);
         const float row_max = exponent * largest(row, keys);
         const float row_sum = softmax_row(row, keys, group.keys, exponent, row_max);
-        row_figures[static_cast<size_t>(2 * i)] = row_max;
-        row_figures[static_cast<size_t>(2 * i + 1)] = row_sum;
+        if (log_sum_exp != nullptr)
+          log_sum_exp[head * shape.positions + group.row + i] = row_max * kLn2 + log_f32(row_sum);
         if (shape.drops) drop_row(shape, head, group.row + i, keys, row);
+        for (int64_t key = 0; key < keys; ++key) row[key] *= 1 / row_sum;
       });
-      multiply<Implementation>(team, group.rows, shape.width, group.keys, factor(scores, group.keys), factor(v), sums);
-      team.parallel_for(group.rows, [&](int64_t i) {
-        output.put(group.row + i, sums + i * shape.width, row_figures[static_cast<size_t>(2 * i)],
-                   row_figures[static_cast<size_t>(2 * i + 1)]);
-      });
+      float* const direct = direct_result<Element>(call.out[0], heads, group.row);
+      multiply<Implementation>(team, {heads.count, group.rows, shape.width, group.keys},
+                               factor(scores, group.rows, group.keys), factor<Element>(call.in[2], heads, 0),
+                               direct != nullptr ? direct : sums);
+      if (direct == nullptr) write_rows<Element>(team, call.out[0], heads, group.row, group.rows, shape, sums);
     });
-  }
+  });
 }
 
 inline int64_t backward_workspace(const Signature& signature) {
-  const Shape& shape = signature.in[0].shape();  // [B, h, T, d]
-  const Size rows(group_rows(shape[2]));
-  const Size head(Size(shape[2]) * shape[3]);
-  return Parts::bytes({rows * shape[2], rows * shape[2], rows * shape[3], head, head}).value();
+  const Division size(signature.in, signature.out);
+  return Parts::bytes({size.scores, size.scores, size.sums, size.grad_k, size.grad_v}).value();
 }
 
 // (q [B, h, T, d], k, v, values, log_sum_exp [B, h, T, 1], grad_values[, step])
@@ -251,45 +347,52 @@ inline int64_t backward_workspace(const Signature& signature) {
 template <class Implementation, class Element>
 void backward(const KernelCall& call) {
   const AttentionShape shape(call, kBackwardStep);
+  const Division size = Division::of(call);
   cpu::Team& team = cpu::team_of(call);
-  const int64_t most_rows = group_rows(shape.positions);
   Parts parts(call.workspace);
-  float* const weights = parts.take(most_rows * shape.positions);      // [rows, keys]
-  float* const grad_scores = parts.take(most_rows * shape.positions);  // [rows, keys]
-  float* const sums = parts.take(most_rows * shape.width);             // [rows, d]: of grad_q
-  float* const grad_k = parts.take(shape.positions * shape.width);     // [T, d]
-  float* const grad_v = parts.take(shape.positions * shape.width);     // [T, d]
-  for (int64_t head = 0; head < shape.heads; ++head) {
-    const BackwardHead<Element> operands(call, shape, head);
-    const auto add = [&](const Group& group, const float* left, HeadRows<const Element> right, float* to) {
-      multiply<Implementation>(team, group.keys, shape.width, group.rows, factor(left, group.keys).transposed(),
-                               factor(right.from(group.row)), to, true);
-    };
-    team.parallel_for(shape.positions, [&](int64_t row) {
-      std::fill_n(grad_k + row * shape.width, shape.width, 0.0F);
-      std::fill_n(grad_v + row * shape.width, shape.width, 0.0F);
-    });
+  float* const weights = parts.take(size.scores.value());      // [heads, rows, keys]
+  float* const grad_scores = parts.take(size.scores.value());  // [heads, rows, keys]
+  float* const sums = parts.take(size.sums.value());           // [heads, rows, d]
+  float* const own_grad_k = parts.take(size.grad_k.value());   // [heads, T, d]
+  float* const own_grad_v = parts.take(size.grad_v.value());   // [heads, T, d]
+  for_heads(shape, size, [&](const Heads& heads) {
+    float* const direct_k = direct_result<Element>(call.out[1], heads, 0);
+    float* const direct_v = direct_result<Element>(call.out[2], heads, 0);
+    float* const grad_k = direct_k != nullptr ? direct_k : own_grad_k;
+    float* const grad_v = direct_v != nullptr ? direct_v : own_grad_v;
     for_groups(shape, [&](const Group& group) {
-      multiply<Implementation>(team, group.rows, group.keys, shape.width, factor(operands.q.from(group.row)),
-                               factor(operands.k).transposed(), weights);
-      multiply<Implementation>(team, group.rows, group.keys, shape.width, factor(operands.grad_values.from(group.row)),
-                               factor(operands.v).transposed(), grad_scores);
-      team.parallel_for(group.rows, [&](int64_t i) {
-        differentiate_row(operands, head, group, i, weights + i * group.keys, grad_scores + i * group.keys);
+      multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
+                               factor<Element>(call.in[0], heads, group.row),
+                               factor<Element>(call.in[1], heads, 0).transposed(), weights);
+      multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
+                               factor<Element>(call.in[5], heads, group.row),
+                               factor<Element>(call.in[2], heads, 0).transposed(), grad_scores);
+      team.parallel_for(heads.count * group.rows, [&](int64_t index) {
+        const int64_t head = heads.first + index / group.rows;
+        differentiate_row(BackwardHead<Element>(call, shape, head), head, group, index % group.rows,
+                          weights + index * group.keys, grad_scores + index * group.keys);
       });
-      add(group, weights, operands.grad_values, grad_v);
-      add(group, grad_scores, operands.q, grad_k);
-      multiply<Implementation>(team, group.rows, shape.width, group.keys, factor(grad_scores, group.keys),
-                               factor(operands.k), sums);
-      team.parallel_for(group.rows, [&](int64_t i) {
-        write_row(sums + i * shape.width, shape.width, shape.scale(), operands.grad_q[group.row + i]);
-      });
+      if (group.row == 0) {
+        // The first group writes the gradients of its keys, the others add to them. Keys behind it begin at zero.
+        team.parallel_for(shape.positions - group.keys, [&](int64_t row) {
+          std::fill_n(grad_k + (group.keys + row) * shape.width, shape.width, 0.0F);
+          std::fill_n(grad_v + (group.keys + row) * shape.width, shape.width, 0.0F);
+        });
+      }
+      const ProductSize of_keys{heads.count, group.keys, shape.width, group.rows};
+      multiply<Implementation>(team, of_keys, factor(weights, group.rows, group.keys).transposed(),
+                               factor<Element>(call.in[5], heads, group.row), grad_v, group.row > 0);
+      multiply<Implementation>(team, of_keys, factor(grad_scores, group.rows, group.keys).transposed(),
+                               factor<Element>(call.in[0], heads, group.row), grad_k, group.row > 0);
+      float* const direct_q = direct_result<Element>(call.out[0], heads, group.row);
+      multiply<Implementation>(team, {heads.count, group.rows, shape.width, group.keys},
+                               factor(grad_scores, group.rows, group.keys), factor<Element>(call.in[1], heads, 0),
+                               direct_q != nullptr ? direct_q : sums);
+      if (direct_q == nullptr) write_rows<Element>(team, call.out[0], heads, group.row, group.rows, shape, sums);
     });
-    team.parallel_for(shape.positions, [&](int64_t row) {
-      write_row(grad_k + row * shape.width, shape.width, shape.scale(), operands.grad_k[row]);
-      write_row(grad_v + row * shape.width, shape.width, 1, operands.grad_v[row]);
-    });
-  }
+    if (direct_k == nullptr) write_rows<Element>(team, call.out[1], heads, 0, shape.positions, shape, grad_k);
+    if (direct_v == nullptr) write_rows<Element>(team, call.out[2], heads, 0, shape.positions, shape, grad_v);
+  });
 }
 
 }  // namespace laptime::LAPTIME_ISA::attention::products
