@@ -135,9 +135,9 @@ Rounds measure_rounds(const RoundsRequest& request) {
   if (looked != ExitCode::kOk) return {looked, {}, {}, {}};
 
   const RoundPlan plan = plan_rounds(request, look.records());
-  print_message(fmt::format("A: {}; B: {}; {} to {} rounds of {} steps each, about {} at most", request.names.a,
-                            request.names.b, kFewestRounds, plan.rounds, plan.steps,
-                            format_seconds(request.budget.count())));
+  const std::string fewest = plan.rounds > kFewestRounds ? fmt::format("{} to ", kFewestRounds) : "";
+  print_message(fmt::format("A: {}; B: {}; {}{} rounds of {} steps each", request.names.a, request.names.b, fewest,
+                            plan.rounds, plan.steps));
   const std::vector<SweepPoint> sides = both(request, kRoundWarmup, plan.steps);
   const std::vector<size_t> order = drawn_order(plan.rounds, request.a.config.seed);
   std::vector<SweepPoint> points;

@@ -33,7 +33,7 @@ class Watcher {
   SweepCallbacks callbacks() {
     SweepCallbacks callbacks;
     callbacks.begin = [this](size_t index) {
-      if (!has_begun_) say_what_auto_is();
+      if (!has_begun_ && !output_.is_announced()) say_what_auto_is();
       has_begun_ = true;
       is_predicted_ = can_run(points_[index]) && !find_device(points_[index].config).computes;
       show(index, {.stage = "starting"}, Seconds());

@@ -83,7 +83,7 @@ std::vector<Finding> timing_findings(const SweepPoint& point) {
            fmt::format("{}, which every step's time has in it", format_seconds(time_of_empty_step(*backend).count()))},
           {"known work",
            fmt::format("ten times the work takes {:.2f} times as long{}", loops.tenfold,
-                       is_right ? "" : ": the clock of the processor changes"),
+                       is_right ? "" : ": other programs interrupt, or the clock of the processor changes"),
            is_right},
           {"disturbance",
            fmt::format("{} loops of {}: one in ten takes {:.1f} % longer or more; {:.2f} % of the time is lost",

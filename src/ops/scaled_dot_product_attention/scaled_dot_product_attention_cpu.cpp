@@ -5,7 +5,6 @@
 #include "base/isa.h"
 #include "ops/scaled_dot_product_attention/amx/amx_cpu.h"
 #include "ops/scaled_dot_product_attention/products/products_cpu.h"
-#include "ops/scaled_dot_product_attention/rows/rows_cpu.h"
 #include "ops/scaled_dot_product_attention/tiles/backward_cpu.h"
 #include "ops/scaled_dot_product_attention/tiles/forward_cpu.h"
 
@@ -19,16 +18,6 @@ int64_t width_of(const Signature& signature) { return signature.in[0].shape().ba
 
 std::string tiles_refusal(const Signature& signature) {
   if (width_of(signature) > kMaxWidth) return fmt::format("heads are wider than {}", kMaxWidth);
-  return attention_refusal(signature);
-}
-
-std::string rows_refusal(const Signature& signature) {
-  const int64_t positions = signature.in[0].shape()[2];
-  const int64_t width = width_of(signature);
-  if (width <= kMaxWidth) return fmt::format("heads are not wider than {}", kMaxWidth);
-  if (attention::rows::Scratch::bytes(positions, width) > cpu::Team::kScratchBytes)
-    return fmt::format("{} rows of {} scores and {} columns do not fit in the scratch of a thread",
-                       attention::rows::kRowsAtOnce, positions, width);
   return attention_refusal(signature);
 }
 
@@ -144,7 +133,6 @@ std::vector<Kernel> amx_kernels() { return {}; }
 }  // namespace
 
 std::vector<Kernel> scaled_dot_product_attention_kernels() {
-  namespace rows = attention::rows;
   namespace tiles = attention::tiles;
   std::vector<Kernel> kernels = amx_kernels();
   for (Kernel& kernel : products_kernels()) kernels.push_back(std::move(kernel));
@@ -154,22 +142,11 @@ std::vector<Kernel> scaled_dot_product_attention_kernels() {
                    .supports = tiles_refusal,
                    .launch = launch<tiles::forward<float>, tiles::forward<BFloat16>, tiles::forward<Float16>>,
                    .product_math = product_math},
-                  {.op = &kScaledDotProductAttention,
-                   .name = isa_name("rows"),
-                   .supports = rows_refusal,
-                   .launch = launch<rows::forward<float>, rows::forward<BFloat16>, rows::forward<Float16>>,
-                   .product_math = product_math},
                   {.op = &kScaledDotProductAttentionBackward,
                    .name = isa_name("tiles"),
                    .supports = tiles_refusal,
                    .workspace = tiles_backward_workspace,
                    .launch = launch<tiles_backward<float>, tiles_backward<BFloat16>, tiles_backward<Float16>>,
-                   .product_math = product_math},
-                  {.op = &kScaledDotProductAttentionBackward,
-                   .name = isa_name("rows"),
-                   .supports = rows_refusal,
-                   .workspace = rows::backward_workspace,
-                   .launch = launch<rows::backward<float>, rows::backward<BFloat16>, rows::backward<Float16>>,
                    .product_math = product_math}});
   return kernels;
 }

@@ -15,10 +15,10 @@ namespace laptime::LAPTIME_ISA::attention::products {
 
 // Rows of queries in a group: few enough that a causal group multiplies few masked scores, and many enough that a
 // product is fast. They depend on the shape alone, and so do the bits of the gradients.
-constexpr int64_t kMostRows = 256;
+constexpr int64_t kMostRows = 512;
 inline int64_t group_rows(int64_t positions) {
   constexpr int64_t kFewest = 128;
-  constexpr int64_t kGroups = 8;
+  constexpr int64_t kGroups = 4;
   return std::min(positions, std::clamp(align_up(ceil_div(positions, kGroups), int64_t{64}), kFewest, kMostRows));
 }
 

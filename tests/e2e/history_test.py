@@ -1,0 +1,95 @@
+"""laptime history and selfcheck: levels of stored records, what is left out, refusals, and what a check prints."""
+
+import json
+import sqlite3
+import unittest
+from contextlib import closing
+
+from program import PREDICTED, TINY, ProgramTest
+
+MEASURED = [*TINY, "--warmup", "1", "--steps", "6"]
+
+
+class History(ProgramTest):
+    def history(self, *words, store=None):
+        return self.laptime("history", *words, "--store", store or self.store)
+
+    def change_records(self, change):
+        """Passes each stored record through `change`, with its number."""
+        with closing(sqlite3.connect(self.store)) as store, store:
+            rows = store.execute("SELECT id, json FROM records ORDER BY id").fetchall()
+            for number, (key, text) in enumerate(rows):
+                record = json.loads(text)
+                change(number, record)
+                store.execute("UPDATE records SET json = ? WHERE id = ?", (json.dumps(record), key))
+
+    def test_a_level_that_moved_is_marked_with_its_commit(self):
+        for _ in range(10):
+            self.assert_ok(self.bench(*MEASURED))
+
+        def as_builds(number, record):
+            record["binary"] |= {"commit": f"commit{number}", "id": f"id{number}"}
+            record["time"]["step"]["median"] = (1.0 if number < 6 else 1.2) + 0.001 * (number % 3)
+
+        self.change_records(as_builds)
+        done = self.history("--output", "json")
+        self.assert_ok(done)
+        report = json.loads(done.stdout)[0]
+        rows = report["tables"]["history"]["rows"]
+        self.assertEqual([row["commit"] for row in rows], [f"commit{number}" for number in range(10)])
+        changed = [row["commit"] for row in rows if row["change"] is not None]
+        self.assertEqual(changed, ["commit6"])
+        self.assertRegex(report["conclusions"][0], r"1 change of level; the last \+(19|20)\.\d %")
+        self.assertIn(": worse", report["conclusions"][0])
+        self.assertIn("commit6", self.history().stdout)
+        self.assertIn("no change of level", self.history("--within", "50%").stdout)
+        self.assertIn("no change of level", self.history("--metric", "peak_memory").stdout)
+
+    def test_what_has_no_history_is_said(self):
+        self.assert_ok(self.bench(*PREDICTED, "--warmup", "0", "--steps", "1"))
+        done = self.history()
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("0 points", done.stderr)
+        self.assert_ok(self.bench(*MEASURED))
+        self.assert_ok(self.bench(*MEASURED))
+        self.assertIn("1 point with records of one build alone", self.history().stderr)
+        self.assertIn("2 records: too few to find a change", self.history("--each-record").stdout)
+        self.assertIn("0 of 3 records match", self.history("model = nosuch").stderr)
+
+    def test_bad_input(self):
+        for words, said in ((("--metric", "medain"), "did you mean 'median'"), (("--within", "-1"), "is not a percentage"),
+                            (("nosuchcolumn = 1",), "nosuchcolumn"), (("--output-file", self.store), "store")):
+            with self.subTest(words):
+                self.assert_ok(self.bench(*MEASURED))
+                done = self.history(*words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(said, done.stderr)
+        self.assertEqual(self.history(store=self.folder / "missing.sqlite").returncode, 2)
+
+
+class Selfcheck(ProgramTest):
+    def test_every_check_is_printed_with_what_it_found(self):
+        done = self.laptime("selfcheck", *TINY, "--budget", "1s", "--store", self.store, "--output", "json")
+        self.assertIn(done.returncode, (0, 1), done.stderr)  # a busy machine fails checks
+        report = json.loads(done.stdout)[0]
+        checks = {row["check"]: row for row in report["tables"]["checks"]["rows"]}
+        self.assertEqual(list(checks), ["clock", "empty step", "known work", "disturbance", "against itself"])
+        self.assertEqual(done.returncode == 0, all(row["ok"] == "yes" for row in checks.values()))
+        differences = report["tables"]["differences"]["rows"]
+        self.assertEqual([row["difference"] for row in differences], [0.01, 0.03, 0.1])
+        self.assertEqual(sorted((row["rounds"] for row in differences), reverse=True),
+                         [row["rounds"] for row in differences])
+        self.assertRegex(report["conclusions"][0], r"difference of \d+ %")
+
+    def test_bad_input(self):
+        for words, said in ((("--mode", "eager,compile"), "one point is checked"),
+                            (("--device", "roofline:h100"), "a predicted device has no noise"),
+                            (("extra",), "extra")):
+            with self.subTest(words):
+                done = self.laptime("selfcheck", *words, "--store", self.store)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(said, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
