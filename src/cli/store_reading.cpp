@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/message.h"
@@ -24,14 +26,20 @@ ExitCode StoreProblems::end() const {
 
 namespace {
 
-// The run that stored the newest record.
+// The run that stored the newest record: read from the end of the store, ever more at a time where records have none.
 std::string last_run(const Store& store) {
   std::string run;
   const auto keep = [&](int64_t, const Record& record) {
     if (!record.run.empty()) run = record.run;
     return true;
   };
-  store.each(extent_of_column("run"), keep, [](const std::string&) {});
+  const std::vector<int64_t> ids = store.ids();
+  std::span<const int64_t> rest = ids;
+  for (size_t count = 1; run.empty() && !rest.empty(); count *= 8) {
+    const std::span<const int64_t> newest = rest.last(std::min(count, rest.size()));
+    store.each_of(newest, extent_of_column("run"), keep, [](const std::string&) {});
+    rest = rest.first(rest.size() - newest.size());
+  }
   return run;
 }
 

@@ -1,4 +1,4 @@
-// The table of listed fields, and a reader of their flat JSON that makes no tree of it.
+// The SQL of the listing, and a reader of its flat JSON that makes no tree of it.
 #include "record/listing.h"
 
 #include <fmt/format.h>
@@ -11,9 +11,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
+#include <utility>
 #include <vector>
 
+#include "record/listed_fields.h"
 #include "record/metrics.h"
 
 namespace laptime {
@@ -29,7 +30,7 @@ class Elements {
 
   // Empty after the last one. Of a member first its name, then its value.
   std::string_view next() {
-    while (at_ != end_ && (*at_ == ',' || *at_ == ':' || *at_ == ' ')) ++at_;
+    while (at_ != end_ && is_separator(*at_)) ++at_;
     const char* const begin = at_;
     if (at_ != end_ && *at_ == '"') {
       at_ = after_text(at_);
@@ -41,7 +42,18 @@ class Elements {
     return {begin, static_cast<size_t>(at_ - begin)};
   }
 
+  void skip(size_t count) {
+    for (size_t i = 0; i < count; ++i) next();
+  }
+
+  // The next element with everything behind it.
+  std::string_view rest() {
+    while (at_ != end_ && is_separator(*at_)) ++at_;
+    return {at_, static_cast<size_t>(end_ - at_)};
+  }
+
  private:
+  static bool is_separator(char c) { return c == ',' || c == ':' || c == ' '; }
   static constexpr std::array<bool, 256> kEndsElement = [] {
     std::array<bool, 256> ends{};
     for (const unsigned char c : {',', ':', ']', '}'}) ends[c] = true;
@@ -135,6 +147,13 @@ bool read(std::string_view element, Status& status) {
   return false;
 }
 
+// The entry of a map for this key, made from that of a map that is no longer needed where it has one.
+template <class T>
+T& entry_of(const std::string& key, std::map<std::string, T>& entries, std::map<std::string, T>& unneeded) {
+  auto node = unneeded.extract(key);
+  return node ? entries.insert(std::move(node)).position->second : entries[key];
+}
+
 bool read(std::string_view element, std::vector<std::string>& texts) {
   texts.clear();
   if (is_null(element)) return true;
@@ -147,13 +166,14 @@ bool read(std::string_view element, std::vector<std::string>& texts) {
 }
 
 bool read(std::string_view element, std::map<std::string, double>& numbers) {
-  numbers.clear();
+  std::map<std::string, double> before;
+  before.swap(numbers);
   if (is_null(element)) return true;
   if (element.empty() || element.front() != '{') return false;
   Elements members(element);
   std::string key;
   for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
-    if (!read(name, key) || !read(members.next(), numbers[key])) return false;
+    if (!read(name, key) || !read(members.next(), entry_of(key, numbers, before))) return false;
   }
   return true;
 }
@@ -179,88 +199,6 @@ bool read(std::string_view element, std::vector<PhaseShare>& phases) {
   return true;
 }
 
-struct ListedField {
-  std::string_view path;
-  bool (*read)(std::string_view element, Record& record);
-  Extent extent = Extent::kListed;  // the least that has the field
-};
-
-// Reads a field of a record, or of a struct in it.
-template <auto... Members>
-bool field(std::string_view element, Record& record) {
-  return read(element, (record.*....*Members));
-}
-
-// They come first, so that whoever needs no more reads a few bytes of a row.
-constexpr std::array kNames{
-    ListedField{"schema_version", field<&Record::schema_version>, Extent::kNames},
-    ListedField{"name", field<&Record::name>, Extent::kNames},
-    ListedField{"label", field<&Record::label>, Extent::kNames},
-    ListedField{"status", field<&Record::status>, Extent::kNames},
-    ListedField{"verdict.rating", field<&Record::verdict, &Verdict::rating>, Extent::kNames},
-};
-
-constexpr std::array kFields{
-    ListedField{"reason", field<&Record::reason>, Extent::kRow},
-    ListedField{"bytes_requested", field<&Record::bytes_requested>, Extent::kRow},
-    ListedField{"bytes_available", field<&Record::bytes_available>, Extent::kRow},
-    ListedField{"op", field<&Record::op>, Extent::kRow},
-    ListedField{"scope", field<&Record::scope>, Extent::kRow},
-    ListedField{"math_mode", field<&Record::math_mode>, Extent::kNames},
-    ListedField{"phases", field<&Record::phases>},
-    ListedField{"tokens_per_second", field<&Record::tokens_per_second>, Extent::kRow},
-    ListedField{"flops.model_flops_per_second", field<&Record::flops, &FlopsUse::model_flops_per_second>, Extent::kRow},
-    ListedField{"flops.mfu_measured", field<&Record::flops, &FlopsUse::mfu_measured>, Extent::kRow},
-    ListedField{"flops.mfu_datasheet", field<&Record::flops, &FlopsUse::mfu_datasheet>, Extent::kRow},
-    ListedField{"memory.predicted_peak_bytes", field<&Record::memory, &MemoryUse::predicted_peak_bytes>, Extent::kRow},
-    ListedField{"memory.peak_bytes", field<&Record::memory, &MemoryUse::peak_bytes>, Extent::kRow},
-    ListedField{"memory.peak_rss_bytes", field<&Record::memory, &MemoryUse::peak_rss_bytes>, Extent::kRow},
-    ListedField{"memory.resident_bytes", field<&Record::memory, &MemoryUse::resident_bytes>, Extent::kRow},
-    ListedField{"memory.after_forward_bytes", field<&Record::memory, &MemoryUse::after_forward_bytes>, Extent::kRow},
-    ListedField{"memory.after_backward_bytes", field<&Record::memory, &MemoryUse::after_backward_bytes>, Extent::kRow},
-    ListedField{"prediction.time", field<&Record::prediction, &Prediction::time>, Extent::kRow},
-    ListedField{"setup.plan", field<&Record::setup, &SetupTimes::plan>},
-    ListedField{"setup.kernel_trial", field<&Record::setup, &SetupTimes::kernel_trial>},
-    ListedField{"setup.memory", field<&Record::setup, &SetupTimes::memory>},
-    ListedField{"setup.weights", field<&Record::setup, &SetupTimes::weights>},
-    ListedField{"setup.data", field<&Record::setup, &SetupTimes::data>},
-    ListedField{"setup.total", field<&Record::setup, &SetupTimes::total>},
-    ListedField{"transient.excess", field<&Record::transient, &Transient::excess>},
-    ListedField{"transient.page_faults", field<&Record::transient, &Transient::page_faults>},
-    ListedField{"flops.above_peak", field<&Record::flops, &FlopsUse::above_peak>, Extent::kRow},
-    ListedField{"transient.rest", field<&Record::transient, &Transient::rest>},
-    ListedField{"stopping.rule", field<&Record::stopping, &Stopping::rule>},
-    ListedField{"stopping.steps_per_sample", field<&Record::stopping, &Stopping::steps_per_sample>},
-    ListedField{"verdict.reasons", field<&Record::verdict, &Verdict::reasons>},
-    ListedField{"fingerprint", field<&Record::fingerprint>, Extent::kRow},
-    ListedField{"binary.commit", field<&Record::binary, &Binary::commit>, Extent::kRow},
-    ListedField{"sweep", field<&Record::sweep>},
-    ListedField{"run", field<&Record::run>, Extent::kRow},
-    ListedField{"created", field<&Record::created>, Extent::kRow},
-};
-
-constexpr std::array<const char*, 6> kPhases{"forward", "backward",         "optimizer",
-                                             "step",    "forward_backward", "inference"};
-
-struct ListedFigure {
-  std::string_view key;
-  bool (*read)(std::string_view element, TimeStats& time);
-};
-
-template <auto Member>
-bool figure(std::string_view element, TimeStats& time) {
-  return read(element, time.*Member);
-}
-
-constexpr std::array kFigures{ListedFigure{"mean", figure<&TimeStats::mean>},
-                              ListedFigure{"median", figure<&TimeStats::median>},
-                              ListedFigure{"std", figure<&TimeStats::std>},
-                              ListedFigure{"std_population", figure<&TimeStats::std_population>},
-                              ListedFigure{"min", figure<&TimeStats::min>},
-                              ListedFigure{"max", figure<&TimeStats::max>},
-                              ListedFigure{"ci_low", figure<&TimeStats::ci_low>},
-                              ListedFigure{"ci_high", figure<&TimeStats::ci_high>}};
-
 // Read from more than the time of the pass and what Extent::kRow has beside it.
 constexpr std::array<std::string_view, 6> kMetricsOfListing{"forward_time", "backward_time", "optimizer_time",
                                                             "residue",      "setup_time",    "transient_excess"};
@@ -268,38 +206,44 @@ constexpr std::array<std::string_view, 6> kMetricsOfListing{"forward_time", "bac
 constexpr std::array<std::string_view, 6> kMetricsOfWholeRecords{"total",           "mad",          "p10", "p90",
                                                                  "loss_scale_last", "skipped_steps"};
 
-// Paths in the order of the array `fields`. The configuration is the longest, and few columns need more of it than the
-// model and the pass.
+// Paths in the order of the array `fields`.
 std::vector<std::string> listed_paths() {
   std::vector<std::string> paths;
-  for (const ListedField& listed : kNames) paths.emplace_back(listed.path);
+  const auto add = [&](const char* path, auto, const auto&) { paths.emplace_back(path); };
+  const Record record;
+  listed_fields::visit_names(record, add);
   for (const char* const path : {"config.model", "config.pass", "loss.values[0]", "loss.values[#-1]"})
     paths.emplace_back(path);
-  for (const ListedField& listed : kFields) paths.emplace_back(listed.path);
-  for (const char* const phase : kPhases) {
-    paths.push_back(fmt::format("time.{}.count", phase));
-    for (const ListedFigure& listed : kFigures) paths.push_back(fmt::format("time.{}.{}", phase, listed.key));
+  listed_fields::visit_fields(record, add);
+  const TimeStats time;
+  for (const char* const phase : listed_fields::kPhases) {
+    listed_fields::visit_figures(
+        time, [&](const char* name, const auto&) { paths.push_back(fmt::format("time.{}.{}", phase, name)); });
   }
   paths.emplace_back("config");
   return paths;
 }
 
-bool read_model_and_pass(Elements& elements, JsonObject& config, std::string& pass) {
-  std::string model;
-  if (!read(elements.next(), model) || !read(elements.next(), pass)) return false;
-  config.json()["model"] = std::move(model);
-  config.json()["pass"] = pass;
-  return true;
+// The least extent of a listed field; none for another path.
+std::optional<Extent> extent_of_field(std::string_view path) {
+  std::optional<Extent> extent;
+  const auto compare = [&](const char* own, auto own_extent, const auto&) {
+    if (own == path) extent = own_extent();
+  };
+  const Record record;
+  listed_fields::visit_names(record, compare);
+  listed_fields::visit_fields(record, compare);
+  return extent;
 }
 
 bool read(std::string_view element, Json& value) {
   int64_t integer = 0;
   double number = 0;
-  std::string text;
   if (!element.empty() && element.front() == '"') {
-    if (!read(element, text)) return false;
-    value = std::move(text);
-  } else if (is_null(element)) {
+    if (!value.is_string()) value = std::string();
+    return read(element, value.get_ref<std::string&>());
+  }
+  if (is_null(element)) {
     value = nullptr;
   } else if (element == "true" || element == "false") {
     value = element == "true";
@@ -313,19 +257,44 @@ bool read(std::string_view element, Json& value) {
   return !value.is_discarded();
 }
 
+// Reads a word of the configuration; an empty one is null.
+bool read_config_word(std::string_view element, const char* key, JsonObject& config) {
+  Json& word = config.json()[key];
+  if (is_null(element) || element == "\"\"") {
+    word = nullptr;
+    return true;
+  }
+  return !element.empty() && element.front() == '"' && read(element, word);
+}
+
+// From the whole configuration its device alone.
+bool read_device(std::string_view whole, JsonObject& config) {
+  Elements members(whole);
+  for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
+    const std::string_view value = members.next();
+    if (name.substr(1, name.size() - 2) == listed_fields::kDeviceKey)
+      return read_config_word(value, listed_fields::kDeviceKey, config);
+  }
+  return read_config_word("null", listed_fields::kDeviceKey, config);
+}
+
 bool read_config(std::string_view element, JsonObject& config) {
-  if (element.empty() || element.front() != '{') return false;
-  config.json() = Json::object();
   auto& object = config.json().get_ref<Json::object_t&>();
   object.reserve(64);
   Elements members(element);
   std::string key;
-  for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
+  size_t count = 0;
+  for (std::string_view name = members.next(); !name.empty(); name = members.next(), ++count) {
     if (!read(name, key)) return false;
-    // Appended as to a list: a search for the key would compare it with all that come before it.
-    object.push_back({key, Json()});
-    if (!read(members.next(), object.back().second)) return false;
+    if (count == object.size() || object.data()[count].first != key) {
+      // The configuration of the record before has other keys from here on.
+      while (object.size() > count) object.pop_back();
+      // Appended as to a list: a search for the key would compare it with all that come before it.
+      object.push_back({key, Json()});
+    }
+    if (!read(members.next(), object.data()[count].second)) return false;
   }
+  while (object.size() > count) object.pop_back();
   return true;
 }
 
@@ -339,33 +308,46 @@ bool read_losses(Elements& elements, int64_t count, std::vector<double>& losses)
   return true;
 }
 
-// Reads the time of one phase, or of all if `only` is empty. `count` is how many the record has.
-bool read_times(Elements& elements, int64_t count, std::string_view only, std::map<std::string, TimeStats>& times) {
+// Reads the time of one phase, or of all if `only` has no value. `count` is how many the record has.
+bool read_times(Elements& elements, int64_t count, const std::optional<std::string>& only,
+                std::map<std::string, TimeStats>& times) {
+  std::map<std::string, TimeStats> before;  // what is not listed of a time has its default there, too
+  before.swap(times);
   int64_t found = 0;
-  for (const char* const phase : kPhases) {
-    const std::string_view samples = elements.next();
-    if (!is_null(samples)) ++found;
-    if (is_null(samples) || !(only.empty() || only == phase)) {
-      for (size_t i = 0; i < kFigures.size(); ++i) elements.next();
+  bool ok = true;
+  for (const char* const phase : listed_fields::kPhases) {
+    const std::string_view first = elements.next();
+    if (!is_null(first)) ++found;
+    if (is_null(first) || (only && *only != phase)) {
+      elements.skip(listed_fields::kFigureCount - 1);
       continue;
     }
-    TimeStats& time = times[phase];
-    if (!read(samples, time.count)) return false;
-    for (const ListedFigure& listed : kFigures) {
-      if (!listed.read(elements.next(), time)) return false;
-    }
+    bool is_first = true;
+    listed_fields::visit_figures(entry_of(phase, times, before), [&](const char*, auto& figure) {
+      ok = read(is_first ? first : elements.next(), figure) && ok;
+      is_first = false;
+    });
   }
-  return found == count;
+  return ok && found == count;
+}
+
+bool read_names(Elements& elements, Record& record) {
+  bool ok = true;
+  listed_fields::visit_names(record, [&](const char*, auto, auto& field) { ok = ok && read(elements.next(), field); });
+  return ok && !record.name.empty() && record.schema_version >= 1 && record.schema_version <= Record::kSchemaVersion;
 }
 
 bool read_fields(Elements& elements, Extent extent, Record& record) {
-  for (const ListedField& listed : kFields) {
+  bool ok = true;
+  bool ends = false;
+  listed_fields::visit_fields(record, [&](const char*, auto own, auto& field) {
+    if (!ok || ends) return;
     const std::string_view element = elements.next();
-    if (listed.extent <= extent && !listed.read(element, record)) return false;
+    if (own() <= extent) ok = read(element, field);
     // Most rows are read for their names alone, which are the first elements.
-    if (extent == Extent::kNames && listed.extent == Extent::kNames) break;
-  }
-  return true;
+    ends = extent == Extent::kNames && own() == Extent::kNames;
+  });
+  return ok;
 }
 
 }  // namespace
@@ -377,13 +359,10 @@ Extent extent_of(std::string_view column) {
     return is_among(kMetricsOfListing) ? Extent::kListed : Extent::kRow;
   }
   if (column == "config.model" || column == "config.pass") return Extent::kNames;
+  if (column == fmt::format("config.{}", listed_fields::kDeviceKey)) return Extent::kRow;
   if (column.starts_with("config.")) return Extent::kWithConfig;
-  for (const std::span<const ListedField> fields :
-       {std::span<const ListedField>(kNames), std::span<const ListedField>(kFields)}) {
-    const auto found =
-        std::find_if(fields.begin(), fields.end(), [&](const ListedField& field) { return field.path == column; });
-    if (found != fields.end() && column != "phases" && column != "verdict.reasons") return found->extent;
-  }
+  const std::optional<Extent> of_field = extent_of_field(column);
+  if (of_field && column != "phases" && column != "verdict.reasons") return *of_field;
   const std::vector<std::string> paths = listed_paths();
   const auto found = std::find(paths.begin(), paths.end(), column);
   const bool is_time = found != paths.end() && column.starts_with("time.");
@@ -402,22 +381,23 @@ std::string listing_values(std::string_view json) {
 
 bool read_listed(const ListedRow& row, Extent extent, Record& record) {
   Elements elements(row.fields);
-  record = Record();
-  for (const ListedField& listed : kNames) {
-    if (!listed.read(elements.next(), record)) return false;
+  if (!read_names(elements, record)) return false;
+  const std::string_view model = elements.next();
+  const std::string_view pass = elements.next();
+  if (extent < Extent::kWithConfig &&
+      !(read_config_word(model, "model", record.config) && read_config_word(pass, "pass", record.config))) {
+    return false;
   }
-  if (record.name.empty() || record.schema_version < 1 || record.schema_version > Record::kSchemaVersion) return false;
-  std::string pass;
-  if (!read_model_and_pass(elements, record.config, pass)) return false;
   if (!read_losses(elements, row.losses, record.loss.values)) return false;
   if (!read_fields(elements, extent, record)) return false;
   if (extent == Extent::kNames) return true;
   // A record with a single time shows it whatever its name is (Record::main_time).
-  const bool only_main_time = extent == Extent::kRow && row.times > 1;
-  const bool has_times = read_times(elements, row.times, only_main_time ? pass : "", record.time);
-  const std::string_view config = elements.next();
-  if (!has_times || config.empty() || config.front() != '{') return false;
-  return extent < Extent::kWithConfig || read_config(config, record.config);
+  std::optional<std::string> only;
+  if (extent == Extent::kRow && row.times > 1 && !read(pass, only.emplace())) return false;
+  if (!read_times(elements, row.times, only, record.time)) return false;
+  const std::string_view config = elements.rest();
+  if (config.empty() || config.front() != '{') return false;
+  return extent < Extent::kWithConfig ? read_device(config, record.config) : read_config(config, record.config);
 }
 
 }  // namespace laptime

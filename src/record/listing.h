@@ -13,7 +13,7 @@ namespace laptime {
 // and the last remain.
 enum class Extent : uint8_t {
   kNames,       // name, label, status, rating, arithmetic, model and pass
-  kRow,         // with the time of the pass, memory, FLOPs, the reason of a failure, and what headings state
+  kRow,         // with the time of the pass, memory, FLOPs, device, the reason of a failure, and what headings state
   kListed,      // with all listed fields, which notes and phases below that row show
   kWithConfig,  // with the whole configuration
   kWhole
@@ -34,7 +34,9 @@ struct ListedRow {
   std::string_view fields;  // a JSON array, numbers as the record has them
 };
 
-// False if the row is not the listing of a valid record, or its record has what is never listed; it must be read whole.
+// Reads a row into a record that is new, or that an earlier call of the same extent has filled: what it read then is
+// written over, in the same memory. False if the row is not the listing of a valid record, or its record has what is
+// never listed; it must be read whole.
 bool read_listed(const ListedRow& row, Extent extent, Record& record);
 
 }  // namespace laptime

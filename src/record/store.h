@@ -130,6 +130,9 @@ class Store {
   // The same for these ids, in their order; none is an error.
   void each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const;
 
+  // The ids of all records, oldest first; of a damaged store those that can be found.
+  std::vector<int64_t> ids() const;
+
   // All whole records, oldest first. Error if one cannot be read.
   std::vector<Record> all() const;
   // The trace of the record of this id, if it has one. Error if it cannot be read.

@@ -91,13 +91,14 @@ class Scan {
     }
   }
 
-  void whole(bool has_listing) {
+  // The listing may have some that damage hides among the records.
+  std::vector<int64_t> ids(bool has_listing) {
     std::vector<int64_t> ids = ids_of_records();
     if (has_listing) {
       add_ids("SELECT id FROM listing", ids);
       sort(ids);
     }
-    whole(ids);
+    return ids;
   }
 
  private:
@@ -230,10 +231,16 @@ class Scan {
 
 }  // namespace
 
+std::vector<int64_t> Store::ids() const {
+  const Visit visit = [](int64_t, const Record&) { return true; };
+  const Problem problem = [](const std::string&) {};
+  return Scan(*database_, visit, problem).ids(has_listing());
+}
+
 void Store::each(Extent extent, const Visit& visit, const Problem& problem) const {
   Scan scan(*database_, visit, problem);
   if (extent == Extent::kWhole || !has_listing()) {
-    scan.whole(has_listing());
+    scan.whole(scan.ids(has_listing()));
   } else {
     scan.listed(extent);
   }

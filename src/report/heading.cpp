@@ -14,9 +14,10 @@ namespace laptime {
 namespace {
 
 // The parts of a name made by this program, "step/model:small/ctx:256"; any other name is one part.
-std::vector<std::string> parts_of(const Record& record) {
+std::vector<std::string_view> parts_of(const Record& record) {
   if (!record.label.empty()) return {record.label};
-  std::vector<std::string> parts;
+  std::vector<std::string_view> parts;
+  parts.reserve(16);
   std::string_view rest = record.name;
   while (true) {
     const size_t slash = rest.find('/');
@@ -27,12 +28,13 @@ std::vector<std::string> parts_of(const Record& record) {
   }
 }
 
-bool contains(const std::vector<std::string>& parts, const std::string& part) {
+template <class Parts>
+bool contains(const Parts& parts, std::string_view part) {
   return std::find(parts.begin(), parts.end(), part) != parts.end();
 }
 
 // "float32" for "dtype:float32": these values say themselves what they are.
-std::string spoken(const std::string& part) {
+std::string_view spoken(std::string_view part) {
   for (const std::string_view tag : {"model:", "dtype:", "mode:", "device:"}) {
     if (part.starts_with(tag)) return part.substr(tag.size());
   }
@@ -58,14 +60,10 @@ Heading::Heading(const Records& rows) {
     add(record);
     return true;
   });
-  if (some_predicted_) {
-    rows.each(Extent::kWithConfig, [&](const Record& record) {
-      if (const std::string device = record.config.text("device"); !device.empty()) devices_.insert(device);
-      return true;
-    });
-  }
+  if (!some_predicted_) devices_.clear();
+  if (shared_.empty()) return;
   rows.each(Extent::kNames, [&](const Record& record) {
-    const std::vector<std::string> parts = parts_of(record);
+    const std::vector<std::string_view> parts = parts_of(record);
     const bool has_own =
         !std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part); });
     keeps_pass_ = keeps_pass_ || !has_own;
@@ -74,9 +72,9 @@ Heading::Heading(const Records& rows) {
 }
 
 void Heading::add(const Record& record) {
-  const std::vector<std::string> parts = parts_of(record);
+  const std::vector<std::string_view> parts = parts_of(record);
   if (rows_ == 0) {
-    shared_ = parts;
+    shared_.assign(parts.begin(), parts.end());
     run_ = record.run;
     first_created_ = last_created_ = record.created;
   }
@@ -86,19 +84,22 @@ void Heading::add(const Record& record) {
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
   if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
   if (!record.binary.commit.empty()) commits_.insert(record.binary.commit);
-  first_created_ = std::min(first_created_, record.created);
-  last_created_ = std::max(last_created_, record.created);
+  if (std::string device = record.config.text("device"); !device.empty()) devices_.insert(std::move(device));
+  if (record.created < first_created_) first_created_ = record.created;
+  if (record.created > last_created_) last_created_ = record.created;
 }
 
 std::string Heading::short_name(const Record& record) const {
-  const std::vector<std::string> parts = parts_of(record);
   if (!record.label.empty()) return record.label;
+  const std::vector<std::string_view> parts = parts_of(record);
   std::string name;
   bool names_device = devices_.size() < 2;
   for (size_t i = 0; i < parts.size(); ++i) {
     const bool stays = !contains(shared_, parts[i]) || (i == 0 && keeps_pass_);
     names_device = names_device || parts[i].starts_with("device:");
-    if (stays) name += (name.empty() ? "" : " ") + spoken(parts[i]);
+    if (!stays) continue;
+    if (!name.empty()) name += ' ';
+    name += spoken(parts[i]);
   }
   if (!names_device) name += (name.empty() ? "" : " ") + record.config.text("device");
   return name;
@@ -148,7 +149,7 @@ std::string Heading::shared_text(const Record& first) const {
   std::vector<std::string> shared;
   for (const std::string& part : shared_) {
     const bool is_first_part = !first.name.empty() && first.name.substr(0, first.name.find('/')) == part;
-    if (first.label.empty() && !(is_first_part && keeps_pass_)) shared.push_back(spoken(part));
+    if (first.label.empty() && !(is_first_part && keeps_pass_)) shared.emplace_back(spoken(part));
   }
   if (shared.empty()) return "";
   return fmt::format("{}: {}", rows_ == 1 ? "point" : "every row", fmt::join(shared, ", "));

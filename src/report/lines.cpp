@@ -83,12 +83,13 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   TableLine& point = lines.front();
   const bool ok = record.status == Status::kOk;
   const bool has_times = ok || (record.status == Status::kInterrupted && record.main_time() != nullptr);
-  const std::string reason = fmt::format("{}: {}", name_of(record.status), reason_of(record));
+  const std::string reason = ok ? "" : fmt::format("{}: {}", name_of(record.status), reason_of(record));
   const auto cell = [&](size_t i, std::string_view phase) {
     const bool scaled = i < style.scales.size() && style.scales[i];
     return columns[i].cell(row, phase, {style.heading, scaled ? &*style.scales[i] : nullptr});
   };
   bool reason_shown = false;
+  point.cells.reserve(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     point.cells.push_back(cell(i, ""));
     if (!has_times && columns[i].then_reason) {

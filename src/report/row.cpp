@@ -354,7 +354,8 @@ std::string format_value(const Json& value, Unit unit) {
     case Unit::kNats: return fmt::format("{:.4f}", number);
     case Unit::kNone: break;
   }
-  return value.is_number_float() ? fmt::format("{:.6g}", number) : value.dump();
+  if (value.is_number_float()) return fmt::format("{:.6g}", number);
+  return value.is_number_unsigned() ? fmt::to_string(value.get<uint64_t>()) : fmt::to_string(value.get<int64_t>());
 }
 
 bool value_before(const Json& a, const Json& b) {

@@ -27,14 +27,32 @@ class Unfiltered : public Records {
   const Store& store_;
 };
 
+// Goes through records and notes their ids.
+class Numbered : public Records {
+ public:
+  explicit Numbered(const StoredRecords& records) : records_(records) {}
+  void each(Extent extent, const Visit& visit) const override {
+    ids_.clear();
+    records_.each_id(extent, [&](int64_t id, const Record& record) {
+      ids_.push_back(id);
+      return visit(record);
+    });
+  }
+  const std::vector<int64_t>& ids() const { return ids_; }  // of those that were visited last
+
+ private:
+  const StoredRecords& records_;
+  mutable std::vector<int64_t> ids_;
+};
+
 }  // namespace
 
-StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem)
-    : store_(store), problem_(std::move(problem)) {
+StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem, size_t most_bytes)
+    : store_(store), problem_(std::move(problem)), most_bytes_(most_bytes) {
   filter.check(Unfiltered(store));
   if (filter.is_empty()) return;
   std::vector<int64_t> ids;
-  each_id(filter.extent(), [&](int64_t id, const Record& record) {
+  read(filter.extent(), [&](int64_t id, const Record& record) {
     if (filter.matches(record)) ids.push_back(id);
     return true;
   });
@@ -42,14 +60,34 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
 }
 
 void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {
+  const ListedRows* const held = extent <= Extent::kRow ? rows() : nullptr;
+  held != nullptr ? held->each(visit) : read(extent, visit);
+}
+
+const ListedRows* StoredRecords::rows() const {
+  if (!rows_ && !too_many_rows_) {
+    ListedRows rows;
+    read(Extent::kRow, [&](int64_t id, const Record& record) {
+      rows.add(id, record);
+      too_many_rows_ = rows.bytes() > most_bytes_;
+      return !too_many_rows_;
+    });
+    if (!too_many_rows_) rows_ = std::move(rows);
+  }
+  return rows_ ? &*rows_ : nullptr;
+}
+
+void StoredRecords::read(Extent extent, const Store::Visit& visit) const {
   const Store::Problem problem = [&](const std::string& message) {
     if (known_problems_.insert(message).second) problem_(message);
   };
   if (ids_) {
     store_.each_of(*ids_, extent, visit, problem);
-    return;
+  } else if (rows_ && extent == Extent::kWhole) {
+    store_.each_of(rows_->ids(), extent, visit, problem);  // which need not be looked for
+  } else {
+    store_.each(extent, visit, problem);
   }
-  store_.each(extent, visit, problem);
 }
 
 void StoredRecords::each(Extent extent, const Visit& visit) const {
@@ -102,17 +140,16 @@ std::string StoredRecords::why_none(const Filter& filter) const {
 }
 
 void StoredRecords::sort(std::string_view order) {
+  const Numbered numbered(*this);
   if (!ids_) {
-    std::vector<int64_t> ids;
-    each_id(Extent::kNames, [&](int64_t id, const Record&) {
-      ids.push_back(id);
-      return true;
-    });
-    ids_ = std::move(ids);  // another program may append records meanwhile
+    numbered.each(Extent::kNames, [](const Record&) { return true; });
+    ids_ = numbered.ids();  // another program may append records meanwhile
   }
+  const std::vector<size_t> positions = sorted_positions(numbered, order);
   std::vector<int64_t> sorted;
-  sorted.reserve(ids_->size());
-  for (const size_t position : sorted_positions(*this, order)) sorted.push_back((*ids_)[position]);
+  sorted.reserve(positions.size());
+  for (const size_t position : positions) sorted.push_back(numbered.ids()[position]);
+  if (rows_) rows_->reorder(sorted);
   ids_ = std::move(sorted);
 }
 

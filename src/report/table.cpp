@@ -29,12 +29,12 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }
 
 // Safe for the terminal, our own signs with an ASCII form where need be.
-std::string shown(const std::string& text, bool unicode) {
+std::string shown(std::string text, bool unicode) {
+  if (is_plain_ascii(text)) return text;
   if (unicode) return printable(text);
-  std::string ascii = text;
-  replace_all(ascii, "±", "+/-");
-  replace_all(ascii, "→", "->");
-  return printable(ascii, /*ascii=*/true);
+  replace_all(text, "±", "+/-");
+  replace_all(text, "→", "->");
+  return printable(text, /*ascii=*/true);
 }
 
 size_t full_width(const Column& column) {
@@ -79,33 +79,58 @@ TableLayout laid_out(std::vector<Column> columns, size_t terminal) {
   return layout;
 }
 
-// Figures flush right, what stands in brackets behind them flush left.
-std::string padded(const std::string& cell, const Column& column) {
-  if (column.text) return pad_right(cell, column.width);
-  const size_t bracket = cell.find(" (");
-  if (column.bracket_width == 0) {
-    const bool cut = column.bracket_may_go && bracket != std::string::npos && cell.find("(predicted)") == cell.npos;
-    return pad_left(cut ? cell.substr(0, bracket) : cell, column.width);
-  }
-  const std::string behind = bracket == std::string::npos ? "" : cell.substr(bracket + 1);
-  return pad_left(cell.substr(0, bracket), column.width) + " " + pad_right(behind, column.bracket_width);
+void append_left(std::string& line, std::string_view text, size_t width) {
+  const size_t used = display_width(text);
+  line += text;
+  line.append(width > used ? width - used : 0, ' ');
 }
 
-std::string joined_cells(const std::vector<std::string>& cells, const TableLayout& layout) {
+void append_right(std::string& line, std::string_view text, size_t width) {
+  const size_t used = display_width(text);
+  line.append(width > used ? width - used : 0, ' ');
+  line += text;
+}
+
+// Figures flush right, what stands in brackets behind them flush left.
+void append_padded(std::string& line, std::string_view cell, const Column& column) {
+  if (column.text) {
+    append_left(line, cell, column.width);
+    return;
+  }
+  const size_t bracket = cell.find(" (");
+  if (column.bracket_width == 0) {
+    const bool cut = column.bracket_may_go && bracket != cell.npos && cell.find("(predicted)") == cell.npos;
+    append_right(line, cut ? cell.substr(0, bracket) : cell, column.width);
+    return;
+  }
+  append_right(line, cell.substr(0, bracket), column.width);
+  line += ' ';
+  append_left(line, bracket == cell.npos ? std::string_view() : cell.substr(bracket + 1), column.bracket_width);
+}
+
+// A row, on as many lines as the layout has. `append(line, i)` adds the cell of column i.
+template <class Append>
+std::string joined_cells(const TableLayout& layout, const Append& append) {
   std::string text;
-  std::string line;
+  size_t line = 0;  // where it begins
+  const auto finish_line = [&] {
+    while (text.size() > line && text.back() == ' ') text.pop_back();
+    text += '\n';
+    line = text.size();
+  };
   size_t next_line = 1;
-  for (size_t i = 0; i < cells.size(); ++i) {
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
     if (next_line < layout.first_of_line.size() && layout.first_of_line[next_line] == i) {
-      text += without_trailing_spaces(std::move(line)) + "\n";
-      line = std::string(kIndent, ' ');
+      finish_line();
+      text.append(kIndent, ' ');
       ++next_line;
     } else if (i > 0) {
-      line += std::string(kColumnGap, ' ');
+      text.append(kColumnGap, ' ');
     }
-    line += cells[i];
+    append(text, i);
   }
-  return text + without_trailing_spaces(std::move(line)) + "\n";
+  finish_line();
+  return text;
 }
 
 // Free text below a row, or behind its first cells; broken at spaces where a terminal is narrow.
@@ -114,41 +139,43 @@ std::string wrapped(const std::string& line, size_t width) {
   return without_trailing_spaces(broken_at_spaces(line, width, kHanging)) + "\n";
 }
 
-std::string line_text(const TableLine& line, const TableLayout& layout, const TableStyle& style) {
-  const std::string rest = shown(line.rest, style.unicode);
+std::string line_text(TableLine line, const TableLayout& layout, const TableStyle& style) {
+  const std::string rest = shown(std::move(line.rest), style.unicode);
   if (line.cells.empty()) return wrapped(rest, style.width);
-  std::vector<std::string> cells;
+  for (std::string& cell : line.cells) cell = shown(std::move(cell), style.unicode);
+  const Column& first = layout.columns[0];
   std::string long_name;
-  for (size_t i = 0; i < line.cells.size(); ++i) {
-    std::string cell = shown(line.cells[i], style.unicode);
-    if (i == 0 && layout.columns[0].text && display_width(cell) > layout.columns[0].width && line.cells.size() > 1) {
-      long_name = cell + "\n";
-      cell.clear();
-    }
-    cells.push_back(padded(cell, layout.columns[i]));
+  if (first.text && display_width(line.cells[0]) > first.width && line.cells.size() > 1) {
+    long_name = line.cells[0] + "\n";
+    line.cells[0].clear();
   }
-  if (rest.empty()) return long_name + joined_cells(cells, layout);
+  if (rest.empty()) {
+    return long_name + joined_cells(layout, [&](std::string& text, size_t i) {
+             append_padded(text, line.cells[i], layout.columns[i]);
+           });
+  }
   std::string row;
-  for (const std::string& cell : cells) row += cell + std::string(kColumnGap, ' ');
+  for (size_t i = 0; i < line.cells.size(); ++i) {
+    append_padded(row, line.cells[i], layout.columns[i]);
+    row.append(kColumnGap, ' ');
+  }
   return wrapped(row + rest, style.width);
 }
 
 std::string header(const TableLayout& layout, const TableStyle& style) {
-  std::vector<std::string> titles;
-  std::vector<std::string> rules;
-  for (const Column& column : layout.columns) {
-    const std::string title = shown(column.bracket_width > 0 ? column.header() : column.title, style.unicode);
-    const std::string padded_title =
-        column.bracket_width == 0
-            ? padded(title, column)
-            : pad_right(pad_left(column.title, column.width) + (column.remark.empty() ? "" : " " + column.remark),
-                        full_width(column));
-    titles.push_back(padded_title);
-    std::string rule;
-    for (size_t i = 0; i < full_width(column); ++i) rule += style.unicode ? "─" : "-";
-    rules.push_back(rule);
-  }
-  return joined_cells(titles, layout) + joined_cells(rules, layout);
+  const std::string titles = joined_cells(layout, [&](std::string& line, size_t i) {
+    const Column& column = layout.columns[i];
+    if (column.bracket_width == 0) {
+      append_padded(line, shown(column.title, style.unicode), column);
+    } else {
+      append_right(line, column.title, column.width);
+      const size_t width = full_width(column) - column.width;
+      append_left(line, column.remark.empty() ? "" : " " + column.remark, width);
+    }
+  });
+  return titles + joined_cells(layout, [&](std::string& line, size_t i) {
+           for (size_t k = 0; k < full_width(layout.columns[i]); ++k) line += style.unicode ? "─" : "-";
+         });
 }
 
 // The lines above a table.
@@ -178,7 +205,8 @@ void widen(Column& column, const std::string& cell, bool is_first, const TableSt
   constexpr size_t kLeastName = 16;
   constexpr size_t kMostName = 40;
   const size_t most = style.width == 0 ? kMostName : std::clamp(style.width / 3, kLeastName, kMostName);
-  const std::string text = shown(cell, style.unicode);
+  const std::string safe = shown(cell, style.unicode);
+  const std::string_view text = safe;
   const size_t bracket = column.bracket_width > 0 ? text.find(" (") : std::string::npos;
   const size_t width = display_width(text.substr(0, bracket));
   if (is_first && column.text && width > most) return;
@@ -257,8 +285,8 @@ std::string TableStream::add(const Record& record) {
   state_->begun = true;
   const LineStyle style{
       .details = state_->style.details, .verbose = state_->style.verbose, .heading = &*state_->heading};
-  for (const TableLine& line : lines_of(Row(record), layout.columns, style)) {
-    text += line_text(line, layout, state_->style);
+  for (TableLine& line : lines_of(Row(record), layout.columns, style)) {
+    text += line_text(std::move(line), layout, state_->style);
   }
   return text;
 }
@@ -294,7 +322,9 @@ void table(const Records& records, const TableStyle& style, std::string_view col
   sink(heading_text(heading, *first_of(records), layout, style));
   sink(header(layout, style));
   records.each(extent, [&](const Record& record) {
-    for (const TableLine& line : lines_of(Row(record), layout.columns, lines)) sink(line_text(line, layout, style));
+    for (TableLine& line : lines_of(Row(record), layout.columns, lines)) {
+      sink(line_text(std::move(line), layout, style));
+    }
     return true;
   });
 }

@@ -61,11 +61,11 @@ Decoded decode(std::string_view text) {
   return {code, bytes};
 }
 
-// Nearly every cell: nothing to escape, and a column for each byte.
 bool is_plain(char c) { return c >= 0x20 && c < 0x7F; }
-bool is_plain_ascii(std::string_view text) { return std::all_of(text.begin(), text.end(), is_plain); }
 
 }  // namespace
+
+bool is_plain_ascii(std::string_view text) { return std::all_of(text.begin(), text.end(), is_plain); }
 
 std::string printable(std::string_view text, bool ascii) {
   if (is_plain_ascii(text)) return std::string(text);

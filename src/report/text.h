@@ -11,6 +11,9 @@ namespace laptime {
 // Takes text piece by piece, where it may be too much to hold.
 using TextSink = std::function<void(std::string_view)>;
 
+// Whether all of it is shown as it is, a column for each byte, as in nearly every cell.
+bool is_plain_ascii(std::string_view text);
+
 // Control bytes (C0, DEL, C1), invisible direction marks and invalid UTF-8 become visible: \n, \t, \x1b, \u{202e}.
 // With `ascii` so does everything outside ASCII.
 std::string printable(std::string_view text, bool ascii = false);

@@ -1,6 +1,8 @@
 """laptime show: the records of a run, and what it says where a filter matches none."""
 
+import sqlite3
 import unittest
+from contextlib import closing
 
 from program import PREDICTED, ProgramTest
 
@@ -19,6 +21,13 @@ class Show(ProgramTest):
     def test_the_last_run(self):
         self.assertEqual(self.shown("--last"), (["3"], ""))
         self.assertEqual(self.shown("--last", "seed in (1, 3)"), (["3"], ""))
+
+    def test_the_last_run_is_that_of_the_newest_record_that_has_one(self):
+        with closing(sqlite3.connect(self.store)) as database:
+            for _ in range(20):
+                database.execute("INSERT INTO records (json) SELECT json_remove(json, '$.run') FROM records WHERE id = 1")
+            database.commit()
+        self.assertEqual(self.shown("--last"), (["3"], ""))
 
     def test_a_run_by_a_part_of_its_name(self):
         first, last = (self.stored()[i]["run"] for i in (0, 2))

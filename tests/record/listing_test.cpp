@@ -27,22 +27,23 @@ class ListingTest : public testing::Test {
   }
   ~ListingTest() override { fs::remove_all(directory_); }
 
-  // The record as it is read from a store in this extent.
-  Record read(const Record& record, Extent extent) const {
+  // The records as they are read from a store in this extent.
+  std::vector<Record> read(const std::vector<Record>& records, Extent extent) const {
     const fs::path path = directory_ / "store.sqlite";
     fs::remove(path);
     Store store = Store::open(path);
-    store.append(record);
-    std::optional<Record> found;
+    for (const Record& record : records) store.append(record);
+    std::vector<Record> found;
     store.each(
         extent,
         [&](int64_t, const Record& listed) {
-          found = listed;
+          found.push_back(listed);
           return true;
         },
         [](const std::string& problem) { throw Error(problem); });
-    return found.value();
+    return found;
   }
+  Record read(const Record& record, Extent extent) const { return read(std::vector{record}, extent).at(0); }
 
   fs::path directory_;
 };
@@ -141,6 +142,38 @@ TEST_F(ListingTest, ATimeOfAnotherNameIsNotLost) {
   EXPECT_EQ(read(record, Extent::kListed), record);
 }
 
+// A pass reads one row after the other into the same record.
+TEST_F(ListingTest, NothingOfARowIsLeftInTheNext) {
+  Record nothing;
+  nothing.name = "nothing";
+  Record other = with_every_phase();
+  other.config.json() = {{"model", "medium"}, {"pass", "forward"}, {"device", "cpu"}, {"d_model", "many"}};
+  other.time.erase("step");
+  other.phases.resize(1);
+  other.prediction.time = {{"backward", 0.5}, {"step", 0.75}};
+  other.verdict.reasons.clear();
+  Record longer = sample_record();
+  longer.config.json()["zeta"] = true;
+  const std::vector<Record> records{with_every_phase(), nothing, other, longer, sample_record(), nothing, longer};
+  for (const Extent extent : {Extent::kNames, Extent::kRow, Extent::kListed, Extent::kWithConfig, Extent::kWhole}) {
+    const std::vector<Record> found = read(records, extent);
+    ASSERT_EQ(found.size(), records.size());
+    for (size_t i = 0; i < records.size(); ++i) {
+      EXPECT_EQ(found[i], read(records[i], extent)) << "record " << i << " in extent " << static_cast<int>(extent);
+      EXPECT_EQ(found[i].kernels.empty(), extent < Extent::kWhole || records[i].kernels.empty());
+    }
+  }
+}
+
+TEST_F(ListingTest, ARowHasItsDevice) {
+  Record record = sample_record();
+  EXPECT_EQ(read(record, Extent::kRow).config.text("device"), "");
+  record.config.json()["device"] = "roofline:h100";
+  for (const Extent extent : {Extent::kRow, Extent::kListed, Extent::kWithConfig}) {
+    EXPECT_EQ(read(record, extent).config.text("device"), "roofline:h100");
+  }
+}
+
 TEST_F(ListingTest, AnEmptyRecordIsListed) {
   Record record;
   record.name = "nothing";
@@ -163,6 +196,7 @@ TEST(Listing, KnowsWhatAColumnNeeds) {
   EXPECT_EQ(extent_of("time.step.p90"), Extent::kWhole);
   EXPECT_EQ(extent_of("time.step.samples"), Extent::kWhole);
   EXPECT_EQ(extent_of("config.pass"), Extent::kNames);
+  EXPECT_EQ(extent_of("config.device"), Extent::kRow);
   EXPECT_EQ(extent_of("config.d_ff"), Extent::kWithConfig);
   EXPECT_EQ(extent_of("machine.cpu"), Extent::kWhole);
   EXPECT_EQ(extent_of("nonsense"), Extent::kWhole);

@@ -53,20 +53,24 @@ std::string mean_text(const Row& row, std::string_view phase, const CellContext&
 
 // "9.2575 → 0.0191", or one loss where there is no other.
 std::string loss_text(const Row& row, std::string_view, const CellContext&) {
-  const Json first = row.value("loss_first");
-  const Json last = row.value("loss_last");
+  static const ColumnValue kFirst("loss_first");
+  static const ColumnValue kLast("loss_last");
+  const Json first = kFirst.of(row.record());
+  const Json last = kLast.of(row.record());
   if (row.record().loss.values.size() < 2 || first == last) return format_value(last, Unit::kNats);
   return format_value(first, Unit::kNats) + " → " + format_value(last, Unit::kNats);
 }
 
 std::string mfu_text(const Row& row, std::string_view, const CellContext&) {
-  const std::string mfu = format_value(row.value("mfu"), Unit::kFraction);
+  static const ColumnValue kMfu("mfu");
+  const std::string mfu = format_value(kMfu.of(row.record()), Unit::kFraction);
   const std::string& reason = row.record().flops.above_peak;
   return reason.empty() ? mfu : fmt::format("{} ({})", mfu, reason);
 }
 
 std::string verdict_text(const Row& row, std::string_view, const CellContext&) {
-  return is_predicted(row.record()) ? "-" : format_value(row.value("verdict"), Unit::kNone);
+  const std::string& rating = row.record().verdict.rating;
+  return is_predicted(row.record()) || rating.empty() ? "-" : rating;
 }
 
 std::string device_text(const Row& row, std::string_view, const CellContext&) {
@@ -78,8 +82,6 @@ Json samples_of(const Row& row, std::string_view phase) {
   const TimeStats* const time = time_of(row.record(), phase);
   return time == nullptr || time->count == 0 || is_predicted(row.record()) ? Json(nullptr) : Json(time->count);
 }
-
-Json last_loss(const Row& row, std::string_view) { return row.value("loss_last"); }
 
 Column time_column(std::string title, double TimeStats::*figure, std::string_view help) {
   return {.title = std::move(title),
@@ -125,7 +127,6 @@ std::vector<Column> chosen(std::span<const Wanted> wanted) {
 std::vector<Column> table_columns() {
   std::vector<Column> columns;
   Column& name = columns.emplace_back(word_column("name", 16, "what the row is, less what all rows share"));
-  name.extent = Extent::kNames;
   name.text_of = name_text;
   Column& median = columns.emplace_back(
       time_column("median", &TimeStats::median, "median time of a sample, with its 95 % interval"));
@@ -147,7 +148,7 @@ std::vector<Column> table_columns() {
       "mfu", Unit::kFraction, 6, "model FLOPs per second over the peak: measured, else of the data sheet"));
   mfu.text_of = mfu_text;
   Column& loss = columns.emplace_back(plain_column("loss", Unit::kNats, 15, "loss of the first and of the last step"));
-  loss.read = last_loss;
+  loss.read = named("loss_last");
   loss.text_of = loss_text;
   Column& verdict = columns.emplace_back(word_column("verdict", 15, "whether the time is to be believed"));
   verdict.extent = Extent::kNames;
@@ -155,7 +156,6 @@ std::vector<Column> table_columns() {
   Column& arithmetic = columns.emplace_back(word_column("arithmetic", 17, "in which arithmetic matrix products ran"));
   arithmetic.read = arithmetic_of;
   Column& device = columns.emplace_back(word_column("device", 10, "what ran it, or what it was predicted for"));
-  device.extent = Extent::kWithConfig;
   device.text_of = device_text;
   device.marks_predicted = true;
   Column& status = columns.emplace_back(word_column("status", 6, "ok, or why there is no time"));

@@ -70,6 +70,7 @@ Json arithmetic_of(const Row& row, std::string_view) {
        {", predicted", ""}}};
   std::string text = row.record().math_mode;
   if (text.empty()) return nullptr;
+  if (text.find(',') == std::string::npos) return text;  // as every part begins
   for (const auto& [part, short_part] : kShort) {
     if (const size_t at = text.find(part); at != std::string::npos) text.replace(at, part.size(), short_part);
   }
