@@ -28,7 +28,7 @@ std::vector<ComparedRound> rounds_of(double faster, int count) {
   return rounds;
 }
 
-const Grid& grid_named(const PointReport& report, const std::string& name) {
+Grid grid_named(const PointReport& report, const std::string& name) {
   for (const Grid& grid : report.grids) {
     if (grid.name == name) return grid;
   }
@@ -45,7 +45,7 @@ TEST(Comparison, NamesTheVerdictAndTheCause) {
 }
 
 TEST(Comparison, PartsAddUpToTheDifference) {
-  const Grid& grid = grid_named(comparison_report({"a", "b", ""}, rounds_of(0.7, 9), 0.01), "parts");
+  const Grid grid = grid_named(comparison_report({"a", "b", ""}, rounds_of(0.7, 9), 0.01), "parts");
   for (const size_t column : {1U, 2U, 3U}) {
     double sum = 0;
     for (size_t i = 0; i + 1 < grid.rows.size(); ++i) sum += grid.rows[i][column].get<double>();
@@ -55,7 +55,7 @@ TEST(Comparison, PartsAddUpToTheDifference) {
 }
 
 TEST(Comparison, ThePassIsTheLastPhase) {
-  const Grid& grid = grid_named(comparison_report({"a", "b", ""}, rounds_of(1.1, 9), 0.01), "phases");
+  const Grid grid = grid_named(comparison_report({"a", "b", ""}, rounds_of(1.1, 9), 0.01), "phases");
   ASSERT_EQ(grid.rows.size(), 3U);
   EXPECT_EQ(grid.rows[0][0], "forward");
   EXPECT_EQ(grid.rows[0][6], "slower");
@@ -75,7 +75,7 @@ TEST(Comparison, APartWithOtherOpsIsOneRow) {
     round.b.parts["backward layers.*.attn"] = {{"scaled_dot_product_attention", 0.05}};
     round.b.parts["optimizer norm"] = {{"adamw", 0.01}};
   }
-  const Grid& grid = grid_named(comparison_report({"a", "b", ""}, rounds, 0.01), "parts");
+  const Grid grid = grid_named(comparison_report({"a", "b", ""}, rounds, 0.01), "parts");
   EXPECT_EQ(grid.rows[0][0], "backward layers.*.attn");
   EXPECT_DOUBLE_EQ(grid.rows[0][1].get<double>(), 0.2);
   EXPECT_DOUBLE_EQ(grid.rows[0][3].get<double>(), 0.05 - 0.2);
