@@ -8,11 +8,14 @@
 Every function runs the command of its name. Its keywords are the options of that command, `batch_size=2` for
 `--batch-size 2`; a list is a list of values, `None` leaves an option out, and `pass_` is `--pass`. `options("bench")` says
 which options there are. The program checks the values; what it refuses is an `Error` with its message.
+
+`measure` measures a training step of your own, in any framework, by the same rule.
 """
 
 from laptime.commands import attention, bench, explain, memory, options, plan, profile, run, show, version
 from laptime.program import Error, Interrupted, LaptimeWarning
 from laptime.records import Record, Records, Report, Reports
+from laptime.steps import measure, phase
 
 __all__ = ["Error", "Interrupted", "LaptimeWarning", "Record", "Records", "Report", "Reports", "attention", "bench",
-           "explain", "memory", "options", "plan", "profile", "run", "show", "version"]
+           "explain", "measure", "memory", "options", "phase", "plan", "profile", "run", "show", "version"]

@@ -28,7 +28,7 @@ def _text(value: Value) -> str:
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
-def _words(options: dict[str, Option]) -> list[str]:
+def words_of(options: dict[str, Option]) -> list[str]:
     words = []
     for name, value in options.items():
         if value is None:
@@ -47,7 +47,7 @@ def _lines_of(command: str, filter_: str, options: dict[str, Option], progress: 
         if name in options:
             raise program.Error(f"laptime.{command}: {name} is not an option here, since the result is data; to write a "
                                 "file, use laptime.run or what to_pandas() gives")
-    words = [command, "--output=jsonl", *_words(options)]
+    words = [command, "--output=jsonl", *words_of(options)]
     if filter_:
         words += ["--", filter_]
     with Progress(progress) as shown:
@@ -110,7 +110,7 @@ def run(command: str, *arguments: str, **options: Option) -> str:
     Raises:
         Error: where the program does not exit with 0.
     """
-    return program.output_of([command, *_words(options), *arguments])
+    return program.output_of([command, *words_of(options), *arguments])
 
 
 def options(command: str = "bench") -> dict[str, str]:

@@ -63,7 +63,7 @@ def path() -> str:
                 "its path")
 
 
-def _message(lines: Iterable[str]) -> str:
+def message_of(lines: Iterable[str]) -> str:
     """The messages among the lines of standard error: "laptime: ..." and the indented lines that follow."""
     found: list[str] = []
     in_message = False
@@ -74,7 +74,7 @@ def _message(lines: Iterable[str]) -> str:
     return "\n".join(found)
 
 
-class _Interrupts:
+class Interrupts:
     """Passes Ctrl-C on to the program instead of raising KeyboardInterrupt, so that no line is lost.
 
     The program has a session of its own and is sent nothing by the terminal. Outside the main thread Python delivers no
@@ -90,7 +90,7 @@ class _Interrupts:
         self.count += 1
         self._child.send_signal(signal.SIGINT)
 
-    def __enter__(self) -> _Interrupts:
+    def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.signal(signal.SIGINT, self._pass_on)
         return self
@@ -134,7 +134,7 @@ def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, str, lis
             watcher.line(line)
 
     try:
-        with _Interrupts(child) as interrupts, selectors.DefaultSelector() as selector:
+        with Interrupts(child) as interrupts, selectors.DefaultSelector() as selector:
             error_lines = _Lines(take_error)
             selector.register(child.stdout, selectors.EVENT_READ, output.append)
             selector.register(child.stderr, selectors.EVENT_READ, error_lines.add)
@@ -156,8 +156,8 @@ def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, str, lis
         child.stderr.close()
 
 
-def _failure(code: int, errors: list[str]) -> str:
-    message = _message(errors)
+def failure(code: int, errors: list[str]) -> str:
+    message = message_of(errors)
     if message:
         return message
     ended = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
@@ -175,14 +175,14 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
     lines = output.split("\n")[:-1]  # a line without its break was cut off
     records = read(lines)
     if interrupted:
-        raise Interrupted(_message(errors) or "laptime: interrupted", records)
+        raise Interrupted(message_of(errors) or "laptime: interrupted", records)
     if code == _OK:
         return records
     if code == _FAILED and lines:
-        warnings.warn(_message(errors) or "laptime: not every point has succeeded; see status and reason", LaptimeWarning,
+        warnings.warn(message_of(errors) or "laptime: not every point has succeeded; see status and reason", LaptimeWarning,
                       stacklevel=4)
         return records
-    raise Error(_failure(code, errors), records)
+    raise Error(failure(code, errors), records)
 
 
 def output_of(words: list[str]) -> str:
@@ -191,5 +191,5 @@ def output_of(words: list[str]) -> str:
     if interrupted:
         raise Interrupted("laptime: interrupted")
     if code != _OK:
-        raise Error(_failure(code, errors))
+        raise Error(failure(code, errors))
     return output

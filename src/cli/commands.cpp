@@ -17,6 +17,7 @@
 #include "cli/commands/memory.h"
 #include "cli/commands/plan.h"
 #include "cli/commands/profile.h"
+#include "cli/commands/record.h"
 #include "cli/commands/report.h"
 #include "cli/commands/selfcheck.h"
 #include "cli/commands/show.h"
@@ -25,9 +26,9 @@
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 18> kCommands{
-      &kBench,  &kAttention, &kCompare, &kSelfcheck, &kPlan,   &kCalibrate, &kProfile, &kMemory,     &kExplain,
-      &kVerify, &kDemo,      &kShow,    &kHistory,   &kReport, &kExport,    &kList,    &kCompletion, &kMan};
+  static constexpr std::array<const Command*, 19> kCommands{
+      &kBench,  &kAttention, &kRecord, &kCompare, &kSelfcheck, &kPlan,   &kCalibrate, &kProfile,    &kMemory, &kExplain,
+      &kVerify, &kDemo,      &kShow,   &kHistory, &kReport,    &kExport, &kList,      &kCompletion, &kMan};
   return kCommands;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "export/writers.h"
+#include "record/metrics.h"
 #include "report/markdown.h"
 
 namespace laptime {
@@ -92,8 +93,10 @@ std::string rate(const TimeStats& time, double tokens) {
 std::string test_row(const Record& record, const std::string& pass, const TimeStats& time) {
   const bool is_main = &time == record.main_time();
   const std::optional<double> tokens = tokens_of(record);
-  const std::string edition = record.config.text("edition");
-  TableCells cells{markdown_escaped(record.config.text("model") + (edition.empty() ? "" : " " + edition)),
+  std::string model = record.config.text("model");
+  for (const std::string& more : {record.config.text("edition"), system_of(record)})
+    model += model.empty() || more.empty() ? more : " " + more;
+  TableCells cells{markdown_escaped(model),
                    parameter_count(record),
                    markdown_escaped(record.config.text("context_length")),
                    markdown_escaped(record.config.text("batch_size")),

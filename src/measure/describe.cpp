@@ -1,6 +1,8 @@
 // Describes point, machine and program.
 #include "measure/describe.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <ctime>
 #include <fstream>
@@ -15,6 +17,11 @@
 #include "record/fields_json.h"
 
 namespace laptime {
+
+std::string new_run_id() {
+  return fmt::format("{}-{}", format_utc(static_cast<int64_t>(std::time(nullptr))), getpid());
+}
+
 Binary this_binary() {
   static const std::string kId = [] {
     std::ifstream file("/proc/self/exe", std::ios::binary);
@@ -59,6 +66,21 @@ void describe_device(const Device& device, Record& record) {
   config["device"] = device.name;
   if (device.threads) config["threads"] = *device.threads;
   record.config = config;
+}
+
+void describe_machine_alone(Record& record) {
+  Machine machine = describe_machine();
+  machine.compiler.clear();
+  machine.sanitizer.reset();
+  machine.libraries.clear();
+  machine.flush_to_zero.reset();
+  machine.denormals_are_zero.reset();
+  machine.clock_hz = measure_clock_hz(host_now);
+  Json described = to_json(machine);
+  const Binary binary = this_binary();
+  described["recorded_by"] = fmt::format("laptime {} {}", binary.version, binary.commit);
+  record.machine = std::move(described);
+  record.created = format_utc(static_cast<int64_t>(std::time(nullptr)));
 }
 
 }  // namespace laptime

@@ -1,6 +1,8 @@
 // Fills the fields of a record that are known before the point runs.
 #pragma once
 
+#include <string>
+
 #include "points/expand.h"
 #include "prepare/device.h"
 #include "record/machine.h"
@@ -13,10 +15,17 @@ Record describe_planned(const SweepPoint& point);
 // The same with the config_hash of what the point resolves to now (measure/identity.h).
 Record describe_point(const SweepPoint& point);
 
+// Identifies one command among all: its date and its process.
+std::string new_run_id();
+
 // Identifies this build of the program, with a hash of its executable file.
 Binary this_binary();
 
 // Adds the machine and the device, threads and math mode that will be used.
 void describe_device(const Device& device, Record& record);
+
+// Adds the machine as it is for another program, without what is true of this one alone, and the date. States which
+// laptime recorded it.
+void describe_machine_alone(Record& record);
 
 }  // namespace laptime

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "exec/sampler.h"
 #include "measure/fill_sources.h"
 #include "measure/first_nan.h"
 #include "measure/laps.h"
@@ -15,6 +16,7 @@
 #include "measure/make_trace.h"
 #include "measure/process_memory.h"
 #include "measure/reported_time.h"
+#include "measure/stopping.h"
 #include "model/train_step.h"
 
 namespace laptime {
@@ -103,8 +105,7 @@ class PointRun {
   void take_samples(Executor& executor, StepInputs& inputs) {
     const int64_t warmup = config_.warmup.value_or(0);
     const int64_t expected = config_.steps ? *config_.steps + warmup : 0;
-    const bool fixed = config_.steps.has_value();
-    run_.rule = fixed ? StoppingRule::fixed(warmup, *config_.steps) : StoppingRule({.budget = Seconds{config_.budget}});
+    run_.rule = stopping_rule(config_);
     LossScaleHistory scales(loss_scaling(config_.loss_scale).initial);
     MachineCounters counters;
     run_.before = counters.read();
@@ -128,7 +129,8 @@ class PointRun {
     // Samples that a trace is held against have no marks of launches.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
     run_.sampling =
-        sample(executor, {run_.rule, fixed, marks_below, reported_time(executor.plan(), config_.pass)}, hooks);
+        sample(executor,
+               {run_.rule, has_fixed_steps(config_), marks_below, reported_time(executor.plan(), config_.pass)}, hooks);
     run_.loss_scaling = scales.result();
   }
 

@@ -4,10 +4,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "exec/executor.h"
-#include "exec/sampler.h"
+#include "exec/sampling.h"
 #include "record/machine_state.h"
 #include "record/record.h"
 #include "record/step_trace.h"
@@ -36,7 +37,8 @@ struct Measurement {
   std::optional<StepTrace> trace;  // of traced steps, if they were asked for
   int64_t traced_steps = 0;
   int64_t untaken_traced_steps = 0;  // that a signal prevented
-  std::vector<LaunchCost> costs;     // of the marked steps among samples and traced steps; device and date are empty
+  std::string_view interrupted_by = "a signal";
+  std::vector<LaunchCost> costs;  // of the marked steps among samples and traced steps; device and date are empty
   LossScalingUse loss_scaling;
   std::vector<double> losses;  // loss of each step; empty if nothing is computed or the model has no loss
   bool finite = true;          // every loss is finite; without losses, every output of the last step

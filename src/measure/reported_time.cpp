@@ -1,19 +1,29 @@
 // Samples and FLOPs of a pass.
 #include "measure/reported_time.h"
 
+#include <algorithm>
+
 #include "model/parameters.h"
 
 namespace laptime {
 
-std::optional<Phase> reported_phase(const Plan& plan, Pass pass) {
+std::vector<Phase> phases_of(const Plan& plan) {
+  std::vector<Phase> phases;
   for (int phase = static_cast<int>(Phase::kForward); phase < kPhaseCount; ++phase) {
-    const auto candidate = static_cast<Phase>(phase);
-    if (plan.has(candidate) && time_key(candidate, pass) == time_key(pass)) return candidate;
+    if (plan.has(static_cast<Phase>(phase))) phases.push_back(static_cast<Phase>(phase));
   }
-  return std::nullopt;
+  return phases;
 }
 
-std::vector<double> per_sample(const Sampling& sampling, const std::function<Seconds(const Timeline&)>& time) {
+std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass) {
+  const auto found =
+      std::find_if(phases.begin(), phases.end(), [&](Phase phase) { return time_key(phase, pass) == time_key(pass); });
+  return found == phases.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<Phase> reported_phase(const Plan& plan, Pass pass) { return reported_phase(phases_of(plan), pass); }
+
+std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& time) {
   std::vector<double> samples;
   const auto batch = static_cast<size_t>(sampling.steps_per_sample);
   for (size_t i = static_cast<size_t>(sampling.warmup); i + batch <= sampling.steps.size(); i += batch) {
@@ -24,22 +34,27 @@ std::vector<double> per_sample(const Sampling& sampling, const std::function<Sec
   return samples;
 }
 
-std::function<Seconds(const Timeline&)> reported_time(const Plan& plan, Pass pass) {
-  const std::optional<Phase> phase = reported_phase(plan, pass);
+ReportedTime reported_time(std::span<const Phase> phases, Pass pass) {
+  const std::optional<Phase> phase = reported_phase(phases, pass);
   if (!phase) return [](const Timeline& timeline) { return timeline.total(); };
   return [phase = static_cast<int>(*phase)](const Timeline& timeline) { return timeline.total(phase); };
 }
 
-double model_flops(const RunConfig& config) {
-  const auto forward = static_cast<double>(summarize(config.step_model()).forward_flops);
-  switch (config.pass) {
+ReportedTime reported_time(const Plan& plan, Pass pass) { return reported_time(phases_of(plan), pass); }
+
+double model_flops(Pass pass, double forward_flops) {
+  switch (pass) {
     case Pass::kForward:
-    case Pass::kInference: return forward;
-    case Pass::kBackward: return 2 * forward;
+    case Pass::kInference: return forward_flops;
+    case Pass::kBackward: return 2 * forward_flops;
     case Pass::kForwardBackward:
-    case Pass::kStep: return 3 * forward;
+    case Pass::kStep: return 3 * forward_flops;
   }
   return 0;
+}
+
+double model_flops(const RunConfig& config) {
+  return model_flops(config.pass, static_cast<double>(summarize(config.step_model()).forward_flops));
 }
 
 }  // namespace laptime

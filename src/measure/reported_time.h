@@ -1,27 +1,34 @@
 // Which part of a step is the time of the pass that was asked for, and its rate.
 #pragma once
 
-#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "config/run_config.h"
-#include "exec/sampler.h"
+#include "exec/sampling.h"
 #include "plan/plan.h"
 #include "prepare/time_key.h"
 
 namespace laptime {
 
+// The phases that a step of the plan has, in order.
+std::vector<Phase> phases_of(const Plan& plan);
+
 // The phase whose time is that of the pass; none if the pass is the whole step.
 std::optional<Phase> reported_phase(const Plan& plan, Pass pass);
+std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass);
 
 // Seconds per step of every sample, of the part of a step that `time` gives.
-std::vector<double> per_sample(const Sampling& sampling, const std::function<Seconds(const Timeline&)>& time);
+std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& time);
 
 // The time of the pass in one step.
-std::function<Seconds(const Timeline&)> reported_time(const Plan& plan, Pass pass);
+ReportedTime reported_time(const Plan& plan, Pass pass);
+// The same of a step that has these phases.
+ReportedTime reported_time(std::span<const Phase> phases, Pass pass);
 
 // Model FLOPs of one step of the pass: full attention, recomputation not counted.
 double model_flops(const RunConfig& config);
+double model_flops(Pass pass, double forward_flops);
 
 }  // namespace laptime

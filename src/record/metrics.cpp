@@ -297,6 +297,15 @@ bool is_predicted(const Record& record) {
   return record.verdict.rating == kPredicted || record.config.text("device").starts_with("roofline:");
 }
 
+std::string system_of(const Record& record) {
+  if (std::string system = record.config.text("system"); !system.empty()) return system;
+  constexpr std::string_view kTag = "/system:";
+  const size_t tag = record.name.find(kTag);
+  if (tag == std::string::npos) return "";
+  const std::string rest = record.name.substr(tag + kTag.size());
+  return rest.substr(0, rest.find('/'));
+}
+
 std::span<const Metric> metrics() { return kMetrics; }
 
 const Metric* find_metric(std::string_view tag) {

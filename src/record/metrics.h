@@ -27,6 +27,10 @@ struct Metric {
 // Whether a device model gives the times of the record, so that nothing is measured. Known of a planned point too.
 bool is_predicted(const Record& record);
 
+// The program that ran the steps of the record, "pytorch"; empty for laptime. Also known of a record of which only the
+// name was read, since the name of such a record states it.
+std::string system_of(const Record& record);
+
 std::span<const Metric> metrics();
 const Metric* find_metric(std::string_view tag);  // null for an unknown tag
 

@@ -81,6 +81,7 @@ void Heading::add(const Record& record) {
   ++rows_;
   std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part); });
   several_runs_ = several_runs_ || record.run != run_;
+  some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
   if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
   if (!record.binary.commit.empty()) commits_.insert(record.binary.commit);
@@ -132,6 +133,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
   }
   if (commits_.size() > 1) add("program", counted(commits_.size(), "commits of laptime"));
   if (commits_.size() == 1) add("program", "laptime " + *commits_.begin());
+  if (rows_ == 1 && some_of_others_ && !first.binary.version.empty()) add("program", first.binary.version);
   if (several_runs_ && day_of(first_created_) != day_of(last_created_)) {
     add("date", fmt::format("{} to {}", day_of(first_created_), day_of(last_created_)));
   } else if (!first_created_.empty()) {

@@ -27,6 +27,7 @@ class Heading {
 
   bool some_predicted() const { return some_predicted_; }
   bool some_measured() const { return some_measured_; }
+  bool some_of_others() const { return some_of_others_; }  // whose steps another program ran
 
   // `first` is a whole record of the table. The lines are the facts on one, and what the rows share on another.
   std::vector<HeadingFact> facts(const Record& first) const;
@@ -39,6 +40,7 @@ class Heading {
   size_t rows_ = 0;
   bool some_predicted_ = false;
   bool some_measured_ = false;
+  bool some_of_others_ = false;
   bool keeps_pass_ = false;  // a row has no part of its own
   std::vector<std::string> shared_;
   std::set<std::string> devices_;  // known where some row is predicted

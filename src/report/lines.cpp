@@ -112,6 +112,15 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   return lines;
 }
 
+namespace {
+
+// The column of the default table, appended.
+void append_column(std::string_view title, std::vector<Column>& columns) {
+  for (Column& column : table_columns()) {
+    if (column.title == title) columns.push_back(std::move(column));
+  }
+}
+
 void mark_predicted(std::vector<Column>& columns, const Heading& heading) {
   if (!heading.some_predicted()) return;
   const auto any = [&](bool (*holds)(const Column&)) { return std::any_of(columns.begin(), columns.end(), holds); };
@@ -128,9 +137,22 @@ void mark_predicted(std::vector<Column>& columns, const Heading& heading) {
   const bool marked = any([](const Column& column) { return column.marks_predicted; });
   const bool named = any([](const Column& column) { return column.title == "device" || column.title == "name"; });
   if (marked && (named || !heading.some_measured())) return;
-  for (Column& column : table_columns()) {
-    if (column.title == "device") columns.push_back(std::move(column));
-  }
+  append_column("device", columns);
+}
+
+// The name of a record states its system.
+void mark_systems(std::vector<Column>& columns, const Heading& heading) {
+  const bool states_system = std::any_of(columns.begin(), columns.end(), [](const Column& column) {
+    return column.title == "name" || column.title == "system";
+  });
+  if (heading.some_of_others() && !states_system) append_column("system", columns);
+}
+
+}  // namespace
+
+void mark_rows(std::vector<Column>& columns, const Heading& heading) {
+  mark_predicted(columns, heading);
+  mark_systems(columns, heading);
 }
 
 }  // namespace laptime

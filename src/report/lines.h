@@ -27,9 +27,10 @@ struct LineStyle {
 // matter, and on warnings. Text is not yet escaped.
 std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns, const LineStyle& style);
 
-// Makes columns fit for predicted rows: where no column marks them, or where measured ones stand beside them and no
-// column names the device, one that does is appended. Where all are predicted, the columns of the default table that
-// say how good a measurement is go.
-void mark_predicted(std::vector<Column>& columns, const Heading& heading);
+// Makes columns fit for rows that laptime did not measure. Predicted ones: where no column marks them, or where
+// measured ones stand beside them and no column names the device, one that does is appended; where all are predicted,
+// the columns of the default table that say how good a measurement is go. Rows of steps that another program ran: where
+// no column names the row or the system, one that names the system is appended.
+void mark_rows(std::vector<Column>& columns, const Heading& heading);
 
 }  // namespace laptime

@@ -101,7 +101,7 @@ void markdown(const Records& records, std::string_view column_list, const TextSi
   std::vector<Column> columns = columns_of(column_list, baselines, records);
   plan_baselines(columns, records, baselines);
   add_baselines(columns, records, baselines);
-  mark_predicted(columns, heading);
+  mark_rows(columns, heading);
   const std::vector<std::optional<Scale>> scales = scales_of(records, columns);
 
   records.each(Extent::kWhole, [&](const Record& first) {

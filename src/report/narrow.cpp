@@ -11,7 +11,7 @@ namespace {
 // clang-format off
 constexpr std::array kConfiguration{
     NarrowColumn{"name", "name"}, NarrowColumn{"label", "label"}, NarrowColumn{"status", "status"},
-    NarrowColumn{"predicted", "predicted"}, NarrowColumn{"device", "device"}, NarrowColumn{"threads", "threads"},
+    NarrowColumn{"predicted", "predicted"}, NarrowColumn{"system", "system"}, NarrowColumn{"device", "device"}, NarrowColumn{"threads", "threads"},
     NarrowColumn{"pass", "pass"}, NarrowColumn{"mode", "mode"}, NarrowColumn{"dtype", "dtype"},
     NarrowColumn{"model", "model"}, NarrowColumn{"edition", "edition"}, NarrowColumn{"d_model", "d_model"},
     NarrowColumn{"d_ff", "d_ff"}, NarrowColumn{"num_layers", "num_layers"}, NarrowColumn{"num_heads", "num_heads"},

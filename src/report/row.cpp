@@ -60,6 +60,7 @@ constexpr std::array kShortNames{
 // clang-format on
 
 constexpr std::string_view kPredictedColumn = "predicted";
+constexpr std::string_view kSystemColumn = "system";  // laptime's own records have no such key
 
 std::string_view next_segment(std::string_view& path) {
   const size_t dot = path.find('.');
@@ -253,6 +254,10 @@ Json ColumnValue::of_part(const Part& part, const Record& record) {
     return counts && *figure == std::floor(*figure) ? Json(static_cast<int64_t>(*figure)) : Json(*figure);
   }
   if (part.path == kPredictedColumn) return is_predicted(record);
+  if (part.path == kSystemColumn) {
+    const std::string system = system_of(record);
+    return system.empty() ? "laptime" : system;
+  }
   Json value = field_at(record, part.path);
   if (!value.is_null() || part.path.find('.') != std::string::npos) return value;
   const Json& config = record.config.json();
@@ -287,7 +292,8 @@ Extent extent_of_column(std::string_view column) { return ColumnValue(column).ex
 void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others) {
   const std::string resolved = resolved_column(column);
-  if (find_metric(column) != nullptr || resolved != column || column == kPredictedColumn) return;
+  if (find_metric(column) != nullptr || resolved != column) return;
+  if (column == kPredictedColumn || column == kSystemColumn) return;
   if (document_column(column) != nullptr) return;
   for (const SchemaKey& key : schema_keys()) {
     if (!matches_schema(column, key)) continue;

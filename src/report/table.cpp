@@ -248,7 +248,7 @@ TableStream::TableStream(const TableStyle& style, std::string_view column_list, 
   state_->first = first_of(planned);
   std::vector<Column> columns = columns_of(column_list, state_->baselines, planned);
   plan_baselines(columns, planned, state_->baselines);
-  mark_predicted(columns, *state_->heading);
+  mark_rows(columns, *state_->heading);
   widen_to_titles(columns, style.unicode);
   std::vector<Column*> widened;
   Extent extent = Extent::kNames;
@@ -303,7 +303,7 @@ void table(const Records& records, const TableStyle& style, std::string_view col
   std::vector<Column> columns = columns_of(column_list, baselines, records);
   plan_baselines(columns, records, baselines);
   add_baselines(columns, records, baselines);
-  mark_predicted(columns, heading);
+  mark_rows(columns, heading);
   for (Column& column : columns) column.width = 0;
   for (Column& column : columns) column.bracket_width = std::min<size_t>(column.bracket_width, 1);
   widen_to_titles(columns, style.unicode);

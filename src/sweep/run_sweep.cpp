@@ -1,9 +1,6 @@
 // Runs the points of a sweep one after the other, and leaves out those that another program measures.
 #include "sweep/run_sweep.h"
 
-#include <unistd.h>
-
-#include <ctime>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -25,11 +22,7 @@ namespace {
 class SweepRun {
  public:
   SweepRun(std::span<const SweepPoint> points, const SweepOptions& options, const SweepCallbacks& callbacks)
-      : points_(points),
-        options_(options),
-        callbacks_(callbacks),
-        store_(options.store),
-        run_(fmt::format("{}-{}", format_utc(static_cast<int64_t>(std::time(nullptr))), getpid())) {}
+      : points_(points), options_(options), callbacks_(callbacks), store_(options.store), run_(new_run_id()) {}
 
   SweepOutcome run() {
     try {

@@ -158,6 +158,8 @@ std::vector<Column> table_columns() {
   Column& device = columns.emplace_back(word_column("device", 10, "what ran it, or what it was predicted for"));
   device.text_of = device_text;
   device.marks_predicted = true;
+  Column& system = columns.emplace_back(word_column("system", 8, "the program that ran the steps"));
+  system.extent = Extent::kWithConfig;
   Column& status = columns.emplace_back(word_column("status", 6, "ok, or why there is no time"));
   status.extent = Extent::kNames;
   return columns;

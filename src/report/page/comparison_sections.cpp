@@ -18,6 +18,15 @@ std::string work_of(const PublishedFigure& figure) {
   return fmt::format("{} {}{}", figure.pass, figure.model, context);
 }
 
+// How the arithmetic of a record is known.
+std::string certainty_of(const Record& record) {
+  if (is_predicted(record)) return "predicted";
+  if (system_of(record).empty()) return "proven";
+  return record.math_mode.empty() ? "not known" : "stated";
+}
+
+std::string software_of(const Record& record) { return system_of(record).empty() ? "laptime" : record.binary.version; }
+
 }  // namespace
 
 PageSection prediction_section(const PageView& view) {
@@ -106,8 +115,8 @@ PageSection published_section(const PageView& view) {
       const std::string here = fmt::format("{}\n{}", work, view.name(*record));
       if (own != record->time.end() && shown.insert(here).second) {
         add({work, is_predicted(*record) ? record->config.text("device") : "here: " + view.name(*record),
-             record->config.text("mode"), record->math_mode, is_predicted(*record) ? "predicted" : "proven",
-             own->second.median, or_null(own->second.std), "laptime", "this page", "",
+             record->config.text("mode"), record->math_mode, certainty_of(*record), own->second.median,
+             or_null(own->second.std), software_of(*record), "this page", "",
              is_predicted(*record) ? "predicted here" : "here"});
       }
       const std::string row = fmt::format("{}\n{}\n{}\n{}\n{}", work, figure.source, figure.mode, figure.arithmetic,

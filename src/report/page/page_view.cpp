@@ -99,7 +99,8 @@ void PageView::choose_traces() {
 void PageView::choose_headline() {
   const auto order = [](const Record& record) {
     const double flops = record.flops.forward.value_or(0);
-    return std::tuple(!is_predicted(record), rank_of_pass(record), flops, -record.main_time()->median);
+    return std::tuple(!is_predicted(record), system_of(record).empty(), rank_of_pass(record), flops,
+                      -record.main_time()->median);
   };
   for (const Record* const record : timed_) {
     if (headline_ == nullptr || order(*record) > order(*headline_)) headline_ = record;

@@ -30,14 +30,22 @@ std::string counted_words(const std::map<std::string, size_t>& counts) {
 std::string work_of(const Record& record) {
   const std::optional<int64_t> context = config_number(record, "context_length");
   const std::optional<int64_t> batch = config_number(record, "batch_size");
-  return fmt::format("{} of {}{}{}", record.config.text("pass"), record.config.text("model"),
+  const std::string model = record.config.text("model");
+  return fmt::format("{} of {}{}{}", record.config.text("pass"), model.empty() ? "a model that is not known" : model,
                      context ? fmt::format(", context {}", *context) : "",
                      batch ? fmt::format(", batch {}", *batch) : "");
 }
 
+// "float32 eager", "float32 in pytorch": what is known of how it ran.
+std::string manner_of(const Record& record) {
+  std::vector<std::string> words{record.config.text("dtype"), record.config.text("mode")};
+  if (const std::string system = system_of(record); !system.empty()) words.push_back("in " + system);
+  std::erase(words, "");
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 std::string time_sentence(const PageView& view, const Record& record) {
-  std::string text = fmt::format("{}, {} {}: {}", work_of(record), record.config.text("dtype"),
-                                 record.config.text("mode"), cell_of("median", record));
+  std::string text = fmt::format("{}, {}: {}", work_of(record), manner_of(record), cell_of("median", record));
   if (record.tokens_per_second) text += fmt::format(", {} tokens/s", cell_of("tokens/s", record));
   if (const std::string mfu = cell_of("mfu", record); mfu != "-")
     text += fmt::format(", {} of what matrix products reach", mfu);
@@ -127,7 +135,7 @@ PageSection tables_section(const PageView& view) {
     std::vector<Column> columns = columns_of(columns_named, view.baselines(), list);
     Baselines planned;
     plan_baselines(columns, list, planned);
-    mark_predicted(columns, view.heading());
+    mark_rows(columns, view.heading());
     section.figures.push_back(
         {.title = std::string(title), .table = page_table("", columns, list, view.heading()), .is_open = is_open});
   };

@@ -1,0 +1,246 @@
+"""Measures a training step of any framework under the rule of `bench`. The program decides; this module runs and times."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import platform
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from laptime import program
+from laptime.commands import Option, words_of
+from laptime.progress import Progress
+from laptime.records import Records
+
+_INTERRUPTED = 130
+_REFUSAL_SECONDS = 0.2  # within which the program refuses options that it does not understand
+
+
+class _Clock:
+    """Times of one step: the whole and its phases, in nanoseconds."""
+
+    def __init__(self, sync: Callable[[], Any] | None):
+        self.sync = sync
+        self.phases: dict[str, int] = {}
+        self.inside: str | None = None
+
+
+_clock: _Clock | None = None  # of the step that is being measured
+
+
+class phase:  # noqa: N801: used as a word, `with laptime.phase("forward"):`
+    """A part of a step: `forward`, `backward` or `optimizer`. Several blocks of one phase add up; phases do not nest.
+
+    Outside of `measure` it does nothing. With a `sync`, that is called at the end of the block, so that a device which
+    works asynchronously has done the work of the phase.
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+        self._clock: _Clock | None = None
+        self._begin = 0
+
+    def __enter__(self) -> None:
+        self._clock = _clock
+        if self._clock is None:
+            return
+        if self._clock.inside is not None:
+            raise program.Error(f"laptime.phase: {self._name!r} begins inside {self._clock.inside!r}; phases follow one "
+                                "another")
+        self._clock.inside = self._name
+        self._begin = time.perf_counter_ns()
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        clock = self._clock
+        if clock is None:
+            return
+        if clock.sync is not None and kind is None:
+            clock.sync()
+        clock.phases[self._name] = clock.phases.get(self._name, 0) + time.perf_counter_ns() - self._begin
+        clock.inside = None
+
+
+def _wait_for(result: Any) -> None:
+    """Waits for an asynchronous result: a JAX array, or a tree of them."""
+    if hasattr(result, "block_until_ready"):
+        result.block_until_ready()
+    elif "jax" in sys.modules:
+        sys.modules["jax"].block_until_ready(result)
+
+
+def _loss_of(result: Any) -> dict[str, float | None]:
+    """The loss as a line has it: null where it is not finite. Nothing for a result that is no number."""
+    if isinstance(result, bool):
+        return {}
+    if not isinstance(result, (int, float)):
+        if not hasattr(result, "item"):
+            return {}
+        result = result.item()
+    loss = float(result)
+    return {"loss": loss if math.isfinite(loss) else None}
+
+
+def _timed(step: Callable[[], Any], sync: Callable[[], Any] | None) -> tuple[dict[str, Any], Any]:
+    """Runs a step. Its begin, its time and those of its phases; and what it returned."""
+    global _clock
+    clock = _Clock(sync)
+    _clock = clock
+    try:
+        begin = time.perf_counter_ns()
+        result = step()
+        sync() if sync is not None else _wait_for(result)
+        end = time.perf_counter_ns()
+    finally:
+        _clock = None
+    return {"step": end - begin, "begin": begin, **clock.phases}, result
+
+
+def _surroundings() -> dict[str, Option]:
+    """What runs the steps, on what, and with how many threads, as far as the frameworks that are loaded say so."""
+    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    if torch is not None and jax is None:
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            return {"system": "pytorch", "system_version": torch.__version__, "device": "cuda"}
+        return {"system": "pytorch", "system_version": torch.__version__, "threads": torch.get_num_threads()}
+    if jax is not None and torch is None:
+        return {"system": "jax", "system_version": jax.__version__,
+                "device": None if jax.default_backend() == "cpu" else "cuda"}
+    return {"system": "python", "system_version": platform.python_version()}
+
+
+class _Recorder:
+    """The program `laptime record` at the other end of a pipe."""
+
+    def __init__(self, words: list[str]):
+        self._errors = tempfile.TemporaryFile()
+        try:
+            self._child = subprocess.Popen([program.path(), "record", *words], stdin=subprocess.PIPE,
+                                           stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
+        except OSError as error:
+            self._errors.close()
+            raise program.Error(f"the program laptime cannot be run: {error}") from error
+        assert self._child.stdin is not None and self._child.stdout is not None
+        self._input, self._output = self._child.stdin, self._child.stdout
+
+    def __enter__(self) -> _Recorder:
+        try:
+            # A step may take long, and words that the program refuses should not wait for the first.
+            if select.select([self._output], [], [], _REFUSAL_SECONDS)[0]:
+                raise self.refusal()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends the program if it still runs, so that it stores nothing."""
+        if self._child.poll() is None:
+            self._child.kill()
+            self._child.wait()
+        try:
+            self._input.close()
+        except OSError:  # what it had not read yet
+            pass
+        self._output.close()
+        self._errors.close()
+
+    def _messages(self) -> list[str]:
+        self._errors.seek(0)
+        return self._errors.read().decode("utf-8", "replace").splitlines()
+
+    def refusal(self) -> program.Error:
+        return program.Error(program.failure(self._child.wait(), self._messages()))
+
+    def tell(self, line: dict[str, Any]) -> dict[str, str]:
+        """What to do after this step."""
+        try:
+            self._input.write(json.dumps(line).encode() + b"\n")
+            self._input.flush()
+        except BrokenPipeError:
+            pass  # the output says why
+        answer = self._output.readline()
+        if not answer:
+            raise self.refusal()
+        return json.loads(answer)
+
+    def interrupt(self) -> None:
+        """Ends the series with the steps so far."""
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGINT)
+
+    def records(self) -> Records:
+        """The record, once the last step has been told."""
+        try:
+            self._input.close()
+        except BrokenPipeError:
+            pass
+        with program.Interrupts(self._child) as interrupts:
+            lines = [json.loads(line) for line in self._output]
+            code = self._child.wait()
+        records = Records(line for line in lines if "next" not in line)
+        errors = self._messages()
+        if code == _INTERRUPTED or interrupts.count > 0:
+            raise program.Interrupted(program.message_of(errors) or "laptime: interrupted", records)
+        if not records:
+            raise program.Error(program.failure(code, errors))
+        if code != 0:
+            warnings.warn(program.message_of(errors) or f"laptime: {records[0].get('reason')}", program.LaptimeWarning,
+                          stacklevel=3)
+        return records
+
+
+def measure(step: Callable[[], Any], *, sync: Callable[[], Any] | None = None,
+            peak_bytes: Callable[[], int] | None = None, progress: bool = True, **options: Option) -> Records:
+    """Measures a training step of yours: a record like those of `bench`, in the same store.
+
+    `laptime.measure(step, model="small", batch=4, context=256, name="flash attention")`
+
+    `step` does one training step and may return its loss, as a number or as something with `item()`, which is called
+    outside of the timed part. It runs until the program says that the median is known: warm-up until steady, samples,
+    budget and verdict are those of `bench`. Within it `with laptime.phase("forward"):` times a part of it.
+
+    `sync` is called at the end of each step and phase, within the time: `torch.cuda.synchronize`. Without it a result
+    with `block_until_ready` is waited for. `peak_bytes` is asked after each step for the most bytes of tensors so far
+    (`torch.cuda.max_memory_allocated`).
+
+    The other keywords are options of `laptime record` (`options("record")`). With `model`, `batch` and `context` of a
+    model that the program knows the record has FLOPs and their share of the machine's peak; otherwise `tokens` gives
+    tokens per second. The framework, its version, its threads and the use of CUDA are found unless they are given.
+
+    The garbage collector runs once before the first step, and then as the steps and their loop make it run.
+
+    Raises:
+        Error: what the program refused, in its words.
+        Interrupted: Ctrl-C; the samples until then are stored, and in `records`.
+        Whatever `step` raises; then nothing is stored.
+    """
+    if not callable(step):
+        raise program.Error("laptime.measure: the step is not callable; give a function that does one training step")
+    words = words_of({**({} if "system" in options else _surroundings()), **options})
+    with _Recorder(words) as recorder, Progress(progress) as shown:
+        gc.collect()
+        try:
+            while True:
+                line, result = _timed(step, sync)
+                line |= _loss_of(result)
+                if peak_bytes is not None:
+                    line["peak_bytes"] = int(peak_bytes())
+                line["peak_rss_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+                del result
+                answer = recorder.tell(line)
+                shown.line(f"[1/1] {answer['reason']}")
+                if answer["next"] == "stop":
+                    break
+        except KeyboardInterrupt:
+            recorder.interrupt()
+        return recorder.records()

@@ -1,0 +1,174 @@
+// Steps of another program over a pipe: a line for each, an answer to each, and the record of them all.
+#include "cli/commands/record.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/destination.h"
+#include "cli/line_input.h"
+#include "cli/message.h"
+#include "cli/run_watched.h"
+#include "cli/terminal.h"
+#include "config/option_table.h"
+#include "config/sweep.h"
+#include "config/system_config.h"
+#include "measure/describe.h"
+#include "measure/recorded_steps.h"
+#include "report/json.h"
+#include "report/table.h"
+#include "sweep/stop_signals.h"
+#include "sweep/sweep_store.h"
+
+namespace laptime {
+namespace {
+
+struct RecordCommand {
+  RecordedPoint point;
+  OutputConfig output;  // columns and store
+};
+
+bool is_output_of_record(std::string_view flag) { return flag == "columns" || flag == "store"; }
+
+// What is not given is not stated, and there are no lists: all steps are those of one point.
+OptionRow as_described(OptionRow row) {
+  row.option.axis = false;
+  if (row.option.flag == "mode" || row.option.flag == "threads") row.fallback = "not stated";
+  if (row.option.flag == "dtype") row.fallback += " where the model is named";
+  if (row.option.flag == "model") row.fallback = "none: a model that is not known";
+  if (row.option.flag == "context" || row.option.flag == "batch") row.fallback = "none; needed beside --model";
+  if (row.option.flag == "device") {
+    row.option.help = "what the steps run on; their rate is held against the measured peak of the CPU alone";
+    row.option.value = "auto|cpu|cuda";
+  }
+  return row;
+}
+
+std::vector<OptionRow> record_options() {
+  std::vector<OptionRow> rows = option_rows<SystemConfig>();
+  for (OptionRow& row : option_rows<RunConfig>()) {
+    if (describes_recorded_steps(row.option.flag)) rows.push_back(as_described(std::move(row)));
+  }
+  for (OptionRow& row : option_rows<OutputConfig>()) {
+    if (is_output_of_record(row.option.flag)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+RecordCommand parse_record_command(const CommandWords& words) {
+  reject_positionals(words);
+  RecordCommand command;
+  SystemConfig system;
+  Sweep values;  // in their canonical words
+  for (const GivenFlag& given : words.flags) {
+    if (assign_given(system, given)) continue;
+    if (is_output_of_record(given.flag)) {
+      assign_given(command.output, given);
+    } else {
+      set_option(values, given.flag, fmt::format("--{}", given.flag), {given.text});
+    }
+  }
+  std::vector<GivenOption> given;
+  for (const Axis& axis : values.axes) given.push_back({axis.flag, axis.values.front()});
+  command.point = recorded_point(given, system);
+  return command;
+}
+
+// Tells the other program what to do next.
+void answer(std::string_view next, std::string_view reason) {
+  write_all(STDOUT_FILENO, ascii_text(Json{{"next", next}, {"reason", reason}}) + "\n", kStandardOutput);
+}
+
+// False for a last line that was not finished, because whoever wrote it was ended. Error for any other wrong line.
+bool add_line(RecordedSteps& steps, const LineInput::Line& line, int64_t number) {
+  try {
+    steps.add(parse_step_line(line.text));
+    return true;
+  } catch (const Error& error) {
+    if (!line.is_complete) return false;
+    throw Error::format("laptime record: line {}: {}; nothing is stored", number, error.what());
+  }
+}
+
+// Takes lines until the rule is satisfied. Returns what ended them before; empty if it was the rule.
+std::string_view take_steps(LineInput& input, RecordedSteps& steps) {
+  const auto ended_by = [&] { return input.is_stopped() ? "a signal" : "the end of the input"; };
+  try {
+    for (int64_t number = 1; !steps.is_done(); ++number) {
+      const std::optional<LineInput::Line> line = input.next();
+      if (!line || !add_line(steps, *line, number)) {
+        answer("stop", ended_by());
+        return ended_by();
+      }
+      answer(steps.is_done() ? "stop" : "continue", steps.progress());
+    }
+  } catch (const ReaderGone&) {  // whoever runs the steps has ended
+    return steps.is_done() ? "" : ended_by();
+  }
+  return "";
+}
+
+// The row of the record for people, beside the JSON for the other program.
+void show_row(const Record& record) {
+  const std::span<const Record> planned(&record, 1);
+  print_error_text(TableStream(table_style(standard_error()), "default", planned).add(record));
+}
+
+ExitCode run(const RecordCommand& command) {
+  Record described = describe_recorded(command.point);
+  described.run = new_run_id();
+  JsonLines lines(command.output.columns, RecordList(std::span<const Record>(&described, 1)));
+  SweepStore store(store_for(command.output));
+  StopSignals signals;
+  LineInput input(STDIN_FILENO, signals, kMaxStepLineBytes);
+  RecordedSteps steps(command.point);
+  const std::string_view ended_by = take_steps(input, steps);
+  if (steps.count() == 0 && input.is_stopped()) return ExitCode::kInterrupted;
+  if (steps.count() == 0) {
+    throw Error(
+        "laptime record: standard input ended before the first step; write a line for each step, such as {\"step\": "
+        "NANOSECONDS}");
+  }
+  const MachineKnowledge known =
+      command.point.device ? store.known(device_key(*command.point.device)) : MachineKnowledge{};
+  const PointResult result = recorded_result(command.point, std::move(described), std::move(steps), ended_by, known);
+  const std::optional<std::string> problem = store.keep(result);
+  if (problem) print_message(*problem);
+  write_all(STDOUT_FILENO, lines.line(result.record), kStandardOutput);
+  show_row(result.record);
+  if (result.record.status == Status::kInterrupted) {
+    print_message(fmt::format("interrupted: {}", result.record.reason));
+    return ExitCode::kInterrupted;
+  }
+  return result.record.status == Status::kOk && !problem ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+CommandAction record_action(const CommandWords& words) {
+  return [command = parse_record_command(words)] { return run(command); };
+}
+
+}  // namespace
+
+constinit const Command kRecord{
+    .name = "record",
+    .arguments = "[OPTIONS]",
+    .summary = "measure steps that another program runs, by the rule of bench",
+    .details =
+        "Reads a line of JSON from standard input for each step that has ended, {\"step\": NANOSECONDS}, and answers "
+        "each with {\"next\": \"continue\"} or {\"next\": \"stop\"} and the reason. Warm-up, end, statistics and "
+        "verdict are those of bench. The record is stored, and is the last line that is printed. A line may also have "
+        "forward, backward and optimizer (nanoseconds within the step), begin (of the step, on one clock, by which "
+        "pauses count and disturbances of this machine are noticed), loss (null if not finite), peak_bytes and "
+        "peak_rss_bytes; every line has the same keys. In Python laptime.measure(step) does all this.",
+    .options = record_options,
+    .parse = record_action,
+};
+
+}  // namespace laptime

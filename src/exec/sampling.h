@@ -1,0 +1,61 @@
+// Sampling: the steps of a run, and the series that decides after each of them whether another one is needed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "distribution/stopping_rule.h"
+#include "timeline/timeline.h"
+
+namespace laptime {
+
+// All steps in order: the warm-up, then the samples.
+struct Sampling {
+  std::vector<Timeline> steps;   // every single step that ran
+  int64_t warmup = 0;            // how many of `steps` are warm-up
+  int64_t steps_per_sample = 1;  // more than one if a single step is too short to time
+  StopReason reason = StopReason::kFixed;
+  SteadyState steady_state;
+  bool interrupted = false;
+
+  int64_t sample_count() const { return (static_cast<int64_t>(steps.size()) - warmup) / steps_per_sample; }
+};
+
+// The part of a step that is reported, which decides about steady state, batches and the end. Null: all of it.
+using ReportedTime = std::function<Seconds(const Timeline&)>;
+
+// Takes the steps of a run one at a time, whoever runs them, and applies a stopping rule. With a rule that is not fixed
+// the second step decides how many steps are a sample, because the first one runs with cold caches; both are warm-up.
+class SampleSeries {
+ public:
+  SampleSeries(const StoppingRule& rule, bool fixed, ReportedTime reported = {});
+
+  // Adds a step that has ended. Timelines have one clock and do not overlap.
+  void add(Timeline step);
+
+  bool is_done() const { return is_done_; }
+  // False within a sample of several steps.
+  bool is_between_samples() const { return steps_in_batch_ == 0; }
+  const Sampling& so_far() const { return sampling_; }
+
+  // All of it. `interrupted`: sampling ended before the rule was satisfied.
+  Sampling finish(bool interrupted) &&;
+
+ private:
+  void choose_batch(Seconds second);
+  void decide();
+
+  StoppingRule rule_;
+  bool fixed_;
+  ReportedTime reported_;
+  Sampling sampling_;
+  std::vector<double> sums_;  // reported seconds of each batch of steps_per_sample steps
+  std::vector<double> ends_;  // wall clock at the end of each batch, from the first step
+  Seconds sum_{};             // of the batch at hand
+  int64_t steps_in_batch_ = 0;
+  int64_t steps_before_batches_ = 0;  // steps that ran before the first batch
+  bool is_done_ = false;
+};
+
+}  // namespace laptime

@@ -1,0 +1,193 @@
+// Statistics, rates, verdict and status of a record, from its samples.
+#include "measure/figures.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/build_id.h"
+#include "distribution/median.h"
+#include "distribution/steady_state.h"
+#include "distribution/verdict.h"
+#include "measure/reported_time.h"
+#include "record/fields_json.h"
+#include "record/time_stats.h"
+
+namespace laptime {
+namespace {
+
+// The peak was measured again after such a run (measure/limits.h), so that little but the FLOPs is left as a cause.
+constexpr const char* kAbovePeak =
+    "counts masked attention, which kernels skip, or ran at a higher clock than the peak";
+
+void fill_times(const Work& work, const Sampling& sampling, Record& record) {
+  double named = 0;
+  const TimeStats whole =
+      make_time_stats(per_sample(sampling, [](const Timeline& timeline) { return timeline.total(); }));
+  for (const Phase phase : work.phases) {
+    const std::string key = time_key(phase, work.pass);
+    record.time[key] = make_time_stats(
+        per_sample(sampling, [&](const Timeline& timeline) { return timeline.total(static_cast<int>(phase)); }));
+    record.phases.push_back({key, record.time[key].mean, record.time[key].mean / whole.mean});
+    named += record.time[key].mean;
+  }
+  if (!work.phases.empty()) record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
+  // With several phases the pass has a time of its own. A pass of one phase, and `backward`, already have theirs.
+  if (!record.time.contains(time_key(work.pass))) record.time[time_key(work.pass)] = whole;
+}
+
+void fill_rates(const Work& work, const MeasuredLimits& limits, Record& record) {
+  const double median = record.time.at(time_key(work.pass)).median;
+  record.flops.forward = work.forward_flops;
+  if (work.forward_flops && work.pass != Pass::kForward && work.pass != Pass::kInference)
+    record.flops.backward = 2 * *work.forward_flops;
+  record.flops.optimizer = work.optimizer_flops;
+  if (median <= 0) return;
+  if (work.tokens) record.tokens_per_second = static_cast<double>(*work.tokens) / median;
+  if (!work.forward_flops) return;
+  record.flops.model_flops_per_second = model_flops(work.pass, *work.forward_flops) / median;
+  record.flops.peak_measured = limits.product_flops;
+  record.flops.peak_datasheet = work.datasheet_flops;
+  if (record.flops.peak_measured)
+    record.flops.mfu_measured = *record.flops.model_flops_per_second / *record.flops.peak_measured;
+  if (record.flops.mfu_measured.value_or(0) > 1) record.flops.above_peak = kAbovePeak;
+  if (record.flops.peak_datasheet)
+    record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
+}
+
+// Change of the machine counters over steps [begin, end).
+MachineState counter_change(const Measurement& run, size_t begin, size_t end) {
+  return change(begin == 0 ? run.before : run.states[begin - 1], run.states[end - 1]);
+}
+
+// Splits the excess time of the first steps over steady ones into page faults, at their measured cost, and the rest.
+void fill_transient(const Work& work, const Measurement& run, Record& record) {
+  const Sampling& sampling = run.sampling;
+  std::vector<double> steps;
+  for (const Timeline& timeline : sampling.steps) steps.push_back(timeline.total().count());
+  record.transient.warmup.assign(steps.begin(), steps.begin() + sampling.warmup);
+  const auto whole = [](const Timeline& timeline) { return timeline.total(); };
+  const SlowStart start = find_slow_start(steps, median(per_sample(sampling, whole)));
+  record.transient.steps = start.steps;
+  record.transient.excess = start.excess;
+  if (!work.in_this_process) return;  // page faults of another process are not known
+  double faults = 0;
+  if (start.steps > 0 && run.states.size() >= static_cast<size_t>(start.steps)) {
+    const MachineState change = counter_change(run, 0, static_cast<size_t>(start.steps));
+    faults = static_cast<double>(change.minor_faults.value_or(0)) * run.limits.page_fault;
+  }
+  record.transient.page_faults = std::min(faults, start.excess);
+  record.transient.rest = start.excess - *record.transient.page_faults;
+}
+
+// "2 of 15 steps skipped, their gradients overflowed: loss scale 65536 -> 16384"; empty where none was.
+std::string reason_of_skips(const LossScalingUse& scaling, size_t steps) {
+  if (scaling.skipped.empty()) return "";
+  return fmt::format("{} of {} steps skipped, their gradients overflowed: loss scale {} -> {}", scaling.skipped.size(),
+                     steps, *scaling.first, *scaling.last);
+}
+
+void fill_verdict(const Work& work, const Measurement& run, const TimeStats& main, Record& record) {
+  if (work.is_predicted) {
+    record.verdict.rating = kPredicted;
+    return;
+  }
+  const Sampling& sampling = run.sampling;
+  std::vector<double> stolen;
+  std::vector<double> throttled;
+  double shortest = main.min * static_cast<double>(sampling.steps_per_sample);
+  const auto batch = static_cast<size_t>(sampling.steps_per_sample);
+  for (size_t i = static_cast<size_t>(sampling.warmup); work.threads && i + batch <= run.states.size(); i += batch) {
+    const MachineState change = counter_change(run, i, i + batch);
+    const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
+    if (const auto fraction = stolen_fraction(change, wall, *work.threads)) stolen.push_back(*fraction);
+    if (const auto fraction = throttled_fraction(change, wall, *work.threads)) throttled.push_back(*fraction);
+  }
+  Observations observations{main,
+                            main.samples,
+                            stolen,
+                            throttled,
+                            sampling.steady_state,
+                            static_cast<int64_t>(sampling.steps.size()),
+                            Seconds{shortest}};
+  const Judgement judgement = judge(observations);
+  record.verdict.rating = name_of(judgement.stability);
+  record.verdict.reasons = judgement.reasons;
+  const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size());
+  if (!skips.empty()) record.verdict.reasons.push_back(skips);
+  const bool is_optimized = build_type() == "Release" && sanitizer().empty();
+  if (is_optimized || !work.in_this_process) return;
+  record.verdict.rating = name_of(Stability::kUnstable);
+  record.verdict.reasons.insert(
+      record.verdict.reasons.begin(),
+      fmt::format("measured with a {} build, whose times are meaningless; use a Release build", build_type()));
+}
+
+// Machine counters during the samples. Page faults in samples are a defect of the program.
+void fill_disturbance(const Measurement& run, Record& record) {
+  const auto first = static_cast<size_t>(run.sampling.warmup);
+  if (first >= run.states.size()) return;
+  record.machine.json()["during"] = to_json(counter_change(run, first, run.states.size()));
+}
+
+std::string reason_not_finite(const Measurement& run) {
+  const size_t step = run.losses.size();
+  const std::string what = step > 0 ? fmt::format("the loss of step {}", step) : "an output of the step";
+  std::string reason = fmt::format("{} is not finite, so no timing is reported", what);
+  if (run.first_nan) {
+    reason += fmt::format("; the first {} is an output of {} in {}", run.first_nan->is_infinity ? "infinity" : "NaN",
+                          run.first_nan->op, run.first_nan->scope.empty() ? "the step" : run.first_nan->scope);
+  }
+  return reason;
+}
+
+void fill_figures(const Work& work, const Measurement& run, Record& record) {
+  const Sampling& sampling = run.sampling;
+  fill_times(work, sampling, record);
+  fill_rates(work, run.limits, record);
+  fill_transient(work, run, record);
+  fill_verdict(work, run, record.time.at(time_key(work.pass)), record);
+  fill_disturbance(run, record);
+  record.stopping = {std::string(name_of(sampling.reason)), run.rule.describe(sampling.reason), sampling.warmup,
+                     sampling.sample_count(), sampling.steps_per_sample};
+  if (sampling.interrupted) {
+    record.stopping.rule = "interrupted";
+    record.stopping.reason = run.interrupted_by;
+    return;  // the configuration keeps what was asked for
+  }
+  // Record the numbers that the stopping rule chose.
+  record.config.json()["warmup"] = sampling.warmup;
+  record.config.json()["steps"] = sampling.sample_count();
+}
+
+}  // namespace
+
+bool fill_result(const Work& work, const Measurement& run, Record& record) {
+  record.loss.values = run.losses;
+  record.loss_scaling = run.loss_scaling;
+  const Sampling& sampling = run.sampling;
+  if (!run.finite) {
+    record.status = Status::kFailed;
+    record.reason = reason_not_finite(run);
+    if (run.first_nan) {
+      record.op = run.first_nan->op;
+      record.scope = run.first_nan->scope;
+    }
+    return false;
+  }
+  if (run.interrupted()) {
+    record.status = Status::kInterrupted;
+    record.reason = fmt::format("stopped by {} after {} steps", run.interrupted_by, sampling.steps.size());
+    if (run.untaken_traced_steps > 0) {
+      record.reason +=
+          fmt::format(" and {} of {} traced ones", run.traced_steps, run.traced_steps + run.untaken_traced_steps);
+    }
+    const int64_t samples = sampling.sample_count();
+    if (samples < 1) return false;
+    record.reason += fmt::format("; the times are of the {} sample{} until then", samples, samples == 1 ? "" : "s");
+  }
+  fill_figures(work, run, record);
+  return true;
+}
+
+}  // namespace laptime

@@ -1,0 +1,152 @@
+// Lines of steps become a timeline, the timeline a series, and the series a record.
+#include "measure/recorded_steps.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "distribution/median.h"
+#include "measure/describe.h"
+#include "measure/figures.h"
+#include "measure/limits.h"
+#include "measure/reported_time.h"
+#include "measure/stopping.h"
+#include "model/parameters.h"
+
+namespace laptime {
+namespace {
+
+constexpr Seconds kNanosecondOfLine{1e-9};
+
+// What of the machine changed while another program ran: counters of this process say nothing of it.
+MachineState machine_alone(MachineState state) {
+  state.involuntary_switches.reset();
+  state.minor_faults.reset();
+  state.major_faults.reset();
+  return state;
+}
+
+void keep_largest(const std::optional<int64_t>& stated, std::optional<int64_t>& largest) {
+  if (stated) largest = std::max(largest.value_or(0), *stated);
+}
+
+Work recorded_work(const RecordedPoint& point, const RecordedSteps& steps) {
+  const ModelConfig model = point.config.step_model();
+  Work work{.pass = point.config.pass, .phases = steps.phases(), .in_this_process = false};
+  if (point.device) work.threads = point.device->threads;
+  const Json& tokens = point.stated.json().at("tokens");
+  if (tokens.is_number_integer()) work.tokens = tokens.get<int64_t>();
+  if (!point.knows_model) return work;
+  work.forward_flops = static_cast<double>(summarize(model).forward_flops);
+  work.tokens = model.batch_size * model.context_length;
+  return work;
+}
+
+}  // namespace
+
+RecordedSteps::RecordedSteps(const RecordedPoint& point)
+    : pass_(point.config.pass), fixed_(has_fixed_steps(point.config)) {
+  run_.rule = stopping_rule(point.config);
+  run_.before = machine_alone(counters_.read());
+}
+
+void RecordedSteps::begin_series(const StepLine& first) {
+  keys_ = first.keys;
+  for (const auto& [phase, seconds] : first.phases) phases_.push_back(phase);
+  first_begin_ = first.begin.value_or(0);
+  series_.emplace(run_.rule, fixed_, reported_time(phases_, pass_));
+}
+
+// Of the timeline, whose beginning is that of the first step.
+Seconds RecordedSteps::begin_of(const StepLine& line) const {
+  if (!line.begin) return ends_.empty() ? Seconds{} : ends_.back();
+  return kNanosecondOfLine * static_cast<double>(*line.begin - first_begin_);
+}
+
+void RecordedSteps::check_fits(const StepLine& line) const {
+  if (line.keys != keys_) {
+    throw Error::format("has the keys {}, and the first step has {}; every step has the same",
+                        fmt::join(line.keys, ", "), fmt::join(keys_, ", "));
+  }
+  if (begin_of(line) < ends_.back() - kNanosecondOfLine / 2) {
+    throw Error::format("'begin' is {} before the end of the last step; give times of one clock",
+                        format_seconds((ends_.back() - begin_of(line)).count()));
+  }
+}
+
+void RecordedSteps::add(const StepLine& line) {
+  if (!series_) begin_series(line);
+  if (!ends_.empty()) check_fits(line);
+  Timeline step;
+  step.begin = begin_of(line);
+  step.end = step.begin + line.step;
+  Seconds at = step.begin;
+  for (const auto& [phase, seconds] : line.phases) {
+    step.events.push_back({static_cast<int>(phase), at, at + seconds});
+    at += seconds;
+  }
+  ends_.push_back(step.end);
+  if (line.begin) run_.states.push_back(machine_alone(counters_.read()));
+  if (line.loss) {
+    run_.losses.push_back(*line.loss);
+    run_.finite = run_.finite && std::isfinite(*line.loss);
+  }
+  keep_largest(line.peak_bytes, memory_.peak_bytes);
+  keep_largest(line.peak_rss_bytes, memory_.peak_rss_bytes);
+  series_->add(std::move(step));
+}
+
+bool RecordedSteps::is_done() const { return !run_.finite || (series_ && series_->is_done()); }
+
+std::string RecordedSteps::progress() const {
+  if (!series_) return "no step yet";
+  const Sampling& sampling = series_->so_far();
+  if (!run_.finite) return fmt::format("the loss of step {} is not finite", count());
+  if (series_->is_done()) return run_.rule.describe(sampling.reason);
+  if (sampling.warmup >= count()) return fmt::format("warm-up, step {}", count());
+  return fmt::format("sample {}, step {}", std::max<int64_t>(sampling.sample_count(), 1), count());
+}
+
+Measurement RecordedSteps::finish(std::string_view interrupted_by) && {
+  const bool interrupted = !is_done();
+  if (interrupted) run_.interrupted_by = interrupted_by;
+  run_.sampling = std::move(*series_).finish(interrupted);
+  return std::move(run_);
+}
+
+Record describe_recorded(const RecordedPoint& point) {
+  Record record;
+  record.name = point.name;
+  record.config = point.stated;
+  record.fingerprint = machine_fingerprint();
+  record.binary.version = record.binary.id = point.version;
+  describe_machine_alone(record);
+  return record;
+}
+
+PointResult recorded_result(const RecordedPoint& point, Record described, RecordedSteps steps,
+                            std::string_view interrupted_by, const MachineKnowledge& known) {
+  PointResult result{std::move(described), {}, {}};
+  const Work work = recorded_work(point, steps);
+  result.record.memory = steps.memory();
+  Measurement run = std::move(steps).finish(interrupted_by);
+  if (point.device && work.forward_flops && run.finite && !run.interrupted()) {
+    const std::vector<double> samples = per_sample(run.sampling, reported_time(work.phases, work.pass));
+    const LimitsRequest request{.reached = model_flops(work.pass, *work.forward_flops) / median(samples)};
+    run.limits = measure_limits(*point.device->open(), point.device->product_factors, request, known.peaks,
+                                result.learned.peaks);
+    for (MeasuredPeak& peak : result.learned.peaks) {
+      peak.device = device_key(*point.device);
+      peak.created = result.record.created;
+    }
+  }
+  fill_result(work, run, result.record);
+  return result;
+}
+
+}  // namespace laptime

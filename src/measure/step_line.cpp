@@ -1,0 +1,110 @@
+// Parses lines of steps. The table of keys says which values each may have.
+#include "measure/step_line.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json_size.h"
+#include "base/words.h"
+#include "record/json_object.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kNanosecond = 1e-9;
+constexpr double kLongest = 1e18;  // ns; some 30 years
+
+constexpr const char* kStep = "step";
+constexpr const char* kLoss = "loss";
+constexpr std::array kTimedPhases{Phase::kForward, Phase::kBackward, Phase::kOptimizer};
+struct CountKey {
+  const char* name;
+  std::optional<int64_t> StepLine::*field;
+};
+constexpr std::array kCounts{CountKey{"begin", &StepLine::begin}, CountKey{"peak_bytes", &StepLine::peak_bytes},
+                             CountKey{"peak_rss_bytes", &StepLine::peak_rss_bytes}};
+
+std::vector<std::string_view> known_keys() {
+  std::vector<std::string_view> keys{kStep, kLoss};
+  for (const Phase phase : kTimedPhases) keys.emplace_back(name_of(phase));
+  for (const CountKey& key : kCounts) keys.emplace_back(key.name);
+  return keys;
+}
+
+[[noreturn]] void reject_value(std::string_view key, std::string_view expected, const Json& found) {
+  throw Error::format("'{}' must be {}, found {}", key, expected, quote(ascii_text(found)));
+}
+
+Seconds duration_of(std::string_view key, const Json& value) {
+  const double nanoseconds = value.is_number() ? value.get<double>() : -1;
+  if (!(nanoseconds >= 0 && nanoseconds <= kLongest)) reject_value(key, "a number of nanoseconds, at most 1e18", value);
+  return Seconds{nanoseconds * kNanosecond};
+}
+
+int64_t count_of(std::string_view key, const Json& value) {
+  const bool fits =
+      value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+  if (!fits) reject_value(key, "a whole number from 0 to 2^63 - 1", value);
+  return value.get<int64_t>();
+}
+
+double loss_of(const Json& value) {
+  if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (!value.is_number()) reject_value(kLoss, "a number, or null where it is not finite", value);
+  return value.get<double>();
+}
+
+Json parsed_line(std::string_view text) {
+  if (text.size() > kMaxStepLineBytes)
+    throw Error::format("{} bytes, more than the limit of {} for a step", text.size(), kMaxStepLineBytes);
+  if (json_size(text).depth > 1) throw Error("lists and objects within the object of a step are not known");
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    throw Error::format("{} is not an object of JSON; write {{\"step\": NANOSECONDS}}", quote(text));
+  return json;
+}
+
+}  // namespace
+
+StepLine parse_step_line(std::string_view text) {
+  const Json json = parsed_line(text);
+  StepLine line;
+  for (const auto& [key, value] : json.items()) {
+    line.keys.insert(key);
+    if (key == kStep) {
+      line.step = duration_of(key, value);
+      continue;
+    }
+    if (key == kLoss) {
+      line.loss = loss_of(value);
+      continue;
+    }
+    bool known = false;
+    for (const CountKey& one : kCounts) {
+      if (key != one.name) continue;
+      line.*one.field = count_of(key, value);
+      known = true;
+    }
+    for (const Phase phase : kTimedPhases) known = known || key == name_of(phase);
+    if (!known) throw Error::format("unknown key {}{}", quote(key), did_you_mean(key, known_keys()));
+  }
+  if (!line.keys.contains(kStep)) throw Error("'step' is missing; give the nanoseconds of the whole step");
+  if (line.step <= Seconds{}) reject_value(kStep, "more than 0", json.at(kStep));
+  double phases = 0;
+  for (const Phase phase : kTimedPhases) {
+    const auto found = json.find(name_of(phase));
+    if (found == json.end()) continue;
+    line.phases.emplace_back(phase, duration_of(name_of(phase), *found));
+    phases += found->get<double>();
+  }
+  if (phases > json.at(kStep).get<double>()) {
+    throw Error::format("the phases take {}, longer than the step, which takes {}",
+                        format_seconds(phases * kNanosecond), format_seconds(line.step.count()));
+  }
+  return line;
+}
+
+}  // namespace laptime

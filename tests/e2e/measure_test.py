@@ -1,0 +1,417 @@
+"""Steps of another program: `laptime record` over a pipe, and `laptime.measure` in Python."""
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import types
+import unittest
+import warnings
+from pathlib import Path
+from unittest import mock
+
+from program import BINARY, MODEL, TINY, ProgramTest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+import laptime  # noqa: E402: found by the line above
+
+SYSTEM = "--system pytorch --system-version 2.15.0".split()
+MODEL_OPTIONS = {"model": "custom", "d_model": 32, "num_layers": 1, "num_heads": 2, "vocab": 64, "context": 16, "batch": 2}
+
+
+def lines_of(durations, **more) -> str:
+    return "".join(json.dumps({"step": nanoseconds, **more}) + "\n" for nanoseconds in durations)
+
+
+class RecordTest(ProgramTest):
+    def record(self, text: str, *words, code=0, columns="all"):
+        """The answers and the record of a run with these lines."""
+        done = self.laptime("record", *SYSTEM, "--store", self.store, "--columns", columns, *words, input=text)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        return [line for line in lines if "next" in line], [line for line in lines if "next" not in line]
+
+    def refused(self, text: str, *words) -> str:
+        done = self.laptime("record", *SYSTEM, "--store", self.store, *words, input=text)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        return done.stderr
+
+
+class Pipe(RecordTest):
+    def test_the_rule_ends_the_steps(self):
+        answers, (record,) = self.record(lines_of([10_000_000] * 100))
+        self.assertEqual(len(answers), 15)  # 5 of warm-up and 10 samples of steps that are all alike
+        self.assertEqual([answer["next"] for answer in answers], ["continue"] * 14 + ["stop"])
+        self.assertEqual(answers[0]["reason"], "warm-up, step 1")
+        self.assertIn("interval", answers[-1]["reason"])
+        self.assertEqual((record["status"], record["stopping"]["rule"], record["stopping"]["warmup"]), ("ok", "interval", 5))
+        self.assertEqual(record["verdict"], {"rating": "stable", "reasons": []})
+        time_of_step = record["time"]["step"]
+        self.assertEqual(time_of_step["count"], 10)
+        for figure in ("median", "min", "max", "ci_low", "ci_high"):
+            self.assertAlmostEqual(time_of_step[figure], 0.01, places=12)
+        self.assertEqual(self.stored()[0], record)
+
+    def test_a_bench_record_told_again_has_the_same_figures(self):
+        numbers = "--warmup 5 --steps 30".split()  # the rule itself may end by a budget, which counts pauses as well
+        self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *numbers))
+        (bench,) = self.stored()
+        seconds = bench["transient"]["warmup"] + bench["time"]["step"]["samples"]
+        answers, (record,) = self.record(lines_of([sample * 1e9 for sample in seconds]), *numbers)
+        self.assertEqual(len(answers), len(seconds))
+        self.assertEqual(answers[-1]["next"], "stop")
+        self.assertEqual(record["stopping"], bench["stopping"])
+        for figure in ("count", "median", "mean", "std", "min", "max", "ci_low", "ci_high", "mad", "p10", "p90"):
+            self.assertAlmostEqual(record["time"]["step"][figure], bench["time"]["step"][figure], delta=1e-12, msg=figure)
+        of_machine = re.compile("stolen|throttled|build")  # what a stream of durations does not show
+        self.assertEqual(record["verdict"]["reasons"],
+                         [reason for reason in bench["verdict"]["reasons"] if not of_machine.search(reason)])
+
+    def test_a_drift_is_not_called_stable(self):
+        answers, (record,) = self.record(lines_of([10_000_000 + 1_000_000 * n for n in range(300)]))
+        self.assertEqual(record["verdict"]["rating"], "no_steady_state")
+        self.assertGreater(len(answers), 15)
+
+    def test_the_budget_ends_what_does_not_become_steady(self):
+        durations = [1_000_000_000 + 300_000_000 * (n % 2) for n in range(300)]
+        answers, (record,) = self.record(lines_of(durations), "--budget", "20")
+        self.assertEqual(record["stopping"]["rule"], "time")
+        self.assertEqual(answers[-1]["reason"], "the budget of 20 s")
+        self.assertLess(len(answers), 25)
+        pauses = "".join(json.dumps({"step": 10_000_000 + 3_000_000 * (n % 2), "begin": n * 2_000_000_000}) + "\n"
+                         for n in range(300))
+        answers, (record,) = self.record(pauses, "--budget", "20")
+        self.assertEqual(record["stopping"]["rule"], "time")  # what passes between the steps counts
+        self.assertLess(len(answers), 25)
+
+    def test_fixed_numbers(self):
+        answers, (record,) = self.record(lines_of([1000] * 9), "--warmup", "2", "--steps", "3")
+        self.assertEqual(len(answers), 5)
+        self.assertEqual((record["config"]["warmup"], record["config"]["steps"]), (2, 3))
+
+    def test_a_known_model_has_flops_and_a_share_of_the_peak(self):
+        words = [*MODEL, "--context", "16", "--model", "custom", "--dtype", "float32"]
+        _, (record,) = self.record(lines_of([10_000_000] * 20), *words)
+        self.assert_ok(self.bench(*TINY, "--model", "custom", "--warmup", "1", "--steps", "1"))
+        bench = self.stored()[1]
+        for key in ("forward", "backward"):
+            self.assertEqual(record["flops"][key], bench["flops"][key])
+        self.assertEqual(record["flops"]["peak_measured"], bench["flops"]["peak_measured"])  # measured once, and kept
+        self.assertAlmostEqual(record["flops"]["mfu_measured"],
+                               (3 * record["flops"]["forward"] / 0.01) / record["flops"]["peak_measured"])
+        self.assertAlmostEqual(record["tokens_per_second"], 16 / 0.01, places=6)
+        self.assertIsNone(record["flops"]["optimizer"])
+
+    def test_an_unknown_model_has_none(self):
+        _, (record,) = self.record(lines_of([10_000_000] * 20), "--tokens", "1000", "--name", "mine")
+        self.assertEqual({key: value for key, value in record["flops"].items() if value is not None}, {})
+        self.assertAlmostEqual(record["tokens_per_second"], 1e5, places=4)
+        self.assertEqual(record["name"], "step/system:pytorch/implementation:mine/tokens:1000")
+        self.assertIsNone(record["config"]["model"])
+        self.assertEqual((record["phases"], record["kernels"], record["math_mode"]), ([], [], None))
+
+    def test_phases_and_residue_are_the_step(self):
+        _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, backward=5_000_000))
+        self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "backward", "residue"])
+        self.assertTrue(math.isclose(sum(phase["seconds"] for phase in record["phases"]), 0.01, rel_tol=1e-12))
+        self.assertEqual(record["time"]["forward"]["count"], record["time"]["step"]["count"])
+
+    def test_malformed_lines_are_named(self):
+        good = lines_of([10_000_000] * 2)
+        self.assertIn("laptime record: line 1: '12' is not an object of JSON", self.refused("12\n"))
+        self.assertIn("line 3: unknown key 'stp'; did you mean 'step'?; nothing is stored", self.refused(good + '{"stp": 1}\n'))
+        self.assertIn("line 3: '' is not an object", self.refused(good + "\n"))
+        self.assertIn("line 3: has the keys loss, step, and the first step has step",
+                      self.refused(good + '{"step": 1, "loss": 2}\n'))
+        self.assertIn("more than the limit", self.refused(good + "9" * 70000 + "\n"))
+        self.assertIn("ended before the first step", self.refused(""))
+        self.assertFalse(self.stored())
+
+    def test_options_that_do_not_fit(self):
+        for words, message in ((["--model", "small"], "--model: needs --batch"),
+                               (["--context", "16"], "--context: describes a model"),
+                               (["--lr", "1"], "unknown option '--lr'"),
+                               (["--system", "laptime"], "--system"),
+                               (["--name", "a/b"], "--name: 'a/b' cannot stand in the name"),
+                               (["--columns", "medain"], "did you mean 'median'"),
+                               (["--batch", "1,2"], "--batch"),
+                               (["small"], "unexpected 'small'")):
+            self.assertIn(message, self.refused(lines_of([1]), *words))
+        done = self.laptime("record", "--store", "none", input=lines_of([1]))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--system: is missing", done.stderr)
+
+    def test_the_end_of_the_input_keeps_the_samples(self):
+        answers, (record,) = self.record(lines_of([10_000_000] * 9), "--warmup", "5", "--steps", "20", code=130)
+        self.assertEqual(answers[-1], {"next": "stop", "reason": "the end of the input"})
+        self.assertEqual(record["status"], "interrupted")
+        self.assertEqual(record["reason"],
+                         "stopped by the end of the input after 9 steps; the times are of the 4 samples until then")
+        _, (cut,) = self.record(lines_of([10_000_000] * 9) + '{"step": 1000', code=130)
+        self.assertIn("after 9 steps", cut["reason"])
+        _, (early,) = self.record(lines_of([10_000_000] * 2), code=130)
+        self.assertEqual((early["status"], early["time"]), ("interrupted", {}))
+        self.assertEqual(len(self.stored()), 3)
+
+    def test_a_signal_keeps_the_samples(self):
+        child = self.start("record", *SYSTEM, "--store", self.store, "--columns", "all", stdin=subprocess.PIPE)
+        for _ in range(8):
+            child.stdin.write(lines_of([10_000_000]))
+            child.stdin.flush()
+            self.assertEqual(json.loads(child.stdout.readline())["next"], "continue")
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(json.loads(child.stdout.readline()), {"next": "stop", "reason": "a signal"})
+        output, errors = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 130, errors)
+        record = json.loads(output)
+        self.assertEqual((record["status"], record["time"]["step"]["count"]), ("interrupted", 3))
+        self.assertIn("stopped by a signal after 8 steps", record["reason"])
+        self.assertEqual(self.stored(), [record])
+
+    def test_a_driver_that_is_killed_leaves_a_record(self):
+        child = self.start("record", *SYSTEM, "--store", self.store, stdin=subprocess.PIPE)
+        child.stdin.write(lines_of([10_000_000] * 7))
+        child.stdin.flush()
+        for _ in range(7):
+            child.stdout.readline()
+        child.stdout.close()
+        child.stdin.close()
+        self.assertEqual(child.wait(timeout=60), 0)  # as for any command whose reader has gone
+        child.stderr.close()
+        self.assertEqual(self.stored()[0]["status"], "interrupted")
+
+    def test_a_loss_that_is_not_finite_has_no_timing(self):
+        text = lines_of([10_000_000] * 3, loss=2.5) + lines_of([10_000_000] * 9, loss=None)
+        answers, (record,) = self.record(text, code=1)
+        self.assertEqual(len(answers), 4)
+        self.assertEqual((record["status"], record["time"]), ("failed", {}))
+        self.assertEqual(record["loss"]["values"], [2.5, 2.5, 2.5, None])
+
+    def test_no_table_takes_it_for_a_row_of_the_engine(self):
+        self.assert_ok(self.bench(*TINY, "--warmup", "0", "--steps", "2"))
+        words = [*MODEL, "--context", "16", "--model", "custom"]
+        self.record(lines_of([10_000_000] * 20), *words)
+        table = self.laptime("show", "--store", self.store).stdout
+        self.assertIn("system:pytorch", table)
+        for columns in ("mean_std", "min_max", "forward_backward", "attention", "model,median"):
+            text = self.laptime("show", "--store", self.store, "--columns", columns).stdout
+            self.assertRegex(text, r"(?m)^.*system *$")
+            self.assertEqual(len(re.findall(r"(?m) (pytorch|laptime) *$", text)), 2, columns)
+        for columns in ("default", "all_times", "attention_memory"):
+            text = self.laptime("show", "--store", self.store, "--columns", columns, "--output", "markdown").stdout
+            self.assertIn("pytorch", text)
+        rows = [json.loads(line)
+                for line in self.laptime("show", "--store", self.store, "--output", "jsonl").stdout.splitlines()]
+        self.assertEqual([(row["system"], row["arithmetic"] is None) for row in rows],
+                         [("laptime", False), ("pytorch", True)])
+        chosen = self.laptime("show", "--store", self.store, "system = pytorch", "--columns", "system,median").stdout
+        self.assertEqual(len(re.findall(r"(?m)^pytorch +10", chosen)), 1)
+        self.assertNotIn("laptime", chosen)
+        exported = self.laptime("export", "llama_bench", "--store", self.store)
+        self.assertRegex(exported.stdout, r"\| custom 2025 pytorch +\|")
+        done = self.laptime("report", "--store", self.store, "--html", "page.html")
+        self.assert_ok(done)
+        page = (self.folder / "page.html").read_text()
+        self.assertIn("system:pytorch", page)
+
+    def test_it_never_stands_for_a_run_of_the_engine(self):
+        words = [*MODEL, "--context", "16", "--model", "custom"]
+        self.record(lines_of([10_000_000] * 20), *words, "--warmup", "0", "--steps", "1")
+        self.assert_ok(self.bench(*TINY, "--model", "custom", "--warmup", "0", "--steps", "1", "--resume"))
+        self.assertEqual([record["config"].get("system") for record in self.stored()], ["pytorch", None])
+
+
+class Measure(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        patched = mock.patch.dict(os.environ, {"HOME": str(self.folder)})
+        patched.start()
+        self.addCleanup(patched.stop)
+        os.environ.pop("XDG_DATA_HOME", None)
+
+    def measure(self, step, **options):
+        (record,) = laptime.measure(step, store=self.store, columns="all", **{"system": "test", **options})
+        return record
+
+    def test_a_step_that_sleeps(self):
+        calls = []
+
+        def step():
+            calls.append(time.perf_counter())
+            time.sleep(0.01)
+
+        record = self.measure(step, name="sleep", budget=5)
+        self.assertEqual(record["status"], "ok")
+        self.assertGreaterEqual(record["time"]["step"]["min"], 0.01)
+        self.assertEqual(len(calls), record["stopping"]["warmup"] + record["stopping"]["steps"])
+        self.assertEqual(record["name"], "step/system:test/implementation:sleep")
+        self.assertEqual(record["loss"]["values"], [])
+        self.assertGreater(record["memory"]["peak_rss_bytes"], 1 << 20)
+        self.assertIsNotNone(record["machine"]["during"]["load"])
+        self.assertEqual(self.stored(), [record])
+
+    def test_phases_and_residue_are_the_step(self):
+        def step():
+            for name in ("forward", "backward", "forward"):
+                with laptime.phase(name):
+                    time.sleep(0.002)
+            time.sleep(0.001)
+
+        record = self.measure(step, warmup=1, steps=6)
+        seconds = {phase["phase"]: phase["seconds"] for phase in record["phases"]}
+        self.assertEqual(list(seconds), ["forward", "backward", "residue"])
+        self.assertGreaterEqual(seconds["forward"], 0.004)
+        self.assertGreaterEqual(seconds["residue"], 0.001)
+        self.assertTrue(math.isclose(sum(seconds.values()), record["time"]["step"]["mean"], rel_tol=1e-9))
+        with laptime.phase("forward"):
+            pass  # outside of measure it does nothing
+
+    def test_phases_that_are_wrong(self):
+        def nested():
+            with laptime.phase("forward"), laptime.phase("backward"):
+                pass
+
+        with self.assertRaisesRegex(laptime.Error, "'backward' begins inside 'forward'"):
+            self.measure(nested)
+
+        def unknown():
+            with laptime.phase("foward"):
+                pass
+
+        with self.assertRaisesRegex(laptime.Error, "line 1: unknown key 'foward'; did you mean 'forward'"):
+            self.measure(unknown)
+        with laptime.phase("forward"):
+            pass
+        self.assertFalse(self.store.exists() and self.stored())
+
+    def test_a_drift_is_not_called_stable(self):
+        lengths = iter(range(1, 1000))
+        record = self.measure(lambda: time.sleep(0.005 + 0.001 * next(lengths)), budget=1.5)
+        self.assertEqual(record["verdict"]["rating"], "no_steady_state")
+
+    def test_losses_are_read_outside_of_the_time(self):
+        class Scalar:
+            def item(self):
+                time.sleep(0.05)
+                return 2.5
+
+        for result, expected in ((Scalar(), [2.5] * 3), (1, [1.0] * 3), (None, []), ("word", []), (True, [])):
+            record = self.measure(lambda result=result: result, warmup=1, steps=2)
+            self.assertEqual(record["loss"]["values"], expected)
+            self.assertLess(record["time"]["step"]["min"], 0.05)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            record = self.measure(lambda: float("nan"))
+        self.assertEqual(record["status"], "failed")
+        self.assertIn(laptime.LaptimeWarning, [warning.category for warning in caught])
+
+    def test_what_a_step_starts_is_waited_for(self):
+        class Later:
+            def block_until_ready(self):
+                time.sleep(0.01)
+
+        self.assertGreaterEqual(self.measure(Later, warmup=0, steps=2)["time"]["step"]["min"], 0.01)
+        synced = []
+        record = self.measure(lambda: None, sync=lambda: synced.append(time.sleep(0.01)), warmup=0, steps=2)
+        self.assertGreaterEqual(record["time"]["step"]["min"], 0.01)
+        self.assertEqual(len(synced), 2)
+
+        def with_phase():
+            with laptime.phase("forward"):
+                pass
+
+        self.measure(with_phase, sync=lambda: synced.append(1), warmup=0, steps=2)
+        self.assertEqual(len(synced), 6)  # after each phase, and after each step
+
+    def test_a_known_model(self):
+        record = self.measure(lambda: time.sleep(0.005), **MODEL_OPTIONS, warmup=1, steps=3, peak_bytes=lambda: 1 << 30)
+        self.assertGreater(record["flops"]["mfu_measured"], 0)
+        self.assertEqual(record["memory"]["peak_bytes"], 1 << 30)
+        (narrow,) = laptime.show(store=self.store)
+        self.assertEqual((narrow["system"], narrow["model"], narrow["batch_size"]), ("test", "custom", 2))
+
+    def test_what_it_finds_out_by_itself(self):
+        (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
+        if {"torch", "jax"}.isdisjoint(sys.modules):
+            self.assertEqual(record["config"]["system"], "python")
+            self.assertEqual(record["binary"]["version"], f"python {sys.version.split()[0]}")
+        cuda = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True)
+        torch = types.SimpleNamespace(__version__="9.9+cpu", cuda=cuda, get_num_threads=lambda: 3)
+        with mock.patch.dict(sys.modules, {"torch": torch}):
+            (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
+            self.assertEqual((record["binary"]["version"], record["config"]["device"]), ("pytorch 9.9+cpu", "cuda"))
+            cuda.is_initialized = lambda: False
+            (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
+            self.assertEqual((record["config"]["device"], record["config"]["threads"]), ("cpu", 3))
+
+    def test_errors_of_the_step_are_its_own_and_nothing_is_stored(self):
+        steps = iter(range(7))
+        with self.assertRaises(StopIteration):
+            self.measure(lambda: next(steps))
+        self.assertEqual(self.stored(), [])
+
+    def test_errors_of_the_program_have_its_words(self):
+        with self.assertRaisesRegex(laptime.Error, "unknown option '--modle'; did you mean '--model'"):
+            self.measure(lambda: None, modle="small")
+        with self.assertRaisesRegex(laptime.Error, "not callable"):
+            laptime.measure(3)
+        with mock.patch.dict(os.environ, {"LAPTIME_BINARY": "/nowhere/laptime"}):
+            with self.assertRaisesRegex(laptime.Error, "cannot be run"):
+                self.measure(lambda: None)
+
+    def test_ctrl_c_keeps_the_samples(self):
+        taken = []
+
+        def step():
+            taken.append(1)
+            if len(taken) == 9:
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.002)
+
+        with self.assertRaises(laptime.Interrupted) as caught:
+            self.measure(step, warmup=2, steps=100)
+        (record,) = caught.exception.records
+        self.assertEqual((record["status"], record["time"]["step"]["count"]), ("interrupted", 6))
+        self.assertIn("stopped by a signal after 8 steps", str(caught.exception))
+        self.assertEqual(self.stored(), [record])
+
+    def test_progress_is_shown(self):
+        shown = []
+        view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
+        with mock.patch("laptime.progress._view", return_value=view):
+            self.measure(lambda: time.sleep(0.006), warmup=1, steps=2)
+        self.assertEqual([text for text, _ in shown][0], "[1/1] warm-up, step 1")
+        self.assertEqual(len(shown), 3)
+
+
+class Example(ProgramTest):
+    SCRIPT = ROOT / "python" / "examples" / "your_own_step.py"
+
+    def test_the_page_shows_the_script(self):
+        page = (ROOT / "docs" / "your_own_step.md").read_text()
+        self.assertIn(textwrap.indent(self.SCRIPT.read_text(), "    ", lambda line: line.strip() != ""), page)
+
+    def test_the_script_runs(self):
+        try:
+            import torch  # noqa: F401
+        except ImportError as error:
+            self.skipTest(f"torch is not importable: {error}")
+        environment = {**os.environ, "HOME": str(self.folder), "PYTHONPATH": str(ROOT / "python"), "LAPTIME_BINARY": BINARY}
+        done = subprocess.run([sys.executable, str(self.SCRIPT), "warmup=1", "steps=2"], env=environment,
+                              capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (record,) = self.stored(self.folder / ".local/share/laptime/records.sqlite")
+        self.assertEqual((record["status"], record["config"]["system"]), ("ok", "pytorch"))
+        self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "backward", "optimizer", "residue"])
+        self.assertGreater(record["flops"]["mfu_measured"], 0)
+        self.assertEqual(len(record["loss"]["values"]), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+// SampleSeries: steps that somebody else has timed, split into warm-up and samples.
+#include "exec/sampling.h"
+
+#include <gtest/gtest.h>
+
+namespace laptime {
+namespace {
+
+// Adds steps of these seconds, one right after the other, until the series is done. Returns how many.
+size_t add_steps(SampleSeries& series, double seconds, size_t most, double growth = 0) {
+  Seconds at{};
+  for (size_t i = 0; i < most; ++i) {
+    const Seconds step{seconds * (1 + growth * static_cast<double>(i))};
+    series.add({{}, at, at + step});
+    at += step;
+    if (series.is_done()) return i + 1;
+  }
+  return most;
+}
+
+TEST(SampleSeries, EndsWhereTheRuleDoes) {
+  SampleSeries series(StoppingRule(), false);
+  EXPECT_EQ(add_steps(series, 0.01, 100), 15U);
+  const Sampling sampling = std::move(series).finish(false);
+  EXPECT_EQ(sampling.warmup, 5);
+  EXPECT_EQ(sampling.sample_count(), 10);
+  EXPECT_EQ(sampling.reason, StopReason::kInterval);
+  EXPECT_EQ(sampling.steady_state.steadiness, Steadiness::kReached);
+  EXPECT_FALSE(sampling.interrupted);
+}
+
+TEST(SampleSeries, AFixedNumberIsTakenHoweverShortTheSteps) {
+  SampleSeries series(StoppingRule::fixed(2, 3), true);
+  EXPECT_EQ(add_steps(series, 1e-6, 100), 5U);
+  const Sampling sampling = std::move(series).finish(false);
+  EXPECT_EQ(sampling.steps_per_sample, 1);
+  EXPECT_EQ(sampling.reason, StopReason::kFixed);
+}
+
+TEST(SampleSeries, ShortStepsAreTakenTogether) {
+  SampleSeries series(StoppingRule(), false);
+  const size_t taken = add_steps(series, 0.001, 1000);
+  EXPECT_EQ(taken, 2U + 15 * 5);
+  EXPECT_TRUE(series.is_between_samples());
+  const Sampling sampling = std::move(series).finish(false);
+  EXPECT_EQ(sampling.steps_per_sample, 5);
+  EXPECT_EQ(sampling.warmup, 2 + 5 * 5);
+  EXPECT_EQ(sampling.sample_count(), 10);
+}
+
+TEST(SampleSeries, AStepIsWithinASampleUntilTheSampleIsComplete) {
+  SampleSeries series(StoppingRule(), false);
+  add_steps(series, 0.001, 2);
+  EXPECT_TRUE(series.is_between_samples());
+  series.add({{}, Seconds{0.002}, Seconds{0.003}});
+  EXPECT_FALSE(series.is_between_samples());
+}
+
+TEST(SampleSeries, StepsThatGrowNeverBecomeSteady) {
+  SampleSeries series(StoppingRule({.budget = Seconds{1000}}), false);
+  add_steps(series, 1, 60, 0.1);
+  EXPECT_EQ(std::move(series).finish(true).steady_state.steadiness, Steadiness::kNotReached);
+}
+
+TEST(SampleSeries, PausesBetweenStepsCountForTheBudget) {
+  SampleSeries series(StoppingRule({.budget = Seconds{10}}), false);
+  int64_t taken = 0;
+  for (; !series.is_done(); ++taken) {
+    const Seconds begin{static_cast<double>(taken)};  // a second apart, though each takes a hundredth
+    series.add({{}, begin, begin + Seconds{taken % 2 == 0 ? 0.01 : 0.02}});
+  }
+  EXPECT_EQ(std::move(series).finish(false).reason, StopReason::kTime);
+  EXPECT_LE(taken, 12);
+}
+
+TEST(SampleSeries, WithoutAStepNothingIsKnown) {
+  const Sampling sampling = SampleSeries(StoppingRule(), false).finish(true);
+  EXPECT_TRUE(sampling.interrupted);
+  EXPECT_EQ(sampling.sample_count(), 0);
+  EXPECT_EQ(sampling.steady_state.steadiness, Steadiness::kUnknown);
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,67 @@
+// Lines of steps: what they may say, and what is said about those that do not.
+#include "measure/step_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+std::string refusal_of_line(const std::string& text) {
+  try {
+    parse_step_line(text);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(StepLine, HasTimesInNanoseconds) {
+  const StepLine line = parse_step_line(
+      R"({"step": 12000000, "optimizer": 1000000, "forward": 4000000.5, "begin": 9007199254740993, "loss": 9.25,)"
+      R"( "peak_bytes": 7, "peak_rss_bytes": 8})");
+  EXPECT_DOUBLE_EQ(line.step.count(), 0.012);
+  EXPECT_THAT(line.phases, ElementsAre(Pair(Phase::kForward, Seconds{4000000.5 * 1e-9}),
+                                       Pair(Phase::kOptimizer, Seconds{1000000 * 1e-9})));
+  EXPECT_EQ(line.begin, 9007199254740993);  // exact, beyond the whole numbers of a double
+  EXPECT_EQ(line.loss, 9.25);
+  EXPECT_EQ(line.peak_bytes, 7);
+  EXPECT_EQ(line.peak_rss_bytes, 8);
+  EXPECT_EQ(line.keys.size(), 7U);
+}
+
+TEST(StepLine, NeedsNoMoreThanAStep) {
+  const StepLine line = parse_step_line(R"({"step": 1})");
+  EXPECT_TRUE(line.phases.empty());
+  EXPECT_FALSE(line.begin || line.loss || line.peak_bytes || line.peak_rss_bytes);
+  EXPECT_TRUE(std::isnan(parse_step_line(R"({"step": 1, "loss": null})").loss.value()));
+}
+
+TEST(StepLine, SaysWhatIsWrong) {
+  EXPECT_THAT(refusal_of_line(""), HasSubstr("is not an object"));
+  EXPECT_THAT(refusal_of_line("12"), HasSubstr(R"(write {"step": NANOSECONDS})"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 12)"), HasSubstr("is not an object"));
+  EXPECT_THAT(refusal_of_line("{}"), HasSubstr("'step' is missing"));
+  EXPECT_THAT(refusal_of_line(R"({"step": "1"})"), HasSubstr("'step' must be a number of nanoseconds"));
+  EXPECT_THAT(refusal_of_line(R"({"step": -1})"), HasSubstr("found '-1'"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 0})"), HasSubstr("'step' must be more than 0"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 1e19})"), HasSubstr("at most 1e18"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 1, "backwards": 1})"), HasSubstr("did you mean 'backward'?"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 1, "begin": 0.5})"), HasSubstr("'begin' must be a whole number"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 1, "peak_bytes": -1})"), HasSubstr("'peak_bytes' must be a whole number"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 1, "loss": "low"})"), HasSubstr("'loss' must be a number"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 3, "forward": 2, "backward": 2})"), HasSubstr("longer than the step"));
+  EXPECT_THAT(refusal_of_line(R"({"step": [[1]]})"), HasSubstr("are not known"));
+  EXPECT_THAT(refusal_of_line(std::string(kMaxStepLineBytes + 1, ' ')), HasSubstr("more than the limit"));
+}
+
+}  // namespace
+}  // namespace laptime

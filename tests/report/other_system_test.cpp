@@ -1,0 +1,77 @@
+// Steps that another program ran: every table, file and page says so.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "record/metrics.h"
+#include "report/csv.h"
+#include "report/filter.h"
+#include "report/json.h"
+#include "report/markdown.h"
+#include "report/page/page.h"
+#include "report/stored_records.h"
+#include "report/table.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// A row of this program, and the same steps as another one ran them.
+std::vector<Record> two_records() {
+  std::vector<Record> records = stored_records();
+  records.resize(1);
+  Record other = records.front();
+  other.name += "/system:jax";
+  other.config.json()["system"] = "jax";
+  other.binary = {"jax 0.10.2", "", "", ""};
+  other.math_mode = "";
+  other.kernels.clear();
+  records.push_back(other);
+  return records;
+}
+
+TEST(OtherSystem, IsNamedInEveryTable) {
+  const std::vector<Record> records = two_records();
+  for (const char* const columns : {"default", "all", "attention", "2024", "mean_std", "2025c", "forward_backward",
+                                    "attention_memory", "tokens/s,mfu", "name,median", "status", "system"}) {
+    EXPECT_THAT(table(records, {}, columns), HasSubstr("jax")) << columns;
+    EXPECT_THAT(markdown(records, columns), HasSubstr("jax")) << columns;
+    EXPECT_THAT(table(std::span(records).first(1), {}, columns), Not(HasSubstr("jax"))) << columns;
+  }
+  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("laptime\n"));  // the other row says whose it is, too
+  EXPECT_THAT(table(std::span(records).last(1), {}), HasSubstr("jax 0.10.2"));
+}
+
+TEST(OtherSystem, IsAColumnOfData) {
+  const std::vector<Record> records = two_records();
+  JsonLines lines("default", RecordList(records));
+  EXPECT_EQ(Json::parse(lines.line(records[0]))["system"], "laptime");
+  EXPECT_EQ(Json::parse(lines.line(records[1]))["system"], "jax");
+  EXPECT_THAT(csv(records, "system,median"), HasSubstr("jax,"));
+  EXPECT_EQ(Filter("system = jax").apply(records).size(), 1U);
+  EXPECT_EQ(Filter("system = laptime").apply(records).size(), 1U);
+}
+
+TEST(OtherSystem, IsNamedOnThePage) {
+  PageInput input;
+  input.records = two_records();
+  input.traces.resize(input.records.size());
+  const Json both = Json::parse(page_data(input));
+  EXPECT_THAT(both["conclusion"][0].get<std::string>(), Not(HasSubstr("jax")));  // this program's own row comes first
+  input.records.erase(input.records.begin());
+  input.traces.resize(1);
+  const Json other = Json::parse(page_data(input));
+  EXPECT_THAT(other["conclusion"][0].get<std::string>(), HasSubstr("in jax"));
+  for (const Json& section : other["sections"]) {
+    if (section["id"] != "published") continue;
+    EXPECT_THAT(section.dump(), HasSubstr("jax 0.10.2"));
+  }
+  input.records.front().config.json()["model"] = nullptr;
+  EXPECT_THAT(page_data(input), HasSubstr("a model that is not known"));
+}
+
+}  // namespace
+}  // namespace laptime
