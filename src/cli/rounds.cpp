@@ -31,6 +31,7 @@ class FirstLook : public PointOutput {
  public:
   void add(const PointResult& result) override { records_.push_back(result.record); }
   void finish() override {}
+  bool is_announced() const override { return true; }
 
   const std::vector<Record>& records() const { return records_; }
 
@@ -124,6 +125,8 @@ std::vector<SweepPoint> both(const RoundsRequest& request, int64_t warmup, int64
 }  // namespace
 
 Rounds measure_rounds(const RoundsRequest& request) {
+  print_message(fmt::format("A: {}; B: {}: a look at each, then at least {} rounds", request.names.a, request.names.b,
+                            kFewestRounds));
   FirstLook look;
   const ExitCode looked =
       run_watched(both(request, kLookWarmup, kLookSteps), {.store = request.store, .name = request.run_name}, look);
@@ -136,8 +139,8 @@ Rounds measure_rounds(const RoundsRequest& request) {
 
   const RoundPlan plan = plan_rounds(request, look.records());
   const std::string fewest = plan.rounds > kFewestRounds ? fmt::format("{} to ", kFewestRounds) : "";
-  print_message(fmt::format("A: {}; B: {}; {}{} rounds of {} steps each", request.names.a, request.names.b, fewest,
-                            plan.rounds, plan.steps));
+  print_message(
+      fmt::format("{}{} rounds, each a process of {} steps for A and for B", fewest, plan.rounds, plan.steps));
   const std::vector<SweepPoint> sides = both(request, kRoundWarmup, plan.steps);
   const std::vector<size_t> order = drawn_order(plan.rounds, request.a.config.seed);
   std::vector<SweepPoint> points;

@@ -196,7 +196,7 @@ ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& 
   if (outcome.interrupted) {
     print_message(fmt::format("interrupted: {} of {} points have a record{}{}", watcher.finished(), points.size(),
                               kept_in(options, outcome, watcher.finished()),
-                              options.store ? "; continue with --resume" : ""));
+                              options.store && !output.is_announced() ? "; continue with --resume" : ""));
     return ExitCode::kInterrupted;
   }
   return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;

@@ -1,4 +1,5 @@
-// Medians over rounds, so that what disturbs one round neither makes a difference nor hides one.
+// Medians over rounds, and parts over the quieter ones, so that what disturbs one round neither makes a difference nor
+// hides one.
 #include "report/comparison.h"
 
 #include <fmt/format.h>
@@ -31,16 +32,19 @@ std::vector<double> of_rounds(const std::vector<ComparedRound>& rounds, RoundFig
   return values;
 }
 
-double median_of(const std::vector<ComparedRound>& rounds, RoundFigures ComparedRound::*side,
-                 const ReadFigure& figure) {
-  return median(of_rounds(rounds, side, figure));
+// The rounds whose traced steps were least disturbed: the half with the shortest sum of A and B, which favours neither.
+std::vector<ComparedRound> quiet_half(std::vector<ComparedRound> rounds) {
+  std::stable_sort(rounds.begin(), rounds.end(), [](const ComparedRound& x, const ComparedRound& y) {
+    return x.a.traced + x.b.traced < y.a.traced + y.b.traced;
+  });
+  rounds.resize((rounds.size() + 1) / 2);
+  return rounds;
 }
 
-double median_difference(const std::vector<ComparedRound>& rounds, const ReadFigure& figure) {
-  std::vector<double> differences;
-  differences.reserve(rounds.size());
-  for (const ComparedRound& round : rounds) differences.push_back(figure(round.b) - figure(round.a));
-  return median(differences);
+double mean_of(const std::vector<ComparedRound>& rounds, RoundFigures ComparedRound::*side, const ReadFigure& figure) {
+  double sum = 0;
+  for (const ComparedRound& round : rounds) sum += figure(round.*side);
+  return sum / static_cast<double>(rounds.size());
 }
 
 ReadFigure time_at(const std::string& key) {
@@ -118,7 +122,8 @@ struct PartDifference {
   std::string key;
   double a = 0;
   double b = 0;
-  double difference = 0;  // the median of the differences, which need not be that of the medians
+
+  double difference() const { return b - a; }
 };
 
 // The ops of each part of the model, as A and B launch them; one empty name where they launch different ones.
@@ -144,36 +149,36 @@ std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
   for (const auto& [part, ops] : shared_ops(rounds.front())) {
     for (const std::string& op : ops) {
       const ReadFigure figure = part_at(part, op);
-      parts.push_back({op.empty() ? part : part + " " + op, median_of(rounds, &ComparedRound::a, figure),
-                       median_of(rounds, &ComparedRound::b, figure), median_difference(rounds, figure)});
+      parts.push_back({op.empty() ? part : part + " " + op, mean_of(rounds, &ComparedRound::a, figure),
+                       mean_of(rounds, &ComparedRound::b, figure)});
     }
   }
   std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& x, const PartDifference& y) {
-    return std::abs(x.difference) > std::abs(y.difference);
+    return std::abs(x.difference()) > std::abs(y.difference());
   });
   return parts;
 }
 
 Grid parts_grid(const std::vector<PartDifference>& parts, const PartDifference& whole) {
-  Grid grid{.name = "parts",
-            .title = "where the difference comes from, by traced steps",
-            .columns = {text_column("part", "Part"),
-                        {"a_s", "A", Unit::kSeconds},
-                        {"b_s", "B", Unit::kSeconds},
-                        {"difference_s", "B - A", Unit::kSeconds},
-                        {"of_difference", "Of all", Unit::kFraction}},
-            .rows = {},
-            .notes = {}};
+  Grid grid{
+      .name = "parts",
+      .title = "where the difference comes from: means of traced steps, over the less disturbed half of the rounds",
+      .columns = {text_column("part", "Part"),
+                  {"a_s", "A", Unit::kSeconds},
+                  {"b_s", "B", Unit::kSeconds},
+                  {"difference_s", "B - A", Unit::kSeconds},
+                  {"of_difference", "Of all", Unit::kFraction}},
+      .rows = {},
+      .notes = {}};
   const auto add = [&](const PartDifference& part) {
-    grid.rows.push_back({part.key, part.a, part.b, part.difference,
-                         whole.difference != 0 ? Json(part.difference / whole.difference) : Json(nullptr)});
+    grid.rows.push_back({part.key, part.a, part.b, part.difference(),
+                         whole.difference() != 0 ? Json(part.difference() / whole.difference()) : Json(nullptr)});
   };
-  PartDifference rest{"everything else", whole.a, whole.b, whole.difference};
+  PartDifference rest{"everything else", whole.a, whole.b};
   for (size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {
     add(parts[i]);
     rest.a -= parts[i].a;
     rest.b -= parts[i].b;
-    rest.difference -= parts[i].difference;
   }
   add(rest);
   add(whole);
@@ -182,14 +187,15 @@ Grid parts_grid(const std::vector<PartDifference>& parts, const PartDifference& 
 
 // The part that explains most of the difference; empty where none has its sign.
 std::string cause_sentence(const std::vector<PartDifference>& parts, const PartDifference& whole) {
-  const auto most = std::find_if(parts.begin(), parts.end(),
-                                 [&](const PartDifference& part) { return part.difference * whole.difference > 0; });
+  const auto most = std::find_if(parts.begin(), parts.end(), [&](const PartDifference& part) {
+    return part.difference() * whole.difference() > 0;
+  });
   if (most == parts.end()) return "";
   const auto signed_text = [](double seconds) {
     return fmt::format("{}{}", seconds < 0 ? "-" : "+", format_seconds(std::abs(seconds)));
   };
-  return fmt::format("the largest part of it is {}: {} of {}", most->key, signed_text(most->difference),
-                     signed_text(whole.difference));
+  return fmt::format("the largest part of it is {}: {} of {}", most->key, signed_text(most->difference()),
+                     signed_text(whole.difference()));
 }
 
 Grid rounds_grid(const std::vector<ComparedRound>& rounds) {
@@ -275,9 +281,10 @@ PointReport comparison_report(const ComparedNames& names, const std::vector<Comp
   const PairedRatio ratio = ratio_of(rounds);
   const Difference difference = ratio.difference(margin);
   report.lines.push_back(difference_sentence(ratio, margin));
-  const std::vector<PartDifference> parts = parts_of(rounds);
-  const PartDifference whole{"step", median_of(rounds, &ComparedRound::a, traced),
-                             median_of(rounds, &ComparedRound::b, traced), median_difference(rounds, traced)};
+  const std::vector<ComparedRound> quiet = quiet_half(rounds);
+  const std::vector<PartDifference> parts = parts_of(quiet);
+  const PartDifference whole{"step", mean_of(quiet, &ComparedRound::a, traced),
+                             mean_of(quiet, &ComparedRound::b, traced)};
   const bool differs = difference == Difference::kFaster || difference == Difference::kSlower;
   if (std::string cause = cause_sentence(parts, whole); differs && !cause.empty())
     report.lines.push_back(std::move(cause));
