@@ -24,6 +24,7 @@ set(LAPTIME_FUZZ_TARGETS
   "child_message      | 500  | sweep"
   "filter             | 2000 | report"
   "kernels_file       | 2000 | prepare"
+  "step_line          | 2000 | measure"
 )
 
 if(NOT LAPTIME_FUZZ)

@@ -203,7 +203,7 @@ def measure(step: Callable[[], Any], *, sync: Callable[[], Any] | None = None,
             peak_bytes: Callable[[], int] | None = None, progress: bool = True, **options: Option) -> Records:
     """Measures a training step of yours: a record like those of `bench`, in the same store.
 
-    `laptime.measure(step, model="small", batch=4, context=256, name="flash attention")`
+    `laptime.measure(step, model="small", batch=4, context=256, name="flash")`
 
     `step` does one training step and may return its loss, as a number or as something with `item()`, which is called
     outside of the timed part. It runs until the program says that the median is known: warm-up until steady, samples,

@@ -220,6 +220,18 @@ class Pipe(RecordTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("system:pytorch", page)
 
+    def test_it_is_compared_with_its_like(self):
+        for name, nanoseconds in (("before", 10_000_000), ("after", 10_500_000)):
+            _, (record,) = self.record(lines_of([nanoseconds + 10_000 * (n % 5) for n in range(40)]))
+            (self.folder / f"{name}.json").write_text(json.dumps(record))
+        done = self.laptime("compare", "before.json", "after.json")
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"step/system:pytorch +10\.02 ms +10\.52 ms +1\.050 .* slower")
+        self.assert_ok(self.bench(*TINY, "--warmup", "0", "--steps", "1", "--output", "json", "--output-file", "own.json"))
+        done = self.laptime("compare", "own.json", "before.json")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("their arithmetic is", done.stderr)
+
     def test_it_never_stands_for_a_run_of_the_engine(self):
         words = [*MODEL, "--context", "16", "--model", "custom"]
         self.record(lines_of([10_000_000] * 20), *words, "--warmup", "0", "--steps", "1")
