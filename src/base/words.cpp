@@ -33,6 +33,13 @@ size_t edits(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// Whether the name is the word and at most as many letters more. A word of one or two letters says too little.
+bool goes_on(std::string_view word, std::string_view name) {
+  constexpr size_t kLeast = 3;
+  if (word.size() < kLeast || name.size() <= word.size() || name.size() > 2 * word.size()) return false;
+  return std::equal(word.begin(), word.end(), name.begin(), [](char a, char b) { return lower(a) == lower(b); });
+}
+
 }  // namespace
 
 std::string quote(std::string_view word) {
@@ -55,6 +62,10 @@ std::string quote(std::string_view word) {
 std::string_view nearest_name(std::string_view word, const std::vector<std::string_view>& known) {
   if (word.empty() || word.size() > kLongestCompared) return {};
   std::string_view nearest;
+  for (const std::string_view name : known) {
+    if (goes_on(word, name) && (nearest.empty() || name.size() < nearest.size())) nearest = name;
+  }
+  if (!nearest.empty()) return nearest;
   size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view name : known) {
     // Names whose lengths differ by more than that are farther apart, and most do.

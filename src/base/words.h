@@ -10,8 +10,9 @@ namespace laptime {
 // 'word' in single quotes; control bytes as \xNN, long text cut to its first 80 bytes.
 std::string quote(std::string_view word);
 
-// The known name that is the fewest edits away (insert, delete, replace, swap neighbours; letter case is free); empty
-// where none is near enough to be meant.
+// The shortest known name that goes on where the word ends ("speed" for "speedup"), else the one that is the fewest
+// edits away (insert, delete, replace, swap neighbours); letter case is free. Empty where none is near enough to be
+// meant.
 std::string_view nearest_name(std::string_view word, const std::vector<std::string_view>& known);
 
 // "; did you mean 'small'?", or nothing.

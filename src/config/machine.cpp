@@ -146,12 +146,36 @@ const std::vector<DataSheet>& known_machines() {
   return kMachines;
 }
 
-DataSheet find_machine(std::string_view name) {
-  if (name.ends_with(".toml")) return parse_machine(read_machine_file(std::string(name)), name);
+std::string did_you_mean_machine(std::string_view word) {
+  constexpr size_t kLeastCommon = 3;
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto in_common = [&](std::string_view name) {
+    size_t count = 0;
+    while (count < word.size() && count < name.size() && lower(word[count]) == name[count]) ++count;
+    return count;
+  };
+  size_t most = kLeastCommon;
   std::vector<std::string_view> names;
   for (const DataSheet& machine : known_machines()) {
-    if (name == machine.name) return machine;
     names.emplace_back(machine.name);
+    // What follows a hyphen is a variant: a name that has none is the same for all of them.
+    const size_t stem = machine.name.substr(0, machine.name.find('-')).size();
+    most = std::max(most, std::min(in_common(machine.name), stem));
+  }
+  const std::string_view nearest = nearest_name(word, names);
+  std::string text;
+  for (const DataSheet& machine : known_machines()) {
+    if (in_common(machine.name) < most && machine.name != nearest) continue;
+    text += fmt::format("{}{}{} ({})", text.empty() ? "; did you mean " : " or ", kMachinePrefix, machine.name,
+                        machine.title);
+  }
+  return text.empty() ? "" : text + "?";
+}
+
+DataSheet find_machine(std::string_view name) {
+  if (name.ends_with(".toml")) return parse_machine(read_machine_file(std::string(name)), name);
+  for (const DataSheet& machine : known_machines()) {
+    if (name == machine.name) return machine;
   }
   const std::string file = std::string(name) + ".toml";
   if (std::filesystem::exists(file)) {
@@ -161,7 +185,7 @@ DataSheet find_machine(std::string_view name) {
   throw Error::format(
       "unknown machine '{}{}'{}; laptime list devices shows the known ones, and a file describes another "
       "(docs/adding_a_machine.md)",
-      kMachinePrefix, name, did_you_mean(name, names));
+      kMachinePrefix, name, did_you_mean_machine(name));
 }
 
 }  // namespace laptime

@@ -40,6 +40,10 @@ DataSheet parse_machine(std::string_view text, std::string_view name);
 // The machines that come with the program (machines/*.toml), by name.
 const std::vector<DataSheet>& known_machines();
 
+// "; did you mean roofline:a100 (NVIDIA A100 SXM 80 GB) or roofline:a100-40 (...)?": the known machines whose names
+// begin as the word does, else the nearest name; empty where there is none.
+std::string did_you_mean_machine(std::string_view word);
+
 // A known machine, or that of a file where `name` ends in ".toml". Error with the nearest name if there is none, and as
 // parse_machine.
 DataSheet find_machine(std::string_view name);

@@ -16,12 +16,15 @@ std::string canonical_device_name(std::string_view where, std::string_view word)
   for (const std::string_view name : known) {
     if (word == name && word != known.back()) return std::string(word);
   }
+  constexpr size_t kMachineAt = kMachinePrefix.size();
   const bool roofline = word.starts_with(kMachinePrefix) && word.size() > kMachinePrefix.size();
   const std::string_view machine = roofline ? word.substr(kMachinePrefix.size()) : std::string_view();
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+";
   const bool is_name = machine.find_first_not_of(kLetters) == std::string_view::npos;
   if (!roofline || !(is_name || machine.ends_with(".toml"))) {
-    reject_word(where, "device", word, known);
+    const std::string machines = did_you_mean_machine(word.substr(word.starts_with(kMachinePrefix) ? kMachineAt : 0));
+    if (machines.empty()) reject_word(where, "device", word, known);
+    throw Error::format("{}: unknown device {}{} (laptime list devices shows all)", where, quote(word), machines);
   }
   if (machine.ends_with(".toml")) find_machine(machine);  // a file that is wrong is refused before anything runs
   return std::string(word);

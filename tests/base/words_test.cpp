@@ -20,6 +20,9 @@ TEST(Words, NearestNameIsTheOneThatWasMeant) {
   EXPECT_EQ(nearest_name("SMALL", known), "small");
   EXPECT_EQ(nearest_name("medimu", known), "medium");
   EXPECT_EQ(nearest_name("bathces", known), "batches");
+  EXPECT_EQ(nearest_name("bat", known), "batch");
+  EXPECT_EQ(nearest_name("speed", {"seed", "speedup_low", "speedup"}), "speedup");
+  EXPECT_EQ(nearest_name("sp", {"speedup"}), "");
   EXPECT_EQ(nearest_name("gigantic", known), "");
   EXPECT_EQ(nearest_name("", known), "");
   EXPECT_EQ(nearest_name(std::string(100'000, 'x'), known), "");

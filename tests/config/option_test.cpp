@@ -127,6 +127,12 @@ TEST(Option, ReadsWords) {
   for (const char* device : {"auto", "cpu", "cuda", "roofline:h200", "roofline:A100-80GB"}) {
     EXPECT_EQ(refusal("device", device), "") << device;
   }
+  EXPECT_THAT(
+      refusal("device", "a100-80"),
+      HasSubstr("did you mean roofline:a100-40 (NVIDIA A100 SXM 40 GB) or roofline:a100 (NVIDIA A100 SXM 80 GB)?"));
+  EXPECT_THAT(refusal("device", "a100-80"), HasSubstr("laptime list devices"));
+  EXPECT_THAT(refusal("device", "H20O"), HasSubstr("roofline:h200 "));
+  EXPECT_THAT(refusal("device", "tpu"), HasSubstr("one of: auto, cpu"));
   for (const char* device : {"gpus", "roofline", "roofline:", "roofline:a/b", "cpu "}) {
     EXPECT_THAT(refusal("device", device), HasSubstr("unknown device")) << device;
   }
