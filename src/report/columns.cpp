@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "distribution/verdict.h"
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
 
@@ -37,13 +36,14 @@ constexpr size_t kMaxColumns = 200;
 
 using Ratio = std::optional<TimeRatio> (Baselines::*)(const Record&, std::string_view) const;
 using Figure = std::optional<double> (*)(const TimeRatio&);
+using Against = std::string (Baselines::*)(const Record&) const;
 
 struct RatioColumn {
   std::string_view name;
   const char* title;
   Ratio ratio;
   Figure figure;
-  bool shows_interval = false;
+  Against verdict_against = nullptr;  // null: the cell is a figure alone
 };
 constexpr Figure kValue = [](const TimeRatio& ratio) { return std::optional(ratio.value); };
 constexpr Figure kLow = [](const TimeRatio& ratio) {
@@ -52,16 +52,17 @@ constexpr Figure kLow = [](const TimeRatio& ratio) {
 constexpr Figure kHigh = [](const TimeRatio& ratio) {
   return ratio.interval ? std::optional(ratio.interval->high) : std::nullopt;
 };
-constexpr std::array kRatioColumns{RatioColumn{"speedup", "speedup", &Baselines::speedup, kValue, true},
-                                   RatioColumn{"speedup_low", "speedup_low", &Baselines::speedup, kLow},
-                                   RatioColumn{"speedup_high", "speedup_high", &Baselines::speedup, kHigh},
-                                   RatioColumn{"gain", "gain", &Baselines::gain, kValue, true},
-                                   RatioColumn{"gain_low", "gain_low", &Baselines::gain, kLow},
-                                   RatioColumn{"gain_high", "gain_high", &Baselines::gain, kHigh}};
+constexpr std::array kRatioColumns{
+    RatioColumn{"speedup", "speedup", &Baselines::speedup, kValue, &Baselines::verdict_against_speedup},
+    RatioColumn{"speedup_low", "speedup_low", &Baselines::speedup, kLow},
+    RatioColumn{"speedup_high", "speedup_high", &Baselines::speedup, kHigh},
+    RatioColumn{"gain", "gain", &Baselines::gain, kValue, &Baselines::verdict_against_gain},
+    RatioColumn{"gain_low", "gain_low", &Baselines::gain, kLow},
+    RatioColumn{"gain_high", "gain_high", &Baselines::gain, kHigh}};
 
-// "1.82x (1.80 .. 1.85)", or the ratio alone where there is no interval.
-std::string ratio_text(const Record& record, const std::optional<TimeRatio>& ratio, bool is_baseline) {
-  if (!ratio) return record.verdict.rating == name_of(Stability::kNoSteadyState) ? "- (no steady state)" : "-";
+// "1.82x (1.80 .. 1.85)", the ratio alone where there is no interval, or "- (untested)".
+std::string ratio_text(const std::optional<TimeRatio>& ratio, bool is_baseline, const std::string& verdict_against) {
+  if (!ratio) return verdict_against.empty() ? "-" : fmt::format("- ({})", verdict_against);
   std::string text = fmt::format("{:.2f}x", ratio->value);
   if (is_baseline) return text + " (baseline)";
   if (ratio->interval) text += fmt::format(" ({:.2f} .. {:.2f})", ratio->interval->low, ratio->interval->high);
@@ -79,12 +80,13 @@ Column column_of(const RatioColumn& column, const Baselines& baselines) {
                 const std::optional<TimeRatio> ratio = (baselines.*column.ratio)(row.record(), phase);
                 return ratio ? json_of(column.figure(*ratio)) : Json(nullptr);
               }};
-  if (column.shows_interval) {
-    made.bracket_width = 15;
+  if (column.verdict_against != nullptr) {
+    made.bracket_width = 19;  // of "(baseline untested)"
     const bool is_speedup = column.ratio == &Baselines::speedup;
     made.text_of = [&baselines, column, is_speedup](const Row& row, std::string_view phase, const CellContext&) {
       const bool is_baseline = is_speedup && baselines.is_baseline(row.record());
-      return ratio_text(row.record(), (baselines.*column.ratio)(row.record(), phase), is_baseline);
+      return ratio_text((baselines.*column.ratio)(row.record(), phase), is_baseline,
+                        (baselines.*column.verdict_against)(row.record()));
     };
   }
   return made;
@@ -116,6 +118,11 @@ const ColumnSet* set_with_summary(std::string_view list) {
   }
 }
 
+bool is_setting(std::string_view resolved) {
+  return resolved.starts_with("config.") || resolved == "model" || resolved == "system" || resolved == "name" ||
+         resolved == "label";
+}
+
 Column column_by_name(std::string_view name, const Records& records) {
   if (const Column* const known = table_column(name)) {
     Column column = *known;
@@ -130,7 +137,7 @@ Column column_by_name(std::string_view name, const Records& records) {
   for (const RatioColumn& column : kRatioColumns) others.push_back(column.name);
   check_column(name, records, "columns", others);
   if (const Column* const document = document_column(name)) {
-    if (resolved_column(name) == name && schema_type(name).empty()) return *document;
+    if (resolved_column(name) == name && schema_type(name).empty() && !is_derived_column(name)) return *document;
   }
   const Extent extent = extent_of_column(name);
   const std::string resolved = resolved_column(name);
@@ -145,6 +152,7 @@ Column column_by_name(std::string_view name, const Records& records) {
   return {.title = std::string(name),
           .unit = unit_of(name),
           .text = text,
+          .setting = is_setting(resolved),
           .extent = extent,
           .width = 12,
           .read = named(name),

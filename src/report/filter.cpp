@@ -311,7 +311,7 @@ bool compares_rows(const Node& node) {
 
 void check_columns(const Node& node, const Records& records) {
   if (node.kind == Node::Kind::kCompare && !laptime::compares_rows(node.column)) {
-    check_column(node.column, records, "filter");
+    check_column(node.column, records, "filter", comparing_columns());
   }
   for (const Node& child : node.children) check_columns(child, records);
 }
@@ -320,6 +320,16 @@ Extent extent_of(const Node& node) {
   Extent extent = node.kind == Node::Kind::kCompare ? node.read->extent() : Extent::kNames;
   for (const Node& child : node.children) extent = std::max(extent, extent_of(child));
   return extent;
+}
+
+Node comparison_of(std::string column, Operator op, std::string value) {
+  Node node;
+  node.read = std::make_shared<const ColumnValue>(column);
+  node.column = std::move(column);
+  node.op = op;
+  node.meant = value;
+  node.value = std::move(value);
+  return node;
 }
 
 void collect_columns(const Node& node, std::vector<std::string>& columns) {
@@ -341,18 +351,20 @@ Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
-void Filter::narrow(std::string column, std::string text) {
+void Filter::add(Node comparison) {
   auto both = std::make_unique<Node>();
   both->kind = Node::Kind::kAnd;
   if (root_ != nullptr) both->children.push_back(std::move(*root_));
-  Node contains;
-  contains.read = std::make_shared<const ColumnValue>(column);
-  contains.column = std::move(column);
-  contains.op = Operator::kContains;
-  contains.meant = text;
-  contains.value = std::move(text);
-  both->children.push_back(std::move(contains));
+  both->children.push_back(std::move(comparison));
   root_ = std::move(both);
+}
+
+void Filter::narrow(std::string column, std::string text) {
+  add(comparison_of(std::move(column), Operator::kContains, std::move(text)));
+}
+
+void Filter::leave_out(std::string column, std::string value) {
+  add(comparison_of(std::move(column), Operator::kNotEqual, std::move(value)));
 }
 
 void Filter::check(const Records& records) const {
@@ -373,7 +385,7 @@ Extent Filter::extent() const { return root_ == nullptr ? Extent::kNames : exten
 bool Filter::matches(const Record& record) const {
   return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) {
            const bool compares = baselines_ != nullptr && laptime::compares_rows(node.column);
-           return compares ? compared_value(node.column, *baselines_, record) : node.read->of(record);
+           return compares ? compared_value(node.column, *baselines_, record) : node.read->matched(record);
          });
 }
 

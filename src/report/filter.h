@@ -43,6 +43,9 @@ class Filter {
   // From now on a match must also contain `text` in this column.
   void narrow(std::string column, std::string text);
 
+  // From now on a match must also have another value, or none, in this column.
+  void leave_out(std::string column, std::string value);
+
   bool is_empty() const { return root_ == nullptr; }
 
   // Error for a column that none of the records can have, and for a group of columns.
@@ -65,6 +68,8 @@ class Filter {
   struct Node;
 
  private:
+  void add(Node comparison);
+
   std::unique_ptr<Node> root_;                    // null: matches every record
   mutable std::shared_ptr<Baselines> baselines_;  // of check(), where a comparison is of rows (speedup)
 };

@@ -20,6 +20,7 @@
 #include "config/synonyms.h"
 #include "record/fields_json.h"
 #include "report/column_sets/column_sets.h"
+#include "report/model_name.h"
 #include "report/text.h"
 
 namespace laptime {
@@ -61,6 +62,7 @@ constexpr std::array kShortNames{
 
 constexpr std::string_view kPredictedColumn = "predicted";
 constexpr std::string_view kSystemColumn = "system";  // laptime's own records have no such key
+constexpr std::string_view kModelColumn = "model";
 
 std::string_view next_segment(std::string_view& path) {
   const size_t dot = path.find('.');
@@ -216,6 +218,10 @@ std::vector<std::string> known_columns(const Records& records) {
 
 std::span<const ShortName> short_names() { return kShortNames; }
 
+bool is_derived_column(std::string_view name) {
+  return name == kPredictedColumn || name == kSystemColumn || name == kModelColumn;
+}
+
 std::string resolved_column(std::string_view name) {
   name = without_remark(name);
   for (const ShortName& short_name : kShortNames) {
@@ -224,12 +230,14 @@ std::string resolved_column(std::string_view name) {
   if (find_metric(name) != nullptr || !schema_type(name).empty()) return std::string(name);
   const bool bare = name.find('.') == std::string_view::npos && name != kPredictedColumn;
   const std::string_view key = bare ? option_key(name) : std::string_view();
+  if (key == kModelColumn) return std::string(key);
   return key.empty() ? std::string(name) : fmt::format("config.{}", key);
 }
 
 std::string meant_word(std::string_view column, std::string_view value) {
   const std::string path = resolved_column(column);
   constexpr std::string_view kConfig = "config.";
+  if (path == kModelColumn) return meant_value(kModelColumn, value);
   return path.starts_with(kConfig) ? meant_value(meant_flag(path.substr(kConfig.size())), value) : std::string(value);
 }
 
@@ -239,7 +247,8 @@ ColumnValue::ColumnValue(std::string_view column) {
     const size_t bar = rest.find('|');
     const std::string_view part = rest.substr(0, bar);
     const Metric* const metric = find_metric(part);
-    const bool known = metric != nullptr || part.find('.') != std::string_view::npos || !schema_type(part).empty();
+    const bool known = metric != nullptr || part.find('.') != std::string_view::npos || is_derived_column(part) ||
+                       !schema_type(part).empty();
     parts_.push_back({std::string(part), metric, known ? nullptr : document_column(part)});
     if (bar == std::string_view::npos) return;
     rest.remove_prefix(bar + 1);
@@ -258,6 +267,10 @@ Json ColumnValue::of_part(const Part& part, const Record& record) {
     const std::string system = system_of(record);
     return system.empty() ? "laptime" : system;
   }
+  if (part.path == kModelColumn) {
+    const std::string model = model_text(record);
+    return model.empty() ? Json(nullptr) : Json(model);
+  }
   Json value = field_at(record, part.path);
   if (!value.is_null() || part.path.find('.') != std::string::npos) return value;
   const Json& config = record.config.json();
@@ -274,9 +287,16 @@ Json ColumnValue::of(const Record& record) const {
   return nullptr;
 }
 
+Json ColumnValue::matched(const Record& record) const {
+  if (parts_.front().path != kModelColumn) return of(record);
+  const std::vector<std::string> words = model_words(record);
+  return words.size() > 1 ? Json(words) : of(record);
+}
+
 Extent ColumnValue::extent() const {
   Extent extent = Extent::kNames;
   for (const Part& part : parts_) {
+    if (part.path == kModelColumn) continue;
     const bool bare = part.path.find('.') == std::string::npos;
     const bool is_known = part.metric != nullptr || !bare || !schema_type(part.path).empty();
     const Extent otherwise = part.document == nullptr ? Extent::kWithConfig : Extent::kWhole;
@@ -292,8 +312,7 @@ Extent extent_of_column(std::string_view column) { return ColumnValue(column).ex
 void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others) {
   const std::string resolved = resolved_column(column);
-  if (find_metric(column) != nullptr || resolved != column) return;
-  if (column == kPredictedColumn || column == kSystemColumn) return;
+  if (find_metric(column) != nullptr || resolved != column || is_derived_column(column)) return;
   if (document_column(column) != nullptr) return;
   for (const SchemaKey& key : schema_keys()) {
     if (!matches_schema(column, key)) continue;

@@ -32,8 +32,12 @@ class Row {
 // What a column is read from: the tag of a metric ("tokens_per_second"), the key of the schema or of the configuration
 // ("d_model"), or a dotted path ("time.step.median", "loss.values.0"). Short names and the headers of tables stand for
 // one of them ("ctx", "tokens/s", "median (95 % interval)"), or for two, joined by '|', of which the first that is
-// known counts ("mfu"). Any other name comes back as it is.
+// known counts ("mfu"). Any other name comes back as it is, and so do those of derived columns.
 std::string resolved_column(std::string_view name);
+
+// Columns that stand for no key of a record: "predicted" and "system" (metrics.h), and "model"
+// (report/model_name.h).
+bool is_derived_column(std::string_view name);
 
 // The word that `value` stands for where the column is an option: "bfloat16" for "bf16" of dtype.
 std::string meant_word(std::string_view column, std::string_view value);
@@ -43,8 +47,9 @@ class ColumnValue {
  public:
   explicit ColumnValue(std::string_view column);
 
-  Json of(const Record& record) const;  // null where the record has none
-  Extent extent() const;                // how much of a record has the value
+  Json of(const Record& record) const;       // null where the record has none
+  Json matched(const Record& record) const;  // what a filter compares: the value, or every word that stands for it
+  Extent extent() const;                     // how much of a record has the value
 
  private:
   struct Part {

@@ -45,7 +45,7 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
   for (const SortKey& key : keys) {
     compares = compares || compares_rows(key.column);
     if (compares_rows(key.column)) continue;
-    check_column(key.column, records, "sort");
+    check_column(key.column, records, "sort", comparing_columns());
     readers.emplace(key.column, key.column);
     extent = std::max(extent, extent_of_column(key.column));
   }

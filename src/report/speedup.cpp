@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "distribution/verdict.h"
@@ -44,6 +45,52 @@ std::string_view usual_value(std::string_view key) {
   return key == "mode" ? "eager" : "";
 }
 
+// Of the values of one option the one that others are compared with: none of it, else the least number, else the first
+// by name.
+std::string plainest(const std::set<std::string>& values) {
+  for (const char* const none : {"", "null", "none", "false"}) {
+    if (values.contains(none)) return none;
+  }
+  const auto as_number = [](const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+  };
+  std::optional<double> least;
+  std::string plain = *values.begin();
+  for (const std::string& value : values) {
+    const std::optional<double> number = as_number(value);
+    if (!number || (least && *least <= *number)) continue;
+    least = number;
+    plain = value;
+  }
+  return plain;
+}
+
+constexpr std::string_view kNoSteadyStateInWords = "no steady state";
+
+// A noisy time may be one of too few steps as well: the worst word is the verdict.
+bool has_few_steps(const Record& record) {
+  const Json& config = record.config.json();
+  const auto number = [&](const char* key) {
+    const auto found = config.find(key);
+    return found != config.end() && found->is_number() ? found->get<double>() : 2.0 * kSteadyWindow;
+  };
+  const auto steps_per_sample = static_cast<double>(record.stopping.steps_per_sample.value_or(1));
+  return number("warmup") + number("steps") * steps_per_sample < 2.0 * kSteadyWindow;
+}
+
+// In words, the verdict on a record that keeps its time from being compared; empty for none.
+std::string_view untrusted(const Record& record) {
+  const std::string& rating = record.verdict.rating;
+  if (rating == name_of(Stability::kNoSteadyState)) return kNoSteadyStateInWords;
+  if (rating == name_of(Stability::kNoisy) && has_few_steps(record)) return name_of(Stability::kUntested);
+  for (const Stability stability : {Stability::kUntested, Stability::kUnstable}) {
+    if (rating == name_of(stability)) return name_of(stability);
+  }
+  return {};
+}
+
 const TimeStats* time_of(const Record& record, const std::map<std::string, TimeStats>& times, std::string_view phase) {
   const auto found = times.find(phase.empty() ? record.config.text("pass") : std::string(phase));
   return found == times.end() ? nullptr : &found->second;
@@ -57,14 +104,12 @@ Baselines::Baselines(std::span<const Record> records) {
 }
 
 void Baselines::plan(const Record& record) {
-  std::map<std::string, Seen>& seen = runs_[record.run];
+  std::map<std::string, std::set<std::string>>& seen = runs_[record.run];
   for (const char* const key : kMayDiffer) {
     const std::string value = record.config.text(key);
     const bool unknown = key == kThreads && (value.empty() || value == "null");  // of a device that has none
     if (unknown) continue;
-    Seen& of_key = seen[key];
-    if (of_key.values.empty()) of_key.first = value;
-    of_key.values.insert(value);
+    seen[key].insert(value);
   }
 }
 
@@ -75,9 +120,9 @@ Baselines::Values Baselines::values_of(const std::string& run) const {
   Values values;
   if (found == runs_.end()) return values;
   for (const auto& [key, seen] : found->second) {
-    if (seen.values.size() < 2) continue;
+    if (seen.size() < 2) continue;
     const std::string usual(usual_value(key));
-    values[key] = seen.values.contains(usual) && !usual.empty() ? usual : seen.first;
+    values[key] = seen.contains(usual) && !usual.empty() ? usual : plainest(seen);
   }
   return values;
 }
@@ -117,8 +162,7 @@ bool Baselines::is_baseline(const Record& record) const {
 
 void Baselines::add(const Record& record) {
   if (record.status != Status::kOk || record.run.empty()) return;
-  const Baseline baseline{record.config, is_predicted(record),
-                          record.verdict.rating != name_of(Stability::kNoSteadyState), record.time};
+  const Baseline baseline{record.config, is_predicted(record), untrusted(record), record.time};
   if (is_baseline(record)) baselines_[point_of(record)] = baseline;
   if (record.config.text("mode") != "eager" && lowers_nothing(record)) whole_[whole_point_of(record)] = baseline;
 }
@@ -132,12 +176,28 @@ std::optional<TimeRatio> Baselines::gain(const Record& record, std::string_view 
   return compared(whole_, whole_point_of(record), record, phase, /*inverse=*/true);
 }
 
+std::string Baselines::verdict_against_speedup(const Record& record) const {
+  return verdict_against(baselines_, point_of(record), record);
+}
+std::string Baselines::verdict_against_gain(const Record& record) const {
+  return verdict_against(whole_, whole_point_of(record), record);
+}
+
+std::string Baselines::verdict_against(const ByPoint& baselines, const std::string& point, const Record& record) {
+  const auto found = baselines.find(point);
+  if (record.status != Status::kOk || found == baselines.end()) return "";
+  const std::string_view of_baseline = found->second.against;
+  const bool is_itself = found->second.config == record.config;
+  if (const std::string_view own = untrusted(record); !own.empty() && !is_itself) return std::string(own);
+  if (of_baseline.empty()) return "";
+  return "baseline " + std::string(of_baseline == kNoSteadyStateInWords ? "unsteady" : of_baseline);
+}
+
 std::optional<TimeRatio> Baselines::compared(const ByPoint& baselines, const std::string& point, const Record& record,
                                              std::string_view phase, bool inverse) {
   const auto found = baselines.find(point);
-  const bool steady = record.verdict.rating != name_of(Stability::kNoSteadyState);
-  if (record.status != Status::kOk || found == baselines.end() || !steady || !found->second.steady ||
-      found->second.predicted != is_predicted(record)) {
+  if (record.status != Status::kOk || found == baselines.end() || !untrusted(record).empty() ||
+      !found->second.against.empty() || found->second.predicted != is_predicted(record)) {
     return std::nullopt;
   }
   const TimeStats* const baseline = time_of(record, found->second.time, phase);

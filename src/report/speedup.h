@@ -18,7 +18,8 @@ namespace laptime {
 //
 // A run's baseline differs from a row in nothing but the options that say how a step is computed (number type, mode,
 // threads, recomputation, ...), among those that the run varies. It has float32 and eager mode where the run has them,
-// and of every other such option the value of the run's first row. A run that varies none of them has no baseline.
+// and of every other such option the plainest value that the run has: none or false, else the least number, else the
+// first by name. The order of the rows does not matter. A run that varies none of them has no baseline.
 class Baselines {
  public:
   Baselines() = default;
@@ -36,34 +37,37 @@ class Baselines {
   bool is_baseline(const Record& record) const;
 
   // Median time of the baseline over that of the record, for one phase ("" for the pass that was asked for). None where
-  // there is no baseline, a side has no such time or no steady state, or only one side was measured.
+  // there is no baseline, a side has no such time, only one side was measured, or the verdict on a side is unstable or
+  // no steady state, or the side has too few steps to test for one.
   std::optional<TimeRatio> speedup(const Record& record, std::string_view phase) const;
 
   // The record's median time over that of the step with every composite whole: above 1, keeping what this record lowers
   // gains that much.
   std::optional<TimeRatio> gain(const Record& record, std::string_view phase) const;
 
+  // The verdict that keeps a record from being compared, its own or that of its baseline: "untested", "baseline
+  // unstable"; empty where none does.
+  std::string verdict_against_speedup(const Record& record) const;
+  std::string verdict_against_gain(const Record& record) const;
+
  private:
   struct Baseline {
     JsonObject config;
     bool predicted = false;
-    bool steady = true;
+    std::string_view against;  // the verdict that keeps it from being compared; empty for none
     std::map<std::string, TimeStats> time;
   };
   using ByPoint = std::map<std::string, Baseline>;
   // Of each option that a run varies, the value of its baseline.
   using Values = std::map<std::string, std::string>;
-  struct Seen {
-    std::string first;
-    std::set<std::string> values;
-  };
 
   Values values_of(const std::string& run) const;
   std::string point_of(const Record& record) const;
   static std::optional<TimeRatio> compared(const ByPoint& baselines, const std::string& point, const Record& record,
                                            std::string_view phase, bool inverse);
+  static std::string verdict_against(const ByPoint& baselines, const std::string& point, const Record& record);
 
-  std::map<std::string, std::map<std::string, Seen>> runs_;
+  std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option
   ByPoint baselines_;
   ByPoint whole_;
 };

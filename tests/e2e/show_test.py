@@ -37,6 +37,15 @@ class Show(ProgramTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("--last or --run", done.stderr)
 
+    def test_a_changed_size_is_found_by_its_name(self):
+        self.assert_ok(self.bench("--model", "small,medium", "--num-layers", "2", "--device", "h100", "--steps", "1"))
+        done = self.laptime("show", "model = small", "--store", self.store, "--columns", "model,seed,peak")
+        self.assert_ok(done)
+        self.assertIn("\nsmall, 2 layers ", done.stdout)
+        self.assertNotIn("medium", done.stdout)
+        self.assertEqual(len(self.shown("model = custom")[0]), 5)
+        self.assertEqual(len(self.shown("model = medium or seed = 3")[0]), 2)
+
     def test_no_match_names_the_values_that_exist(self):
         rows, errors = self.shown("seed = 7 and dtype = bf16")
         self.assertEqual(rows, [])

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "report/row.h"
 #include "report/stored_records.h"
 
 namespace laptime {
@@ -228,6 +229,29 @@ TEST(Sort, NamesWhatIsWrong) {
   EXPECT_THAT(sort_error_of(":desc"), HasSubstr("expected a column"));
   EXPECT_THAT(sort_error_of("median,,model"), HasSubstr("expected a column"));
 }
+
+TEST(Filter, FindsAChangedSizeByWhatWasTyped) {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  records[0].name = "step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/d_model:512";
+  records[0].config.json()["model"] = "custom";
+  const auto found = [&](const char* text) { return Filter(text).apply(records).size(); };
+  EXPECT_EQ(Row(records[0]).value("model"), "small, 2 layers, d_model 512");
+  EXPECT_EQ(Row(records[1]).value("model"), "small");
+  EXPECT_EQ(found("model = small"), 2U);
+  EXPECT_EQ(found("model = S"), 2U);
+  EXPECT_EQ(found("model = custom"), 1U);
+  EXPECT_EQ(found("model = 'small, 2 layers, d_model 512'"), 1U);
+  EXPECT_EQ(found("model != small"), 0U);
+  EXPECT_EQ(found("model in (small) and not model ~ layers"), 1U);
+  EXPECT_EQ(found("config.model = small"), 1U);  // the key of the record
+  records[0].name = "step/model:custom/ctx:256";
+  EXPECT_EQ(Row(records[0]).value("model"), "custom");
+  records[0].name = "by hand";
+  EXPECT_EQ(found("model = small"), 1U);
+}
+
+TEST(Filter, NamesTheColumnThatWasBegun) { EXPECT_THAT(error_of("speed > 1"), HasSubstr("did you mean 'speedup'?")); }
 
 }  // namespace
 }  // namespace laptime

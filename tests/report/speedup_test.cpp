@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "report/columns.h"
+#include "report/filter.h"
 #include "report/markdown.h"
 #include "report/stored_records.h"
 #include "report/table.h"
@@ -50,6 +51,49 @@ TEST(Speedup, HasTheBaselineOfWhatARunVaries) {
   const Baselines none(contexts);  // rows of different work are not compared
   EXPECT_FALSE(none.speedup(contexts[1], ""));
   EXPECT_FALSE(none.speedup(contexts[0], ""));
+}
+
+TEST(Speedup, HasOneBaselineInAnyOrderOfTheRows) {
+  const Record record = stored_records()[0];
+  std::vector<Record> rows{with(record, "threads", 10, 9), with(record, "threads", 2, 21.8),
+                           with(record, "threads", 1, 40.9)};
+  for (const char* const order : {"median", "median:desc", "threads", "threads:desc"}) {
+    rows = sort_records(rows, order);
+    const Baselines baselines(rows);
+    EXPECT_EQ(baselines.descriptions(), std::vector<std::string>{"threads:1"}) << order;
+    for (const Record& row : rows)
+      EXPECT_NEAR(value_of(baselines.speedup(row, "")), 40.9 / row.time.at("step").median, 1e-12) << order;
+  }
+  const std::vector<Record> recomputing{with(record, "recompute", "block", 3), with(record, "recompute", "none", 2)};
+  EXPECT_EQ(Baselines(recomputing).descriptions(), std::vector<std::string>{"recompute:none"});
+}
+
+TEST(Speedup, IsNotShownBesideAVerdictAgainstIt) {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  const auto cell = [&](size_t row) {
+    const Baselines baselines(records);
+    return columns_of("speedup", baselines, RecordList({}))[0].cell(Row(records[row]), "");
+  };
+  for (const char* const rating : {"untested", "unstable"}) {
+    records[0].verdict.rating = "stable";
+    records[1].verdict.rating = rating;
+    EXPECT_EQ(cell(1), fmt::format("- ({})", rating));
+    EXPECT_EQ(cell(0), "1.00x (baseline)");
+    records[0].verdict.rating = rating;
+    records[1].verdict.rating = "noisy";
+    EXPECT_EQ(cell(1), fmt::format("- (baseline {})", rating));
+    EXPECT_EQ(cell(0), fmt::format("- (baseline {})", rating));
+  }
+  records[0].verdict.rating = "noisy";
+  records[1].verdict.rating = "stable";
+  // With five samples these are too few steps to test for a steady state.
+  for (Record& record : records) record.config.json()["warmup"] = 1;
+  EXPECT_EQ(cell(1), "- (baseline untested)");
+  records[0].verdict.rating = "no_steady_state";
+  EXPECT_EQ(cell(1), "- (baseline unsteady)");
+  records[1].verdict.rating = "no_steady_state";
+  EXPECT_EQ(cell(1), "- (no steady state)");
 }
 
 TEST(Speedup, NeedsASteadyStateOnBothSidesAndOneKindOfTime) {

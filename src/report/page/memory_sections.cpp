@@ -11,6 +11,7 @@
 #include "report/memory/memory_grids.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/saved.h"
+#include "report/model_name.h"
 #include "report/page/page_sections.h"
 #include "report/palette.h"
 
@@ -26,7 +27,7 @@ std::string key_of_bytes(MemoryCategory category) { return fmt::format("{}_bytes
 std::vector<TracedPoint> in_order_of_panels(const PageView& view) {
   std::vector<TracedPoint> points = view.traced();
   const auto work = [](const Record& record) {
-    return std::pair(record.config.text("model"), config_number(record, "context_length").value_or(0));
+    return std::pair(model_text(record), config_number(record, "context_length").value_or(0));
   };
   const auto rank = [&](const TracedPoint& point) {
     const Record& record = *point.record;

@@ -1,5 +1,5 @@
-// The questions of the source documents, answered in sentences from the records. Their words are the headings of
-// docs/walkthrough.md, which has a command for each.
+// Questions about the time and memory of a step, answered in sentences from the records. Their words are the headings
+// of docs/walkthrough.md, which has a command for each; they come from the source documents.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -295,7 +295,7 @@ constexpr std::array kQuestions{
 }  // namespace
 
 PageSection questions_section(const PageView& view) {
-  PageSection section{.id = "questions", .title = "The documents' questions"};
+  PageSection section{.id = "questions", .title = "Where time and memory go: questions and answers"};
   for (const Question& one : kQuestions) {
     Answers answers = one.answers(view);
     if (!answers.empty()) section.questions.push_back({std::string(one.question), std::move(answers)});

@@ -12,6 +12,7 @@
 #include "report/column_sets/readers.h"
 #include "report/lines.h"
 #include "report/memory/memory_report.h"
+#include "report/model_name.h"
 #include "report/page/page_sections.h"
 #include "report/profile/profile_report.h"
 
@@ -30,7 +31,7 @@ std::string counted_words(const std::map<std::string, size_t>& counts) {
 std::string work_of(const Record& record) {
   const std::optional<int64_t> context = config_number(record, "context_length");
   const std::optional<int64_t> batch = config_number(record, "batch_size");
-  const std::string model = record.config.text("model");
+  const std::string model = model_text(record);
   return fmt::format("{} of {}{}{}", record.config.text("pass"), model.empty() ? "a model that is not known" : model,
                      context ? fmt::format(", context {}", *context) : "",
                      batch ? fmt::format(", batch {}", *batch) : "");
@@ -65,18 +66,19 @@ std::string verdict_sentence(const Record& record) {
   return fmt::format("Verdict: {}, because {}.", rating, fmt::join(record.verdict.reasons, "; "));
 }
 
-// Tables in the columns of the source documents, whose rows are language models alone or attention alone.
+// Tables in the columns of the source documents (docs/walkthrough.md), whose rows are language models alone or
+// attention alone. A reader of the page need not know the documents.
 struct DocumentTable {
   std::string_view columns;
   std::string_view title;
   bool of_attention = false;
 };
 constexpr std::array kDocumentTables{
-    DocumentTable{"mean_std", "Mean and standard deviation, in the columns of two 2025 documents"},
-    DocumentTable{"min_max", "Minimum, maximum, mean and standard deviation, in the columns of a third"},
-    DocumentTable{"forward_backward", "Forward, backward and both, in the columns of a fourth"},
-    DocumentTable{"all_times", "Every time, in the columns of the 2024 document"},
-    DocumentTable{"attention_memory", "Attention alone, in the columns of a 2025 document", true}};
+    DocumentTable{"mean_std", "Warm-up and measured steps, mean and standard deviation"},
+    DocumentTable{"min_max", "Minimum, maximum, mean and standard deviation"},
+    DocumentTable{"forward_backward", "Forward, backward and both: mean and standard deviation"},
+    DocumentTable{"all_times", "Every sample, with mean, median, minimum, maximum and sum"},
+    DocumentTable{"attention_memory", "Attention alone: forward and backward, and the memory they hold", true}};
 
 }  // namespace
 
@@ -124,7 +126,7 @@ std::vector<std::string> page_conclusion(const PageView& view) {
 }
 
 PageSection tables_section(const PageView& view) {
-  PageSection section{.id = "tables", .title = "Tables of the documents"};
+  PageSection section{.id = "tables", .title = "Tables"};
   const auto is_attention = [](const Record* record) { return record->config.text("model") == "attention"; };
   const auto add = [&](std::string_view columns_named, std::string_view title, const std::vector<const Record*>& chosen,
                        bool is_open) {

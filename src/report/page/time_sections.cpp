@@ -10,6 +10,7 @@
 #include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "report/column_sets/column_sets.h"
+#include "report/model_name.h"
 #include "report/page/page_sections.h"
 #include "report/palette.h"
 
@@ -144,7 +145,7 @@ std::vector<std::pair<std::string, std::vector<const Record*>>> groups_of(const 
   const bool one_scale = (*most)->main_time()->median < kVisible * (*least)->main_time()->median;
   for (const Record* const record : records) {
     const std::string name = one_scale ? ""
-                                       : fmt::format("{} {}", record->config.text("model"),
+                                       : fmt::format("{} {}", model_text(*record),
                                                      is_predicted(*record) ? record->config.text("device") : "");
     auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == name; });
     if (found == groups.end()) found = groups.insert(groups.end(), {name, {}});
