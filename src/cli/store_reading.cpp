@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
-#include <vector>
 
 #include "base/error.h"
+#include "cli/calibration_records.h"
 #include "cli/message.h"
-#include "report/row.h"
 
 namespace laptime {
 
@@ -24,29 +22,8 @@ ExitCode StoreProblems::end() const {
   return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
 }
 
-namespace {
-
-// The run that stored the newest record: read from the end of the store, ever more at a time where records have none.
-std::string last_run(const Store& store) {
-  std::string run;
-  const auto keep = [&](int64_t, const Record& record) {
-    if (!record.run.empty()) run = record.run;
-    return true;
-  };
-  const std::vector<int64_t> ids = store.ids();
-  std::span<const int64_t> rest = ids;
-  for (size_t count = 1; run.empty() && !rest.empty(); count *= 8) {
-    const std::span<const int64_t> newest = rest.last(std::min(count, rest.size()));
-    store.each_of(newest, extent_of_column("run"), keep, [](const std::string&) {});
-    rest = rest.first(rest.size() - newest.size());
-  }
-  return run;
-}
-
-}  // namespace
-
 void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options) {
-  const std::string run = options.last ? last_run(store) : options.run;
+  const std::string run = options.last ? newest_run(store, names_runs(filter)) : options.run;
   if (!run.empty()) filter.narrow("run", run);
 }
 

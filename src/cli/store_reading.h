@@ -23,7 +23,8 @@ class StoreProblems {
   size_t shown_ = 0;
 };
 
-// Narrows a filter to the newest run, or to those whose name has the text that was given; to none where neither was.
+// Narrows a filter to the newest run that was asked for (cli/calibration_records.h), or to those whose name has the
+// text that was given; to none where neither was.
 void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options);
 
 // Error where both --last and --run are given. `command` is the name in the message.

@@ -15,7 +15,6 @@ Sweep calibration_sweep() {
   set("mode", {"eager", "compile"});
   set("warmup", {"2"});
   set("steps", {"1"});
-  sweep.name = "calibration";
   return sweep;
 }
 

@@ -122,6 +122,17 @@ class OfRecords(ExportTest):
                          (self.folder / "wide.csv").read_text().splitlines())
 
 
+    def test_the_newest_is_a_measured_one_where_there_is_one(self):
+        measured = [*MODEL, *"--context 16 --device cpu --warmup 0 --steps 1".split()]
+        for words in (ONE_POINT, measured, ONE_POINT):
+            self.assert_ok(self.bench(*words))
+        device = lambda *words: [row["device"] for row in csv.DictReader(io.StringIO(self.exported("csv", *words)))]
+        self.assertEqual(len(device()), 3)
+        self.assertEqual(device("--newest"), ["cpu"])
+        self.assertEqual(device("predicted = true", "--newest"), ["roofline:h100"])
+        self.assertEqual(device("device ~ roofline", "--newest"), ["roofline:h100"])
+
+
 class OfTraces(ExportTest):
     def setUp(self):
         super().setUp()

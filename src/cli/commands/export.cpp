@@ -9,11 +9,13 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/calibration_records.h"
 #include "cli/column_words.h"
 #include "cli/destination.h"
 #include "cli/message.h"
 #include "cli/store_path.h"
 #include "cli/used_files.h"
+#include "record/metrics.h"
 #include "record/store.h"
 #include "report/filter.h"
 #include "report/records.h"
@@ -32,7 +34,7 @@ struct ExportConfig {
     visit(Option{.flag = "newest",
                  .key = "newest",
                  .group = kGroup,
-                 .help = "of the records that match only the last one",
+                 .help = "of the records that match only the last one: measured, unless all are predictions",
                  .axis = false},
           self.newest);
     visit(Option{.flag = "steps",
@@ -92,7 +94,8 @@ std::string names_and_dates(const std::vector<TracedRecord>& records) {
 
 // The records that match and, where the format takes them, their traces.
 std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, bool& damaged) {
-  const Filter filter(command.filter);
+  Filter filter(command.filter);
+  leave_out_calibration(filter);
   std::vector<int64_t> ids;
   std::vector<Record> stored;
   store.each(
@@ -116,13 +119,24 @@ std::vector<TracedRecord> matching(const Store& store, const ExportCommand& comm
   return records;
 }
 
+// The last one that was measured, or the last one where none was: a filter that asks for predictions matches no other.
+void keep_newest(std::vector<TracedRecord>& records) {
+  const auto measured = std::find_if(records.rbegin(), records.rend(),
+                                     [](const TracedRecord& traced) { return !is_predicted(traced.record); });
+  if (measured != records.rend()) records.erase(measured.base(), records.end());
+  records.erase(records.begin(), records.end() - 1);
+}
+
 // The records that the format can be made from.
 std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& command, bool& damaged) {
   const ExportFormat& format = *command.format;
   std::vector<TracedRecord> records = matching(store, command, damaged);
   if (records.empty()) {
-    throw Error::format("{}: no stored record matches{}; laptime show lists them", where(command),
-                        command.filter.empty() ? "" : " " + quote(command.filter));
+    throw Error::format(
+        "{}: no stored record matches{}; laptime show lists them (those of laptime calibrate count only where the "
+        "filter "
+        "names their sweep or run)",
+        where(command), command.filter.empty() ? "" : " " + quote(command.filter));
   }
   if (needs_trace(format)) {
     const size_t count = records.size();
@@ -134,7 +148,7 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
                           timed ? "" : " or laptime memory");
     }
   }
-  if (command.newest) records.erase(records.begin(), records.end() - 1);
+  if (command.newest) keep_newest(records);
   if (needs_trace(format) && records.size() > 1) {
     throw Error::format(
         "{}: it holds one record, but {} match: {}; take the last one with --newest, or narrow down with a filter: "

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/calibration_records.h"
 #include "cli/column_words.h"
 #include "cli/commands/show.h"
 #include "cli/destination.h"
@@ -131,7 +132,9 @@ ExitCode run_sweep_file(const ReportCommand& command) {
 // The records that match, oldest first, and the traces of the newest.
 PageInput matching(const Store& store, const ReportCommand& command, StoreProblems& problems) {
   Filter filter(command.filter);
+  const bool by_run = command.selection.last || !command.selection.run.empty();
   narrow_to_run(filter, store, command.selection);
+  if (!by_run) leave_out_calibration(filter);
   const StoredRecords stored(store, filter, [&](const std::string& message) { problems.add(message); });
   size_t count = 0;
   stored.each_id(Extent::kNames, [&](int64_t, const Record&) { return ++count > 0; });

@@ -11,7 +11,7 @@ namespace laptime {
 
 struct ShowOptions {
   std::string run;    // part of the name of a run; empty: every run
-  bool last = false;  // the records of the last run alone
+  bool last = false;  // the records of the last run alone that was asked for
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -24,7 +24,11 @@ struct ShowOptions {
                  .axis = false,
                  .value = "TEXT"},
           self.run);
-    visit(Option{.flag = "last", .key = "last", .group = kGroup, .help = "records of the last run", .axis = false},
+    visit(Option{.flag = "last",
+                 .key = "last",
+                 .group = kGroup,
+                 .help = "records of the last run, apart from those of laptime calibrate",
+                 .axis = false},
           self.last);
   }
 };
