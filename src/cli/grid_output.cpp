@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cli/sweep_words.h"
 #include "report/csv.h"
 #include "report/markdown.h"
 #include "report/text.h"
@@ -124,6 +125,12 @@ std::string text_of(const std::vector<PointReport>& reports, OutputFormat format
   const auto* found =
       std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& one) { return one.format == format; });
   return found->text(reports, style);
+}
+
+void keep_options_of_grids(std::vector<OptionRow>& rows) {
+  leave_out(rows, {"columns", "verbose", "explain"});
+  keep_formats(rows, {OutputFormat::kTable, OutputFormat::kMarkdown, OutputFormat::kCsv, OutputFormat::kJson,
+                      OutputFormat::kJsonl});
 }
 
 GridOutput::GridOutput(const OutputConfig& config) : config_(config) {

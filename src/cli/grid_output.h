@@ -7,6 +7,7 @@
 
 #include "cli/destination.h"
 #include "cli/terminal.h"
+#include "config/option_table.h"
 #include "config/output_config.h"
 #include "report/grid.h"
 
@@ -32,6 +33,10 @@ class GridOutput {
   std::vector<PointReport> reports_;
   std::vector<std::string> left_out_;  // titles of columns for which the terminal is too narrow
 };
+
+// Leaves out of a command's options those of tables of records (--columns, --verbose, --explain), and the format that a
+// grid does not have.
+void keep_options_of_grids(std::vector<OptionRow>& rows);
 
 // The whole of the reports in one format.
 std::string text_of(const std::vector<PointReport>& reports, OutputFormat format, const TableStyle& style);

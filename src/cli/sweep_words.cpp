@@ -27,6 +27,21 @@ std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points) {
   return rows;
 }
 
+void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags) {
+  std::erase_if(rows, [&](const OptionRow& row) {
+    return std::find(flags.begin(), flags.end(), row.option.flag) != flags.end();
+  });
+}
+
+void keep_formats(std::vector<OptionRow>& rows, std::initializer_list<OutputFormat> formats) {
+  for (OptionRow& row : rows) {
+    if (row.option.flag != "output") continue;
+    row.option.help = "format of what is printed";
+    row.choices.clear();
+    for (const OutputFormat format : formats) row.choices.push_back(name_of(format));
+  }
+}
+
 Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise) {
   SweepSource source;
   for (const GivenFlag& given : words.flags) assign_given(source, given);

@@ -1,6 +1,7 @@
-// The options of a sweep, which bench, attention and explain take.
+// The options of a sweep, of which each command that takes points has those that act there.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,12 @@ std::vector<OptionRow> sweep_options();
 
 // The same where those of the points are `of_points`.
 std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points);
+
+// Takes options by their flags out of a list, for a command in which they would do nothing.
+void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
+
+// Leaves of --output the formats that a command writes.
+void keep_formats(std::vector<OptionRow>& rows, std::initializer_list<OutputFormat> formats);
 
 // The sweep of the file of --config, or `otherwise` where none is given.
 Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise);

@@ -2,6 +2,7 @@
 #include "report/grid.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "report/aligned.h"
@@ -58,12 +59,14 @@ size_t table_width(const std::vector<Cells>& cells) {
   return total;
 }
 
-// The width of a table whose texts are shortened to half of the terminal where they are longer.
+// The width of a table whose texts are shortened to half of the terminal where they are longer, and whole ones moved
+// out where they take more than a fifth.
 size_t width_with_short_texts(const std::vector<Cells>& cells, const Grid& grid, const TableStyle& style) {
   size_t total = 0;
   for (size_t column = 0; column < grid.columns.size(); ++column) {
     const size_t width = column_width(cells, column);
-    total += (grid.columns[column].text ? std::min(width, style.width / 2) : width) + (column > 0 ? kColumnGap : 0);
+    const size_t share = grid.columns[column].whole ? style.width / 5 : style.width / 2;
+    total += (grid.columns[column].text ? std::min(width, share) : width) + (column > 0 ? kColumnGap : 0);
   }
   return total;
 }
@@ -93,7 +96,7 @@ void fit(std::vector<Cells>& cells, const Grid& grid, const TableStyle& style) {
     size_t widest_width = kLeast;
     for (size_t column = 0; column < grid.columns.size(); ++column) {
       const size_t width = column_width(cells, column);
-      if (grid.columns[column].text && width > widest_width) {
+      if (grid.columns[column].text && !grid.columns[column].whole && width > widest_width) {
         widest = column;
         widest_width = width;
       }
@@ -103,6 +106,61 @@ void fit(std::vector<Cells>& cells, const Grid& grid, const TableStyle& style) {
     const size_t width = std::max(kLeast, widest_width > excess ? widest_width - excess : 0);
     for (Cells& row : cells) row[widest] = shortened(row[widest], width, style.unicode);
   }
+}
+
+// Takes the texts of the first column out of their cells where the table is too wide for them. The text of each row
+// that is taken out, else empty.
+std::vector<std::string> take_long_texts(std::vector<Cells>& cells, const TableStyle& style) {
+  constexpr size_t kLeastRoom = 12;
+  std::vector<std::string> taken(cells.size());
+  const size_t total = table_width(cells);
+  if (style.width == 0 || total <= style.width) return taken;
+  const size_t others = total - column_width(cells, 0);
+  const size_t room = others < style.width ? std::max(kLeastRoom, style.width - others) : kLeastRoom;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (display_width(cells[i].front()) > room) cells[i].front().swap(taken[i]);
+  }
+  return taken;
+}
+
+std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin) + 1;
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return lines;
+}
+
+// Rows with the texts of their first column whole, on a line to themselves where they are long, and further lines for
+// the columns that find no room.
+std::string folded(std::vector<Cells> cells, const std::vector<bool>& right, const TableStyle& style) {
+  constexpr size_t kIndentOfFurther = 4;
+  const std::vector<std::string> long_texts = take_long_texts(cells, style);
+  std::vector<std::vector<std::string>> blocks;  // of each line of a row: that of all rows
+  for (size_t first = 0; first < right.size();) {
+    const size_t indent = first == 0 ? 0 : kIndentOfFurther;
+    size_t used = indent + column_width(cells, first);
+    size_t end = first + 1;
+    while (end < right.size() && (style.width == 0 || used + kColumnGap + column_width(cells, end) <= style.width))
+      used += kColumnGap + column_width(cells, end++);
+    const auto part = [&](const auto& all) {
+      return std::decay_t<decltype(all)>(all.begin() + static_cast<std::ptrdiff_t>(first),
+                                         all.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    std::vector<Cells> of_line;
+    for (const Cells& row : cells) of_line.push_back(part(row));
+    blocks.push_back(lines_in(aligned(of_line, part(right), indent)));
+    first = end;
+  }
+  std::string text;
+  for (size_t row = 0; row < cells.size(); ++row) {
+    if (!long_texts[row].empty()) text += broken_at_spaces(long_texts[row], style.width) + "\n";
+    for (const std::vector<std::string>& block : blocks)
+      text += &block != &blocks.front() && block[row] == "\n" ? "" : block[row];
+  }
+  return text;
 }
 
 // The rows in aligned columns.
@@ -115,9 +173,10 @@ std::string rows_text(Grid grid, const TableStyle& style, std::vector<std::strin
     if (left_out != nullptr && std::find(left_out->begin(), left_out->end(), title) == left_out->end())
       left_out->push_back(std::move(title));
   }
-  fit(cells, grid, style);
   std::vector<bool> right;
   for (const GridColumn& column : grid.columns) right.push_back(!column.text);
+  if (grid.columns.front().whole) return folded(std::move(cells), right, style);
+  fit(cells, grid, style);
   return aligned(cells, right);
 }
 
@@ -125,6 +184,11 @@ std::string rows_text(Grid grid, const TableStyle& style, std::vector<std::strin
 
 GridColumn text_column(std::string key, std::string title) {
   return {.key = std::move(key), .title = std::move(title), .unit = Unit::kNone, .text = true};
+}
+
+GridColumn whole_column(GridColumn column) {
+  column.whole = true;
+  return column;
 }
 
 GridColumn optional_column(int rank, GridColumn column) {

@@ -20,11 +20,13 @@ struct GridColumn {
   bool text = false;  // flush left; leading spaces indent a tree
   int optional = 0;   // above 0: left out where a terminal is too narrow, the highest first, of equal ones the last
   std::function<std::string(const Json& value)> shown = {};  // the cell for people; null: the value in its unit
+  bool whole = false;  // of the first column: a text that is too long has a line to itself and is not shortened
 };
 
 GridColumn text_column(std::string key, std::string title);   // flush left
 GridColumn bytes_column(std::string key, std::string title);  // of bytes
 GridColumn optional_column(int rank, GridColumn column);      // left out as GridColumn::optional says
+GridColumn whole_column(GridColumn column);                   // never shortened, as GridColumn::whole says
 
 template <class Value>
 Json or_null(const std::optional<Value>& value) {
@@ -48,7 +50,8 @@ struct PointReport {
   std::vector<Grid> grids;
 };
 
-// Aligned columns. Where a terminal is too narrow, optional columns are left out, and then the widest column of text is
+// Aligned columns. Where a terminal is too narrow, optional columns are left out, then texts of a whole first column
+// have a line to themselves and rows go on in further lines; where there is no such column, the widest one of text is
 // shortened. The titles of columns that were left out are added to `left_out`, each once.
 std::string grid_text(const Grid& grid, const TableStyle& style, std::vector<std::string>* left_out = nullptr);
 std::string grid_markdown(const Grid& grid);

@@ -37,16 +37,16 @@ Grid launch_costs_grid(std::span<const LaunchCost> costs) {
   }
   Grid grid{.name = "launch_costs",
             .title = "measured launches by kind (~: an operand that is not contiguous)",
-            .columns = {text_column("kind", "Kind"),
-                        {"threads", "Threads"},
+            .columns = {whole_column(text_column("kind", "Kind")),
+                        optional_column(1, {"threads", "Threads"}),
                         {"shapes", "Shapes"},
                         {"shortest_s", "Shortest", Unit::kSeconds},
                         {"longest_s", "Longest", Unit::kSeconds},
-                        {"median_flops_per_second", "Median", Unit::kFlopsPerSecond},
-                        {"best_flops_per_second", "Best", Unit::kFlopsPerSecond},
-                        {"median_bytes_per_second", "Median", Unit::kBytesPerSecond},
-                        {"best_bytes_per_second", "Best", Unit::kBytesPerSecond},
-                        text_column("newest", "Newest")},
+                        optional_column(2, {"median_flops_per_second", "Median FLOP/s", Unit::kFlopsPerSecond}),
+                        {"best_flops_per_second", "Best FLOP/s", Unit::kFlopsPerSecond},
+                        optional_column(3, {"median_bytes_per_second", "Median bytes/s", Unit::kBytesPerSecond}),
+                        {"best_bytes_per_second", "Best bytes/s", Unit::kBytesPerSecond},
+                        optional_column(4, text_column("newest", "Newest"))},
             .rows = {},
             .notes = {}};
   std::vector<std::pair<double, std::vector<Json>>> rows;

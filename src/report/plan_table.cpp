@@ -2,6 +2,7 @@
 #include "report/plan_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -39,6 +40,43 @@ void drop_empty_columns(Grid& grid) {
     grid.columns.erase(grid.columns.begin() + static_cast<std::ptrdiff_t>(column));
     for (std::vector<Json>& row : grid.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
   }
+}
+
+std::string until_colon(const std::string& text) { return text.substr(0, text.find(':')); }
+
+// The words of a name as a list, which a line can be broken at.
+std::string spoken_words(std::string words) {
+  for (size_t at = words.find('/'); at != std::string::npos; at = words.find('/', at)) words.replace(at, 1, ", ");
+  return words;
+}
+
+std::vector<std::string> names_of(const std::vector<PlannedPoint>& points) {
+  std::vector<std::string> names;
+  for (const PlannedPoint& point : points) names.push_back(point.record.name);
+  return names;
+}
+
+std::string largest_text(const char* what, const std::optional<int64_t>& largest) {
+  if (!largest) return "";
+  return *largest == 0 ? fmt::format("; no {} is small enough", what)
+                       : fmt::format("; largest {} that fits: {}", what, *largest);
+}
+
+// The answers about one point.
+std::string answer_of(const PlannedPoint& point) {
+  const Record& record = point.record;
+  if (record.status != Status::kOk && record.status != Status::kOutOfMemory) return fit_text(record);
+  const std::optional<int64_t> peak = record.memory.predicted_peak_bytes;
+  std::string text = record.status == Status::kOk ? "it fits" : fmt::format("it does not fit, {}", fit_text(record));
+  if (peak) text += fmt::format(": {} at the peak", format_bytes(*peak));
+  if (!point.fitting_recompute.empty()) {
+    text += point.fitting_recompute == "nothing fits"
+                ? "; no --recompute makes it fit"
+                : fmt::format("; it fits with --recompute {}", point.fitting_recompute);
+  }
+  if (const Json time = time_of(record, pass_of(record)); time.is_number())
+    text += fmt::format("; {} predicted to take {}", pass_of(record), format_seconds(time.get<double>()));
+  return text + largest_text("batch", point.largest_batch) + largest_text("context", point.largest_context);
 }
 
 // One line of "predicted | measured | error".
@@ -83,7 +121,7 @@ std::string basis_text(const Prediction& prediction) {
 Grid plan_grid(const std::vector<PlannedPoint>& points) {
   Grid grid{.name = "plan",
             .title = "",
-            .columns = {text_column("point", "Point"),
+            .columns = {whole_column(text_column("point", "Point")),
                         optional_column(3, text_column("device", "Device")),
                         {"predicted_s", "Predicted", Unit::kSeconds},
                         optional_column(3, {"low_s", "90 % low", Unit::kSeconds}),
@@ -93,9 +131,9 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
                         optional_column(5, {"optimizer_s", "Optimizer", Unit::kSeconds}),
                         bytes_column("peak_bytes", "Peak"),
                         text_column("fits", "Fits"),
-                        text_column("fitting_recompute", "Fits with --recompute"),
-                        {"largest_batch", "Largest batch"},
-                        {"largest_context", "Largest context"},
+                        text_column("fitting_recompute", "With --recompute"),
+                        {"largest_batch", "Max batch"},
+                        {"largest_context", "Max context"},
                         optional_column(2, bytes_column("eager_bytes", "Framework, eager")),
                         optional_column(4, text_column("basis", "Predicted from"))},
             .rows = {},
@@ -109,14 +147,39 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
                          or_null(point.largest_batch), or_null(point.largest_context), or_null(point.eager_bytes),
                          basis_text(record.prediction)});
   }
-  std::vector<std::string> names;
-  for (const PlannedPoint& point : points) names.push_back(point.record.name);
-  if (const std::string common = common_words(names); !common.empty()) {
-    grid.title = "Plans: " + common;
+  const std::string common = common_words(names_of(points));
+  if (!common.empty()) {
+    grid.title = "Plans: " + spoken_words(common);
     grid.columns.front().shown = [common](const Json& name) { return without_words(name.get<std::string>(), common); };
+  }
+  // Why a point cannot run is too long for a cell; people find it below the table.
+  const auto fits =
+      std::find_if(grid.columns.begin(), grid.columns.end(), [](const auto& c) { return c.key == "fits"; });
+  fits->shown = [](const Json& text) { return until_colon(text.get<std::string>()); };
+  for (const PlannedPoint& point : points) {
+    const std::string text = fit_text(point.record);
+    if (until_colon(text) != text)
+      grid.notes.push_back(fmt::format("{}: {}", without_words(point.record.name, common), text));
   }
   drop_empty_columns(grid);
   return grid;
+}
+
+std::string plan_answer(const std::vector<PlannedPoint>& points) {
+  if (points.size() == 1) return answer_of(points.front());
+  const std::string common = common_words(names_of(points));
+  constexpr size_t kNamed = 4;
+  std::vector<std::string> others;
+  for (const PlannedPoint& point : points) {
+    if (point.record.status == Status::kOk) continue;
+    others.push_back(
+        fmt::format("{} ({})", without_words(point.record.name, common), until_colon(fit_text(point.record))));
+  }
+  if (others.empty()) return fmt::format("all {} points fit", points.size());
+  const size_t count = others.size();
+  others.resize(std::min(count, kNamed));
+  return fmt::format("{} of {} points fit; not: {}{}", points.size() - count, points.size(), fmt::join(others, ", "),
+                     count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
 }
 
 std::string prediction_sentence(const Record& record) {

@@ -71,6 +71,21 @@ class Plan(ProgramTest):
         self.assert_ok(done)
         prediction = json.loads(done.stdout)[0]["prediction"]
         self.assertEqual(prediction["measured_share"], 1)
+        self.check_that_nobody_is_shown_the_calibration(store)
+
+    def check_that_nobody_is_shown_the_calibration(self, store):
+        """Of a store with one run of bench and, as its newest one, a calibration."""
+        self.assert_ok(self.laptime("calibrate", *TINY, "--dtype", "float32", "--mode", "eager", "--store", store))
+        lines = lambda *words: self.laptime(*words, "--store", store).stdout.splitlines()
+        sweeps = lambda *words: lines("show", *words, "--columns", "sweep", "--output", "csv")[1:]
+        calibration = "sweep = 'laptime calibrate'"
+        self.assertGreater(len(sweeps()), 2)
+        self.assertEqual(sweeps("--last"), [""])
+        self.assertGreater(len(sweeps("--last", calibration)), 0)
+        self.assertEqual(len(lines("export", "jsonl")), 1)
+        self.assertEqual(len(lines("export", "jsonl", calibration)), len(sweeps()) - 1)
+        self.assert_ok(self.laptime("report", "--html", "page.html", "--store", store))
+        self.assertNotIn("laptime calibrate", (self.folder / "page.html").read_text())
 
     def test_a_machine_of_ones_own_is_a_file(self):
         machine = self.folder / "mine.toml"

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "record/fields_json.h"
 #include "report/launch_costs_table.h"
+#include "report/text.h"
 
 namespace laptime {
 namespace {
@@ -73,6 +76,47 @@ TEST(PlanGrid, SaysByHowMuchAPointDoesNotFit) {
   EXPECT_EQ(grid.rows[0][column(grid, "fitting_recompute")], "block");
   EXPECT_EQ(grid.rows[0][column(grid, "largest_batch")], 7);
   EXPECT_EQ(grid.rows[0][column(grid, "largest_context")], 0);
+}
+
+TEST(PlanGrid, AnswersFirst) {
+  EXPECT_EQ(plan_answer({{planned()}}), "it fits: 1.000 MiB at the peak; step predicted to take 3.000 s");
+  Record record = planned();
+  record.name = "step/large";
+  record.status = Status::kOutOfMemory;
+  record.bytes_requested = int64_t{5} << 30;
+  record.bytes_available = int64_t{3} << 30;
+  EXPECT_EQ(
+      plan_answer({{record, "block", 7, 0}}),
+      "it does not fit, 2.000 GiB too many: 1.000 MiB at the peak; it fits with --recompute block; step predicted to "
+      "take 3.000 s; largest batch that fits: 7; no context is small enough");
+  EXPECT_EQ(plan_answer({{planned()}, {record}}), "1 of 2 points fit; not: large (2.000 GiB too many)");
+  EXPECT_EQ(plan_answer({{planned()}, {planned()}}), "all 2 points fit");
+}
+
+TEST(PlanGrid, SaysBelowWhyAPointCannotRun) {
+  Record record = planned();
+  record.status = Status::kUnsupported;
+  record.reason = "the CPU has no tf32 arithmetic; use float32 or bfloat16";
+  const Grid grid = plan_grid({{planned()}, {record}});
+  EXPECT_EQ(grid.rows[1][column(grid, "fits")], "unsupported: " + record.reason);
+  EXPECT_THAT(grid.notes.at(0), HasSubstr(record.reason));
+  EXPECT_EQ(grid.columns[column(grid, "fits")].shown(grid.rows[1][column(grid, "fits")]), "unsupported");
+}
+
+TEST(PlanGrid, KeepsNamesAndAnswersWholeOnNarrowTerminals) {
+  Record record = planned();
+  Record other = planned();
+  record.name = "step/model:small/ctx:256/recompute:every=2/memory_limit:512MiB";
+  other.name = "step/model:large/ctx:1024/recompute:none";
+  const Grid grid = plan_grid({{record, "block in layers 0-3", 16, 4096}, {other, "block", 7, 1024}});
+  for (const size_t width : {80U, 120U, 200U}) {
+    const std::string text = grid_text(grid, {.unicode = true, .width = width});
+    for (const char* const whole :
+         {"model:small/ctx:256/recompute:every=2/memory_limit:512MiB", "block in layers 0-3", "4096", "Max context"})
+      EXPECT_THAT(text, HasSubstr(whole)) << width;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << line;
+  }
 }
 
 TEST(Prediction, IsHeldAgainstEachPart) {

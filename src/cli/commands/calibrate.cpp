@@ -34,7 +34,8 @@ struct CalibrateCommand {
 std::vector<OptionRow> calibrate_options() {
   const Sweep defaults = calibration_sweep();
   std::vector<OptionRow> rows = sweep_options();
-  std::erase_if(rows, [](const OptionRow& row) { return row.option.flag == "columns"; });
+  keep_options_of_grids(rows);
+  leave_out(rows, {"sort"});
   for (OptionRow& row : rows) {
     for (const Axis& axis : defaults.axes) {
       if (axis.flag == row.option.flag) row.fallback = fmt::format("{}", fmt::join(axis.values, ","));
@@ -87,6 +88,7 @@ CalibrateCommand parse_calibrate(const CommandWords& words) {
   reject_positionals(words);
   CalibrateCommand calibrate{starting_sweep(words, calibration_sweep())};
   set_given(calibrate.sweep, words);
+  calibrate.sweep.name = kCalibrationSweep;
   return calibrate;
 }
 
@@ -115,7 +117,8 @@ constinit const Command kCalibrate{
     .summary = "measure the launches that laptime plan predicts times from, once for a machine",
     .details =
         "Runs short steps of one layer and keeps what each launch took, by kernel, shape and number of threads, with "
-        "its date. Every run of bench and profile adds to it. Takes the options of bench: --model gpt2-124M adds the "
+        "its date. Every run of bench and profile adds to it. Its records are left out of --last, export and report, "
+        "unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the "
         "ops of that model, --threads those of another number of threads.",
     .options = calibrate_options,
     .parse = calibrate_action,

@@ -19,6 +19,7 @@ std::vector<OptionRow> demo_options() {
   std::vector<OptionRow> rows = option_rows<OutputConfig>();
   std::erase_if(rows,
                 [](const OptionRow& row) { return row.option.flag != "output" && row.option.flag != "output-file"; });
+  keep_options_of_grids(rows);
   return rows;
 }
 

@@ -38,6 +38,8 @@ struct ExplainOptions {
 std::vector<OptionRow> explain_options() {
   std::vector<OptionRow> rows = option_rows<ExplainOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  leave_out(rows, {"columns", "sort", "verbose", "explain", "resume", "label"});
+  keep_formats(rows, {OutputFormat::kTable, OutputFormat::kJson, OutputFormat::kJsonl});
   return rows;
 }
 
@@ -100,7 +102,7 @@ constinit const Command kExplain{
     .name = "explain",
     .arguments = "[OPTIONS]",
     .summary = "what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
-    .details = "Takes the options of bench.",
+    .details = "Takes the options of bench that describe a point, and runs nothing.",
     .options = explain_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_explain(words)] { return run(command); };

@@ -74,7 +74,7 @@ struct MemoryOptions {
 std::vector<OptionRow> memory_options() {
   std::vector<OptionRow> rows = option_rows<MemoryOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
-  std::erase_if(rows, [](const OptionRow& row) { return row.option.flag == "columns"; });
+  keep_options_of_grids(rows);
   return rows;
 }
 

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include "base/units.h"
 #include "cli/grid_output.h"
+#include "cli/progress.h"
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
@@ -56,7 +58,8 @@ struct PlanOptions {
 std::vector<OptionRow> plan_options() {
   std::vector<OptionRow> rows = option_rows<PlanOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
-  std::erase_if(rows, [](const OptionRow& row) { return row.option.flag == "columns" || row.option.flag == "resume"; });
+  keep_options_of_grids(rows);
+  leave_out(rows, {"sort", "resume", "label"});
   return rows;
 }
 
@@ -77,9 +80,11 @@ PlanCommand parse_plan(const CommandWords& words) {
 // The answers about one point, and its trace for the tables of a single one.
 class PlanRun {
  public:
-  PlanRun(const PlanOptions& options, KnowledgeOf knowledge) : options_(options), knowledge_(std::move(knowledge)) {}
+  PlanRun(const PlanOptions& options, KnowledgeOf knowledge, size_t points)
+      : options_(options), knowledge_(std::move(knowledge)), points_(points) {}
 
   PointResult add(const SweepPoint& point) {
+    show(point, "plan");
     PointResult result = forecast_point(point, knowledge_);
     PlannedPoint planned{result.record};
     const bool has_plan = result.trace.has_value();
@@ -88,7 +93,9 @@ class PlanRun {
       planned.fitting_recompute = lean.shortage.empty() ? lean.memory.recompute : "nothing fits";
     }
     if (has_plan && options_.largest) {
+      show(point, "largest batch that fits");
       planned.largest_batch = largest_that_fits(point.config, knowledge_, Enlarged::kBatch, kLargestBatch);
+      show(point, "largest context that fits");
       planned.largest_context = largest_that_fits(point.config, knowledge_, Enlarged::kContext, kLargestContext);
     }
     if (has_plan && options_.framework) {
@@ -100,7 +107,10 @@ class PlanRun {
     return result;
   }
 
+  void clear_line() { line_.clear(); }
+
   Grid table() const { return plan_grid(planned_); }
+  std::string answer() const { return plan_answer(planned_); }
 
  private:
   static RunConfig recomputing(RunConfig config, const char* rule) {
@@ -108,9 +118,20 @@ class PlanRun {
     return config;
   }
 
+  // Says what is worked on, once the command has taken long enough for somebody to wonder.
+  void show(const SweepPoint& point, const char* stage) {
+    constexpr Seconds kSilent{1};
+    const Seconds elapsed = std::chrono::steady_clock::now() - begun_;
+    if (elapsed < kSilent) return;
+    line_.show(planned_.size(), progress_text(planned_.size(), points_, point.name, {.stage = stage}, {}), elapsed);
+  }
+
   const PlanOptions& options_;
   KnowledgeOf knowledge_;
+  size_t points_;
   std::vector<PlannedPoint> planned_;
+  ProgressLine line_{standard_error()};
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 // "1240 launches x 8.000 us take 9.920 ms, 82.0 % of the step: launch-bound below context 400".
@@ -153,11 +174,13 @@ ExitCode run(const PlanCommand& command) {
   check_inputs(points);
   GridOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
-  PlanRun plan(command.options, known);
+  PlanRun plan(command.options, known, points.size());
   PointResult last;
   for (const SweepPoint& point : points) last = plan.add(point);
+  plan.clear_line();
   PointReport report =
       points.size() == 1 ? report_of(points.front(), last, known, command.options.view) : PointReport{"plan", {}, {}};
+  report.lines.insert(report.lines.begin(), plan.answer());
   report.grids.insert(report.grids.begin(), plan.table());
   output.add(std::move(report));
   output.finish();
@@ -175,7 +198,8 @@ constinit const Command kPlan{
     .arguments = "[OPTIONS]",
     .summary = "time and bytes of a step before it runs, here or on another machine; what fits",
     .details =
-        "Takes the options of bench and runs nothing. On this machine times come from launches that were measured, by "
+        "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
+        "that were measured, by "
         "laptime calibrate and by every earlier run, and for other sizes from the nearest ones; on a machine that is "
         "described (--device roofline:NAME) they are bounds of its data sheet. Bytes are those of the plan. Several "
         "points are one table; a single one is shown by phase, class, layer or op (--view) and with what its memory is "

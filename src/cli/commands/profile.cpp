@@ -105,6 +105,7 @@ struct ProfileOptions {
 std::vector<OptionRow> profile_options() {
   std::vector<OptionRow> rows = option_rows<ProfileOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  keep_options_of_grids(rows);
   return rows;
 }
 

@@ -289,8 +289,9 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
   grid.columns.push_back(text_column("class", "Class"));
   const bool has_backward = phase_total.contains("forward") && phase_total.contains("backward");
   for (const std::string& phase : phases) {
-    grid.columns.push_back({phase + "_s", phase, Unit::kSeconds, false, 1});
-    grid.columns.push_back({phase + "_share", "of " + phase, Unit::kFraction, false});
+    // An optimizer has one class of work, whose share says nothing.
+    grid.columns.push_back({phase + "_s", phase, Unit::kSeconds, false, 2});
+    grid.columns.push_back({phase + "_share", "of " + phase, Unit::kFraction, false, phase == "optimizer" ? 1 : 0});
   }
   if (has_backward) grid.columns.push_back({"forward_backward_share", "of fwd+bwd", Unit::kFraction, false});
   grid.columns.push_back({"step_s", "step", Unit::kSeconds, false});
