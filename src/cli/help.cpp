@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/sweep_words.h"
+#include "report/aligned.h"
 
 namespace laptime {
 namespace {
@@ -112,13 +113,13 @@ std::string command_help(const Command& command) {
   return text;
 }
 
-std::string options_listing() {
-  std::string text = fmt::format("{:14} {:28} {:16} {:13} {}\n", "option", "values", "key", "name tag", "meaning");
+std::string options_listing(size_t width) {
+  std::vector<Cells> lines{{"option", "values", "key", "name tag", "meaning"}};
   for (const OptionRow& row : sweep_options()) {
-    text += fmt::format("{:14} {:28} {:16} {:13} {}\n", row.option.flag, value_words(row), row.option.key,
-                        row.option.axis ? row.option.tag : "", explanation(row));
+    lines.push_back({std::string(row.option.flag), value_words(row), std::string(row.option.key),
+                     std::string(row.option.axis ? row.option.tag : ""), explanation(row)});
   }
-  return text;
+  return aligned(lines, {}, 0, width);
 }
 
 }  // namespace laptime

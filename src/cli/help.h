@@ -24,6 +24,6 @@ std::string program_help();
 std::string command_help(const Command& command);
 
 // Every option of a sweep as a table: flag, values, key, tag in names, default, help.
-std::string options_listing();
+std::string options_listing(size_t width = 0);  // of a terminal; 0: lines are not broken
 
 }  // namespace laptime

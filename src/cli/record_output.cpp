@@ -21,6 +21,7 @@ void json_text(const Records& records, const TableStyle&, std::string_view, cons
 }
 void jsonl_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
   JsonLines lines(columns, records);
+  lines.add_baselines(records);
   records.each(lines.extent(), [&](const Record& record) {
     sink(lines.line(record));
     return true;
@@ -91,14 +92,6 @@ void in_pieces(const TextSink& sink, const std::function<void(const TextSink&)>&
   if (!piece.empty()) sink(piece);
 }
 
-// Whether a table has one line for each record: with their phases and notes they would fill many screens.
-bool are_many(const Records& records) {
-  constexpr size_t kFew = 50;
-  size_t count = 0;
-  records.each(Extent::kNames, [&](const Record&) { return ++count <= kFew; });
-  return count > kFew;
-}
-
 }  // namespace
 
 RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> planned) : config_(config) {
@@ -133,7 +126,8 @@ void RecordOutput::add(const Record& record) {
 
 void RecordOutput::finish() {
   if (!live_ && !lines_) write_all_records();
-  if (live_) write_all(output_.descriptor, summary_below(config_.columns, RecordList(records_)), kStandardOutput);
+  if (live_)
+    write_all(output_.descriptor, live_->end() + summary_below(config_.columns, RecordList(records_)), kStandardOutput);
   if (shows_table()) write_all(output_.descriptor, explain_shortage(without_memory_), kStandardOutput);
 }
 
@@ -176,11 +170,12 @@ void write_records(const OutputConfig& config, const Records& records) {
       return;
     }
     TableStream table(style, config.columns, records);
+    table.add_baselines(records);
     records.each(table.extent(), [&](const Record& record) {
       pieces(table.add(record));
       return true;
     });
-    pieces(summary_below(config.columns, records));
+    pieces(table.end() + summary_below(config.columns, records));
   });
 }
 

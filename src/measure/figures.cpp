@@ -47,6 +47,8 @@ void fill_rates(const Work& work, const MeasuredLimits& limits, Record& record) 
   if (!work.forward_flops) return;
   record.flops.model_flops_per_second = model_flops(work.pass, *work.forward_flops) / median;
   record.flops.peak_measured = limits.product_flops;
+  if (limits.product_flops)
+    record.flops.peak_measured_at = limits.product_flops_at.empty() ? record.created : limits.product_flops_at;
   record.flops.peak_datasheet = work.datasheet_flops;
   if (record.flops.peak_measured)
     record.flops.mfu_measured = *record.flops.model_flops_per_second / *record.flops.peak_measured;
@@ -80,11 +82,15 @@ void fill_transient(const Work& work, const Measurement& run, Record& record) {
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
-// "2 of 15 steps skipped, their gradients overflowed: loss scale 65536 -> 16384"; empty where none was.
-std::string reason_of_skips(const LossScalingUse& scaling, size_t steps) {
+// "2 of 15 steps skipped, 1 of them measured, their gradients overflowed: loss scale 65536 -> 16384"; empty where none
+// was.
+std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t warmup) {
   if (scaling.skipped.empty()) return "";
-  return fmt::format("{} of {} steps skipped, their gradients overflowed: loss scale {} -> {}", scaling.skipped.size(),
-                     steps, *scaling.first, *scaling.last);
+  const auto measured =
+      std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });
+  return fmt::format("{} of {} steps skipped, {} of them measured, their gradients overflowed: loss scale {} -> {}",
+                     scaling.skipped.size(), steps, measured == 0 ? "none" : std::to_string(measured), *scaling.first,
+                     *scaling.last);
 }
 
 void fill_verdict(const Work& work, const Measurement& run, const TimeStats& main, Record& record) {
@@ -113,7 +119,7 @@ void fill_verdict(const Work& work, const Measurement& run, const TimeStats& mai
   const Judgement judgement = judge(observations);
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
-  const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size());
+  const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size(), sampling.warmup);
   if (!skips.empty()) record.verdict.reasons.push_back(skips);
   const bool is_optimized = build_type() == "Release" && sanitizer().empty();
   if (is_optimized || !work.in_this_process) return;

@@ -49,7 +49,10 @@ MeasuredLimits measure_limits(Backend& backend, DType factors, const LimitsReque
         value_of(limit, found == known.end() ? nullptr : &*found, reached_of(limit.kind, request), learned);
     if (!value) continue;
     switch (limit.kind) {
-      case DeviceLimit::Kind::kProductFlops: limits.product_flops = *value; break;
+      case DeviceLimit::Kind::kProductFlops:
+        limits.product_flops = *value;
+        if (found != known.end() && found->value == *value) limits.product_flops_at = found->created;
+        break;
       case DeviceLimit::Kind::kBandwidth: limits.bandwidth = *value; break;
       case DeviceLimit::Kind::kPageFault: limits.page_fault = *value; break;
     }

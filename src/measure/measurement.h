@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace laptime {
 // Measured limits of the device.
 struct MeasuredLimits {
   std::optional<double> product_flops;  // FLOP/s; none for a device that computes nothing
+  std::string product_flops_at;         // date of an earlier measurement; empty where it was measured for this run
   std::optional<double> bandwidth;      // bytes/s of device memory; none if not measured
   double page_fault = 0;                // seconds; 0 if not measured
 };

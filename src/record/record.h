@@ -138,6 +138,7 @@ struct FlopsUse {
   std::optional<double> optimizer;
   std::optional<double> model_flops_per_second;
   std::optional<double> peak_measured;   // FLOP/s
+  std::string peak_measured_at;          // date of that measurement; ISO 8601, UTC
   std::optional<double> peak_datasheet;  // FLOP/s
   std::optional<double> mfu_measured;
   std::optional<double> mfu_datasheet;
@@ -151,6 +152,7 @@ struct FlopsUse {
     visit(Key{"optimizer", Unit::kFlops}, self.optimizer);
     visit(Key{"model_flops_per_second", Unit::kFlopsPerSecond}, self.model_flops_per_second);
     visit(Key{"peak_measured", Unit::kFlopsPerSecond}, self.peak_measured);
+    visit("peak_measured_at", self.peak_measured_at);
     visit(Key{"peak_datasheet", Unit::kFlopsPerSecond}, self.peak_datasheet);
     visit(Key{"mfu_measured", Unit::kFraction}, self.mfu_measured);
     visit(Key{"mfu_datasheet", Unit::kFraction}, self.mfu_datasheet);

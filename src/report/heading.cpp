@@ -153,6 +153,7 @@ std::string Heading::shared_text(const Record& first) const {
     const bool is_first_part = !first.name.empty() && first.name.substr(0, first.name.find('/')) == part;
     if (first.label.empty() && !(is_first_part && keeps_pass_)) shared.emplace_back(spoken(part));
   }
+  shared.insert(shared.end(), also_shared_.begin(), also_shared_.end());
   if (shared.empty()) return "";
   return fmt::format("{}: {}", rows_ == 1 ? "point" : "every row", fmt::join(shared, ", "));
 }

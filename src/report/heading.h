@@ -25,6 +25,9 @@ class Heading {
   // device where that of a prediction is not the only one.
   std::string short_name(const Record& record) const;
 
+  // Adds what the rows share beside the parts of their names.
+  void share(const std::vector<std::string>& texts) { also_shared_ = texts; }
+
   bool some_predicted() const { return some_predicted_; }
   bool some_measured() const { return some_measured_; }
   bool some_of_others() const { return some_of_others_; }  // whose steps another program ran
@@ -43,6 +46,7 @@ class Heading {
   bool some_of_others_ = false;
   bool keeps_pass_ = false;  // a row has no part of its own
   std::vector<std::string> shared_;
+  std::vector<std::string> also_shared_;
   std::set<std::string> devices_;  // known where some row is predicted
   std::set<std::string> machines_;
   std::set<std::string> commits_;

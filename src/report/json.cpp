@@ -30,6 +30,8 @@ JsonLines::JsonLines(std::string_view columns, const Records& planned)
   plan_baselines(columns_, planned, *baselines_);
 }
 
+void JsonLines::add_baselines(const Records& records) { laptime::add_baselines(columns_, records, *baselines_); }
+
 Extent JsonLines::extent() const { return whole_ ? Extent::kWhole : extent_of_columns(columns_, /*details=*/false); }
 
 std::string JsonLines::line(const Record& record) {

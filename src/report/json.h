@@ -27,6 +27,9 @@ class JsonLines {
   // `planned` as in TableStream.
   JsonLines(std::string_view columns, const Records& planned);
 
+  // Lets each row compare with a baseline that comes after it, where all rows are known.
+  void add_baselines(const Records& records);
+
   Extent extent() const;
   std::string line(const Record& record);
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <type_traits>
 
 #include "base/units.h"
@@ -110,6 +112,43 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   }
   add_notes(record, style.verbose, lines);
   return lines;
+}
+
+void name_rows(std::vector<Column>& columns, const Heading& heading, const Records& rows) {
+  const Column& name = *table_column("name");
+  if (std::any_of(columns.begin(), columns.end(), [&](const Column& column) { return column.title == name.title; }))
+    return;
+  Extent extent = name.extent;
+  for (const Column& column : columns) extent = column.setting ? std::max(extent, column.extent) : extent;
+  std::map<std::string, std::string> names;  // by settings
+  bool alike = false;
+  rows.each(extent, [&](const Record& record) {
+    const Row row(record);
+    std::string settings;
+    for (const Column& column : columns) {
+      if (column.setting) settings += column.cell(row, "", {&heading, nullptr}) + '\n';
+    }
+    const std::string& own = record.label.empty() ? record.name : record.label;
+    alike = names.try_emplace(settings, own).first->second != own;
+    return !alike;
+  });
+  if (alike) columns.insert(columns.begin(), name);
+}
+
+std::vector<std::string> take_shared(std::vector<Column>& columns, const Records& rows) {
+  const auto may_go = [](const Column& column) { return column.title == "arithmetic" && column.drop > 0; };
+  const auto column = std::find_if(columns.begin(), columns.end(), may_go);
+  if (column == columns.end()) return {};
+  std::set<std::string> words;
+  size_t count = 0;
+  rows.each(column->extent, [&](const Record& record) {
+    ++count;
+    if (record.status == Status::kOk) words.insert(column->cell(Row(record), ""));
+    return words.size() < 2;
+  });
+  if (count < 2 || words.size() != 1 || *words.begin() == "-") return {};
+  columns.erase(column);
+  return {"arithmetic " + *words.begin()};
 }
 
 namespace {

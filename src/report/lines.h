@@ -27,6 +27,13 @@ struct LineStyle {
 // matter, and on warnings. Text is not yet escaped.
 std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns, const LineStyle& style);
 
+// Puts the column `name` first where the columns show none and some rows of different names have the same settings.
+void name_rows(std::vector<Column>& columns, const Heading& heading, const Records& rows);
+
+// Takes out columns that may be left out on a narrow terminal and say the same of every row that ran, and returns what
+// they say: "arithmetic bfloat16 autocast". It stands above the table. None of a single row.
+std::vector<std::string> take_shared(std::vector<Column>& columns, const Records& rows);
+
 // Makes columns fit for rows that laptime did not measure. Predicted ones: where no column marks them, or where
 // measured ones stand beside them and no column names the device, one that does is appended; where all are predicted,
 // the columns of the default table that say how good a measurement is go. Rows of steps that another program ran: where

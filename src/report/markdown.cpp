@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "report/lines.h"
+#include "report/table_notes.h"
 #include "report/text.h"
 
 namespace laptime {
@@ -96,12 +97,14 @@ std::vector<std::optional<Scale>> scales_of(const Records& records, const std::v
 }  // namespace
 
 void markdown(const Records& records, std::string_view column_list, const TextSink& sink) {
-  const Heading heading(records);
+  Heading heading(records);
   Baselines baselines;
   std::vector<Column> columns = columns_of(column_list, baselines, records);
   plan_baselines(columns, records, baselines);
   add_baselines(columns, records, baselines);
+  name_rows(columns, heading, records);
   mark_rows(columns, heading);
+  heading.share(take_shared(columns, records));
   const std::vector<std::optional<Scale>> scales = scales_of(records, columns);
 
   records.each(Extent::kWhole, [&](const Record& first) {
@@ -120,7 +123,9 @@ void markdown(const Records& records, std::string_view column_list, const TextSi
   sink(row_text(titles) + row_text(rules));
   const LineStyle style{.heading = &heading, .scales = scales};
   std::string notes;
-  records.each(extent_of_columns(columns, /*details=*/true), [&](const Record& record) {
+  TableNotes below(columns, !are_many(records));
+  records.each(std::max(extent_of_columns(columns, /*details=*/true), below.extent()), [&](const Record& record) {
+    below.add(record, heading);
     for (const TableLine& line : lines_of(Row(record), columns, style)) {
       if (line.cells.empty()) continue;  // notes on set-up and the like; reasons follow below
       std::vector<std::string> cells;
@@ -136,6 +141,7 @@ void markdown(const Records& records, std::string_view column_list, const TextSi
              markdown_escaped(std::string(name_of(record.status)) + ": " + reason_of(record)) + "\n";
     return true;
   });
+  for (const std::string& line : below.lines()) notes += "- " + markdown_escaped(line) + "\n";
   if (!notes.empty()) sink("\n" + notes);
 }
 

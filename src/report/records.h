@@ -1,6 +1,7 @@
 // Records: what a report is made from, gone through as often as it needs.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 
@@ -22,6 +23,14 @@ class Records {
   // In their order, each with at least the fields of `extent`.
   virtual void each(Extent extent, const Visit& visit) const = 0;
 };
+
+// Whether a table has one line for each record: with their phases and notes they would fill many screens.
+inline bool are_many(const Records& records) {
+  constexpr size_t kFew = 50;
+  size_t count = 0;
+  records.each(Extent::kNames, [&](const Record&) { return ++count <= kFew; });
+  return count > kFew;
+}
 
 // Records in memory, which must outlive it.
 class RecordList : public Records {

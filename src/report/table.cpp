@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "report/lines.h"
+#include "report/table_notes.h"
 #include "report/text.h"
 
 namespace laptime {
@@ -44,7 +46,10 @@ size_t full_width(const Column& column) {
 constexpr size_t kIndent = 4;  // of the further lines of a row
 
 // Leaves out what may be left out, the least important first, until a line fits; then breaks lines.
-TableLayout laid_out(std::vector<Column> columns, size_t terminal) {
+//
+// `names` are the widths of names beyond their column, which then takes the room that is left for the longest that
+// fits.
+TableLayout laid_out(std::vector<Column> columns, size_t terminal, const std::set<size_t>& names) {
   TableLayout layout;
   const auto needed = [&] {
     size_t sum = 0;
@@ -73,6 +78,12 @@ TableLayout laid_out(std::vector<Column> columns, size_t terminal) {
       used = (i == 0 ? 0 : kIndent) + width;
     } else {
       used += kColumnGap + width;
+    }
+  }
+  if (terminal > 0 && layout.first_of_line.size() == 1) {
+    const size_t most = columns.front().width + terminal - std::min(terminal, needed());
+    for (const size_t width : names) {
+      if (width <= most) columns.front().width = std::max(columns.front().width, width);
     }
   }
   layout.columns = std::move(columns);
@@ -115,7 +126,7 @@ std::string joined_cells(const TableLayout& layout, const Append& append) {
   size_t line = 0;  // where it begins
   const auto finish_line = [&] {
     while (text.size() > line && text.back() == ' ') text.pop_back();
-    text += '\n';
+    if (text.size() > line || line == 0) text += '\n';  // a further line of a phase may have nothing to say
     line = text.size();
   };
   size_t next_line = 1;
@@ -200,8 +211,8 @@ void widen_to_titles(std::vector<Column>& columns, bool unicode) {
   }
 }
 
-// Widens a column to a cell. A name wider than a third of the terminal gets a line to itself.
-void widen(Column& column, const std::string& cell, bool is_first, const TableStyle& style) {
+// Widens a column to a cell. A name wider than a third of the terminal is noted in `names` instead.
+void widen(Column& column, const std::string& cell, bool is_first, const TableStyle& style, std::set<size_t>& names) {
   constexpr size_t kLeastName = 16;
   constexpr size_t kMostName = 40;
   const size_t most = style.width == 0 ? kMostName : std::clamp(style.width / 3, kLeastName, kMostName);
@@ -209,11 +220,22 @@ void widen(Column& column, const std::string& cell, bool is_first, const TableSt
   const std::string_view text = safe;
   const size_t bracket = column.bracket_width > 0 ? text.find(" (") : std::string::npos;
   const size_t width = display_width(text.substr(0, bracket));
-  if (is_first && column.text && width > most) return;
+  if (is_first && column.text && width > most) {
+    names.insert(width);
+    return;
+  }
   column.width = std::max(column.width, width);
   if (bracket != std::string::npos) {
     column.bracket_width = std::max(column.bracket_width, display_width(text.substr(bracket + 1)));
   }
+}
+
+// The lines below a table.
+std::string notes_text(const TableNotes& notes, const TableStyle& style) {
+  std::string text;
+  for (const std::string& line : notes.lines())
+    text += (text.empty() ? "\n" : "") + wrapped(shown(line, style.unicode), style.width);
+  return text;
 }
 
 std::optional<Record> first_of(const Records& records) {
@@ -233,6 +255,7 @@ struct TableStream::State {
   std::optional<Heading> heading;
   std::optional<Record> first;  // whole, where the first record that is added need not be
   TableLayout layout;
+  std::optional<TableNotes> notes;
   bool begun = false;
 };
 
@@ -248,9 +271,12 @@ TableStream::TableStream(const TableStyle& style, std::string_view column_list, 
   state_->first = first_of(planned);
   std::vector<Column> columns = columns_of(column_list, state_->baselines, planned);
   plan_baselines(columns, planned, state_->baselines);
+  name_rows(columns, *state_->heading, planned);
   mark_rows(columns, *state_->heading);
+  state_->heading->share(take_shared(columns, planned));
   widen_to_titles(columns, style.unicode);
   std::vector<Column*> widened;
+  std::set<size_t> names;
   Extent extent = Extent::kNames;
   for (Column& column : columns) {
     if (!column.text) continue;
@@ -260,23 +286,33 @@ TableStream::TableStream(const TableStyle& style, std::string_view column_list, 
   planned.each(extent, [&](const Record& record) {
     for (Column* const column : widened) {
       const std::string cell = column->cell(Row(record), "", {&*state_->heading, nullptr});
-      widen(*column, cell, column == columns.data(), style);
+      widen(*column, cell, column == columns.data(), style, names);
     }
     return !widened.empty();
   });
-  state_->layout = laid_out(std::move(columns), style.width);
+  state_->layout = laid_out(std::move(columns), style.width, names);
+  state_->notes.emplace(state_->layout.columns, style.details);
 }
 
 TableStream::TableStream(TableStream&& other) noexcept = default;
 TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
 TableStream::~TableStream() = default;
 
-Extent TableStream::extent() const { return extent_of_columns(state_->layout.columns, state_->style.details); }
+Extent TableStream::extent() const {
+  return std::max(extent_of_columns(state_->layout.columns, state_->style.details), state_->notes->extent());
+}
+
+void TableStream::add_baselines(const Records& records) {
+  laptime::add_baselines(state_->layout.columns, records, state_->baselines);
+}
+
+std::string TableStream::end() const { return notes_text(*state_->notes, state_->style); }
 
 std::string TableStream::add(const Record& record) {
   const TableLayout& layout = state_->layout;
   const auto compares = [](const Column& column) { return column.compares; };
   if (std::any_of(layout.columns.begin(), layout.columns.end(), compares)) state_->baselines.add(record);
+  state_->notes->add(record, *state_->heading);
   std::string text;
   if (!state_->begun) {
     text = heading_text(*state_->heading, state_->first ? *state_->first : record, layout, state_->style) +
@@ -298,35 +334,41 @@ std::string table(std::span<const Record> records, const TableStyle& style, std:
 }
 
 void table(const Records& records, const TableStyle& style, std::string_view column_list, const TextSink& sink) {
-  const Heading heading(records);
+  Heading heading(records);
   Baselines baselines;
   std::vector<Column> columns = columns_of(column_list, baselines, records);
   plan_baselines(columns, records, baselines);
   add_baselines(columns, records, baselines);
+  name_rows(columns, heading, records);
   mark_rows(columns, heading);
+  heading.share(take_shared(columns, records));
   for (Column& column : columns) column.width = 0;
   for (Column& column : columns) column.bracket_width = std::min<size_t>(column.bracket_width, 1);
   widen_to_titles(columns, style.unicode);
-  const Extent extent = extent_of_columns(columns, style.details);
+  TableNotes notes(columns, style.details);
+  const Extent extent = std::max(extent_of_columns(columns, style.details), notes.extent());
+  std::set<size_t> names;
   const LineStyle lines{.details = style.details, .verbose = style.verbose, .heading = &heading};
   bool none = true;
   records.each(extent, [&](const Record& record) {
     none = false;
     for (const TableLine& line : lines_of(Row(record), columns, lines)) {
-      for (size_t i = 0; i < line.cells.size(); ++i) widen(columns[i], line.cells[i], i == 0, style);
+      for (size_t i = 0; i < line.cells.size(); ++i) widen(columns[i], line.cells[i], i == 0, style, names);
     }
     return true;
   });
   if (none) return;
-  const TableLayout layout = laid_out(std::move(columns), style.width);
+  const TableLayout layout = laid_out(std::move(columns), style.width, names);
   sink(heading_text(heading, *first_of(records), layout, style));
   sink(header(layout, style));
   records.each(extent, [&](const Record& record) {
+    notes.add(record, heading);
     for (TableLine& line : lines_of(Row(record), layout.columns, lines)) {
       sink(line_text(std::move(line), layout, style));
     }
     return true;
   });
+  sink(notes_text(notes, style));
 }
 
 }  // namespace laptime

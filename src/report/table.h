@@ -21,7 +21,8 @@ struct TableStyle {
 
 // Above the rows stands once what they share: machine, program, date, parts of names. A table that is too wide for the
 // terminal hides columns of the default table, and says which; columns that were asked for go on in a further line of
-// each row. A name too long for its column has a line to itself.
+// each row. A name too long for its column has a line to itself. Rows that could not be told apart have their names.
+// Notes below the rows say what their figures are of (TableNotes).
 
 // A table that is printed while points finish. Widths are fixed at the start; text that is wider is not cut.
 class TableStream {
@@ -37,8 +38,14 @@ class TableStream {
   // How much of a record add() looks at.
   Extent extent() const;
 
+  // Lets each row compare with a baseline that comes after it, where all rows are known.
+  void add_baselines(const Records& records);
+
   // Whole lines, the header before the first of them.
   std::string add(const Record& record);
+
+  // The notes below the last row; may be empty.
+  std::string end() const;
 
  private:
   struct State;

@@ -20,6 +20,7 @@
 #include "cli/sweep_words.h"
 #include "config/option_table.h"
 #include "points/expand.h"
+#include "report/text.h"
 
 namespace laptime {
 namespace {
@@ -159,6 +160,27 @@ TEST(Args, ExplainTakesTheOptionsOfBench) {
   EXPECT_THAT(refusal("bench --dump graph"), HasSubstr("unknown option '--dump'"));
 }
 
+// Options that would do nothing are not listed, and refused.
+TEST(Args, CommandsTakeTheOptionsThatAct) {
+  const auto has = [](const std::string& command, const std::string& flag) {
+    return text(command + " --help").find(fmt::format("\n  --{} ", flag)) != std::string::npos;
+  };
+  for (const char* const command : {"explain", "plan", "profile", "memory", "calibrate", "demo"}) {
+    for (const char* const flag : {"columns", "verbose", "explain"})
+      EXPECT_FALSE(has(command, flag)) << command << flag;
+    EXPECT_TRUE(has(command, "output")) << command;
+    EXPECT_THAT(text(std::string(command) + " --help"), testing::Not(HasSubstr("jsonl, samples"))) << command;
+  }
+  for (const char* const flag : {"sort", "resume", "label"}) {
+    EXPECT_FALSE(has("explain", flag)) << flag;
+    EXPECT_FALSE(has("plan", flag)) << flag;
+    EXPECT_TRUE(has("bench", flag)) << flag;
+  }
+  EXPECT_TRUE(has("memory", "sort"));
+  EXPECT_THAT(text("explain --help"), HasSubstr("one of table, json, jsonl;"));
+  EXPECT_THAT(refusal("explain --columns name"), HasSubstr("unknown option '--columns'"));
+}
+
 TEST(Args, VerifyTakesFilesAndTheMachine) {
   const VerifyCommand verify = parse_verify(split("verify a.safetensors --threads 2 b.safetensors"));
   EXPECT_THAT(verify.files, ElementsAre("a.safetensors", "b.safetensors"));
@@ -186,7 +208,12 @@ TEST(Args, ListTakesOneTopic) {
   std::string topics;
   for (const ListTopic& topic : list_topics()) {
     topics += fmt::format("{}{}", topics.empty() ? "" : "|", topic.name);
-    EXPECT_NE(topic.text(), "") << topic.name;
+    const std::string whole = topic.text(0);
+    EXPECT_NE(whole, "") << topic.name;
+    for (const size_t width : {80U, 120U, 200U}) {
+      std::istringstream lines(topic.text(width));
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << topic.name << line;
+    }
   }
   EXPECT_EQ(kList.arguments, topics);
 }

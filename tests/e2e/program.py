@@ -1,10 +1,14 @@
 """Runs the built program from tests, each with its own folder and home directory."""
 
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 from pathlib import Path
@@ -64,6 +68,26 @@ class ProgramTest(unittest.TestCase):
     def start(self, *words, **options) -> subprocess.Popen:
         return subprocess.Popen([BINARY, *map(str, words)], env=self.environment, cwd=self.folder, text=True,
                                 **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+
+    def lines_at(self, width: int, *words) -> list[str]:
+        """The lines that the program prints on a terminal of so many columns, which must succeed."""
+        leader, terminal = pty.openpty()
+        self.addCleanup(os.close, leader)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+        process = self.start(*words, stdout=terminal)
+        os.close(terminal)
+        text = b""
+        while True:
+            try:
+                piece = os.read(leader, 65536)
+            except OSError:  # the program has ended
+                break
+            if not piece:
+                break
+            text += piece
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, errors)
+        return text.decode().splitlines()
 
     def bench(self, *words, **options) -> subprocess.CompletedProcess:
         return self.laptime("bench", "--store", self.store, *words, **options)

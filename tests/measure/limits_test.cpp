@@ -32,11 +32,15 @@ const std::vector<MeasuredPeak> kKnown{{"device", "peak", 100, "FLOP/s", "2026-0
 TEST(Limits, AreMeasuredOnce) {
   ScriptedBackend backend({100});
   std::vector<MeasuredPeak> learned;
-  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 50}, {}, learned).product_flops, 100);
+  const MeasuredLimits fresh = measure_limits(backend, DType::kFloat32, {.reached = 50}, {}, learned);
+  EXPECT_EQ(fresh.product_flops, 100);
+  EXPECT_EQ(fresh.product_flops_at, "");
   ASSERT_EQ(learned.size(), 1U);
   EXPECT_EQ(learned[0].value, 100);
   learned.clear();
-  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 50}, kKnown, learned).product_flops, 100);
+  const MeasuredLimits kept = measure_limits(backend, DType::kFloat32, {.reached = 50}, kKnown, learned);
+  EXPECT_EQ(kept.product_flops, 100);
+  EXPECT_EQ(kept.product_flops_at, kKnown[0].created);
   EXPECT_TRUE(learned.empty());
   EXPECT_EQ(backend.measured(), 1U);
 }

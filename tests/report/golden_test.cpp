@@ -50,7 +50,7 @@ TEST(Golden, TableThatPrintsAsItGoes) {
   TableStream stream({}, "default,speedup", planned);
   std::string text;
   for (const Record& record : records) text += stream.add(record);
-  expect_golden("table_stream.txt", text);
+  expect_golden("table_stream.txt", text + stream.end());
 }
 
 TEST(Golden, TableWithSpeedup) {

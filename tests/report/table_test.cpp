@@ -237,6 +237,7 @@ TEST(Table, StreamAndTableSayTheSame) {
   TableStream stream({}, "default", records);
   std::string streamed;
   for (const Record& record : records) streamed += stream.add(record);
+  streamed += stream.end();
   const auto words = [](const std::string& text) {
     std::istringstream in(text);
     std::string joined;
@@ -428,8 +429,9 @@ TEST(Table, SaysWhichArithmeticRan) {
     Record record = stored_records().front();
     record.math_mode = math_mode;
     const std::vector<std::string> lines = lines_in(markdown({&record, 1}));
-    const std::string row = *std::find_if_not(lines.rbegin(), lines.rend(),
-                                              [](const auto& l) { return l.find("emsp") != std::string::npos; });
+    const std::string row = *std::find_if_not(lines.rbegin(), lines.rend(), [](const auto& l) {
+      return l.find("emsp") != std::string::npos || !l.starts_with('|');
+    });
     const size_t end = row.rfind(" |");
     return row.substr(row.rfind("| ", end - 1) + 2, end - row.rfind("| ", end - 1) - 2);
   };

@@ -39,6 +39,7 @@ class BenchOutput : public PointOutput {
   std::string progress(const PointResult& result) override { return table_ ? table_->add(result.record) : ""; }
   void finish() override {
     output_.finish();
+    if (table_) print_error_text(table_->end());
     if (!output_.shows_table()) print_error_text(explain_shortage(output_.without_memory()));
     print_error_text(explanations_);
   }

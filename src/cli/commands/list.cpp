@@ -11,6 +11,7 @@
 #include "cli/column_words.h"
 #include "cli/destination.h"
 #include "cli/help.h"
+#include "cli/terminal.h"
 #include "config/model_presets.h"
 #include "export/formats.h"
 #include "model/gpt/editions.h"
@@ -20,11 +21,12 @@
 #include "report/aligned.h"
 #include "report/column_sets/column_sets.h"
 #include "report/columns.h"
+#include "report/text.h"
 
 namespace laptime {
 namespace {
 
-std::string models() {
+std::string models(size_t width) {
   std::vector<Cells> lines{{"model", "alias", "edition", "d_model", "d_ff", "layers", "heads", "vocab", "context"}};
   for (const ModelPreset& model : model_presets()) {
     const auto number_or = [](const std::optional<int64_t>& value) {
@@ -35,62 +37,67 @@ std::string models() {
                      std::to_string(model.d_ff), std::to_string(model.num_layers), std::to_string(model.num_heads),
                      number_or(model.vocab_size), number_or(model.context_length)});
   }
-  return aligned(lines);
+  return aligned(lines, {}, 0, width);
 }
 
-std::string devices() {
+std::string devices(size_t width) {
   std::vector<Cells> lines{{"device", "what it is"}};
   for (const DeviceSummary& device : list_devices()) lines.push_back({device.name, device.text});
-  return aligned(lines);
+  return aligned(lines, {}, 0, width);
 }
 
-std::string kernels() {
+std::string kernels(size_t width) {
   std::vector<Cells> lines{{"op", "device", "kernels, the preferred first"}};
   for (const KernelText& op : list_kernels()) {
     lines.push_back({op.op, op.device, fmt::format("{}", fmt::join(op.kernels, ", "))});
   }
-  return aligned(lines);
+  return aligned(lines, {}, 0, width);
 }
 
-std::string metric_table() {
+std::string metric_table(size_t width) {
   std::vector<Cells> lines{{"metric", "unit", "better", "what it is", "formula"}};
   for (const Metric& metric : metrics()) {
     lines.push_back({std::string(metric.tag), std::string(name_of(metric.unit)), std::string(name_of(metric.better)),
                      std::string(metric.description), std::string(metric.formula)});
   }
-  return aligned(lines);
+  return aligned(lines, {}, 0, width);
 }
 
-std::string editions() {
+std::string editions(size_t width) {
   std::vector<Cells> lines{{"edition", "batch x context", "what it is"}};
   for (const GptEdition& edition : gpt_editions()) {
     lines.push_back({std::string(name_of(edition.edition)),
                      fmt::format("{} x {}", edition.defaults.batch_size, edition.defaults.context_length),
                      std::string(edition.about)});
   }
-  return aligned(lines) +
-         "\nThe editions define different models under the same names, so their figures are not compared.\n";
+  return aligned(lines, {}, 0, width) + "\n" +
+         broken_at_spaces(
+             "The editions define different models under the same names, so their figures are not compared.", width) +
+         "\n";
 }
 
 // Sets of columns, then every column that has a name of its own.
-std::string columns() {
+std::string columns(size_t width) {
   std::vector<Cells> sets{{"set of columns", "also", "what it shows"}};
   for (const ColumnSet& set : column_sets()) {
     sets.push_back({std::string(set.name), std::string(set.alias), std::string(set.help)});
   }
   std::vector<Cells> lines{{"column", "unit", "what it is"}};
   for (const ColumnWord& column : column_words()) lines.push_back({column.name, column.unit, column.help});
-  return aligned(sets) + "\n" + aligned(lines) +
-         "\nEvery name can stand in --columns, --sort and filters. So can the headers of the documents' tables, and "
-         "any\n"
-         "key of a record by its path, as in time.forward.median or machine.cpu_model (docs/record_schema.md).\n";
+  constexpr size_t kParagraph = 120;
+  constexpr std::string_view kMore =
+      "Every name can stand in --columns, --sort and filters. So can the headers of the sets, and any key of a record "
+      "by "
+      "its path, as in time.forward.median or machine.cpu_model (docs/record_schema.md).";
+  return aligned(sets, {}, 0, width) + "\n" + aligned(lines, {}, 0, width) + "\n" +
+         broken_at_spaces(kMore, width == 0 ? kParagraph : width) + "\n";
 }
 
-std::string exports() {
+std::string exports(size_t width) {
   std::vector<Cells> lines{{"format", "made from", "what it is"}};
   for (const ExportFormat& format : export_formats())
     lines.push_back({std::string(format.name), std::string(name_of(format.needs)), std::string(format.help)});
-  return aligned(lines);
+  return aligned(lines, {}, 0, width);
 }
 
 constexpr std::array kTopics{ListTopic{"models", models},           ListTopic{"editions", editions},
@@ -128,7 +135,7 @@ constinit const Command kList{
     .options = [] { return std::vector<OptionRow>(); },
     .parse = [](const CommandWords& words) -> CommandAction {
       return [topic = parse_list(words)] {
-        write_all(STDOUT_FILENO, topic.text(), "standard output");
+        write_all(STDOUT_FILENO, topic.text(standard_output().width), "standard output");
         return ExitCode::kOk;
       };
     },

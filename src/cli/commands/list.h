@@ -1,6 +1,7 @@
 // laptime list: shows what can be chosen.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@ namespace laptime {
 // Something to list; the table of topics stands in list.cpp.
 struct ListTopic {
   std::string_view name;
-  std::string (*text)() = nullptr;
+  std::string (*text)(size_t width) = nullptr;  // of a terminal; 0: lines are not broken
 };
 std::span<const ListTopic> list_topics();
 

@@ -42,10 +42,10 @@ std::vector<Column> columns_attention() {
     return Column{.title = title, .unit = Unit::kBytes, .drop = drop, .width = 10, .read = named(title)};
   };
   std::vector<Column> columns{
-      {.title = "context", .width = 7, .read = named("context")},
-      {.title = "d_model", .width = 7, .read = named("d_model")},
-      {.title = "dtype", .text = true, .drop = 2, .width = 8, .read = named("dtype")},
-      {.title = "mode", .text = true, .then_reason = true, .width = 7, .read = mode_and_lowered},
+      {.title = "context", .setting = true, .width = 7, .read = named("context")},
+      {.title = "d_model", .setting = true, .width = 7, .read = named("d_model")},
+      {.title = "dtype", .text = true, .setting = true, .drop = 2, .width = 8, .read = named("dtype")},
+      {.title = "mode", .text = true, .then_reason = true, .setting = true, .width = 7, .read = mode_and_lowered},
       median_of("forward", "forward"),
       median_of("backward", "backward"),
       bytes_of("resident", 4),

@@ -127,6 +127,7 @@ std::vector<Column> chosen(std::span<const Wanted> wanted) {
 std::vector<Column> table_columns() {
   std::vector<Column> columns;
   Column& name = columns.emplace_back(word_column("name", 16, "what the row is, less what all rows share"));
+  name.setting = true;
   name.text_of = name_text;
   Column& median = columns.emplace_back(
       time_column("median", &TimeStats::median, "median time of a sample, with its 95 % interval"));
@@ -136,7 +137,7 @@ std::vector<Column> table_columns() {
   Column& mean =
       columns.emplace_back(time_column("mean", &TimeStats::mean, "mean time and standard deviation of the sample"));
   mean.text_of = mean_text;
-  mean.width = 19;
+  mean.width = 20;  // of "3.113 ms (predicted)"
   columns.push_back(time_column("min", &TimeStats::min, "shortest sample"));
   columns.push_back(time_column("max", &TimeStats::max, "longest sample"));
   Column& samples = columns.emplace_back(plain_column("n", Unit::kNone, 3, "number of samples"));
@@ -158,8 +159,10 @@ std::vector<Column> table_columns() {
   Column& device = columns.emplace_back(word_column("device", 10, "what ran it, or what it was predicted for"));
   device.text_of = device_text;
   device.marks_predicted = true;
+  device.setting = true;
   Column& system = columns.emplace_back(word_column("system", 8, "the program that ran the steps"));
   system.extent = Extent::kWithConfig;
+  system.setting = true;
   Column& status = columns.emplace_back(word_column("status", 6, "ok, or why there is no time"));
   status.extent = Extent::kNames;
   return columns;

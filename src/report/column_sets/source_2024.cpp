@@ -7,8 +7,8 @@ namespace laptime {
 using namespace cells;
 
 std::vector<Column> columns_2024() {
-  return {words("name", label_or_name, 40),
-          words("computation", named("pass"), 16),
+  return {setting(words("name", label_or_name, 40)),
+          setting(words("computation", named("pass"), 16)),
           words("times", from_time([](const TimeStats& time) { return Json(time.samples); })),
           figure("mean_time", mean_of_time()),
           figure("median_time", from_time([](const TimeStats& time) { return Json(time.median); })),

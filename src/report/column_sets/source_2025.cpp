@@ -37,8 +37,9 @@ std::vector<Column> times_2025_d() {
 }
 
 std::vector<Column> conditions_2025_d() {
-  return {words("status", named("status"), 13), words("dtype", named("dtype")), words("device", named("device")),
-          figure("batch_size", named("batch")), words("compile", whether(is_compiled))};
+  return {words("status", named("status"), 13), setting(words("dtype", named("dtype"))),
+          setting(words("device", named("device"))), setting(figure("batch_size", named("batch"))),
+          setting(words("compile", whether(is_compiled)))};
 }
 
 std::vector<Column> joined(std::initializer_list<std::vector<Column>> groups) {
@@ -50,14 +51,14 @@ std::vector<Column> joined(std::initializer_list<std::vector<Column>> groups) {
 }  // namespace
 
 std::vector<Column> columns_2025_ab() {
-  return {words("model", named("model")),    words("forward_only", whether(is_forward_only)),
-          figure("warmup_steps", warmup_of), figure("benchmark_steps", steps_of),
-          figure("avg", mean_of_time()),     figure("std", std_of_time())};
+  return {setting(words("model", named("model"))), setting(words("forward_only", whether(is_forward_only))),
+          figure("warmup_steps", warmup_of),       figure("benchmark_steps", steps_of),
+          figure("avg", mean_of_time()),           figure("std", std_of_time())};
 }
 
 std::vector<Column> columns_2025_c() {
-  return {words("Model", named("model")),
-          words("Pass", named("pass"), 16),
+  return {setting(words("Model", named("model"))),
+          setting(words("Pass", named("pass"), 16)),
           figure("Warmup", warmup_of),
           figure("Min (s)", from_time([](const TimeStats& time) { return Json(time.min); })),
           figure("Max (s)", from_time([](const TimeStats& time) { return Json(time.max); })),
@@ -66,20 +67,21 @@ std::vector<Column> columns_2025_c() {
 }
 
 std::vector<Column> columns_2025_d() {
-  return joined({{words("model", named("model")), figure("context_length", named("context"))},
+  return joined({{setting(words("model", named("model"))), setting(figure("context_length", named("context")))},
                  times_2025_d(),
                  conditions_2025_d(),
                  {words("profile_memory", whether(profiles_memory))}});
 }
 
 std::vector<Column> columns_2025_d_attention() {
-  return joined({{figure("context_length", named("context")), figure("d_model", named("config.d_model"))},
-                 times_2025_d(),
-                 {figure("model mem", named("memory.resident_bytes")),
-                  figure("model+fwd mem", named("memory.after_forward_bytes")),
-                  figure("model+fwd+back mem", named("memory.after_backward_bytes")),
-                  figure("fwd mem", named("forward_memory")), figure("back mem", named("backward_memory"))},
-                 conditions_2025_d()});
+  return joined(
+      {{setting(figure("context_length", named("context"))), setting(figure("d_model", named("config.d_model")))},
+       times_2025_d(),
+       {figure("model mem", named("memory.resident_bytes")),
+        figure("model+fwd mem", named("memory.after_forward_bytes")),
+        figure("model+fwd+back mem", named("memory.after_backward_bytes")), figure("fwd mem", named("forward_memory")),
+        figure("back mem", named("backward_memory"))},
+       conditions_2025_d()});
 }
 
 }  // namespace laptime

@@ -1,0 +1,85 @@
+// Collects peaks and skipped steps while the rows of a table go by.
+#include "report/table_notes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "record/metrics.h"
+#include "report/column_sets/readers.h"
+
+namespace laptime {
+namespace {
+
+bool shows_measured_mfu(const Column& column) { return column.title == "mfu" || column.title == "mfu_measured"; }
+
+// The steps of the samples, not of the warm-up, that made no update.
+int64_t skipped_in_samples(const Record& record) {
+  const int64_t warmup = record.stopping.warmup.value_or(0);
+  return std::count_if(record.loss_scaling.skipped.begin(), record.loss_scaling.skipped.end(),
+                       [&](int64_t step) { return step > warmup; });
+}
+
+}  // namespace
+
+TableNotes::TableNotes(std::span<const Column> columns, bool details)
+    : has_mfu_(std::any_of(columns.begin(), columns.end(), shows_measured_mfu)), details_(details) {}
+
+Extent TableNotes::extent() const { return details_ ? Extent::kWhole : has_mfu_ ? Extent::kRow : Extent::kNames; }
+
+void TableNotes::add_peak(const Record& record) {
+  const FlopsUse& flops = record.flops;
+  if (is_predicted(record) || flops.mfu_measured.value_or(0) <= 0 || !flops.model_flops_per_second) return;
+  const double peak = *flops.model_flops_per_second / *flops.mfu_measured;
+  const Json arithmetic = cells::arithmetic_of(Row(record), "");
+  const auto [at, is_new] =
+      peaks_.try_emplace(arithmetic.is_string() ? arithmetic.get<std::string>() : "", Peaks{.low = peak, .high = peak});
+  Peaks& peaks = at->second;
+  peaks.low = std::min(peaks.low, peak);
+  peaks.high = std::max(peaks.high, peak);
+  const std::string day = flops.peak_measured_at.substr(0, flops.peak_measured_at.find('T'));
+  if (day.empty()) return;
+  peaks.first_day = peaks.first_day.empty() ? day : std::min(peaks.first_day, day);
+  peaks.last_day = std::max(peaks.last_day, day);
+}
+
+void TableNotes::add(const Record& record, const Heading& heading) {
+  if (has_mfu_) add_peak(record);
+  const int64_t skipped = skipped_in_samples(record);
+  const TimeStats* const time = record.main_time();
+  if (skipped == 0 || time == nullptr) return;
+  skips_.push_back(fmt::format(
+      "{}: {} of {} measured steps made no update, because a gradient of the scaled loss overflowed; such a "
+      "step is shorter",
+      heading.short_name(record), skipped, time->count * record.stopping.steps_per_sample.value_or(1)));
+}
+
+std::vector<std::string> TableNotes::lines() const {
+  constexpr size_t kMostSkips = 3;
+  std::vector<std::string> lines;
+  std::vector<std::string> peaks;
+  for (const auto& [arithmetic, of] : peaks_) {
+    const std::string low = format_flops(of.low);
+    const std::string high = format_flops(of.high);
+    std::string when;
+    if (!of.first_day.empty()) {
+      when = fmt::format("{}measured {}{}", arithmetic.empty() ? "" : ", ", of.first_day,
+                         of.first_day == of.last_day ? "" : " to " + of.last_day);
+    }
+    const std::string about = arithmetic + when;
+    peaks.push_back(fmt::format("{}{}/s{}", low == high ? "" : low + "/s to ", high,
+                                about.empty() ? "" : fmt::format(" ({})", about)));
+  }
+  if (!peaks.empty()) lines.push_back(fmt::format("mfu is of a measured peak: {}", fmt::join(peaks, ", ")));
+  lines.insert(lines.end(), skips_.begin(),
+               skips_.begin() + static_cast<std::ptrdiff_t>(std::min(kMostSkips, skips_.size())));
+  if (skips_.size() > kMostSkips) {
+    lines.push_back(
+        fmt::format("{} more rows have such steps: --columns name,skipped_steps", skips_.size() - kMostSkips));
+  }
+  return lines;
+}
+
+}  // namespace laptime

@@ -1,0 +1,70 @@
+"""What tables show on terminals of 80, 120 and 200 columns, and that no line is wider."""
+
+import unittest
+
+from program import MODEL, PREDICTED, ProgramTest
+
+WIDTHS = (80, 120, 200)
+
+
+class Table(ProgramTest):
+    def lines(self, width: int, *words) -> list[str]:
+        lines = self.lines_at(width, *words)
+        for line in lines:
+            self.assertLessEqual(len(line), width, line)
+        return lines
+
+    def at_every_width(self, *words):
+        for width in WIDTHS:
+            with self.subTest(width=width, words=words):
+                yield "\n".join(self.lines(width, *words))
+
+    def test_lists(self):
+        for topic in "models editions devices kernels columns metrics options exports".split():
+            for text in self.at_every_width("list", topic):
+                self.assertNotEqual(text, "")
+
+    def test_plans_have_whole_names_and_answers(self):
+        words = [*MODEL, "--store", "none", "--largest", "--memory-limit", "1MiB", "--context", "8,512", "--device",
+                 "rtx4090,rtx-pro-6000"]
+        for text in self.at_every_width("plan", *words):
+            self.assertEqual(text.splitlines()[1].split(";")[0], "2 of 4 points fit")
+            for name in ("ctx:512/device:roofline:rtx-pro-6000", "ctx:8/device:roofline:rtx4090"):
+                self.assertIn(name, text)
+            self.assertIn("too many", text)
+            self.assertNotIn("..", text.replace(" ..", ""))
+
+    def test_all_columns(self):
+        self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
+        for text in self.at_every_width("show", "--store", self.store, "--columns", "all"):
+            self.assertNotIn("\n\n\n", text)
+            for title in ("median", "mean", "min", "max", "tokens/s"):
+                self.assertIn(title, text)
+
+    def test_names_take_the_room_that_is_left(self):
+        self.assert_ok(self.bench(*PREDICTED, "--lr", "0.1,0.2", "--clip-norm", "0.25,0.5", "--threads", "1"))
+        lines = self.lines(80, "show", "--store", self.store, "--columns", "name,speedup")
+        row = next(line for line in lines if line.startswith("lr:0.1"))
+        self.assertRegex(row, r" clip_norm:0.25 +- ")
+
+    def test_rows_that_look_alike_have_names(self):
+        self.assert_ok(self.bench(*PREDICTED, "--lr", "0.1,0.2"))
+        for columns in ("mean_std", "attention", "median,peak"):
+            text = "\n".join(self.lines(200, "show", "--store", self.store, "--columns", columns))
+            self.assertIn("lr:0.2", text, columns)
+        text = "\n".join(self.lines(200, "show", "--store", self.store, "--columns", "lr,median"))
+        self.assertNotIn("lr:0.2", text)
+        csv = self.laptime("show", "--store", self.store, "--columns", "mean_std", "--output", "csv").stdout
+        self.assertTrue(csv.startswith("model,forward_only,"))
+
+    def test_what_all_rows_share_stands_above_them(self):
+        self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
+        for output in ("table", "markdown"):
+            text = self.laptime("show", "--store", self.store, "--output", output).stdout
+            self.assertRegex(text, r"every row: .*, arithmetic float32\n", output)
+            self.assertEqual(text.count("arithmetic"), 1, text)
+        self.assertIn("arithmetic", self.laptime("show", "--store", self.store, "--columns", "name,arithmetic").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+// What stands below a table, and names of rows that could not be told apart.
+#include "report/table_notes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/markdown.h"
+#include "report/stored_records.h"
+#include "report/table.h"
+
+namespace laptime {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<Record> two_records() {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  for (Record& record : records) {
+    record.flops.model_flops_per_second = 50e9;
+    record.flops.mfu_measured = 0.5;
+  }
+  return records;
+}
+
+TEST(TableNotes, SayWhichPeakAnMfuIsOf) {
+  std::vector<Record> records = two_records();
+  records[1].flops.mfu_measured = 0.25;
+  EXPECT_THAT(table(records, {}),
+              EndsWith("\nmfu is of a measured peak: 200.0 GFLOP/s (bfloat16), 100.0 GFLOP/s (float32)\n"));
+  records[0].flops.peak_measured_at = "2025-11-20T23:00:00Z";
+  EXPECT_THAT(table(records, {}), HasSubstr("100.0 GFLOP/s (float32, measured 2025-11-20)\n"));
+  EXPECT_THAT(markdown(records), HasSubstr("\n- mfu is of a measured peak: "));
+  records[1].math_mode = records[0].math_mode;
+  records[1].flops.peak_measured_at = "2025-11-22T23:00:00Z";
+  EXPECT_THAT(table(records, {}),
+              HasSubstr("100.0 GFLOP/s to 200.0 GFLOP/s (float32, measured 2025-11-20 to 2025-11-22)\n"));
+  EXPECT_THAT(table(records, {}, "name,median"), Not(HasSubstr("peak")));
+  records[0].flops.mfu_measured.reset();
+  records[1].flops.mfu_measured.reset();
+  EXPECT_THAT(table(records, {}), Not(HasSubstr("measured peak")));
+}
+
+TEST(TableNotes, SayWhichSamplesSkippedUpdates) {
+  std::vector<Record> records = two_records();
+  records[1].stopping.warmup = 2;
+  records[1].loss_scaling.skipped = {1, 2};
+  EXPECT_THAT(table(records, {}), Not(HasSubstr("no update")));
+  records[1].loss_scaling.skipped = {1, 2, 3};
+  const std::string note =
+      "bfloat16: 1 of 5 measured steps made no update, because a gradient of the scaled loss overflowed";
+  for (const char* const columns : {"default", "name,median", "mean_std"}) {
+    EXPECT_THAT(table(records, {}, columns), HasSubstr(note)) << columns;
+    EXPECT_THAT(markdown(records, columns), HasSubstr("- " + note)) << columns;
+  }
+  records.assign(5, records[1]);
+  EXPECT_THAT(table(records, {}, "name,median"),
+              HasSubstr("\n2 more rows have such steps: --columns name,skipped_steps\n"));
+}
+
+TEST(TableRows, HaveNamesWhereTheyCouldNotBeToldApart) {
+  std::vector<Record> records = two_records();
+  EXPECT_THAT(table(records, {}, "dtype,median"), Not(HasSubstr("name")));
+  EXPECT_THAT(table(records, {}, "median,peak"), HasSubstr("\nname "));
+  EXPECT_THAT(table(records, {}, "mean_std"), HasSubstr("\nbfloat16 "));
+  EXPECT_THAT(markdown(records, "mean_std"), HasSubstr("| name | model |"));
+  EXPECT_THAT(table(std::span(records).first(1), {}, "median"), Not(HasSubstr("name")));
+  records[1] = records[0];  // the same point twice has no other name
+  EXPECT_THAT(table(records, {}, "median"), Not(HasSubstr("name")));
+}
+
+TEST(TableRows, ShareTheirArithmeticAboveTheTable) {
+  std::vector<Record> records = two_records();
+  EXPECT_THAT(table(records, {}), HasSubstr("arithmetic\n"));
+  records[0].math_mode = records[1].math_mode;
+  EXPECT_THAT(table(records, {}), HasSubstr("every row: step, small, ctx:256, eager, arithmetic bfloat16\n"));
+  EXPECT_THAT(table(records, {}), Not(HasSubstr("arithmetic\n")));
+  EXPECT_THAT(markdown(records), HasSubstr(", arithmetic bfloat16\n\n| name |"));
+  EXPECT_THAT(table(records, {}, "name,arithmetic"), HasSubstr("arithmetic\n"));  // asked for
+}
+
+TEST(TableRows, GiveNamesTheRoomThatIsLeft) {
+  std::vector<Record> records = two_records();
+  records[0].label = std::string(50, 'x');
+  const std::string text = table(records, {.width = 80}, "name,peak");
+  EXPECT_THAT(text, HasSubstr("\n" + records[0].label + "  3.737 GiB\n"));
+  EXPECT_THAT(table(records, {.width = 60}, "name,peak"), HasSubstr("\n" + records[0].label + "\n"));
+}
+
+}  // namespace
+}  // namespace laptime
