@@ -185,7 +185,7 @@ struct RunConfig {
     constexpr double kMaxRate = 1e6;
     constexpr double kBelowOne = 0.999999999;
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
-                 .help = "arithmetic; mixed: bfloat16 where the device has it, else float16",
+                 .help = "float32, or autocast to a 16-bit type; mixed: to bfloat16 where the device has it, else float16",
                  .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "float32-precision", .key = "float32_precision", .tag = "float32", .group = kEngine,
                  .help = "products of float32: ieee, multiply-adds in float32; split, three bfloat16 terms of each factor "
@@ -225,7 +225,9 @@ struct RunConfig {
                          "is known to be slower", .empty = "none", .in_name = kGiven, .configures_engine = true,
                  .value = "OP=TIME", .canonical = canonical_delay}, self.delay);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
-                 .help = "what one sample measures", .otherwise = "step; attention: forward_backward",
+                 .help = "what a sample times: inference (keeps nothing for backward), forward (keeps it), backward (the "
+                         "forward before it does not count), forward_backward, or step (with the optimizer)",
+                 .otherwise = "step; attention: forward_backward",
                  .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
                  .help = "auto, cpu, cuda, roofline:NAME (laptime list devices) or roofline:FILE.toml",
