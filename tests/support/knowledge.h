@@ -14,7 +14,8 @@ inline KnowledgeOf known(MachineKnowledge knowledge) {
 }
 
 inline KnowledgeOf known(std::vector<KernelChoice> choices) {
-  return known(MachineKnowledge{.kernel_choices = std::move(choices), .launch_costs = {}, .peaks = {}});
+  return known(
+      MachineKnowledge{.kernel_choices = std::move(choices), .launch_costs = {}, .peaks = {}, .prediction_errors = {}});
 }
 
 }  // namespace laptime::test
