@@ -42,8 +42,18 @@ class Elements {
     return {begin, static_cast<size_t>(at_ - begin)};
   }
 
-  void skip(size_t count) {
-    for (size_t i = 0; i < count; ++i) next();
+  // The same of a list whose last element is a group, so that a comma follows numbers and words.
+  std::string_view next_field() {
+    while (at_ != end_ && is_separator(*at_)) ++at_;
+    if (at_ == end_ || kChangesDepth[static_cast<unsigned char>(*at_)]) return next();
+    const char* const begin = at_;
+    const void* const comma = std::memchr(at_, ',', static_cast<size_t>(end_ - at_));
+    at_ = comma == nullptr ? end_ : static_cast<const char*>(comma);
+    return {begin, static_cast<size_t>(at_ - begin)};
+  }
+
+  void skip_fields(size_t count) {
+    for (; count > 0; --count) next_field();
   }
 
   // The next element with everything behind it.
@@ -270,8 +280,8 @@ bool read_config_word(std::string_view element, const char* key, JsonObject& con
 // From the whole configuration its device alone.
 bool read_device(std::string_view whole, JsonObject& config) {
   Elements members(whole);
-  for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
-    const std::string_view value = members.next();
+  for (std::string_view name = members.next_field(); !name.empty(); name = members.next_field()) {
+    const std::string_view value = members.next_field();
     if (name.substr(1, name.size() - 2) == listed_fields::kDeviceKey)
       return read_config_word(value, listed_fields::kDeviceKey, config);
   }
@@ -301,7 +311,7 @@ bool read_config(std::string_view element, JsonObject& config) {
 bool read_losses(Elements& elements, int64_t count, std::vector<double>& losses) {
   double first = 0;
   double last = 0;
-  if (!read(elements.next(), first) || !read(elements.next(), last)) return false;
+  if (!read(elements.next_field(), first) || !read(elements.next_field(), last)) return false;
   losses.clear();
   if (count >= 1) losses.push_back(first);
   if (count >= 2) losses.push_back(last);
@@ -316,15 +326,15 @@ bool read_times(Elements& elements, int64_t count, const std::optional<std::stri
   int64_t found = 0;
   bool ok = true;
   for (const char* const phase : listed_fields::kPhases) {
-    const std::string_view first = elements.next();
+    const std::string_view first = elements.next_field();
     if (!is_null(first)) ++found;
     if (is_null(first) || (only && *only != phase)) {
-      elements.skip(listed_fields::kFigureCount - 1);
+      elements.skip_fields(listed_fields::kFigureCount - 1);
       continue;
     }
     bool is_first = true;
     listed_fields::visit_figures(entry_of(phase, times, before), [&](const char*, auto& figure) {
-      ok = read(is_first ? first : elements.next(), figure) && ok;
+      ok = read(is_first ? first : elements.next_field(), figure) && ok;
       is_first = false;
     });
   }
@@ -333,7 +343,8 @@ bool read_times(Elements& elements, int64_t count, const std::optional<std::stri
 
 bool read_names(Elements& elements, Record& record) {
   bool ok = true;
-  listed_fields::visit_names(record, [&](const char*, auto, auto& field) { ok = ok && read(elements.next(), field); });
+  listed_fields::visit_names(record,
+                             [&](const char*, auto, auto& field) { ok = ok && read(elements.next_field(), field); });
   return ok && !record.name.empty() && record.schema_version >= 1 && record.schema_version <= Record::kSchemaVersion;
 }
 
@@ -342,7 +353,7 @@ bool read_fields(Elements& elements, Extent extent, Record& record) {
   bool ends = false;
   listed_fields::visit_fields(record, [&](const char*, auto own, auto& field) {
     if (!ok || ends) return;
-    const std::string_view element = elements.next();
+    const std::string_view element = elements.next_field();
     if (own() <= extent) ok = read(element, field);
     // Most rows are read for their names alone, which are the first elements.
     ends = extent == Extent::kNames && own() == Extent::kNames;
@@ -382,8 +393,8 @@ std::string listing_values(std::string_view json) {
 bool read_listed(const ListedRow& row, Extent extent, Record& record) {
   Elements elements(row.fields);
   if (!read_names(elements, record)) return false;
-  const std::string_view model = elements.next();
-  const std::string_view pass = elements.next();
+  const std::string_view model = elements.next_field();
+  const std::string_view pass = elements.next_field();
   if (extent < Extent::kWithConfig &&
       !(read_config_word(model, "model", record.config) && read_config_word(pass, "pass", record.config))) {
     return false;

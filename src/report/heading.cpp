@@ -33,6 +33,17 @@ bool contains(const Parts& parts, std::string_view part) {
   return std::find(parts.begin(), parts.end(), part) != parts.end();
 }
 
+// The same, faster where parts are looked for in their order. `next` is where the last one was found, and one more.
+template <class Parts>
+bool contains(const Parts& parts, std::string_view part, size_t& next) {
+  for (size_t i = next; i < parts.size(); ++i) {
+    if (parts[i] != part) continue;
+    next = i + 1;
+    return true;
+  }
+  return contains(parts, part);
+}
+
 // "float32" for "dtype:float32": these values say themselves what they are.
 std::string_view spoken(std::string_view part) {
   for (const std::string_view tag : {"model:", "dtype:", "mode:", "device:"}) {
@@ -61,13 +72,8 @@ Heading::Heading(const Records& rows) {
     return true;
   });
   if (!some_predicted_) devices_.clear();
-  if (shared_.empty()) return;
-  rows.each(Extent::kNames, [&](const Record& record) {
-    const std::vector<std::string_view> parts = parts_of(record);
-    const bool has_own =
-        !std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part); });
-    keeps_pass_ = keeps_pass_ || !has_own;
-    return !keeps_pass_;
+  keeps_pass_ = std::any_of(without_own_.begin(), without_own_.end(), [&](const auto& parts) {
+    return std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part); });
   });
 }
 
@@ -79,7 +85,12 @@ void Heading::add(const Record& record) {
     first_created_ = last_created_ = record.created;
   }
   ++rows_;
-  std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part); });
+  size_t next = 0;
+  std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part, next); });
+  next = 0;
+  if (std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part, next); })) {
+    without_own_.emplace(parts.begin(), parts.end());
+  }
   several_runs_ = several_runs_ || record.run != run_;
   some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
@@ -95,8 +106,9 @@ std::string Heading::short_name(const Record& record) const {
   const std::vector<std::string_view> parts = parts_of(record);
   std::string name;
   bool names_device = devices_.size() < 2;
+  size_t next = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const bool stays = !contains(shared_, parts[i]) || (i == 0 && keeps_pass_);
+    const bool stays = !contains(shared_, parts[i], next) || (i == 0 && keeps_pass_);
     names_device = names_device || parts[i].starts_with("device:");
     if (!stays) continue;
     if (!name.empty()) name += ' ';

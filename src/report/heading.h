@@ -47,7 +47,8 @@ class Heading {
   bool keeps_pass_ = false;  // a row has no part of its own
   std::vector<std::string> shared_;
   std::vector<std::string> also_shared_;
-  std::set<std::string> devices_;  // known where some row is predicted
+  std::set<std::vector<std::string>> without_own_;  // parts of rows that had none of their own so far
+  std::set<std::string> devices_;                   // known where some row is predicted
   std::set<std::string> machines_;
   std::set<std::string> commits_;
   std::string first_created_;

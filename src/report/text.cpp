@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace laptime {
@@ -65,7 +66,20 @@ bool is_plain(char c) { return c >= 0x20 && c < 0x7F; }
 
 }  // namespace
 
-bool is_plain_ascii(std::string_view text) { return std::all_of(text.begin(), text.end(), is_plain); }
+bool is_plain_ascii(std::string_view text) {
+  constexpr uint64_t kEach = 0x0101010101010101;
+  uint64_t odd = 0;  // the highest bit of each of eight bytes: above 0x7E, or below 0x20
+  while (text.size() >= sizeof odd) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), sizeof bytes);
+    odd |= bytes | (bytes + kEach) | (bytes - 0x20 * kEach);
+    text.remove_prefix(sizeof odd);
+  }
+  for (const char c : text) {
+    if (!is_plain(c)) return false;
+  }
+  return (odd & (0x80 * kEach)) == 0;
+}
 
 std::string printable(std::string_view text, bool ascii) {
   if (is_plain_ascii(text)) return std::string(text);
