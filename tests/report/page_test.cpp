@@ -200,5 +200,26 @@ TEST(Published, DamagedFilesAreErrorsThatNameTheLine) {
   EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,step,eager,f,f,stated,5,10,ok,,,,,\n"), HasSubstr("has a time"));
 }
 
+// The first sentences are all that some people read: how long, how sure, in which phases, on how busy a machine.
+TEST(Page, BeginsWithHowLongAndHowSure) {
+  PageInput input;
+  input.records = stored_records();
+  input.records.resize(1);
+  Record& record = input.records.front();
+  record.verdict.rating = "no_steady_state";
+  record.machine.json()["load_average"] = {9.0, 1.0, 1.0};
+  record.config.json()["threads"] = 2;
+  input.traces.resize(1);
+  const Json page = Json::parse(page_data(input));
+  EXPECT_THAT(page["conclusion"][0].get<std::string>(), HasSubstr(" (no steady state)."));
+  EXPECT_THAT(page["conclusion"][2].get<std::string>(), HasSubstr("Its phases: forward "));
+  EXPECT_THAT(page.dump(), HasSubstr("other programs ran on the machine (load 9.0 on 2 threads)"));
+  record.verdict.rating = "stable";
+  record.machine.json()["load_average"] = {1.0, 1.0, 1.0};
+  const std::string quiet = page_data(input);
+  EXPECT_THAT(Json::parse(quiet)["conclusion"][0].get<std::string>(), Not(HasSubstr("state")));
+  EXPECT_THAT(quiet, Not(HasSubstr("other programs ran")));
+}
+
 }  // namespace
 }  // namespace laptime

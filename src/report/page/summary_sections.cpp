@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/units.h"
+#include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
@@ -14,6 +15,7 @@
 #include "report/memory/memory_report.h"
 #include "report/model_name.h"
 #include "report/page/page_sections.h"
+#include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 
 namespace laptime {
@@ -45,6 +47,13 @@ std::string manner_of(const Record& record) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+// "no steady state"
+std::string rating_text(const Record& record) {
+  std::string rating = record.verdict.rating;
+  std::replace(rating.begin(), rating.end(), '_', ' ');
+  return rating;
+}
+
 std::string time_sentence(const PageView& view, const Record& record) {
   std::string text = fmt::format("{}, {}: {}", work_of(record), manner_of(record), cell_of("median", record));
   if (record.tokens_per_second) text += fmt::format(", {} tokens/s", cell_of("tokens/s", record));
@@ -55,15 +64,40 @@ std::string time_sentence(const PageView& view, const Record& record) {
     text +=
         fmt::format(", {:.2f} times as fast as {}", speedup->value, fmt::join(view.baselines().descriptions(), " or "));
   }
+  if (!is_predicted(record) && record.verdict.rating != name_of(Stability::kStable))
+    text += fmt::format(" ({})", rating_text(record));
   return text + ".";
+}
+
+// "Its phases: forward 28.60 ms, backward 55.20 ms, optimizer 10.30 ms."; empty for a pass of one phase.
+std::string phases_sentence(const Record& record) {
+  std::vector<std::string> phases;
+  for (const PhaseShare& share : record.phases) {
+    const auto time = record.time.find(share.phase);
+    if (time != record.time.end() && &time->second != record.main_time())
+      phases.push_back(fmt::format("{} {}", share.phase, format_seconds(time->second.median)));
+  }
+  return phases.empty() ? "" : fmt::format("Its phases: {}.", fmt::join(phases, ", "));
 }
 
 std::string verdict_sentence(const Record& record) {
   if (is_predicted(record)) return "This is a prediction: nothing was measured.";
-  std::string rating = record.verdict.rating;
-  std::replace(rating.begin(), rating.end(), '_', ' ');
+  const std::string rating = rating_text(record);
   if (record.verdict.reasons.empty()) return fmt::format("Verdict: {}.", rating);
   return fmt::format("Verdict: {}, because {}.", rating, fmt::join(record.verdict.reasons, "; "));
+}
+
+// Why times are too long and vary, where more wanted to run than there were threads; else empty.
+std::string busy_note(const Record& record) {
+  constexpr double kBusy = 1.5;  // of the threads
+  const auto load = record.machine.json().find("load_average");
+  const std::optional<int64_t> threads = config_number(record, "threads");
+  if (load == record.machine.json().end() || !load->is_array() || load->empty() || !load->front().is_number())
+    return "";
+  const double waiting = load->front().get<double>();
+  if (!threads || waiting < kBusy * static_cast<double>(*threads)) return "";
+  return fmt::format("other programs ran on the machine (load {:.1f} on {} threads): times are too long and vary",
+                     waiting, *threads);
 }
 
 // Tables in the columns of the source documents (docs/walkthrough.md), whose rows are language models alone or
@@ -98,6 +132,7 @@ Json page_header(const PageView& view) {
       ++arithmetic[mode.get<std::string>()];
     if (record->status == Status::kOk) ++verdicts[is_predicted(*record) ? kPredicted : record->verdict.rating];
   }
+  add("busy", busy_note(first));
   add("arithmetic", counted_words(arithmetic));
   add("verdicts", counted_words(verdicts));
   if (states.size() > 1 || !states.contains("ok")) add("points", counted_words(states));
@@ -116,10 +151,14 @@ std::vector<std::string> page_conclusion(const PageView& view) {
   const Record* const headline = view.headline();
   if (headline == nullptr) return {"No point has a time: the tables say why."};
   std::vector<std::string> lines{time_sentence(view, *headline), verdict_sentence(*headline)};
+  if (std::string phases = phases_sentence(*headline); !phases.empty()) lines.push_back(std::move(phases));
   const auto same = [&](const TracedPoint& point) { return point.name == view.name(*headline); };
   for (const TracedPoint& point : view.traced()) {
     if (!same(point)) continue;
-    if (!point.trace->steps.empty()) lines.push_back(fmt::format("Its time: {}.", profile_conclusion(*point.trace)));
+    if (!point.trace->steps.empty()) {
+      lines.push_back(fmt::format("Its time, by traced steps of {}: {}.", format_seconds(totals_of(*point.trace).step),
+                                  profile_conclusion(*point.trace)));
+    }
     lines.push_back(peak_sentence(*point.record, *point.trace));
   }
   return lines;
