@@ -55,9 +55,9 @@ TEST(ModelCard, RefusesOnlyOptionsThatExist) {
 // A new option has to be thought of for attention alone: it either means something there or is refused.
 TEST(ModelCard, AttentionTakesNoOptionUnseen) {
   const std::set<std::string_view> taken{
-      "model", "edition", "d-model", "context",           "batch",       "causal", "projections", "dtype",  "mode",
-      "keep",  "lower",   "kernels", "memory-limit",      "pass",        "device", "threads",     "warmup", "steps",
-      "seed",  "budget",  "timeout", "float32-precision", "reproducible"};
+      "model", "edition", "d-model", "context",           "batch",        "causal", "projections", "dtype",  "mode",
+      "keep",  "lower",   "kernels", "memory-limit",      "pass",         "device", "threads",     "warmup", "steps",
+      "seed",  "budget",  "timeout", "float32-precision", "reproducible", "delay"};
   for (const OptionRow& row : option_rows<RunConfig>()) {
     EXPECT_EQ(card_of(kAttentionModel).takes(row.option.flag), taken.contains(row.option.flag))
         << "--" << row.option.flag << ": add it here or to refused_options in src/model/attention/attention.cpp";
