@@ -121,6 +121,7 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
         std::find_if(kFields.begin(), kFields.end(), [&](const Field& one) { return one.key == entry.key; });
     if (field == kFields.end()) {
       std::vector<std::string_view> keys;
+      keys.reserve(kFields.size());
       for (const Field& one : kFields) keys.push_back(one.key);
       throw Error::format("{}:{}: unknown key {}{} (keys: {})", name, entry.position.line, quote(entry.key),
                           did_you_mean(entry.key, keys), fmt::join(keys, ", "));

@@ -1,6 +1,8 @@
 // Widths first, then the rows.
 #include "report/aligned.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "report/text.h"
@@ -48,7 +50,7 @@ std::string aligned(const std::vector<Cells>& rows, const std::vector<bool>& rig
       if (i == broken.whole && display_width(line) + kColumnGap <= broken.start) {
         line = pad_right(line, broken.start) + cell.substr(broken.start);
       } else {
-        line = without_trailing_spaces(std::move(line)) + "\n" + cell;
+        line = fmt::format("{}\n{}", without_trailing_spaces(std::move(line)), cell);
       }
     }
     text += without_trailing_spaces(std::move(line)) + "\n";

@@ -172,6 +172,7 @@ std::span<const ColumnSet> column_sets() { return kSets; }
 
 std::vector<std::string_view> comparing_columns() {
   std::vector<std::string_view> names;
+  names.reserve(kRatioColumns.size());
   for (const RatioColumn& column : kRatioColumns) names.push_back(column.name);
   return names;
 }

@@ -149,7 +149,7 @@ std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
   for (const auto& [part, ops] : shared_ops(rounds.front())) {
     for (const std::string& op : ops) {
       const ReadFigure figure = part_at(part, op);
-      parts.push_back({op.empty() ? part : part + " " + op, mean_of(rounds, &ComparedRound::a, figure),
+      parts.push_back({op.empty() ? part : fmt::format("{} {}", part, op), mean_of(rounds, &ComparedRound::a, figure),
                        mean_of(rounds, &ComparedRound::b, figure)});
     }
   }

@@ -181,7 +181,7 @@ class Parser {
     const char mark = at_ < text_.size() ? text_[at_] : ' ';
     const size_t close = mark == '\'' || mark == '"' ? text_.find(mark, at_ + 1) : std::string_view::npos;
     const bool quoted = close != std::string_view::npos;
-    const std::string column(quoted ? text_.substr(at_ + 1, close - at_ - 1) : peek_word());
+    std::string column(quoted ? text_.substr(at_ + 1, close - at_ - 1) : peek_word());
     if (column.empty()) fail(at_, "expected a column, as in: model = small and median < 500ms");
     at_ = quoted ? close + 1 : at_ + column.size();
     return column;

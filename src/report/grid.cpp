@@ -150,6 +150,7 @@ std::string folded(std::vector<Cells> cells, const std::vector<bool>& right, con
                                          all.begin() + static_cast<std::ptrdiff_t>(end));
     };
     std::vector<Cells> of_line;
+    of_line.reserve(cells.size());
     for (const Cells& row : cells) of_line.push_back(part(row));
     blocks.push_back(lines_in(aligned(of_line, part(right), indent)));
     first = end;

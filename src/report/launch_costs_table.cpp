@@ -50,6 +50,7 @@ Grid launch_costs_grid(std::span<const LaunchCost> costs) {
             .rows = {},
             .notes = {}};
   std::vector<std::pair<double, std::vector<Json>>> rows;
+  rows.reserve(kinds.size());
   for (const auto& [key, kind] : kinds) {
     rows.push_back({kind.longest,
                     {key.first, key.second, kind.flops_per_second.size(), kind.shortest, kind.longest,

@@ -52,6 +52,7 @@ std::string spoken_words(std::string words) {
 
 std::vector<std::string> names_of(const std::vector<PlannedPoint>& points) {
   std::vector<std::string> names;
+  names.reserve(points.size());
   for (const PlannedPoint& point : points) names.push_back(point.record.name);
   return names;
 }

@@ -22,6 +22,7 @@
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/sweep.h"
+#include "record/time_stats.h"
 #include "report/comparison.h"
 #include "report/point_names.h"
 #include "sweep/ablation.h"

@@ -107,6 +107,7 @@ constexpr std::array kTopics{ListTopic{"models", models},           ListTopic{"e
 
 std::vector<std::string_view> topic_names() {
   std::vector<std::string_view> names;
+  names.reserve(kTopics.size());
   for (const ListTopic& topic : kTopics) names.push_back(topic.name);
   return names;
 }

@@ -38,7 +38,7 @@ std::vector<Column> columns_attention() {
     };
     return column;
   };
-  const auto bytes_of = [](std::string title, int drop) {
+  const auto bytes_of = [](const std::string& title, int drop) {
     return Column{.title = title, .unit = Unit::kBytes, .drop = drop, .width = 10, .read = named(title)};
   };
   std::vector<Column> columns{

@@ -94,7 +94,7 @@ Column time_column(std::string title, double TimeStats::*figure, std::string_vie
           .help = help};
 }
 
-Column plain_column(std::string title, Unit unit, size_t width, std::string_view help) {
+Column plain_column(const std::string& title, Unit unit, size_t width, std::string_view help) {
   return {.title = title, .unit = unit, .extent = Extent::kRow, .width = width, .read = named(title), .help = help};
 }
 

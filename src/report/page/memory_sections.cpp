@@ -46,6 +46,7 @@ Grid timeline_of(const StepTrace& trace, const MemoryLedger& ledger) {
   const std::vector<size_t> kept = ledger.most_held(kMostColumns);
   if (kept.size() == grid.rows.size()) return grid;
   std::vector<std::vector<Json>> rows;
+  rows.reserve(kept.size());
   for (const size_t launch : kept) rows.push_back(std::move(grid.rows[launch]));
   grid.notes.push_back(
       fmt::format("{} of {} launches: of each stretch the one that holds most.", rows.size(), grid.rows.size()));

@@ -24,6 +24,7 @@ namespace {
 // "stable 6, noisy 2".
 std::string counted_words(const std::map<std::string, size_t>& counts) {
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [word, count] : counts)
     parts.push_back(counts.size() == 1 ? word : fmt::format("{} {}", word, count));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -171,6 +172,7 @@ PageSection tables_section(const PageView& view) {
                        bool is_open) {
     if (chosen.empty()) return;
     std::vector<Record> rows;
+    rows.reserve(chosen.size());
     for (const Record* const record : chosen) rows.push_back(*record);
     const RecordList list(rows);
     std::vector<Column> columns = columns_of(columns_named, view.baselines(), list);

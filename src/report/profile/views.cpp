@@ -34,6 +34,7 @@ std::vector<std::string> parts_of(const std::string& key) {
 std::vector<SumRow> rows_by_total(std::vector<LaunchSum> sums) {
   std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
   std::vector<SumRow> rows;
+  rows.reserve(sums.size());
   for (LaunchSum& sum : sums) rows.push_back({parts_of(sum.key), std::move(sum)});
   return rows;
 }
@@ -94,7 +95,7 @@ std::string layer_suffix(const TraceLaunch& launch, const ProfileQuery& query) {
 
 Grid kernels_view(const StepTrace& trace, const ProfileQuery& query, double step) {
   const auto key = [&query](const TraceLaunch& launch) {
-    const std::string name = fmt::format("{}:{}{}", launch.op, launch.kernel, layer_suffix(launch, query));
+    std::string name = fmt::format("{}:{}{}", launch.op, launch.kernel, layer_suffix(launch, query));
     if (query.by != ProfileBy::kShape) return name;
     return fmt::format("{} {}", name, launch.signature.substr(launch.signature.find('(')));
   };
