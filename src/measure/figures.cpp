@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kAbovePeak =
     "counts masked attention, which kernels skip, or ran at a higher clock than the peak";
 
-void fill_times(const Work& work, const Sampling& sampling, Record& record) {
+void fill_times(const MeasuredWork& work, const Sampling& sampling, Record& record) {
   double named = 0;
   const TimeStats whole =
       make_time_stats(per_sample(sampling, [](const Timeline& timeline) { return timeline.total(); }));
@@ -36,7 +36,7 @@ void fill_times(const Work& work, const Sampling& sampling, Record& record) {
   if (!record.time.contains(time_key(work.pass))) record.time[time_key(work.pass)] = whole;
 }
 
-void fill_rates(const Work& work, const MeasuredLimits& limits, Record& record) {
+void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& record) {
   const double median = record.time.at(time_key(work.pass)).median;
   record.flops.forward = work.forward_flops;
   if (work.forward_flops && work.pass != Pass::kForward && work.pass != Pass::kInference)
@@ -63,7 +63,7 @@ MachineState counter_change(const Measurement& run, size_t begin, size_t end) {
 }
 
 // Splits the excess time of the first steps over steady ones into page faults, at their measured cost, and the rest.
-void fill_transient(const Work& work, const Measurement& run, Record& record) {
+void fill_transient(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   std::vector<double> steps;
   for (const Timeline& timeline : sampling.steps) steps.push_back(timeline.total().count());
@@ -93,7 +93,7 @@ std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t
                      *scaling.last);
 }
 
-void fill_verdict(const Work& work, const Measurement& run, const TimeStats& main, Record& record) {
+void fill_verdict(const MeasuredWork& work, const Measurement& run, const TimeStats& main, Record& record) {
   if (work.is_predicted) {
     record.verdict.rating = kPredicted;
     return;
@@ -147,7 +147,7 @@ std::string reason_not_finite(const Measurement& run) {
   return reason;
 }
 
-void fill_figures(const Work& work, const Measurement& run, Record& record) {
+void fill_figures(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   fill_times(work, sampling, record);
   fill_rates(work, run.limits, record);
@@ -168,7 +168,7 @@ void fill_figures(const Work& work, const Measurement& run, Record& record) {
 
 }  // namespace
 
-bool fill_result(const Work& work, const Measurement& run, Record& record) {
+bool fill_result(const MeasuredWork& work, const Measurement& run, Record& record) {
   record.loss.values = run.losses;
   record.loss_scaling = run.loss_scaling;
   const Sampling& sampling = run.sampling;

@@ -13,7 +13,7 @@
 namespace laptime {
 
 // What the figures of a run depend on beside its measurements.
-struct Work {
+struct MeasuredWork {
   Pass pass = Pass::kStep;
   std::vector<Phase> phases{};              // that were timed in every step, in order
   std::optional<double> forward_flops{};    // model FLOPs of one forward pass; none where the model is not known
@@ -28,6 +28,6 @@ struct Work {
 // Sets the status, and where there is a sample everything that follows from the samples: times, phases, rates, first
 // steps, verdict, disturbances and stopping. Returns whether it did. Values that are not finite make the record
 // `failed` without times; an interrupted run has those of its samples until then.
-bool fill_result(const Work& work, const Measurement& run, Record& record);
+bool fill_result(const MeasuredWork& work, const Measurement& run, Record& record);
 
 }  // namespace laptime

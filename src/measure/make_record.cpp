@@ -64,16 +64,16 @@ void fill_setup(const SetupTimes& run, SetupTimes& setup) {
     *setup.total += part.value_or(0);
 }
 
-Work work_of(const Prepared& prepared) {
+MeasuredWork work_of(const Prepared& prepared) {
   const Plan& plan = prepared.plan;
   const ModelConfig model = prepared.config.step_model();
-  Work work{.pass = prepared.config.pass,
-            .phases = phases_of(plan),
-            .forward_flops = static_cast<double>(summarize(model).forward_flops),
-            .tokens = model.batch_size * model.context_length,
-            .datasheet_flops = prepared.device.datasheet_flops,
-            .threads = prepared.device.threads,
-            .is_predicted = !prepared.device.computes};
+  MeasuredWork work{.pass = prepared.config.pass,
+                    .phases = phases_of(plan),
+                    .forward_flops = static_cast<double>(summarize(model).forward_flops),
+                    .tokens = model.batch_size * model.context_length,
+                    .datasheet_flops = prepared.device.datasheet_flops,
+                    .threads = prepared.device.threads,
+                    .is_predicted = !prepared.device.computes};
   if (plan.has(Phase::kOptimizer)) work.optimizer_flops = plan.flops(Phase::kOptimizer);
   return work;
 }

@@ -35,9 +35,9 @@ void keep_largest(const std::optional<int64_t>& stated, std::optional<int64_t>& 
   if (stated) largest = std::max(largest.value_or(0), *stated);
 }
 
-Work recorded_work(const RecordedPoint& point, const RecordedSteps& steps) {
+MeasuredWork recorded_work(const RecordedPoint& point, const RecordedSteps& steps) {
   const ModelConfig model = point.config.step_model();
-  Work work{.pass = point.config.pass, .phases = steps.phases(), .in_this_process = false};
+  MeasuredWork work{.pass = point.config.pass, .phases = steps.phases(), .in_this_process = false};
   if (point.device) work.threads = point.device->threads;
   const Json& tokens = point.stated.json().at("tokens");
   if (tokens.is_number_integer()) work.tokens = tokens.get<int64_t>();
@@ -132,7 +132,7 @@ Record describe_recorded(const RecordedPoint& point) {
 PointResult recorded_result(const RecordedPoint& point, Record described, RecordedSteps steps,
                             std::string_view interrupted_by, const MachineKnowledge& known) {
   PointResult result{std::move(described), {}, {}};
-  const Work work = recorded_work(point, steps);
+  const MeasuredWork work = recorded_work(point, steps);
   result.record.memory = steps.memory();
   Measurement run = std::move(steps).finish(interrupted_by);
   if (point.device && work.forward_flops && run.finite && !run.interrupted()) {

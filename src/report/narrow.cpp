@@ -51,6 +51,7 @@ std::vector<Column> data_columns(std::string_view list, const Baselines& baselin
   constexpr std::string_view kDefault = "default";
   std::vector<Column> columns;
   if (list.substr(0, list.find(',')) != kDefault) return columns_of(list, baselines, records);
+  columns.reserve(kNarrow.size());
   for (const NarrowColumn& narrow : kNarrow) {
     columns.push_back({.title = std::string(narrow.header),
                        .extent = extent_of_column(narrow.column),

@@ -47,6 +47,7 @@ TEST(PairedRatio, TakesTheCriticalValuesOfTheTables) {
     std::vector<double> b;
     std::vector<double> logs;
     for (size_t i = 0; i < rounds; ++i) logs.push_back(static_cast<double>(i * i) / 1000.0);
+    b.reserve(rounds);
     for (const double log : logs) b.push_back(std::exp(log));
     std::vector<double> averages;
     for (size_t i = 0; i < rounds; ++i) {
@@ -116,6 +117,7 @@ TEST(PairedRatio, NamesNoDifferenceWhereThereIsNone) {
 // fewest.
 TEST(PairedRatio, SaysHowManyRoundsADifferenceTakes) {
   std::vector<double> b;
+  b.reserve(99);
   for (int i = 0; i < 99; ++i) b.push_back(std::exp(0.006745 * (i % 3 - 1)));
   const std::vector<double> a(b.size(), 1.0);
   EXPECT_EQ(rounds_to_show(std::expm1(0.01), a, b), 19);

@@ -19,7 +19,7 @@ std::vector<Column> columns_prediction() {
     column.of_phase = false;
     return column;
   };
-  const auto metric = [](std::string tag, Unit unit, size_t width) {
+  const auto metric = [](const std::string& tag, Unit unit, size_t width) {
     return Column{.title = tag, .unit = unit, .width = width, .read = named(tag)};
   };
   Column predicted = metric("predicted_time", Unit::kSeconds, 14);

@@ -47,6 +47,7 @@ std::string part_key(const TraceLaunch& launch) {
 
 std::vector<std::string_view> launch_columns() {
   std::vector<std::string_view> names;
+  names.reserve(kColumns.size());
   for (const LaunchColumn& one : kColumns) names.push_back(one.name);
   return names;
 }
