@@ -11,6 +11,7 @@
 #include "base/host_clock.h"
 #include "cli/message.h"
 #include "cli/run_watched.h"
+#include "cli/sweep_words.h"
 
 namespace laptime {
 namespace {
@@ -123,6 +124,10 @@ std::vector<SweepPoint> both(const RoundsRequest& request, int64_t warmup, int64
 }
 
 }  // namespace
+
+void leave_out_options_of_rows(std::vector<OptionRow>& rows) {
+  leave_out(rows, {"sort", "columns", "explain", "verbose", "resume", "ablate", "label"});
+}
 
 Rounds measure_rounds(const RoundsRequest& request) {
   print_message(fmt::format("A: {}; B: {}: a look at each, then at least {} rounds", request.names.a, request.names.b,

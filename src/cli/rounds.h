@@ -13,10 +13,13 @@
 
 namespace laptime {
 
+// Leaves out the options of a sweep that do nothing where the points are measured in rounds.
+void leave_out_options_of_rows(std::vector<OptionRow>& rows);
+
 struct RoundsRequest {
-  SweepPoint a, b;  // valid points. Where one gives its warm-up or steps, each process takes those
+  SweepPoint a, b;  // valid points; a point with a given warm-up or number of steps keeps them in each process
   ComparedNames names;
-  double margin = 0;  // rounds end when the 99 % interval is within half of it on each side
+  double margin = 0;  // rounds end when no end of the 99 % interval is further than half of this from the ratio
   Seconds budget{};   // for all rounds; at least kFewestRounds are made
   std::optional<std::filesystem::path> store{};
   std::string run_name;  // Record::sweep of what is stored

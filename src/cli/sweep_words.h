@@ -34,10 +34,10 @@ std::vector<OptionRow> sweep_options();
 // The same where those of the points are `of_points`.
 std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points);
 
-// Takes options by their flags out of a list, for a command in which they would do nothing.
+// Removes the options with these flags, which do nothing in a command, from its list of options.
 void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
 
-// Leaves of --output the formats that a command writes.
+// Restricts the values of --output to the formats that a command writes.
 void keep_formats(std::vector<OptionRow>& rows, std::initializer_list<OutputFormat> formats);
 
 // The sweep of the file of --config, or `otherwise` where none is given.

@@ -19,7 +19,7 @@ enum class Difference : uint8_t {
   kFaster,     // B is
   kSlower,     // B is
   kSame,       // within the margin
-  kUndecided,  // the interval has 1 in it, and more than the margin
+  kUndecided,  // the interval contains 1, and reaches beyond the margin
 };
 std::string_view name_of(Difference difference);  // "faster", "slower", "same", "undecided"
 

@@ -71,10 +71,6 @@ std::string interval_text(const std::optional<Interval>& interval) {
   return interval ? fmt::format("{:.3f} to {:.3f}", interval->low, interval->high) : "no interval";
 }
 
-std::vector<Json> ratio_cells(double ratio, const std::optional<Interval>& interval) {
-  return {ratio, interval ? Json(interval->low) : Json(nullptr), interval ? Json(interval->high) : Json(nullptr)};
-}
-
 GridColumn ratio_column(std::string key, std::string title) {
   return {.key = std::move(key),
           .title = std::move(title),
@@ -86,18 +82,33 @@ GridColumn ratio_column(std::string key, std::string title) {
           }};
 }
 
+// A table of times of A and B, with their ratio.
+Grid ratio_grid(const char* name, const char* caption, GridColumn first) {
+  return {.name = name,
+          .title = caption,
+          .columns = {std::move(first),
+                      {"a_s", "A", Unit::kSeconds},
+                      {"b_s", "B", Unit::kSeconds},
+                      ratio_column("ratio", "B / A"),
+                      ratio_column("ratio_low", "from"),
+                      ratio_column("ratio_high", "to"),
+                      text_column("verdict", "B is")},
+          .rows = {},
+          .notes = {}};
+}
+
+std::vector<Json> ratio_row(const std::string& label, double a, double b, const PairedRatio& ratio, double margin) {
+  return {label,
+          a,
+          b,
+          ratio.ratio,
+          ratio.interval ? Json(ratio.interval->low) : Json(nullptr),
+          ratio.interval ? Json(ratio.interval->high) : Json(nullptr),
+          name_of(ratio.difference(margin))};
+}
+
 Grid phases_of(const std::vector<ComparedRound>& rounds, double margin) {
-  Grid grid{.name = "phases",
-            .title = "medians over the rounds",
-            .columns = {text_column("phase", "Phase"),
-                        {"a_s", "A", Unit::kSeconds},
-                        {"b_s", "B", Unit::kSeconds},
-                        ratio_column("ratio", "B / A"),
-                        ratio_column("ratio_low", "from"),
-                        ratio_column("ratio_high", "to"),
-                        text_column("verdict", "B is")},
-            .rows = {},
-            .notes = {}};
+  Grid grid = ratio_grid("phases", "medians over the rounds", text_column("phase", "Phase"));
   const RoundFigures& first = rounds.front().a;
   const auto add = [&](const std::string& key) {
     const ReadFigure figure = time_at(key);
@@ -105,11 +116,7 @@ Grid phases_of(const std::vector<ComparedRound>& rounds, double margin) {
     const std::vector<double> b = of_rounds(rounds, &ComparedRound::b, figure);
     const auto is_time = [](double time) { return time > 0; };
     if (!std::all_of(a.begin(), a.end(), is_time) || !std::all_of(b.begin(), b.end(), is_time)) return;
-    const PairedRatio ratio = paired_ratio(a, b);
-    std::vector<Json> row{key, median(a), median(b)};
-    for (Json& cell : ratio_cells(ratio.ratio, ratio.interval)) row.push_back(std::move(cell));
-    row.emplace_back(name_of(ratio.difference(margin)));
-    grid.rows.push_back(std::move(row));
+    grid.rows.push_back(ratio_row(key, median(a), median(b), paired_ratio(a, b), margin));
   };
   for (const std::string& phase : first.phases) {
     if (phase != first.pass) add(phase);
@@ -297,26 +304,15 @@ PointReport comparison_report(const ComparedNames& names, const std::vector<Comp
 PointReport stored_comparison_report(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
                                      double margin) {
   PointReport report{.name = fmt::format("A: {}; B: {}", a, b), .lines = {}, .grids = {}};
-  Grid grid{.name = "records",
-            .title = "medians of the records",
-            .columns = {text_column("point", "Point"),
-                        {"a_s", "A", Unit::kSeconds},
-                        {"b_s", "B", Unit::kSeconds},
-                        ratio_column("ratio", "B / A"),
-                        ratio_column("ratio_low", "from"),
-                        ratio_column("ratio_high", "to"),
-                        text_column("verdict", "B is")},
-            .rows = {},
-            .notes = {"95 % intervals, of the samples alone: what changed on the machine between the two runs is not "
-                      "in them; laptime compare with options measures in turn"}};
+  Grid grid = ratio_grid("records", "medians of the records", text_column("point", "Point"));
+  grid.notes = {
+      "95 % intervals, of the samples alone: what changed on the machine between the two runs is not in them; laptime "
+      "compare with options measures in turn"};
   for (const StoredPair& pair : pairs) {
     const std::optional<TimeRatio> ratio = ratio_of_medians(pair.b, pair.a);
     if (!ratio) continue;
     const PairedRatio judged{.rounds = 0, .ratio = ratio->value, .interval = ratio->interval};
-    std::vector<Json> row{pair.name, pair.a.median, pair.b.median};
-    for (Json& cell : ratio_cells(ratio->value, ratio->interval)) row.push_back(std::move(cell));
-    row.emplace_back(name_of(judged.difference(margin)));
-    grid.rows.push_back(std::move(row));
+    grid.rows.push_back(ratio_row(pair.name, pair.a.median, pair.b.median, judged, margin));
   }
   report.grids.push_back(std::move(grid));
   return report;

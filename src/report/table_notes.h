@@ -28,7 +28,7 @@ class TableNotes {
   struct Peaks {
     double low = 0;  // FLOP/s
     double high = 0;
-    std::string first_day;  // of those whose day is known
+    std::string first_day;  // the earliest day; empty where no day is known
     std::string last_day;
   };
   void add_peak(const Record& record);

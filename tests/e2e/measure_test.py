@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from unittest import mock
 
-from program import BINARY, MODEL, TINY, ProgramTest
+from program import BINARY, MODEL, TINY, ModuleTest, ProgramTest
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -238,14 +238,7 @@ class Pipe(RecordTest):
         self.assertEqual([record["config"].get("system") for record in self.stored()], ["pytorch", None])
 
 
-class Measure(ProgramTest):
-    def setUp(self):
-        super().setUp()
-        patched = mock.patch.dict(os.environ, {"HOME": str(self.folder)})
-        patched.start()
-        self.addCleanup(patched.stop)
-        os.environ.pop("XDG_DATA_HOME", None)
-
+class Measure(ModuleTest):
     def measure(self, step, **options):
         (record,) = laptime.measure(step, store=self.store, columns="all", **{"system": "test", **options})
         return record

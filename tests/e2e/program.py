@@ -12,6 +12,7 @@ import termios
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 BINARY = os.environ["LAPTIME_BINARY"]
 
@@ -99,3 +100,14 @@ class ProgramTest(unittest.TestCase):
 
     def assert_ok(self, done: subprocess.CompletedProcess):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class ModuleTest(ProgramTest):
+    """Calls the Python module in this process, whose home is the test's folder meanwhile."""
+
+    def setUp(self):
+        super().setUp()
+        patched = mock.patch.dict(os.environ, {"HOME": str(self.folder)})
+        patched.start()
+        self.addCleanup(patched.stop)
+        os.environ.pop("XDG_DATA_HOME", None)

@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 from unittest import mock
 
-from program import ProgramTest, busy_child
+from program import ModuleTest, busy_child
 
 MODULE = Path(__file__).parents[2] / "python"
 sys.path.insert(0, str(MODULE))
@@ -28,14 +28,7 @@ TINY = {**SIZES, "context": 16}
 PREDICTED = {"model": "small", "device": "h100"}
 
 
-class Module(ProgramTest):
-    def setUp(self):
-        super().setUp()
-        patched = mock.patch.dict(os.environ, {"HOME": str(self.folder)})
-        patched.start()
-        self.addCleanup(patched.stop)
-        os.environ.pop("XDG_DATA_HOME", None)
-
+class Module(ModuleTest):
     def test_lists_are_swept_and_keys_have_units(self):
         records = laptime.bench(**PREDICTED, context=[128, 256], dtype="bfloat16", mode=("eager", "compile"))
         self.assertEqual([(record["context_length"], record["mode"]) for record in records],

@@ -105,7 +105,7 @@ TEST_F(ListedRowsTest, AnUnknownLossStaysUnknown) {
 TEST_F(ListedRowsTest, AreOrderedByIds) {
   ListedRows rows;
   for (const int64_t id : {3, 5, 9}) rows.add(id, sample_record("record " + std::to_string(id)));
-  const std::vector<int64_t> order{9, 4, 3};  // 5 is left out, 4 is unknown
+  const std::vector<int64_t> order{9, 4, 3};  // without the known id 5, and with an id that no row has, 4
   rows.reorder(order);
   const auto found = unpacked(rows);
   ASSERT_EQ(found.size(), 2U);

@@ -76,21 +76,17 @@ struct CompareOptions {
   double margin() const { return parse_percent("--within", within); }
 };
 
-// Options of a sweep that mean nothing where two points are compared.
-constexpr std::array<std::string_view, 7> kOfRows{"sort", "columns", "explain", "verbose", "resume", "ablate", "label"};
-
 std::vector<OptionRow> compare_options() {
   std::vector<OptionRow> rows = option_rows<CompareOptions>();
-  for (OptionRow& row : sweep_options()) {
-    if (std::find(kOfRows.begin(), kOfRows.end(), row.option.flag) == kOfRows.end()) rows.push_back(std::move(row));
-  }
+  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  leave_out_options_of_rows(rows);
   return rows;
 }
 
 struct CompareCommand {
   CompareOptions options;
   Sweep sweep;
-  std::vector<std::string> files;  // two, or none
+  std::vector<std::string> files;  // two files of records, or none
 };
 
 struct Side {

@@ -1,4 +1,4 @@
-// One figure of stored records, build by build.
+// Prints one figure of each stored point, build by build.
 #include "cli/commands/history.h"
 
 #include <fmt/format.h>
@@ -128,11 +128,9 @@ constinit const Command kHistory{
     .summary = "a figure over builds or dates, with the places where its level changed",
     .details =
         "Follows a metric of stored records, point by point and machine by machine: a figure for each build, or for "
-        "each "
-        "record. A level changes where the figures before and after differ as fewer than one in a hundred random "
+        "each record. A level changes where the figures before and after differ as fewer than one in a hundred random "
         "orders of them do; a level has at least three. FILTER is that of laptime show: laptime history \"model = "
-        "small\" "
-        "--metric forward_time.",
+        "small\" --metric forward_time.",
     .options = history_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_history(words)] { return run(command); };

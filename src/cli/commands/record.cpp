@@ -109,7 +109,7 @@ std::string_view take_steps(LineInput& input, RecordedSteps& steps) {
       }
       answer(steps.is_done() ? "stop" : "continue", steps.progress());
     }
-  } catch (const ReaderGone&) {  // whoever runs the steps has ended
+  } catch (const ReaderGone&) {  // the program that runs the steps has closed its end of the pipe
     return steps.is_done() ? "" : ended_by();
   }
   return "";

@@ -49,14 +49,10 @@ Sweep default_sweep() {
   return sweep;
 }
 
-constexpr std::array<std::string_view, 7> kOfRows{"sort", "columns", "explain", "verbose", "resume", "ablate", "label"};
-
 std::vector<OptionRow> selfcheck_options() {
   const Sweep defaults = default_sweep();
   std::vector<OptionRow> rows = sweep_options();
-  std::erase_if(rows, [](const OptionRow& row) {
-    return std::find(kOfRows.begin(), kOfRows.end(), row.option.flag) != kOfRows.end();
-  });
+  leave_out_options_of_rows(rows);
   for (OptionRow& row : rows) {
     for (const Axis& axis : defaults.axes) {
       if (axis.flag == row.option.flag) row.fallback = axis.values.front();

@@ -30,7 +30,7 @@ std::string counted_words(const std::map<std::string, size_t>& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// "step of small, context 256, batch 4": what a record measured.
+// What a record measured, in words: "step of small, context 256, batch 4".
 std::string work_of(const Record& record) {
   const std::optional<int64_t> context = config_number(record, "context_length");
   const std::optional<int64_t> batch = config_number(record, "batch_size");
