@@ -65,6 +65,17 @@ ReadFigure part_at(const std::string& part, const std::string& op) {
   };
 }
 
+// Seconds of an op in all parts of a step.
+ReadFigure op_at(const std::string& op) {
+  return [op](const RoundFigures& figures) {
+    double sum = 0;
+    for (const auto& [part, ops] : figures.parts) {
+      if (const auto found = ops.find(op); found != ops.end()) sum += found->second;
+    }
+    return sum;
+  };
+}
+
 double traced(const RoundFigures& figures) { return figures.traced; }
 
 std::string interval_text(const std::optional<Interval>& interval) {
@@ -150,33 +161,51 @@ std::map<std::string, std::set<std::string>> shared_ops(const ComparedRound& rou
   return of_a;
 }
 
+PartDifference difference_of(std::string key, const std::vector<ComparedRound>& rounds, const ReadFigure& figure) {
+  return {std::move(key), mean_of(rounds, &ComparedRound::a, figure), mean_of(rounds, &ComparedRound::b, figure)};
+}
+
+void sort_largest_first(std::vector<PartDifference>& parts) {
+  std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& x, const PartDifference& y) {
+    return std::abs(x.difference()) > std::abs(y.difference());
+  });
+}
+
 // The parts of a traced step, those with the largest difference first: op by op where A and B launch the same ones.
 std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
   std::vector<PartDifference> parts;
   for (const auto& [part, ops] : shared_ops(rounds.front())) {
-    for (const std::string& op : ops) {
-      const ReadFigure figure = part_at(part, op);
-      parts.push_back({op.empty() ? part : fmt::format("{} {}", part, op), mean_of(rounds, &ComparedRound::a, figure),
-                       mean_of(rounds, &ComparedRound::b, figure)});
-    }
+    for (const std::string& op : ops)
+      parts.push_back(difference_of(op.empty() ? part : fmt::format("{} {}", part, op), rounds, part_at(part, op)));
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& x, const PartDifference& y) {
-    return std::abs(x.difference()) > std::abs(y.difference());
-  });
+  sort_largest_first(parts);
   return parts;
 }
 
-Grid parts_grid(const std::vector<PartDifference>& parts, const PartDifference& whole) {
-  Grid grid{
-      .name = "parts",
-      .title = "where the difference comes from: means of traced steps, over the less disturbed half of the rounds",
-      .columns = {text_column("part", "Part"),
-                  {"a_s", "A", Unit::kSeconds},
-                  {"b_s", "B", Unit::kSeconds},
-                  {"difference_s", "B - A", Unit::kSeconds},
-                  {"of_difference", "Of all", Unit::kFraction}},
-      .rows = {},
-      .notes = {}};
+// The ops of a traced step, each in all parts together, those with the largest difference first; none where some part
+// of A launches other ops than it does in B.
+std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
+  std::set<std::string> names;
+  for (const auto& [part, ops] : shared_ops(rounds.front())) names.insert(ops.begin(), ops.end());
+  if (names.contains("")) return {};
+  std::vector<PartDifference> ops;
+  for (const std::string& op : names) ops.push_back(difference_of(op, rounds, op_at(op)));
+  sort_largest_first(ops);
+  return ops;
+}
+
+// `parts` sum to `whole`, less what lies between the launches.
+Grid parts_grid(const char* name, const char* title, GridColumn first, const std::vector<PartDifference>& parts,
+                const PartDifference& whole) {
+  Grid grid{.name = name,
+            .title = title,
+            .columns = {std::move(first),
+                        {"a_s", "A", Unit::kSeconds},
+                        {"b_s", "B", Unit::kSeconds},
+                        {"difference_s", "B - A", Unit::kSeconds},
+                        {"of_difference", "Of all", Unit::kFraction}},
+            .rows = {},
+            .notes = {}};
   const auto add = [&](const PartDifference& part) {
     grid.rows.push_back({part.key, part.a, part.b, part.difference(),
                          whole.difference() != 0 ? Json(part.difference() / whole.difference()) : Json(nullptr)});
@@ -192,17 +221,29 @@ Grid parts_grid(const std::vector<PartDifference>& parts, const PartDifference& 
   return grid;
 }
 
-// The part that explains most of the difference; empty where none has its sign.
-std::string cause_sentence(const std::vector<PartDifference>& parts, const PartDifference& whole) {
+// The part that explains most of the difference; none where no part has its sign.
+const PartDifference* largest_cause(const std::vector<PartDifference>& parts, const PartDifference& whole) {
   const auto most = std::find_if(parts.begin(), parts.end(), [&](const PartDifference& part) {
     return part.difference() * whole.difference() > 0;
   });
-  if (most == parts.end()) return "";
+  return most == parts.end() ? nullptr : &*most;
+}
+
+// The op that explains most of the difference, where A and B launch the same ops, and the part of the model that does.
+std::string cause_sentence(const std::vector<PartDifference>& ops, const std::vector<PartDifference>& parts,
+                           const PartDifference& whole) {
   const auto signed_text = [](double seconds) {
     return fmt::format("{}{}", seconds < 0 ? "-" : "+", format_seconds(std::abs(seconds)));
   };
-  return fmt::format("the largest part of it is {}: {} of {}", most->key, signed_text(most->difference()),
-                     signed_text(whole.difference()));
+  const PartDifference* part = largest_cause(parts, whole);
+  if (part == nullptr) return "";
+  const PartDifference* op = largest_cause(ops, whole);
+  const std::string of_op = op == nullptr ? ""
+                                          : fmt::format("the op that differs most is {}: {} of {}; ", op->key,
+                                                        signed_text(op->difference()), signed_text(whole.difference()));
+  return fmt::format("{}the part of the model that differs most is {}: {}{}", of_op, part->key,
+                     signed_text(part->difference()),
+                     op == nullptr ? fmt::format(" of {}", signed_text(whole.difference())) : "");
 }
 
 Grid rounds_grid(const std::vector<ComparedRound>& rounds) {
@@ -290,13 +331,23 @@ PointReport comparison_report(const ComparedNames& names, const std::vector<Comp
   report.lines.push_back(difference_sentence(ratio, margin));
   const std::vector<ComparedRound> quiet = quiet_half(rounds);
   const std::vector<PartDifference> parts = parts_of(quiet);
+  const std::vector<PartDifference> ops = ops_of(quiet);
   const PartDifference whole{"step", mean_of(quiet, &ComparedRound::a, traced),
                              mean_of(quiet, &ComparedRound::b, traced)};
   const bool differs = difference == Difference::kFaster || difference == Difference::kSlower;
-  if (std::string cause = cause_sentence(parts, whole); differs && !cause.empty())
+  if (std::string cause = cause_sentence(ops, parts, whole); differs && !cause.empty())
     report.lines.push_back(std::move(cause));
   report.grids.push_back(phases_of(rounds, margin));
-  if (!parts.empty()) report.grids.push_back(parts_grid(parts, whole));
+  if (!ops.empty()) {
+    report.grids.push_back(parts_grid("ops",
+                                      "where the difference comes from, by op: means of traced steps, over the less "
+                                      "disturbed half of the rounds",
+                                      text_column("op", "Op"), ops, whole));
+  }
+  if (!parts.empty()) {
+    report.grids.push_back(
+        parts_grid("parts", "by part of the model, from the same steps", text_column("part", "Part"), parts, whole));
+  }
   report.grids.push_back(rounds_grid(rounds));
   return report;
 }
