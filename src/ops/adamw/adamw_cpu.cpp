@@ -1,7 +1,9 @@
 // Kernel of AdamW: w, m and v read and written in one pass.
 #include "ops/adamw/adamw.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "backend/cpu/vector/multiply_add.h"
 #include "backend/cpu/vector/strips.h"
@@ -15,7 +17,6 @@ struct Step {
   float beta1, one_minus_beta1, beta2, one_minus_beta2;
   float size, root_scale, eps;
   float decay;
-  bool skip = false;
 };
 
 Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
@@ -30,6 +31,14 @@ Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
           static_cast<float>(a.eps),   static_cast<float>(lr * a.weight_decay)};
 }
 
+// Leaves w, m and v as they are.
+void skipped_strip(const Strip& strip) {
+  for (const auto [to, from] : {std::pair(0, 3), std::pair(1, 5), std::pair(2, 6)}) {
+    if (strip.floats(to) != strip.floats(from)) std::copy_n(strip.floats(from), strip.size, strip.floats(to));
+  }
+}
+
+// A branch in the loop would keep the compiler from using vectors.
 template <bool decay_first>
 void strip(const Strip& strip) {
   const Step s = *static_cast<const Step*>(strip.parameters);
@@ -57,10 +66,9 @@ void strip(const Strip& strip) {
       const float next_v = multiply_add(s.beta2, v[i], s.one_minus_beta2 * grad[i] * grad[i]);
       const float before = decay_first ? multiply_add(-s.decay, w[i], w[i]) : w[i];
       const float after = before - s.size * next_m / multiply_add(__builtin_sqrtf(next_v), s.root_scale, s.eps);
-      const float next_w = decay_first ? after : multiply_add(-s.decay, after, after);
-      new_w[i] = s.skip ? w[i] : next_w;
-      new_m[i] = s.skip ? m[i] : next_m;
-      new_v[i] = s.skip ? v[i] : next_v;
+      new_w[i] = decay_first ? after : multiply_add(-s.decay, after, after);
+      new_m[i] = next_m;
+      new_v[i] = next_v;
     }
   }
 }
@@ -68,10 +76,12 @@ void strip(const Strip& strip) {
 // (w [...], grad [...], m [...], v [...], step [], lr [][, skip []]) -> (w, m, v)
 void launch(const KernelCall& call) {
   const auto& attributes = call.attributes.as<AdamWAttributes>();
-  Step step = step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
-  step.skip = call.in.size() > 6 && *call.in[6].as<const uint8_t>() != 0;
+  const Step step =
+      step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
+  const bool skips = call.in.size() > 6 && *call.in[6].as<const uint8_t>() != 0;
+  const StripFunction update = attributes.rule == AdamRule::k2025 ? strip<false> : strip<true>;
   run_strips(cpu::team_of(call), call.out, call.in.first(4),
-             {.function = attributes.rule == AdamRule::k2025 ? strip<false> : strip<true>, .parameters = &step});
+             {.function = skips ? skipped_strip : update, .parameters = &step});
 }
 
 std::string refusal(const Signature& signature) {
