@@ -21,7 +21,7 @@ constexpr int64_t kLookSteps = 3;
 constexpr int64_t kRoundWarmup = 1;
 constexpr int64_t kFewestSteps = 2;  // of a process
 constexpr int64_t kMostSteps = 100;
-constexpr Seconds kStepsTake{0.3};  // in a process, where a step is shorter
+constexpr Seconds kStepsTake{0.1};  // in a process, where a step is shorter: rounds tell more than steps
 constexpr Seconds kLongStep{0.5};   // of which one is traced, not three
 constexpr int64_t kMostPlanned = 200;
 

@@ -8,8 +8,8 @@ Sweep calibration_sweep() {
   const auto set = [&](std::string_view flag, const std::vector<std::string>& values) {
     set_option(sweep, flag, flag, values);
   };
-  set("model", {"small", "large"});
-  set("num-layers", {"1"});
+  set("model", {"small", "medium", "large"});
+  set("num-layers", {"2"});
   set("context", {"64", "256"});
   set("dtype", {"float32", "bfloat16"});
   set("mode", {"eager", "compile"});

@@ -42,4 +42,6 @@ int64_t second_level_cache() {
   return kBytes;
 }
 
+int64_t third_level_cache() { return std::max<int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE)); }
+
 }  // namespace laptime::cpu

@@ -1,4 +1,4 @@
-// The processors that this process may use, and the size of their L2 cache.
+// The processors that this process may use, and the sizes of their caches.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,8 @@ int default_threads();
 
 // Bytes of the L2 cache of a core; 1 MiB if the machine does not report it.
 int64_t second_level_cache();
+
+// Bytes of the L3 cache; 0 if the machine does not report one.
+int64_t third_level_cache();
 
 }  // namespace laptime::cpu

@@ -116,7 +116,7 @@ constinit const Command kCalibrate{
     .arguments = "[OPTIONS]",
     .summary = "measure the launches that laptime plan predicts times from, once for a machine",
     .details =
-        "Runs short steps of one layer and keeps what each launch took, by kernel, shape and number of threads, with "
+        "Runs short steps of two layers and keeps what each launch took, by kernel, shape and number of threads, with "
         "its date. Every run of bench and profile adds to it. Its records are left out of --last, export and report, "
         "unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the "
         "ops of that model, --threads those of another number of threads.",

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/cpu/cores.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak_loops.h"
+#include "base/available_memory.h"
 #include "base/host_clock.h"
 
 namespace laptime::cpu {
@@ -101,24 +103,29 @@ double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
 }
 
 double measure_bandwidth(Team& team, Isa isa) {
-  constexpr int64_t kParameters = int64_t{12} << 20;
+  constexpr int64_t kParameterBytes = 4 * sizeof(float);
+  constexpr int64_t kFewestBytes = int64_t{192} << 20;
   constexpr int64_t kGrain = int64_t{64} << 10;
-  constexpr int kPasses = 10;
+  constexpr Seconds kTakes{0.3};
+  const int64_t bytes =
+      std::max(kFewestBytes, std::min(2 * third_level_cache(), available_memory(team.size()).bytes / 4));
+  const int64_t parameters = bytes / kParameterBytes / kGrain * kGrain;
   const PeakLoops loops = loops_for(isa);
-  const Pages pages(4 * kParameters * static_cast<int64_t>(sizeof(float)));
+  const Pages pages(parameters * kParameterBytes);
   auto* const w = reinterpret_cast<float*>(pages.data());
-  team.parallel_blocks(4 * kParameters, kGrain,
+  team.parallel_blocks(4 * parameters, kGrain,
                        [&](int64_t begin, int64_t end) { std::fill(w + begin, w + end, 0.5F); });
   Seconds best(std::numeric_limits<double>::infinity());
-  for (int pass = 0; pass < kPasses; ++pass) {
+  const Seconds stop = host_now() + kTakes;
+  do {
     const Seconds begin = host_now();
-    team.parallel_blocks(kParameters, kGrain, [&](int64_t first, int64_t end) {
-      loops.stream(w + first, w + kParameters + first, w + 2 * kParameters + first, w + 3 * kParameters + first,
+    team.parallel_blocks(parameters, kGrain, [&](int64_t first, int64_t end) {
+      loops.stream(w + first, w + parameters + first, w + 2 * parameters + first, w + 3 * parameters + first,
                    end - first);
     });
     best = std::min(best, host_now() - begin);
-  }
-  return 7.0 * static_cast<double>(kParameters) * static_cast<double>(sizeof(float)) / best.count();
+  } while (host_now() < stop);
+  return 7.0 * static_cast<double>(parameters) * static_cast<double>(sizeof(float)) / best.count();
 }
 
 }  // namespace laptime::cpu

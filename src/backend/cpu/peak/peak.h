@@ -28,7 +28,9 @@ ComputePeak measure_split_float32_peak(Team& team);
 double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time);
 
 // Bytes per second of a stream like AdamW's, four arrays read and three of them written (28 bytes a parameter, fetches
-// before writes not counted), over 192 MiB, the best of 10 passes with all threads; 0.1 to 0.3 s. Throws OutOfMemory.
+// before writes not counted), the best pass of about 0.3 s with all threads. The arrays take twice the L3 cache, so
+// that they are read from memory, but at least 192 MiB and at most a quarter of the available memory. Throws
+// OutOfMemory.
 double measure_bandwidth(Team& team, Isa isa);
 
 }  // namespace laptime::cpu
