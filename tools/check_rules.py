@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the stated rules that a pattern can find broken: ops known by name, clocks, terminal, devices, file lengths.
+"""Checks the stated rules that a pattern can find broken: ops known by name, clocks, terminal, devices, file lengths, types.
 
 RULES is the table: what is forbidden, why, in which files, and where it is allowed nevertheless. Comments are not searched.
+Beside it, no file is longer than MAX_LINES, and no two files define a type of one name in the namespace of the program.
 Which layer may include which is checked by tools/check_layers.py.
 Prints one line per violation, FILE:LINE: RULE: SOURCE, then the reason of each broken rule, and exits with 1 if there is any.
 Usage: check_rules.py [SOURCE_DIR]
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_LINES = 500
+NAMESPACE = "laptime"
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,42 @@ def broken(root: Path, rule: Rule, files: dict[str, list[str]], names: list[str]
     return problems
 
 
+# A brace, a namespace that opens, or a type that is defined; a declaration ends in a semicolon and is none.
+SCOPE = re.compile(
+    r"\bnamespace\b\s*(?P<namespace>[\w:]*)\s*\{"
+    r"|\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:alignas\([^()]*\)\s*|\[\[[^\]]*\]\]\s*)*(?P<type>\w+)"
+    r"\s*(?:final\s*)?(?=\{|:(?!:))(?::[^;{]*)?(?P<body>\{)"
+    r"|(?P<brace>[{}])")
+
+
+def types_of(lines: list[str]) -> dict[str, int]:
+    """The types that a file defines in the namespace of the program, not in one inside of it, and the lines they are on."""
+    text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', "0", "\n".join(lines))
+    types = {}
+    scopes = []
+    for found in SCOPE.finditer(text):
+        if found["brace"] == "}":
+            scopes = scopes[:-1]
+            continue
+        if found["type"] and scopes == [NAMESPACE]:
+            types[found["type"]] = text.count("\n", 0, found.start()) + 1
+        scopes.append(found["namespace"] if found["namespace"] is not None else "{")
+    return types
+
+
+def doubled_types(sources: dict[str, list[str]]) -> list[str]:
+    """The second and further definitions of a type's name."""
+    first = {}
+    problems = []
+    for path, lines in sources.items():
+        for name, number in types_of(lines).items():
+            if name in first:
+                problems.append(f"{path}:{number}: {name} is the name of a type in {first[name]} too")
+            else:
+                first[name] = path
+    return problems
+
+
 def check(root: Path) -> list[str]:
     """All violations, followed by the reasons of the broken rules; empty if there are none."""
     suffixes = {".h", ".cpp", ".inc", ".cu", ".cuh", ".py"}
@@ -163,6 +201,10 @@ def check(root: Path) -> list[str]:
     too_long = [f"{path}:{MAX_LINES + 1}: {len(lines)} lines" for path, lines in texts.items() if len(lines) > MAX_LINES]
     reasons += [f"over {MAX_LINES} lines: a file has one subject; split it by subject."] if too_long else []
     problems += too_long
+    doubled = doubled_types(sources)
+    reasons += ["two types of one name: the linker takes one definition for both; name one of them for its own subject, or "
+                "put it into an anonymous namespace."] if doubled else []
+    problems += doubled
     return [*problems, "", *reasons] if problems else []
 
 

@@ -28,7 +28,7 @@ class GridOutput {
 
  private:
   OutputConfig config_;
-  Stream stream_ = standard_output();
+  OutputStream stream_ = standard_output();
   std::optional<WholeFile> file_;
   std::vector<PointReport> reports_;
   std::vector<std::string> left_out_;  // titles of columns for which the terminal is too narrow

@@ -45,7 +45,7 @@ std::string rough_time(Seconds time);
 // On a terminal one line that is overwritten; elsewhere a plain line now and then.
 class ProgressLine {
  public:
-  explicit ProgressLine(const Stream& stream) : stream_(stream) {}
+  explicit ProgressLine(const OutputStream& stream) : stream_(stream) {}
 
   // `now` is a time that advances within a point, such as the time since it began. Off a terminal a new `point` is
   // shown at once, and news of the same one every kPlainInterval.
@@ -56,7 +56,7 @@ class ProgressLine {
   static constexpr Seconds kPlainInterval{10};
   static std::string fitted(const std::string& text, size_t room);
 
-  Stream stream_;
+  OutputStream stream_;
   bool visible_ = false;
   std::optional<size_t> shown_point_;
   Seconds shown_{};

@@ -160,7 +160,7 @@ void write_records(const OutputConfig& config, const Records& records) {
     });
     return;
   }
-  const Stream output = standard_output();
+  const OutputStream output = standard_output();
   const TextSink to_output = [&](std::string_view text) { write_all(output.descriptor, text, kStandardOutput); };
   TableStyle style = table_style(output, config.verbose);
   style.details = details;

@@ -40,7 +40,7 @@ class RecordOutput {
   void write_all_records();
 
   OutputConfig config_;
-  Stream output_ = standard_output();
+  OutputStream output_ = standard_output();
   std::optional<TableStream> live_;
   std::optional<WholeFile> whole_;
   std::unique_ptr<GrowingFile> growing_;

@@ -27,8 +27,8 @@ bool locale_is_utf8() {
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 
-Stream stream_of(int descriptor) {
-  Stream stream{descriptor, isatty(descriptor) == 1, locale_is_utf8(), 0};
+OutputStream stream_of(int descriptor) {
+  OutputStream stream{descriptor, isatty(descriptor) == 1, locale_is_utf8(), 0};
   winsize size{};
   if (stream.is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0) stream.width = size.ws_col;
   const std::string kind = variable("TERM");
@@ -38,10 +38,10 @@ Stream stream_of(int descriptor) {
 
 }  // namespace
 
-Stream standard_output() { return stream_of(STDOUT_FILENO); }
-Stream standard_error() { return stream_of(STDERR_FILENO); }
+OutputStream standard_output() { return stream_of(STDOUT_FILENO); }
+OutputStream standard_error() { return stream_of(STDERR_FILENO); }
 
-TableStyle table_style(const Stream& stream, bool verbose) {
+TableStyle table_style(const OutputStream& stream, bool verbose) {
   return {.unicode = stream.unicode, .width = stream.width, .verbose = verbose};
 }
 

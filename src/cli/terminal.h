@@ -7,16 +7,16 @@
 
 namespace laptime {
 
-struct Stream {
+struct OutputStream {
   int descriptor = 0;
   bool is_terminal = false;  // one that understands control codes
   bool unicode = false;      // by the locale of the environment
   size_t width = 0;          // columns; 0: no limit
 };
 
-Stream standard_output();
-Stream standard_error();
+OutputStream standard_output();
+OutputStream standard_error();
 
-TableStyle table_style(const Stream& stream, bool verbose = false);
+TableStyle table_style(const OutputStream& stream, bool verbose = false);
 
 }  // namespace laptime

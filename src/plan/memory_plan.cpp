@@ -11,15 +11,15 @@ namespace laptime {
 namespace {
 
 // The step after the last one.
-int end_of(std::span<const Interval> intervals) {
+int end_of(std::span<const LiveBytes> intervals) {
   int end = 0;
-  for (const Interval& interval : intervals) end = std::max(end, interval.last + 1);
+  for (const LiveBytes& interval : intervals) end = std::max(end, interval.last + 1);
   return end;
 }
 
-void find_peak(std::span<const Interval> intervals, MemoryPlan& plan) {
+void find_peak(std::span<const LiveBytes> intervals, MemoryPlan& plan) {
   std::vector<int64_t> change(static_cast<size_t>(end_of(intervals)) + 1, 0);
-  for (const Interval& interval : intervals) {
+  for (const LiveBytes& interval : intervals) {
     change[static_cast<size_t>(interval.first)] += interval.bytes;
     change[static_cast<size_t>(interval.last) + 1] -= interval.bytes;
   }
@@ -35,7 +35,7 @@ void find_peak(std::span<const Interval> intervals, MemoryPlan& plan) {
 
 }  // namespace
 
-MemoryPlan place(std::span<const Interval> intervals) {
+MemoryPlan place(std::span<const LiveBytes> intervals) {
   MemoryPlan plan;
   plan.offsets.resize(intervals.size(), 0);
   find_peak(intervals, plan);
@@ -47,7 +47,7 @@ MemoryPlan place(std::span<const Interval> intervals) {
 
   OccupiedBytes occupied(end_of(intervals));
   for (const size_t index : order) {
-    const Interval& interval = intervals[index];
+    const LiveBytes& interval = intervals[index];
     const int64_t bytes = align_up(interval.bytes, kBufferAlignment);
     const int64_t offset = occupied.first_gap(interval.first, interval.last, bytes);
     occupied.take(interval.first, interval.last, offset, bytes);

@@ -10,7 +10,7 @@ namespace laptime {
 inline constexpr int64_t kBufferAlignment = 64;
 
 // A buffer that is alive from step `first` to step `last`, both included.
-struct Interval {
+struct LiveBytes {
   int64_t bytes = 0;
   int first = 0;
   int last = 0;
@@ -25,6 +25,6 @@ struct MemoryPlan {
 
 // Greedy by size: takes the largest interval first and gives each the lowest offset that is free during its live range
 // (Pisarchyk and Lee 2020).
-MemoryPlan place(std::span<const Interval> intervals);
+MemoryPlan place(std::span<const LiveBytes> intervals);
 
 }  // namespace laptime

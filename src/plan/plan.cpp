@@ -219,7 +219,7 @@ class Planner {
   }
 
   void place_buffers() {
-    std::vector<Interval> intervals;
+    std::vector<LiveBytes> intervals;
     std::vector<int> members;
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       Buffer& buffer = plan_.buffers[i];

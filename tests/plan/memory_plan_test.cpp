@@ -12,9 +12,9 @@
 namespace laptime {
 namespace {
 
-bool overlap_in_time(const Interval& a, const Interval& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap_in_time(const LiveBytes& a, const LiveBytes& b) { return a.first <= b.last && b.first <= a.last; }
 
-void expect_sound(const std::vector<Interval>& intervals, const MemoryPlan& plan) {
+void expect_sound(const std::vector<LiveBytes>& intervals, const MemoryPlan& plan) {
   ASSERT_EQ(plan.offsets.size(), intervals.size());
   int64_t end = 0;
   for (size_t i = 0; i < intervals.size(); ++i) {
@@ -31,14 +31,14 @@ void expect_sound(const std::vector<Interval>& intervals, const MemoryPlan& plan
   EXPECT_EQ(plan.arena_bytes, end);
 }
 
-int64_t peak_by_hand(const std::vector<Interval>& intervals, int& at) {
+int64_t peak_by_hand(const std::vector<LiveBytes>& intervals, int& at) {
   int last = 0;
-  for (const Interval& interval : intervals) last = std::max(last, interval.last);
+  for (const LiveBytes& interval : intervals) last = std::max(last, interval.last);
   int64_t peak = 0;
   at = 0;
   for (int time = 0; time <= last; ++time) {
     int64_t alive = 0;
-    for (const Interval& interval : intervals)
+    for (const LiveBytes& interval : intervals)
       alive += interval.first <= time && time <= interval.last ? interval.bytes : 0;
     if (alive > peak) {
       peak = alive;
@@ -49,7 +49,7 @@ int64_t peak_by_hand(const std::vector<Interval>& intervals, int& at) {
 }
 
 // The lowest offset at which an interval meets none of those placed before, the largest first.
-std::vector<int64_t> first_fit_by_hand(const std::vector<Interval>& intervals) {
+std::vector<int64_t> first_fit_by_hand(const std::vector<LiveBytes>& intervals) {
   std::vector<size_t> order(intervals.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -79,7 +79,7 @@ TEST(MemoryPlan, NoIntervalsNeedNoMemory) {
 }
 
 TEST(MemoryPlan, DisjointLiveRangesShareBytes) {
-  const std::vector<Interval> intervals{{256, 0, 1}, {256, 2, 3}, {128, 4, 4}};
+  const std::vector<LiveBytes> intervals{{256, 0, 1}, {256, 2, 3}, {128, 4, 4}};
   const MemoryPlan plan = place(intervals);
   EXPECT_EQ(plan.offsets, (std::vector<int64_t>{0, 0, 0}));
   EXPECT_EQ(plan.arena_bytes, 256);
@@ -89,7 +89,7 @@ TEST(MemoryPlan, DisjointLiveRangesShareBytes) {
 
 // Ranges that end and begin at the same step overlap, because the step reads one and writes the other.
 TEST(MemoryPlan, TouchingLiveRangesDoNotShare) {
-  const std::vector<Interval> intervals{{64, 0, 1}, {64, 1, 2}};
+  const std::vector<LiveBytes> intervals{{64, 0, 1}, {64, 1, 2}};
   const MemoryPlan plan = place(intervals);
   EXPECT_NE(plan.offsets[0], plan.offsets[1]);
   EXPECT_EQ(plan.arena_bytes, 128);
@@ -99,7 +99,7 @@ TEST(MemoryPlan, TouchingLiveRangesDoNotShare) {
 
 TEST(MemoryPlan, GapsAreFilled) {
   // The large buffer is placed first; the two small ones follow each other in time and share one offset.
-  const std::vector<Interval> intervals{{1024, 0, 9}, {128, 0, 3}, {128, 4, 9}, {64, 2, 5}};
+  const std::vector<LiveBytes> intervals{{1024, 0, 9}, {128, 0, 3}, {128, 4, 9}, {64, 2, 5}};
   const MemoryPlan plan = place(intervals);
   expect_sound(intervals, plan);
   EXPECT_EQ(plan.offsets[1], plan.offsets[2]);
@@ -108,7 +108,7 @@ TEST(MemoryPlan, GapsAreFilled) {
 }
 
 TEST(MemoryPlan, PlacementRoundsBytesButTheLivePeakDoesNot) {
-  const std::vector<Interval> intervals{{1, 0, 0}, {65, 0, 0}};
+  const std::vector<LiveBytes> intervals{{1, 0, 0}, {65, 0, 0}};
   const MemoryPlan plan = place(intervals);
   expect_sound(intervals, plan);
   EXPECT_EQ(plan.live_peak_bytes, 66);
@@ -119,8 +119,8 @@ TEST(MemoryPlan, RandomLiveRangesNeverShareAByte) {
   for (uint64_t round = 0; round < 300; ++round) {
     uint64_t state = round * 1000;
     const auto below = [&](uint64_t bound) { return static_cast<int64_t>(splitmix64(++state) % bound); };
-    std::vector<Interval> intervals(static_cast<size_t>(1 + below(80)));
-    for (Interval& interval : intervals) {
+    std::vector<LiveBytes> intervals(static_cast<size_t>(1 + below(80)));
+    for (LiveBytes& interval : intervals) {
       interval.bytes = below(4) == 0 ? below(16) : below(5000);
       interval.first = static_cast<int>(below(60));
       interval.last = interval.first + static_cast<int>(below(below(4) == 0 ? 60 : 6));

@@ -90,9 +90,12 @@ check_rules = load_tool()
 class CheckRules(unittest.TestCase):
     def check(self, path: str, text: str) -> list[str]:
         """What the tool prints for a tree with one op, rope, and one more file."""
+        return self.check_files({"src/ops/rope/rope.cpp": 'const OpCard kRope = {\n    .name = "rope"};\n', path: text})
+
+    def check_files(self, files: dict[str, str]) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            for file, content in (("src/ops/rope/rope.cpp", 'const OpCard kRope = {\n    .name = "rope"};\n'), (path, text)):
+            for file, content in files.items():
                 (root / file).parent.mkdir(parents=True, exist_ok=True)
                 (root / file).write_text(content + "\n")
             return check_rules.check(root)
@@ -121,6 +124,32 @@ class CheckRules(unittest.TestCase):
     def test_finds_a_long_file(self):
         self.assertEqual(self.check("tests/data/long_test.cpp", "\n" * 499), [])
         self.assertIn("tests/data/long_test.cpp:501: 501 lines", self.check("tests/data/long_test.cpp", "\n" * 500))
+
+    def of_two_files(self, first: str, second: str) -> list[str]:
+        """The types in `second`, a header of another folder, that `first` has too."""
+        return check_rules.doubled_types({"src/cli/a.h": first.splitlines(), "src/plan/b.h": second.splitlines()})
+
+    def test_finds_two_types_of_one_name(self):
+        first = "namespace laptime {\nstruct Interval {\n  double low = 0;\n};\n}"
+        for second in ("struct Interval {", "class Interval final : public Base<int> {", "enum class Interval : uint8_t {",
+                       "template <class T>\nstruct alignas(64) Interval {", "union Interval {"):
+            with self.subTest(second=second):
+                found = self.of_two_files(first, f"namespace laptime {{\n{second}\n}};\n}}")
+                line = 2 + second.count("\n")
+                self.assertEqual(found, [f"src/plan/b.h:{line}: Interval is the name of a type in src/cli/a.h too"])
+        self.assertIn("src/plan/b.h:2: Interval is the name of a type in src/cli/a.h too",
+                      self.check_files({"src/cli/a.h": first, "src/plan/b.h": "namespace laptime {\nstruct Interval {};\n}"}))
+
+    def test_accepts_types_of_one_name_in_scopes_of_their_own(self):
+        first = "namespace laptime {\nstruct Interval {\n  double low = 0;\n};\n}"
+        for second in ("namespace laptime { namespace { struct Interval {}; } }",
+                       "namespace laptime::plan { struct Interval {}; }",
+                       "namespace laptime {\nstruct Plan {\n  struct Interval {};\n};\n}",
+                       "namespace laptime {\nstruct Interval;\nvoid take(struct Interval& one);\n}",
+                       'namespace laptime {\nconst char* const kText = "{"; inline int f() { struct Interval {}; return 0; }\n}',
+                       "namespace laptime {\ntemplate <class Interval>\nvoid take(Interval one) {}\n}"):
+            with self.subTest(second=second):
+                self.assertEqual(self.of_two_files(first, second), [])
 
     def test_finds_an_allowance_that_nothing_needs(self):
         found = self.check("src/passes/differentiate.cpp", "// This file includes no op.")
