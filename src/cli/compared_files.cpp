@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -69,10 +70,16 @@ ComparedFiles compare_files(const std::string& a, const std::string& b, bool any
     if (const std::string why = refusal(group.first, match->first); !why.empty() && !anyway) {
       throw Error::format("laptime compare: {}: {}; --anyway compares them all the same", quote(group.first.name), why);
     }
-    compared.pairs.push_back({group.first.name == match->first.name
-                                  ? group.first.name
-                                  : fmt::format("{} and {}", group.first.name, match->first.name),
-                              make_time_stats(group.samples), make_time_stats(match->samples)});
+    const TimeStats of_a = make_time_stats(group.samples);
+    const TimeStats of_b = make_time_stats(match->samples);
+    if (const std::optional<TimeRatio> ratio = ratio_of_medians(of_b, of_a)) {
+      compared.pairs.push_back({group.first.name == match->first.name
+                                    ? group.first.name
+                                    : fmt::format("{} and {}", group.first.name, match->first.name),
+                                of_a.median, of_b.median, *ratio});
+    } else {
+      compared.left_out.push_back(fmt::format("{} takes no time in {}", quote(group.first.name), quote(a)));
+    }
     second.erase(match);
   }
   for (const Group& group : second)

@@ -14,17 +14,16 @@ namespace {
 
 // Adds the pause of --delay to the launches of its op.
 void add_delay(const RunConfig& config, Plan& plan) {
-  const OpCard* const op = delayed_op(config);
-  if (op == nullptr) return;
-  const OpDelay delay = parse_delay("--delay", *config.delay);
+  const std::optional<DelayedOp> delayed = delayed_op(config);
+  if (!delayed) return;
   bool is_launched = false;
   for (PlanStep& step : plan.steps) {
-    if (step.kernel->op != op) continue;
-    step.pause = delay.pause;
+    if (step.kernel->op != delayed->op) continue;
+    step.pause = delayed->pause;
     is_launched = true;
   }
   if (!is_launched)
-    throw Error::format("--delay: no launch of this step is of op '{}'; laptime explain lists them", op->name);
+    throw Error::format("--delay: no launch of this step is of op '{}'; laptime explain lists them", delayed->op->name);
 }
 
 // Everything that follows from the choices.

@@ -60,10 +60,10 @@ std::vector<std::string_view> composites() {
   return names;
 }
 
-const OpCard* delayed_op(const RunConfig& config) {
-  if (!config.delay) return nullptr;
+std::optional<DelayedOp> delayed_op(const RunConfig& config) {
+  if (!config.delay) return std::nullopt;
   const OpDelay delay = parse_delay("--delay", *config.delay);
-  if (const OpCard* const op = find_op(delay.op); op != nullptr) return op;
+  if (const OpCard* const op = find_op(delay.op); op != nullptr) return DelayedOp{op, delay.pause};
   std::vector<std::string_view> names;
   for (const OpCard* op : all_ops()) names.emplace_back(op->name);
   throw Error::format("--delay: unknown op {}{}", quote(delay.op), did_you_mean(delay.op, names));

@@ -22,8 +22,13 @@ Graph lowered_graph(const RunConfig& config, const RecomputeRule& rule, const St
 // Names of the ops that a step may keep whole or lower.
 std::vector<std::string_view> composites();
 
-// The op of --delay; null where none is given. Error if there is no op of that name.
-const OpCard* delayed_op(const RunConfig& config);
+// What --delay asks for: a pause after each launch of an op.
+struct DelayedOp {
+  const OpCard* op = nullptr;
+  Seconds pause{};
+};
+// None where the option is not given. Error if there is no op of that name.
+std::optional<DelayedOp> delayed_op(const RunConfig& config);
 
 // Whether a step keeps a composite whole, and why.
 struct CompositeChoice {

@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "distribution/median.h"
-#include "record/time_stats.h"
 #include "report/profile/launch_sums.h"
 #include "report/text.h"
 
@@ -360,10 +359,8 @@ PointReport stored_comparison_report(const std::string& a, const std::string& b,
       "95 % intervals, of the samples alone: what changed on the machine between the two runs is not in them; laptime "
       "compare with options measures in turn"};
   for (const StoredPair& pair : pairs) {
-    const std::optional<TimeRatio> ratio = ratio_of_medians(pair.b, pair.a);
-    if (!ratio) continue;
-    const PairedRatio judged{.rounds = 0, .ratio = ratio->value, .interval = ratio->interval};
-    grid.rows.push_back(ratio_row(pair.name, pair.a.median, pair.b.median, judged, margin));
+    const PairedRatio judged{.rounds = 0, .ratio = pair.ratio.value, .interval = pair.ratio.interval};
+    grid.rows.push_back(ratio_row(pair.name, pair.a, pair.b, judged, margin));
   }
   report.grids.push_back(std::move(grid));
   return report;

@@ -9,6 +9,7 @@
 #include "distribution/paired_ratio.h"
 #include "record/record.h"
 #include "record/step_trace.h"
+#include "record/time_stats.h"
 #include "report/grid.h"
 
 namespace laptime {
@@ -53,12 +54,12 @@ std::string difference_sentence(const PairedRatio& ratio, double margin);
 // not matter, as a fraction.
 PointReport comparison_report(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin);
 
-// Two records that were measured at different times.
+// Two records that were measured at different times: their medians in seconds, and the ratio B / A of these.
 struct StoredPair {
   std::string name;
-  TimeStats a, b;
+  double a = 0, b = 0;
+  TimeRatio ratio;
 };
-// The ratio of their medians, with its 95 % interval.
 PointReport stored_comparison_report(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
                                      double margin);
 

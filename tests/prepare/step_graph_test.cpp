@@ -97,5 +97,13 @@ TEST(StepGraph, ListsTheCompositesOfAPoint) {
   EXPECT_THAT(composites_of(config_with({{"edition", "gpt2"}, {"mode", "compile"}})), Contains("layer_norm"));
 }
 
+TEST(StepGraph, ADelayIsOfAnOpAndAPause) {
+  EXPECT_FALSE(delayed_op(config_with({})));
+  const std::optional<DelayedOp> delayed = delayed_op(config_with({{"delay", "matmul=20us"}}));
+  ASSERT_TRUE(delayed);
+  EXPECT_EQ(std::string(delayed->op->name), "matmul");
+  EXPECT_DOUBLE_EQ(delayed->pause.count(), 20e-6);
+}
+
 }  // namespace
 }  // namespace laptime

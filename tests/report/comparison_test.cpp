@@ -110,5 +110,14 @@ TEST(Comparison, APartWithOtherOpsIsOneRow) {
   EXPECT_EQ(grid.rows[2][0], "forward layers.*.ffn matmul");
 }
 
+// Whoever pairs two records has their ratio already; an interval takes thousands of resamplings.
+TEST(Comparison, StoredPairsAreShownWithTheRatioTheyHave) {
+  const std::vector<StoredPair> pairs{{"step", 2, 3, {1.25, Interval{1.125, 1.375}}}, {"forward", 1, 1, {1, {}}}};
+  const Grid grid = stored_comparison_report("'a'", "'b'", pairs, 0.01).grids.at(0);
+  EXPECT_EQ(Json(grid.rows.at(0)), (Json{"step", 2.0, 3.0, 1.25, 1.125, 1.375, "slower"}));
+  EXPECT_EQ(Json(grid.rows.at(1)).at(3), 1.0);
+  EXPECT_TRUE(grid.rows.at(1).at(4).is_null());
+}
+
 }  // namespace
 }  // namespace laptime

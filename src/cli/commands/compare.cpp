@@ -22,7 +22,6 @@
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/sweep.h"
-#include "record/time_stats.h"
 #include "report/comparison.h"
 #include "report/point_names.h"
 #include "sweep/ablation.h"
@@ -183,9 +182,9 @@ ExitCode run_files(const CompareCommand& command) {
   output.finish();
   ExitCode code = ExitCode::kOk;
   for (const StoredPair& pair : compared.pairs) {
-    const std::optional<TimeRatio> ratio = ratio_of_medians(pair.b, pair.a);
-    const bool is_slower = ratio && ratio->interval && ratio->interval->low > 1;
-    if (is_slower && exit_code_of(command.options, ratio->value, true) == ExitCode::kFailed) code = ExitCode::kFailed;
+    const bool is_slower = pair.ratio.interval && pair.ratio.interval->low > 1;
+    if (is_slower && exit_code_of(command.options, pair.ratio.value, true) == ExitCode::kFailed)
+      code = ExitCode::kFailed;
   }
   return code;
 }
