@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "report/aligned.h"
 #include "report/lines.h"
 #include "report/table_notes.h"
 #include "report/text.h"
@@ -20,37 +21,26 @@ struct TableLayout {
   std::vector<Column> columns;
   std::vector<size_t> first_of_line;  // columns that begin a line of each row
   std::vector<std::string> hidden;
+  bool is_stacked = false;  // a line for each column of a record, because a row would take too many lines
 };
 
 namespace {
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
-// Safe for the terminal, our own signs with an ASCII form where need be.
-std::string shown(std::string text, bool unicode) {
-  if (is_plain_ascii(text)) return text;
-  if (unicode) return printable(text);
-  replace_all(text, "±", "+/-");
-  replace_all(text, "→", "->");
-  return printable(text, /*ascii=*/true);
-}
 
 size_t full_width(const Column& column) {
   return column.width + (column.bracket_width > 0 ? column.bracket_width + 1 : 0);
 }
 
-constexpr size_t kIndent = 4;  // of the further lines of a row
+constexpr size_t kIndent = 4;     // of the further lines of a row
+constexpr size_t kMostLines = 2;  // of a row; more cannot be read beside their titles
 
-// Leaves out what may be left out, the least important first, until a line fits; then breaks lines.
+// Leaves out what may be left out, the least important first, until a line fits; then breaks lines. Stacks all columns
+// where that makes too many lines.
 //
 // `names` are the widths of names beyond their column, which then takes the room that is left for the longest that
 // fits.
 TableLayout laid_out(std::vector<Column> columns, size_t terminal, const std::set<size_t>& names) {
   TableLayout layout;
+  const std::vector<Column> all = columns;
   const auto needed = [&] {
     size_t sum = 0;
     for (const Column& column : columns) sum += full_width(column) + kColumnGap;
@@ -80,6 +70,7 @@ TableLayout laid_out(std::vector<Column> columns, size_t terminal, const std::se
       used += kColumnGap + width;
     }
   }
+  if (layout.first_of_line.size() > kMostLines) return {.columns = all, .is_stacked = true};
   if (terminal > 0 && layout.first_of_line.size() == 1) {
     const size_t most = columns.front().width + terminal - std::min(terminal, needed());
     for (const size_t width : names) {
@@ -150,10 +141,38 @@ std::string wrapped(const std::string& line, size_t width) {
   return without_trailing_spaces(broken_at_spaces(line, width, kHanging)) + "\n";
 }
 
+// A record, a line for each of its columns, then for those of its phases, and its notes.
+std::string stacked_text(const std::vector<TableLine>& lines, const TableLayout& layout, const TableStyle& style) {
+  const std::vector<Column>& columns = layout.columns;
+  const auto safe = [&](const std::string& text) { return terminal_text(text, style.unicode); };
+  const bool is_named = columns.front().title == "name";
+  std::string text;
+  std::vector<Cells> rows;
+  std::string notes;
+  for (const TableLine& line : lines) {
+    const bool has_heading = is_named || line.of_phase;
+    const std::string indent(line.of_phase ? 4 : 2, ' ');
+    if (has_heading && !line.cells.empty()) {
+      const std::string name = safe(line.cells.front());
+      if (line.of_phase) {
+        rows.push_back({name});
+      } else {
+        text += wrapped(name, style.width);
+      }
+    }
+    for (size_t i = has_heading ? 1 : 0; i < line.cells.size(); ++i) {
+      if (line.of_phase && !columns[i].of_phase) continue;
+      rows.push_back({indent + safe(columns[i].header()), safe(line.cells[i])});
+    }
+    if (!line.rest.empty()) notes += wrapped((line.cells.empty() ? "" : indent) + safe(line.rest), style.width);
+  }
+  return text + aligned(rows, {}, 0, style.width) + notes;
+}
+
 std::string line_text(TableLine line, const TableLayout& layout, const TableStyle& style) {
-  const std::string rest = shown(std::move(line.rest), style.unicode);
+  const std::string rest = terminal_text(std::move(line.rest), style.unicode);
   if (line.cells.empty()) return wrapped(rest, style.width);
-  for (std::string& cell : line.cells) cell = shown(std::move(cell), style.unicode);
+  for (std::string& cell : line.cells) cell = terminal_text(std::move(cell), style.unicode);
   const Column& first = layout.columns[0];
   std::string long_name;
   if (first.text && display_width(line.cells[0]) > first.width && line.cells.size() > 1) {
@@ -174,10 +193,11 @@ std::string line_text(TableLine line, const TableLayout& layout, const TableStyl
 }
 
 std::string header(const TableLayout& layout, const TableStyle& style) {
+  if (layout.is_stacked) return "";
   const std::string titles = joined_cells(layout, [&](std::string& line, size_t i) {
     const Column& column = layout.columns[i];
     if (column.bracket_width == 0) {
-      append_padded(line, shown(column.title, style.unicode), column);
+      append_padded(line, terminal_text(column.title, style.unicode), column);
     } else {
       append_right(line, column.title, column.width);
       const size_t width = full_width(column) - column.width;
@@ -189,24 +209,32 @@ std::string header(const TableLayout& layout, const TableStyle& style) {
          });
 }
 
+// A record as rows below a header, or stacked.
+std::string record_text(std::vector<TableLine> lines, const TableLayout& layout, const TableStyle& style) {
+  if (layout.is_stacked) return stacked_text(lines, layout, style);
+  std::string text;
+  for (TableLine& line : lines) text += line_text(std::move(line), layout, style);
+  return text;
+}
+
 // The lines above a table.
 std::string heading_text(const Heading& heading, const Record& first, const TableLayout& layout,
                          const TableStyle& style) {
   std::string text;
-  for (const std::string& line : heading.lines(first)) text += wrapped(shown(line, style.unicode), style.width);
+  for (const std::string& line : heading.lines(first)) text += wrapped(terminal_text(line, style.unicode), style.width);
   if (!layout.hidden.empty()) {
     const std::string hidden =
         fmt::format("hidden for want of width: {} (--columns all)", fmt::join(layout.hidden, ", "));
-    text += wrapped(shown(hidden, style.unicode), style.width);
+    text += wrapped(terminal_text(hidden, style.unicode), style.width);
   }
   return text + (text.empty() ? "" : "\n");
 }
 
 void widen_to_titles(std::vector<Column>& columns, bool unicode) {
   for (Column& column : columns) {
-    column.width = std::max(column.width, display_width(shown(column.title, unicode)));
+    column.width = std::max(column.width, display_width(terminal_text(column.title, unicode)));
     if (column.bracket_width > 0) {
-      column.bracket_width = std::max(column.bracket_width, display_width(shown(column.remark, unicode)));
+      column.bracket_width = std::max(column.bracket_width, display_width(terminal_text(column.remark, unicode)));
     }
   }
 }
@@ -216,7 +244,7 @@ void widen(Column& column, const std::string& cell, bool is_first, const TableSt
   constexpr size_t kLeastName = 16;
   constexpr size_t kMostName = 40;
   const size_t most = style.width == 0 ? kMostName : std::clamp(style.width / 3, kLeastName, kMostName);
-  const std::string safe = shown(cell, style.unicode);
+  const std::string safe = terminal_text(cell, style.unicode);
   const std::string_view text = safe;
   const size_t bracket = column.bracket_width > 0 ? text.find(" (") : std::string::npos;
   const size_t width = display_width(text.substr(0, bracket));
@@ -234,7 +262,7 @@ void widen(Column& column, const std::string& cell, bool is_first, const TableSt
 std::string notes_text(const TableNotes& notes, const TableStyle& style) {
   std::string text;
   for (const std::string& line : notes.lines())
-    text += (text.empty() ? "\n" : "") + wrapped(shown(line, style.unicode), style.width);
+    text += (text.empty() ? "\n" : "") + wrapped(terminal_text(line, style.unicode), style.width);
   return text;
 }
 
@@ -318,13 +346,11 @@ std::string TableStream::add(const Record& record) {
     text = heading_text(*state_->heading, state_->first ? *state_->first : record, layout, state_->style) +
            header(layout, state_->style);
   }
+  if (state_->begun && layout.is_stacked) text += "\n";
   state_->begun = true;
   const LineStyle style{
       .details = state_->style.details, .verbose = state_->style.verbose, .heading = &*state_->heading};
-  for (TableLine& line : lines_of(Row(record), layout.columns, style)) {
-    text += line_text(std::move(line), layout, state_->style);
-  }
-  return text;
+  return text + record_text(lines_of(Row(record), layout.columns, style), layout, state_->style);
 }
 
 std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns) {
@@ -361,11 +387,12 @@ void table(const Records& records, const TableStyle& style, std::string_view col
   const TableLayout layout = laid_out(std::move(columns), style.width, names);
   sink(heading_text(heading, *first_of(records), layout, style));
   sink(header(layout, style));
+  bool is_first = true;
   records.each(extent, [&](const Record& record) {
     notes.add(record, heading);
-    for (TableLine& line : lines_of(Row(record), layout.columns, lines)) {
-      sink(line_text(std::move(line), layout, style));
-    }
+    if (layout.is_stacked && !is_first) sink("\n");
+    is_first = false;
+    sink(record_text(lines_of(Row(record), layout.columns, lines), layout, style));
     return true;
   });
   sink(notes_text(notes, style));

@@ -64,6 +64,12 @@ Decoded decode(std::string_view text) {
 
 bool is_plain(char c) { return c >= 0x20 && c < 0x7F; }
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
 }  // namespace
 
 bool is_plain_ascii(std::string_view text) {
@@ -111,6 +117,14 @@ std::string printable(std::string_view text, bool ascii) {
     text.remove_prefix(bytes);
   }
   return out;
+}
+
+std::string terminal_text(std::string text, bool unicode) {
+  if (is_plain_ascii(text)) return text;
+  if (unicode) return printable(text);
+  replace_all(text, "±", "+/-");
+  replace_all(text, "→", "->");
+  return printable(text, /*ascii=*/true);
 }
 
 size_t display_width(std::string_view text) {

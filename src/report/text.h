@@ -18,6 +18,9 @@ bool is_plain_ascii(std::string_view text);
 // With `ascii` so does everything outside ASCII.
 std::string printable(std::string_view text, bool ascii = false);
 
+// The same for a terminal of which it is known whether it shows Unicode: our own signs have an ASCII form.
+std::string terminal_text(std::string text, bool unicode);
+
 // Columns that valid UTF-8 takes on a terminal: 0 for combining marks, 2 for wide East Asian characters and emoji.
 size_t display_width(std::string_view text);
 

@@ -110,6 +110,42 @@ TEST(Table, ColumnsThatWereAskedForAreNeverHidden) {
   EXPECT_THAT(plain, HasSubstr("benchmark_steps"));
 }
 
+// Where a row would go on over many lines, each column of a record has a line of its own, and none is hidden.
+TEST(Table, ManyColumnsAreALineEach) {
+  const std::vector<Record> records = stored_records();
+  const Baselines baselines;
+  const std::vector<Column> columns = columns_of("all", baselines, RecordList(records));
+  const std::string text = table(records, {.width = 80}, "all");
+  for (const std::string& line : lines_in(text)) EXPECT_LE(display_width(line), 80U) << line;
+  EXPECT_THAT(text, Not(HasSubstr("hidden")));
+  EXPECT_THAT(text, Not(HasSubstr("\n\n\n")));
+  const std::vector<std::string> lines = lines_in(text);
+  const auto value_of = [&](const std::string& title) {
+    const std::string begin = "  " + title + "  ";
+    const auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& one) { return one.starts_with(begin); });
+    if (line == lines.end()) return std::string("no such line");
+    return line->substr(std::min(line->find_first_not_of(' ', begin.size()), line->size()));
+  };
+  for (const Column& column : columns) {
+    if (column.title == "name") continue;
+    EXPECT_EQ(value_of(column.header()), column.cell(Row(records[0]), "")) << column.title;
+  }
+  EXPECT_THAT(text, HasSubstr("\n  forward\n    median (95 % interval)  402.1 ms (401.9 .. 403.2)\n"));
+  EXPECT_THAT(text, HasSubstr("  out_of_memory: "));
+  EXPECT_THAT(text, HasSubstr("\n  noisy: "));
+
+  TableStream stream({.width = 80}, "all", records);
+  std::string streamed;
+  for (const Record& record : records) streamed += stream.add(record);
+  EXPECT_EQ(streamed + stream.end(), text);
+
+  const std::vector<std::string> wide = lines_in(table(records, {.width = 200}, "all"));
+  const auto has_titles = [](const std::string& line) {
+    return line.find("median") != std::string::npos && line.find("mean") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(wide.begin(), wide.end(), has_titles)) << "a wide terminal has room for a table";
+}
+
 TEST(Table, WhatAllRowsShareStandsAboveThem) {
   const std::vector<Record> records = stored_records();
   const std::string two = table(std::span(records).first(2), {.details = false});
