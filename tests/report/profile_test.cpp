@@ -91,9 +91,24 @@ TEST_F(Profile, EveryViewAddsUpToTheLaunches) {
   EXPECT_NEAR(column_sum(view({.view = ProfileView::kKernels}), "total_s"), launches, 1e-15);
   EXPECT_NEAR(column_sum(view({.view = ProfileView::kOps}), "total_s"), launches, 1e-15);
   EXPECT_NEAR(column_sum(view({.view = ProfileView::kClasses}), "total_s"), launches, 1e-15);
-  EXPECT_NEAR(column_sum(classes_by_phase(trace_, {}), "step_s"), launches, 1e-15);
+  const Grid shares = classes_by_phase(trace_, {});
+  EXPECT_NEAR(column_sum(shares, "step_s"), totals_of(trace_).step, 1e-15);
+  EXPECT_NEAR(column_sum(shares, "step_share"), 1, 1e-12);
+  EXPECT_NEAR(column_sum(shares, "forward_share"), 1, 1e-12);
+  EXPECT_EQ(shares.rows.back().front(), "residue");
+  const Grid selected = classes_by_phase(trace_, [](const TraceLaunch& launch) { return launch.phase == "forward"; });
+  EXPECT_NE(selected.rows.back().front(), "residue") << "what lies between launches belongs to no selection";
   const Grid phases = profile_report(record_, trace_, {}).grids.front();
   EXPECT_NEAR(column_sum(phases, "total_s"), 2 * totals_of(trace_).step, 1e-15);  // the phases, the residue, the step
+}
+
+TEST_F(Profile, SharesOfEachPassAddUpToItsStep) {
+  StepTrace longer = trace_;
+  for (TracedStep& step : longer.steps) step.total *= 3;
+  const Grid shares = class_shares({{"inference", &trace_}, {"step", &longer}});
+  EXPECT_NEAR(column_sum(shares, "inference"), 1, 1e-12);
+  EXPECT_NEAR(column_sum(shares, "step"), 1, 1e-12);
+  EXPECT_EQ(shares.rows.back().front(), "residue");
 }
 
 TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {

@@ -225,6 +225,12 @@ Grid class_shares(const std::vector<ComparedProfile>& profiles) {
   std::stable_sort(grid.rows.begin(), grid.rows.end(), [](const std::vector<Json>& a, const std::vector<Json>& b) {
     return a[1].get<double>() > b[1].get<double>();
   });
+  std::vector<Json> residue{"residue"};
+  for (const ComparedProfile& profile : profiles) {
+    const StepTotals totals = totals_of(*profile.trace);
+    residue.push_back(totals.residue() / totals.step);
+  }
+  grid.rows.push_back(std::move(residue));
   return grid;
 }
 

@@ -314,6 +314,13 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
     row.push_back(share(total, totals.step));
     grid.rows.push_back(std::move(row));
   }
+  if (!test) {
+    std::vector<Json> row(grid.columns.size());
+    row.front() = "residue";
+    row.rbegin()[1] = totals.residue();
+    row.back() = share(totals.residue(), totals.step);
+    grid.rows.push_back(std::move(row));
+  }
   return grid;
 }
 
