@@ -22,11 +22,21 @@ std::string_view find_color(std::span<const NamedColor> colors, std::string_view
   return found == colors.end() ? "#bbbbbb" : found->color;
 }
 
+size_t place_of(std::span<const NamedColor> colors, std::string_view name) {
+  const auto found =
+      std::find_if(colors.begin(), colors.end(), [&](const NamedColor& one) { return one.name == name; });
+  return static_cast<size_t>(found - colors.begin());
+}
+
 }  // namespace
 
 std::span<const NamedColor> class_colors() { return kClassColors; }
 std::string_view color_of_phase(std::string_view phase) { return find_color(kPhaseColors, phase); }
 std::string_view color_of_class(std::string_view work_class) { return find_color(kClassColors, work_class); }
 std::string_view color_of(MemoryCategory category) { return kCategoryColors.at(static_cast<size_t>(category)); }
+
+size_t pattern_of_phase(std::string_view phase) { return place_of(kPhaseColors, phase); }
+size_t pattern_of_class(std::string_view work_class) { return place_of(kClassColors, work_class); }
+size_t pattern_of(MemoryCategory category) { return static_cast<size_t>(category); }
 
 }  // namespace laptime

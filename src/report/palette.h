@@ -1,6 +1,7 @@
 // Colours of pictures, told apart by people who are colour-blind (Paul Tol's bright and muted schemes).
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -18,5 +19,11 @@ std::span<const NamedColor> class_colors();  // of classes of work
 std::string_view color_of_phase(std::string_view phase);       // "forward"
 std::string_view color_of_class(std::string_view work_class);  // "matmul"
 std::string_view color_of(MemoryCategory category);
+
+// Numbers of the patterns that pages fill these colours with, so that they can be told apart in black and white; equal
+// only for names of different pictures. One past the known names for a name that is unknown.
+size_t pattern_of_phase(std::string_view phase);
+size_t pattern_of_class(std::string_view work_class);
+size_t pattern_of(MemoryCategory category);
 
 }  // namespace laptime

@@ -21,6 +21,34 @@ SWEEP = "\n".join([*(f'{word[2:]} = "{value}"' if value.isalpha() else f"{word[2
                    "context = [16, 32]", 'mode = ["eager", "compile"]', 'pass = ["inference", "step"]', "warmup = 3",
                    "steps = 8", ""])
 
+# What a reader of a picture would miss: texts and shapes that leave the frame of their chart, and texts that cover another.
+MISPLACED = """[...document.querySelectorAll(".chart")].flatMap(chart => {
+    const name = chart.getAttribute("aria-label").slice(0, 60);
+    const frame = chart.getBoundingClientRect();
+    const boxes = [...chart.querySelectorAll("svg text, svg path")].filter(node => !node.closest("defs, pattern, clipPath"))
+      .map(node => ({ text: node.textContent, box: node.getBoundingClientRect() }));
+    const outside = boxes.filter(({ box }) => box.left < frame.left - 1.5 || box.right > frame.right + 1.5 ||
+        box.top < frame.top - 1.5 || box.bottom > frame.bottom + 1.5)
+      .map(({ text, box }) => `${name}: '${text}' leaves the frame at ${Math.round(box.left)}, ${Math.round(box.top)}`);
+    const texts = boxes.filter(({ text, box }) => text.trim() && box.width > 0);
+    const covered = texts.flatMap(({ text, box }, i) => texts.slice(i + 1)
+      .filter(other => Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left) > 2 &&
+        Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top) > 4)
+      .map(other => `${name}: '${text}' and '${other.text}' overlap`));
+    return [...outside, ...covered];
+  })"""
+# The looks, without colour, of what the legend of each chart names, or the ends of its lines.
+COLOURLESS = """JSON.parse(document.getElementById("data").textContent).sections.flatMap(({ figures }) => figures)
+  .filter(({ chart }) => chart).map(figure => {
+    const { option } = laptimeChart(figure, { dark: false, width: 1100 });
+    const names = option.legend ? option.legend.data : option.series.map(({ name }) => name).filter(Boolean);
+    return [figure.title, [...new Set(names)].map(name => {
+      const series = option.series.find(one => one.name === name);
+      return JSON.stringify([series.type === "bar" || series.areaStyle ? series.itemStyle.decal ?? "plain" : series.symbol,
+        series.lineStyle?.type, Boolean(series.itemStyle.borderWidth)]);
+    })];
+  })"""
+
 
 class ReportTest(ProgramTest):
     def report(self, *words, **options):
@@ -142,6 +170,48 @@ class InABrowser(ReportTest):
         self.assertLessEqual(self.chromium.run("document.documentElement.scrollWidth - innerWidth"), 0)
         self.assertGreater(len(self.chromium.pdf()), 50_000)
         self.assertEqual(self.chromium.console, [])
+
+    def test_nothing_leaves_its_frame_or_covers_another(self):
+        # Names of every length, points that do not fit, and every chart of the page.
+        self.assert_ok(self.bench("--device", "h100,rtx4090", "--model", "small,2.7B", "--context", "128,512,2048",
+                                  "--mode", "eager,compile", "--lr", "0.001,0.002", "--steps", "1"))
+        for words in (["--last"], []):
+            self.assert_ok(self.report(*words, "--html", self.page))
+            for width in (1200, 800, 360):
+                self.chromium.resize(width, 900)
+                self.open()
+                with self.subTest(words=words, width=width):
+                    self.assertEqual(self.chromium.run(MISPLACED), [])
+                    self.assertLessEqual(self.chromium.run("document.documentElement.scrollWidth - innerWidth"), 0)
+
+    def test_series_can_be_told_apart_in_black_and_white(self):
+        self.open()
+        legends = 0
+        for title, looks in self.chromium.run(COLOURLESS):
+            self.assertEqual(len(set(looks)), len(looks), title)
+            legends += len(looks) > 1
+        self.assertGreaterEqual(legends, 5)
+        for section in ("step-time", "classes", "timeline", "memory"):
+            self.assertGreater(self.chromium.run(f"document.querySelectorAll('#{section} svg pattern').length"), 0, section)
+
+    def test_a_picture_has_the_whole_of_a_figure(self):
+        for width in (1200, 390):
+            self.chromium.resize(width, 300)
+            self.open()
+            high = self.chromium.run("""document.querySelector("#memory figure").getBoundingClientRect().bottom
+                - document.querySelector("#memory h2").getBoundingClientRect().top""")
+            self.assertGreater(high, 300)
+            picture = self.chromium.picture("#memory h2", "#memory figure")
+            self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
+            wide, tall = (int.from_bytes(picture[at:at + 4], "big") for at in (16, 20))
+            self.assertEqual(wide, width)
+            self.assertAlmostEqual(tall, high + 24, delta=2)
+
+    def test_the_first_links_lead_to_every_section(self):
+        self.open()
+        links = self.chromium.run("[...document.querySelectorAll('header nav a')].map(one => one.getAttribute('href'))")
+        self.assertEqual(links, self.chromium.run("[...document.querySelectorAll('main > section')].map(one => '#' + one.id)"))
+        self.assertIn("#published", links)
 
     def test_every_chart_has_its_numbers(self):
         self.open()

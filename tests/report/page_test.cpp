@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -128,6 +130,78 @@ TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
     const size_t library = html.find("<script>");  // the chart library has such words in its own texts
     EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
   }
+}
+
+// Rows of the table of a section's first figure, as {column: value}.
+std::vector<std::map<std::string, Json>> rows_of(const Json& page, const std::string& id) {
+  std::vector<std::map<std::string, Json>> rows;
+  for (const Json& section : page["sections"]) {
+    if (section["id"] != id) continue;
+    const Json& table = section["figures"][0]["table"];
+    for (const Json& row : table["rows"]) {
+      std::map<std::string, Json>& cells = rows.emplace_back();
+      for (size_t i = 0; i < row.size(); ++i) cells[table["columns"][i]["key"].get<std::string>()] = row[i];
+    }
+  }
+  return rows;
+}
+
+void expect_closed_sums(const std::vector<std::map<std::string, Json>>& rows) {
+  double step = 0;
+  std::map<std::string, double> phases;
+  for (const auto& row : rows) {
+    step += row.at("step_share").get<double>();
+    if (!row.at("share").is_null()) phases[row.at("phase").get<std::string>()] += row.at("share").get<double>();
+  }
+  EXPECT_NEAR(step, 1, 1e-9);
+  for (const auto& [phase, share] : phases) EXPECT_NEAR(share, 1, 1e-9) << phase;
+}
+
+// The times of other people are a section of every page: of the same work where there is some, else of whole steps.
+TEST(Page, PublishedTimesAreThereForEveryModel) {
+  PageInput input;
+  input.records = {stored_records().front()};
+  input.traces.resize(1);
+  const auto published_here = [](const std::map<std::string, Json>& row) { return row.at("where") == "here"; };
+  std::vector<std::map<std::string, Json>> rows = rows_of(Json::parse(page_data(input)), "published");
+  EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), published_here));
+
+  input.records.front().config.json()["model"] = "custom";
+  input.records.front().config.json()["d_model"] = 48;
+  rows = rows_of(Json::parse(page_data(input)), "published");
+  EXPECT_GT(rows.size(), 50U);
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.at("where"), "published");
+    EXPECT_THAT(row.at("work").get<std::string>(), testing::StartsWith("step "));
+  }
+}
+
+// What no launch took is a class of its own, so that the classes of a phase, and of the step, add up to 100 %.
+TEST(Page, ClassesAddUpToThePhaseAndTheStep) {
+  PageInput input;
+  input.records = {stored_records().front()};
+  Record& record = input.records.front();
+  record.phases = {{"forward", 0.4, 0.4}, {"backward", 0.5, 0.5}, {"residue", 0.1, 0.1}};
+  record.classes = {{"forward", "matmul", 0.3, 0.3}, {"forward", "copy", 0.05, 0.05}, {"backward", "matmul", 0.5, 0.5}};
+  input.traces.resize(1);
+  std::vector<std::map<std::string, Json>> rows = rows_of(Json::parse(page_data(input)), "classes");
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[2]["class"], "other");
+  EXPECT_NEAR(rows[2]["seconds_s"].get<double>(), 0.05, 1e-9);
+  EXPECT_NEAR(rows[2]["share"].get<double>(), 0.125, 1e-9);
+  EXPECT_EQ(rows[4]["phase"], "residue");
+  EXPECT_NEAR(rows[4]["step_share"].get<double>(), 0.1, 1e-9);
+  expect_closed_sums(rows);
+
+  record.classes.back() = {"backward", "matmul", 0.6, 0.6};  // of other steps than the means of the phases
+  expect_closed_sums(rows_of(Json::parse(page_data(input)), "classes"));
+
+  record.classes.clear();
+  input.traces.front() = timed_trace();
+  rows = rows_of(Json::parse(page_data(input)), "classes");
+  EXPECT_EQ(rows.back()["phase"], "residue");
+  EXPECT_NEAR(rows.back()["seconds_s"].get<double>(), 0.0001, 1e-9);
+  expect_closed_sums(rows);
 }
 
 // Of the records of one point the chart has the newest with samples enough for an interval.

@@ -15,7 +15,7 @@ namespace {
 
 std::string work_of(const PublishedFigure& figure) {
   const std::string context = figure.context_length ? fmt::format(" ctx:{}", *figure.context_length) : "";
-  return fmt::format("{} {}{}", figure.pass, figure.model, context);
+  return fmt::format("{} {}{} edition:{}", figure.pass, figure.model, context, figure.edition);
 }
 
 // How the arithmetic of a record is known.
@@ -76,7 +76,7 @@ PageSection prediction_section(const PageView& view) {
 }
 
 PageSection published_section(const PageView& view) {
-  PageSection section{.id = "published", .title = "Published figures beside these"};
+  PageSection section{.id = "published", .title = "Times that other people published"};
   Grid grid{
       .name = "published",
       .title = "Published and measured here",
@@ -107,6 +107,15 @@ PageSection published_section(const PageView& view) {
     grid.rows.push_back(std::move(row));
   };
   std::set<std::string> shown;
+  const auto add_published = [&](const PublishedFigure& figure) {
+    const std::string work = work_of(figure);
+    const std::string row = fmt::format("{}\n{}\n{}\n{}\n{}", work, figure.source, figure.mode, figure.arithmetic,
+                                        figure.seconds.value_or(0));
+    if (!shown.insert(row).second) return;
+    add({work, figure.hardware, figure.mode, figure.arithmetic, figure.certainty,
+         figure.seconds ? Json(*figure.seconds) : Json("out of memory"), or_null(figure.std), figure.software,
+         figure.source, figure.note, "published"});
+  };
   for (const Record* const record : view.timed()) {
     for (const PublishedFigure& figure : published_figures()) {
       const std::string work = work_of(figure);
@@ -119,20 +128,23 @@ PageSection published_section(const PageView& view) {
              or_null(own->second.std), software_of(*record), "this page", "",
              is_predicted(*record) ? "predicted here" : "here"});
       }
-      const std::string row = fmt::format("{}\n{}\n{}\n{}\n{}", work, figure.source, figure.mode, figure.arithmetic,
-                                          figure.seconds.value_or(0));
-      if (!shown.insert(row).second) continue;
-      add({work, figure.hardware, figure.mode, figure.arithmetic, figure.certainty,
-           figure.seconds ? Json(*figure.seconds) : Json("out of memory"), or_null(figure.std), figure.software,
-           figure.source, figure.note, "published"});
+      add_published(figure);
     }
   }
-  if (grid.rows.empty()) return section;
+  if (works.empty()) {
+    for (const PublishedFigure& figure : published_figures()) {
+      if (figure.pass == "step") add_published(figure);
+    }
+    section.lines.emplace_back(
+        "No record here is of a model, context and batch whose time someone published. These are the times of whole "
+        "steps that other people measured on their machines.");
+  } else {
+    section.lines.emplace_back(
+        "Figures of other people for the same model, context, batch and pass, on other machines.");
+  }
   section.lines.emplace_back(
-      "Figures of other people for the same model, context, batch and pass, on other machines. Compare arithmetic "
-      "before "
-      "times: several sources call float32 what their kernels show to be TF32.");
-  section.figures.push_back({.title = "Time of the same work",
+      "Compare arithmetic before times: several sources call float32 what their kernels show to be TF32.");
+  section.figures.push_back({.title = works.empty() ? "Times of whole steps" : "Time of the same work",
                              .summary = "Logarithmic axis. A filled diamond was measured here, a hollow one is "
                                         "predicted, a dot is a published figure.",
                              .chart = {{"kind", "dots"},

@@ -102,22 +102,23 @@ struct Part {
   std::string key;
   std::string title;
   std::string_view color;
+  size_t pattern = 0;
 };
 
 // Those that some peak has, as pictures stack them.
 std::vector<Part> parts_of(const std::vector<Peak>& peaks) {
   std::vector<Part> parts;
-  const auto add = [&](std::string key, std::string_view title, std::string_view color) {
+  const auto add = [&](std::string key, std::string_view title, std::string_view color, size_t pattern) {
     const bool is_held = std::any_of(peaks.begin(), peaks.end(), [&](const Peak& peak) {
       const auto found = peak.parts.find(key);
       return found != peak.parts.end() && found->second > 0;
     });
-    if (is_held) parts.push_back({std::move(key), std::string(title), color});
+    if (is_held) parts.push_back({std::move(key), std::string(title), color, pattern});
   };
   for (size_t i = 0; i < kMemoryCategoryCount; ++i)
-    add(key_of_bytes(category_at(i)), title_of(category_at(i)), color_of(category_at(i)));
-  add(std::string(kActivations), "activations", color_of(MemoryCategory::kSaved));
-  add(std::string(kOther), "other and gaps", "#999999");
+    add(key_of_bytes(category_at(i)), title_of(category_at(i)), color_of(category_at(i)), pattern_of(category_at(i)));
+  add(std::string(kActivations), "activations", color_of(MemoryCategory::kSaved), kMemoryCategoryCount);
+  add(std::string(kOther), "other and gaps", "#999999", kMemoryCategoryCount + 1);
   return parts;
 }
 
@@ -136,10 +137,12 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
   Json keys = Json::array();
   Json names = Json::array();
   Json colors = Json::array();
+  Json patterns = Json::array();
   for (const Part& part : parts) {
     keys.push_back(part.key);
     names.push_back(part.title);
     colors.push_back(part.color);
+    patterns.push_back(part.pattern);
     grid.columns.push_back(bytes_column(part.key, part.title));
   }
   grid.columns.push_back(text_column("state", "state"));
@@ -168,6 +171,7 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
                     {"parts", std::move(keys)},
                     {"names", std::move(names)},
                     {"colors", std::move(colors)},
+                    {"patterns", std::move(patterns)},
                     {"total", "peak_bytes"},
                     {"text", "text"},
                     {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
@@ -293,6 +297,7 @@ PageSection timeline_section(const PageView& view) {
     Json keys = Json::array();
     Json names = Json::array();
     Json colors = Json::array();
+    Json patterns = Json::array();
     for (size_t k = 0; k < kMemoryCategoryCount; ++k) {
       const MemoryCategory category = category_at(k);
       bool appears = false;
@@ -302,6 +307,7 @@ PageSection timeline_section(const PageView& view) {
       keys.push_back(key_of_bytes(category));
       names.push_back(title_of(category));
       colors.push_back(color_of(category));
+      patterns.push_back(pattern_of(category));
     }
     Json phases = Json::array();
     for (const Section& phase : ledger.sections())
@@ -313,6 +319,7 @@ PageSection timeline_section(const PageView& view) {
                                          {"parts", std::move(keys)},
                                          {"names", std::move(names)},
                                          {"colors", std::move(colors)},
+                                         {"patterns", std::move(patterns)},
                                          {"phases", std::move(phases)},
                                          {"peak",
                                           {{"x", ledger.peak_launch()},

@@ -14,23 +14,73 @@
 namespace laptime {
 namespace {
 
-// Seconds of each class in each phase: as the record states them, else of its trace.
-std::vector<ClassShare> classes_of(const Record& record, const std::vector<TracedPoint>& profiled) {
-  if (!record.classes.empty()) return record.classes;
-  const auto found =
-      std::find_if(profiled.begin(), profiled.end(), [&](const TracedPoint& point) { return point.record == &record; });
+// The time of a mean step by phase and class, the classes of a phase together and the largest of them first. `step` is
+// what the shares of ClassShare are of.
+struct ClassedStep {
   std::vector<ClassShare> classes;
-  if (found == profiled.end()) return classes;
-  for (const std::vector<Json>& row : class_bars(*found->trace, {}).rows)
-    classes.push_back(
-        {row[0].get<std::string>(), row[1].get<std::string>(), row[2].get<double>(), row[3].get<double>()});
-  return classes;
+  double step = 0;  // seconds
+};
+
+// As the record states it, else of its trace; without classes where neither does.
+ClassedStep classed_step(const Record& record, const std::vector<TracedPoint>& profiled) {
+  ClassedStep classed{.classes = record.classes};
+  if (classed.classes.empty()) {
+    const auto found = std::find_if(profiled.begin(), profiled.end(),
+                                    [&](const TracedPoint& point) { return point.record == &record; });
+    if (found == profiled.end()) return classed;
+    for (const std::vector<Json>& row : class_bars(*found->trace, {}).rows)
+      classed.classes.push_back(
+          {row[0].get<std::string>(), row[1].get<std::string>(), row[2].get<double>(), row[3].get<double>()});
+  }
+  for (const ClassShare& one : classed.classes) {
+    if (one.share > 0) classed.step = std::max(classed.step, one.seconds / one.share);
+  }
+  return classed;
+}
+
+constexpr const char* kOther = "other";      // the class of time that no launch took
+constexpr const char* kResidue = "residue";  // as a record names what its phases leave of a step
+
+// Adds to each phase what its launches leave of it, and to the step what its phases leave: then all shares of the step
+// add up to 1. Launches may have been timed in fewer steps than phases, so what they leave is bounded by what the step
+// has.
+void close_sums(const Record& record, ClassedStep& classed) {
+  constexpr double kLeast = 1e-6;  // of the step: less is rounding
+  std::map<std::string, double> left;
+  double free = 1;
+  for (const ClassShare& one : classed.classes) free -= one.share;
+  double wanted = 0;
+  for (const PhaseShare& phase : record.phases) {
+    if (record.classes.empty() || phase.phase == kResidue) continue;  // a trace has phases without gaps
+    double rest = phase.share;
+    for (const ClassShare& one : classed.classes) rest -= one.phase == phase.phase ? one.share : 0;
+    left[phase.phase] = std::max(0.0, rest);
+    wanted += left[phase.phase];
+  }
+  const double scale = wanted > free ? std::max(0.0, free) / wanted : 1;
+  std::vector<ClassShare> closed;
+  const auto add_other = [&](const std::string& phase, double share) {
+    if (share > kLeast) closed.push_back({phase, kOther, share * classed.step, share});
+  };
+  for (size_t i = 0; i < classed.classes.size(); ++i) {
+    closed.push_back(classed.classes[i]);
+    const std::string& phase = classed.classes[i].phase;
+    if (i + 1 == classed.classes.size() || classed.classes[i + 1].phase != phase) add_other(phase, scale * left[phase]);
+  }
+  add_other(kResidue, free - scale * wanted);
+  classed.classes = std::move(closed);
 }
 
 Json class_palette() {
   Json colors = Json::object();
   for (const NamedColor& color : class_colors()) colors[std::string(color.name)] = color.color;
   return colors;
+}
+
+Json class_patterns() {
+  Json patterns{{kOther, pattern_of_class(kOther)}};
+  for (const NamedColor& color : class_colors()) patterns[std::string(color.name)] = pattern_of_class(color.name);
+  return patterns;
 }
 
 PageFigure table_figure(std::string title, std::string summary, const Grid& grid, bool is_open) {
@@ -72,41 +122,44 @@ PageSection classes_section(const PageView& view) {
                         text_column("phase", "Phase"),
                         text_column("class", "Class"),
                         {"seconds_s", "Time", Unit::kSeconds},
-                        {"share", "Share of the phase", Unit::kFraction}},
+                        {"share", "Share of the phase", Unit::kFraction},
+                        {"step_share", "Share of the step", Unit::kFraction}},
             .rows = {},
-            .notes = {"Mean time per step."}};
+            .notes = {"Mean time per step. Other is what no launch took: in a phase the time between its launches, and "
+                      "in the residue that of the step outside of its phases."}};
   size_t points = 0;
   Json texts = Json::array();  // the time of each bar
   for (const Record* const record : view.timed()) {
-    const std::vector<ClassShare> classes = classes_of(*record, profiled);
-    if (classes.empty() || ++points > kMostSeries) continue;
+    ClassedStep classed = classed_step(*record, profiled);
+    if (classed.classes.empty() || ++points > kMostSeries) continue;
+    close_sums(*record, classed);
     std::map<std::string, double> phases;
-    std::vector<std::string> order;
-    for (const ClassShare& one : classes) {
-      if (!phases.contains(one.phase)) order.push_back(one.phase);
-      phases[one.phase] += one.seconds;
-    }
-    for (const std::string& phase : order) texts.push_back(format_seconds(phases[phase]));
-    for (const ClassShare& one : classes) {
+    for (const ClassShare& one : classed.classes) phases[one.phase] += one.seconds;
+    std::string phase;
+    for (const ClassShare& one : classed.classes) {
       const double whole = phases[one.phase];
-      grid.rows.push_back(
-          {view.name(*record), one.phase, one.work_class, one.seconds, whole > 0 ? Json(one.seconds / whole) : Json()});
+      const bool is_drawn = one.phase != kResidue && whole > 0;
+      if (is_drawn && one.phase != phase) texts.push_back(format_seconds(whole));
+      phase = one.phase;
+      grid.rows.push_back({view.name(*record), one.phase, one.work_class, one.seconds,
+                           is_drawn ? Json(one.seconds / whole) : Json(), one.share});
     }
   }
   if (grid.rows.empty()) return section;
   note_left_out(grid, kMostSeries, points);
-  section.figures.push_back({.title = "Share of each class of work in each phase",
-                             .summary =
-                                 "Each bar is one phase of one point; its parts are the shares of its time, the time "
-                                 "itself stands behind the bar.",
-                             .chart = {{"kind", "shares"},
-                                       {"labels", {"point", "phase"}},
-                                       {"part", "class"},
-                                       {"value", "share"},
-                                       {"texts", std::move(texts)},
-                                       {"colors", class_palette()},
-                                       {"axis_title", "share of the phase, %"}},
-                             .table = page_table(grid)});
+  section.figures.push_back(
+      {.title = "Share of each class of work in each phase",
+       .summary = "Each bar is one phase of one point; its parts are shares of its time and add up to 100 %, the time "
+                  "itself stands behind the bar. Other is time between launches.",
+       .chart = {{"kind", "shares"},
+                 {"labels", {"point", "phase"}},
+                 {"part", "class"},
+                 {"value", "share"},
+                 {"texts", std::move(texts)},
+                 {"colors", class_palette()},
+                 {"patterns", class_patterns()},
+                 {"axis_title", "share of the phase, %"}},
+       .table = page_table(grid)});
   return section;
 }
 
@@ -177,6 +230,7 @@ PageSection roofline_section(const PageView& view) {
                    {"label", {"phase", "op"}},
                    {"part", "class"},
                    {"colors", class_palette()},
+                   {"patterns", class_patterns()},
                    {"peak", *trace.peak_flops},
                    {"bandwidth", *trace.bandwidth},
                    {"axis", axis_of(*trace.peak_flops, Unit::kFlopsPerSecond)},

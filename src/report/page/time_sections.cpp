@@ -85,10 +85,12 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
   Json names = Json::array();
   Json keys = Json::array();
   Json colors = Json::array();
+  Json patterns = Json::array();
   for (const std::string& part : parts) {
     keys.push_back(part + "_s");
     names.push_back(part);
     colors.push_back(color_of_phase(part));
+    patterns.push_back(pattern_of_phase(part));
     grid.columns.push_back({part + "_s", part, Unit::kSeconds});
   }
   grid.columns.push_back({"median_s", "median of the pass", Unit::kSeconds});
@@ -126,6 +128,7 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
                     {"parts", std::move(keys)},
                     {"names", std::move(names)},
                     {"colors", std::move(colors)},
+                    {"patterns", std::move(patterns)},
                     {"total", "median_s"},
                     {"low", "ci_low_s"},
                     {"high", "ci_high_s"},

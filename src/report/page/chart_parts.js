@@ -1,0 +1,155 @@
+// What charts are made of: colours and patterns, axes, legends, and rows of names and texts beside their bars.
+"use strict";
+const chartParts = (() => {
+  const ROW = 30; // pixels of a bar and the space around it
+  const PALETTE = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#999933", "#bbbbbb"];
+  const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+  const BEHIND = { type: "bar", yAxisIndex: 1, data: [], silent: true }; // what the axis of texts behind bars belongs to
+  const CROSS = "path://M0,0L10,10M10,0L0,10";
+
+  // In black and white an area is known by its pattern, a dot by its shape, a line by its dashes.
+  const PATTERNS = [
+    { dashArrayX: [1, 0], dashArrayY: [2, 5], rotation: Math.PI / 4 },
+    undefined,
+    { symbol: "circle", dashArrayX: [[8, 8], [0, 8, 8, 0]], dashArrayY: [6, 0], symbolSize: 0.6 },
+    { dashArrayX: [1, 0], dashArrayY: [2, 5], rotation: -Math.PI / 4 },
+    { dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: Math.PI / 2 },
+    { dashArrayX: [[1, 0], [1, 6]], dashArrayY: [1, 0, 6, 0], rotation: Math.PI / 4 },
+    { dashArrayX: [1, 0], dashArrayY: [1, 4] },
+    { symbol: "rect", dashArrayX: [[5, 5], [0, 5, 5, 0]], dashArrayY: [5, 0] },
+    { symbol: "triangle", dashArrayX: [[9, 9], [0, 9, 9, 0]], dashArrayY: [7, 2], symbolSize: 0.75 },
+    { dashArrayX: [[1, 0], [1, 4]], dashArrayY: [1, 0, 4, 0] },
+  ];
+  const patternOf = (index) => {
+    const pattern = PATTERNS[index % PATTERNS.length];
+    return pattern && { symbol: "rect", symbolSize: 1, ...pattern, color: "rgba(0, 0, 0, 0.3)" };
+  };
+  const SHAPES = ["circle", "rect", "triangle", "path://M0,0L10,0L5,9Z", "path://M3.5,0h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z", "pin",
+    "path://M5,0L6.5,3.5L10,3.8L7.4,6.2L8.2,10L5,8L1.8,10L2.6,6.2L0,3.8L3.5,3.5Z", "path://M2.5,0H7.5L10,5L7.5,10H2.5L0,5Z", "arrow",
+    "path://M0,3H10V7H0Z"];
+  const shapeOf = (index) => SHAPES[index % SHAPES.length];
+  const DASHES = ["solid", [8, 4], [2, 3], [10, 3, 2, 3]];
+  const dashesOf = (index) => DASHES[index % DASHES.length];
+
+  const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  // Dark grounds take the same hues lighter.
+  const tinted = (hex, dark) =>
+    dark ? `rgb(${rgb(hex).map((part) => Math.round(part + (255 - part) * 0.28)).join(",")})` : hex;
+  const inkOn = (hex) => {
+    const [r, g, b] = rgb(hex);
+    return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#111111" : "#ffffff";
+  };
+
+  const canvas = document.createElement("canvas").getContext("2d");
+  const textWidth = (text, size = 12) => {
+    canvas.font = `${size}px ${FONT}`;
+    return canvas.measureText(text).width;
+  };
+  const widest = (texts) => Math.max(0, ...texts.map((text) => textWidth(text))) + 24;
+
+  // The table of a figure with its columns by key.
+  function reader(table) {
+    const at = Object.fromEntries(table.columns.map((column, i) => [column.key, i]));
+    const value = (row, key) => table.rows[row][at[key]];
+    const shown = (row, key) => table.shown[row][at[key]] ?? String(value(row, key) ?? "");
+    const tip = (row) =>
+      table.columns.map((column, i) => [column.title, table.shown[row][i] ?? String(table.rows[row][i] ?? "")])
+        .filter(([, text]) => text !== "" && text !== "-").slice(0, 12).map(([title, text]) => `${title}: ${text}`).join("\n");
+    return { count: table.rows.length, value, shown, tip, rows: table.rows.map((_, i) => i) };
+  }
+
+  function colorsOf(dark) {
+    return dark
+      ? { ink: "#e4e8ec", muted: "#9aa5b1", line: "#343c45", ground: "#14181c", raised: "#262c33", accent: "#8ab6e6" }
+      : { ink: "#1c2127", muted: "#59636e", line: "#dfe3e7", ground: "#ffffff", raised: "#ffffff", accent: "#2f5f92" };
+  }
+
+  // What all charts have in common.
+  function base(c) {
+    return {
+      animation: false,
+      backgroundColor: "transparent",
+      textStyle: { fontFamily: FONT, fontSize: 12, color: c.ink },
+      tooltip: {
+        trigger: "item", renderMode: "richText", confine: true, backgroundColor: c.raised, borderColor: c.line, borderWidth: 1,
+        padding: [8, 10], textStyle: { color: c.ink, fontSize: 12, fontFamily: FONT, lineHeight: 17 },
+      },
+    };
+  }
+  const number = (value) => String(Number(value.toPrecision(4)));
+  // Charts count in the unit of their axis, so that its ticks are round.
+  const counted = (axis) => (value) => (typeof value === "number" ? value / axis.factor : value);
+  const named = (title, axis) => (axis.unit ? `${title}, ${axis.unit}` : title);
+  function valueAxis(c, name, { axisLabel, ...more } = {}) {
+    return {
+      type: "value", name, nameLocation: "middle", nameGap: 28,
+      nameTextStyle: { color: c.muted, fontSize: 12 },
+      axisLabel: { color: c.muted, hideOverlap: true, ...axisLabel }, axisLine: { show: false }, axisTick: { show: false },
+      splitLine: { lineStyle: { color: c.line } }, ...more,
+    };
+  }
+  const logAxis = (c, name, base10, more = {}) => valueAxis(c, name, { type: "log", logBase: base10 ? 10 : 2, ...more });
+  const below = (value, base) => base ** Math.floor(Math.log(value) / Math.log(base) + 1e-9);
+  const above = (value, base) => base ** Math.ceil(Math.log(value) / Math.log(base) - 1e-9);
+
+  // One text for each place of an axis of rows, of which several may be the same.
+  const rowAxis = (texts, axisLabel, more) => ({
+    type: "category", inverse: true, data: texts.map((text, i) => ({ value: `${i}\u0000${text}` })), axisTick: { show: false },
+    axisLabel: { interval: 0, formatter: (value) => value.slice(value.indexOf("\u0000") + 1), ...axisLabel }, ...more,
+  });
+
+  // Rows with a name to the left of each bar and a text behind it. Where a chart is too narrow for its texts, they stand
+  // above the bars: the text flush right, or below the name if both do not fit.
+  function rowsOf(c, names, texts, width, least = ROW) {
+    const axisLine = { lineStyle: { color: c.line } };
+    const [forNames, forTexts] = [widest(names), texts.length ? widest(texts) : 24];
+    if (forNames + forTexts <= 0.6 * width) {
+      return {
+        left: forNames, right: forTexts, height: names.length * least, barWidth: 18,
+        yAxis: [rowAxis(names, { color: c.ink }, { axisLine }),
+          ...(texts.length ? [rowAxis(texts, { color: c.muted }, { position: "right", axisLine: { show: false } })] : [])],
+        behind: texts.length ? [BEHIND] : [],
+      };
+    }
+    const [left, right] = [12, 24];
+    const room = width - left - right;
+    const both = texts.length > 0 && names.every((name, i) => textWidth(name) + textWidth(texts[i]) + 20 < room);
+    const inside = { inside: true, margin: 0, verticalAlign: "bottom", padding: [0, 0, 10, 0], lineHeight: 15, width: room, overflow: "truncate" };
+    const lines = texts.length && !both ? names.map((name, i) => `${name}\n${texts[i]}`) : names;
+    return {
+      left, right, height: names.length * Math.max(least, texts.length && !both ? 80 : 50), barWidth: 14,
+      yAxis: [rowAxis(lines, { ...inside, color: c.ink, align: "left" }, { axisLine, z: 4 }),
+        ...(both ? [rowAxis(texts, { ...inside, color: c.muted, align: "right" }, { position: "right", axisLine: { show: false }, z: 4 })] : [])],
+      behind: both ? [BEHIND] : [],
+    };
+  }
+  const legendOf = (c, names, icon) => ({
+    data: names, top: 0, left: -5, itemWidth: 14, itemHeight: 12, itemGap: 16, icon, textStyle: { color: c.ink }, selectedMode: false, width: "96%",
+  });
+  // Lines of a legend that breaks at `width`.
+  const legendHeight = (names, width) => {
+    let [lines, used] = [1, 0];
+    for (const name of names) {
+      const need = textWidth(name) + 40;
+      if (used + need > width * 0.94 && used > 0) [lines, used] = [lines + 1, 0];
+      used += need;
+    }
+    return 22 * lines + 4;
+  };
+  // A line with small ends from `low` to `high` at each place.
+  const whiskers = (c, places, color) => ({
+    type: "custom", silent: true, z: 5, data: places, encode: { x: [0, 1], y: 2 },
+    renderItem: (params, api) => {
+      const [left, y] = api.coord([api.value(0), api.value(2)]);
+      const [right] = api.coord([api.value(1), api.value(2)]);
+      const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: color ?? c.ink, lineWidth: 1.5 } });
+      return { type: "group", children: [line(left, y, right, y), line(left, y - 4, left, y + 4), line(right, y - 4, right, y + 4)] };
+    },
+  });
+  const unique = (values) => [...new Set(values)];
+
+  return {
+    PALETTE, FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, widest, reader, colorsOf, base, number, counted, named,
+    valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
+  };
+})();
