@@ -141,8 +141,19 @@ class Browser:
           await new Promise(done => setTimeout(done, 100));
         })()""")
 
-    def picture(self, *, whole: bool = False) -> bytes:
-        done = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def picture(self, *parts: str) -> bytes:
+        """What is in sight; or the page from the top of the first to the bottom of the last element of these selectors."""
+        if not parts:
+            return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        margin = 12
+        top, bottom, width = self.run(f"""(() => {{
+            const boxes = {json.dumps(parts)}.map(part => document.querySelector(part).getBoundingClientRect());
+            return [Math.min(...boxes.map(box => box.top)) + scrollY, Math.max(...boxes.map(box => box.bottom)) + scrollY,
+                    document.documentElement.clientWidth];
+          }})()""")
+        begin = max(0, top - margin)
+        clip = {"x": 0, "y": begin, "width": width, "height": bottom + margin - begin, "scale": 1}
+        done = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         return base64.b64decode(done["data"])
 
     def pdf(self) -> bytes:

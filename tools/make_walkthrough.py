@@ -117,7 +117,8 @@ def run(binary: str, words: list[str], folder: str) -> str:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     environment = {**os.environ, "HOME": folder, "LC_ALL": "C.UTF-8", "TERM": "xterm"}
-    process = subprocess.Popen([binary, *words], stdout=follower, stderr=subprocess.DEVNULL, env=environment, cwd=SOURCE)
+    complaint = tempfile.TemporaryFile()
+    process = subprocess.Popen([binary, *words], stdout=follower, stderr=complaint, env=environment, cwd=SOURCE)
     os.close(follower)
     text = b""
     while True:
@@ -130,7 +131,9 @@ def run(binary: str, words: list[str], folder: str) -> str:
         text += piece
     os.close(leader)
     if process.wait() != 0:
-        sys.exit(f"make_walkthrough: {shlex.join(words)} ended with {process.returncode}")
+        complaint.seek(0)
+        last = complaint.read().decode(errors="replace").strip().splitlines()[-1:]
+        sys.exit(f"make_walkthrough: {shlex.join(words)} ended with {process.returncode}: {' '.join(last)}")
     return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text.decode().replace("\r\n", "\n")).rstrip()
 
 
