@@ -19,9 +19,8 @@ namespace laptime {
 // Where the columns of a table stand.
 struct TableLayout {
   std::vector<Column> columns;
-  std::vector<size_t> first_of_line;  // columns that begin a line of each row
   std::vector<std::string> hidden;
-  bool is_stacked = false;  // a line for each column of a record, because a row would take too many lines
+  bool is_stacked = false;  // a line for each column of a record, because a row would not fit
 };
 
 namespace {
@@ -30,11 +29,7 @@ size_t full_width(const Column& column) {
   return column.width + (column.bracket_width > 0 ? column.bracket_width + 1 : 0);
 }
 
-constexpr size_t kIndent = 4;     // of the further lines of a row
-constexpr size_t kMostLines = 2;  // of a row; more cannot be read beside their titles
-
-// Leaves out what may be left out, the least important first, until a line fits; then breaks lines. Stacks all columns
-// where that makes too many lines.
+// Leaves out what may be left out, the least important first, until a line fits; where none does, stacks all columns.
 //
 // `names` are the widths of names beyond their column, which then takes the room that is left for the longest that
 // fits.
@@ -59,19 +54,9 @@ TableLayout laid_out(std::vector<Column> columns, size_t terminal, const std::se
     layout.hidden.push_back(least->title);
     columns.erase(least);
   }
-  size_t used = 0;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const size_t width = full_width(columns[i]);
-    const bool fits = terminal == 0 || i == 0 || used + kColumnGap + width <= terminal;
-    if (i == 0 || !fits) {
-      layout.first_of_line.push_back(i);
-      used = (i == 0 ? 0 : kIndent) + width;
-    } else {
-      used += kColumnGap + width;
-    }
-  }
-  if (layout.first_of_line.size() > kMostLines) return {.columns = all, .is_stacked = true};
-  if (terminal > 0 && layout.first_of_line.size() == 1) {
+  if (terminal > 0 && needed() > terminal && columns.size() > 1)
+    return {.columns = all, .hidden = {}, .is_stacked = true};
+  if (terminal > 0) {
     const size_t most = columns.front().width + terminal - std::min(terminal, needed());
     for (const size_t width : names) {
       if (width <= most) columns.front().width = std::max(columns.front().width, width);
@@ -110,29 +95,15 @@ void append_padded(std::string& line, std::string_view cell, const Column& colum
   append_left(line, bracket == cell.npos ? std::string_view() : cell.substr(bracket + 1), column.bracket_width);
 }
 
-// A row, on as many lines as the layout has. `append(line, i)` adds the cell of column i.
+// A row. `append(line, i)` adds the cell of column i.
 template <class Append>
 std::string joined_cells(const TableLayout& layout, const Append& append) {
   std::string text;
-  size_t line = 0;  // where it begins
-  const auto finish_line = [&] {
-    while (text.size() > line && text.back() == ' ') text.pop_back();
-    if (text.size() > line || line == 0) text += '\n';  // a further line of a phase may have nothing to say
-    line = text.size();
-  };
-  size_t next_line = 1;
   for (size_t i = 0; i < layout.columns.size(); ++i) {
-    if (next_line < layout.first_of_line.size() && layout.first_of_line[next_line] == i) {
-      finish_line();
-      text.append(kIndent, ' ');
-      ++next_line;
-    } else if (i > 0) {
-      text.append(kColumnGap, ' ');
-    }
+    if (i > 0) text.append(kColumnGap, ' ');
     append(text, i);
   }
-  finish_line();
-  return text;
+  return without_trailing_spaces(std::move(text)) + "\n";
 }
 
 // Free text below a row, or behind its first cells; broken at spaces where a terminal is narrow.

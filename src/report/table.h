@@ -20,10 +20,9 @@ struct TableStyle {
 };
 
 // Above the rows stands once what they share: machine, program, date, parts of names. A table that is too wide for the
-// terminal hides columns of the default table, and says which; columns that were asked for go on in a further line of
-// each row, and where that takes more than two lines, every column of a record has a line of its own. A name too long
-// for its column has a line to itself. Rows that could not be told apart have their names.
-// Notes below the rows say what their figures are of (TableNotes).
+// terminal hides columns of the default table, and says which; where those that were asked for do not fit, every
+// column of a record has a line of its own. A name too long for its column has a line to itself. Rows that could not be
+// told apart have their names. Notes below the rows say what their figures are of (TableNotes).
 
 // A table that is printed while points finish. Widths are fixed at the start; text that is wider is not cut.
 class TableStream {

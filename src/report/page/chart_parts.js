@@ -25,7 +25,7 @@ const chartParts = (() => {
     return pattern && { symbol: "rect", symbolSize: 1, ...pattern, color: "rgba(0, 0, 0, 0.3)" };
   };
   const SHAPES = ["circle", "rect", "triangle", "path://M0,0L10,0L5,9Z", "path://M3.5,0h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z", "pin",
-    "path://M5,0L6.5,3.5L10,3.8L7.4,6.2L8.2,10L5,8L1.8,10L2.6,6.2L0,3.8L3.5,3.5Z", "path://M2.5,0H7.5L10,5L7.5,10H2.5L0,5Z", "arrow",
+    "path://M5,0L6.5,3.5L10,3.8L7.4,6.2L8.2,10L5,8L1.8,10L2.6,6.2L0,3.8L3.5,3.5Z", "path://M2.5,0H7.5L10,5L7.5,10H2.5L0,5Z", "path://M3,0H7V10H3Z",
     "path://M0,3H10V7H0Z"];
   const shapeOf = (index) => SHAPES[index % SHAPES.length];
   const DASHES = ["solid", [8, 4], [2, 3], [10, 3, 2, 3]];
@@ -124,7 +124,7 @@ const chartParts = (() => {
     };
   }
   const legendOf = (c, names, icon) => ({
-    data: names, top: 0, left: -5, itemWidth: 14, itemHeight: 12, itemGap: 16, icon, textStyle: { color: c.ink }, selectedMode: false, width: "96%",
+    data: names, top: 0, left: 0, padding: [5, 5, 5, 0], itemWidth: 14, itemHeight: 12, itemGap: 16, icon, textStyle: { color: c.ink }, selectedMode: false, width: "96%",
   });
   // Lines of a legend that breaks at `width`.
   const legendHeight = (names, width) => {
@@ -134,7 +134,7 @@ const chartParts = (() => {
       if (used + need > width * 0.94 && used > 0) [lines, used] = [lines + 1, 0];
       used += need;
     }
-    return 22 * lines + 4;
+    return 28 * lines - 2;
   };
   // A line with small ends from `low` to `high` at each place.
   const whiskers = (c, places, color) => ({

@@ -62,7 +62,7 @@ const laptimeChart = (() => {
         gridIndex: i, min: Math.floor(low * 10) / 10, max: Math.ceil(high * 10) / 10, splitNumber: 2,
         axisLabel: { color: c.muted, formatter: (value) => `${number(value)}×`, showMinLabel: false, showMaxLabel: false },
       }));
-      titles.push({ text: name, left: -5, top: isAbove ? topOf(i) - 28 : topOf(i) + panel / 2 - 9,
+      titles.push({ text: name, left: 0, padding: [5, 0], top: isAbove ? topOf(i) - 28 : topOf(i) + panel / 2 - 9,
         textStyle: { color: c.ink, fontSize: 12, fontWeight: "normal", fontFamily: FONT, width: isAbove ? width - 12 : left - 52, overflow: "truncate" } });
       series.push({
         type: "line", xAxisIndex: i, yAxisIndex: i, symbol: "circle", symbolSize: 5, lineStyle: { width: 1.5, color: c.accent },
