@@ -1,4 +1,4 @@
-// The toy model of the source documents under autocast.
+// The toy model of the course's exercise under autocast.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::array<const char*, 4> kValues{"first layer", "layer norm", "logit
 
 std::string gradient_of(const char* parameter) { return fmt::format("grad/{}", parameter); }
 
-// Where one of the documents differs: parameters in float16, and the first layer in float32.
+// Where one of the source documents differs: parameters in float16, and the first layer in float32.
 struct DocumentAnswer {
   std::string_view value, dtype;
 };
@@ -110,7 +110,10 @@ PointReport demonstrate_autocast() {
                            (*row)[1].get<std::string>());
   }
   if (!wrong.empty())
-    lines.push_back(fmt::format("One of the source documents states for float16: {}. That is wrong.", wrong));
+    lines.push_back(
+        fmt::format("This is an exercise of the course that the models come from. One of the write-ups of it that "
+                    "laptime is checked against states for float16: {}. That is wrong.",
+                    wrong));
   return {"demo autocast", std::move(lines), {std::move(dtypes), std::move(errors)}};
 }
 
