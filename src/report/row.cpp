@@ -371,7 +371,8 @@ std::string format_value(const Json& value, Unit unit) {
     case Unit::kSeconds: return format_seconds(number);
     case Unit::kBytes: return std::fabs(number) < 9e18 ? format_bytes(std::llround(number)) : value.dump();
     case Unit::kFraction: return fmt::format("{:.1f} %", number * 100);
-    case Unit::kRatio: return fmt::format("{:.2f}x", number);
+    case Unit::kRatio:
+      return number > 0 && number < 0.1 ? fmt::format("{:.2g}x", number) : fmt::format("{:.2f}x", number);
     case Unit::kFlops: return format_flops(number);
     case Unit::kBytesPerSecond: return format_count(number) + "B/s";
     case Unit::kFlopsPerSecond: return format_flops(number) + "/s";

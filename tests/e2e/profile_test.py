@@ -50,7 +50,19 @@ class Profile(ProgramTest):
         for table in points[2]["tables"].values():
             rows = table["rows"]
             for side in ("eager_s", "compile_s"):
-                self.assertAlmostEqual(sum(row[side] for row in rows[:-1]), rows[-1][side], delta=1e-9)
+                self.assertAlmostEqual(sum(row[side] or 0 for row in rows[:-1]), rows[-1][side], delta=1e-9)
+            for row in rows:
+                self.assertEqual(row["speedup"] is None, row["eager_s"] is None or row["compile_s"] is None, row)
+
+    def test_phases_are_apart_and_alone(self):
+        (point,) = self.profile("--store", "s.sqlite", "--view", "kernels", "--by", "phase")
+        kernels = point["tables"]["kernels"]["rows"]
+        for phase in point["tables"]["phases"]["rows"][:3]:
+            of_phase = [row["total_s"] for row in kernels if row["phase"] == phase["phase"]]
+            self.assertAlmostEqual(sum(of_phase), phase["total_s"], delta=1e-9)
+        (point,) = self.profile("--store", "s.sqlite", "--resume", "--phase", "backward")
+        self.assertEqual({row["phase"] for row in point["tables"]["class_bars"]["rows"]}, {"backward"})
+        self.assertTrue(point["tables"]["kernels"]["title"].startswith("kernels of backward,"))
 
     def test_a_stored_profile_is_resumed(self):
         first = self.profile("--store", "s.sqlite")

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "report/profile/views.h"
+#include "report/row.h"
 #include "report/text.h"
 
 namespace laptime {
@@ -149,6 +150,32 @@ TEST_F(Profile, LayersSplitKernelsOpsAndScopes) {
   EXPECT_TRUE(cell(layers, "layers.*", "total_s").is_null());
 }
 
+TEST_F(Profile, PhasesSplitKernelsAndScopes) {
+  const Grid together = view({.view = ProfileView::kKernels});
+  EXPECT_EQ(together.title, "kernels of forward, backward and optimizer together (--by phase splits them), per step");
+  const Grid kernels = view({.view = ProfileView::kKernels, .by = ProfileBy::kPhase});
+  EXPECT_EQ(kernels.title, "kernels of forward, backward and optimizer, per step");
+  EXPECT_NEAR(cell(kernels, "backward", "total_s").get<double>(), 600e-9, 1e-15);
+  EXPECT_EQ(cell(kernels, "backward", "kernel"), "matmul:k");
+  EXPECT_NEAR(column_sum(kernels, "total_s"), totals_of(trace_).launches, 1e-15);
+  const Grid layers = view({.view = ProfileView::kLayers, .by = ProfileBy::kPhase});
+  EXPECT_NEAR(cell(layers, "forward", "total_s").get<double>(), 950e-9, 1e-15);
+  EXPECT_NEAR(cell(layers, "  layers.*", "total_s").get<double>(), 550e-9, 1e-15);
+}
+
+TEST_F(Profile, TablesOfOnePhaseNameNoOther) {
+  ProfileQuery query;
+  query.test = [](const TraceLaunch& launch) { return launch.phase == "backward"; };
+  const std::vector<Grid> grids = view_tables(trace_, query);
+  EXPECT_EQ(grids.back().title, "kernels of backward, per step");
+  for (const Grid& grid : grids) {
+    const std::string text = grid_text(grid, {});
+    EXPECT_THAT(text, HasSubstr("backward"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("forward"))) << text;
+    EXPECT_THAT(text, testing::Not(HasSubstr("optimizer"))) << text;
+  }
+}
+
 TEST_F(Profile, ASingleLayerHasItsName) {
   ProfileQuery query{.view = ProfileView::kLayers};
   query.test = [](const TraceLaunch& launch) { return launch.layer == 1; };
@@ -208,6 +235,21 @@ TEST_F(Profile, AttentionComparesSoftmaxWithTheProducts) {
   EXPECT_NEAR(cell(attention, "scores", "total_s").get<double>(), 500e-9, 1e-15);
   EXPECT_NEAR(cell(attention, "scaled dot product attention", "total_s").get<double>(), 550e-9, 1e-15);
   EXPECT_THAT(attention.notes.at(0), HasSubstr("softmax takes 10 % as long as the two products"));
+}
+
+TEST_F(Profile, OnePauseIsNotTheTimeOfSoftmax) {
+  const TracedStep step = trace_.steps.front();
+  trace_.steps.assign(6, step);
+  trace_.steps[3].launches[1] = 50'000;
+  trace_.steps[3].total += 49'950e-9;
+  EXPECT_THAT(softmax_against_products(trace_),
+              testing::StartsWith("forward, median of 6 traced steps: softmax takes 17 % as long as the two products "
+                                  "(50.00 ns against 300.0 ns), for "));
+  trace_.steps.assign(1, trace_.steps[3]);
+  EXPECT_THAT(softmax_against_products(trace_), HasSubstr("forward: softmax takes 167 times as long as"));
+  EXPECT_THAT(softmax_against_products(trace_), HasSubstr("known roughly from so few steps (--traced-steps 6)"));
+  trace_.untraced.clear();  // predicted
+  EXPECT_THAT(softmax_against_products(trace_), testing::Not(HasSubstr("roughly")));
 }
 
 TEST_F(Profile, ConclusionNamesClassesAndTheirBounds) {
@@ -295,6 +337,22 @@ TEST_F(Profile, ComparedProfilesCloseTheirSums) {
     EXPECT_NEAR(shares, 1, 1e-9);
     EXPECT_NEAR(grid.rows.back()[5].get<double>(), 2, 1e-9);
   }
+}
+
+TEST_F(Profile, APartOfOneSideHasNoSpeedUp) {
+  StepTrace with_casts = trace_;
+  with_casts.texts.emplace_back("cast");
+  with_casts.launches.work_class[1] = static_cast<int64_t>(with_casts.texts.size()) - 1;
+  const Grid grid = compare_profiles({"float32", &trace_}, {"bfloat16", &with_casts}).front();
+  EXPECT_TRUE(cell(grid, "forward cast", "float32_s").is_null());
+  EXPECT_NEAR(cell(grid, "forward cast", "bfloat16_s").get<double>(), 50e-9, 1e-15);
+  for (const char* const column : {"saved_s", "of_all_saved", "speedup"})
+    EXPECT_TRUE(cell(grid, "forward cast", column).is_null()) << column;
+  EXPECT_TRUE(cell(grid, "forward softmax", "bfloat16_s").is_null());
+  EXPECT_NEAR(cell(grid, "forward softmax", "saved_s").get<double>(), 50e-9, 1e-15);
+  EXPECT_THAT(grid.notes.at(0), HasSubstr("bfloat16 has parts that float32 has not: 50.00 ns"));
+  EXPECT_EQ(format_value(0.0012, Unit::kRatio), "0.0012x");
+  EXPECT_EQ(format_value(1.5, Unit::kRatio), "1.50x");
 }
 
 TEST_F(Profile, BarsAreAsLongAsTheirShares) {

@@ -214,7 +214,7 @@ Answers gain_of_compile(const PageView& view) {
       const auto& rows = grids.front().rows;
       const double saved = rows.back()[3].get<double>();
       std::vector<std::string> parts;
-      for (size_t i = 0; i + 2 < rows.size() && i < 3; ++i)
+      for (size_t i = 0; i + 2 < rows.size() && i < 3 && rows[i][3].is_number(); ++i)
         parts.push_back(fmt::format("{} {}", rows[i][0].get<std::string>(), format_seconds(rows[i][3].get<double>())));
       answers.push_back(
           saved > 0 ? fmt::format("{}: {} less than eager; most in {}.", compiled.name, format_seconds(saved),

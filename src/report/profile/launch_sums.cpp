@@ -112,6 +112,16 @@ std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key
   return sums;
 }
 
+std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test) {
+  std::vector<double> seconds(trace.steps.size());
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    if (!test(trace.launch(i))) continue;
+    for (size_t step = 0; step < seconds.size(); ++step)
+      seconds[step] += static_cast<double>(trace.steps[step].launches[i]) * 1e-9;
+  }
+  return seconds;
+}
+
 StepTotals totals_of(const StepTrace& trace) {
   StepTotals totals;
   for (const TracedStep& step : trace.steps) {

@@ -51,6 +51,9 @@ using LaunchTest = std::function<bool(const TraceLaunch&)>;
 // One sum per key, in the order of the first launch. Launches that `test` refuses are left out; null: none.
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {});
 
+// Seconds of the launches that `test` accepts, added up in each traced step.
+std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test);
+
 // Totals of whole steps, the means over the traced ones.
 struct StepTotals {
   double step = 0;      // seconds

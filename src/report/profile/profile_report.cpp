@@ -31,6 +31,12 @@ std::string percent_text(double fraction) {
   return percent >= 0.1 ? fmt::format("{:.1f} %", percent) : fmt::format("{:.2g} %", percent);
 }
 
+// "21 %", "1.3 times", "57 times": a ratio above 1 is no share.
+std::string multiple_text(double ratio) {
+  if (ratio <= 1) return percent_text(ratio);
+  return fmt::format("{:.{}f} times", ratio, ratio < 10 ? 1 : 0);
+}
+
 // How launches can be faster than their bound.
 std::string cause_above_bound(const LaunchSum& sum) {
   const bool is_cached = sum.bound() == "memory" && 2 * sum.uncached_bytes < sum.bytes;
@@ -112,23 +118,28 @@ Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals&
 
 std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
 
+// Seconds of one part in two profiles; none where a profile has no launch of it.
+struct TwoTimes {
+  std::optional<double> a, b;
+  double saved() const { return a.value_or(0) - b.value_or(0); }
+};
+
 Grid comparison(const std::string& name, const std::string& title, const ComparedProfile& a, const ComparedProfile& b,
                 const LaunchKey& key) {
   std::vector<std::string> order;
-  std::map<std::string, std::pair<double, double>> rows;
-  const auto add = [&](const StepTrace& trace, double std::pair<double, double>::*side) {
+  std::map<std::string, TwoTimes> rows;
+  const auto add = [&](const StepTrace& trace, std::optional<double> TwoTimes::*side) {
     for (const LaunchSum& sum : sum_launches(trace, key)) {
       if (!rows.contains(sum.key)) order.push_back(sum.key);
-      rows[sum.key].*side += sum.total;
+      rows[sum.key].*side = sum.total;
     }
   };
-  add(*a.trace, &std::pair<double, double>::first);
-  add(*b.trace, &std::pair<double, double>::second);
+  add(*a.trace, &TwoTimes::a);
+  add(*b.trace, &TwoTimes::b);
   const StepTotals whole_a = totals_of(*a.trace);
   const StepTotals whole_b = totals_of(*b.trace);
-  std::stable_sort(order.begin(), order.end(), [&](const std::string& x, const std::string& y) {
-    return rows[x].first - rows[x].second > rows[y].first - rows[y].second;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const std::string& x, const std::string& y) { return rows[x].saved() > rows[y].saved(); });
   rows["residue"] = {whole_a.residue(), whole_b.residue()};
   rows["step"] = {whole_a.step, whole_b.step};
   order.insert(order.end(), {"residue", "step"});
@@ -142,12 +153,23 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
                         {"speedup", "Speed-up", Unit::kRatio, false}},
             .rows = {},
             .notes = {}};
-  const double all_saved = whole_a.step - whole_b.step;
+  const double all_saved = rows["step"].saved();
+  double added = 0;  // seconds of parts that only B has
   for (const std::string& part : order) {
-    const auto [first, second] = rows[part];
-    grid.rows.push_back({part, first, second, first - second,
-                         all_saved != 0 ? Json((first - second) / all_saved) : Json(nullptr),
-                         first > 0 && second > 0 ? Json(first / second) : Json(nullptr)});
+    const TwoTimes& times = rows[part];
+    std::vector<Json>& row = grid.rows.emplace_back();
+    row = {part, or_null(times.a), or_null(times.b), nullptr, nullptr, nullptr};
+    if (!times.a) {
+      added += *times.b;
+      continue;
+    }
+    row[3] = times.saved();
+    if (all_saved != 0) row[4] = times.saved() / all_saved;
+    if (times.b && *times.a > 0 && *times.b > 0) row[5] = *times.a / *times.b;
+  }
+  if (added > 0) {
+    grid.notes.push_back(fmt::format("{} has parts that {} has not: {}, by which Saved of the step is less.", b.title,
+                                     a.title, format_seconds(added)));
   }
   return grid;
 }
@@ -168,20 +190,30 @@ std::string profile_conclusion(const StepTrace& trace) {
 }
 
 std::string softmax_against_products(const StepTrace& trace) {
-  LaunchSum softmax;
-  LaunchSum products;
-  const LaunchTest in_forward_attention = [](const TraceLaunch& launch) {
-    return !launch.range.empty() && launch.phase == "forward";
+  const auto in_forward_attention = [](std::string_view work_class) -> LaunchTest {
+    return [work_class](const TraceLaunch& launch) {
+      return !launch.range.empty() && launch.phase == "forward" && launch.work_class == work_class;
+    };
   };
-  for (const LaunchSum& sum : sum_launches(trace, class_of, in_forward_attention)) {
-    if (sum.key == kSoftmaxClass) softmax = sum;
-    if (sum.key == kProductClass) products = sum;
-  }
-  if (softmax.total <= 0 || products.total <= 0) return "";
-  return fmt::format(
-      "forward: softmax takes {} as long as the two products ({} against {}), for {} of their FLOPs ({} against {})",
-      percent_text(softmax.total / products.total), format_seconds(softmax.total), format_seconds(products.total),
-      percent_text(softmax.flops / products.flops), format_flops(softmax.flops), format_flops(products.flops));
+  const LaunchTest is_softmax = in_forward_attention(kSoftmaxClass);
+  const LaunchTest is_product = in_forward_attention(kProductClass);
+  const std::vector<double> softmax = seconds_by_step(trace, is_softmax);
+  const std::vector<double> products = seconds_by_step(trace, is_product);
+  if (softmax.empty() || median(softmax) <= 0 || median(products) <= 0) return "";
+  // The median of the steps, because launches are so short that one pause of the machine would decide a mean.
+  const size_t steps = softmax.size();
+  const double softmax_flops = sum_launches(trace, class_of, is_softmax).front().flops;
+  const double products_flops = sum_launches(trace, class_of, is_product).front().flops;
+  std::string text = fmt::format(
+      "forward{}: softmax takes {} as long as the two products ({} against {}), for {} of their FLOPs ({} against {})",
+      steps > 1 ? fmt::format(", median of {} traced steps", steps) : "",
+      multiple_text(median(softmax) / median(products)), format_seconds(median(softmax)),
+      format_seconds(median(products)), multiple_text(softmax_flops / products_flops), format_flops(softmax_flops),
+      format_flops(products_flops));
+  const bool is_measured = !trace.untraced.empty();
+  if (is_measured && static_cast<int64_t>(steps) < kFewestForInterval)
+    text += fmt::format("; known roughly from so few steps (--traced-steps {})", kFewestForInterval);
+  return text;
 }
 
 PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query) {

@@ -21,12 +21,12 @@ constexpr auto choices_of(ProfileView) {
       Choice<ProfileView>{ProfileView::kLayers, "layers"},   Choice<ProfileView>{ProfileView::kAttention, "attention"}};
 }
 
-// What a row of kernels, ops or scopes stands for: a name, a name and its shapes, or a name in one layer.
-enum class ProfileBy : uint8_t { kName, kShape, kLayer };
+// What a row of kernels, ops or scopes stands for: a name, a name and its shapes, or a name in one layer or phase.
+enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) {
   return std::array{Choice<ProfileBy>{ProfileBy::kName, "name"}, Choice<ProfileBy>{ProfileBy::kShape, "shape"},
-                    Choice<ProfileBy>{ProfileBy::kLayer, "layer"}};
+                    Choice<ProfileBy>{ProfileBy::kLayer, "layer"}, Choice<ProfileBy>{ProfileBy::kPhase, "phase"}};
 }
 
 // What a profile shows.

@@ -2,6 +2,7 @@
 #include "report/profile/views.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -93,15 +94,29 @@ std::string layer_suffix(const TraceLaunch& launch, const ProfileQuery& query) {
   return query.by == ProfileBy::kLayer && launch.layer >= 0 ? fmt::format(" layers.{}", launch.layer) : "";
 }
 
+// Whose launches a table adds up: "forward", or "forward and backward together (--by phase splits them)".
+std::string phases_text(const StepTrace& trace, const ProfileQuery& query) {
+  std::vector<std::string> phases = phases_of(trace, query.test);
+  if (phases.empty()) return "no launch";
+  const std::string last = phases.back();
+  phases.pop_back();
+  if (phases.empty()) return last;
+  return fmt::format("{} and {}{}", fmt::join(phases, ", "), last,
+                     query.by == ProfileBy::kPhase ? "" : " together (--by phase splits them)");
+}
+
 Grid kernels_view(const StepTrace& trace, const ProfileQuery& query, double step) {
-  const auto key = [&query](const TraceLaunch& launch) {
+  const bool by_phase = query.by == ProfileBy::kPhase;
+  const auto key = [&](const TraceLaunch& launch) {
     std::string name = fmt::format("{}:{}{}", launch.op, launch.kernel, layer_suffix(launch, query));
-    if (query.by != ProfileBy::kShape) return name;
-    return fmt::format("{} {}", name, launch.signature.substr(launch.signature.find('(')));
+    if (query.by == ProfileBy::kShape) name += fmt::format(" {}", launch.signature.substr(launch.signature.find('(')));
+    return by_phase ? fmt::format("{}{}{}", launch.phase, kSeparator, name) : name;
   };
   const std::vector<SumRow> rows = rows_by_total(sum_launches(trace, key, query.test));
-  Grid grid =
-      sum_grid("kernels", "kernels, per step", {text_column("kernel", "Name")}, rows, SumColumns::kKernels, step);
+  std::vector<GridColumn> texts{text_column("kernel", "Name")};
+  if (by_phase) texts.insert(texts.begin(), text_column("phase", "Phase"));
+  Grid grid = sum_grid("kernels", fmt::format("kernels of {}, per step", phases_text(trace, query)), texts, rows,
+                       SumColumns::kKernels, step);
   order_and_cut(grid, rows, query, step);
   return grid;
 }
@@ -166,10 +181,10 @@ bool has_single_layer(const StepTrace& trace, const LaunchTest& test) {
 
 class ScopeTree {
  public:
-  // `each_layer`: layers stay apart; otherwise equal ones are one node.
-  ScopeTree(const StepTrace& trace, const LaunchTest& test, bool each_layer) {
-    const auto key = [each_layer](const TraceLaunch& launch) {
-      std::string modules;
+  // `each_layer`: layers stay apart; otherwise equal ones are one node. `by_phase`: each phase is a tree of its own.
+  ScopeTree(const StepTrace& trace, const LaunchTest& test, bool each_layer, bool by_phase) {
+    const auto key = [each_layer, by_phase](const TraceLaunch& launch) {
+      std::string modules = by_phase ? kSeparator + std::string(launch.phase) : "";
       for (const std::string_view module : modules_of(launch.scope))
         modules += kSeparator + (each_layer ? std::string(module) : any_layer(module));
       return std::to_string(launch.layer) + (modules.empty() ? kSeparator + std::string("(no scope)") : modules);
@@ -223,10 +238,12 @@ class ScopeTree {
 
 Grid layers_view(const StepTrace& trace, const ProfileQuery& query, double step) {
   const bool each_layer = query.by == ProfileBy::kLayer || has_single_layer(trace, query.test);
-  const ScopeTree tree(trace, query.test, each_layer);
+  const ScopeTree tree(trace, query.test, each_layer, query.by == ProfileBy::kPhase);
   const std::vector<SumRow> rows = tree.empty() ? std::vector<SumRow>() : tree.rows();
   Grid grid =
-      sum_grid("layers", each_layer ? "scopes, layer by layer" : "scopes; equal layers are one row",
+      sum_grid("layers",
+               fmt::format("scopes of {}, {}", phases_text(trace, query),
+                           each_layer ? "layer by layer" : "equal layers in one row"),
                {text_column("scope", "Scope"), text_column("layers", "Layers")}, rows, SumColumns::kShort, step);
   order_and_cut(grid, rows, query, step);
   return grid;
@@ -265,18 +282,19 @@ Grid attention_view(const StepTrace& trace, const ProfileQuery& query, double st
 
 }  // namespace
 
-std::vector<std::string> phases_of(const StepTrace& trace) {
+std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& test) {
   std::vector<std::string> phases;
   for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const std::string_view phase = trace.launch(i).phase;
-    if (std::find(phases.begin(), phases.end(), phase) == phases.end()) phases.emplace_back(phase);
+    const TraceLaunch launch = trace.launch(i);
+    if (test && !test(launch)) continue;
+    if (std::find(phases.begin(), phases.end(), launch.phase) == phases.end()) phases.emplace_back(launch.phase);
   }
   return phases;
 }
 
 Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);
-  const std::vector<std::string> phases = phases_of(trace);
+  const std::vector<std::string> phases = phases_of(trace, test);
   std::map<std::string, double> phase_total;
   std::map<std::pair<std::string, std::string>, double> seconds;  // class, phase
   std::map<std::string, double> class_total;
@@ -337,7 +355,7 @@ Grid class_bars(const StepTrace& trace, const LaunchTest& test) {
             .rows = {},
             .notes = {}};
   std::vector<Bar> bars;
-  for (const std::string& phase : phases_of(trace)) {
+  for (const std::string& phase : phases_of(trace, test)) {
     std::string label = phase;
     for (const SumRow& row : sums) {
       if (row.texts[0] != phase) continue;
