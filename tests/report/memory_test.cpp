@@ -124,6 +124,34 @@ TEST(SavedBytes, EqualLayersAreOneRowAndEverythingAddsUp) {
   EXPECT_EQ(saved.parts[0].count, 2);
 }
 
+TEST(SavedBytes, AutocastCopiesAreNamed) {
+  MadeTrace made;
+  made.trace = two_layers();
+  EXPECT_EQ(saved_bytes_of(made.trace).copies, 0);
+  made.buffer(70, 0, 6, true, "autocast_copy", "layers.0.attn.weight");
+  made.buffer(70, 2, 5, true, "autocast_copy", "layers.1.attn.weight");
+  made.buffer(30, 3, 4, true, "autocast_copy", "lm_head.weight");
+  const SavedBytes saved = saved_bytes_of(made.trace);
+  EXPECT_EQ(saved.total, 658 + 170);
+  EXPECT_EQ(saved.copies, 170);
+  EXPECT_EQ(saved.blocks.at(0).bytes, 370);
+  EXPECT_EQ(saved.blocks.at(0).copies, 70);
+  EXPECT_EQ(saved.rest.copies, 30);
+  const PointReport report = memory_report(held_record(), made.trace, {.view = MemoryView::kSaved});
+  EXPECT_EQ(report.lines.at(1), "Forward saves 828 B for backward, of which each of layers 0-1 370 B.");
+  EXPECT_EQ(
+      report.lines.at(2),
+      "Autocast's copies of parameters are among it: 170 B, of which each of layers 0-1 70 B. Without them forward "
+      "saves 658 B, each of layers 0-1 300 B.");
+  const Grid& blocks = grid_named(report, "saved_blocks");
+  EXPECT_EQ(blocks.columns.back().key, "copies_bytes");
+  EXPECT_EQ(blocks.rows.front().back(), 140);
+  EXPECT_EQ(blocks.rows.back().back(), 170);
+  const PointReport without = memory_report(held_record(), two_layers(), {.view = MemoryView::kSaved});
+  EXPECT_EQ(grid_named(without, "saved_blocks").columns.back().key, "share");
+  for (const std::string& line : without.lines) EXPECT_EQ(line.find("Autocast"), line.npos) << line;
+}
+
 TEST(SavedBytes, EveryTensorIsARowAndTiesAreSaid) {
   MadeTrace made;
   made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");

@@ -107,17 +107,22 @@ Grid blocks_grid(const SavedBytes& saved) {
                         bytes_column("block_bytes", "One block"), bytes_column("bytes", "Bytes"), share_column()},
             .rows = {},
             .notes = {}};
+  const bool has_copies = saved.copies > 0;
+  if (has_copies) grid.columns.push_back(bytes_column("copies_bytes", "Of it copies"));
+  const auto add = [&](const std::string& of, const Json& count, const Json& one, int64_t bytes, int64_t copies) {
+    grid.rows.push_back({of, count, one, bytes, share(bytes, saved.total)});
+    if (has_copies) grid.rows.back().emplace_back(copies);
+  };
   for (const SavedBlock& block : saved.blocks) {
     const auto count = static_cast<int64_t>(block.layers.size());
-    grid.rows.push_back(
-        {layers_text(block.layers), count, block.bytes, block.bytes * count, share(block.bytes * count, saved.total)});
+    add(layers_text(block.layers), count, block.bytes, block.bytes * count, block.copies * count);
   }
-  const auto add_rest = [&](const std::string& of, int64_t bytes) {
-    grid.rows.push_back({of, Json(), Json(), bytes, share(bytes, saved.total)});
-  };
-  if (saved.rest.bytes > 0) add_rest(saved.blocks.empty() ? "the step" : "outside of the layers", saved.rest.bytes);
-  if (saved.shared > 0) add_rest("inputs and constants", saved.shared);
-  add_rest("all", saved.total);
+  if (saved.rest.bytes > 0) {
+    add(saved.blocks.empty() ? "the step" : "outside of the layers", {}, {}, saved.rest.bytes, saved.rest.copies);
+  }
+  if (saved.shared > 0) add("inputs and constants", {}, {}, saved.shared, 0);
+  add("all", {}, {}, saved.total, saved.copies);
+  if (has_copies) grid.notes.emplace_back("Copies: those of parameters in the type of autocast.");
   return grid;
 }
 

@@ -78,21 +78,49 @@ std::optional<std::string> residual_text(const StepTrace& trace) {
   return std::nullopt;
 }
 
-std::optional<std::string> saved_text(const SavedBytes& saved) {
-  if (saved.total == 0) return std::nullopt;
-  std::string text = fmt::format("Forward saves {} for backward", format_bytes(saved.total));
+// The layers of which most save the same; null where nothing is saved in a layer.
+const SavedBlock* usual_block(const SavedBytes& saved) {
   const auto most = std::max_element(saved.blocks.begin(), saved.blocks.end(),
                                      [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });
-  if (most == saved.blocks.end()) return text + ".";
-  return fmt::format("{}, of which {}{} {}.", text, most->layers.size() == 1 ? "" : "each of ",
-                     layers_text(most->layers), format_bytes(most->bytes));
+  return most == saved.blocks.end() ? nullptr : &*most;
+}
+
+std::string which_layers(const SavedBlock& block) {
+  return (block.layers.size() == 1 ? "" : "each of ") + layers_text(block.layers);
+}
+
+std::optional<std::string> saved_text(const SavedBytes& saved) {
+  if (saved.total == 0) return std::nullopt;
+  const std::string text = fmt::format("Forward saves {} for backward", format_bytes(saved.total));
+  const SavedBlock* const block = usual_block(saved);
+  if (block == nullptr) return text + ".";
+  return fmt::format("{}, of which {} {}.", text, which_layers(*block), format_bytes(block->bytes));
+}
+
+// Whether what is saved has the copies of parameters that autocast makes, which a framework's count may leave out.
+std::optional<std::string> copies_text(const StepTrace& trace, const SavedBytes& saved) {
+  if (saved.copies == 0) {
+    for (size_t i = 0; i < trace.buffer_count(); ++i) {
+      if (category_of(trace.buffer(i)) == MemoryCategory::kAutocastCopies)
+        return "Autocast's copies of parameters are not among it: backward reads none of them.";
+    }
+    return std::nullopt;
+  }
+  std::string text = fmt::format("Autocast's copies of parameters are among it: {}", format_bytes(saved.copies));
+  const SavedBlock* const block = usual_block(saved);
+  if (block != nullptr) text += fmt::format(", of which {} {}", which_layers(*block), format_bytes(block->copies));
+  text += fmt::format(". Without them forward saves {}", format_bytes(saved.total - saved.copies));
+  if (block != nullptr)
+    text += fmt::format(", {} {}", which_layers(*block), format_bytes(block->bytes - block->copies));
+  return text + ".";
 }
 
 void add_sentences(const Record& record, const StepTrace& trace, const MemoryLedger& ledger, const SavedBytes& saved,
                    std::vector<std::string>& lines) {
   lines.push_back(peak_sentence(record, trace));
   if (!was_held(record)) lines.push_back(not_held_text(record));
-  for (const std::optional<std::string>& line : {saved_text(saved), first_step_text(ledger), residual_text(trace)}) {
+  for (const std::optional<std::string>& line :
+       {saved_text(saved), copies_text(trace, saved), first_step_text(ledger), residual_text(trace)}) {
     if (line) lines.push_back(*line);
   }
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "record/scope_path.h"
+#include "report/memory/ledger.h"
 
 namespace laptime {
 namespace {
@@ -71,20 +72,25 @@ class RowShapes {
   std::map<int64_t, std::pair<int64_t, int64_t>> batches_;  // sequences and positions by their product
 };
 
+bool is_copy(const TraceBuffer& buffer) { return category_of(buffer) == MemoryCategory::kAutocastCopies; }
+
 void add_tensor(const TraceBuffer& buffer, const std::string& shape, int64_t layer,
                 std::vector<SavedTensors>& tensors) {
-  const std::string scope = within_layer(buffer.scope, layer);
-  SavedTensors& sum =
-      group_in(tensors, SavedTensors{scope, std::string(buffer.op), std::string(buffer.dtype), shape},
-               [&](const SavedTensors& one) {
-                 return one.scope == scope && one.op == buffer.op && one.dtype == buffer.dtype && one.shape == shape;
-               });
+  SavedTensors fresh{within_layer(buffer.scope, layer), std::string(buffer.op), std::string(buffer.dtype), shape};
+  fresh.are_copies = is_copy(buffer);
+  SavedTensors& sum = group_in(tensors, fresh, [&](const SavedTensors& one) {
+    return one.scope == fresh.scope && one.op == fresh.op && one.dtype == fresh.dtype && one.shape == shape &&
+           one.are_copies == fresh.are_copies;
+  });
   ++sum.count;
   sum.bytes += buffer.bytes;
 }
 
 void add_up(SavedBlock& block) {
-  for (const SavedTensors& tensors : block.tensors) block.bytes += tensors.bytes;
+  for (const SavedTensors& tensors : block.tensors) {
+    block.bytes += tensors.bytes;
+    if (tensors.are_copies) block.copies += tensors.bytes;
+  }
 }
 
 }  // namespace
@@ -97,6 +103,7 @@ SavedBytes saved_bytes_of(const StepTrace& trace) {
     const TraceBuffer buffer = trace.buffer(i);
     if (!buffer.saved) continue;
     saved.total += buffer.bytes;
+    if (is_copy(buffer)) saved.copies += buffer.bytes;
     if (buffer.resident) {
       saved.shared += buffer.bytes;
       add_part(buffer, "inputs and constants", saved.parts);
@@ -110,7 +117,7 @@ SavedBytes saved_bytes_of(const StepTrace& trace) {
   largest_first(saved.rest.tensors);
   for (auto& [layer, tensors] : layers) {
     largest_first(tensors);
-    SavedBlock& block = group_in(saved.blocks, SavedBlock{{}, 0, tensors},
+    SavedBlock& block = group_in(saved.blocks, SavedBlock{.layers = {}, .tensors = tensors},
                                  [&](const SavedBlock& one) { return one.tensors == tensors; });
     block.layers.push_back(layer);
   }

@@ -15,8 +15,9 @@ struct SavedTensors {
   std::string op;     // that makes them
   std::string dtype;
   std::string shape;
-  int64_t count = 0;  // per block
-  int64_t bytes = 0;  // of all of them, per block
+  int64_t count = 0;        // per block
+  int64_t bytes = 0;        // of all of them, per block
+  bool are_copies = false;  // of parameters, by autocast
   friend bool operator==(const SavedTensors&, const SavedTensors&) = default;
 };
 
@@ -24,6 +25,7 @@ struct SavedTensors {
 struct SavedBlock {
   std::vector<int64_t> layers;        // ascending
   int64_t bytes = 0;                  // per layer
+  int64_t copies = 0;                 // of these: autocast's copies of parameters
   std::vector<SavedTensors> tensors;  // of one layer, those with most bytes first
 };
 
@@ -37,6 +39,7 @@ struct SavedPart {
 
 struct SavedBytes {
   int64_t total = 0;
+  int64_t copies = 0;              // of these: autocast's copies of parameters
   int64_t shared = 0;              // of inputs and constants that backward reads
   std::vector<SavedBlock> blocks;  // in the order of their first layers
   SavedBlock rest;                 // of tensors made outside of the layers
