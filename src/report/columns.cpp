@@ -230,9 +230,12 @@ std::string summary_of_columns(std::string_view list, const Records& records) {
 
 bool have_summary(std::string_view list) { return set_with_summary(list) != nullptr; }
 
+bool have_notes(std::span<const Column> columns) {
+  return std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase || c.then_notes; });
+}
+
 Extent extent_of_columns(std::span<const Column> columns, bool details) {
-  const bool has_phases = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase; });
-  Extent extent = details && has_phases ? Extent::kListed : Extent::kRow;
+  Extent extent = details && have_notes(columns) ? Extent::kListed : Extent::kRow;
   for (const Column& column : columns) extent = std::max(extent, column.extent);
   return extent;
 }

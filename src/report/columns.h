@@ -41,6 +41,7 @@ struct Column {
   bool bracket_may_go = false;   // where a terminal is narrow, before any column does
   bool marks_predicted = false;  // a predicted row says so in this column
   std::string_view help = {};    // one line for `laptime list columns`
+  bool then_notes = false;       // below each row stand its notes: why its verdict is what it is
 
   std::string cell(const Row& row, std::string_view phase, const CellContext& context = {}) const;
   std::string header() const { return remark.empty() ? title : title + " " + remark; }
@@ -69,6 +70,10 @@ bool have_summary(std::string_view list);
 // How much of each record a report with these columns reads: a row states the status and its reason too, `details`
 // more.
 Extent extent_of_columns(std::span<const Column> columns, bool details);
+
+// Whether notes stand below the rows: where a column asks for them, and with columns of phases, which have lines there
+// anyway.
+bool have_notes(std::span<const Column> columns);
 
 // Lets the baselines know all rows where a column compares with them, and names the baseline in its header.
 void plan_baselines(std::vector<Column>& columns, const Records& records, Baselines& baselines);

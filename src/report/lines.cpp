@@ -102,15 +102,15 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   }
   if (!ok && !reason_shown) lines.push_back({{}, "  " + reason});
   const bool has_phases = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase; });
-  if (!style.details || !has_phases || !has_times) return lines;
+  if (!style.details || !has_times) return lines;
 
-  for (const std::string& phase : phases_of(record)) {
+  for (const std::string& phase : has_phases ? phases_of(record) : std::vector<std::string>()) {
     TableLine line{{}, "", true};
     for (size_t i = 0; i < columns.size(); ++i) line.cells.push_back(columns[i].of_phase ? cell(i, phase) : "");
     line.cells.front() = "  " + phase;
     lines.push_back(line);
   }
-  add_notes(record, style.verbose, lines);
+  if (have_notes(columns)) add_notes(record, style.verbose, lines);
   return lines;
 }
 

@@ -188,6 +188,18 @@ TEST(Table, NotesStandWhereTheyMatter) {
   EXPECT_THAT(text(false), HasSubstr("set-up 300.0 s"));
 }
 
+TEST(Table, AVerdictHasItsReasonsInEverySetThatShowsIt) {
+  Record record = stored_records().front();
+  record.verdict = {"untested", {"4 steps are too few to test for a steady state (it takes 10)"}};
+  for (const char* const columns : {"default", "all", "attention", "prediction"}) {
+    for (const size_t width : {0U, 80U}) {
+      EXPECT_THAT(table(std::span(&record, 1), {.width = width}, columns), HasSubstr("untested: 4 steps are too few"))
+          << columns << " " << width;
+    }
+  }
+  EXPECT_THAT(table(std::span(&record, 1), {}, "name,verdict"), Not(HasSubstr("too few")));
+}
+
 TEST(Table, APredictionIsMarkedInEveryTable) {
   std::vector<Record> records = stored_records();
   records.resize(5);
@@ -353,6 +365,16 @@ TEST(Columns, DocumentsHaveTheirNamesInTheirOrder) {
        "compile"}};
   for (const auto& [preset, header] : cases)
     EXPECT_EQ(lines_in(csv({}, preset))[0], std::string(header) + "\r") << preset;
+}
+
+TEST(Columns, DocumentsThatStateNoUnitHaveItInTheirCells) {
+  Record record = stored_records().front();
+  record.memory.resident_bytes = int64_t{3} << 30;
+  const auto text = [&](const char* columns) { return table(std::span(&record, 1), {}, columns); };
+  EXPECT_THAT(text("mean_std"), testing::ContainsRegex("1\\.364 s +59\\.31 ms"));
+  EXPECT_THAT(text("all_times"), HasSubstr("1.334, 1.331, 1.339, 1.334, 1.483 s"));
+  EXPECT_THAT(text("all_times"), HasSubstr("6.821 s"));
+  EXPECT_THAT(text("attention_memory"), HasSubstr("3.000 GiB"));
 }
 
 // Reads CSV as RFC 4180 says.

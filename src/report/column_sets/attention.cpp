@@ -55,6 +55,7 @@ std::vector<Column> columns_attention() {
       of_table("peak", 1),
       of_table("verdict", 6)};
   for (Column& column : columns) column.extent = Extent::kWithConfig;
+  columns.front().then_notes = true;  // the column that no terminal is too narrow for
   return columns;
 }
 

@@ -28,7 +28,9 @@ std::vector<Column> columns_prediction() {
   peak.drop = 1;
   Column verdict = of_table("verdict");
   verdict.drop = 2;
-  return {of_table("name"),   std::move(predicted),
+  Column name = of_table("name");
+  name.then_notes = true;
+  return {std::move(name),    std::move(predicted),
           of_table("median"), metric("prediction_error", Unit::kFraction, 16),
           std::move(peak),    metric("peak_error", Unit::kFraction, 10),
           std::move(verdict)};

@@ -90,6 +90,9 @@ Column words(std::string title, Read read, size_t width) {
   return {.title = std::move(title), .text = true, .width = width, .read = std::move(read)};
 }
 Column figure(std::string title, Read read) { return {.title = std::move(title), .read = std::move(read)}; }
+Column quantity(std::string title, Unit unit, Read read) {
+  return {.title = std::move(title), .unit = unit, .read = std::move(read)};
+}
 Column setting(Column column) {
   column.setting = true;
   return column;

@@ -1,4 +1,9 @@
 // The table of the source document of 2024.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
 
@@ -6,16 +11,38 @@ namespace laptime {
 
 using namespace cells;
 
+namespace {
+
+Column seconds(std::string title, Read read) { return quantity(std::move(title), Unit::kSeconds, std::move(read)); }
+
+// "812.4, 815.0 ms": the samples in the unit of their median.
+std::string times_text(const Row& row, std::string_view phase, const CellContext&) {
+  const TimeStats* const time = time_of(row.record(), phase);
+  if (time == nullptr || time->samples.empty()) return "-";
+  const Scale scale = *scale_of(time->median, Unit::kSeconds);
+  std::vector<std::string> texts;
+  for (const double sample : time->samples) texts.push_back(format_in(scale, sample, time->median));
+  return fmt::format("{} {}", fmt::join(texts, ", "), scale.name);
+}
+
+Column times_column() {
+  Column times = words("times", from_time([](const TimeStats& time) { return Json(time.samples); }));
+  times.text_of = times_text;
+  return times;
+}
+
+}  // namespace
+
 std::vector<Column> columns_2024() {
   return {setting(words("name", label_or_name, 40)),
           setting(words("computation", named("pass"), 16)),
-          words("times", from_time([](const TimeStats& time) { return Json(time.samples); })),
-          figure("mean_time", mean_of_time()),
-          figure("median_time", from_time([](const TimeStats& time) { return Json(time.median); })),
-          figure("std_dev", std_of_time()),
-          figure("min_time", from_time([](const TimeStats& time) { return Json(time.min); })),
-          figure("max_time", from_time([](const TimeStats& time) { return Json(time.max); })),
-          figure("total_time", from_time([](const TimeStats& time) { return Json(time.total); })),
+          times_column(),
+          seconds("mean_time", mean_of_time()),
+          seconds("median_time", from_time([](const TimeStats& time) { return Json(time.median); })),
+          seconds("std_dev", std_of_time()),
+          seconds("min_time", from_time([](const TimeStats& time) { return Json(time.min); })),
+          seconds("max_time", from_time([](const TimeStats& time) { return Json(time.max); })),
+          seconds("total_time", from_time([](const TimeStats& time) { return Json(time.total); })),
           figure("profile_steps", steps_of)};
 }
 

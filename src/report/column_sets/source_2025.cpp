@@ -51,9 +51,12 @@ std::vector<Column> joined(std::initializer_list<std::vector<Column>> groups) {
 }  // namespace
 
 std::vector<Column> columns_2025_ab() {
-  return {setting(words("model", named("model"))), setting(words("forward_only", whether(is_forward_only))),
-          figure("warmup_steps", warmup_of),       figure("benchmark_steps", steps_of),
-          figure("avg", mean_of_time()),           figure("std", std_of_time())};
+  return {setting(words("model", named("model"))),
+          setting(words("forward_only", whether(is_forward_only))),
+          figure("warmup_steps", warmup_of),
+          figure("benchmark_steps", steps_of),
+          quantity("avg", Unit::kSeconds, mean_of_time()),
+          quantity("std", Unit::kSeconds, std_of_time())};
 }
 
 std::vector<Column> columns_2025_c() {
@@ -77,10 +80,11 @@ std::vector<Column> columns_2025_d_attention() {
   return joined(
       {{setting(figure("context_length", named("context"))), setting(figure("d_model", named("config.d_model")))},
        times_2025_d(),
-       {figure("model mem", named("memory.resident_bytes")),
-        figure("model+fwd mem", named("memory.after_forward_bytes")),
-        figure("model+fwd+back mem", named("memory.after_backward_bytes")), figure("fwd mem", named("forward_memory")),
-        figure("back mem", named("backward_memory"))},
+       {quantity("model mem", Unit::kBytes, named("memory.resident_bytes")),
+        quantity("model+fwd mem", Unit::kBytes, named("memory.after_forward_bytes")),
+        quantity("model+fwd+back mem", Unit::kBytes, named("memory.after_backward_bytes")),
+        quantity("fwd mem", Unit::kBytes, named("forward_memory")),
+        quantity("back mem", Unit::kBytes, named("backward_memory"))},
        conditions_2025_d()});
 }
 
