@@ -1,6 +1,10 @@
-// Words from outside inside our messages: quoted so that a terminal is safe, and matched to the nearest known name.
+// Words from outside inside our messages: quoted so that a terminal is safe, matched to the nearest known name, and
+// counted.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,5 +21,11 @@ std::string_view nearest_name(std::string_view word, const std::vector<std::stri
 
 // "; did you mean 'small'?", or nothing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known);
+
+// "1 step", "0 steps", "4 steps".
+template <std::integral Count>
+std::string counted(Count count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 }  // namespace laptime

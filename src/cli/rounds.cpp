@@ -9,6 +9,7 @@
 
 #include "base/fields.h"
 #include "base/host_clock.h"
+#include "base/words.h"
 #include "cli/message.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
@@ -144,8 +145,8 @@ Rounds measure_rounds(const RoundsRequest& request) {
 
   const RoundPlan plan = plan_rounds(request, look.records());
   const std::string fewest = plan.rounds > kFewestRounds ? fmt::format("{} to ", kFewestRounds) : "";
-  print_message(
-      fmt::format("{}{} rounds, each a process of {} steps for A and for B", fewest, plan.rounds, plan.steps));
+  print_message(fmt::format("{}{}, each a process of {} for A and for B", fewest, counted(plan.rounds, "round"),
+                            counted(plan.steps, "step")));
   const std::vector<SweepPoint> sides = both(request, kRoundWarmup, plan.steps);
   const std::vector<size_t> order = drawn_order(plan.rounds, request.a.config.seed);
   std::vector<SweepPoint> points;

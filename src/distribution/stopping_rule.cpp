@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "distribution/bootstrap.h"
 #include "distribution/median.h"
 #include "distribution/moments.h"
@@ -113,9 +114,10 @@ std::string StoppingRule::describe(StopReason reason) const {
     case StopReason::kInterval:
       return fmt::format("the 95 % interval of the median is within {:g} %", 100 * limits_.interval_within);
     case StopReason::kTime: return fmt::format("the budget of {:g} s", limits_.budget.count());
-    case StopReason::kSamples: return fmt::format("{} samples", limits_.max_samples);
+    case StopReason::kSamples: return counted(limits_.max_samples, "sample");
     case StopReason::kFixed:
-      return fmt::format("{} samples after a warm-up of {}, as asked for", limits_.max_samples, limits_.min_warmup);
+      return fmt::format("{} after a warm-up of {}, as asked for", counted(limits_.max_samples, "sample"),
+                         limits_.min_warmup);
   }
   return "";
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "distribution/bootstrap.h"
 #include "distribution/drift.h"
 #include "distribution/stopping_rule.h"
@@ -37,13 +38,14 @@ void judge_steady_state(const Observations& seen, Judgement& judgement) {
   if (seen.steady_state.steadiness == Steadiness::kReached) return;
   if (seen.steady_state.steadiness == Steadiness::kUnknown) {
     add(judgement, Stability::kUntested,
-        fmt::format("{} steps are too few to test for a steady state (it takes {})", seen.steps, 2 * kSteadyWindow));
+        fmt::format("{} {} too few to test for a steady state (it takes {})", counted(seen.steps, "step"),
+                    seen.steps == 1 ? "is" : "are", 2 * kSteadyWindow));
     return;
   }
   add(judgement, Stability::kNoSteadyState,
-      fmt::format("after {} steps the median of {} steps still differs by {:.1f} % from the {} before (limit {:g} %)",
-                  seen.steady_state.after, kSteadyWindow, 100 * seen.steady_state.difference, kSteadyWindow,
-                  100 * kSteadyTolerance));
+      fmt::format("after {} the median of {} steps still differs by {:.1f} % from the {} before (limit {:g} %)",
+                  counted(seen.steady_state.after, "step"), kSteadyWindow, 100 * seen.steady_state.difference,
+                  kSteadyWindow, 100 * kSteadyTolerance));
 }
 
 void judge_interval(const Summary& summary, Judgement& judgement) {

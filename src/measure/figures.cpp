@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/build_id.h"
+#include "base/words.h"
 #include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
@@ -88,9 +89,9 @@ std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t
   if (scaling.skipped.empty()) return "";
   const auto measured =
       std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });
-  return fmt::format("{} of {} steps skipped, {} of them measured, their gradients overflowed: loss scale {} -> {}",
-                     scaling.skipped.size(), steps, measured == 0 ? "none" : std::to_string(measured), *scaling.first,
-                     *scaling.last);
+  return fmt::format("{} of {} skipped, {} of them measured, their gradients overflowed: loss scale {} -> {}",
+                     scaling.skipped.size(), counted(steps, "step"), measured == 0 ? "none" : std::to_string(measured),
+                     *scaling.first, *scaling.last);
 }
 
 void fill_verdict(const MeasuredWork& work, const Measurement& run, const TimeStats& main, Record& record) {
@@ -183,7 +184,7 @@ bool fill_result(const MeasuredWork& work, const Measurement& run, Record& recor
   }
   if (run.interrupted()) {
     record.status = Status::kInterrupted;
-    record.reason = fmt::format("stopped by {} after {} steps", run.interrupted_by, sampling.steps.size());
+    record.reason = fmt::format("stopped by {} after {}", run.interrupted_by, counted(sampling.steps.size(), "step"));
     if (run.untaken_traced_steps > 0) {
       record.reason +=
           fmt::format(" and {} of {} traced ones", run.traced_steps, run.traced_steps + run.untaken_traced_steps);

@@ -11,6 +11,7 @@
 #include "base/build_id.h"
 #include "base/isa.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "config/machine.h"
 #include "ops/kernels_cpu.h"
 #include "ops/registry.h"
@@ -103,8 +104,9 @@ std::string device_name(const RunConfig& config) { return config.device == "auto
 }  // namespace
 
 std::vector<DeviceSummary> list_devices() {
-  std::vector<DeviceSummary> summaries{{"cpu", fmt::format("this machine: {} threads, {} kernels",
-                                                           cpu::default_threads(), cpu::name_of(cpu::widest_isa()))}};
+  std::vector<DeviceSummary> summaries{
+      {"cpu", fmt::format("this machine: {}, {} kernels", counted(cpu::default_threads(), "thread"),
+                          cpu::name_of(cpu::widest_isa()))}};
   for (const DataSheet& machine : known_machines()) {
     summaries.push_back(
         {fmt::format("{}{}", kMachinePrefix, machine.name),

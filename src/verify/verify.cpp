@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/host_clock.h"
+#include "base/words.h"
 #include "config/option_table.h"
 #include "data/golden_compare.h"
 #include "graph/op.h"
@@ -211,9 +212,9 @@ class PrecisionRun {
 
 std::string case_text(const GoldenCase& golden) {
   const std::string clip = golden.clip_norm ? fmt::format("clipped at {}, ", *golden.clip_norm) : "";
-  return fmt::format("{}: {}, {}AdamW of {}, {} steps, truth in {}", golden.file->text(),
-                     card_of(golden.model).describe(golden.model), clip, name_of(golden.optimizer), golden.steps,
-                     golden.exact ? "float64" : "float32");
+  return fmt::format("{}: {}, {}AdamW of {}, {}, truth in {}", golden.file->text(),
+                     card_of(golden.model).describe(golden.model), clip, name_of(golden.optimizer),
+                     counted(golden.steps, "step"), golden.exact ? "float64" : "float32");
 }
 
 }  // namespace

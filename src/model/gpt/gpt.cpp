@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "config/model_presets.h"
 #include "model/gpt/editions.h"
 #include "model/gpt/gpt_graph.h"
@@ -97,9 +98,10 @@ void check(const RunConfig& config) {
 }
 
 std::string describe(const ModelConfig& model) {
-  std::string text = fmt::format("edition {}, {} layers x {}, {} heads, d_ff {}, vocabulary {}, batch {} x {} tokens",
-                                 name_of(model.edition), model.num_layers, model.d_model, model.num_heads, model.d_ff,
-                                 model.vocab_size, model.batch_size, model.context_length);
+  std::string text =
+      fmt::format("edition {}, {} x {}, {}, d_ff {}, vocabulary {}, batch {} x {} tokens", name_of(model.edition),
+                  counted(model.num_layers, "layer"), model.d_model, counted(model.num_heads, "head"), model.d_ff,
+                  model.vocab_size, model.batch_size, model.context_length);
   if (model.weight_tie) text += ", tied head";
   if (model.bias) text += ", biases";
   return text;

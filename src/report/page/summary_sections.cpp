@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "report/column_sets/column_sets.h"
@@ -97,8 +98,8 @@ std::string busy_note(const Record& record) {
     return "";
   const double waiting = load->front().get<double>();
   if (!threads || waiting < kBusy * static_cast<double>(*threads)) return "";
-  return fmt::format("other programs ran on the machine (load {:.1f} on {} threads): times are too long and vary",
-                     waiting, *threads);
+  return fmt::format("other programs ran on the machine (load {:.1f} on {}): times are too long and vary", waiting,
+                     counted(*threads, "thread"));
 }
 
 // Tables in the columns of the source documents (docs/walkthrough.md), whose rows are language models alone or

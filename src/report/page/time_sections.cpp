@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
@@ -71,10 +72,10 @@ SteadyState steadiness_of(const std::vector<double>& steps) {
 std::string steadiness_text(const std::vector<double>& steps, const SteadyState& steady) {
   switch (steady.steadiness) {
     case Steadiness::kReached: return fmt::format("steady from step {} on", steady.after + 1);
-    case Steadiness::kNotReached: return fmt::format("no steady state within {} steps", steps.size());
+    case Steadiness::kNotReached: return "no steady state within " + counted(steps.size(), "step");
     case Steadiness::kUnknown: break;
   }
-  return fmt::format("{} steps are too few to tell", steps.size());
+  return fmt::format("{} {} too few to tell", counted(steps.size(), "step"), steps.size() == 1 ? "is" : "are");
 }
 
 PageFigure step_times(const PageView& view, const std::vector<const Record*>& group, const std::string& title) {
