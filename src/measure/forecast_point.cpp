@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -113,10 +114,49 @@ std::optional<LaunchBound> launch_bound(const RunConfig& config, const Knowledge
   return bound;
 }
 
+namespace {
+
+// A size, and the bytes by which its plan is too large; at most 0 if it fits.
+struct Tried {
+  int64_t size = 0;
+  double excess = 0;
+
+  bool fits() const { return excess <= 0; }
+};
+
+// Where the line through two tries crosses zero. Bytes grow with a batch as a line does, and with a context nearly so.
+double crossing(const Tried& a, const Tried& b) {
+  const double slope = (b.excess - a.excess) / static_cast<double>(b.size - a.size);
+  return static_cast<double>(a.size) - a.excess / std::max(slope, 1e-3);
+}
+
+// The largest size between one that fits and one that does not. Plans take long, so that sizes are guessed by the
+// Illinois algorithm: where the line between the two crosses zero, with half the excess of an end that stays again.
+int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t)>& attempt) {
+  enum class End : uint8_t { kNone, kLow, kHigh } moved = End::kNone;
+  Tried below = low;  // with halved excess
+  Tried above = high;
+  while (high.size - low.size > 1) {
+    const double guess = std::floor(crossing(below, above));
+    const double inside = std::clamp(guess, static_cast<double>(low.size + 1), static_cast<double>(high.size - 1));
+    const Tried tried = attempt(std::llround(inside));
+    if (tried.fits()) {
+      low = below = tried;
+      if (std::exchange(moved, End::kLow) == End::kLow) above.excess /= 2;
+    } else {
+      high = above = tried;
+      if (std::exchange(moved, End::kHigh) == End::kHigh) below.excess /= 2;
+    }
+  }
+  return low.size;
+}
+
+}  // namespace
+
 int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit) {
   const Device device = find_device(config);
   const MachineKnowledge knowledge = known(device_key(device));
-  const auto fits = [&](int64_t size) {
+  const auto attempt = [&](int64_t size) {
     RunConfig enlarged = config;
     if (what == Enlarged::kBatch) {
       enlarged.model.batch_size = size;
@@ -124,22 +164,22 @@ int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enl
       enlarged.model.context_length = size;
       enlarged.crop_context.reset();
     }
-    return prepare(enlarged, device, knowledge).shortage.empty();
+    const Prepared prepared = prepare(enlarged, device, knowledge);
+    const int64_t bytes = predicted_peak_bytes(prepared.plan, prepared.bound);
+    return Tried{size, static_cast<double>(bytes - prepared.bound.bytes)};
   };
-  if (!fits(1)) return 0;
-  int64_t low = 1;  // fits
-  int64_t high = what == Enlarged::kBatch ? config.model.batch_size : config.step_context();
-  high = std::max<int64_t>(high, 2);
-  while (high <= limit && fits(high)) {
+  Tried low = attempt(1);
+  if (!low.fits()) return 0;
+  int64_t next = what == Enlarged::kBatch ? config.model.batch_size : config.step_context();
+  while (low.size < limit) {
+    next = std::clamp(next, low.size + 1, limit);
+    const Tried high = attempt(next);
+    if (!high.fits()) return largest_between(low, high, attempt);
+    const double beyond = std::min(crossing(low, high) + 1, static_cast<double>(limit));
     low = high;
-    high *= 2;
+    next = std::max<int64_t>(2 * low.size, std::llround(std::floor(beyond)));
   }
-  high = std::min(high, limit + 1);  // does not fit, or is beyond the limit
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
+  return limit;
 }
 
 std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known) {

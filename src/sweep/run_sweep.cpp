@@ -133,14 +133,21 @@ class SweepRun {
     result.record.sweep = described.sweep;
     result.record.run = described.run;
     require_unchanged_files(point, result.record);
-    if (result.record.status == Status::kOutOfMemory && std::exchange(names_sizes_that_fit_, false)) {
-      if (const std::string sizes =
-              sizes_that_fit(point.config, [&](const std::string& device) { return store_.known(device); });
-          !sizes.empty())
-        result.record.reason += "; " + sizes;
+    if (result.record.status == Status::kOutOfMemory) {
+      if (const std::string sizes = sizes_text(point.config); !sizes.empty()) result.record.reason += "; " + sizes;
     }
     if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);
     return result;
+  }
+
+  // Which sizes fit, or, once searching has taken long, where to ask.
+  std::string sizes_text(const RunConfig& config) {
+    constexpr Seconds kLongSearch{10};  // in all points: each size that is tried is planned
+    if (searching_ > kLongSearch) return "laptime plan --largest says which batch and context fit";
+    const Seconds start = host_now();
+    std::string sizes = sizes_that_fit(config, [&](const std::string& device) { return store_.known(device); });
+    searching_ += host_now() - start;
+    return sizes;
   }
 
   // The record belongs to the content of its files only if nobody wrote to them while they were read.
@@ -188,7 +195,7 @@ class SweepRun {
   std::string last_problem_;
   Seconds waiting_since_{};  // for points that other programs measure; 0: not yet
   size_t unsupported_ = 0;
-  bool names_sizes_that_fit_ = true;  // for the first point that does not fit: the search plans it many times
+  Seconds searching_{};  // for the sizes that fit
   SweepOutcome outcome_;
 };
 
