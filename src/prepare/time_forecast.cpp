@@ -68,7 +68,7 @@ TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs) {
   for (const LaunchCost* cost : costs) {
     const auto bytes = static_cast<double>(cost->bytes);
     const Sample sample{std::log1p(cost->flops), std::log1p(bytes),
-                        cost->seconds / roofline_.seconds(cost->flops, bytes)};
+                        std::log(cost->seconds / roofline_.seconds(cost->flops, bytes))};
     costs_[cost->signature] = cost->seconds;
     by_kind_[cost->kind].push_back(sample);
     by_op_[op_of(cost->kind)].push_back(sample);
@@ -80,10 +80,12 @@ TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs) {
 double TimeForecast::slowdown_of(const std::vector<Sample>& samples, double flops, double bytes) const {
   std::vector<std::pair<double, double>> near;  // squared distance, logarithm of the slowdown
   near.reserve(samples.size());
+  const double log_flops = std::log1p(flops);
+  const double log_bytes = std::log1p(bytes);
   for (const Sample& sample : samples) {
-    const double x = sample.log_flops - std::log1p(flops);
-    const double y = sample.log_bytes - std::log1p(bytes);
-    near.emplace_back(x * x + y * y, std::log(sample.slowdown));
+    const double x = sample.log_flops - log_flops;
+    const double y = sample.log_bytes - log_bytes;
+    near.emplace_back(x * x + y * y, sample.log_slowdown);
   }
   const size_t count = std::min(kNeighbours, near.size());
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
@@ -116,8 +118,11 @@ ForecastLaunch TimeForecast::of(const PlanStep& step) const {
 std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   std::vector<ForecastLaunch> launches;
   launches.reserve(plan.steps.size());
+  std::unordered_map<std::string, ForecastLaunch> estimates;  // by signature: layers launch the same again and again
   for (const PlanStep& step : plan.steps) {
-    launches.push_back(of(step));
+    const auto [estimate, is_new] = estimates.try_emplace(step.signature().text());
+    if (is_new) estimate->second = of(step);
+    launches.push_back(estimate->second);
     launches.back().seconds += step.pause.count();
   }
   return launches;

@@ -52,7 +52,7 @@ class TimeForecast {
   struct Sample {
     double log_flops = 0;
     double log_bytes = 0;
-    double slowdown = 1;  // seconds over those of the roofline
+    double log_slowdown = 0;  // of the seconds over those of the roofline
   };
   struct Roofline {
     double flops_per_second = 0;
