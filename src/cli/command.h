@@ -51,6 +51,7 @@ struct Command {
   CommandAction (*parse)(const CommandWords& words);    // Error for words that the command does not understand
   std::vector<WordHelp> (*choices)() = nullptr;         // of the first word, for --help
   std::vector<WordHelp> (*filter_columns)() = nullptr;  // that FILTER knows, where the command takes one
+  std::string_view examples = {};                       // lines of --help: "  laptime NAME ...\n"
 };
 
 // Error where a positional word follows the first `taken`.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/commands/bench.h"
 #include "cli/sweep_words.h"
 #include "report/aligned.h"
 
@@ -34,6 +35,11 @@ std::string lines_of(const std::string& words, std::string_view meaning) {
   const std::string text = wrap(meaning, kWordColumn);
   if (words.size() + 1 < kWordColumn) return fmt::format("{:{}}{}\n", words, kWordColumn, text);
   return fmt::format("{}\n{:{}}{}\n", words, "", kWordColumn, text);
+}
+
+bool is_same_option(const OptionRow& a, const OptionRow& b) {
+  return a.option.flag == b.option.flag && a.option.help == b.option.help && a.fallback == b.fallback &&
+         a.choices == b.choices;
 }
 
 std::string option_lines(const OptionRow& row) {
@@ -85,6 +91,19 @@ std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
   return groups;
 }
 
+SplitOptions split_options(const Command& command) {
+  constexpr size_t kFew = 8;  // options that a reader finds in a list
+  SplitOptions split;
+  const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
+  for (const OptionRow& row : command.options()) {
+    const bool is_shared =
+        std::any_of(bench.begin(), bench.end(), [&](const OptionRow& other) { return is_same_option(row, other); });
+    (is_shared ? split.shared : split.own).push_back(row);
+  }
+  if (split.shared.size() < kFew) split = {command.options(), {}};
+  return split;
+}
+
 std::string program_help() {
   std::string text = fmt::format("laptime: {}\n\nUsage: laptime COMMAND ...\n\n", program_summary());
   for (const Command* const command : commands()) {
@@ -96,7 +115,7 @@ std::string program_help() {
 }
 
 std::string command_help(const Command& command) {
-  const std::vector<OptionRow> options = command.options();
+  const SplitOptions options = split_options(command);
   std::string text = fmt::format("laptime {}: {}\n\nUsage: laptime {}{}{}\n", command.name, command.summary,
                                  command.name, command.arguments.empty() ? "" : " ", command.arguments);
   if (!command.details.empty()) text += fmt::format("\n{}\n", wrap(command.details, 0));
@@ -104,12 +123,21 @@ std::string command_help(const Command& command) {
     text += fmt::format("\n{}\n", command.arguments.substr(0, command.arguments.find(' ')));
     for (const WordHelp& choice : command.choices()) text += lines_of(fmt::format("  {}", choice.word), choice.text);
   }
-  for (const std::string_view group : groups_of(options)) {
+  for (const std::string_view group : groups_of(options.own)) {
     text += fmt::format("\n{}\n", group);
-    for (const OptionRow& row : options) {
+    for (const OptionRow& row : options.own) {
       if (row.option.group == group) text += option_lines(row);
     }
   }
+  if (!options.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
+  for (const std::string_view group : groups_of(options.shared)) {
+    std::vector<std::string> flags;
+    for (const OptionRow& row : options.shared) {
+      if (row.option.group == group) flags.push_back(fmt::format("--{}", row.option.flag));
+    }
+    text += lines_of(fmt::format("  {}", group), fmt::format("{}", fmt::join(flags, ", ")));
+  }
+  if (!command.examples.empty()) text += fmt::format("\nExamples\n{}", command.examples);
   return text;
 }
 

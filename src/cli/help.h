@@ -20,6 +20,14 @@ std::string explanation(const OptionRow& row);
 // The groups of the options in the order in which they first appear.
 std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows);
 
+// The options of a command by where they are explained.
+struct SplitOptions {
+  std::vector<OptionRow> own;     // here
+  std::vector<OptionRow> shared;  // of laptime bench, where they mean the same
+};
+// All are own options where hardly any is shared, and of laptime bench itself.
+SplitOptions split_options(const Command& command);
+
 std::string program_help();
 std::string command_help(const Command& command);
 

@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "base/build_id.h"
 #include "cli/commands.h"
-#include "cli/commands/bench.h"
 #include "cli/help.h"
 
 namespace laptime {
@@ -54,10 +52,6 @@ std::string option_item(const OptionRow& row) {
   return item(bold(fmt::format("--{}", row.option.flag)) + term, explanation(row));
 }
 
-bool is_same_option(const OptionRow& a, const OptionRow& b) {
-  return a.option.flag == b.option.flag && a.option.help == b.option.help && a.fallback == b.fallback;
-}
-
 std::string own_options(const std::vector<OptionRow>& rows) {
   std::string text;
   for (const std::string_view group : groups_of(rows)) {
@@ -69,16 +63,6 @@ std::string own_options(const std::vector<OptionRow>& rows) {
   return text;
 }
 
-std::vector<OptionRow> without(const std::vector<OptionRow>& rows, const std::vector<OptionRow>& others) {
-  std::vector<OptionRow> left;
-  for (const OptionRow& row : rows) {
-    const bool is_there =
-        std::any_of(others.begin(), others.end(), [&](const OptionRow& other) { return is_same_option(row, other); });
-    if (!is_there) left.push_back(row);
-  }
-  return left;
-}
-
 std::string flags_of(const std::vector<OptionRow>& rows) {
   std::vector<std::string> flags;
   for (const OptionRow& row : rows) flags.push_back(bold(fmt::format("--{}", row.option.flag)));
@@ -86,17 +70,11 @@ std::string flags_of(const std::vector<OptionRow>& rows) {
 }
 
 // Names the options that are those of laptime bench, and explains the others.
-std::string options_beside_bench(const std::vector<OptionRow>& rows) {
-  const std::vector<OptionRow> bench = kBench.options();
-  const std::vector<OptionRow> own = without(rows, bench);
-  const std::vector<OptionRow> shared = without(rows, own);
-  const std::vector<OptionRow> missing = without(bench, rows);
-  const std::string text = own_options(own);
-  if (shared.empty()) return text;
-  std::string names = flags_of(shared);
-  if (missing.size() < shared.size())
-    names = missing.empty() ? "every option" : "every option but " + flags_of(missing);
-  return fmt::format("{}.PP\nAs in {}: {}.\n", text, bold("laptime bench"), names);
+std::string options_of(const Command& command) {
+  const SplitOptions options = split_options(command);
+  const std::string text = own_options(options.own);
+  if (options.shared.empty()) return text;
+  return fmt::format("{}.PP\nAs in {}: {}.\n", text, bold("laptime bench"), flags_of(options.shared));
 }
 
 std::string section_of(const Command& command) {
@@ -106,8 +84,9 @@ std::string section_of(const Command& command) {
   if (command.choices != nullptr) {
     for (const WordHelp& choice : command.choices()) text += item(bold(choice.word), choice.text);
   }
-  const std::vector<OptionRow> rows = command.options();
-  return text + (&command == &kBench ? own_options(rows) : options_beside_bench(rows));
+  text += options_of(command);
+  if (!command.examples.empty()) text += fmt::format(".PP\nExamples:\n.EX\n{}.EE\n", roff(command.examples));
+  return text;
 }
 
 }  // namespace

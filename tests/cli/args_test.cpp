@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -162,8 +163,11 @@ TEST(Args, ExplainTakesTheOptionsOfBench) {
 
 // Options that would do nothing are not listed, and refused.
 TEST(Args, CommandsTakeTheOptionsThatAct) {
-  const auto has = [](const std::string& command, const std::string& flag) {
-    return text(command + " --help").find(fmt::format("\n  --{} ", flag)) != std::string::npos;
+  const auto has = [](const std::string& name, const std::string& flag) {
+    const Command& command = **std::find_if(commands().begin(), commands().end(),
+                                            [&](const Command* const one) { return one->name == name; });
+    const std::vector<OptionRow> rows = command.options();
+    return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) { return row.option.flag == flag; });
   };
   for (const char* const command : {"explain", "plan", "profile", "memory", "calibrate", "demo"}) {
     for (const char* const flag : {"columns", "verbose", "explain"})
@@ -240,6 +244,33 @@ TEST(Args, HelpNamesEveryOptionAndFitsATerminal) {
   for (const OptionRow& row : option_rows<RunConfig>()) {
     EXPECT_THAT(options_listing(), HasSubstr(std::string(row.option.key)));
   }
+}
+
+TEST(Args, HelpExplainsOwnOptionsAndNamesThoseOfBench) {
+  const std::string help = text("profile --help");
+  EXPECT_THAT(help, HasSubstr("\n  --traced-steps N "));
+  EXPECT_THAT(help, testing::Not(HasSubstr("\n  --model ")));
+  EXPECT_LT(std::count(help.begin(), help.end(), '\n'), 60);
+  for (const Command* const command : commands()) {
+    const std::string of_command = text(std::string(command->name) + " --help");
+    for (const OptionRow& row : command->options())
+      EXPECT_THAT(of_command, HasSubstr(fmt::format("--{}", row.option.flag))) << command->name;
+    std::istringstream lines(of_command.substr(of_command.find("\n\n")));  // below the summary
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
+  }
+}
+
+TEST(Args, ExamplesCanBeTyped) {
+  size_t count = 0;
+  for (const Command* const command : commands()) {
+    std::istringstream lines{std::string(command->examples)};
+    for (std::string line; std::getline(lines, line); ++count) {
+      ASSERT_THAT(line, StartsWith(fmt::format("  laptime {} ", command->name)));
+      EXPECT_NO_THROW(parse_arguments(words_of(line.substr(std::string("  laptime ").size())))) << line;
+      EXPECT_THAT(text(std::string(command->name) + " --help"), HasSubstr(line));
+    }
+  }
+  EXPECT_GT(count, 4U);
 }
 
 // What an unset variable of a script leaves.

@@ -88,6 +88,9 @@ constinit const Command kBench{
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_bench(words)] { return run(command); };
     },
+    .examples =
+        "  laptime bench --model small --pass inference,forward_backward,step\n"
+        "  laptime bench --model small --mode eager,compile --columns default,speedup\n",
 };
 
 }  // namespace laptime

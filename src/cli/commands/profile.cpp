@@ -65,8 +65,7 @@ struct ProfileOptions {
     visit(Option{.flag = "by",
                  .key = "by",
                  .group = kGroup,
-                 .help = "a row for each kernel or op, for each of its shapes, or in each layer; layer also splits "
-                         "--view layers",
+                 .help = "a row for each kernel, op or scope, for each of its shapes, or for it in each layer or phase",
                  .axis = false},
           self.by);
     visit(Option{.flag = "top", .key = "top", .group = kGroup, .help = "rows of a table; 0 shows all", .axis = false},
@@ -270,6 +269,11 @@ constinit const Command kProfile{
     .options = profile_options,
     .parse = profile_action,
     .filter_columns = columns_of_launches,
+    .examples =
+        "  laptime profile --model small --pass inference,step\n"
+        "  laptime profile --model small --view kernels --by phase\n"
+        "  laptime profile --model small --view attention --traced-steps 20\n"
+        "  laptime profile --model small --compare-dtypes\n",
 };
 
 }  // namespace laptime
