@@ -63,7 +63,8 @@ double cost_of(const SweepPoint& point, Summaries& summaries) {
 
 }  // namespace
 
-std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge) {
+std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge,
+                                           const std::function<void(size_t)>& begin) {
   if (points.size() > kMostPlanned) return {};
   std::vector<ExpectedPoint> expected;
   for (const SweepPoint& point : points) {
@@ -72,6 +73,7 @@ std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points
       one.time = Seconds{0};
       continue;
     }
+    if (begin) begin(expected.size() - 1);
     try {
       const Prepared prepared = plan_of(point.config, knowledge);
       one.fits = prepared.shortage.empty();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,9 +22,10 @@ struct ExpectedPoint {
 };
 
 // Plans every point that runs on this machine. Empty if there are more than `kMostPlanned`, as planning takes longer
-// then than it is worth.
+// then than it is worth. `begin` is called before the plan of each point, with its index.
 inline constexpr size_t kMostPlanned = 24;
-std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge);
+std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge,
+                                           const std::function<void(size_t)>& begin = {});
 
 // The estimate of the time left: from the expected times, or in proportion to FLOPs where a point has no expected time.
 TimeLeft time_left(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected);

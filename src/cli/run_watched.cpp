@@ -14,6 +14,7 @@
 #include "cli/destination.h"
 #include "cli/expected_points.h"
 #include "cli/message.h"
+#include "cli/planning_line.h"
 #include "cli/progress.h"
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
@@ -122,7 +123,9 @@ std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, co
       return {};
     }
   };
-  std::vector<ExpectedPoint> expected = expected_points(points, knowledge);
+  PlanningLine line(standard_error(), points.size());
+  std::vector<ExpectedPoint> expected =
+      expected_points(points, knowledge, [&](size_t index) { line.show(index, points[index].name, "plan"); });
   if (!options.resume) return expected;
   const SweepStore store(options.store);
   for (size_t i = 0; i < expected.size(); ++i) {

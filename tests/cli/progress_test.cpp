@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <thread>
+
+#include "cli/planning_line.h"
 
 namespace laptime {
 namespace {
@@ -118,6 +122,27 @@ TEST(ProgressLine, OnATerminalWritesOverItselfAndFits) {
   line.clear();
   line.clear();
   EXPECT_EQ(written.text(), "\r\x1b[K012345678\r\x1b[Knext\r\x1b[K");
+}
+
+TEST(PlanningLine, SaysNothingOfAShortPlan) {
+  Written written;
+  PlanningLine line({written.descriptor(), false, false, 0}, 2);
+  line.show(0, "a", "plan");
+  line.show(1, "b", "plan");
+  line.clear();
+  EXPECT_EQ(written.text(), "");
+}
+
+TEST(PlanningLine, SlowPlansAreNamedWhileTheyLast) {
+  Written written;
+  PlanningLine line({written.descriptor(), false, false, 0}, 2);
+  line.show(0, "a", "plan");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  line.show(1, "b", "plan");
+  line.clear();
+  line.show(1, "b", "largest batch");
+  line.clear();
+  EXPECT_EQ(written.text(), "[1/2] a: plan, 1 s so far\n[2/2] b: plan\n");
 }
 
 TEST(ProgressLine, ControlBytesOfNamesStayVisible) {

@@ -135,6 +135,7 @@ class Memory(ProgramTest):
         (held,) = self.reports(*TINY)
         self.assertEqual(rows(held, "categories"), rows(predicted, "categories"))
         (peaks,) = self.reports(*MODEL, "--context", "16,32", "--predict")
+        self.assertIn("with --view all.", peaks["conclusions"][-1])
         self.assertEqual({row["basis"] for row in rows(peaks, "peaks")}, {"predicted"})
 
     def test_help_lists_the_views(self):
@@ -151,12 +152,14 @@ class Memory(ProgramTest):
         for context in ("ctx:16_bytes", "ctx:32_bytes"):
             self.assertLess(by_pass["inference float32"][context], by_pass["step float32"][context])
         self.assertEqual({row["basis"] for row in rows(report, "peaks")}, {"predicted"})
+        self.assertIn("--view all --resume", report["conclusions"][-1])
 
     def test_a_view_of_several_points_is_followed_by_their_peaks(self):
         first, second, last = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--view", "saved")
         self.assertEqual(first["tables"].keys(), second["tables"].keys())
         self.assertIn("saved_contributors", first["tables"])
         self.assertIn("peaks", last["tables"])
+        self.assertFalse(any("--view all" in line for line in last["conclusions"]), last["conclusions"])
 
     def test_the_picture_is_a_file_of_its_own(self):
         picture = self.folder / "memory.svg"

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/destination.h"
+#include "cli/planning_line.h"
 #include "cli/record_output.h"
 #include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
@@ -66,12 +67,16 @@ std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
 // A line for each combination of options other than the context: the largest context that its memory holds.
 std::string largest_contexts(const Sweep& sweep) {
   const KnowledgeOf knowledge = stored_knowledge(sweep.output.store);
+  const std::vector<SweepPoint> points = points_of(sweep);
+  PlanningLine line(standard_error(), points.size());
   std::set<std::string> seen;
   std::string text;
-  for (const SweepPoint& point : points_of(sweep)) {
+  for (size_t i = 0; i < points.size(); ++i) {
+    const SweepPoint& point = points[i];
     if (!can_run(point)) continue;
     const std::string conditions = conditions_of(sweep, point);
     if (!seen.insert(conditions).second) continue;
+    line.show(i, conditions, "largest context that fits");
     const int64_t largest = largest_that_fits(point.config, knowledge, Enlarged::kContext, kLargestContext);
     text += fmt::format("largest context that fits, {}: {}{}\n", conditions, largest,
                         largest == kLargestContext ? " or more" : "");
@@ -117,6 +122,7 @@ constinit const Command kAttention{
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_attention(words)] { return run_attention(command); };
     },
+    .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",
 };
 
 }  // namespace laptime

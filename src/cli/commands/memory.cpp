@@ -10,6 +10,7 @@
 
 #include "cli/destination.h"
 #include "cli/grid_output.h"
+#include "cli/planning_line.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
@@ -90,6 +91,10 @@ class MemoryOutput : public PointOutput {
       : output_(config), peaks_(config.sort), query_{MemoryView::kAll, options.top}, is_single_(points == 1) {
     query_.view = options.view.value_or(is_single_ ? MemoryView::kAll : MemoryView::kSummary);
     if (!options.svg.empty()) svg_.emplace(options.svg);
+    if (is_single_ || options.view) return;
+    const bool is_resumed = !options.predict && store_path(config.store).has_value();
+    more_ = fmt::format("The ledger of each point: the same with --view all{}. A single point shows it anyway.",
+                        is_resumed ? " --resume, which runs no point again" : "");
   }
 
   void add(const PointResult& result) override {
@@ -99,12 +104,18 @@ class MemoryOutput : public PointOutput {
   }
 
   void finish() override {
-    if (!is_single_ || query_.view == MemoryView::kSummary) output_.add(peaks_.report());
+    if (!is_single_ || query_.view == MemoryView::kSummary) output_.add(summary());
     output_.finish();
     if (svg_) svg_->write(picture());
   }
 
  private:
+  PointReport summary() const {
+    PointReport report = peaks_.report();
+    if (!more_.empty()) report.lines.push_back(more_);
+    return report;
+  }
+
   PointReport report_of(const PointResult& result) const {
     if (result.trace) return memory_report(result.record, *result.trace, query_);
     const Record& record = result.record;
@@ -122,6 +133,7 @@ class MemoryOutput : public PointOutput {
   PeakTable peaks_;
   MemoryQuery query_;
   bool is_single_;
+  std::string more_;  // how to see more than the summary; empty where it was asked for
   std::optional<WholeFile> svg_;
   std::vector<PointResult> pictured_;
 };
@@ -140,7 +152,13 @@ MemoryCommand parse_memory(const CommandWords& words) {
 }
 
 ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
-  for (const SweepPoint& point : points) output.add(forecast_point(point, knowledge));
+  PlanningLine line(standard_error(), points.size());
+  for (size_t i = 0; i < points.size(); ++i) {
+    line.show(i, points[i].name, "plan");
+    const PointResult result = forecast_point(points[i], knowledge);
+    line.clear();
+    output.add(result);
+  }
   output.finish();
   return ExitCode::kOk;
 }
@@ -173,6 +191,10 @@ constinit const Command kMemory{
         "again, in another view too, without a run.",
     .options = memory_options,
     .parse = memory_action,
+    .examples =
+        "  laptime memory --model small --pass forward,step\n"
+        "  laptime memory --model small --context 128,256 --view all\n"
+        "  laptime memory --model 2.7B --dtype bfloat16 --predict\n",
 };
 
 }  // namespace laptime

@@ -1,0 +1,48 @@
+// The thread that keeps the line up to date.
+#include "cli/planning_line.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/host_clock.h"
+
+namespace laptime {
+namespace {
+
+constexpr std::chrono::seconds kSilent{1};  // also the time between two updates
+
+}  // namespace
+
+PlanningLine::PlanningLine(const Stream& stream, size_t points)
+    : points_(points), begun_(host_now()), line_(stream), stage_begun_(begun_) {}
+
+void PlanningLine::show(size_t point, std::string name, std::string stage) {
+  const std::lock_guard lock(mutex_);
+  point_ = point;
+  name_ = std::move(name);
+  stage_ = std::move(stage);
+  stage_begun_ = host_now();
+  if (stage_begun_ - begun_ >= kSilent) show_now();
+  if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { keep_showing(stop); });
+}
+
+void PlanningLine::clear() {
+  thread_ = {};  // stops it and waits for its end
+  line_.clear();
+}
+
+void PlanningLine::keep_showing(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, stop, kSilent, [&] { return stop.stop_requested(); })) show_now();
+}
+
+void PlanningLine::show_now() {
+  const Seconds now = host_now();
+  const Seconds taken = now - stage_begun_;
+  const std::string stage = taken < kSilent ? stage_ : fmt::format("{}, {:.0f} s so far", stage_, taken.count());
+  line_.show(point_, progress_text(point_, points_, name_, {.stage = stage}, {}), now - begun_);
+}
+
+}  // namespace laptime

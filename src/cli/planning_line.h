@@ -1,0 +1,46 @@
+// PlanningLine: which point is being planned, on standard error, once that takes long enough for somebody to wonder.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/units.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+
+namespace laptime {
+
+// A plan reports no progress of its own, so a thread says every second how long it has taken.
+class PlanningLine {
+ public:
+  PlanningLine(const Stream& stream, size_t points);
+  ~PlanningLine() { clear(); }
+  PlanningLine(const PlanningLine&) = delete;
+  PlanningLine& operator=(const PlanningLine&) = delete;
+
+  // `stage` is what is done for the point: "plan".
+  void show(size_t point, std::string name, std::string stage);
+  // Before anything else is written to the same terminal, and before a fork. The next show() goes on.
+  void clear();
+
+ private:
+  void keep_showing(const std::stop_token& stop);
+  void show_now();  // with mutex_ held
+
+  const size_t points_;
+  const Seconds begun_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable_any stopped_;
+  ProgressLine line_;
+  size_t point_ = 0;
+  std::string name_;
+  std::string stage_;
+  Seconds stage_begun_{};
+  std::jthread thread_;  // none while the line is cleared
+};
+
+}  // namespace laptime
