@@ -13,6 +13,10 @@ namespace {
 // Layers per region. Except for very deep models, longer regions hold more values at once than they save.
 constexpr int64_t kMaxRegionLayers = 4;
 
+// Texts of choices for which --recompute has no value of its own.
+constexpr const char* kLossAlone = "loss";
+constexpr const char* kSomeLayers = "block in layers ";
+
 class Fit {
  public:
   Fit(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose)
@@ -20,7 +24,7 @@ class Fit {
 
   FittedRecompute run() {
     if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less than all that did not
-    if (fits({1, 0}, "loss")) return leanest_;
+    if (fits({1, 0}, kLossAlone)) return leanest_;
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return fewest_layers(layers);
     for (int64_t group = 2; group <= std::min(kMaxRegionLayers, layers); ++group) {
@@ -60,7 +64,7 @@ class Fit {
     int64_t enough = layers;
     while (enough - too_few > 1) {
       const int64_t middle = too_few + (enough - too_few) / 2;
-      const std::string text = fmt::format("block in layers 0-{} of {}", middle - 1, layers);
+      const std::string text = fmt::format("{}0-{} of {}", kSomeLayers, middle - 1, layers);
       if (!fits({1, middle}, text)) {
         too_few = middle;
       } else {
@@ -72,7 +76,7 @@ class Fit {
   }
 
   std::string advice() const {
-    std::string advice = fmt::format("no recomputation needs less than --recompute {}", leanest_.text);
+    std::string advice = fmt::format("no recomputation needs less than --recompute {}", typed_recompute(leanest_.text));
     if (config_.pass == Pass::kStep && !config_.optimizer_in_backward && !config_.clip_norm && !config_.accumulate) {
       RunConfig other = config_;
       other.optimizer_in_backward = true;
@@ -95,6 +99,11 @@ class Fit {
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose) {
   if (config.recompute != "auto") return {recompute_rule(config), config.recompute, {}};
   return Fit(config, bound, choose).run();
+}
+
+std::string typed_recompute(const std::string& text) {
+  if (text == kLossAlone) return "auto (the loss alone)";
+  return text.starts_with(kSomeLayers) ? fmt::format("auto ({})", text) : text;
 }
 
 }  // namespace laptime

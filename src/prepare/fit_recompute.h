@@ -20,4 +20,8 @@ struct FittedRecompute {
 // choice is returned without checking that it fits.
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose);
 
+// The value of --recompute that gives the choice with this text: "block", but "auto (block in layers 0-3 of 12)" where
+// auto alone makes the choice.
+std::string typed_recompute(const std::string& text);
+
 }  // namespace laptime

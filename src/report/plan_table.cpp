@@ -63,6 +63,19 @@ std::string largest_text(const char* what, const std::optional<int64_t>& largest
                        : fmt::format("; largest {} that fits: {}", what, *largest);
 }
 
+// "; --mode compile is faster: 1.500 GiB at the peak, step 2.000 s".
+std::string compiled_text(const PlannedPoint& point) {
+  if (!point.compiled) return "";
+  const Record& compiled = *point.compiled;
+  std::vector<std::string> figures;
+  if (compiled.memory.predicted_peak_bytes)
+    figures.push_back(fmt::format("{} at the peak", format_bytes(*compiled.memory.predicted_peak_bytes)));
+  if (const Json time = time_of(compiled, pass_of(compiled)); time.is_number())
+    figures.push_back(fmt::format("{} {}", pass_of(compiled), format_seconds(time.get<double>())));
+  return fmt::format("; --mode compile {}: {}", point.record.status == Status::kOk ? "is faster" : "fits",
+                     fmt::join(figures, ", "));
+}
+
 // The answers about one point.
 std::string answer_of(const PlannedPoint& point) {
   const Record& record = point.record;
@@ -77,7 +90,8 @@ std::string answer_of(const PlannedPoint& point) {
   }
   if (const Json time = time_of(record, pass_of(record)); time.is_number())
     text += fmt::format("; {} predicted to take {}", pass_of(record), format_seconds(time.get<double>()));
-  return text + largest_text("batch", point.largest_batch) + largest_text("context", point.largest_context);
+  return text + compiled_text(point) + largest_text("batch", point.largest_batch) +
+         largest_text("context", point.largest_context);
 }
 
 // One line of "predicted | measured | error".
@@ -123,6 +137,7 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
   Grid grid{.name = "plan",
             .title = "",
             .columns = {whole_column(text_column("point", "Point")),
+                        {"batch", "Batch"},
                         optional_column(3, text_column("device", "Device")),
                         {"predicted_s", "Predicted", Unit::kSeconds},
                         optional_column(3, {"low_s", "90 % low", Unit::kSeconds}),
@@ -133,6 +148,8 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
                         bytes_column("peak_bytes", "Peak"),
                         text_column("fits", "Fits"),
                         text_column("fitting_recompute", "With --recompute"),
+                        optional_column(1, {"compile_s", "Compile", Unit::kSeconds}),
+                        optional_column(1, bytes_column("compile_peak_bytes", "Compile peak")),
                         {"largest_batch", "Max batch"},
                         {"largest_context", "Max context"},
                         optional_column(2, bytes_column("eager_bytes", "Framework, eager")),
@@ -141,12 +158,15 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
             .notes = {}};
   for (const PlannedPoint& point : points) {
     const Record& record = point.record;
-    grid.rows.push_back({record.name, record.config.json().value("device", ""), time_of(record, pass_of(record)),
-                         or_null(record.prediction.low), or_null(record.prediction.high), time_of(record, "forward"),
-                         time_of(record, "backward"), time_of(record, "optimizer"),
-                         or_null(record.memory.predicted_peak_bytes), fit_text(record), point.fitting_recompute,
-                         or_null(point.largest_batch), or_null(point.largest_context), or_null(point.eager_bytes),
-                         basis_text(record.prediction)});
+    const Json& config = record.config.json();
+    const Record compiled = point.compiled.value_or(Record());
+    grid.rows.push_back({record.name, config.value("batch_size", Json()), config.value("device", ""),
+                         time_of(record, pass_of(record)), or_null(record.prediction.low),
+                         or_null(record.prediction.high), time_of(record, "forward"), time_of(record, "backward"),
+                         time_of(record, "optimizer"), or_null(record.memory.predicted_peak_bytes), fit_text(record),
+                         point.fitting_recompute, time_of(compiled, pass_of(record)),
+                         or_null(compiled.memory.predicted_peak_bytes), or_null(point.largest_batch),
+                         or_null(point.largest_context), or_null(point.eager_bytes), basis_text(record.prediction)});
   }
   const std::string common = common_words(names_of(points));
   if (!common.empty()) {
@@ -162,6 +182,8 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
     if (until_colon(text) != text)
       grid.notes.push_back(fmt::format("{}: {}", without_words(point.record.name, common), text));
   }
+  if (std::any_of(points.begin(), points.end(), [](const PlannedPoint& point) { return point.compiled.has_value(); }))
+    grid.notes.emplace_back("Compile: the same with --mode compile, where that fits or is faster.");
   drop_empty_columns(grid);
   return grid;
 }

@@ -13,11 +13,13 @@ namespace laptime {
 
 // Answers about one planned point.
 struct PlannedPoint {
-  Record record;                    // with `prediction`, and the reason if it does not fit
-  std::string fitting_recompute{};  // the least recomputation that fits, where the point as given does not; else empty
+  Record record;  // with `prediction`, and the reason if it does not fit
+  // The value of --recompute that fits with the least recomputation, where the point as given does not; else empty.
+  std::string fitting_recompute{};
   std::optional<int64_t> largest_batch{};    // that fits; 0: none
   std::optional<int64_t> largest_context{};  // that fits; 0: none
   std::optional<int64_t> eager_bytes{};  // peak of the same point one primitive op at a time, as a framework runs it
+  std::optional<Record> compiled{};      // the same point with --mode compile, where that fits or is faster
 };
 
 // One row for each point. A column that is empty in every row is left out.

@@ -44,6 +44,23 @@ class Plan(ProgramTest):
             self.assertEqual(fits, "yes", key)
             self.assertNotEqual(next_one, "yes", key)
 
+    def test_a_value_of_recompute_that_fits_can_be_typed(self):
+        words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--store", "none", "--memory-limit",
+                 "1GiB"]
+        row = self.rows(*words, "--recompute", "none")[0]
+        value, _, choice = row["fitting_recompute"].partition(" ")
+        self.assertEqual(self.rows(*words, "--recompute", value)[0]["fits"], "yes", row)
+        self.assertEqual(value == "auto", choice != "", row)
+
+    def test_compile_mode_is_offered_where_it_is_better(self):
+        words = ["--model", "small", "--num-layers", "2", "--device", "roofline:l4", "--store", "none"]
+        row, compiled = self.rows(*words)[0], self.rows(*words, "--mode", "compile")[0]
+        self.assertEqual((row["compile_s"], row["compile_peak_bytes"]), (compiled["predicted_s"], compiled["peak_bytes"]))
+        self.assertNotIn("compile_s", compiled)
+        self.assertEqual(row["batch"], 4)
+        for both in self.rows(*words, "--mode", "eager,compile"):
+            self.assertNotIn("compile_s", both)
+
     def test_nothing_is_predicted_from_nothing(self):
         row = self.rows(*TINY, "--store", "none")[0]
         self.assertNotIn("predicted_s", row)

@@ -66,8 +66,14 @@ TEST_F(FitRecompute, RecomputesTheFewestLayersThatFit) {
 
 TEST_F(FitRecompute, AdvisesWhatNeedsLessIfNothingFits) {
   const FittedRecompute fitted = fit(1, {{"mode", "compile"}});
-  EXPECT_THAT(fitted.advice, HasSubstr("no recomputation needs less than --recompute " + fitted.text));
+  EXPECT_THAT(fitted.advice, HasSubstr("no recomputation needs less than --recompute " + typed_recompute(fitted.text)));
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
+}
+
+TEST(TypedRecompute, IsAValueOfTheOption) {
+  for (const char* const value : {"none", "block", "every=2"}) EXPECT_EQ(typed_recompute(value), value);
+  EXPECT_EQ(typed_recompute("block in layers 0-3 of 12"), "auto (block in layers 0-3 of 12)");
+  EXPECT_EQ(typed_recompute("loss"), "auto (the loss alone)");
 }
 
 TEST_F(FitRecompute, AFixedChoiceIsKeptWhateverTheBound) {

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 Record planned() {
   Record record;
   record.name = "step/small";
-  record.config = Json{{"pass", "step"}, {"device", "cpu"}};
+  record.config = Json{{"pass", "step"}, {"device", "cpu"}, {"batch_size", 4}};
   record.memory.predicted_peak_bytes = 1 << 20;
   record.prediction.from = "measured launches";
   record.prediction.newest = "2026-01-02";
@@ -53,6 +53,7 @@ TEST(PlanGrid, LeavesOutColumnsWithoutAValue) {
   const Grid grid = plan_grid({{planned()}});
   EXPECT_EQ(grid.rows[0][column(grid, "predicted_s")], 3.0);
   EXPECT_EQ(grid.rows[0][column(grid, "fits")], "yes");
+  EXPECT_EQ(grid.rows[0][column(grid, "batch")], 4);
   EXPECT_EQ(grid.rows[0][column(grid, "basis")], "measured launches, 75 % of the same shapes");
   for (const GridColumn& one : grid.columns) EXPECT_NE(one.key, "largest_batch");
 }
@@ -93,6 +94,22 @@ TEST(PlanGrid, AnswersFirst) {
   EXPECT_EQ(plan_answer({{planned()}, {planned()}}), "all 2 points fit");
 }
 
+TEST(PlanGrid, OffersCompileModeWhereItIsBetter) {
+  PlannedPoint faster{.record = planned(), .compiled = planned()};
+  faster.compiled->prediction.time["step"] = 2;
+  EXPECT_EQ(
+      plan_answer({faster}),
+      "it fits: 1.000 MiB at the peak; step predicted to take 3.000 s; --mode compile is faster: 1.000 MiB at the "
+      "peak, step 2.000 s");
+  const Grid grid = plan_grid({faster, {planned()}});
+  EXPECT_EQ(grid.rows[0][column(grid, "compile_s")], 2.0);
+  EXPECT_EQ(grid.rows[0][column(grid, "compile_peak_bytes")], 1 << 20);
+  EXPECT_TRUE(grid.rows[1][column(grid, "compile_s")].is_null());
+  EXPECT_THAT(grid.notes.back(), HasSubstr("--mode compile"));
+  faster.record.status = Status::kOutOfMemory;
+  EXPECT_THAT(plan_answer({faster}), HasSubstr("; --mode compile fits: 1.000 MiB at the peak"));
+}
+
 TEST(PlanGrid, SaysBelowWhyAPointCannotRun) {
   Record record = planned();
   record.status = Status::kUnsupported;
@@ -108,11 +125,11 @@ TEST(PlanGrid, KeepsNamesAndAnswersWholeOnNarrowTerminals) {
   Record other = planned();
   record.name = "step/model:small/ctx:256/recompute:every=2/memory_limit:512MiB";
   other.name = "step/model:large/ctx:1024/recompute:none";
-  const Grid grid = plan_grid({{record, "block in layers 0-3", 16, 4096}, {other, "block", 7, 1024}});
+  const Grid grid = plan_grid({{record, "auto (block in layers 0-3 of 12)", 16, 4096}, {other, "block", 7, 1024}});
   for (const size_t width : {80U, 120U, 200U}) {
     const std::string text = grid_text(grid, {.unicode = true, .width = width});
-    for (const char* const whole :
-         {"model:small/ctx:256/recompute:every=2/memory_limit:512MiB", "block in layers 0-3", "4096", "Max context"})
+    for (const char* const whole : {"model:small/ctx:256/recompute:every=2/memory_limit:512MiB",
+                                    "auto (block in layers 0-3 of 12)", "4096", "Max context"})
       EXPECT_THAT(text, HasSubstr(whole)) << width;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << line;

@@ -3,20 +3,22 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/units.h"
 #include "cli/grid_output.h"
-#include "cli/progress.h"
+#include "cli/planning_line.h"
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/sweep.h"
 #include "measure/forecast_point.h"
+#include "prepare/fit_recompute.h"
 #include "report/memory/memory_report.h"
 #include "report/plan_table.h"
 #include "report/profile/profile_report.h"
@@ -80,8 +82,12 @@ PlanCommand parse_plan(const CommandWords& words) {
 // The answers about one point, and its trace for the tables of a single one.
 class PlanRun {
  public:
-  PlanRun(const PlanOptions& options, KnowledgeOf knowledge, size_t points)
-      : options_(options), knowledge_(std::move(knowledge)), points_(points) {}
+  PlanRun(const PlanOptions& options, KnowledgeOf knowledge, const std::vector<SweepPoint>& points)
+      : options_(options),
+        knowledge_(std::move(knowledge)),
+        has_compiled_(std::any_of(points.begin(), points.end(),
+                                  [](const SweepPoint& point) { return point.config.mode == Mode::kCompile; })),
+        line_(standard_error(), points.size()) {}
 
   PointResult add(const SweepPoint& point) {
     show(point, "plan");
@@ -90,8 +96,9 @@ class PlanRun {
     const bool has_plan = result.trace.has_value();
     if (has_plan && result.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
       const Prepared lean = plan_of(recomputing(point.config, "auto"), knowledge_);
-      planned.fitting_recompute = lean.shortage.empty() ? lean.memory.recompute : "nothing fits";
+      planned.fitting_recompute = lean.shortage.empty() ? typed_recompute(lean.memory.recompute) : "nothing fits";
     }
+    if (has_plan && !has_compiled_) planned.compiled = better_compiled(point, result.record);
     if (has_plan && options_.largest) {
       show(point, "largest batch that fits");
       planned.largest_batch = largest_that_fits(point.config, knowledge_, Enlarged::kBatch, kLargestBatch);
@@ -118,20 +125,29 @@ class PlanRun {
     return config;
   }
 
-  // Says what is worked on, once the command has taken long enough for somebody to wonder.
-  void show(const SweepPoint& point, const char* stage) {
-    constexpr Seconds kSilent{1};
-    const Seconds elapsed = std::chrono::steady_clock::now() - begun_;
-    if (elapsed < kSilent) return;
-    line_.show(planned_.size(), progress_text(planned_.size(), points_, point.name, {.stage = stage}, {}), elapsed);
+  // The plan of the same point in compile mode, if it fits where this one does not, or is predicted to be faster.
+  std::optional<Record> better_compiled(const SweepPoint& point, const Record& eager) {
+    show(point, "plan of --mode compile");
+    SweepPoint compiled = point;
+    compiled.config.mode = Mode::kCompile;
+    Record record = forecast_point(compiled, knowledge_).record;
+    if (record.status != Status::kOk) return std::nullopt;
+    const std::string pass(name_of(point.config.pass));
+    const auto seconds = [&](const Record& of) {
+      const auto found = of.prediction.time.find(pass);
+      return found == of.prediction.time.end() ? 0 : found->second;
+    };
+    const bool is_faster = seconds(record) < seconds(eager);
+    return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
   }
+
+  void show(const SweepPoint& point, const char* stage) { line_.show(planned_.size(), point.name, stage); }
 
   const PlanOptions& options_;
   KnowledgeOf knowledge_;
-  size_t points_;
+  bool has_compiled_;  // the points show compile mode themselves
   std::vector<PlannedPoint> planned_;
-  ProgressLine line_{standard_error()};
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  PlanningLine line_;
 };
 
 // "1240 launches x 8.000 us take 9.920 ms, 82.0 % of the step: launch-bound below context 400".
@@ -174,12 +190,12 @@ ExitCode run(const PlanCommand& command) {
   check_inputs(points);
   GridOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
-  PlanRun plan(command.options, known, points.size());
+  PlanRun plan(command.options, known, points);
   PointResult last;
   for (const SweepPoint& point : points) last = plan.add(point);
-  plan.clear_line();
   PointReport report =
       points.size() == 1 ? report_of(points.front(), last, known, command.options.view) : PointReport{"plan", {}, {}};
+  plan.clear_line();
   report.lines.insert(report.lines.begin(), plan.answer());
   report.grids.insert(report.grids.begin(), plan.table());
   output.add(std::move(report));
@@ -206,6 +222,9 @@ constinit const Command kPlan{
         "held for.",
     .options = plan_options,
     .parse = plan_action,
+    .examples =
+        "  laptime plan --model small,large --context 256,1024 --largest\n"
+        "  laptime plan --model 2.7B --device h100 --mode compile --view layers\n",
 };
 
 }  // namespace laptime
