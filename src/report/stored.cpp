@@ -9,7 +9,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/words.h"
 #include "report/row.h"
 
 namespace laptime {
@@ -128,7 +127,7 @@ std::string StoredRecords::why_none(const Filter& filter) const {
     for (size_t i = 0; i < columns.size(); ++i) values[i].insert(plain_text(Row(record).value(columns[i])));
     return true;
   });
-  std::string text = fmt::format("0 of {} match", counted(count, "record"));
+  std::string text = fmt::format("0 of {} records match", count);
   for (size_t i = 0; i < columns.size(); ++i) {
     constexpr std::ptrdiff_t kShown = 8;
     const auto total = static_cast<std::ptrdiff_t>(values[i].size());

@@ -339,6 +339,19 @@ TEST_F(Profile, ComparedProfilesCloseTheirSums) {
   }
 }
 
+TEST_F(Profile, GainsAndLossesThatCancelHaveNoShares) {
+  StepTrace other = trace_;
+  for (TracedStep& step : other.steps) {
+    step.launches[3] -= 300;
+    step.launches[4] += 290;
+    step.total -= 10e-9;
+  }
+  const Grid grid = compare_profiles({"eager", &trace_}, {"compile", &other}).front();
+  EXPECT_NEAR(cell(grid, "forward matmul", "saved_s").get<double>(), 300e-9, 1e-15);
+  for (const std::vector<Json>& row : grid.rows) EXPECT_TRUE(row[4].is_null());
+  EXPECT_THAT(grid.notes.at(0), HasSubstr("No shares"));
+}
+
 TEST_F(Profile, APartOfOneSideHasNoSpeedUp) {
   StepTrace with_casts = trace_;
   with_casts.texts.emplace_back("cast");
@@ -350,7 +363,7 @@ TEST_F(Profile, APartOfOneSideHasNoSpeedUp) {
     EXPECT_TRUE(cell(grid, "forward cast", column).is_null()) << column;
   EXPECT_TRUE(cell(grid, "forward softmax", "bfloat16_s").is_null());
   EXPECT_NEAR(cell(grid, "forward softmax", "saved_s").get<double>(), 50e-9, 1e-15);
-  EXPECT_THAT(grid.notes.at(0), HasSubstr("bfloat16 has parts that float32 has not: 50.00 ns"));
+  EXPECT_THAT(grid.notes.back(), HasSubstr("bfloat16 has parts that float32 has not: 50.00 ns"));
   EXPECT_EQ(format_value(0.0012, Unit::kRatio), "0.0012x");
   EXPECT_EQ(format_value(1.5, Unit::kRatio), "1.50x");
 }

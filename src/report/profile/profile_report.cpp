@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -154,6 +155,10 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
             .rows = {},
             .notes = {}};
   const double all_saved = rows["step"].saved();
+  // Where parts change by more than the step does, because gains and losses cancel, shares would say nothing.
+  const bool has_shares = std::all_of(order.begin(), order.end(), [&](const std::string& part) {
+    return std::abs(rows[part].saved()) <= std::abs(all_saved);
+  });
   double added = 0;  // seconds of parts that only B has
   for (const std::string& part : order) {
     const TwoTimes& times = rows[part];
@@ -164,9 +169,10 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
       continue;
     }
     row[3] = times.saved();
-    if (all_saved != 0) row[4] = times.saved() / all_saved;
+    if (has_shares && all_saved != 0) row[4] = times.saved() / all_saved;
     if (times.b && *times.a > 0 && *times.b > 0) row[5] = *times.a / *times.b;
   }
+  if (!has_shares) grid.notes.emplace_back("No shares: parts change by more than the step does.");
   if (added > 0) {
     grid.notes.push_back(fmt::format("{} has parts that {} has not: {}, by which Saved of the step is less.", b.title,
                                      a.title, format_seconds(added)));
