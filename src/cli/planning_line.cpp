@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kSilent{1};  // also the time between two updates
 
 }  // namespace
 
-PlanningLine::PlanningLine(const Stream& stream, size_t points)
+PlanningLine::PlanningLine(const OutputStream& stream, size_t points)
     : points_(points), begun_(host_now()), line_(stream), stage_begun_(begun_) {}
 
 void PlanningLine::show(size_t point, std::string name, std::string stage) {

@@ -17,7 +17,7 @@ namespace laptime {
 // A plan reports no progress of its own, so a thread says every second how long it has taken.
 class PlanningLine {
  public:
-  PlanningLine(const Stream& stream, size_t points);
+  PlanningLine(const OutputStream& stream, size_t points);
   ~PlanningLine() { clear(); }
   PlanningLine(const PlanningLine&) = delete;
   PlanningLine& operator=(const PlanningLine&) = delete;

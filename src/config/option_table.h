@@ -37,10 +37,6 @@ struct OptionRow {
   std::string fallback = {};  // the default as help states it: `option.otherwise`, or the initial value
 };
 
-// A list or an optional of choices.
-template <class Field>
-concept HoldsEnum = requires { typename Field::value_type; } && std::is_enum_v<typename Field::value_type>;
-
 // All options of a struct, in the order of declaration.
 template <class Config>
 std::vector<OptionRow> option_rows() {
@@ -52,8 +48,9 @@ std::vector<OptionRow> option_rows() {
     row.is_optional = requires { field.has_value(); };
     if constexpr (std::is_enum_v<Field>) {
       row.choices = names_of_choices<Field>();
-    } else if constexpr (HoldsEnum<Field>) {
-      row.choices = names_of_choices<typename Field::value_type>();
+    } else if constexpr (requires { typename Field::value_type; }) {
+      if constexpr (std::is_enum_v<typename Field::value_type>)
+        row.choices = names_of_choices<typename Field::value_type>();
     }
     if (!option.otherwise.empty()) row.fallback = option.otherwise;
     rows.push_back(std::move(row));

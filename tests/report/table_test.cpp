@@ -1,4 +1,4 @@
-// Properties of tables and files that hold for any records.
+// Properties of tables that hold for any records.
 #include "report/table.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,6 @@
 #include "report/json.h"
 #include "report/markdown.h"
 #include "report/narrow.h"
-#include "report/samples.h"
 #include "report/stored_records.h"
 #include "report/text.h"
 
@@ -377,111 +376,6 @@ TEST(Columns, DocumentsThatStateNoUnitHaveItInTheirCells) {
   EXPECT_THAT(text("attention_memory"), HasSubstr("3.000 GiB"));
 }
 
-// Reads CSV as RFC 4180 says.
-std::vector<std::vector<std::string>> read_csv(const std::string& text) {
-  std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    std::string& cell = rows.back().back();
-    if (quoted) {
-      if (text[i] != '"') {
-        cell += text[i];
-      } else if (i + 1 < text.size() && text[i + 1] == '"') {
-        cell += text[++i];
-      } else {
-        quoted = false;
-      }
-    } else if (text[i] == '"') {
-      quoted = true;
-    } else if (text[i] == ',') {
-      rows.back().emplace_back();
-    } else if (text.compare(i, 2, "\r\n") == 0) {
-      rows.emplace_back(1);
-      ++i;
-    } else {
-      cell += text[i];
-    }
-  }
-  rows.pop_back();
-  return rows;
-}
-
-TEST(Csv, HasOneCellPerColumnAndNoFormula) {
-  const auto rows = read_csv(csv(stored_records(), "all"));
-  ASSERT_EQ(rows.size(), 11U);
-  for (const auto& row : rows) {
-    EXPECT_EQ(row.size(), rows[0].size());
-    for (const std::string& cell : row) {
-      const bool formula = !cell.empty() && std::string("=+@|%").find(cell[0]) != std::string::npos;
-      EXPECT_FALSE(formula) << cell;
-    }
-  }
-}
-
-TEST(Csv, NegativeNumbersStayNumbers) {
-  Record record = stored_records().front();
-  record.loss.values = {-1.5};
-  record.machine = Json{{"offset", -2.5}, {"word", "-2.5"}};
-  const auto rows = read_csv(csv(std::span(&record, 1), "all"));
-  const auto cell = [&](const std::string& name) {
-    const auto found = std::find(rows[0].begin(), rows[0].end(), name);
-    return found == rows[0].end() ? "no such column" : rows[1][static_cast<size_t>(found - rows[0].begin())];
-  };
-  EXPECT_EQ(cell("machine.offset"), "-2.5");
-  EXPECT_EQ(cell("machine.word"), "'-2.5");
-  EXPECT_EQ(cell("loss.values"), "[-1.5]");
-  EXPECT_EQ(cell("kernels"), "no such column");
-}
-
-// Cells of numbers are plain numbers, and the header does not depend on the records.
-TEST(Csv, NarrowFormIsStable) {
-  const auto rows = read_csv(csv(stored_records()));
-  ASSERT_EQ(rows.size(), 11U);
-  EXPECT_EQ(lines_in(csv(stored_records()))[0], lines_in(csv({}))[0]);
-  EXPECT_EQ(rows[0].size(), narrow_columns().size());
-  for (size_t i = 0; i < rows[0].size(); ++i) {
-    const std::string& header = rows[0][i];
-    EXPECT_EQ(header, narrow_columns()[i].header);
-    if (!header.ends_with("_s") && !header.ends_with("_bytes")) continue;
-    for (size_t row = 1; row < rows.size(); ++row) {
-      EXPECT_EQ(rows[row][i].find_first_not_of("0123456789.e+-"), std::string::npos) << header << rows[row][i];
-    }
-  }
-  EXPECT_THAT(rows[0], testing::IsSupersetOf({"median_s", "mean_s", "std_s", "ci_low_s", "ci_high_s", "forward_s",
-                                              "backward_s", "optimizer_s", "peak_bytes", "context_length", "dtype"}));
-}
-
-TEST(JsonLines, HaveTheNarrowColumnsOrWholeRecords) {
-  const std::vector<Record> records = stored_records();
-  const RecordList list(records);
-  JsonLines narrow("default", list);
-  const Json row = Json::parse(narrow.line(records[0]));
-  EXPECT_EQ(row.size(), narrow_columns().size());
-  EXPECT_EQ(row["median_s"], 1.3343);
-  EXPECT_EQ(row["context_length"], 256);
-  EXPECT_EQ(row["predicted"], false);
-  JsonLines whole("all", list);
-  EXPECT_EQ(parse_record(whole.line(records[0])), records[0]);
-  JsonLines two("name,peak", list);
-  EXPECT_EQ(Json::parse(two.line(records[0])).size(), 2U);
-}
-
-TEST(Samples, HaveALineForEachPhaseOfEachSample) {
-  const std::vector<Record> records = stored_records();
-  std::string text;
-  samples_csv(RecordList(records), [&](std::string_view more) { text += more; });
-  const auto rows = read_csv(text);
-  size_t samples = 0;
-  for (const Record& record : records) {
-    if (is_predicted(record)) continue;
-    for (const auto& [phase, time] : record.time) samples += time.samples.size();
-  }
-  EXPECT_EQ(rows.size(), 1 + samples);
-  EXPECT_EQ(rows[0].back(), "seconds");
-  for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
-  EXPECT_EQ(std::stod(rows[1].back()), records[0].time.begin()->second.samples[0]);
-}
-
 TEST(Table, SaysWhichArithmeticRan) {
   const auto cell = [](const char* math_mode) {
     Record record = stored_records().front();
@@ -500,19 +394,6 @@ TEST(Table, SaysWhichArithmeticRan) {
   EXPECT_EQ(cell("float32, some products of three bfloat16 terms"), "float32 partly split");
   EXPECT_EQ(cell("bfloat16 autocast, float32 accumulation, float32 products of three bfloat16 terms"),
             "bfloat16 autocast, float32 split");
-}
-
-TEST(Json, IsReadBackAsItWas) {
-  const std::vector<Record> records = stored_records();
-  const Json array = Json::parse(json(records));
-  ASSERT_EQ(array.size(), records.size());
-  for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(record_from_json(array[i]), records[i]);
-  for (const Record& record : records) {
-    const std::string line = jsonl(record);
-    EXPECT_EQ(line.find('\n'), line.size() - 1);
-    EXPECT_EQ(parse_record(line), record);
-  }
-  EXPECT_EQ(Json::parse(json({})), Json::array());
 }
 
 }  // namespace
