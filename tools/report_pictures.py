@@ -23,7 +23,7 @@ PICTURES = (
     ("report_classes.png", 1200, False, ("#classes h2", "#classes figure")),
     ("report_memory.png", 1200, False, ("#memory h2", "#memory figure")),
     ("report_dark.png", 1200, True, ("#roofline h2", "#roofline figure")),
-    ("report_phone.png", 390, True, ("#timeline figure:nth-of-type(2)",)),
+    ("report_phone.png", 390, True, ("#timeline figure:nth-of-type(3)",)),
 )
 
 

@@ -45,6 +45,13 @@ const chartParts = (() => {
     canvas.font = `${size}px ${FONT}`;
     return canvas.measureText(text).width;
   };
+  // As much of a text as has room.
+  const shortened = (text, room) => {
+    if (textWidth(text) <= room) return text;
+    let kept = text.length;
+    while (kept > 1 && textWidth(`${text.slice(0, kept)}…`) > room) --kept;
+    return `${text.slice(0, kept)}…`;
+  };
   const widest = (texts) => Math.max(0, ...texts.map((text) => textWidth(text))) + 24;
 
   // The table of a figure with its columns by key.
@@ -149,7 +156,7 @@ const chartParts = (() => {
   const unique = (values) => [...new Set(values)];
 
   return {
-    PALETTE, FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, widest, reader, colorsOf, base, number, counted, named,
+    PALETTE, FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
     valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
   };
 })();

@@ -3,7 +3,7 @@
 "use strict";
 const laptimeChart = (() => {
   const {
-    PALETTE, FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, widest, reader, colorsOf, base, number, counted, named,
+    PALETTE, FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
     valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
   } = chartParts;
 
@@ -454,5 +454,9 @@ const laptimeChart = (() => {
   }
 
   const KINDS = { bars, lines, strip, ratios, shares, roofline, areas, loglog, pairs, dots };
-  return ({ chart, table }, { dark, width }) => KINDS[chart.kind](chart, reader(table), colorsOf(dark), dark, width);
+  return ({ chart, table }, { dark, width }) => {
+    const drawn = KINDS[chart.kind](chart, reader(table), colorsOf(dark), dark, width);
+    if (drawn.option.legend) drawn.option.legend.formatter = (name) => shortened(name, width - 40);
+    return drawn;
+  };
 })();
