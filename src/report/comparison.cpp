@@ -194,10 +194,10 @@ std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
 }
 
 // `parts` sum to `whole`, less what lies between the launches.
-Grid parts_grid(const char* name, const char* title, GridColumn first, const std::vector<PartDifference>& parts,
+Grid parts_grid(const char* name, std::string title, GridColumn first, const std::vector<PartDifference>& parts,
                 const PartDifference& whole) {
   Grid grid{.name = name,
-            .title = title,
+            .title = std::move(title),
             .columns = {std::move(first),
                         {"a_s", "A", Unit::kSeconds},
                         {"b_s", "B", Unit::kSeconds},
@@ -337,15 +337,14 @@ PointReport comparison_report(const ComparedNames& names, const std::vector<Comp
   if (std::string cause = cause_sentence(ops, parts, whole); differs && !cause.empty())
     report.lines.push_back(std::move(cause));
   report.grids.push_back(phases_of(rounds, margin));
-  if (!ops.empty()) {
-    report.grids.push_back(parts_grid("ops",
-                                      "where the difference comes from, by op: means of traced steps, over the less "
-                                      "disturbed half of the rounds",
-                                      text_column("op", "Op"), ops, whole));
-  }
+  constexpr const char* kTitle =
+      "where the difference comes from, by {}: means of traced steps, over the less disturbed half of the rounds";
+  if (!ops.empty())
+    report.grids.push_back(parts_grid("ops", fmt::format(kTitle, "op"), text_column("op", "Op"), ops, whole));
   if (!parts.empty()) {
-    report.grids.push_back(
-        parts_grid("parts", "by part of the model, from the same steps", text_column("part", "Part"), parts, whole));
+    report.grids.push_back(parts_grid(
+        "parts", ops.empty() ? fmt::format(kTitle, "part of the model") : "by part of the model, from the same steps",
+        text_column("part", "Part"), parts, whole));
   }
   report.grids.push_back(rounds_grid(rounds));
   return report;
