@@ -7,27 +7,36 @@
 #include <algorithm>
 
 #include "cli/progress.h"
+#include "report/heading.h"
 
 namespace laptime {
 
 std::string announcement(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
   Seconds whole{0};
   size_t stored = 0;
+  std::string oldest;  // date of the oldest of the stored
   bool is_known = !expected.empty();
   std::vector<std::string> too_large;
   for (size_t i = 0; i < expected.size(); ++i) {
     is_known = is_known && expected[i].time.has_value();
     whole += expected[i].time.value_or(Seconds{0});
-    stored += expected[i].is_stored ? 1 : 0;
+    if (expected[i].is_stored) {
+      ++stored;
+      if (oldest.empty() || expected[i].stored_at < oldest) oldest = expected[i].stored_at;
+    }
     if (!expected[i].fits && !expected[i].is_stored) too_large.push_back(points[i].name);
   }
   const bool runs = !is_known || whole.count() > 0;
   if (!runs && too_large.empty() && stored == 0) return "";
   std::string text = fmt::format("{} point{}", points.size(), points.size() == 1 ? "" : "s");
-  if (stored > 0) text += fmt::format(", {} from the store", stored == points.size() ? "all" : std::to_string(stored));
+  if (stored > 0) {
+    text += fmt::format(", {} from the store, measured {}{}", stored == points.size() ? "all" : std::to_string(stored),
+                        minute_of(oldest), stored > 1 ? " or later" : "");
+  }
   if (is_known && runs) text += fmt::format(", about {}", rough_time(whole));
   if (!is_known && !expected.empty())
-    text += "; how long they take is known once laptime calibrate has measured this device with as many threads";
+    text += fmt::format("; how long {} is known once laptime calibrate has measured this device with as many threads",
+                        points.size() == 1 ? "it takes" : "they take");
   constexpr size_t kNamed = 3;
   if (!too_large.empty()) {
     const size_t more = too_large.size() - std::min(kNamed, too_large.size());

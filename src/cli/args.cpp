@@ -136,8 +136,10 @@ std::string version_text() {
 
 void reject_positionals(const CommandWords& words, size_t taken) {
   if (words.positionals.size() <= taken) return;
-  throw Error::format("laptime {}: unexpected {}; values of one option are joined by commas without spaces",
-                      words.command, quote(words.positionals[taken]));
+  throw Error::format(
+      "laptime {}: unexpected {}; a value follows its option, as in --model small, and values of one option "
+      "are joined by commas without spaces",
+      words.command, quote(words.positionals[taken]));
 }
 
 Request parse_request(const std::vector<std::string>& words) {

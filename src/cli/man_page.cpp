@@ -65,6 +65,7 @@ std::string own_options(const std::vector<OptionRow>& rows) {
 
 std::string flags_of(const std::vector<OptionRow>& rows) {
   std::vector<std::string> flags;
+  flags.reserve(rows.size());
   for (const OptionRow& row : rows) flags.push_back(bold(fmt::format("--{}", row.option.flag)));
   return fmt::format("{}", fmt::join(flags, ", "));
 }
@@ -72,7 +73,7 @@ std::string flags_of(const std::vector<OptionRow>& rows) {
 // Names the options that are those of laptime bench, and explains the others.
 std::string options_of(const Command& command) {
   const SplitOptions options = split_options(command);
-  const std::string text = own_options(options.own);
+  std::string text = own_options(options.own);
   if (options.shared.empty()) return text;
   return fmt::format("{}.PP\nAs in {}: {}.\n", text, bold("laptime bench"), flags_of(options.shared));
 }

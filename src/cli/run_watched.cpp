@@ -129,9 +129,12 @@ std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, co
   if (!options.resume) return expected;
   const SweepStore store(options.store);
   for (size_t i = 0; i < expected.size(); ++i) {
-    expected[i].is_stored =
-        points[i].invalid.empty() && store.finished(describe_point(points[i]), options.trace.least_steps());
-    if (expected[i].is_stored) expected[i].time = Seconds{0};
+    if (!points[i].invalid.empty()) continue;
+    const auto stored = store.finished(describe_point(points[i]), options.trace.least_steps());
+    if (!stored) continue;
+    expected[i].is_stored = true;
+    expected[i].stored_at = stored->record.created;
+    expected[i].time = Seconds{0};
   }
   return expected;
 }

@@ -82,7 +82,10 @@ toml::table parse_flat_toml(std::string_view text, std::string_view name) {
   try {
     return toml::parse(text, name);
   } catch (const toml::parse_error& error) {
-    throw Error::format("{}:{}: {}", name, error.source().begin.line, error.description());
+    const std::string_view why = error.description();
+    const bool is_bare_word = why.find("could not determine value type") != std::string_view::npos;
+    throw Error::format("{}:{}: {}{}", name, error.source().begin.line, why,
+                        is_bare_word ? "; a word needs quotes: key = \"value\"" : "");
   }
 }
 

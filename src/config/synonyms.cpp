@@ -33,6 +33,7 @@ constexpr std::array kSynonyms{
     Synonym{"", "runs", "steps"}, Synonym{"", "num-steps", "steps"}, Synonym{"", "format", "output"},
     Synonym{"", "max-memory", "memory-limit"}, Synonym{"", "checkpointing", "recompute"},
     Synonym{"", "activation-checkpointing", "recompute"}, Synonym{"", "db", "store"}, Synonym{"", "database", "store"},
+    Synonym{"", "gpu", "device"},
     // number types
     Synonym{"dtype", "bf16", "bfloat16"}, Synonym{"dtype", "fp32", "float32"}, Synonym{"dtype", "f32", "float32"},
     Synonym{"dtype", "float", "float32"}, Synonym{"dtype", "single", "float32"}, Synonym{"dtype", "fp16", "float16"},

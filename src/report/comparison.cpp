@@ -188,6 +188,7 @@ std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
   for (const auto& [part, ops] : shared_ops(rounds.front())) names.insert(ops.begin(), ops.end());
   if (names.contains("")) return {};
   std::vector<PartDifference> ops;
+  ops.reserve(names.size());
   for (const std::string& op : names) ops.push_back(difference_of(op, rounds, op_at(op)));
   sort_largest_first(ops);
   return ops;

@@ -54,17 +54,16 @@ std::string_view spoken(std::string_view part) {
 
 std::string day_of(const std::string& created) { return created.substr(0, created.find('T')); }
 
-// "2025-11-21 10:15 UTC" for "2025-11-21T10:15:00Z".
+std::string counted(size_t count, const char* what) { return fmt::format("{} {}", count, what); }
+
+}  // namespace
+
 std::string minute_of(const std::string& created) {
   constexpr size_t kDay = 10;
   constexpr size_t kMinute = 16;
   if (created.size() < kMinute || created[kDay] != 'T') return created;
   return fmt::format("{} {} UTC", created.substr(0, kDay), created.substr(kDay + 1, kMinute - kDay - 1));
 }
-
-std::string counted(size_t count, const char* what) { return fmt::format("{} {}", count, what); }
-
-}  // namespace
 
 Heading::Heading(const Records& rows) {
   rows.each(Extent::kRow, [&](const Record& record) {

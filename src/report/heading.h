@@ -57,4 +57,7 @@ class Heading {
   std::string run_;
 };
 
+// "2025-11-21 10:15 UTC" for "2025-11-21T10:15:00Z".
+std::string minute_of(const std::string& created);
+
 }  // namespace laptime

@@ -57,10 +57,21 @@ std::vector<std::string> names_of(const std::vector<PlannedPoint>& points) {
   return names;
 }
 
-std::string largest_text(const char* what, const std::optional<int64_t>& largest) {
+// `kept`: without recomputation, where `largest` recomputes.
+std::string largest_text(const char* what, const std::optional<int64_t>& largest, const std::optional<int64_t>& kept) {
   if (!largest) return "";
-  return *largest == 0 ? fmt::format("; no {} is small enough", what)
-                       : fmt::format("; largest {} that fits: {}", what, *largest);
+  if (*largest == 0) return fmt::format("; no {} is small enough", what);
+  return fmt::format("; largest {} that fits: {}{}", what, *largest,
+                     !kept        ? ""
+                     : *kept == 0 ? ", without recomputation none"
+                                  : fmt::format(", without recomputation {}", *kept));
+}
+
+// " (--recompute auto: block)", where a point that recomputes as much as it needs needs some.
+std::string recompute_text(const Record& record) {
+  const std::string& fitted = record.memory.recompute;
+  const bool is_chosen = record.config.text("recompute") == "auto" && !fitted.empty() && fitted != "none";
+  return is_chosen ? fmt::format(" (--recompute auto: {})", fitted) : "";
 }
 
 // "; --mode compile is faster: 1.500 GiB at the peak, step 2.000 s".
@@ -82,7 +93,7 @@ std::string answer_of(const PlannedPoint& point) {
   if (record.status != Status::kOk && record.status != Status::kOutOfMemory) return fit_text(record);
   const std::optional<int64_t> peak = record.memory.predicted_peak_bytes;
   std::string text = record.status == Status::kOk ? "it fits" : fmt::format("it does not fit, {}", fit_text(record));
-  if (peak) text += fmt::format(": {} at the peak", format_bytes(*peak));
+  if (peak) text += fmt::format(": {} at the peak{}", format_bytes(*peak), recompute_text(record));
   if (!point.fitting_recompute.empty()) {
     text += point.fitting_recompute == "nothing fits"
                 ? "; no --recompute makes it fit"
@@ -90,8 +101,8 @@ std::string answer_of(const PlannedPoint& point) {
   }
   if (const Json time = time_of(record, pass_of(record)); time.is_number())
     text += fmt::format("; {} predicted to take {}", pass_of(record), format_seconds(time.get<double>()));
-  return text + compiled_text(point) + largest_text("batch", point.largest_batch) +
-         largest_text("context", point.largest_context);
+  return text + compiled_text(point) + largest_text("batch", point.largest_batch, point.largest_batch_kept) +
+         largest_text("context", point.largest_context, point.largest_context_kept);
 }
 
 // One line of "predicted | measured | error".
@@ -152,6 +163,8 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
                         optional_column(1, bytes_column("compile_peak_bytes", "Compile peak")),
                         {"largest_batch", "Max batch"},
                         {"largest_context", "Max context"},
+                        {"largest_batch_kept", "Max batch, no recompute"},
+                        {"largest_context_kept", "Max context, no recompute"},
                         optional_column(2, bytes_column("eager_bytes", "Framework, eager")),
                         optional_column(4, text_column("basis", "Predicted from"))},
             .rows = {},
@@ -160,13 +173,26 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
     const Record& record = point.record;
     const Json& config = record.config.json();
     const Record compiled = point.compiled.value_or(Record());
-    grid.rows.push_back({record.name, config.value("batch_size", Json()), config.value("device", ""),
-                         time_of(record, pass_of(record)), or_null(record.prediction.low),
-                         or_null(record.prediction.high), time_of(record, "forward"), time_of(record, "backward"),
-                         time_of(record, "optimizer"), or_null(record.memory.predicted_peak_bytes), fit_text(record),
-                         point.fitting_recompute, time_of(compiled, pass_of(record)),
-                         or_null(compiled.memory.predicted_peak_bytes), or_null(point.largest_batch),
-                         or_null(point.largest_context), or_null(point.eager_bytes), basis_text(record.prediction)});
+    grid.rows.push_back({record.name,
+                         config.value("batch_size", Json()),
+                         config.value("device", ""),
+                         time_of(record, pass_of(record)),
+                         or_null(record.prediction.low),
+                         or_null(record.prediction.high),
+                         time_of(record, "forward"),
+                         time_of(record, "backward"),
+                         time_of(record, "optimizer"),
+                         or_null(record.memory.predicted_peak_bytes),
+                         fit_text(record),
+                         point.fitting_recompute,
+                         time_of(compiled, pass_of(record)),
+                         or_null(compiled.memory.predicted_peak_bytes),
+                         or_null(point.largest_batch),
+                         or_null(point.largest_context),
+                         or_null(point.largest_batch_kept),
+                         or_null(point.largest_context_kept),
+                         or_null(point.eager_bytes),
+                         basis_text(record.prediction)});
   }
   const std::string common = common_words(names_of(points));
   if (!common.empty()) {

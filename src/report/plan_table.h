@@ -18,6 +18,8 @@ struct PlannedPoint {
   std::string fitting_recompute{};
   std::optional<int64_t> largest_batch{};    // that fits; 0: none
   std::optional<int64_t> largest_context{};  // that fits; 0: none
+  // The same without recomputation, where the point recomputes as much as it needs.
+  std::optional<int64_t> largest_batch_kept{}, largest_context_kept{};
   std::optional<int64_t> eager_bytes{};  // peak of the same point one primitive op at a time, as a framework runs it
   std::optional<Record> compiled{};      // the same point with --mode compile, where that fits or is faster
 };
@@ -26,7 +28,7 @@ struct PlannedPoint {
 Grid plan_grid(const std::vector<PlannedPoint>& points);
 
 // The answer in a sentence: "it fits: 2.975 GiB at the peak; step predicted to take 50.90 ms; largest batch that fits:
-// 16" of one point, "3 of 4 points fit; not: large ctx:1024 (2.100 GiB too many)" of several.
+// 16, without recomputation 4" of one point, "3 of 4 points fit; not: large ctx:1024 (2.100 GiB too many)" of several.
 std::string plan_answer(const std::vector<PlannedPoint>& points);
 
 // "measured launches, 98 % of the same shapes": what a prediction was made from.

@@ -195,7 +195,7 @@ std::string heading_text(const Heading& heading, const Record& first, const Tabl
   for (const std::string& line : heading.lines(first)) text += wrapped(terminal_text(line, style.unicode), style.width);
   if (!layout.hidden.empty()) {
     const std::string hidden =
-        fmt::format("hidden for want of width: {} (--columns all)", fmt::join(layout.hidden, ", "));
+        fmt::format("hidden for want of width: {} (laptime show --last --columns all)", fmt::join(layout.hidden, ", "));
     text += wrapped(terminal_text(hidden, style.unicode), style.width);
   }
   return text + (text.empty() ? "" : "\n");

@@ -41,10 +41,13 @@ TEST(Announcement, TimeIsPredictedFromTheSteps) {
 
 TEST(Announcement, StoredPointsTakeNoTime) {
   const std::vector<SweepPoint> points(2, test::point_of(kTiny));
-  const ExpectedPoint stored{.time = Seconds{0}, .is_stored = true};
+  const ExpectedPoint stored{.time = Seconds{0}, .is_stored = true, .stored_at = "2026-01-02T10:15:30Z"};
   const std::string some = announcement(points, {stored, {.time = Seconds{60}}});
-  EXPECT_EQ(some, "2 points, 1 from the store, about 60 s");
-  EXPECT_EQ(announcement(points, {stored, stored}), "2 points, all from the store");
+  EXPECT_EQ(some, "2 points, 1 from the store, measured 2026-01-02 10:15 UTC, about 60 s");
+  ExpectedPoint newer = stored;
+  newer.stored_at = "2026-01-03T00:00:00Z";
+  EXPECT_EQ(announcement(points, {newer, stored}),
+            "2 points, all from the store, measured 2026-01-02 10:15 UTC or later");
   EXPECT_FALSE(stored.runs());
   EXPECT_TRUE(ExpectedPoint{}.runs());
 }

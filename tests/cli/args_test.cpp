@@ -78,7 +78,7 @@ TEST(Args, BenchTakesListsInTheOrderGiven) {
 
 TEST(Args, UnderstandsTheWordsOfUsers) {
   const Sweep sweep =
-      bench("bench --seq-len 128 --batch_size=2 --layers 3 --dtype bf16,fp32 --device h100 --model gpt2 --output md")
+      bench("bench --seq-len 128 --batch_size=2 --layers 3 --dtype bf16,fp32 --gpu h100 --model gpt2 --output md")
           .sweep;
   ASSERT_EQ(sweep.axes.size(), 6U);
   EXPECT_EQ(sweep.axes[0].flag, "context");
@@ -298,6 +298,7 @@ TEST(Args, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("bench --context"), HasSubstr("--context has no value"));
   EXPECT_THAT(refusal("bench --context= --batch 3"), HasSubstr("'--context=' has no value"));
   EXPECT_THAT(refusal("bench --context 128 256"), HasSubstr("unexpected '256'"));
+  EXPECT_THAT(refusal("bench small"), HasSubstr("a value follows its option, as in --model small"));
   EXPECT_THAT(refusal("bench --context 128,"), StartsWith("--context: '' is not a whole number"));
   EXPECT_THAT(refusal("bench --context 1 --context 2"), HasSubstr("--context is given 2 times"));
   EXPECT_THAT(refusal("bench --context -1"), StartsWith("--context: '-1' is out of range"));

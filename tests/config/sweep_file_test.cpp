@@ -47,6 +47,10 @@ TEST(SweepFile, UnderstandsTheWordsOfUsers) {
   EXPECT_EQ(sweep.output.output, OutputFormat::kMarkdown);
 }
 
+TEST(SweepFile, SaysThatWordsNeedQuotes) {
+  EXPECT_THAT(refusal("model = small\n"), testing::EndsWith("; a word needs quotes: key = \"value\""));
+}
+
 TEST(SweepFile, ReadsEveryType) {
   const Sweep sweep = parse_sweep(R"(
 edition = 2024

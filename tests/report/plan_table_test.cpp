@@ -90,6 +90,16 @@ TEST(PlanGrid, AnswersFirst) {
       plan_answer({{record, "block", 7, 0}}),
       "it does not fit, 2.000 GiB too many: 1.000 MiB at the peak; it fits with --recompute block; step predicted to "
       "take 3.000 s; largest batch that fits: 7; no context is small enough");
+  record.config = Json{{"pass", "step"}, {"device", "cpu"}, {"batch_size", 4}, {"recompute", "auto"}};
+  record.memory.recompute = "block";
+  record.status = Status::kOk;
+  PlannedPoint recomputed{.record = record, .largest_batch = 7, .largest_context = 9};
+  recomputed.largest_batch_kept = 2;
+  recomputed.largest_context_kept = 0;
+  EXPECT_EQ(plan_answer({recomputed}),
+            "it fits: 1.000 MiB at the peak (--recompute auto: block); step predicted to take 3.000 s; largest batch "
+            "that fits: 7, without recomputation 2; largest context that fits: 9, without recomputation none");
+  record.status = Status::kOutOfMemory;
   EXPECT_EQ(plan_answer({{planned()}, {record}}), "1 of 2 points fit; not: large (2.000 GiB too many)");
   EXPECT_EQ(plan_answer({{planned()}, {planned()}}), "all 2 points fit");
 }

@@ -80,7 +80,7 @@ class Profile : public testing::Test {
     return nullptr;
   }
 
-  Grid view(ProfileQuery query) { return view_tables(trace_, query).front(); }
+  Grid view(const ProfileQuery& query) { return view_tables(trace_, query).front(); }
 
   StepTrace trace_;
   Record record_;

@@ -91,7 +91,7 @@ TEST(Table, NarrowTerminalsHideColumnsAndSayWhich) {
     EXPECT_EQ(text.find("hidden for want of width: ") == std::string::npos, all) << width;
   }
   const std::string at_80 = table(stored_records(), {.width = 80, .details = false});
-  EXPECT_THAT(at_80, HasSubstr("hidden for want of width: loss, arithmetic (--columns all)\n"));
+  EXPECT_THAT(at_80, HasSubstr("hidden for want of width: loss, arithmetic (laptime show --last --columns all)\n"));
 }
 
 TEST(Table, ColumnsThatWereAskedForAreNeverHidden) {

@@ -104,6 +104,11 @@ class PlanRun {
       planned.largest_batch = largest_that_fits(point.config, knowledge_, Enlarged::kBatch, kLargestBatch);
       show(point, "largest context that fits");
       planned.largest_context = largest_that_fits(point.config, knowledge_, Enlarged::kContext, kLargestContext);
+      if (point.config.recompute == "auto") {
+        const RunConfig kept = recomputing(point.config, "none");
+        planned.largest_batch_kept = largest_that_fits(kept, knowledge_, Enlarged::kBatch, kLargestBatch);
+        planned.largest_context_kept = largest_that_fits(kept, knowledge_, Enlarged::kContext, kLargestContext);
+      }
     }
     if (has_plan && options_.framework) {
       RunConfig eager = recomputing(point.config, "none");

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "backend/cpu/vector/multiply_add.h"
 #include "backend/cpu/vector/strips.h"
@@ -33,9 +32,12 @@ Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
 
 // Leaves w, m and v as they are.
 void skipped_strip(const Strip& strip) {
-  for (const auto [to, from] : {std::pair(0, 3), std::pair(1, 5), std::pair(2, 6)}) {
+  const auto keep = [&](int to, int from) {
     if (strip.floats(to) != strip.floats(from)) std::copy_n(strip.floats(from), strip.size, strip.floats(to));
-  }
+  };
+  keep(0, 3);
+  keep(1, 5);
+  keep(2, 6);
 }
 
 // A branch in the loop would keep the compiler from using vectors.

@@ -115,11 +115,12 @@ SavedBytes saved_bytes_of(const StepTrace& trace) {
                maker.layer < 0 ? saved.rest.tensors : layers[maker.layer]);
   }
   largest_first(saved.rest.tensors);
-  for (auto& [layer, tensors] : layers) {
+  for (auto& layer : layers) {
+    auto& tensors = layer.second;
     largest_first(tensors);
     SavedBlock& block = group_in(saved.blocks, SavedBlock{.layers = {}, .tensors = tensors},
                                  [&](const SavedBlock& one) { return one.tensors == tensors; });
-    block.layers.push_back(layer);
+    block.layers.push_back(layer.first);
   }
   add_up(saved.rest);
   for (SavedBlock& block : saved.blocks) add_up(block);

@@ -98,7 +98,7 @@ std::string layer_suffix(const TraceLaunch& launch, const ProfileQuery& query) {
 std::string phases_text(const StepTrace& trace, const ProfileQuery& query) {
   std::vector<std::string> phases = phases_of(trace, query.test);
   if (phases.empty()) return "no launch";
-  const std::string last = phases.back();
+  std::string last = phases.back();
   phases.pop_back();
   if (phases.empty()) return last;
   return fmt::format("{} and {}{}", fmt::join(phases, ", "), last,
