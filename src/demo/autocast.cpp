@@ -71,7 +71,7 @@ PointReport demonstrate_autocast() {
   Grid dtypes = grid_of("dtypes", "number types", text_column("value", "value"));
   Grid errors = grid_of("errors", "distance from float64, as a share of the norm", text_column("value", "value"));
   std::vector<std::string> gradients;
-  gradients.reserve(std::size(kParameters));
+  gradients.reserve(kParameters.size());
   for (const char* const parameter : kParameters) gradients.push_back(gradient_of(parameter));
   dtypes.rows = {{"parameters"}};
   for (const char* const value : kValues) dtypes.rows.push_back({value});
