@@ -17,7 +17,7 @@ namespace laptime {
 struct ExpectedPoint {
   std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
   bool fits = true;
-  bool is_stored = false;  // --resume finds its record, and it takes no time
+  bool is_stored = false;   // --resume finds its record, and it takes no time
   std::string stored_at{};  // when that was measured; ISO 8601, UTC
 
   bool runs() const { return !is_stored && fits && (!time || time->count() > 0); }
