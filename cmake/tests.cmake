@@ -98,9 +98,17 @@ if(TARGET test_widths)
   endforeach()
 endif()
 
-# The ops have 11,000 cases, which would take most of an hour under a sanitizer, so only every 24th runs there.
-if(LAPTIME_SANITIZE AND TEST ops)
-  set_tests_properties(ops PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=24;GTEST_SHARD_INDEX=0")
+# The ops have 11,000 cases, which would take most of an hour under a sanitizer, so only every 24th runs there; of the whole
+# models that are verified, every third.
+if(LAPTIME_SANITIZE)
+  foreach(sampled "ops 24" "verify 3")
+    separate_arguments(sampled)
+    list(GET sampled 0 name)
+    list(GET sampled 1 shards)
+    if(TEST ${name})
+      set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=0")
+    endif()
+  endforeach()
 endif()
 
 # Python tests (unittest) of the tools, and end-to-end tests, which find the program through LAPTIME_BINARY. Some wait for
