@@ -41,12 +41,12 @@ class ReproducibleBits(unittest.TestCase):
     def test_the_program_keeps_its_promise(self):
         done = self.tool(os.environ["LAPTIME_BINARY"], "--runs", "2", "--threads", "1,2", "--edition", "2025,gpt2")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("16 runs of 8 combinations: all losses are bitwise equal", done.stdout)
+        self.assertIn("24 runs of 12 combinations: all losses are bitwise equal", done.stdout)
 
     def test_a_last_bit_that_depends_on_the_threads_is_found(self):
         done = self.fake(DEVIATES="3")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("16 runs of 4 combinations: 2 combinations differ", done.stdout)
+        self.assertIn("24 runs of 6 combinations: 2 combinations differ", done.stdout)
         rows = [line for line in done.stdout.splitlines() if "DIFFERENT" in line]
         self.assertEqual(len(rows), 4)
         self.assertIn("2 avx2", rows[0])
@@ -64,7 +64,7 @@ class ReproducibleBits(unittest.TestCase):
         done = self.fake(FAIL="compile")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("laptime: no memory", done.stderr)
-        self.assertIn("4 of 16 runs ended well", done.stderr)
+        self.assertIn("4 of 24 runs ended well", done.stderr)
 
 
 if __name__ == "__main__":
