@@ -101,10 +101,9 @@ endif()
 # The ops have 11,000 cases, which would take most of an hour under a sanitizer, so only every 24th runs there; of the whole
 # models that are verified, every third.
 if(LAPTIME_SANITIZE)
-  foreach(sampled "ops 24" "verify 3")
-    separate_arguments(sampled)
-    list(GET sampled 0 name)
-    list(GET sampled 1 shards)
+  set(sampled_tests ops verify)
+  set(sampled_shards 24 3)
+  foreach(name shards IN ZIP_LISTS sampled_tests sampled_shards)
     if(TEST ${name})
       set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=0")
     endif()
@@ -113,7 +112,7 @@ endif()
 
 # Python tests (unittest) of the tools, and end-to-end tests, which find the program through LAPTIME_BINARY. Some wait for
 # the program for a limited time and need every core.
-set(tests_alone "e2e_(compare|fault|measure|point|python_module|resume|scale|store_trouble)$")
+set(tests_alone "^e2e_(compare|fault|measure|point|python_module|resume|scale|store_trouble)$")
 foreach(folder tools e2e)
   file(GLOB scripts CONFIGURE_DEPENDS tests/${folder}/*_test.py)
   foreach(script IN LISTS scripts)
@@ -122,7 +121,7 @@ foreach(folder tools e2e)
     add_test(NAME ${name} COMMAND python3 -m unittest -v ${stem} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/${folder})
     set_tests_properties(${name} PROPERTIES LABELS ${folder} ENVIRONMENT
       "LAPTIME_BINARY=${CMAKE_BINARY_DIR}/laptime;LAPTIME_GOLDEN_DIR=${CMAKE_SOURCE_DIR}/tests/golden;PYTHONDONTWRITEBYTECODE=1")
-    if(folder STREQUAL "e2e" AND name MATCHES "${tests_alone}")
+    if(name MATCHES "${tests_alone}")
       set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
     endif()
   endforeach()

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/words.h"
 #include "cli/progress.h"
 #include "report/heading.h"
 
@@ -20,15 +21,16 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
   for (size_t i = 0; i < expected.size(); ++i) {
     is_known = is_known && expected[i].time.has_value();
     whole += expected[i].time.value_or(Seconds{0});
-    if (expected[i].is_stored) {
+    if (const auto& stored_at = expected[i].stored_at) {
       ++stored;
-      if (oldest.empty() || expected[i].stored_at < oldest) oldest = expected[i].stored_at;
+      if (oldest.empty() || *stored_at < oldest) oldest = *stored_at;
+    } else if (!expected[i].fits) {
+      too_large.push_back(points[i].name);
     }
-    if (!expected[i].fits && !expected[i].is_stored) too_large.push_back(points[i].name);
   }
   const bool runs = !is_known || whole.count() > 0;
   if (!runs && too_large.empty() && stored == 0) return "";
-  std::string text = fmt::format("{} point{}", points.size(), points.size() == 1 ? "" : "s");
+  std::string text = counted(points.size(), "point");
   if (stored > 0) {
     text += fmt::format(", {} from the store, measured {}{}", stored == points.size() ? "all" : std::to_string(stored),
                         minute_of(oldest), stored > 1 ? " or later" : "");
@@ -50,8 +52,8 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
 std::string busy_machine(double load, int cores) {
   constexpr double kQuiet = 0.25;  // of the cores: an idle desktop
   if (load < kQuiet * cores) return "";
-  return fmt::format("the machine is busy (load average {:.1f} on {} core{}): times will be too long and vary", load,
-                     cores, cores == 1 ? "" : "s");
+  return fmt::format("the machine is busy (load average {:.1f} on {}): times will be too long and vary", load,
+                     counted(cores, "core"));
 }
 
 }  // namespace laptime

@@ -9,8 +9,8 @@
 
 namespace laptime {
 
-// "16 points, 4 from the store, measured 2026-01-02 10:15 UTC or later, about 3 min; too large for the memory: large, 2.7B". `expected` comes from
-// expected_points; empty text where every point is a prediction.
+// "16 points, 4 from the store, measured 2026-01-02 10:15 UTC or later, about 3 min; too large for the memory: large".
+// `expected` comes from expected_points; empty text where every point is a prediction.
 std::string announcement(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected);
 
 // Why times will be too long, where other programs keep the cores busy; empty where they do not.

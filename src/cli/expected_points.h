@@ -17,10 +17,10 @@ namespace laptime {
 struct ExpectedPoint {
   std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
   bool fits = true;
-  bool is_stored = false;   // --resume finds its record, and it takes no time
-  std::string stored_at{};  // when that was measured; ISO 8601, UTC
+  // When the record that --resume finds was measured, in ISO 8601; none if there is no such record and the point runs.
+  std::optional<std::string> stored_at{};
 
-  bool runs() const { return !is_stored && fits && (!time || time->count() > 0); }
+  bool runs() const { return !stored_at && fits && (!time || time->count() > 0); }
 };
 
 // Plans every point that runs on this machine. Empty if there are more than `kMostPlanned`, as planning takes longer

@@ -20,10 +20,10 @@ std::string explanation(const OptionRow& row);
 // The groups of the options in the order in which they first appear.
 std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows);
 
-// The options of a command by where they are explained.
+// The options of a command, split by the command whose help explains them.
 struct SplitOptions {
-  std::vector<OptionRow> own;     // here
-  std::vector<OptionRow> shared;  // of laptime bench, where they mean the same
+  std::vector<OptionRow> own;     // the command itself
+  std::vector<OptionRow> shared;  // laptime bench, whose options they are too
 };
 // All are own options where hardly any is shared, and of laptime bench itself.
 SplitOptions split_options(const Command& command);

@@ -40,7 +40,7 @@ class PlanningLine {
   std::string name_;
   std::string stage_;
   Seconds stage_begun_{};
-  std::jthread thread_;  // none while the line is cleared
+  std::jthread thread_;  // runs from show() until clear()
 };
 
 }  // namespace laptime

@@ -132,7 +132,6 @@ std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, co
     if (!points[i].invalid.empty()) continue;
     const auto stored = store.finished(describe_point(points[i]), options.trace.least_steps());
     if (!stored) continue;
-    expected[i].is_stored = true;
     expected[i].stored_at = stored->record.created;
     expected[i].time = Seconds{0};
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/words.h"
 #include "model/model_card.h"
 #include "model/parameters.h"
 #include "passes/saved.h"
@@ -205,7 +206,7 @@ std::string machine_text(const Prepared& prepared) {
   const Device& device = prepared.device;
   std::string text = device.name;
   if (!device.isa.empty()) text += fmt::format(", {} kernels", device.isa);
-  if (device.threads) text += fmt::format(", {} thread{}", *device.threads, *device.threads == 1 ? "" : "s");
+  if (device.threads) text += ", " + counted(*device.threads, "thread");
   return text + ", " + math_mode(prepared.plan, device);
 }
 

@@ -191,7 +191,7 @@ bool fill_result(const MeasuredWork& work, const Measurement& run, Record& recor
     }
     const int64_t samples = sampling.sample_count();
     if (samples < 1) return false;
-    record.reason += fmt::format("; the times are of the {} sample{} until then", samples, samples == 1 ? "" : "s");
+    record.reason += fmt::format("; the times are of the {} until then", counted(samples, "sample"));
   }
   fill_figures(work, run, record);
   return true;

@@ -237,13 +237,13 @@ std::string cause_sentence(const std::vector<PartDifference>& ops, const std::ve
   };
   const PartDifference* part = largest_cause(parts, whole);
   if (part == nullptr) return "";
+  const std::string of_whole = " of " + signed_text(whole.difference());
+  const std::string of_part =
+      fmt::format("the part of the model that differs most is {}: {}", part->key, signed_text(part->difference()));
   const PartDifference* op = largest_cause(ops, whole);
-  const std::string of_op = op == nullptr ? ""
-                                          : fmt::format("the op that differs most is {}: {} of {}; ", op->key,
-                                                        signed_text(op->difference()), signed_text(whole.difference()));
-  return fmt::format("{}the part of the model that differs most is {}: {}{}", of_op, part->key,
-                     signed_text(part->difference()),
-                     op == nullptr ? fmt::format(" of {}", signed_text(whole.difference())) : "");
+  if (op == nullptr) return of_part + of_whole;
+  return fmt::format("the op that differs most is {}: {}{}; {}", op->key, signed_text(op->difference()), of_whole,
+                     of_part);
 }
 
 Grid rounds_grid(const std::vector<ComparedRound>& rounds) {

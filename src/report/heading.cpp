@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/words.h"
 #include "record/metrics.h"
 
 namespace laptime {
@@ -52,11 +53,9 @@ std::string_view spoken(std::string_view part) {
   return part;
 }
 
-std::string day_of(const std::string& created) { return created.substr(0, created.find('T')); }
-
-std::string counted(size_t count, const char* what) { return fmt::format("{} {}", count, what); }
-
 }  // namespace
+
+std::string day_of(const std::string& created) { return created.substr(0, created.find('T')); }
 
 std::string minute_of(const std::string& created) {
   constexpr size_t kDay = 10;
@@ -129,7 +128,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
   if (only_predicted) {
     add("machine", fmt::format("predicted for {}, not measured", fmt::join(devices_, ", ")));
   } else if (machines_.size() > 1) {
-    add("machine", counted(machines_.size(), "machines"));
+    add("machine", counted(machines_.size(), "machine"));
   } else {
     std::string cpu = text_of("cpu_model");
     if (cpu.empty()) cpu = first.fingerprint.substr(0, first.fingerprint.find(" ("));
@@ -142,7 +141,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
     }
     if (const std::string isa = text_of("isa_used"); !isa.empty()) add("instruction set", isa);
   }
-  if (commits_.size() > 1) add("program", counted(commits_.size(), "commits of laptime"));
+  if (commits_.size() > 1) add("program", fmt::format("{} commits of laptime", commits_.size()));
   if (commits_.size() == 1) add("program", "laptime " + *commits_.begin());
   if (rows_ == 1 && some_of_others_ && !first.binary.version.empty()) add("program", first.binary.version);
   if (several_runs_ && day_of(first_created_) != day_of(last_created_)) {

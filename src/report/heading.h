@@ -57,7 +57,8 @@ class Heading {
   std::string run_;
 };
 
-// "2025-11-21 10:15 UTC" for "2025-11-21T10:15:00Z".
+// The day of a date in ISO 8601, "2025-11-21", and the date to the minute, "2025-11-21 10:15 UTC".
+std::string day_of(const std::string& created);
 std::string minute_of(const std::string& created);
 
 }  // namespace laptime

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "distribution/change_points.h"
 #include "distribution/median.h"
 #include "report/bars.h"
+#include "report/heading.h"
 #include "report/row.h"
 
 namespace laptime {
@@ -86,9 +88,8 @@ std::string conclusion(const Series& series, const std::map<size_t, double>& cha
   const auto& [at, change] = *changes.rbegin();
   const Better better = options.metric->better;
   const bool is_better = better == Better::kHigher ? change > 0 : change < 0;
-  return fmt::format("{}, {} change{} of level; the last {} at {} of {}{}", figures, changes.size(),
-                     changes.size() == 1 ? "" : "s", change_text(change), series.entries[at].commit,
-                     series.entries[at].created,
+  return fmt::format("{}, {} of level; the last {} at {} of {}{}", figures, counted(changes.size(), "change"),
+                     change_text(change), series.entries[at].commit, series.entries[at].created,
                      better == Better::kNeither ? ""
                      : is_better                ? ": better"
                                                 : ": worse");
@@ -115,7 +116,7 @@ PointReport report_of(const Series& series, const HistoryOptions& options) {
     const bool changed = change != changes.end();
     grid.rows.push_back({entry.created, entry.commit, entry.values.size(), entry.value,
                          changed ? Json(change->second) : Json(nullptr)});
-    bars.push_back({.labels = {entry.created.substr(0, 10), entry.commit},
+    bars.push_back({.labels = {day_of(entry.created), entry.commit},
                     .value = std::max(0.0, entry.value),
                     .after = format_value(entry.value, unit) +
                              (changed ? fmt::format("  {} <- level changes", change_text(change->second)) : "")});

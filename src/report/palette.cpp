@@ -16,16 +16,16 @@ constexpr std::array kClassColors{
 constexpr std::array<std::string_view, kMemoryCategoryCount> kCategoryColors{
     "#4477aa", "#66ccee", "#777777", "#ee6677", "#aa3377", "#228833", "#ccbb44", "#bbbbbb"};
 
-std::string_view find_color(std::span<const NamedColor> colors, std::string_view name) {
-  const auto found =
-      std::find_if(colors.begin(), colors.end(), [&](const NamedColor& one) { return one.name == name; });
-  return found == colors.end() ? "#bbbbbb" : found->color;
-}
-
+// The number of the colour with this name; that of colours if there is none.
 size_t place_of(std::span<const NamedColor> colors, std::string_view name) {
   const auto found =
       std::find_if(colors.begin(), colors.end(), [&](const NamedColor& one) { return one.name == name; });
   return static_cast<size_t>(found - colors.begin());
+}
+
+std::string_view find_color(std::span<const NamedColor> colors, std::string_view name) {
+  const size_t place = place_of(colors, name);
+  return place == colors.size() ? "#bbbbbb" : colors[place].color;
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ std::string_view color_of_phase(std::string_view phase);       // "forward"
 std::string_view color_of_class(std::string_view work_class);  // "matmul"
 std::string_view color_of(MemoryCategory category);
 
-// Numbers of the patterns that pages fill these colours with, so that they can be told apart in black and white; equal
-// only for names of different pictures. One past the known names for a name that is unknown.
+// Numbers of the patterns that a page draws over these colours, so that they can be told apart in black and white. No
+// two phases have the same number, no two classes and no two categories. An unknown name has the number after the known
+// ones.
 size_t pattern_of_phase(std::string_view phase);
 size_t pattern_of_class(std::string_view work_class);
 size_t pattern_of(MemoryCategory category);

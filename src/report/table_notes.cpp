@@ -39,7 +39,7 @@ void TableNotes::add_peak(const Record& record) {
   Peaks& peaks = at->second;
   peaks.low = std::min(peaks.low, peak);
   peaks.high = std::max(peaks.high, peak);
-  const std::string day = flops.peak_measured_at.substr(0, flops.peak_measured_at.find('T'));
+  const std::string day = day_of(flops.peak_measured_at);
   if (day.empty()) return;
   peaks.first_day = peaks.first_day.empty() ? day : std::min(peaks.first_day, day);
   peaks.last_day = std::max(peaks.last_day, day);

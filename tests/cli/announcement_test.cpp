@@ -41,7 +41,7 @@ TEST(Announcement, TimeIsPredictedFromTheSteps) {
 
 TEST(Announcement, StoredPointsTakeNoTime) {
   const std::vector<SweepPoint> points(2, test::point_of(kTiny));
-  const ExpectedPoint stored{.time = Seconds{0}, .is_stored = true, .stored_at = "2026-01-02T10:15:30Z"};
+  const ExpectedPoint stored{.time = Seconds{0}, .stored_at = "2026-01-02T10:15:30Z"};
   const std::string some = announcement(points, {stored, {.time = Seconds{60}}});
   EXPECT_EQ(some, "2 points, 1 from the store, measured 2026-01-02 10:15 UTC, about 60 s");
   ExpectedPoint newer = stored;

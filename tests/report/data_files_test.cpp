@@ -1,4 +1,4 @@
-// Properties of the files for other programs, CSV, JSON and JSON lines, that hold for any records.
+// What every CSV, JSON and JSON lines file for other programs does, whatever records it has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -193,7 +193,7 @@ TEST(Page, ClassesAddUpToThePhaseAndTheStep) {
   EXPECT_NEAR(rows[4]["step_share"].get<double>(), 0.1, 1e-9);
   expect_closed_sums(rows);
 
-  record.classes.back() = {"backward", "matmul", 0.6, 0.6};  // of other steps than the means of the phases
+  record.classes.back() = {"backward", "matmul", 0.6, 0.6};  // measured in other steps than the phases were
   expect_closed_sums(rows_of(Json::parse(page_data(input)), "classes"));
 
   record.classes.clear();

@@ -1,4 +1,4 @@
-// Properties of tables that hold for any records.
+// What every table does, whatever records it shows.
 #include "report/table.h"
 
 #include <gmock/gmock.h>

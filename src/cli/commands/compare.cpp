@@ -207,8 +207,8 @@ CompareCommand parse_compare(const CommandWords& words) {
   set_given(command.sweep, words);
   if (command.files.empty()) return command;
   if (command.files.size() != 2) {
-    throw Error::format("laptime compare: {} file{}, and a comparison is of two: laptime compare A.json B.json",
-                        command.files.size(), command.files.size() == 1 ? "" : "s");
+    throw Error::format("laptime compare: {}, and a comparison is of two: laptime compare A.json B.json",
+                        counted(command.files.size(), "file"));
   }
   reject_options_of_rounds(words);
   return command;

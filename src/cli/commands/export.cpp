@@ -143,8 +143,8 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
     std::erase_if(records, [&](const TracedRecord& traced) { return !traced.trace || !suits(format, *traced.trace); });
     if (records.empty()) {
       const bool timed = format.needs == ExportNeeds::kTimedTrace;
-      throw Error::format("{}: of {} matching record{} none has a trace{}; make one with laptime profile{}",
-                          where(command), count, count == 1 ? "" : "s", timed ? " with times" : "",
+      throw Error::format("{}: of {} none has a trace{}; make one with laptime profile{}", where(command),
+                          counted(count, "matching record"), timed ? " with times" : "",
                           timed ? "" : " or laptime memory");
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/column_words.h"
 #include "cli/grid_output.h"
 #include "cli/message.h"
@@ -105,7 +106,7 @@ ExitCode run(const HistoryCommand& command) {
   if (const std::string none = records.why_none(filter); !none.empty()) {
     print_message(none);
   } else if (reports.empty()) {
-    print_message(fmt::format("{} point{} with {} alone, and a history takes two{}", single, single == 1 ? "" : "s",
+    print_message(fmt::format("{} with {} alone, and a history takes two{}", counted(single, "point"),
                               command.words.each_record ? "one record" : "records of one build",
                               command.words.each_record ? "" : "; --each-record shows every record"));
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/words.h"
 #include "distribution/median.h"
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
@@ -52,9 +53,9 @@ std::string prediction_summary(const Records& records) {
   });
   if (times.empty()) return "";
   constexpr double kPercent = 100;
-  std::string text = fmt::format("{} predicted time{}: error {:.1f} % in the median, at most {:.1f} %", times.size(),
-                                 times.size() == 1 ? "" : "s", kPercent * median(times),
-                                 kPercent * *std::max_element(times.begin(), times.end()));
+  std::string text =
+      fmt::format("{}: error {:.1f} % in the median, at most {:.1f} %", counted(times.size(), "predicted time"),
+                  kPercent * median(times), kPercent * *std::max_element(times.begin(), times.end()));
   if (has_bytes) text += fmt::format("; bytes at most {:.2f} %", kPercent * bytes);
   return text;
 }

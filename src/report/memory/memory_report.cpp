@@ -78,7 +78,7 @@ std::optional<std::string> residual_text(const StepTrace& trace) {
   return std::nullopt;
 }
 
-// The layers of which most save the same; null where nothing is saved in a layer.
+// The largest group of layers that save the same tensors; null where no layer saves any.
 const SavedBlock* usual_block(const SavedBytes& saved) {
   const auto most = std::max_element(saved.blocks.begin(), saved.blocks.end(),
                                      [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });

@@ -163,7 +163,7 @@ std::optional<Grid> PeakTable::passes_grid() const {
 }
 
 PointReport PeakTable::report() const {
-  PointReport report{fmt::format("peaks of {} point{}", rows_.size(), rows_.size() == 1 ? "" : "s"), {}, {}};
+  PointReport report{"peaks of " + counted(rows_.size(), "point"), {}, {}};
   const auto largest = std::max_element(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) {
     const auto bytes = [](const std::vector<Json>& row) {
       return row[kPeak].is_null() ? -1 : row[kPeak].get<int64_t>();

@@ -51,7 +51,7 @@ void close_sums(const Record& record, ClassedStep& classed) {
   for (const ClassShare& one : classed.classes) free -= one.share;
   double wanted = 0;
   for (const PhaseShare& phase : record.phases) {
-    if (record.classes.empty() || phase.phase == kResidue) continue;  // a trace has phases without gaps
+    if (record.classes.empty() || phase.phase == kResidue) continue;  // the launches of a trace fill its phases
     double rest = phase.share;
     for (const ClassShare& one : classed.classes) rest -= one.phase == phase.phase ? one.share : 0;
     left[phase.phase] = std::max(0.0, rest);

@@ -21,7 +21,8 @@ constexpr auto choices_of(ProfileView) {
       Choice<ProfileView>{ProfileView::kLayers, "layers"},   Choice<ProfileView>{ProfileView::kAttention, "attention"}};
 }
 
-// What a row of kernels, ops or scopes stands for: a name, a name and its shapes, or a name in one layer or phase.
+// What a row of the tables of kernels, ops and scopes adds up: all launches of a name, or only those with the same
+// shapes, in the same layer or in the same phase.
 enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) {

@@ -20,7 +20,7 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test);
 // Classes of each phase, drawn as bars as long as their shares of the step.
 Grid class_bars(const StepTrace& trace, const LaunchTest& test);
 
-// The phases of the launches that `test` accepts, in order; null: of all.
+// The phases, in order, that have a launch which `test` accepts; a null `test` accepts every launch.
 std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& test = {});
 
 }  // namespace laptime

@@ -27,10 +27,10 @@ ComputePeak measure_split_float32_peak(Team& team);
 // moment.
 double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time);
 
-// Bytes per second of a stream like AdamW's, four arrays read and three of them written (28 bytes a parameter, fetches
-// before writes not counted), the best pass of about 0.3 s with all threads. The arrays take twice the L3 cache, so
-// that they are read from memory, but at least 192 MiB and at most a quarter of the available memory. Throws
-// OutOfMemory.
+// Bytes per second of a stream like AdamW's, four arrays read and three of them written (28 bytes a parameter; that a
+// cache line is fetched before it is written is not counted), the best pass of about 0.3 s with all threads. The arrays
+// take twice the L3 cache, so that they are read from memory, but at least 192 MiB and at most a quarter of the
+// available memory. Throws OutOfMemory.
 double measure_bandwidth(Team& team, Isa isa);
 
 }  // namespace laptime::cpu
