@@ -10,9 +10,12 @@
 
 #include "exec/race.h"
 #include "exec/trial.h"
+#include "measure/hopeless_kernels.h"
 
 namespace laptime {
 namespace {
+
+constexpr Seconds kTrialBudget{0.3};  // of first races
 
 struct Contest {
   Signature signature;
@@ -20,6 +23,7 @@ struct Contest {
   std::string key;
   std::vector<const Kernel*> kernels;  // at least two
   int64_t bytes = 0;                   // memory of the largest trial
+  double flops = 0;
 };
 
 IndexSet absent_outputs(const PlanStep& step) {
@@ -38,6 +42,7 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
   const auto add = [&](const PlanStep& step) {
     Contest contest{step.signature(), absent_outputs(step), {}, {}};
     contest.key = contest.signature.text();
+    contest.flops = flops_of(contest.signature);
     if (choices.pinned.contains(contest.key) || !seen.insert(contest.key).second) return;
     const std::vector<const Kernel*> supported = candidates(*prepared.device.kernels, contest.signature, choices.rules);
     if (measured_kernel(choices, contest.key, supported) != nullptr) return;
@@ -54,30 +59,6 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
   }
   return contests;
 }
-
-// Kernels that were far slower than the winner in each of their first races. They are left out of later races.
-class HopelessKernels {
- public:
-  void add(const std::vector<const Kernel*>& kernels, const RaceResult& result) {
-    for (size_t i = 0; i < kernels.size(); ++i) {
-      Races& races = races_[kernels[i]];
-      ++races.count;
-      if (result.shortest[i] > kFarBehindFactor * result.seconds) ++races.far_behind;
-    }
-  }
-  bool contains(const Kernel* kernel) const {
-    const auto found = races_.find(kernel);
-    return found != races_.end() && found->second.count >= kMinRaces && found->second.far_behind == found->second.count;
-  }
-
- private:
-  static constexpr double kFarBehindFactor = 1.25;
-  static constexpr int kMinRaces = 2;
-  struct Races {
-    int count = 0, far_behind = 0;
-  };
-  std::map<const Kernel*, Races> races_;
-};
 
 // A race of some kernels. Which kernel wins may change from race to race, and with it the bits of the loss unless the
 // kernels give the same ones; so a kernel whose bits are its own needs a clear lead over those that share theirs.
@@ -111,35 +92,57 @@ class Race {
 
 }  // namespace
 
-std::vector<KernelChoice> try_kernels(const Prepared& prepared, Backend& backend) {
+void TriedKernels::add_to(std::vector<KernelChoice>& choices) const {
+  choices.insert(choices.end(), raced.begin(), raced.end());
+  choices.insert(choices.end(), assumed.begin(), assumed.end());
+}
+
+TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
   std::vector<Contest> contests = open_contests(prepared);
   if (contests.empty()) return {};
   int64_t bytes = 0;
   for (const Contest& contest : contests) bytes = std::max(bytes, contest.bytes);
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(bytes);  // shared by all contests
-  std::vector<KernelChoice> learned;
+  TriedKernels tried;
   HopelessKernels hopeless;
+  std::map<const OpCard*, const Kernel*> winners;  // of the race of most work
+  // The least work first, so that slow kernels are found out where they cost least.
+  std::stable_sort(contests.begin(), contests.end(),
+                   [](const Contest& a, const Contest& b) { return a.flops < b.flops; });
+  const Seconds begin = backend.now();
+  const auto assumed = [&](const Contest& contest) -> const Kernel* {
+    const auto winner = winners.find(contest.signature.op);
+    if (winner == winners.end() || backend.now() - begin < kTrialBudget) return nullptr;
+    const auto found = std::find(contest.kernels.begin(), contest.kernels.end(), winner->second);
+    return found == contest.kernels.end() ? nullptr : *found;
+  };
+  std::vector<Contest*> raced;
   for (Contest& contest : contests) {
+    if (const Kernel* const kernel = assumed(contest)) {
+      tried.assumed.push_back({{}, contest.key, kernel->name, 0, {}});
+      continue;
+    }
     Trial trial(backend, contest.signature, contest.absent, *memory);
-    std::vector<const Kernel*> kernels = contest.kernels;
-    std::erase_if(kernels, [&](const Kernel* kernel) { return hopeless.contains(kernel); });
-    if (!kernels.empty()) contest.kernels = kernels;
+    hopeless.remove_from(contest.kernels, contest.flops);
     const Race first(trial, contest.kernels);
-    hopeless.add(contest.kernels, first.result);
+    hopeless.add(contest.kernels, contest.flops, first.result);
     contest.kernels = first.finalists();
-    learned.push_back({{}, contest.key, contest.kernels.front()->name, first.seconds_of(*contest.kernels.front()), {}});
+    const Kernel* const winner = contest.kernels.front();
+    winners[contest.signature.op] = winner;
+    tried.raced.push_back({{}, contest.key, winner->name, first.seconds_of(*winner), {}});
+    raced.push_back(&contest);
   }
   // A second race, after all first ones, for the kernels whose bits are their own.
-  for (size_t i = 0; i < contests.size(); ++i) {
-    const std::vector<const Kernel*>& kernels = contests[i].kernels;
-    if (kernels.size() < 2) continue;
-    Trial trial(backend, contests[i].signature, contests[i].absent, *memory);
-    const Race second(trial, kernels);
+  for (size_t i = 0; i < raced.size(); ++i) {
+    const Contest& contest = *raced[i];
+    if (contest.kernels.size() < 2) continue;
+    Trial trial(backend, contest.signature, contest.absent, *memory);
+    const Race second(trial, contest.kernels);
     const Kernel* const taken = second.finalists().front();
-    learned[i].kernel = taken->name;
-    learned[i].seconds = second.seconds_of(*taken);
+    tried.raced[i].kernel = taken->name;
+    tried.raced[i].seconds = second.seconds_of(*taken);
   }
-  return learned;
+  return tried;
 }
 
 }  // namespace laptime

@@ -8,9 +8,18 @@
 
 namespace laptime {
 
+// Choices without device and date.
+struct TriedKernels {
+  std::vector<KernelChoice> raced;    // the fastest kernel of each signature whose kernels were timed
+  std::vector<KernelChoice> assumed;  // for this run alone: what won the largest race of the op, without seconds
+
+  bool empty() const { return raced.empty() && assumed.empty(); }
+  void add_to(std::vector<KernelChoice>& choices) const;
+};
+
 // Times the candidates, except the reference, of each signature in the plan that has several and no choice yet, on
-// random operands. Candidates that need more memory than the point may use are left out. Returns the fastest kernel of
-// each raced signature, without device and date.
-std::vector<KernelChoice> try_kernels(const Prepared& prepared, Backend& backend);
+// random operands. Candidates that need more memory than the point may use are left out. The signatures of least work
+// come first; once the races took 0.3 s, those of ops that had a race are left to the next run.
+TriedKernels try_kernels(const Prepared& prepared, Backend& backend);
 
 }  // namespace laptime

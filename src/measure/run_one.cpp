@@ -106,10 +106,10 @@ class Point {
     record_.setup.plan = laps.next();
     report("kernel trial");
     while (backend.computes()) {
-      std::vector<KernelChoice> choices = try_kernels(prepared, backend);
-      if (choices.empty()) break;
-      add_learned(choices, learned_.kernel_choices);
-      known_.kernel_choices.insert(known_.kernel_choices.end(), choices.begin(), choices.end());
+      TriedKernels tried = try_kernels(prepared, backend);
+      if (tried.empty()) break;
+      add_learned(tried.raced, learned_.kernel_choices);
+      tried.add_to(known_.kernel_choices);
       prepared = prepare_checked(device);
     }
     record_.setup.kernel_trial = laps.next();

@@ -78,9 +78,9 @@ class PrecisionRun {
     prepared.require_fit();
     while (kernels_.known) {
       report("kernel trial");
-      const std::vector<KernelChoice> choices = try_kernels(prepared, *backend);
-      if (choices.empty()) break;
-      known.kernel_choices.insert(known.kernel_choices.end(), choices.begin(), choices.end());
+      const TriedKernels tried = try_kernels(prepared, *backend);
+      if (tried.empty()) break;
+      tried.add_to(known.kernel_choices);
       prepared = prepare(config_, device_, known, options);
       prepared.require_fit();
     }
