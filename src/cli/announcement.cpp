@@ -11,16 +11,29 @@
 #include "report/heading.h"
 
 namespace laptime {
+namespace {
+
+constexpr std::string_view kCalibrationTakes = "a minute or two";
+
+}  // namespace
 
 std::string announcement(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
   Seconds whole{0};
+  Seconds low{0};
+  Seconds high{0};
+  bool is_rough = false;
   size_t stored = 0;
   std::string oldest;  // date of the oldest of the stored
   bool is_known = !expected.empty();
   std::vector<std::string> too_large;
   for (size_t i = 0; i < expected.size(); ++i) {
     is_known = is_known && expected[i].time.has_value();
-    whole += expected[i].time.value_or(Seconds{0});
+    const Seconds time = expected[i].time.value_or(Seconds{0});
+    const bool is_guess = expected[i].runs() && expected[i].rough.has_value();
+    whole += time;
+    low += is_guess ? expected[i].rough->first : time;
+    high += is_guess ? expected[i].rough->second : time;
+    is_rough = is_rough || is_guess;
     if (const auto& stored_at = expected[i].stored_at) {
       ++stored;
       if (oldest.empty() || *stored_at < oldest) oldest = *stored_at;
@@ -36,9 +49,17 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
                         minute_of(oldest), stored > 1 ? " or later" : "");
   }
   if (is_known && runs) text += fmt::format(", about {}", rough_time(whole));
-  if (!is_known && !expected.empty())
-    text += fmt::format("; how long {} is known once laptime calibrate has measured this device with as many threads",
-                        points.size() == 1 ? "it takes" : "they take");
+  if (is_known && runs && is_rough) {
+    text += fmt::format(
+        " ({} to {}, as few launches were measured here; for a better guess run laptime calibrate once, {})",
+        rough_time(low), rough_time(high), kCalibrationTakes);
+  }
+  if (!is_known && !expected.empty()) {
+    text += fmt::format(
+        "; how long {} is not known, as no launch was measured here with as many threads: run laptime calibrate once, "
+        "{}",
+        points.size() == 1 ? "it takes" : "they take", kCalibrationTakes);
+  }
   constexpr size_t kNamed = 3;
   if (!too_large.empty()) {
     const size_t more = too_large.size() - std::min(kNamed, too_large.size());

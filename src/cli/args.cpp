@@ -3,9 +3,12 @@
 
 #include <unistd.h>
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/build_id.h"
 #include "base/error.h"
@@ -13,18 +16,34 @@
 #include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/help.h"
+#include "cli/terminal.h"
+#include "config/option_table.h"
+#include "config/run_config.h"
 
 namespace laptime {
 namespace {
 
 constexpr std::string_view kHelp = "help";
 
+// Of an option that describes a point: what a command takes in its place that selects stored records.
+std::string hint_of_bench(const Command& command, std::string_view flag) {
+  const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
+  if (!option) return "";
+  if (command.filter_columns == nullptr) return "; it is an option of laptime bench";
+  const std::string_view format = command.arguments.starts_with("FORMAT") ? " FORMAT" : "";
+  return fmt::format("; a filter selects records: laptime {}{} \"{} = VALUE\"", command.name, format, option->key);
+}
+
 [[noreturn]] void reject_unknown(const Command& command, std::string_view word) {
   std::vector<std::string> flags;
   for (const OptionRow& row : command.options()) flags.push_back(fmt::format("--{}", row.option.flag));
   const std::string_view name = word.substr(0, word.find('='));
-  throw Error::format("laptime {}: unknown option {}{} (laptime {} --help)", command.name, quote(name),
-                      did_you_mean(name, {flags.begin(), flags.end()}), command.name);
+  const std::string_view flag = name.starts_with("--") ? name.substr(2) : name;
+  std::string hint = hint_for("", flag);
+  if (hint.empty()) hint = hint_of_bench(command, flag);
+  if (hint.empty()) hint = did_you_mean(name, {flags.begin(), flags.end()});
+  throw Error::format("laptime {}: unknown option {}{} (laptime {} --help)", command.name, quote(name), hint,
+                      command.name);
 }
 
 // A word that starts with "-" and is no number: numbers may be words of a filter.
@@ -105,8 +124,11 @@ CommandWords split(const Command& command, std::vector<std::string> words) {
     if (flag == flags.end()) continue;
     const std::vector<std::string>& texts = option->results();
     if (texts.size() != 1) {
-      throw Error::format("--{} is given {} times; give it once, its values joined by commas", flag->second.option.flag,
-                          texts.size());
+      const bool is_list = flag->second.option.axis;
+      throw Error::format("--{} is given {} times; give it once{}", flag->second.option.flag, texts.size(),
+                          is_list ? fmt::format(", its values joined by commas: --{} {}", flag->second.option.flag,
+                                                fmt::join(texts, ","))
+                                  : "");
     }
     const bool bare_switch = texts.front().empty() && flag->second.kind == ValueKind::kSwitch;
     split.flags.push_back({std::string(flag->second.option.flag), bare_switch ? "true" : texts.front()});
@@ -145,7 +167,7 @@ void reject_positionals(const CommandWords& words, size_t taken) {
 Request parse_request(const std::vector<std::string>& words) {
   const auto text = [](std::string what) { return Request{.command = nullptr, .words = {}, .text = std::move(what)}; };
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == kHelp && words.size() == 1)) {
-    return text(program_help());
+    return text(program_help(help_width()));
   }
   if (words[0] == "--version" || words[0] == "-V") return text(version_text());
   const bool asks_help = words[0] == kHelp;
@@ -154,10 +176,14 @@ Request parse_request(const std::vector<std::string>& words) {
   for (const Command* const command : commands()) {
     names.push_back(command->name);
     if (command->name != name) continue;
-    if (asks_help) return text(command_help(*command));
+    if (asks_help) return text(command_help(*command, help_width()));
     CommandWords split_words = split(*command, {words.begin() + 1, words.end()});
-    if (split_words.help) return text(command_help(*command));
+    if (split_words.help) return text(command_help(*command, help_width()));
     return Request{.command = command, .words = std::move(split_words), .text = {}};
+  }
+  if (looks_like_option(name)) {
+    throw Error::format(
+        "laptime: {} stands before a command; the command comes first, as in laptime bench --model small", quote(name));
   }
   reject_word("laptime", "command", name, names);
 }

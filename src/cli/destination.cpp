@@ -31,6 +31,12 @@ bool is_special(const std::string& path) {
 
 // `asked_for` is the name in messages: the file itself may be a temporary one.
 [[noreturn]] void reject(const std::string& asked_for, const char* reason) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(asked_for).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    throw Error::format("file {}: there is no folder {}; make it, or name another file", quote(asked_for),
+                        quote(folder.string()));
+  }
   throw Error::format("file {}: cannot be written ({}); name a file in a directory you may write", quote(asked_for),
                       reason);
 }

@@ -80,7 +80,9 @@ std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points
       if (!one.fits) {
         one.time = Seconds{0};
       } else if (const auto step = predicted_step_time(prepared, knowledge)) {
-        one.time = time_of(point.config, *step);
+        one.time = time_of(point.config, step->time);
+        if (step->rough)
+          one.rough = {time_of(point.config, step->rough->first), time_of(point.config, step->rough->second)};
       }
     } catch (const Error&) {
       one.time = Seconds{0};  // the point fails before its first step, and its row says why
@@ -92,12 +94,14 @@ std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points
 TimeLeft time_left(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
   const bool are_known = !expected.empty() && std::all_of(expected.begin(), expected.end(),
                                                           [](const auto& point) { return point.time.has_value(); });
+  const bool is_rough = std::any_of(expected.begin(), expected.end(),
+                                    [](const auto& point) { return point.runs() && point.rough.has_value(); });
   std::vector<double> costs;
   costs.reserve(points.size());
   Summaries summaries;
   for (size_t i = 0; i < points.size(); ++i)
     costs.push_back(are_known ? expected[i].time->count() : cost_of(points[i], summaries));
-  return TimeLeft(std::move(costs), are_known);
+  return TimeLeft(std::move(costs), are_known && !is_rough);
 }
 
 }  // namespace laptime

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -16,6 +17,8 @@ namespace laptime {
 
 struct ExpectedPoint {
   std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
+  // Where few launches were measured to predict from, what it may take as well.
+  std::optional<std::pair<Seconds, Seconds>> rough{};
   bool fits = true;
   // When the record that --resume finds was measured, in ISO 8601; none if there is no such record and the point runs.
   std::optional<std::string> stored_at{};
@@ -30,6 +33,7 @@ std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points
                                            const std::function<void(size_t)>& begin = {});
 
 // The estimate of the time left: from the expected times, or in proportion to FLOPs where a point has no expected time.
+// None before the first point has run where an expected time is rough.
 TimeLeft time_left(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected);
 
 }  // namespace laptime

@@ -10,40 +10,66 @@
 #include "cli/commands/bench.h"
 #include "cli/sweep_words.h"
 #include "report/aligned.h"
+#include "report/text.h"
 
 namespace laptime {
 namespace {
 
-constexpr size_t kWidth = 110;
-constexpr size_t kWordColumn = 34;
+constexpr size_t kCommandColumn = 13;  // where the summary of a command begins
 
-// Breaks at spaces; every line after the first starts at column `indent`.
-std::string wrap(std::string_view text, size_t indent) {
-  const size_t width = kWidth - indent;
-  std::string wrapped;
-  while (text.size() > width) {
-    size_t cut = text.rfind(' ', width);
-    if (cut == std::string_view::npos || cut == 0) cut = text.find(' ');
+// Where the meaning of an option begins: a third of the width, or less where words are short enough.
+size_t word_column(size_t width) {
+  constexpr size_t kLeast = 16;
+  constexpr size_t kMost = 34;
+  return std::clamp(width / 3, kLeast, kMost);
+}
+
+// Words, then what they mean from `column` on; on a line of its own where the words are too long.
+std::string lines_of(const std::string& words, std::string_view meaning, size_t column, size_t width) {
+  const std::string text = broken_at_spaces(std::string(column, ' ') + std::string(meaning), width);
+  if (words.size() < column) return words + text.substr(words.size()) + "\n";
+  return fmt::format("{}\n{}\n", broken_at_spaces(words, width, 2), text);
+}
+
+// A command line, broken before options as a shell continues it.
+std::string command_line(std::string_view line, size_t width) {
+  constexpr std::string_view kMore = " \\";
+  constexpr size_t kHanging = 4;
+  const size_t indent = std::min(line.find_first_not_of(' '), line.size()) + kHanging;
+  std::string text;
+  size_t used = 0;
+  while (used + line.size() > width) {
+    const size_t room = width > used + kMore.size() ? width - used - kMore.size() : 0;
+    size_t cut = line.rfind(" --", room);
+    if (cut == std::string_view::npos || cut < indent) cut = line.find(" --", indent);
     if (cut == std::string_view::npos) break;
-    wrapped += fmt::format("{}\n{:{}}", text.substr(0, cut), "", indent);
-    text.remove_prefix(cut + 1);
+    text += fmt::format("{}{}\n{:{}}", line.substr(0, cut), kMore, "", indent);
+    line.remove_prefix(cut + 1);
+    used = indent;
   }
-  return wrapped + std::string(text);
+  return text + std::string(line) + "\n";
 }
 
-std::string lines_of(const std::string& words, std::string_view meaning) {
-  const std::string text = wrap(meaning, kWordColumn);
-  if (words.size() + 1 < kWordColumn) return fmt::format("{:{}}{}\n", words, kWordColumn, text);
-  return fmt::format("{}\n{:{}}{}\n", words, "", kWordColumn, text);
+std::string command_lines(std::string_view lines, size_t width) {
+  std::string text;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    text += command_line(lines.substr(0, end), width);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return text;
 }
+
+std::string paragraph(std::string_view text, size_t width) { return broken_at_spaces(text, width) + "\n"; }
 
 bool is_same_option(const OptionRow& a, const OptionRow& b) {
   return a.option.flag == b.option.flag && a.option.help == b.option.help && a.fallback == b.fallback &&
          a.choices == b.choices;
 }
 
-std::string option_lines(const OptionRow& row) {
-  return lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row));
+std::string option_lines(const OptionRow& row, size_t width) {
+  return lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row), word_column(width),
+                  width);
 }
 
 }  // namespace
@@ -104,29 +130,32 @@ SplitOptions split_options(const Command& command) {
   return split;
 }
 
-std::string program_help() {
-  std::string text = fmt::format("laptime: {}\n\nUsage: laptime COMMAND ...\n\n", program_summary());
-  for (const Command* const command : commands()) {
-    text += fmt::format("  {:11}{}\n", command->name, command->summary);
-  }
-  return text + "\n  laptime COMMAND --help     the options of a command\n  laptime --version\n\n" +
-         fmt::format("Example: {}\n\n{}\n", program_example(),
-                     wrap(fmt::format("Exit codes: {}", exit_code_note()), 0));
+std::string program_help(size_t width) {
+  std::string text =
+      paragraph(fmt::format("laptime: {}", program_summary()), width) + "\nUsage: laptime COMMAND ...\n\n";
+  for (const Command* const command : commands())
+    text += lines_of(fmt::format("  {}", command->name), command->summary, kCommandColumn, width);
+  return text + "\n  laptime COMMAND --help     the options of a command\n  laptime --version\n\nExample:\n" +
+         command_lines(fmt::format("  {}", program_example()), width) + "\n" +
+         paragraph(fmt::format("Exit codes: {}", exit_code_note()), width);
 }
 
-std::string command_help(const Command& command) {
+std::string command_help(const Command& command, size_t width) {
   const SplitOptions options = split_options(command);
-  std::string text = fmt::format("laptime {}: {}\n\nUsage: laptime {}{}{}\n", command.name, command.summary,
-                                 command.name, command.arguments.empty() ? "" : " ", command.arguments);
-  if (!command.details.empty()) text += fmt::format("\n{}\n", wrap(command.details, 0));
+  const size_t column = word_column(width);
+  std::string text = paragraph(fmt::format("laptime {}: {}", command.name, command.summary), width);
+  text +=
+      fmt::format("\nUsage: laptime {}{}{}\n", command.name, command.arguments.empty() ? "" : " ", command.arguments);
+  if (!command.details.empty()) text += "\n" + paragraph(command.details, width);
   if (command.choices != nullptr) {
     text += fmt::format("\n{}\n", command.arguments.substr(0, command.arguments.find(' ')));
-    for (const WordHelp& choice : command.choices()) text += lines_of(fmt::format("  {}", choice.word), choice.text);
+    for (const WordHelp& choice : command.choices())
+      text += lines_of(fmt::format("  {}", choice.word), choice.text, column, width);
   }
   for (const std::string_view group : groups_of(options.own)) {
     text += fmt::format("\n{}\n", group);
     for (const OptionRow& row : options.own) {
-      if (row.option.group == group) text += option_lines(row);
+      if (row.option.group == group) text += option_lines(row, width);
     }
   }
   if (!options.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
@@ -135,9 +164,9 @@ std::string command_help(const Command& command) {
     for (const OptionRow& row : options.shared) {
       if (row.option.group == group) flags.push_back(fmt::format("--{}", row.option.flag));
     }
-    text += lines_of(fmt::format("  {}", group), fmt::format("{}", fmt::join(flags, ", ")));
+    text += lines_of(fmt::format("  {}", group), fmt::format("{}", fmt::join(flags, ", ")), column, width);
   }
-  if (!command.examples.empty()) text += fmt::format("\nExamples\n{}", command.examples);
+  if (!command.examples.empty()) text += "\nExamples\n" + command_lines(command.examples, width);
   return text;
 }
 

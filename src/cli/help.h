@@ -1,6 +1,7 @@
 // The texts of --help and of `laptime list options`, made from the tables of commands and options.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,9 @@ struct SplitOptions {
 // All are own options where hardly any is shared, and of laptime bench itself.
 SplitOptions split_options(const Command& command);
 
-std::string program_help();
-std::string command_help(const Command& command);
+// No line is wider than `width` columns unless a word is; lines to type are continued as a shell reads them.
+std::string program_help(size_t width);
+std::string command_help(const Command& command, size_t width);
 
 // Every option of a sweep as a table: flag, values, key, tag in names, default, help.
 std::string options_listing(size_t width = 0);  // of a terminal; 0: lines are not broken

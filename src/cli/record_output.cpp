@@ -94,9 +94,11 @@ void in_pieces(const TextSink& sink, const std::function<void(const TextSink&)>&
 
 }  // namespace
 
-RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> planned) : config_(config) {
+RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> planned,
+                           const std::set<std::string>* stored_runs)
+    : config_(config), stored_runs_(stored_runs) {
   const bool to_file = !config_.output_file.empty();
-  TableStream checked(table_style(output_, config_.verbose), config_.columns, planned);
+  TableStream checked(style_of_output(), config_.columns, planned);
   if (!config_.sort.empty()) sort_records(planned, config_.sort);
   if (writer_of(config_.output).grows && config_.sort.empty()) lines_.emplace(config_.columns, RecordList(planned));
   if (config_.output == OutputFormat::kTable && !to_file && config_.sort.empty()) live_ = std::move(checked);
@@ -107,6 +109,13 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
 bool shows_table(const OutputConfig& config) { return writer_of(config.output).is_table && config.output_file.empty(); }
 
 bool lists_shortage(const Record& record) { return !card_of(record.config.text("model")).is_language_model; }
+
+TableStyle RecordOutput::style_of_output() const {
+  TableStyle style = whole_ ? TableStyle{} : table_style(output_);
+  style.verbose = config_.verbose;
+  style.stored_runs = stored_runs_;
+  return style;
+}
 
 bool RecordOutput::shows_table() const { return laptime::shows_table(config_); }
 
@@ -133,8 +142,7 @@ void RecordOutput::finish() {
 
 void RecordOutput::write_all_records() {
   if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort);
-  TableStyle style = whole_ ? TableStyle{} : table_style(output_);
-  style.verbose = config_.verbose;
+  const TableStyle style = style_of_output();
   const RecordList records(records_);
   const auto produce = [&](const TextSink& sink) {
     const Writer& writer = writer_of(config_.output);
@@ -147,7 +155,7 @@ void RecordOutput::write_all_records() {
   }
 }
 
-void write_records(const OutputConfig& config, const Records& records) {
+void write_records(const OutputConfig& config, const Records& records, bool tells_runs) {
   const Baselines none;
   columns_of(config.columns, none, records);  // an unknown column is an error before anything is written
   const Writer& writer = writer_of(config.output);
@@ -164,6 +172,7 @@ void write_records(const OutputConfig& config, const Records& records) {
   const TextSink to_output = [&](std::string_view text) { write_all(output.descriptor, text, kStandardOutput); };
   TableStyle style = table_style(output, config.verbose);
   style.details = details;
+  style.tells_runs = tells_runs;
   in_pieces(to_output, [&](const TextSink& pieces) {
     if (writer.format != OutputFormat::kTable || !config.sort.empty()) {
       write(writer, records, style, config.columns, pieces);

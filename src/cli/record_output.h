@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ class RecordOutput {
  public:
   // Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the records
   // to come, as far as they are known.
-  RecordOutput(const OutputConfig& config, std::span<const Record> planned);
+  // `stored_runs` are those of TableStyle, and must outlive it.
+  RecordOutput(const OutputConfig& config, std::span<const Record> planned,
+               const std::set<std::string>* stored_runs = nullptr);
 
   // Whether standard output shows each record as it comes, for people.
   bool is_live_table() const { return live_.has_value(); }
@@ -39,7 +42,10 @@ class RecordOutput {
  private:
   void write_all_records();
 
+  TableStyle style_of_output() const;
+
   OutputConfig config_;
+  const std::set<std::string>* stored_runs_;
   OutputStream output_ = standard_output();
   std::optional<TableStream> live_;
   std::optional<WholeFile> whole_;
@@ -49,9 +55,9 @@ class RecordOutput {
   std::vector<Record> without_memory_;
 };
 
-// Writes all records at once, as --output and --output-file ask, in their order. Error for an unknown column;
-// OutputLost.
-void write_records(const OutputConfig& config, const Records& records);
+// Writes all records at once, as --output and --output-file ask, in their order. With `tells_runs` a table on standard
+// output keeps several runs apart. Error for an unknown column; OutputLost.
+void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
 
 // Whether the bytes of this record are worth listing where it is out of memory; what a language model holds is too
 // much.

@@ -20,6 +20,7 @@
 #include "cli/stored_knowledge.h"
 #include "measure/describe.h"
 #include "prepare/device.h"
+#include "record/store.h"
 #include "sweep/sweep_store.h"
 
 namespace laptime {
@@ -60,6 +61,15 @@ class Watcher {
   void clear_line() { line_.clear(); }
   size_t finished() const { return finished_; }
 
+  // "3 of 8 points are finished, 1 is partial (12 samples kept)".
+  std::string account() const {
+    std::string text = fmt::format("{} of {} {} finished", finished_ - partial_, points_.size(),
+                                   points_.size() == 1 ? "point is" : "points are");
+    if (partial_ == 0) return text;
+    return text + fmt::format(", {} partial ({} kept)", partial_ == 1 ? "1 is" : fmt::format("{} are", partial_),
+                              kept_samples_ == 0 ? "no sample" : counted(kept_samples_, "sample"));
+  }
+
  private:
   // Prints the device that `--device auto` chose, if a point uses it.
   void say_what_auto_is() const {
@@ -92,7 +102,13 @@ class Watcher {
     const bool was_timed = source == PointSource::kMeasured && result.record.status == Status::kOk;
     was_timed ? left_.finished(index, elapsed) : left_.skipped(index);
     ++finished_;
+    if (result.record.status == Status::kInterrupted) {
+      ++partial_;
+      const TimeStats* const time = result.record.main_time();
+      kept_samples_ += time == nullptr ? 0 : time->count;
+    }
     line_.clear();
+    if (source == PointSource::kStored) output_.begin_stored(result.record);
     if (const std::string text = output_.progress(result); !text.empty()) print_error_text(text);
     output_.add(result);
   }
@@ -101,7 +117,9 @@ class Watcher {
   PointOutput& output_;
   TimeLeft left_;
   ProgressLine line_{standard_error()};
-  size_t finished_ = 0;
+  size_t finished_ = 0;       // points with a record
+  size_t partial_ = 0;        // of these, the interrupted ones
+  int64_t kept_samples_ = 0;  // of those
   bool has_begun_ = false;
   bool is_predicted_ = false;  // the point at hand: it has none of the stages of a run
 };
@@ -178,6 +196,7 @@ std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
 }
 
 ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output) {
+  if (options.store) Store::open(*options.store).check_writable();  // before a plan that may take long
   const std::vector<ExpectedPoint> expected = expected_of(points, options);
   if (!output.is_announced()) announce(points, expected);
   Watcher watcher(points, output, time_left(points, expected));
@@ -199,8 +218,7 @@ ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& 
     print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
   }
   if (outcome.interrupted) {
-    print_message(fmt::format("interrupted: {} of {} points have a record{}{}", watcher.finished(), points.size(),
-                              kept_in(options, outcome, watcher.finished()),
+    print_message(fmt::format("interrupted: {}{}{}", watcher.account(), kept_in(options, outcome, watcher.finished()),
                               options.store && !output.is_announced() ? "; continue with --resume" : ""));
     return ExitCode::kInterrupted;
   }

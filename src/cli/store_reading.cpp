@@ -24,7 +24,7 @@ ExitCode StoreProblems::end() const {
 
 void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options) {
   const std::string run = options.last ? newest_run(store, names_runs(filter)) : options.run;
-  if (!run.empty()) filter.narrow("run", run);
+  if (!run.empty()) filter.narrow("run", run, store.resumed_by(run));
 }
 
 void reject_last_and_run(std::string_view command, const ShowOptions& options) {

@@ -24,7 +24,7 @@ class StoreProblems {
 };
 
 // Narrows a filter to the newest run that was asked for (cli/calibration_records.h), or to those whose name has the
-// text that was given; to none where neither was.
+// text that was given; to none where neither was. A run has the records that it took from the store with --resume too.
 void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options);
 
 // Error where both --last and --run are given. `command` is the name in the message.

@@ -41,6 +41,15 @@ OutputStream stream_of(int descriptor) {
 OutputStream standard_output() { return stream_of(STDOUT_FILENO); }
 OutputStream standard_error() { return stream_of(STDERR_FILENO); }
 
+size_t help_width() {
+  constexpr size_t kUnknown = 80;
+  constexpr size_t kLeast = 40;
+  constexpr size_t kMost = 120;
+  size_t width = standard_output().width;
+  if (width == 0) width = static_cast<size_t>(std::strtoul(variable("COLUMNS").c_str(), nullptr, 10));
+  return width == 0 ? kUnknown : std::clamp(width, kLeast, kMost);
+}
+
 TableStyle table_style(const OutputStream& stream, bool verbose) {
   return {.unicode = stream.unicode, .width = stream.width, .verbose = verbose};
 }

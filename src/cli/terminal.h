@@ -17,6 +17,10 @@ struct OutputStream {
 OutputStream standard_output();
 OutputStream standard_error();
 
+// Columns for help: those of the terminal, of the variable COLUMNS where standard output is none, and 80 where neither
+// is known; no more than are easily read.
+size_t help_width();
+
 TableStyle table_style(const OutputStream& stream, bool verbose = false);
 
 }  // namespace laptime

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "config/synonyms.h"
 
 namespace laptime {
 namespace {
@@ -36,6 +37,13 @@ double seconds_in(std::string_view unit) {
   return unit == "h" ? kHour : 0;
 }
 
+// "; write 12000 or 12288" for "12k"; nothing for any other text.
+std::string without_kilo(int64_t number, std::string_view rest) {
+  constexpr int64_t kMost = 1'000'000'000;
+  if ((rest != "k" && rest != "K") || number < 1 || number > kMost) return "";
+  return fmt::format("; write {} or {}", 1000 * number, 1024 * number);
+}
+
 // A time may have its unit: "30", "30s", "5m", "1h".
 template <class T>
 void parse_number(const Option& option, std::string_view where, std::string_view text, std::string_view type_name,
@@ -48,6 +56,10 @@ void parse_number(const Option& option, std::string_view where, std::string_view
   const double scale = is_time ? seconds_in(std::string_view(stop, static_cast<size_t>(end - stop))) : 1;
   const bool has_rest = is_time ? scale == 0 : stop != end;
   if (has_rest || (problem != std::errc() && !too_large)) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+      const std::string in_full = without_kilo(value, std::string_view(stop, static_cast<size_t>(end - stop)));
+      if (!in_full.empty()) throw Error::format("{}: {} is not {}{}", where, quote(text), type_name, in_full);
+    }
     throw Error::format("{}: {} is not {}; give {}{}", where, quote(text), is_time ? "a time" : type_name,
                         range_text(option), is_time ? ", or a time such as 30s, 5m or 1h" : "");
   }
@@ -89,8 +101,9 @@ void parse_value(const Option& option, std::string_view where, std::string_view 
 
 void reject_word(std::string_view where, std::string_view what, std::string_view word,
                  const std::vector<std::string_view>& known) {
-  throw Error::format("{}: unknown {} {}{} (one of: {})", where, what, quote(word), did_you_mean(word, known),
-                      fmt::join(known, ", "));
+  const std::string hint = hint_for(what, word);
+  throw Error::format("{}: unknown {} {}{} (one of: {})", where, what, quote(word),
+                      hint.empty() ? did_you_mean(word, known) : hint, fmt::join(known, ", "));
 }
 
 }  // namespace laptime

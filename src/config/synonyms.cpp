@@ -1,10 +1,13 @@
-// The table of synonyms of options and of their values.
+// The tables of synonyms and hints.
 #include "config/synonyms.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 
+#include "base/words.h"
 #include "config/machine.h"
 #include "config/option_table.h"
 #include "config/output_config.h"
@@ -30,7 +33,7 @@ constexpr std::array kSynonyms{
     Synonym{"", "learning-rate", "lr"}, Synonym{"", "wd", "weight-decay"}, Synonym{"", "grad-clip", "clip-norm"},
     Synonym{"", "max-norm", "clip-norm"}, Synonym{"", "num-threads", "threads"}, Synonym{"", "n-threads", "threads"},
     Synonym{"", "warmup-steps", "warmup"}, Synonym{"", "iterations", "steps"}, Synonym{"", "iters", "steps"},
-    Synonym{"", "runs", "steps"}, Synonym{"", "num-steps", "steps"}, Synonym{"", "format", "output"},
+    Synonym{"", "runs", "steps"}, Synonym{"", "num-steps", "steps"}, Synonym{"", "repetitions", "steps"}, Synonym{"", "n-prompt", "context"}, Synonym{"", "format", "output"},
     Synonym{"", "max-memory", "memory-limit"}, Synonym{"", "checkpointing", "recompute"},
     Synonym{"", "activation-checkpointing", "recompute"}, Synonym{"", "db", "store"}, Synonym{"", "database", "store"},
     Synonym{"", "gpu", "device"},
@@ -60,6 +63,65 @@ constexpr std::array kSynonyms{
     Synonym{"pass", "infer", "inference"}, Synonym{"pass", "eval", "inference"},
     Synonym{"mode", "compiled", "compile"}, Synonym{"mode", "torch.compile", "compile"},
     Synonym{"edition", "gpt-2", "gpt2"}, Synonym{"recompute", "full", "block"}, Synonym{"recompute", "layer", "block"}};
+
+constexpr std::string_view kPage = "laptime report --last --html FILE makes a page, laptime profile --svg FILE a picture";
+constexpr std::string_view kOtherPrograms = "laptime record measures the steps of another program";
+constexpr std::string_view kList = "the values of an option are a list, as in --context 128,256";
+constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit";
+constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not computed";
+constexpr std::string_view kTracing = "laptime profile times every launch, and laptime export trace writes a timeline";
+constexpr std::array kHints{
+    // options of hyperfine, llama-bench, nsys and profilers
+    Hint{"", "export-json", "--output json --output-file FILE"},
+    Hint{"", "export-csv", "--output csv --output-file FILE"},
+    Hint{"", "export-markdown", "--output markdown --output-file FILE"},
+    Hint{"", "min-runs", kHowMany}, Hint{"", "max-runs", kHowMany}, Hint{"", "min-time", "--budget TIME"},
+    Hint{"", "parameter-list", kList}, Hint{"", "parameter-scan", kList}, Hint{"", "prepare", kOtherPrograms},
+    Hint{"", "setup", kOtherPrograms}, Hint{"", "cleanup", kOtherPrograms}, Hint{"", "command-name", "--label PATTERN"},
+    Hint{"", "show-output", kOtherPrograms},
+    Hint{"", "n-gen", "--pass inference, one forward pass; tokens are not generated"},
+    Hint{"", "n-gpu-layers", "--device cuda"}, Hint{"", "flash-attn", "--mode compile, which fuses attention"},
+    Hint{"", "fp16", "--dtype float16"}, Hint{"", "bf16", "--dtype bfloat16"}, Hint{"", "compile", "--mode compile"},
+    Hint{"", "cpu", "--device cpu"}, Hint{"", "cuda", "--device cuda"}, Hint{"", "backward", "--pass forward_backward"},
+    Hint{"", "trace", kTracing}, Hint{"", "stats", "laptime profile --view kernels"},
+    Hint{"", "force-overwrite", "--output-file FILE, which replaces the file"},
+    Hint{"", "cuda-memory-usage", "laptime memory"}, Hint{"", "memory", "laptime memory"},
+    Hint{"", "profile", "laptime profile"}, Hint{"", "quiet", "2>/dev/null: progress is on standard error"},
+    Hint{"", "html", kPage}, Hint{"", "plot", kPage}, Hint{"", "json", "--output json"}, Hint{"", "csv", "--output csv"},
+    Hint{"", "-b", "--batch N"}, Hint{"", "-d", "--device NAME"}, Hint{"", "-l", kList}, Hint{"", "-m", "--model NAME"},
+    Hint{"", "-n", kHowMany}, Hint{"", "-o", "--output FORMAT, and --output-file FILE"}, Hint{"", "-p", "--context N"},
+    Hint{"", "-r", kHowMany}, Hint{"", "-t", "--threads N"}, Hint{"", "-v", "--verbose"}, Hint{"", "-w", "--warmup N"},
+    // formats of output
+    Hint{"output", "html", kPage}, Hint{"output", "svg", kPage}, Hint{"output", "png", kPage},
+    Hint{"output", "pdf", kPage}, Hint{"output", "plot", kPage}, Hint{"output", "trace", kTracing},
+    Hint{"output", "perfetto", kTracing}, Hint{"output", "chrome", kTracing}, Hint{"output", "sqlite", "--store FILE"},
+    Hint{"output", "parquet", "--output jsonl, which pandas reads"},
+    Hint{"format", "html", kPage}, Hint{"format", "csv", "laptime show --last --output csv"},
+    Hint{"format", "json", "laptime show --last --output json"},
+    Hint{"format", "jsonl", "laptime show --last --output jsonl"},
+    Hint{"format", "markdown", "laptime show --last --output markdown"},
+    Hint{"format", "perfetto", "laptime export trace --newest"}, Hint{"format", "chrome", "laptime export trace --newest"},
+    Hint{"format", "flamegraph", "laptime export folded --newest"}, Hint{"format", "parquet", "laptime export jsonl"},
+    // values
+    Hint{"dtype", "int8", kQuantised}, Hint{"dtype", "int4", kQuantised}, Hint{"dtype", "fp8", kQuantised},
+    Hint{"dtype", "q4-0", kQuantised}, Hint{"dtype", "q8-0", kQuantised},
+    Hint{"mode", "jit", "--mode compile"}, Hint{"mode", "inductor", "--mode compile"},
+    Hint{"model", "llama", "--d-model N --d-ff N --num-layers N --num-heads N make a model of any size"},
+    Hint{"pass", "generate", "--pass inference, one forward pass; tokens are not generated"},
+    Hint{"pass", "decode", "--pass inference, one forward pass; tokens are not generated"},
+    Hint{"pass", "optimizer", "--pass step, whose row has the optimizer as a phase"},
+    Hint{"device", "mps", "--device m4 predicts one of Apple's"},
+    // commands
+    Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},
+    Hint{"command", "benchmark", "laptime bench"}, Hint{"command", "measure", "laptime bench"},
+    Hint{"command", "time", "laptime bench"}, Hint{"command", "train", "laptime bench --pass step"},
+    Hint{"command", "stats", "laptime profile --view kernels"}, Hint{"command", "trace", kTracing},
+    Hint{"command", "diff", "laptime compare"}, Hint{"command", "results", "laptime show"},
+    Hint{"command", "ls", "laptime show"}, Hint{"command", "test", "laptime verify"},
+    Hint{"command", "info", "laptime list devices"}, Hint{"command", "devices", "laptime list devices"},
+    Hint{"command", "models", "laptime list models"}, Hint{"command", "fit", "laptime plan --largest"},
+    Hint{"command", "predict", "laptime plan"}, Hint{"command", "estimate", "laptime plan"},
+    Hint{"command", "version", "laptime --version"}};
 // clang-format on
 
 std::string plain(std::string_view word) {
@@ -98,6 +160,16 @@ std::string_view flag_in(std::string_view word) {
 }  // namespace
 
 std::span<const Synonym> synonyms() { return kSynonyms; }
+std::span<const Hint> hints() { return kHints; }
+
+std::string hint_for(std::string_view of, std::string_view word) {
+  const std::string text = plain(word);
+  if (of == "output" && word.find('.') != std::string_view::npos)
+    return fmt::format("; instead: --output FORMAT --output-file {}", quote(word));
+  const auto* const found =
+      std::find_if(kHints.begin(), kHints.end(), [&](const Hint& hint) { return hint.of == of && hint.word == text; });
+  return found == kHints.end() ? "" : fmt::format("; instead: {}", found->instead);
+}
 
 std::string meant_flag(std::string_view word) {
   const std::string text = plain(word);

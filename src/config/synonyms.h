@@ -1,4 +1,4 @@
-// Words that users bring from other programs, and the words of this one that they stand for.
+// Words that users bring from other programs, and the words of this one that they stand for, or what to type instead.
 #pragma once
 
 #include <span>
@@ -13,6 +13,17 @@ struct Synonym {
   std::string_view meant;
 };
 std::span<const Synonym> synonyms();
+
+// A word of another program that stands for no word of this one, and what to type instead.
+struct Hint {
+  std::string_view of;    // as Synonym::flag; "command", "format" for a word in the place of these
+  std::string_view word;  // as Synonym::word
+  std::string_view instead;
+};
+std::span<const Hint> hints();
+
+// "; instead: --output json --output-file FILE", or nothing.
+std::string hint_for(std::string_view of, std::string_view word);
 
 // The flag of the option that a word names in any of its spellings: "context_length", "ctx" and "seq-len" are
 // "context". Any other word comes back as it is.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -16,6 +17,27 @@
 
 namespace laptime {
 namespace {
+
+// In the order of Stability.
+constexpr std::array kWords{
+    StabilityWord{Stability::kStable, "stable", "the median is known within 1 %, and steps have settled", ""},
+    StabilityWord{Stability::kUntested, "untested", "too few steps or samples to say how good the time is",
+                  "more --steps, or neither --steps nor --warmup: then it samples until the time is known"},
+    StabilityWord{Stability::kNoisy, "noisy", "good to a few percent: interval or drift beyond 1 %, or two modes",
+                  "believe larger differences alone; laptime compare tells smaller ones"},
+    StabilityWord{Stability::kUnstable, "unstable", "not to be relied on: interval beyond 5 % or spread beyond 10 %",
+                  "a quieter machine; laptime compare tells differences in spite of it"},
+    StabilityWord{Stability::kNoSteadyState, "no_steady_state", "steps still got faster or slower while sampled",
+                  "more --warmup or a longer --budget; laptime compare tells differences in spite of it"}};
+static_assert(kNoisyInterval == 0.01 && kUnstableInterval == 0.05 && kUnstableSpread == 0.10, "as the words say");
+
+constexpr bool words_are_in_order() {
+  for (size_t i = 0; i < kWords.size(); ++i) {
+    if (static_cast<size_t>(kWords.at(i).stability) != i) return false;
+  }
+  return kWords.back().stability == Stability::kNoSteadyState;
+}
+static_assert(words_are_in_order());
 
 void add(Judgement& judgement, Stability stability, std::string reason) {
   judgement.stability = std::max(judgement.stability, stability);
@@ -102,16 +124,9 @@ void judge_loss(const Observations& seen, std::span<const double> fractions, con
 
 }  // namespace
 
-std::string_view name_of(Stability stability) {
-  switch (stability) {
-    case Stability::kStable: return "stable";
-    case Stability::kUntested: return "untested";
-    case Stability::kNoisy: return "noisy";
-    case Stability::kUnstable: return "unstable";
-    case Stability::kNoSteadyState: return "no_steady_state";
-  }
-  return "";
-}
+std::span<const StabilityWord> stability_words() { return kWords; }
+
+std::string_view name_of(Stability stability) { return kWords.at(static_cast<size_t>(stability)).name; }
 
 Judgement judge(const Observations& seen) {
   Judgement judgement;

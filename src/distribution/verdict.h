@@ -16,7 +16,15 @@ namespace laptime {
 // From best to worst.
 enum class Stability : uint8_t { kStable, kUntested, kNoisy, kUnstable, kNoSteadyState };
 
-std::string_view name_of(Stability stability);  // "stable", "untested", "noisy", "unstable", "no_steady_state"
+// The word of a verdict, and what it tells a reader. The one home of these texts.
+struct StabilityWord {
+  Stability stability;
+  std::string_view name;     // "stable", "untested", "noisy", "unstable", "no_steady_state"
+  std::string_view meaning;  // a clause: what is known of the time
+  std::string_view advice;   // what makes it better; empty for the best
+};
+std::span<const StabilityWord> stability_words();  // from best to worst
+std::string_view name_of(Stability stability);
 
 // A value above its limit exceeds it.
 inline constexpr double kNoisyInterval = 0.01;  // end of the 95 % interval from the median, as a fraction of it

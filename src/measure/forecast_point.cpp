@@ -44,11 +44,11 @@ void forecast(const RunConfig& config, const KnowledgeOf& known, PointResult& re
     record.prediction = predict(*times, prepared.plan, launches, config.pass);
     result.trace->steps.push_back(predicted_step(launches));
   }
+  record.bytes_available = prepared.bound.bytes;
   if (prepared.shortage.empty()) return;
   record.status = Status::kOutOfMemory;
   record.reason = prepared.shortage;
   record.bytes_requested = predicted_peak_bytes(prepared.plan, prepared.bound);
-  record.bytes_available = prepared.bound.bytes;
 }
 
 }  // namespace
@@ -73,12 +73,21 @@ Prepared plan_of(const RunConfig& config, const KnowledgeOf& known) {
   return prepare(config, device, known(device_key(device)));
 }
 
-std::optional<Seconds> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known) {
+std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known) {
+  constexpr size_t kManyLaunches = 150;  // laptime calibrate measures more
+  constexpr double kSmallShare = 0.2;
+  constexpr double kRoughly = 3;
   const auto times = TimeForecast::of(prepared.device, known(device_key(prepared.device)));
   if (!times) return std::nullopt;
-  Seconds whole{0};
-  for (const ForecastLaunch& launch : times->of(prepared.plan)) whole += Seconds{launch.seconds};
-  return whole;
+  StepForecast step;
+  double alike = 0;
+  for (const ForecastLaunch& launch : times->of(prepared.plan)) {
+    step.time += Seconds{launch.seconds};
+    if (launch.source == CostSource::kAlike) alike += launch.seconds;
+  }
+  if (times->measured() < kManyLaunches && alike > kSmallShare * step.time.count())
+    step.rough = {step.time / kRoughly, step.time * kRoughly};
+  return step;
 }
 
 std::optional<LaunchBound> launch_bound(const RunConfig& config, const KnowledgeOf& known) {
@@ -91,7 +100,7 @@ std::optional<LaunchBound> launch_bound(const RunConfig& config, const Knowledge
     const Prepared prepared = plan_of(resized, known);
     return LaunchBound{static_cast<int64_t>(prepared.plan.steps.size()),
                        device.launch_cost,
-                       predicted_step_time(prepared, known).value_or(Seconds{}),
+                       predicted_step_time(prepared, known).value_or(StepForecast{}).time,
                        {}};
   };
   LaunchBound bound = at(config.step_context());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/units.h"
 #include "measure/run_one.h"
@@ -20,8 +21,14 @@ PointResult forecast_point(const SweepPoint& point, const KnowledgeOf& known);
 // The plan of a configuration alone. Error if the device cannot run it.
 Prepared plan_of(const RunConfig& config, const KnowledgeOf& known);
 
-// Seconds of all phases of a step, whichever the pass reports. None if nothing was measured to predict from.
-std::optional<Seconds> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known);
+// The time of all phases of a step, whichever the pass reports.
+struct StepForecast {
+  Seconds time{};
+  // Where it is a guess from few launches of other sizes, what it may be as well.
+  std::optional<std::pair<Seconds, Seconds>> rough{};
+};
+// None if nothing was measured to predict from.
+std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known);
 
 // Of a step on a device that is described by its data sheet: what it takes to start its kernels.
 struct LaunchBound {

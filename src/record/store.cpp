@@ -30,9 +30,10 @@ void require_directory(const fs::path& path) {
                       folder.string());
 }
 
-// The schema versions that first had choices and peaks by device, traces, and the listing.
+// The schema versions that first had traces, the listing, and what commands resumed.
 constexpr int64_t kTracesSince = 3;
 constexpr int64_t kListingSince = 6;
+constexpr int64_t kResumedSince = 8;
 
 // Of a row with the columns id, record and trace.
 // `column` is that of the JSON; the first is the id.
@@ -151,12 +152,40 @@ std::optional<Store::Finished> Store::find_finished(std::string_view config_hash
   rows.bind(1, config_hash).bind(2, binary_id).bind(3, fingerprint);
   if (traced_steps) rows.bind(4, *traced_steps);
   if (!rows.step()) return std::nullopt;
-  Finished finished{record_of(*database_, rows), {}};
+  Finished finished{rows.integer(0), record_of(*database_, rows), {}};
   if (traced_steps) finished.trace = trace_of(*database_, rows, 2);
   return finished;
 }
 
+void Store::add_resumed(std::string_view run, std::span<const int64_t> ids) {
+  Transaction transaction(*database_);
+  for (const int64_t id : ids) {
+    Statement(*database_, "INSERT INTO resumed SELECT ?1, ?2, ifnull(max(id), 0) FROM records")
+        .bind(1, run)
+        .bind(2, id)
+        .run();
+  }
+  transaction.commit();
+}
+
+std::vector<int64_t> Store::resumed_by(std::string_view text) const {
+  std::vector<int64_t> ids;
+  if (!has_resumed()) return ids;
+  Statement rows(*database_, "SELECT DISTINCT record_id FROM resumed WHERE instr(run, ?1) > 0 ORDER BY record_id");
+  rows.bind(1, text);
+  while (rows.step()) ids.push_back(rows.integer(0));
+  return ids;
+}
+
+std::optional<Store::Resumed> Store::newest_resumed() const {
+  if (!has_resumed()) return std::nullopt;
+  Statement row(*database_, "SELECT run, newest_id FROM resumed ORDER BY rowid DESC LIMIT 1");
+  if (!row.step()) return std::nullopt;
+  return Resumed{std::string(row.text(0)), row.integer(1)};
+}
+
 bool Store::has_traces() const { return store_schema::version_of(*database_) >= kTracesSince; }
+bool Store::has_resumed() const { return store_schema::version_of(*database_) >= kResumedSince; }
 bool Store::has_listing() const { return store_schema::version_of(*database_) >= kListingSince; }
 
 }  // namespace laptime

@@ -140,12 +140,24 @@ class Store {
   // The newest record with status ok of this configuration by this binary on this machine. With `traced_steps`, only
   // records whose trace has at least so many steps.
   struct Finished {
+    int64_t id = 0;
     Record record;
     std::optional<StepTrace> trace;  // read if `traced_steps` has a value
   };
   std::optional<Finished> find_finished(std::string_view config_hash, std::string_view binary_id,
                                         std::string_view fingerprint,
                                         std::optional<int64_t> traced_steps = std::nullopt) const;
+
+  // Notes that the command of this run took these records from the store instead of measuring them.
+  void add_resumed(std::string_view run, std::span<const int64_t> ids);
+  // Those of every run whose name has this text.
+  std::vector<int64_t> resumed_by(std::string_view text) const;
+  // The newest run that took records, and the newest record that there was then; none if no run did.
+  struct Resumed {
+    std::string run;
+    int64_t newest_id = 0;
+  };
+  std::optional<Resumed> newest_resumed() const;
 
   // A choice, cost or peak of the same key takes the place of an older one. All of a call are written, or none.
   void put(std::span<const KernelChoice> choices);
@@ -163,6 +175,7 @@ class Store {
   bool has_knowledge() const;
   bool has_traces() const;
   bool has_listing() const;
+  bool has_resumed() const;
   explicit Store(std::unique_ptr<sqlite::Database> database);
 
   std::unique_ptr<sqlite::Database> database_;

@@ -130,10 +130,22 @@ std::string newest_listing() {
 
 std::string runs_of_launch_costs() { return "ALTER TABLE launch_costs ADD COLUMN runs INTEGER NOT NULL DEFAULT 1;"; }
 
+// Which records a command took from the store instead of measuring them (--resume). `newest_id` is that of the newest
+// record then: it says where the command stands among the others, which may be the only trace of it.
+std::string resumed_records() {
+  return R"sql(
+    CREATE TABLE resumed (
+      run         TEXT NOT NULL,
+      record_id   INTEGER NOT NULL REFERENCES records (id),
+      newest_id   INTEGER NOT NULL
+    );
+  )sql";
+}
+
 // What version 1, 2, ... adds to the one before. To change the schema append a function here, raise kVersion, and keep
 // the schema that was newest until then in tests/record/old_schemas.h.
-constexpr std::array kVersions{records,        knowledge_by_device, traces, nothing, launch_costs,
-                               newest_listing, runs_of_launch_costs};
+constexpr std::array kVersions{records,        knowledge_by_device,  traces,         nothing, launch_costs,
+                               newest_listing, runs_of_launch_costs, resumed_records};
 static_assert(kVersions.size() == kVersion);
 
 class File {

@@ -29,6 +29,7 @@ struct Filter::Node {
   std::optional<double> number;             // the value as a number, its unit applied
   bool null = false;                        // the bare word `null`
   std::shared_ptr<const ColumnValue> read;  // of records
+  std::vector<int64_t> ids;                 // of stored records that match whatever their value is
 };
 
 namespace {
@@ -359,8 +360,10 @@ void Filter::add(Node comparison) {
   root_ = std::move(both);
 }
 
-void Filter::narrow(std::string column, std::string text) {
-  add(comparison_of(std::move(column), Operator::kContains, std::move(text)));
+void Filter::narrow(std::string column, std::string text, std::vector<int64_t> ids) {
+  Node node = comparison_of(std::move(column), Operator::kContains, std::move(text));
+  node.ids = std::move(ids);
+  add(std::move(node));
 }
 
 void Filter::leave_out(std::string column, std::string value) {
@@ -382,8 +385,9 @@ void Filter::check(const Records& records) const {
 
 Extent Filter::extent() const { return root_ == nullptr ? Extent::kNames : extent_of(*root_); }
 
-bool Filter::matches(const Record& record) const {
+bool Filter::matches(const Record& record, int64_t id) const {
   return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) {
+           if (std::binary_search(node.ids.begin(), node.ids.end(), id)) return Json(node.value);
            const bool compares = baselines_ != nullptr && laptime::compares_rows(node.column);
            return compares ? compared_value(node.column, *baselines_, record) : node.read->matched(record);
          });

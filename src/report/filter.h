@@ -1,6 +1,7 @@
 // Which records, in which order: the one filter grammar of all commands, and `--sort`.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -40,8 +41,8 @@ class Filter {
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
 
-  // From now on a match must also contain `text` in this column.
-  void narrow(std::string column, std::string text);
+  // From now on a match must also contain `text` in this column, or be a stored record of one of these ids (ascending).
+  void narrow(std::string column, std::string text, std::vector<int64_t> ids = {});
 
   // From now on a match must also have another value, or none, in this column.
   void leave_out(std::string column, std::string value);
@@ -54,8 +55,8 @@ class Filter {
   // How much of a record it looks at.
   Extent extent() const;
 
-  // Error for an order (<, >) between a number and a word.
-  bool matches(const Record& record) const;
+  // Error for an order (<, >) between a number and a word. `id` is that of a stored record.
+  bool matches(const Record& record, int64_t id = 0) const;
 
   // The records that match, in their order, after check().
   std::vector<Record> apply(std::span<const Record> records) const;

@@ -79,7 +79,6 @@ void Heading::add(const Record& record) {
   const std::vector<std::string_view> parts = parts_of(record);
   if (rows_ == 0) {
     shared_.assign(parts.begin(), parts.end());
-    run_ = record.run;
     first_created_ = last_created_ = record.created;
   }
   ++rows_;
@@ -89,7 +88,7 @@ void Heading::add(const Record& record) {
   if (std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part, next); })) {
     without_own_.emplace(parts.begin(), parts.end());
   }
-  several_runs_ = several_runs_ || record.run != run_;
+  if (runs_.empty() || *runs_.rbegin() != record.run) runs_.insert(record.run);
   some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
   if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
@@ -135,7 +134,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
     if (!cpu.empty()) add("machine", cpu);
     const Json& config = first.config.json();
     const auto threads = config.find("threads");
-    const bool one_value = !several_runs_ && first.name.find("/threads:") == std::string::npos;
+    const bool one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
     if (one_value && threads != config.end() && threads->is_number()) {
       add("threads", fmt::format("{} thread{}", threads->dump(), *threads == 1 ? "" : "s"));
     }
@@ -144,13 +143,13 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
   if (commits_.size() > 1) add("program", fmt::format("{} commits of laptime", commits_.size()));
   if (commits_.size() == 1) add("program", "laptime " + *commits_.begin());
   if (rows_ == 1 && some_of_others_ && !first.binary.version.empty()) add("program", first.binary.version);
-  if (several_runs_ && day_of(first_created_) != day_of(last_created_)) {
+  if (run_count() > 1 && day_of(first_created_) != day_of(last_created_)) {
     add("date", fmt::format("{} to {}", day_of(first_created_), day_of(last_created_)));
   } else if (!first_created_.empty()) {
     add("date", minute_of(first_created_));
   }
   const auto load = machine.find("load_average");
-  if (!only_predicted && !several_runs_ && machines_.size() == 1 && load != machine.end() && load->is_array() &&
+  if (!only_predicted && run_count() == 1 && machines_.size() == 1 && load != machine.end() && load->is_array() &&
       !load->empty() && load->front().is_number()) {
     add("load", fmt::format("load {:.2f}", load->front().get<double>()));
   }

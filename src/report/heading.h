@@ -31,6 +31,7 @@ class Heading {
   bool some_predicted() const { return some_predicted_; }
   bool some_measured() const { return some_measured_; }
   bool some_of_others() const { return some_of_others_; }  // whose steps another program ran
+  size_t run_count() const { return runs_.size(); }
 
   // `first` is a whole record of the table. The lines are the facts on one, and what the rows share on another.
   std::vector<HeadingFact> facts(const Record& first) const;
@@ -53,8 +54,7 @@ class Heading {
   std::set<std::string> commits_;
   std::string first_created_;
   std::string last_created_;
-  bool several_runs_ = false;
-  std::string run_;
+  std::set<std::string> runs_;
 };
 
 // The day of a date in ISO 8601, "2025-11-21", and the date to the minute, "2025-11-21 10:15 UTC".

@@ -123,7 +123,7 @@ void markdown(const Records& records, std::string_view column_list, const TextSi
   sink(row_text(titles) + row_text(rules));
   const LineStyle style{.heading = &heading, .scales = scales};
   std::string notes;
-  TableNotes below(columns, !are_many(records));
+  TableNotes below(columns, !are_many(records), baselines);
   records.each(std::max(extent_of_columns(columns, /*details=*/true), below.extent()), [&](const Record& record) {
     below.add(record, heading);
     for (const TableLine& line : lines_of(Row(record), columns, style)) {

@@ -93,7 +93,12 @@ std::string answer_of(const PlannedPoint& point) {
   if (record.status != Status::kOk && record.status != Status::kOutOfMemory) return fit_text(record);
   const std::optional<int64_t> peak = record.memory.predicted_peak_bytes;
   std::string text = record.status == Status::kOk ? "it fits" : fmt::format("it does not fit, {}", fit_text(record));
-  if (peak) text += fmt::format(": {} at the peak{}", format_bytes(*peak), recompute_text(record));
+  if (peak) {
+    text += fmt::format(": {} at the peak{}{}", format_bytes(*peak), recompute_text(record),
+                        record.status == Status::kOk && record.bytes_available
+                            ? fmt::format(", of {} that it may use", format_bytes(*record.bytes_available))
+                            : "");
+  }
   if (!point.fitting_recompute.empty()) {
     text += point.fitting_recompute == "nothing fits"
                 ? "; no --recompute makes it fit"

@@ -67,8 +67,6 @@ std::string plainest(const std::set<std::string>& values) {
   return plain;
 }
 
-constexpr std::string_view kNoSteadyStateInWords = "no steady state";
-
 // A noisy time may be one of too few steps as well: the worst word is the verdict.
 bool has_few_steps(const Record& record) {
   const Json& config = record.config.json();
@@ -80,15 +78,21 @@ bool has_few_steps(const Record& record) {
   return number("warmup") + number("steps") * steps_per_sample < 2.0 * kSteadyWindow;
 }
 
-// In words, the verdict on a record that keeps its time from being compared; empty for none.
-std::string_view untrusted(const Record& record) {
+// The verdict on a record that keeps its time from being compared.
+std::optional<Stability> untrusted(const Record& record) {
   const std::string& rating = record.verdict.rating;
-  if (rating == name_of(Stability::kNoSteadyState)) return kNoSteadyStateInWords;
-  if (rating == name_of(Stability::kNoisy) && has_few_steps(record)) return name_of(Stability::kUntested);
-  for (const Stability stability : {Stability::kUntested, Stability::kUnstable}) {
-    if (rating == name_of(stability)) return name_of(stability);
+  if (rating == name_of(Stability::kNoisy) && has_few_steps(record)) return Stability::kUntested;
+  for (const Stability stability : {Stability::kNoSteadyState, Stability::kUntested, Stability::kUnstable}) {
+    if (rating == name_of(stability)) return stability;
   }
   return {};
+}
+
+std::string in_words(Stability stability) {
+  return stability == Stability::kNoSteadyState ? "no steady state" : std::string(name_of(stability));
+}
+std::string in_words_of_baseline(Stability stability) {
+  return "baseline " + (stability == Stability::kNoSteadyState ? "unsteady" : std::string(name_of(stability)));
 }
 
 const TimeStats* time_of(const Record& record, const std::map<std::string, TimeStats>& times, std::string_view phase) {
@@ -162,7 +166,7 @@ bool Baselines::is_baseline(const Record& record) const {
 
 void Baselines::add(const Record& record) {
   if (record.status != Status::kOk || record.run.empty()) return;
-  const Baseline baseline{record.config, is_predicted(record), untrusted(record), record.time};
+  const Baseline baseline{record.name, record.config, is_predicted(record), untrusted(record), record.time};
   if (is_baseline(record)) baselines_[point_of(record)] = baseline;
   if (record.config.text("mode") != "eager" && lowers_nothing(record)) whole_[whole_point_of(record)] = baseline;
 }
@@ -186,18 +190,25 @@ std::string Baselines::verdict_against_gain(const Record& record) const {
 std::string Baselines::verdict_against(const ByPoint& baselines, const std::string& point, const Record& record) {
   const auto found = baselines.find(point);
   if (record.status != Status::kOk || found == baselines.end()) return "";
-  const std::string_view of_baseline = found->second.against;
   const bool is_itself = found->second.config == record.config;
-  if (const std::string_view own = untrusted(record); !own.empty() && !is_itself) return std::string(own);
-  if (of_baseline.empty()) return "";
-  return "baseline " + std::string(of_baseline == kNoSteadyStateInWords ? "unsteady" : of_baseline);
+  if (const auto own = untrusted(record); own && !is_itself) return in_words(*own);
+  return found->second.against ? in_words_of_baseline(*found->second.against) : "";
+}
+
+std::optional<Uncompared> Baselines::uncompared(const Record& record) const {
+  const auto found = baselines_.find(point_of(record));
+  if (record.status != Status::kOk || found == baselines_.end() || found->second.config == record.config) return {};
+  std::optional<Stability> against = untrusted(record);
+  if (!against) against = found->second.against;
+  if (!against) return {};
+  return Uncompared{*against, {found->second.name, found->second.config}};
 }
 
 std::optional<TimeRatio> Baselines::compared(const ByPoint& baselines, const std::string& point, const Record& record,
                                              std::string_view phase, bool inverse) {
   const auto found = baselines.find(point);
-  if (record.status != Status::kOk || found == baselines.end() || !untrusted(record).empty() ||
-      !found->second.against.empty() || found->second.predicted != is_predicted(record)) {
+  if (record.status != Status::kOk || found == baselines.end() || untrusted(record) || found->second.against ||
+      found->second.predicted != is_predicted(record)) {
     return std::nullopt;
   }
   const TimeStats* const baseline = time_of(record, found->second.time, phase);

@@ -9,9 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "distribution/verdict.h"
+#include "record/record.h"
 #include "record/time_stats.h"
+#include "report/compare_command.h"
 
 namespace laptime {
+
+// What keeps a record from being compared with its baseline.
+struct Uncompared {
+  Stability stability = Stability::kStable;  // the verdict on the record, or else on its baseline
+  NamedPoint baseline;
+};
 
 // The rows that others are compared with. Two rows compare only if one command measured both on one machine (`run`,
 // `fingerprint`).
@@ -48,13 +57,16 @@ class Baselines {
   // The verdict that keeps a record from being compared, its own or that of its baseline: "untested", "baseline
   // unstable"; empty where none does.
   std::string verdict_against_speedup(const Record& record) const;
+  // Of such a record that is not a baseline itself; none where it has a speed-up, or no baseline.
+  std::optional<Uncompared> uncompared(const Record& record) const;
   std::string verdict_against_gain(const Record& record) const;
 
  private:
   struct Baseline {
+    std::string name;
     JsonObject config;
     bool predicted = false;
-    std::string_view against;  // the verdict that keeps it from being compared; empty for none
+    std::optional<Stability> against;  // the verdict that keeps it from being compared
     std::map<std::string, TimeStats> time;
   };
   using ByPoint = std::map<std::string, Baseline>;

@@ -53,7 +53,7 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
   if (filter.is_empty()) return;
   std::vector<int64_t> ids;
   read(filter.extent(), [&](int64_t id, const Record& record) {
-    if (filter.matches(record)) ids.push_back(id);
+    if (filter.matches(record, id)) ids.push_back(id);
     return true;
   });
   ids_ = std::move(ids);

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "record/metrics.h"
 #include "report/aligned.h"
 #include "report/lines.h"
 #include "report/table_notes.h"
@@ -180,6 +181,36 @@ std::string header(const TableLayout& layout, const TableStyle& style) {
          });
 }
 
+// The lines of a record, and where a row comes from that its command did not measure.
+std::vector<TableLine> lines_with_source(const Record& record, const TableLayout& layout, const TableStyle& style,
+                                         const Heading& heading) {
+  std::vector<TableLine> lines =
+      lines_of(Row(record), layout.columns, {.details = style.details, .verbose = style.verbose, .heading = &heading});
+  if (style.stored_runs != nullptr && style.stored_runs->contains(record.run))
+    lines.push_back({{},
+                     fmt::format("  from the store, {} {}", is_predicted(record) ? "predicted" : "measured",
+                                 minute_of(record.created))});
+  return lines;
+}
+
+// The line before the rows of a run.
+std::string run_line(const Record& first, const TableStyle& style) {
+  // The name of a run begins with its date.
+  const std::string text =
+      fmt::format("run {}{}", first.run.empty() ? "without a name, " + minute_of(first.created) : first.run,
+                  first.sweep.empty() ? "" : ", " + first.sweep);
+  return wrapped(terminal_text(text, style.unicode), style.width);
+}
+
+// How to see one of several runs.
+std::string runs_text(const Heading& heading, const TableStyle& style) {
+  if (!style.tells_runs || heading.run_count() < 2) return "";
+  const std::string text =
+      fmt::format("rows of {} runs; --last shows the last one alone, and --run NAME any other (--columns name,run)",
+                  heading.run_count());
+  return "\n" + wrapped(text, style.width);
+}
+
 // A record as rows below a header, or stacked.
 std::string record_text(std::vector<TableLine> lines, const TableLayout& layout, const TableStyle& style) {
   if (layout.is_stacked) return stacked_text(lines, layout, style);
@@ -256,6 +287,7 @@ struct TableStream::State {
   TableLayout layout;
   std::optional<TableNotes> notes;
   bool begun = false;
+  std::string run;  // of the last row
 };
 
 TableStream::TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> planned)
@@ -290,7 +322,7 @@ TableStream::TableStream(const TableStyle& style, std::string_view column_list, 
     return !widened.empty();
   });
   state_->layout = laid_out(std::move(columns), style.width, names);
-  state_->notes.emplace(state_->layout.columns, style.details);
+  state_->notes.emplace(state_->layout.columns, style.details, state_->baselines);
 }
 
 TableStream::TableStream(TableStream&& other) noexcept = default;
@@ -305,7 +337,9 @@ void TableStream::add_baselines(const Records& records) {
   laptime::add_baselines(state_->layout.columns, records, state_->baselines);
 }
 
-std::string TableStream::end() const { return notes_text(*state_->notes, state_->style); }
+std::string TableStream::end() const {
+  return notes_text(*state_->notes, state_->style) + runs_text(*state_->heading, state_->style);
+}
 
 std::string TableStream::add(const Record& record) {
   const TableLayout& layout = state_->layout;
@@ -317,11 +351,13 @@ std::string TableStream::add(const Record& record) {
     text = heading_text(*state_->heading, state_->first ? *state_->first : record, layout, state_->style) +
            header(layout, state_->style);
   }
-  if (state_->begun && layout.is_stacked) text += "\n";
+  const bool tells_run = state_->style.tells_runs && state_->style.details && state_->heading->run_count() > 1;
+  const bool begins_run = tells_run && (!state_->begun || record.run != state_->run);
+  if (state_->begun && (layout.is_stacked || begins_run)) text += "\n";
+  if (begins_run) text += run_line(record, state_->style);
   state_->begun = true;
-  const LineStyle style{
-      .details = state_->style.details, .verbose = state_->style.verbose, .heading = &*state_->heading};
-  return text + record_text(lines_of(Row(record), layout.columns, style), layout, state_->style);
+  state_->run = record.run;
+  return text + record_text(lines_with_source(record, layout, state_->style, *state_->heading), layout, state_->style);
 }
 
 std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns) {
@@ -342,7 +378,7 @@ void table(const Records& records, const TableStyle& style, std::string_view col
   for (Column& column : columns) column.width = 0;
   for (Column& column : columns) column.bracket_width = std::min<size_t>(column.bracket_width, 1);
   widen_to_titles(columns, style.unicode);
-  TableNotes notes(columns, style.details);
+  TableNotes notes(columns, style.details, baselines);
   const Extent extent = std::max(extent_of_columns(columns, style.details), notes.extent());
   std::set<size_t> names;
   const LineStyle lines{.details = style.details, .verbose = style.verbose, .heading = &heading};
@@ -363,10 +399,10 @@ void table(const Records& records, const TableStyle& style, std::string_view col
     notes.add(record, heading);
     if (layout.is_stacked && !is_first) sink("\n");
     is_first = false;
-    sink(record_text(lines_of(Row(record), layout.columns, lines), layout, style));
+    sink(record_text(lines_with_source(record, layout, style, heading), layout, style));
     return true;
   });
-  sink(notes_text(notes, style));
+  sink(notes_text(notes, style) + runs_text(heading, style));
 }
 
 }  // namespace laptime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ struct TableStyle {
   size_t width = 0;      // of the terminal; 0: no limit
   bool details = true;   // under each point its phases and warnings (default table)
   bool verbose = false;  // and set-up and first steps where they do not matter, too
+  bool tells_runs =
+      false;  // rows of several runs: a line before those of each, where there are details, and how to see one
+  const std::set<std::string>* stored_runs = nullptr;  // runs whose rows a command took from the store: they say so
 };
 
 // Above the rows stands once what they share: machine, program, date, parts of names. A table that is too wide for the

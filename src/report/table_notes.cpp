@@ -5,14 +5,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/units.h"
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
+#include "report/compare_command.h"
 
 namespace laptime {
 namespace {
 
+bool shows_verdict(const Column& column) { return column.title == "verdict"; }
+bool shows_speedup(const Column& column) { return column.compares && column.title == "speedup"; }
 bool shows_measured_mfu(const Column& column) { return column.title == "mfu" || column.title == "mfu_measured"; }
 
 // The steps of the samples, not of the warm-up, that made no update.
@@ -24,10 +29,41 @@ int64_t skipped_in_samples(const Record& record) {
 
 }  // namespace
 
-TableNotes::TableNotes(std::span<const Column> columns, bool details)
-    : has_mfu_(std::any_of(columns.begin(), columns.end(), shows_measured_mfu)), details_(details) {}
+TableNotes::TableNotes(std::span<const Column> columns, bool details, const Baselines& baselines)
+    : baselines_(&baselines),
+      has_mfu_(std::any_of(columns.begin(), columns.end(), shows_measured_mfu)),
+      has_verdict_(std::any_of(columns.begin(), columns.end(), shows_verdict)),
+      has_speedup_(std::any_of(columns.begin(), columns.end(), shows_speedup)),
+      details_(details) {}
 
-Extent TableNotes::extent() const { return details_ ? Extent::kWhole : has_mfu_ ? Extent::kRow : Extent::kNames; }
+Extent TableNotes::extent() const {
+  if (details_) return Extent::kWhole;
+  if (has_speedup_) return Extent::kWithConfig;
+  return has_mfu_ ? Extent::kRow : Extent::kNames;
+}
+
+void TableNotes::add_verdict(const Record& record) {
+  if (is_predicted(record)) return;
+  const std::optional<Uncompared> uncompared = has_speedup_ ? baselines_->uncompared(record) : std::nullopt;
+  if (uncompared) {
+    if (!some_uncompared_) compare_command_ = compare_command(uncompared->baseline, {record.name, record.config});
+    some_uncompared_ = true;
+  }
+  for (const StabilityWord& word : stability_words()) {
+    const bool is_of_row = has_verdict_ && record.verdict.rating == word.name;
+    const bool is_of_speedup = uncompared && uncompared->stability == word.stability;
+    if (word.stability != Stability::kStable && (is_of_row || is_of_speedup)) verdicts_.insert(word.stability);
+  }
+}
+
+std::string TableNotes::verdict_line() const {
+  if (verdicts_.empty()) return "";
+  std::vector<std::string> meanings;
+  for (const StabilityWord& word : stability_words()) {
+    if (verdicts_.contains(word.stability)) meanings.push_back(fmt::format("{}: {}", word.name, word.meaning));
+  }
+  return fmt::format("verdicts (laptime list verdicts): {}", fmt::join(meanings, "; "));
+}
 
 void TableNotes::add_peak(const Record& record) {
   const FlopsUse& flops = record.flops;
@@ -47,6 +83,7 @@ void TableNotes::add_peak(const Record& record) {
 
 void TableNotes::add(const Record& record, const Heading& heading) {
   if (has_mfu_) add_peak(record);
+  if (has_verdict_ || has_speedup_) add_verdict(record);
   const int64_t skipped = skipped_in_samples(record);
   const TimeStats* const time = record.main_time();
   if (skipped == 0 || time == nullptr) return;
@@ -78,6 +115,11 @@ std::vector<std::string> TableNotes::lines() const {
   if (skips_.size() > kMostSkips) {
     lines.push_back(
         fmt::format("{} more rows have such steps: --columns name,skipped_steps", skips_.size() - kMostSkips));
+  }
+  if (std::string verdicts = verdict_line(); !verdicts.empty()) lines.push_back(std::move(verdicts));
+  if (some_uncompared_) {
+    lines.push_back("no speedup where a verdict stands in its place; A and B measured in turn show it all the same:");
+    lines.push_back("  " + (compare_command_.empty() ? "laptime compare --help" : compare_command_));
   }
   return lines;
 }

@@ -94,6 +94,7 @@ class SweepRun {
     if (!options_.resume) return false;
     std::optional<Store::Finished> stored = store_.finished(described, options_.trace.least_steps());
     if (!stored || !recomputes_alike(points_[index].config, stored->record)) return false;
+    store_.took(run_, stored->id);
     report(index, {std::move(stored->record), {}, std::move(stored->trace)}, PointSource::kStored, start);
     return true;
   }

@@ -55,6 +55,9 @@ std::optional<std::string> SweepStore::save() {
     Store store = Store::open(*path_, Store::Access::kWrite, StopSignals::requested);
     size_t restored = 0;
     if (!kept_.empty() && !store.has(kept_.back().id, kept_.back().run, kept_.back().name)) restored = restore(store);
+    if (restored > 0) taken_.clear();  // what had these ids is gone
+    if (!taken_.empty()) store.add_resumed(run_, taken_);
+    taken_.clear();
     while (!unsaved_.empty()) {
       const PointResult& next = unsaved_.front();
       std::string text = to_text(next.record);
@@ -84,8 +87,13 @@ std::optional<std::string> SweepStore::keep(const PointResult& point) {
   return save();
 }
 
+void SweepStore::took(std::string_view run, int64_t id) {
+  run_ = run;
+  taken_.push_back(id);
+}
+
 std::optional<std::string> SweepStore::settle() {
-  if (!path_ || (kept_.empty() && unsaved_.empty())) return std::nullopt;
+  if (!path_ || (kept_.empty() && unsaved_.empty() && taken_.empty())) return std::nullopt;
   std::optional<std::string> problem = save();
   try {
     const Store store = Store::open(*path_, Store::Access::kRead, StopSignals::requested);

@@ -30,6 +30,9 @@ class SweepStore {
   // removed or emptied the file meanwhile, says so, and has written what this sweep measured again.
   std::optional<std::string> keep(const PointResult& point);
 
+  // Notes that `run` took the record of this id from the store; written with the next point, or by settle().
+  void took(std::string_view run, int64_t id);
+
   // After the last point: tries once more to store what could not be stored, and makes sure that every point is there.
   std::optional<std::string> settle();
 
@@ -50,6 +53,8 @@ class SweepStore {
 
   std::optional<std::filesystem::path> path_;
   std::vector<PointResult> unsaved_;
+  std::string run_;             // that took records
+  std::vector<int64_t> taken_;  // ids that are not noted in the store yet
   std::vector<KeptRecord> kept_;
   size_t missing_ = 0;      // of kept_, when the sweep was over
   MachineKnowledge known_;  // measured in this sweep

@@ -69,6 +69,22 @@ TEST(Announcement, UnknownTimesAreNotGuessed) {
   EXPECT_THAT(text, HasSubstr("laptime calibrate"));
 }
 
+// A step of twice the width, of which no launch has a size that was measured.
+TEST(Announcement, GuessesFromFewLaunchesHaveARange) {
+  const SweepPoint known = test::point_of(kTiny, {{"steps", "5"}});
+  const SweepPoint wide = test::point_of(kTiny, {{"steps", "5"}, {"d-model", "64"}});
+  const KnowledgeOf knowledge = test::known(slow_launches(known.config));
+  const std::vector<ExpectedPoint> expected = expected_points({known, wide}, knowledge);
+  EXPECT_FALSE(expected[0].rough);
+  ASSERT_TRUE(expected[1].rough);
+  EXPECT_LT(expected[1].rough->first, *expected[1].time);
+  EXPECT_GT(expected[1].rough->second, *expected[1].time);
+  EXPECT_THAT(announcement({known, wide}, expected), HasSubstr("run laptime calibrate once"));
+  EXPECT_THAT(announcement({known}, {expected[0]}), Not(HasSubstr("calibrate")));
+  EXPECT_FALSE(time_left({wide}, {expected[1]}).estimate(0, {}, Seconds{0}));  // not before it was seen
+  EXPECT_TRUE(time_left({known}, {expected[0]}).estimate(0, {}, Seconds{0}));
+}
+
 TEST(Announcement, PredictionsAreNotAnnounced) {
   const SweepPoint point = test::point_of(kTiny, {{"device", "roofline:h100"}});
   EXPECT_EQ(announcement({point}, expected_points({point}, test::known(MachineKnowledge{}))), "");

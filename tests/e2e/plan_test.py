@@ -44,6 +44,19 @@ class Plan(ProgramTest):
             self.assertEqual(fits, "yes", key)
             self.assertNotEqual(next_one, "yes", key)
 
+    def test_the_largest_sizes_are_a_short_answer(self):
+        words = ["plan", "--model", "small", "--num-layers", "2", "--device", "h100", "--store", "none", "--largest"]
+        brief = self.laptime(*words)
+        self.assert_ok(brief)
+        self.assertLess(len(brief.stdout.splitlines()), 12)
+        self.assertRegex(brief.stdout.splitlines()[1], r"^it fits: .* at the peak, of .* that it may use; .*largest batch")
+        self.assertIn("--view summary", brief.stdout)
+        whole = self.laptime(*words, "--view", "summary")
+        self.assert_ok(whole)
+        self.assertTrue(set(brief.stdout.splitlines()[:2]) <= set(whole.stdout.splitlines()))
+        self.assertGreater(len(whole.stdout.splitlines()), 30)
+        self.assertGreater(len(self.plan(*words[1:])["tables"]), 2)  # programs get all of it
+
     def test_a_value_of_recompute_that_fits_can_be_typed(self):
         words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--store", "none", "--memory-limit",
                  "1GiB"]

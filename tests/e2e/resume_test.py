@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from program import MODEL, ONE_STEP, TINY, ProgramTest, busy_child
+from program import MODEL, ONE_STEP, PREDICTED, TINY, ProgramTest, busy_child
 
 CPU = [*TINY, "--device", "cpu"]
 
@@ -49,6 +49,36 @@ class Resume(ProgramTest):
         refused = self.resume(*words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(refused[0]["status"], "out_of_memory")
         self.assertEqual(self.resume(*words)[0]["status"], "ok")
+
+
+class Shown(ProgramTest):
+    """What a command took from the store is part of what it shows, then and later."""
+
+    def seeds(self, *words) -> list[str]:
+        done = self.laptime("show", *words, "--store", self.store, "--columns", "seed", "--output", "csv")
+        self.assert_ok(done)
+        return done.stdout.split()[1:]
+
+    def test_the_last_run_is_the_whole_sweep(self):
+        self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
+        self.assert_ok(self.bench(*PREDICTED, "--seed", "7"))
+        self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2,3,4", "--resume"))
+        self.assertEqual(self.seeds("--last"), ["1", "2", "3", "4"])
+        self.assertEqual(self.seeds("--last", "seed > 1"), ["2", "3", "4"])
+        self.assert_ok(self.bench(*PREDICTED, "--seed", "1,7", "--resume"))  # measures nothing
+        self.assertEqual(self.seeds("--last"), ["1", "7"])
+        self.assert_ok(self.bench(*PREDICTED, "--seed", "9"))
+        self.assertEqual(self.seeds("--last"), ["9"])
+        self.assertEqual(self.seeds(), ["1", "2", "7", "3", "4", "9"])
+
+    def test_rows_of_the_store_say_so(self):
+        self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
+        for words in ([], ["--sort", "seed"]):
+            done = self.bench(*PREDICTED, "--seed", "1,2,3", "--resume", "--columns", "seed", *words)
+            self.assert_ok(done)
+            stored = r"  from the store, predicted \d{4}-\d\d-\d\d \d\d:\d\d UTC\n"
+            self.assertRegex(done.stdout, f"\n *1 .*\n{stored} *2 .*\n{stored} *3 ")
+        self.assertNotIn("from the store", self.laptime("show", "--store", self.store).stdout)
 
 
 class Share(ProgramTest):
@@ -93,7 +123,7 @@ class Share(ProgramTest):
         other.send_signal(signal.SIGINT)
         _, errors = other.communicate(timeout=30)
         self.assertEqual(other.returncode, 130, errors)
-        self.assertIn("0 of 1 points", errors)
+        self.assertIn("0 of 1 point is finished;", errors)
 
 
 if __name__ == "__main__":

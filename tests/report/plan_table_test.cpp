@@ -97,8 +97,9 @@ TEST(PlanGrid, AnswersFirst) {
   recomputed.largest_batch_kept = 2;
   recomputed.largest_context_kept = 0;
   EXPECT_EQ(plan_answer({recomputed}),
-            "it fits: 1.000 MiB at the peak (--recompute auto: block); step predicted to take 3.000 s; largest batch "
-            "that fits: 7, without recomputation 2; largest context that fits: 9, without recomputation none");
+            "it fits: 1.000 MiB at the peak (--recompute auto: block), of 3.000 GiB that it may use; step predicted to "
+            "take 3.000 s; largest batch that fits: 7, without recomputation 2; largest context that fits: 9, without "
+            "recomputation none");
   record.status = Status::kOutOfMemory;
   EXPECT_EQ(plan_answer({{planned()}, {record}}), "1 of 2 points fit; not: large (2.000 GiB too many)");
   EXPECT_EQ(plan_answer({{planned()}, {planned()}}), "all 2 points fit");

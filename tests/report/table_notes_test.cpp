@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "distribution/verdict.h"
 #include "report/markdown.h"
 #include "report/stored_records.h"
 #include "report/table.h"
@@ -11,7 +12,6 @@
 namespace laptime {
 namespace {
 
-using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -29,7 +29,7 @@ TEST(TableNotes, SayWhichPeakAnMfuIsOf) {
   std::vector<Record> records = two_records();
   records[1].flops.mfu_measured = 0.25;
   EXPECT_THAT(table(records, {}),
-              EndsWith("\nmfu is of a measured peak: 200.0 GFLOP/s (bfloat16), 100.0 GFLOP/s (float32)\n"));
+              HasSubstr("\nmfu is of a measured peak: 200.0 GFLOP/s (bfloat16), 100.0 GFLOP/s (float32)\n"));
   records[0].flops.peak_measured_at = "2025-11-20T23:00:00Z";
   EXPECT_THAT(table(records, {}), HasSubstr("100.0 GFLOP/s (float32, measured 2025-11-20)\n"));
   EXPECT_THAT(markdown(records), HasSubstr("\n- mfu is of a measured peak: "));
@@ -41,6 +41,41 @@ TEST(TableNotes, SayWhichPeakAnMfuIsOf) {
   records[0].flops.mfu_measured.reset();
   records[1].flops.mfu_measured.reset();
   EXPECT_THAT(table(records, {}), Not(HasSubstr("measured peak")));
+}
+
+TEST(TableNotes, ExplainTheVerdictsOfTheRows) {
+  std::vector<Record> records = two_records();
+  records[0].verdict.rating = "stable";
+  records[1].verdict.rating = "stable";
+  EXPECT_THAT(table(records, {}), Not(HasSubstr("verdicts")));
+  for (const StabilityWord& word : stability_words()) {
+    if (word.stability == Stability::kStable) continue;
+    records[1].verdict.rating = word.name;
+    const std::string note = fmt::format("verdicts (laptime list verdicts): {}: {}\n", word.name, word.meaning);
+    EXPECT_THAT(table(records, {.details = false}), HasSubstr("\n" + note));
+    EXPECT_THAT(markdown(records), HasSubstr(std::string(word.meaning)));
+    EXPECT_THAT(table(records, {}, "name,median"), Not(HasSubstr("verdicts")));
+  }
+}
+
+// The command is that of the two rows, and typed as it stands.
+TEST(TableNotes, SayHowToCompareRowsWithoutASpeedup) {
+  std::vector<Record> records = two_records();
+  for (Record& record : records) record.verdict.rating = "stable";
+  EXPECT_THAT(table(records, {}, "name,speedup"), Not(HasSubstr("laptime compare")));
+  const std::string command =
+      "\n  laptime compare --model small --context 256 --dtype float32,bfloat16 --mode eager --pass step --device "
+      "cpu\n";
+  for (const size_t row : {0U, 1U}) {
+    std::vector<Record> doubtful = records;
+    doubtful[row].verdict.rating = "unstable";
+    const std::string text = table(doubtful, {}, "name,speedup");
+    EXPECT_THAT(text, HasSubstr(command)) << row;
+    EXPECT_THAT(text, HasSubstr("unstable: ")) << row;
+  }
+  records[1].verdict.rating = "no_steady_state";
+  records[1].name = "a name of another program";
+  EXPECT_THAT(table(records, {}, "name,speedup"), HasSubstr("\n  laptime compare --help\n"));
 }
 
 TEST(TableNotes, SayWhichSamplesSkippedUpdates) {

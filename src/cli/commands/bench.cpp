@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,16 +27,20 @@ namespace {
 class BenchOutput : public PointOutput {
  public:
   BenchOutput(const OutputConfig& config, const std::vector<Record>& planned)
-      : output_(config, planned), explains_(config.explain) {
+      : output_(config, planned, &stored_runs_), explains_(config.explain) {
     // Beside a file or a pipe the terminal shows the rows as they come; one that gets them anyway needs them once.
-    if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
-      table_.emplace(table_style(standard_error(), config.verbose), config.columns, planned);
+    if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty())) {
+      TableStyle style = table_style(standard_error(), config.verbose);
+      style.stored_runs = &stored_runs_;
+      table_.emplace(style, config.columns, planned);
+    }
   }
 
   void add(const PointResult& result) override {
     output_.add(result.record);
     if (explains_) explanations_ += explanation_of(result.record);
   }
+  void begin_stored(const Record& record) override { stored_runs_.insert(record.run); }
   std::string progress(const PointResult& result) override { return table_ ? table_->add(result.record) : ""; }
   void finish() override {
     output_.finish();
@@ -52,6 +57,7 @@ class BenchOutput : public PointOutput {
     return text + prediction_error_sentence(record) + "\n" + grid_text(*grid, table_style(standard_error()));
   }
 
+  std::set<std::string> stored_runs_;
   RecordOutput output_;
   std::optional<TableStream> table_;
   bool explains_;

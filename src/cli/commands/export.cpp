@@ -14,6 +14,7 @@
 #include "cli/destination.h"
 #include "cli/message.h"
 #include "cli/store_path.h"
+#include "cli/store_reading.h"
 #include "cli/used_files.h"
 #include "record/metrics.h"
 #include "record/store.h"
@@ -54,6 +55,7 @@ struct ExportConfig {
 
 std::vector<OptionRow> export_options_of_cli() {
   std::vector<OptionRow> rows = option_rows<ExportConfig>();
+  for (OptionRow& row : option_rows<ShowOptions>()) rows.push_back(std::move(row));
   for (OptionRow& row : option_rows<OutputConfig>()) {
     if (row.option.flag == "output-file" || row.option.flag == "store") rows.push_back(std::move(row));
   }
@@ -95,7 +97,9 @@ std::string names_and_dates(const std::vector<TracedRecord>& records) {
 // The records that match and, where the format takes them, their traces.
 std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, bool& damaged) {
   Filter filter(command.filter);
-  leave_out_calibration(filter);
+  const bool by_run = command.selection.last || !command.selection.run.empty();
+  narrow_to_run(filter, store, command.selection);
+  if (!by_run) leave_out_calibration(filter);
   std::vector<int64_t> ids;
   std::vector<Record> stored;
   store.each(
@@ -112,7 +116,7 @@ std::vector<TracedRecord> matching(const Store& store, const ExportCommand& comm
   std::vector<TracedRecord> records;
   filter.check(RecordList(stored));
   for (size_t i = 0; i < stored.size(); ++i) {
-    if (!filter.matches(stored[i])) continue;
+    if (!filter.matches(stored[i], ids[i])) continue;
     TracedRecord& traced = records.emplace_back(TracedRecord{std::move(stored[i]), std::nullopt});
     if (command.format->needs != ExportNeeds::kRecords) traced.trace = store.trace_at(ids[i]);
   }
@@ -151,7 +155,8 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
   if (command.newest) keep_newest(records);
   if (needs_trace(format) && records.size() > 1) {
     throw Error::format(
-        "{}: it holds one record, but {} match: {}; take the last one with --newest, or narrow down with a filter: "
+        "{}: it holds one record, but {} match: {}; take the last one with --newest, or narrow down with --last or a "
+        "filter: "
         "\"name = '{}' and created = '{}'\"",
         where(command), records.size(), names_and_dates(records), records.back().record.name,
         records.back().record.created);
@@ -192,8 +197,9 @@ ExportCommand parse_export(const CommandWords& words) {
   command.filter = fmt::format("{}", fmt::join(words.positionals.begin() + 1, words.positionals.end(), " "));
   ExportConfig config;
   for (const GivenFlag& given : words.flags) {
-    if (!assign_given(config, given)) assign_given(command.output, given);
+    if (!assign_given(config, given) && !assign_given(command.selection, given)) assign_given(command.output, given);
   }
+  reject_last_and_run("export", command.selection);
   command.newest = config.newest;
   command.options = {.steps = config.steps, .report = config.report};
   return command;

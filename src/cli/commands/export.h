@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/commands/show.h"
 #include "config/output_config.h"
 #include "export/formats.h"
 
@@ -13,6 +14,7 @@ struct ExportCommand {
   const ExportFormat* format = nullptr;
   std::string filter;  // empty: every record
   bool newest = false;
+  ShowOptions selection;
   ExportOptions options;
   OutputConfig output;  // of it only the store and the file
 };

@@ -13,11 +13,13 @@
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "config/model_presets.h"
+#include "distribution/verdict.h"
 #include "export/formats.h"
 #include "model/gpt/editions.h"
 #include "prepare/device.h"
 #include "prepare/inventory.h"
 #include "record/metrics.h"
+#include "record/record.h"
 #include "report/aligned.h"
 #include "report/column_sets/column_sets.h"
 #include "report/columns.h"
@@ -100,16 +102,38 @@ std::string exports(size_t width) {
   return aligned(lines, {}, 0, width);
 }
 
-constexpr std::array kTopics{ListTopic{"models", models},           ListTopic{"editions", editions},
-                             ListTopic{"devices", devices},         ListTopic{"kernels", kernels},
-                             ListTopic{"columns", columns},         ListTopic{"metrics", metric_table},
-                             ListTopic{"options", options_listing}, ListTopic{"exports", exports}};
+std::string verdicts(size_t width) {
+  std::vector<Cells> lines{{"verdict", "the time of a row", "what makes it better"}};
+  for (const StabilityWord& word : stability_words())
+    lines.push_back({std::string(word.name), std::string(word.meaning), std::string(word.advice)});
+  lines.push_back({kPredicted, "was given by a device model; nothing was measured", ""});
+  constexpr std::string_view kMore =
+      "Below a row stand the reasons of its verdict. The worst that applies is the word; all limits are in "
+      "docs/measurement.md.";
+  return aligned(lines, {}, 0, width) + "\n" + broken_at_spaces(kMore, width) + "\n";
+}
+
+constexpr std::array kTopics{ListTopic{"models", "named sizes of models", models},
+                             ListTopic{"editions", "definitions of the model", editions},
+                             ListTopic{"devices", "what runs here, and machines to predict for", devices},
+                             ListTopic{"kernels", "implementations of each op", kernels},
+                             ListTopic{"columns", "of tables, for --columns, --sort and filters", columns},
+                             ListTopic{"metrics", "figures of records, with their formulas", metric_table},
+                             ListTopic{"verdicts", "what stable, untested, noisy, ... say of a time", verdicts},
+                             ListTopic{"options", "all options of laptime bench, with their keys", options_listing},
+                             ListTopic{"exports", "formats of laptime export", exports}};
 
 std::vector<std::string_view> topic_names() {
   std::vector<std::string_view> names;
   names.reserve(kTopics.size());
   for (const ListTopic& topic : kTopics) names.push_back(topic.name);
   return names;
+}
+
+std::vector<WordHelp> topic_choices() {
+  std::vector<WordHelp> choices;
+  for (const ListTopic& topic : kTopics) choices.push_back({std::string(topic.name), std::string(topic.help)});
+  return choices;
 }
 
 }  // namespace
@@ -130,7 +154,7 @@ ListTopic parse_list(const CommandWords& words) {
 
 constinit const Command kList{
     .name = "list",
-    .arguments = "models|editions|devices|kernels|columns|metrics|options|exports",
+    .arguments = "TOPIC",
     .summary = "what there is to choose from",
     .details = "",
     .options = [] { return std::vector<OptionRow>(); },
@@ -140,6 +164,7 @@ constinit const Command kList{
         return ExitCode::kOk;
       };
     },
+    .choices = topic_choices,
 };
 
 }  // namespace laptime

@@ -36,12 +36,13 @@ struct PlanOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Plan";
-    visit(Option{.flag = "view",
-                 .key = "view",
-                 .group = kGroup,
-                 .help = "table of predicted times, where there is a single point",
-                 .axis = false},
-          self.view);
+    visit(
+        Option{.flag = "view",
+               .key = "view",
+               .group = kGroup,
+               .help = "table of predicted times, where there is a single point; with --largest only where it is given",
+               .axis = false},
+        self.view);
     visit(Option{.flag = "largest",
                  .key = "largest",
                  .group = kGroup,
@@ -68,13 +69,19 @@ std::vector<OptionRow> plan_options() {
 struct PlanCommand {
   Sweep sweep;
   PlanOptions options;
+  bool asks_view = false;  // --view is given
 };
 
 PlanCommand parse_plan(const CommandWords& words) {
   reject_positionals(words);
   PlanOptions options;
-  for (const GivenFlag& given : words.flags) assign_given(options, given);
-  PlanCommand plan{starting_sweep(words, {}), options};
+  PlanCommand plan;
+  for (const GivenFlag& given : words.flags) {
+    assign_given(options, given);
+    plan.asks_view = plan.asks_view || given.flag == "view";
+  }
+  plan.sweep = starting_sweep(words, {});
+  plan.options = options;
   set_given(plan.sweep, words);
   return plan;
 }
@@ -198,8 +205,13 @@ ExitCode run(const PlanCommand& command) {
   PlanRun plan(command.options, known, points);
   PointResult last;
   for (const SweepPoint& point : points) last = plan.add(point);
-  PointReport report =
-      points.size() == 1 ? report_of(points.front(), last, known, command.options.view) : PointReport{"plan", {}, {}};
+  // Whoever asks for the largest sizes reads the answer, not where the time goes; files and programs get all of it.
+  const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
+  const bool is_brief = is_for_people && command.options.largest && !command.asks_view;
+  PointReport report{points.size() == 1 ? points.front().name : "plan", {}, {}};
+  if (points.size() == 1 && !is_brief) report = report_of(points.front(), last, known, command.options.view);
+  if (points.size() == 1 && is_brief && last.trace)
+    report.lines.emplace_back("where its time and memory go: the same with --view summary");
   plan.clear_line();
   report.lines.insert(report.lines.begin(), plan.answer());
   report.grids.insert(report.grids.begin(), plan.table());

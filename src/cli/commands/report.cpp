@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -92,13 +94,14 @@ struct ReportCommand {
 class ReportOutput : public PointOutput {
  public:
   ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const std::string& html)
-      : table_(config, planned), html_(html), name_(html) {}
+      : table_(config, planned, &stored_runs_), html_(html), name_(html) {}
 
   void add(const PointResult& result) override {
     table_.add(result.record);
     input_.records.push_back(result.record);
     input_.traces.push_back(result.trace);
   }
+  void begin_stored(const Record& record) override { stored_runs_.insert(record.run); }
   void finish() override {
     table_.finish();
     if (input_.records.empty()) return;
@@ -107,6 +110,7 @@ class ReportOutput : public PointOutput {
   }
 
  private:
+  std::set<std::string> stored_runs_;
   RecordOutput table_;
   WholeFile html_;
   std::string name_;

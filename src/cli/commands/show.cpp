@@ -38,7 +38,7 @@ ExitCode run(const ShowCommand& command) {
   StoreProblems problems;
   StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
   if (!command.output.sort.empty()) records.sort(command.output.sort);
-  write_records(command.output, records);
+  write_records(command.output, records, /*tells_runs=*/!command.options.last);
   if (const std::string none = records.why_none(filter); !none.empty()) print_message(none);
   if (shows_table(command.output)) {
     const std::optional<Record> smallest = records.least_out_of_memory([](const Record& record) {
