@@ -14,7 +14,7 @@ constexpr std::array kClassColors{
     NamedColor{"elementwise", "#ddcc77"}, NamedColor{"reduction", "#999933"}, NamedColor{"cast", "#cc6677"},
     NamedColor{"copy", "#aa4499"},        NamedColor{"loss", "#882255"},      NamedColor{"optimizer", "#8877cc"}};
 constexpr std::array<std::string_view, kMemoryCategoryCount> kCategoryColors{
-    "#4477aa", "#66ccee", "#777777", "#ee6677", "#aa3377", "#228833", "#ccbb44", "#bbbbbb"};
+    "#4477aa", "#66ccee", "#332288", "#ee6677", "#aa3377", "#228833", "#ccbb44", "#bbbbbb"};
 
 // The number of the colour with this name; that of colours if there is none.
 size_t place_of(std::span<const NamedColor> colors, std::string_view name) {

@@ -20,6 +20,9 @@ std::string_view color_of_phase(std::string_view phase);       // "forward"
 std::string_view color_of_class(std::string_view work_class);  // "matmul"
 std::string_view color_of(MemoryCategory category);
 
+// Of bytes that belong to no category.
+inline constexpr std::string_view kGapsColor = "#555555";
+
 // Numbers of the patterns that a page draws over these colours, so that they can be told apart in black and white. No
 // two phases have the same number, no two classes and no two categories. An unknown name has the number after the known
 // ones.

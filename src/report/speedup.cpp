@@ -102,6 +102,11 @@ const TimeStats* time_of(const Record& record, const std::map<std::string, TimeS
 
 }  // namespace
 
+std::string verdict_against_comparing(const Record& record) {
+  const std::optional<Stability> own = untrusted(record);
+  return own ? in_words(*own) : "";
+}
+
 Baselines::Baselines(std::span<const Record> records) {
   for (const Record& record : records) plan(record);
   for (const Record& record : records) add(record);

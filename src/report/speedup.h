@@ -22,6 +22,10 @@ struct Uncompared {
   NamedPoint baseline;
 };
 
+// In words, the verdict on a record that keeps its time from being compared: "no steady state", "unstable" or
+// "untested"; empty for none.
+std::string verdict_against_comparing(const Record& record);
+
 // The rows that others are compared with. Two rows compare only if one command measured both on one machine (`run`,
 // `fingerprint`).
 //

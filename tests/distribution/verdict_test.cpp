@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,13 @@ std::string all_reasons(const Judgement& judgement) {
 
 // Twelve samples around 1 s, 0.1 % apart.
 const std::vector<double> kCalm{1.000, 1.001, 0.999, 1.000, 1.001, 1.000, 0.999, 1.000, 1.001, 1.000, 1.000, 0.999};
+
+TEST(Verdict, EveryWordHasAMeaningOfItsOwn) {
+  std::set<std::string_view> meanings;
+  for (const StabilityWord& word : stability_words()) meanings.insert(word.meaning);
+  EXPECT_EQ(meanings.size(), 5U);
+  EXPECT_FALSE(meanings.contains(""));
+}
 
 TEST(Verdict, StableHasNothingToSay) {
   const Judgement judgement = judge(observe(kCalm));

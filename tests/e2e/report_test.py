@@ -37,6 +37,31 @@ MISPLACED = """[...document.querySelectorAll(".chart")].flatMap(chart => {
       .map(other => `${name}: '${text}' and '${other.text}' overlap`));
     return [...outside, ...covered];
   })"""
+# Names in rooflines that the line of the roof runs through: points along the line that lie within the box of a text.
+CROSSED = """[...document.querySelectorAll("#roofline .chart svg")].flatMap(svg => {
+    const roof = [...svg.querySelectorAll("path")].filter(path => path.getAttribute("fill") === "none" &&
+      (path.getAttribute("d").match(/[ML]/g) ?? []).length === 3 && path.getTotalLength() > 200);
+    const origin = svg.getBoundingClientRect();
+    return roof.flatMap(path => {
+      const length = path.getTotalLength(), matrix = path.getCTM();
+      const points = Array.from({ length: 400 }, (_, i) => path.getPointAtLength((length * i) / 399).matrixTransform(matrix));
+      return [...svg.querySelectorAll("text")].filter(text => {
+        const box = text.getBoundingClientRect();
+        return points.some(({ x, y }) => x > box.left - origin.left && x < box.right - origin.left &&
+          y > box.top - origin.top + 3 && y < box.bottom - origin.top - 3);
+      }).map(text => text.textContent);
+    }).concat(roof.length === 1 ? [] : [`${roof.length} roofs`]);
+  })"""
+# Shapes of dots that do not fill a square, which a legend and a plot would draw differently.
+UNEVEN = """Array.from({ length: 10 }, (_, i) => chartParts.shapeOf(i)).filter(shape => {
+    if (!shape.startsWith("path://")) return !["circle", "rect", "triangle"].includes(shape);
+    const svg = document.body.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
+    const path = svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+    path.setAttribute("d", shape.slice(7));
+    const { width, height } = path.getBBox();
+    svg.remove();
+    return Math.abs(width - height) > 0.01;
+  })"""
 # The looks, without colour, of what the legend of each chart names, or the ends of its lines.
 COLOURLESS = """JSON.parse(document.getElementById("data").textContent).sections.flatMap(({ figures }) => figures)
   .filter(({ chart }) => chart).map(figure => {
@@ -76,7 +101,7 @@ class FromRecords(ReportTest):
         done = self.report("--html", "page.html")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", "laptime: the page is in 'page.html'\n"))
         page = self.page_of(self.folder / "page.html")
-        self.assertEqual(page["sections"][0]["id"], "questions")
+        self.assertEqual([section["id"] for section in page["sections"]][:2], ["comparisons", "questions"])
         self.assertIn("step-time", self.sections(self.folder / "page.html"))
         self.assertIn("laptime profile", {one["command"] for one in page["missing"]})
         self.assertIn("This is a prediction", " ".join(page["conclusion"]))
@@ -183,6 +208,22 @@ class InABrowser(ReportTest):
                 with self.subTest(words=words, width=width):
                     self.assertEqual(self.chromium.run(MISPLACED), [])
                     self.assertLessEqual(self.chromium.run("document.documentElement.scrollWidth - innerWidth"), 0)
+
+    def test_no_name_lies_across_the_roof(self):
+        for width in (1200, 390):
+            self.chromium.resize(width, 900)
+            self.open()
+            self.assertEqual(self.chromium.run("document.querySelectorAll('#roofline .chart svg').length"), 4)
+            self.assertEqual(self.chromium.run(CROSSED), [])
+        self.assertEqual(self.chromium.run(UNEVEN), [])
+
+    def test_words_are_explained_on_the_page(self):
+        self.open()
+        for where in ("header", "#step-time figure", "#samples figure"):
+            words = self.chromium.run(f"""[...document.querySelectorAll("{where} dl.words div")].map(one =>
+                [one.querySelector("dt").textContent, one.querySelector("dd").textContent])""")
+            self.assertTrue(words, where)
+            self.assertTrue(all(word and meaning for word, meaning in words), where)
 
     def test_series_can_be_told_apart_in_black_and_white(self):
         self.open()

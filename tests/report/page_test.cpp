@@ -64,8 +64,8 @@ std::vector<std::string> section_ids(const Json& page) {
 TEST(Page, HasTheSectionsOfItsDataInOrderAndNamesTheOthers) {
   const Json page = Json::parse(page_data(sample_input()));
   EXPECT_THAT(section_ids(page),
-              testing::ElementsAre("questions", "tables", "step-time", "first-steps", "samples", "speed-up", "classes",
-                                   "kernels", "roofline", "timeline", "memory", "published"));
+              testing::ElementsAre("comparisons", "questions", "tables", "step-time", "first-steps", "samples",
+                                   "speed-up", "classes", "kernels", "roofline", "timeline", "memory", "published"));
   ASSERT_EQ(page["missing"].size(), 1U) << page["missing"];
   EXPECT_EQ(page["missing"][0]["title"], "Predicted against measured");
 
@@ -222,7 +222,9 @@ TEST(Page, QuestionsAreTheHeadingsOfTheWalkthrough) {
   std::stringstream walkthrough;
   walkthrough << file.rdbuf();
   const Json page = Json::parse(page_data(sample_input()));
-  const Json& questions = page["sections"][0]["questions"];
+  const auto section = std::find_if(page["sections"].begin(), page["sections"].end(),
+                                    [](const Json& one) { return one["id"] == "questions"; });
+  const Json& questions = (*section)["questions"];
   EXPECT_GE(questions.size(), 5U);
   for (const Json& question : questions) {
     EXPECT_THAT(walkthrough.str(), HasSubstr("\n## " + question["question"].get<std::string>() + "\n"));

@@ -24,9 +24,10 @@ const chartParts = (() => {
     const pattern = PATTERNS[index % PATTERNS.length];
     return pattern && { symbol: "rect", symbolSize: 1, ...pattern, color: "rgba(0, 0, 0, 0.3)" };
   };
-  const SHAPES = ["circle", "rect", "triangle", "path://M0,0L10,0L5,9Z", "path://M3.5,0h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z", "pin",
-    "path://M5,0L6.5,3.5L10,3.8L7.4,6.2L8.2,10L5,8L1.8,10L2.6,6.2L0,3.8L3.5,3.5Z", "path://M2.5,0H7.5L10,5L7.5,10H2.5L0,5Z", "path://M3,0H7V10H3Z",
-    "path://M0,3H10V7H0Z"];
+  // Each fills a square, so that a legend and a plot draw it alike.
+  const SHAPES = ["circle", "rect", "triangle", "path://M0,0L10,0L5,10Z", "path://M3.5,0h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z",
+    "path://M5,0L10,4L8,10H2L0,4Z", "path://M5,0L6.5,3.5L10,3.8L7.4,6.2L8.2,10L5,8L1.8,10L2.6,6.2L0,3.8L3.5,3.5Z",
+    "path://M2.5,0H7.5L10,5L7.5,10H2.5L0,5Z", "path://M5,0L10,5L5,10L0,5Z", "path://M0,2L2,0L5,3L8,0L10,2L7,5L10,8L8,10L5,7L2,10L0,8L3,5Z"];
   const shapeOf = (index) => SHAPES[index % SHAPES.length];
   const DASHES = ["solid", [8, 4], [2, 3], [10, 3, 2, 3]];
   const dashesOf = (index) => DASHES[index % DASHES.length];

@@ -251,7 +251,12 @@ const laptimeChart = (() => {
     const isSlopeFree = slope[0] - textWidth(chart.bandwidth_text) - 14 > frame.x;
     const slopeBox = { x: slope[0] - textWidth(chart.bandwidth_text) - 14, y: slope[1] - 16, width: textWidth(chart.bandwidth_text) + 8, height: 16 };
     const boxOf = ({ x, y, radius }) => ({ x: x - radius, y: y - radius, width: 2 * radius, height: 2 * radius });
-    const taken = [peakBox, ...(isSlopeFree ? [slopeBox] : []), ...bySize.map(boxOf), { x: ridgeX, y: peakY - 2, width: width, height: 4 }];
+    // The slope is covered by small boxes, so that no name lies across it.
+    const [startX, startY] = at(start, start * bandwidth);
+    const pieces = Math.max(1, Math.ceil((ridgeX - startX) / 6));
+    const [wide, high] = [(ridgeX - startX) / pieces, (startY - peakY) / pieces];
+    const slopeBoxes = Array.from({ length: pieces }, (_, i) => ({ x: startX + i * wide, y: startY - (i + 1) * high - 2, width: wide, height: high + 4 }));
+    const taken = [peakBox, ...(isSlopeFree ? [slopeBox] : []), ...bySize.map(boxOf), ...slopeBoxes, { x: ridgeX, y: peakY - 2, width, height: 4 }];
     const sides = namesBeside(bySize.slice(0, 8), taken, frame);
     const roof = {
       type: "line", silent: true, symbol: "none", lineStyle: { color: c.ink, width: 1.5 }, z: 1,

@@ -31,17 +31,21 @@ std::string software_of(const Record& record) { return system_of(record).empty()
 
 PageSection prediction_section(const PageView& view) {
   PageSection section{.id = "prediction", .title = "Predicted against measured"};
-  Grid grid{.name = "predictions",
-            .title = "Predicted before the run, and measured",
-            .columns = {text_column("point", "Point"),
-                        {"predicted_s", "Predicted", Unit::kSeconds},
-                        {"measured_s", "Measured", Unit::kSeconds},
-                        {"error", "Error", Unit::kFraction},
-                        bytes_column("predicted_bytes", "Predicted peak"),
-                        bytes_column("held_bytes", "Held"),
-                        text_column("basis", "Predicted from")},
-            .rows = {},
-            .notes = {}};
+  Grid grid{
+      .name = "predictions",
+      .title = "Predicted before the run, and measured",
+      .columns = {text_column("point", "Point"),
+                  {"predicted_s", "Predicted", Unit::kSeconds},
+                  {"measured_s", "Measured", Unit::kSeconds},
+                  {.key = "error",
+                   .title = "Error",
+                   .unit = Unit::kFraction,
+                   .shown = [](const Json& error) { return fmt::format("{:+.1f} %", 100 * error.get<double>()); }},
+                  bytes_column("predicted_bytes", "Predicted memory"),
+                  bytes_column("held_bytes", "Memory held"),
+                  text_column("basis", "Predicted from")},
+      .rows = {},
+      .notes = {}};
   size_t points = 0;
   double most = 0;
   for (const Record* const record : view.timed()) {
@@ -62,7 +66,9 @@ PageSection prediction_section(const PageView& view) {
   note_left_out(grid, kMostBars, points);
   section.figures.push_back(
       {.title = "Predicted and measured time",
-       .summary = "A ring is the prediction that was made before the run, a dot the measured median.",
+       .summary =
+           "A ring is the time that was predicted before the run, a dot the measured median. To the right (above "
+           "on a narrow screen) stands by how much the prediction was longer (+) or shorter (-).",
        .chart = {{"kind", "pairs"},
                  {"label", "point"},
                  {"a", "predicted_s"},
@@ -144,19 +150,21 @@ PageSection published_section(const PageView& view) {
   }
   section.lines.emplace_back(
       "Compare arithmetic before times: several sources call float32 what their kernels show to be TF32.");
-  section.figures.push_back({.title = works.empty() ? "Times of whole steps" : "Time of the same work",
-                             .summary = "Logarithmic axis. A filled diamond was measured here, a hollow one is "
-                                        "predicted, a dot is a published figure.",
-                             .chart = {{"kind", "dots"},
-                                       {"label", "work"},
-                                       {"value", "time_s"},
-                                       {"where", "where"},
-                                       {"part", "arithmetic"},
-                                       {"text", "hardware"},
-                                       {"axis", axis_of(most, Unit::kSeconds)},
-                                       {"axis_title", "time"}},
-                             .table = page_table(grid),
-                             .is_open = false});
+  section.figures.push_back(
+      {.title = works.empty() ? "Times of whole steps" : "Time of the same work",
+       .summary = "Logarithmic axis. A filled diamond was measured here, a hollow one is "
+                  "predicted; the diamonds of a line are the modes and number types of this page. The other "
+                  "marks are published times, with their hardware below.",
+       .chart = {{"kind", "dots"},
+                 {"label", "work"},
+                 {"value", "time_s"},
+                 {"where", "where"},
+                 {"part", "arithmetic"},
+                 {"text", "hardware"},
+                 {"axis", axis_of(most, Unit::kSeconds)},
+                 {"axis_title", "time"}},
+       .table = page_table(grid),
+       .is_open = false});
   return section;
 }
 

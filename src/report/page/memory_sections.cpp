@@ -1,5 +1,6 @@
 // What a step needs in memory: over its launches, by category, and by context length.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -64,7 +65,7 @@ struct Peak {
 };
 
 constexpr std::string_view kActivations = "activations_bytes";  // saved and temporary, where they are not told apart
-constexpr std::string_view kOther = "other_bytes";
+constexpr std::string_view kOtherBytes = "other_bytes";
 
 std::string key_of_role(const std::string& role) {
   constexpr std::array<std::pair<std::string_view, MemoryCategory>, 5> kRoles{
@@ -75,7 +76,7 @@ std::string key_of_role(const std::string& role) {
        {"workspace", MemoryCategory::kWorkspace}}};
   if (role == "activation") return std::string(kActivations);
   const auto found = std::find_if(kRoles.begin(), kRoles.end(), [&](const auto& one) { return one.first == role; });
-  return found == kRoles.end() ? std::string(kOther) : key_of_bytes(found->second);
+  return found == kRoles.end() ? std::string(kOtherBytes) : key_of_bytes(found->second);
 }
 
 Peak peak_of(const PageView& view, const Record& record) {
@@ -94,7 +95,7 @@ Peak peak_of(const PageView& view, const Record& record) {
   }
   int64_t named = 0;
   for (const auto& [key, bytes] : peak.parts) named += bytes;
-  if (!peak.parts.empty() && peak.bytes > named) peak.parts[std::string(kOther)] += peak.bytes - named;
+  if (!peak.parts.empty() && peak.bytes > named) peak.parts[std::string(kOtherBytes)] += peak.bytes - named;
   return peak;
 }
 
@@ -118,9 +119,28 @@ std::vector<Part> parts_of(const std::vector<Peak>& peaks) {
   for (size_t i = 0; i < kMemoryCategoryCount; ++i)
     add(key_of_bytes(category_at(i)), title_of(category_at(i)), color_of(category_at(i)), pattern_of(category_at(i)));
   add(std::string(kActivations), "activations", color_of(MemoryCategory::kSaved), kMemoryCategoryCount);
-  add(std::string(kOther), "other and gaps", "#999999", kMemoryCategoryCount + 1);
+  add(std::string(kOtherBytes), "other and gaps", kGapsColor, kMemoryCategoryCount + 1);
   return parts;
 }
+
+// What a chart leaves out because it would not be seen: "Too little to be seen: workspace (at most 12.0 KiB)."; empty
+// for nothing.
+class Unseen {
+ public:
+  // `bytes`: the most that a part has. Whether it is left out where the whole axis has `axis` bytes.
+  bool leaves_out(std::string_view title, int64_t bytes, int64_t axis) {
+    constexpr double kLeastSeen = 0.004;  // of the axis
+    if (static_cast<double>(bytes) >= kLeastSeen * static_cast<double>(axis)) return false;
+    parts_.push_back(fmt::format("{} (at most {})", title, format_bytes(bytes)));
+    return true;
+  }
+  std::string sentence() const {
+    return parts_.empty() ? "" : fmt::format(" Too little to be seen: {}.", fmt::join(parts_, ", "));
+  }
+
+ private:
+  std::vector<std::string> parts_;
+};
 
 std::string state_of(const Peak& peak) {
   if (peak.record->status == Status::kOutOfMemory) return "out of memory";
@@ -138,34 +158,46 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
   Json names = Json::array();
   Json colors = Json::array();
   Json patterns = Json::array();
+  int64_t most = 0;
+  for (const Peak& peak : peaks) most = std::max(most, peak.bytes);
+  Unseen unseen;
   for (const Part& part : parts) {
+    grid.columns.push_back(bytes_column(part.key, part.title));
+    int64_t largest = 0;
+    for (const Peak& peak : peaks) {
+      if (const auto found = peak.parts.find(part.key); found != peak.parts.end())
+        largest = std::max(largest, found->second);
+    }
+    if (unseen.leaves_out(part.title, largest, most)) continue;
     keys.push_back(part.key);
     names.push_back(part.title);
     colors.push_back(part.color);
     patterns.push_back(part.pattern);
-    grid.columns.push_back(bytes_column(part.key, part.title));
   }
   grid.columns.push_back(text_column("state", "state"));
   grid.columns.push_back(text_column("text", "peak in words"));
-  int64_t most = 0;
+  bool some_not_held = false;
   for (const Peak& peak : peaks) {
-    most = std::max(most, peak.bytes);
     std::vector<Json> row{peak.name, peak.bytes};
     for (const Part& part : parts) {
       const auto found = peak.parts.find(part.key);
       row.push_back(found == peak.parts.end() ? Json() : Json(found->second));
     }
     const std::string state = state_of(peak);
+    some_not_held = some_not_held || state != "held";
     row.emplace_back(state);
     row.emplace_back(state == "held" ? format_bytes(peak.bytes)
                                      : fmt::format("{} ({})", format_bytes(peak.bytes), state));
     grid.rows.push_back(std::move(row));
   }
   if (peaks.size() < all) grid.notes.push_back(fmt::format("The first {} of {} points.", peaks.size(), all));
-  return {.title = "Peak by category",
-          .summary =
-              "What the bytes at the peak of each point are held for. Predicted peaks are those of the plan, which "
-              "did not run.",
+  std::string summary =
+      "What memory is held for at the moment of a step when most is held; that most stands to the right of the bar "
+      "(above it on a narrow screen).";
+  if (some_not_held)
+    summary += " Where (predicted) or (out of memory) follows it, the step did not run, and it is what the plan needs.";
+  return {.title = "Most memory held in a step, by category",
+          .summary = summary + unseen.sentence(),
           .chart = {{"kind", "bars"},
                     {"label", "point"},
                     {"parts", std::move(keys)},
@@ -298,12 +330,13 @@ PageSection timeline_section(const PageView& view) {
     Json names = Json::array();
     Json colors = Json::array();
     Json patterns = Json::array();
+    Unseen unseen;
     for (size_t k = 0; k < kMemoryCategoryCount; ++k) {
       const MemoryCategory category = category_at(k);
-      bool appears = false;
-      for (size_t launch = 0; launch < ledger.launches() && !appears; ++launch)
-        appears = ledger.held(launch)[category] > 0;
-      if (!appears) continue;
+      int64_t largest = 0;
+      for (size_t launch = 0; launch < ledger.launches(); ++launch)
+        largest = std::max(largest, ledger.held(launch)[category]);
+      if (largest == 0 || unseen.leaves_out(title_of(category), largest, most)) continue;
       keys.push_back(key_of_bytes(category));
       names.push_back(title_of(category));
       colors.push_back(color_of(category));
@@ -313,7 +346,7 @@ PageSection timeline_section(const PageView& view) {
     for (const Section& phase : ledger.sections())
       phases.push_back({{"title", phase.title}, {"first", phase.first}, {"last", phase.last}});
     section.figures.push_back({.title = point.name,
-                               .summary = peak_sentence(*point.record, *point.trace),
+                               .summary = peak_sentence(*point.record, *point.trace) + unseen.sentence(),
                                .chart = {{"kind", "areas"},
                                          {"x", "launch"},
                                          {"parts", std::move(keys)},
@@ -327,12 +360,14 @@ PageSection timeline_section(const PageView& view) {
                                            {"text", format_bytes(ledger.peak().total())}}},
                                          {"most", most},
                                          {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
-                                         {"x_title", "launches in order"},
+                                         {"x_title", "kernel launches in order"},
                                          {"axis_title", "memory"}},
                                .table = page_table(timeline_of(*point.trace, ledger))});
   }
   if (shown > 0)
-    section.lines.emplace_back("All panels have one scale. Launches run from left to right in the order of a step.");
+    section.lines.emplace_back(
+        "All panels have one scale. The launches of a step, each one run of a kernel, follow one another from left to "
+        "right.");
   if (shown < points.size())
     section.lines.push_back(fmt::format("The first {} of {} points with a plan.", shown, points.size()));
   return section;

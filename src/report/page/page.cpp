@@ -19,6 +19,7 @@ struct SectionMaker {
   std::string_view command;
 };
 constexpr std::array kSections{
+    SectionMaker{summary_of_comparisons, "laptime bench --mode eager,compile --dtype float32,bfloat16"},
     SectionMaker{questions_section, "laptime profile"},
     SectionMaker{tables_section, "laptime bench"},
     SectionMaker{step_time_section, "laptime bench"},

@@ -137,6 +137,13 @@
     redraw();
   });
 
+  // Words of the page beside what they mean.
+  function wordsNode(words) {
+    const node = make("dl", { class: "words" });
+    for (const [word, meaning] of words) node.append(make("div", {}, make("dt", {}, word), make("dd", {}, meaning)));
+    return node;
+  }
+
   function figureNode(figure, fileName) {
     const title = make("h3", {}, figure.title);
     const node = make("figure", {}, title);
@@ -147,6 +154,7 @@
       charts.push({ node: chart, figure, drawn: null, width: 0 });
       seen.observe(chart);
     }
+    if (figure.words.length) node.append(wordsNode(figure.words));
     node.append(numbersNode(figure, fileName));
     return node;
   }
@@ -184,6 +192,7 @@
       facts.append(make("div", {}, make("dt", {}, label), make("dd", {}, text)));
     const words = make("div", { class: "conclusion" });
     for (const line of conclusion) words.append(make("p", {}, line));
+    if (header.words.length) facts.append(make("div", { class: "wide" }, make("dt", {}, "words"), make("dd", {}, wordsNode(header.words))));
     const links = make("ol");
     for (const section of sections) links.append(make("li", {}, make("a", { href: `#${section.id}` }, section.title)));
     const main = make("main", { id: "main" });

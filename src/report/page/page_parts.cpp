@@ -137,6 +137,12 @@ PageTable page_table(std::string_view title, const std::vector<Column>& columns,
   return table;
 }
 
+Json words_json(const std::vector<PageWord>& words) {
+  Json json = Json::array();
+  for (const PageWord& word : words) json.push_back({word.word, word.meaning});
+  return json;
+}
+
 Json page_json(const PageSection& section) {
   Json questions = Json::array();
   for (const PageQuestion& question : section.questions)
@@ -146,6 +152,7 @@ Json page_json(const PageSection& section) {
     figures.push_back({{"title", figure.title},
                        {"summary", figure.summary},
                        {"chart", figure.chart},
+                       {"words", words_json(figure.words)},
                        {"table", table_json(figure.table)},
                        {"open", figure.is_open}});
   }
@@ -159,6 +166,10 @@ Json page_json(const PageSection& section) {
 std::string cell_of(std::string_view header, const Record& record) {
   const Column* const column = table_column(header);
   return column == nullptr ? "" : column->cell(Row(record), "");
+}
+
+std::string page_percent(double fraction) {
+  return fmt::format("{:.{}f} %", 100 * fraction, std::abs(fraction) < 0.1 ? 1 : 0);
 }
 
 void note_left_out(Grid& grid, size_t shown, size_t all) {

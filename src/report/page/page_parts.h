@@ -33,11 +33,18 @@ PageTable page_table(const Grid& grid);
 PageTable page_table(std::string_view title, const std::vector<Column>& columns, const Records& records,
                      const Heading& heading);
 
+// A word that a reader need not know, and what it means here.
+struct PageWord {
+  std::string word;
+  std::string meaning;
+};
+
 // How a chart is drawn from the table of its figure: {"kind": "bars", ...}. Columns are named by their keys.
 struct PageFigure {
   std::string title;
   std::string summary{};  // one sentence: what a screen reader says of the chart, and what stands below its title
   Json chart{};           // null: the table alone
+  std::vector<PageWord> words{};  // those that the chart shows
   PageTable table{};
   bool is_open = false;  // whether the table is shown without being asked for
 };
@@ -59,8 +66,14 @@ struct PageSection {
 
 Json page_json(const PageSection& section);
 
+// [["stable", "steps took ..."], ...]
+Json words_json(const std::vector<PageWord>& words);
+
 // The cell of a record in the column of the default table with this header: "812.4 ms (805.1 .. 820.0)".
 std::string cell_of(std::string_view header, const Record& record);
+
+// "62 %", "6.2 %": of a fraction, with two digits at least.
+std::string page_percent(double fraction);
 
 // Notes on the table of a chart how many of all points it shows, where it does not show all.
 void note_left_out(Grid& grid, size_t shown, size_t all);

@@ -15,7 +15,11 @@ inline constexpr size_t kMostPanels = 6;
 Json page_header(const PageView& view);
 // The answer in two or three sentences.
 std::vector<std::string> page_conclusion(const PageView& view);
+// How a point compares with the slowest of the same work, with its prediction and with published times; empty where
+// there is nothing to compare it with.
+std::string comparison_sentence(const PageView& view, const Record& record);
 
+PageSection summary_of_comparisons(const PageView& view);
 PageSection questions_section(const PageView& view);
 PageSection tables_section(const PageView& view);
 PageSection step_time_section(const PageView& view);

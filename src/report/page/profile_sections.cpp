@@ -1,12 +1,20 @@
 // Where the time of a step goes: classes of work, kernels, and ops under the roofline.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/units.h"
+#include "record/metrics.h"
+#include "report/model_name.h"
 #include "report/page/page_sections.h"
+#include "report/page/traced_time.h"
 #include "report/palette.h"
+#include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/roofline.h"
 #include "report/profile/views.h"
@@ -18,7 +26,8 @@ namespace {
 // what the shares of ClassShare are of.
 struct ClassedStep {
   std::vector<ClassShare> classes;
-  double step = 0;  // seconds
+  double step = 0;                      // seconds
+  const TracedPoint* traced = nullptr;  // where the times are of traced steps; null: of samples
 };
 
 // As the record states it, else of its trace; without classes where neither does.
@@ -28,6 +37,7 @@ ClassedStep classed_step(const Record& record, const std::vector<TracedPoint>& p
     const auto found = std::find_if(profiled.begin(), profiled.end(),
                                     [&](const TracedPoint& point) { return point.record == &record; });
     if (found == profiled.end()) return classed;
+    classed.traced = &*found;
     for (const std::vector<Json>& row : class_bars(*found->trace, {}).rows)
       classed.classes.push_back(
           {row[0].get<std::string>(), row[1].get<std::string>(), row[2].get<double>(), row[3].get<double>()});
@@ -38,7 +48,8 @@ ClassedStep classed_step(const Record& record, const std::vector<TracedPoint>& p
   return classed;
 }
 
-constexpr const char* kOther = "other";      // the class of time that no launch took
+constexpr const char* kOther = "other";  // the class of time that no launch took
+constexpr std::string_view kProducts = "matmul";
 constexpr const char* kResidue = "residue";  // as a record names what its phases leave of a step
 
 // Adds to each phase what its launches leave of it, and to the step what its phases leave: then all shares of the step
@@ -108,7 +119,82 @@ std::optional<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::
   return std::nullopt;
 }
 
+// The points of the headline's model and context first, so that the headline is among those with room.
+std::vector<const Record*> headline_first(const PageView& view) {
+  std::vector<const Record*> records = view.timed();
+  const Record* const headline = view.headline();
+  if (headline == nullptr) return records;
+  const auto work = [](const Record& record) {
+    return std::pair(model_text(record), config_number(record, "context_length").value_or(0));
+  };
+  std::stable_partition(records.begin(), records.end(),
+                        [&](const Record* one) { return work(*one) == work(*headline); });
+  return records;
+}
+
+// The measured median of a phase; of a pass that is one phase, that of the pass. None where it was not timed alone.
+std::optional<double> measured_phase(const Record& record, const std::string& phase, bool is_only_phase) {
+  const auto found = record.time.find(phase);
+  if (found != record.time.end() && found->second.count > 0) return found->second.median;
+  return is_only_phase ? std::optional(record.main_time()->median) : std::nullopt;
+}
+
 constexpr int64_t kKernelRows = 20;
+// Ops on one side of the ridge.
+struct RooflineSide {
+  double seconds = 0;
+  double floor = 0;  // seconds that the roofline allows
+
+  void add(const RooflineDot& dot, double bound) {
+    seconds += dot.seconds;
+    floor += dot.seconds * dot.rate / bound;
+  }
+};
+
+// How much of the time arithmetic bounds and how much memory, and how near to the bound each is.
+std::string what_bounds(const std::vector<RooflineDot>& dots, double peak, double bandwidth) {
+  RooflineSide arithmetic;
+  RooflineSide memory;
+  for (const RooflineDot& dot : dots) {
+    const bool is_right = dot.intensity * bandwidth >= peak;
+    (is_right ? arithmetic : memory).add(dot, is_right ? peak : dot.intensity * bandwidth);
+  }
+  const double all = arithmetic.seconds + memory.seconds;
+  std::vector<std::string> sides;
+  const auto add = [&](const RooflineSide& side, std::string_view bound, std::string_view where) {
+    if (side.seconds <= 0) return;
+    sides.push_back(
+        fmt::format("{} of this time is in ops that {} bounds ({} of the ridge), which reach {} of that bound",
+                    page_percent(side.seconds / all), bound, where, page_percent(side.floor / side.seconds)));
+  };
+  add(arithmetic, "arithmetic", "right");
+  add(memory, "memory", "left");
+  return fmt::format("{}.", fmt::join(sides, "; "));
+}
+
+// Why the share of the peak of the whole step is not that of its products; empty where one of them is not known.
+std::string two_shares(const TracedPoint& point, const std::vector<RooflineDot>& dots) {
+  const Record& record = *point.record;
+  const TimeStats* const time = record.main_time();
+  if (!record.flops.mfu_measured || time == nullptr || time->count == 0 || is_predicted(record)) return "";
+  double flops = 0;
+  double seconds = 0;
+  for (const RooflineDot& dot : dots) {
+    if (dot.work_class != kProducts) continue;
+    flops += dot.rate * dot.seconds;
+    seconds += dot.seconds;
+  }
+  if (seconds <= 0) return "";
+  const double step = totals_of(*point.trace).step;
+  return fmt::format(
+      "{}: {} of the peak is what the whole step reaches, all its model FLOPs over its measured median of {}; {} is "
+      "what "
+      "its matrix products reach, their FLOPs over the {} that they take in a traced step of {}, which is {}.",
+      point.name, page_percent(*record.flops.mfu_measured), format_seconds(time->median),
+      page_percent(flops / seconds / *point.trace->peak_flops), format_seconds(seconds), format_seconds(step),
+      against_measured(step, time->median));
+}
+
 constexpr size_t kMostRooflines = 4;  // one plot for each of number type and mode
 
 }  // namespace
@@ -128,18 +214,29 @@ PageSection classes_section(const PageView& view) {
             .notes = {"Mean time per step. Other is what no launch took: in a phase the time between its launches, and "
                       "in the residue that of the step outside of its phases."}};
   size_t points = 0;
+  bool some_other = false;
+  std::vector<TracedPoint> traced;
   Json texts = Json::array();  // the time of each bar
-  for (const Record* const record : view.timed()) {
+  for (const Record* const record : headline_first(view)) {
     ClassedStep classed = classed_step(*record, profiled);
     if (classed.classes.empty() || ++points > kMostSeries) continue;
+    if (classed.traced != nullptr) traced.push_back(*classed.traced);
     close_sums(*record, classed);
     std::map<std::string, double> phases;
     for (const ClassShare& one : classed.classes) phases[one.phase] += one.seconds;
+    const size_t drawn_phases = phases.size() - phases.count(kResidue);
     std::string phase;
     for (const ClassShare& one : classed.classes) {
       const double whole = phases[one.phase];
       const bool is_drawn = one.phase != kResidue && whole > 0;
-      if (is_drawn && one.phase != phase) texts.push_back(format_seconds(whole));
+      some_other = some_other || (is_drawn && one.work_class == kOther);
+      if (is_drawn && one.phase != phase) {
+        std::string text = format_seconds(whole);
+        const std::optional<double> measured = measured_phase(*record, one.phase, drawn_phases == 1);
+        if (classed.traced != nullptr && !is_predicted(*record) && measured)
+          text += fmt::format(" traced, {} measured", format_seconds(*measured));
+        texts.push_back(std::move(text));
+      }
       phase = one.phase;
       grid.rows.push_back({view.name(*record), one.phase, one.work_class, one.seconds,
                            is_drawn ? Json(one.seconds / whole) : Json(), one.share});
@@ -147,19 +244,24 @@ PageSection classes_section(const PageView& view) {
   }
   if (grid.rows.empty()) return section;
   note_left_out(grid, kMostSeries, points);
-  section.figures.push_back(
-      {.title = "Share of each class of work in each phase",
-       .summary = "Each bar is one phase of one point; its parts are shares of its time and add up to 100 %, the time "
-                  "itself stands behind the bar. Other is time between launches.",
-       .chart = {{"kind", "shares"},
-                 {"labels", {"point", "phase"}},
-                 {"part", "class"},
-                 {"value", "share"},
-                 {"texts", std::move(texts)},
-                 {"colors", class_palette()},
-                 {"patterns", class_patterns()},
-                 {"axis_title", "share of the phase, %"}},
-       .table = page_table(grid)});
+  std::string summary =
+      "Each bar is one phase of one point; its parts are shares of its time and add up to 100 %. The time itself "
+      "stands "
+      "to the right (above on a narrow screen).";
+  if (some_other) summary += " The part called other is time between launches.";
+  if (points > kMostSeries) summary += fmt::format(" {} of {} points are shown.", kMostSeries, points);
+  if (const std::string sentence = traced_times_sentence(traced); !sentence.empty()) summary += " " + sentence;
+  section.figures.push_back({.title = "Share of each class of work in each phase",
+                             .summary = std::move(summary),
+                             .chart = {{"kind", "shares"},
+                                       {"labels", {"point", "phase"}},
+                                       {"part", "class"},
+                                       {"value", "share"},
+                                       {"texts", std::move(texts)},
+                                       {"colors", class_palette()},
+                                       {"patterns", class_patterns()},
+                                       {"axis_title", "share of the phase, %"}},
+                             .table = page_table(grid)});
   return section;
 }
 
@@ -220,9 +322,12 @@ PageSection roofline_section(const PageView& view) {
     section.figures.push_back(
         {.title = fmt::format("Ops of {} under the roofline", point.name),
          .summary = fmt::format(
-             "A dot is an op in one phase, its area the time that it takes. Dots left of the ridge at {:.3g} "
-             "FLOP per byte wait for memory ({}B/s), those right of it for arithmetic ({}/s).",
-             *trace.peak_flops / *trace.bandwidth, format_count(*trace.bandwidth), format_flops(*trace.peak_flops)),
+             "A mark is an op in one phase, its area the time that it takes in a traced step; the line is the most "
+             "that "
+             "this machine allows. Left of its ridge at {:.3g} FLOP per byte that is memory ({}B/s), right of it "
+             "arithmetic ({}/s); a mark far below the line uses neither to the full. {}",
+             *trace.peak_flops / *trace.bandwidth, format_count(*trace.bandwidth), format_flops(*trace.peak_flops),
+             what_bounds(dots, *trace.peak_flops, *trace.bandwidth)),
          .chart = {{"kind", "roofline"},
                    {"x", "flop_per_byte"},
                    {"y", "flops_per_second"},
@@ -237,6 +342,7 @@ PageSection roofline_section(const PageView& view) {
                    {"peak_text", fmt::format("peak of products {}/s", format_flops(*trace.peak_flops))},
                    {"bandwidth_text", fmt::format("memory {}B/s", format_count(*trace.bandwidth))}},
          .table = page_table(grid)});
+    if (std::string sentence = two_shares(point, dots); !sentence.empty()) section.lines.push_back(std::move(sentence));
   }
   return section;
 }

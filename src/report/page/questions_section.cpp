@@ -11,6 +11,7 @@
 #include "record/metrics.h"
 #include "report/memory/memory_report.h"
 #include "report/page/page_sections.h"
+#include "report/page/page_words.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/views.h"
 
@@ -24,10 +25,6 @@ constexpr std::string_view kProductWork = "matmul";
 constexpr std::string_view kCastWork = "cast";
 
 using Answers = std::vector<std::string>;
-
-std::string percent(double fraction) {
-  return fmt::format("{:.{}f} %", 100 * fraction, std::abs(fraction) < 0.1 ? 1 : 0);
-}
 
 const TimeStats* phase_time(const Record& record, const char* phase) {
   const auto found = record.time.find(phase);
@@ -46,7 +43,7 @@ Answers times_and_spread(const PageView& view) {
     const TimeStats& whole = *record->main_time();
     if (!is_predicted(*record) && whole.std && whole.mean > 0) {
       text += fmt::format("; the standard deviation of {} samples is {} of the mean ({})", whole.count,
-                          percent(*whole.std / whole.mean), record->verdict.rating);
+                          page_percent(*whole.std / whole.mean), verdict_text(*record));
     }
     answers.push_back(text + ".");
   }
@@ -114,7 +111,8 @@ std::string top_kernels(const StepTrace& trace, int64_t top, const LaunchTest& t
   std::vector<std::string> parts;
   for (const std::vector<Json>& row : grid.rows) {
     parts.push_back(fmt::format("{} with {} of the step (calls: {})", row[column("kernel")].get<std::string>(),
-                                percent(row[column("time_share")].get<double>()), row[column("instances")].dump()));
+                                page_percent(row[column("time_share")].get<double>()),
+                                row[column("instances")].dump()));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -134,7 +132,8 @@ Answers top_kernel(const PageView& view) {
     answers.push_back(fmt::format("{}: in forward {}; in forward and backward {}.", point.name, forward, both));
     const PointReport report = profile_report(*point.record, *point.trace, {.view = ProfileView::kKernels, .top = 1});
     if (answers.size() == 1 && report.lines.size() > 1)
-      answers.push_back(fmt::format("The launches match the wall clock: {}.", report.lines[1]));
+      answers.push_back(
+          fmt::format("What the mark after each launch (one run of a kernel) costs: {}.", report.lines[1]));
   }
   return answers;
 }
@@ -182,8 +181,8 @@ Answers product_share(const PageView& view) {
     std::vector<std::string> parts;
     for (const TracedPoint& point : points) {
       if (rest_of_config(*point.record, "pass") != rest) continue;
-      parts.push_back(
-          fmt::format("{} {}", point.record->config.text("pass"), percent(share_of_class(*point.trace, kProductWork))));
+      parts.push_back(fmt::format("{} {}", point.record->config.text("pass"),
+                                  page_percent(share_of_class(*point.trace, kProductWork))));
     }
     if (parts.size() < 2) continue;
     std::string name = first.name;
@@ -231,8 +230,8 @@ Answers casts(const PageView& view) {
   for (const TracedPoint& point : view.profiled()) {
     if (point.record->config.text("dtype") == "float32" || answers.size() == kMostAnswers) continue;
     answers.push_back(fmt::format("{}: casts take {} of the step, matrix products {}.", point.name,
-                                  percent(share_of_class(*point.trace, kCastWork)),
-                                  percent(share_of_class(*point.trace, kProductWork))));
+                                  page_percent(share_of_class(*point.trace, kCastWork)),
+                                  page_percent(share_of_class(*point.trace, kProductWork))));
   }
   return answers;
 }

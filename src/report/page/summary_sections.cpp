@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/units.h"
 #include "base/words.h"
+#include "config/model_presets.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "report/column_sets/column_sets.h"
@@ -16,6 +19,8 @@
 #include "report/memory/memory_report.h"
 #include "report/model_name.h"
 #include "report/page/page_sections.h"
+#include "report/page/page_words.h"
+#include "report/page/traced_time.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 
@@ -31,12 +36,26 @@ std::string counted_words(const std::map<std::string, size_t>& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// "small", "a custom model (2 layers, d_model 256, d_ff 1024, 4 heads)".
+std::string model_of(const Record& record) {
+  const std::string model = model_text(record);
+  if (model.empty()) return "a model that is not known";
+  if (model != kCustomModel) return model;
+  constexpr std::array<std::pair<const char*, std::string_view>, 4> kDimensions{
+      {{"num_layers", "layers"}, {"d_model", "d_model"}, {"d_ff", "d_ff"}, {"num_heads", "heads"}}};
+  std::vector<std::string> dimensions;
+  for (const auto& [key, name] : kDimensions) {
+    if (const std::optional<int64_t> value = config_number(record, key))
+      dimensions.push_back(fmt::format("{} {}", name, *value));
+  }
+  return dimensions.empty() ? "a custom model" : fmt::format("a custom model ({})", fmt::join(dimensions, ", "));
+}
+
 // What a record measured, in words: "step of small, context 256, batch 4".
 std::string work_of(const Record& record) {
   const std::optional<int64_t> context = config_number(record, "context_length");
   const std::optional<int64_t> batch = config_number(record, "batch_size");
-  const std::string model = model_text(record);
-  return fmt::format("{} of {}{}{}", record.config.text("pass"), model.empty() ? "a model that is not known" : model,
+  return fmt::format("{} of {}{}{}", record.config.text("pass"), model_of(record),
                      context ? fmt::format(", context {}", *context) : "",
                      batch ? fmt::format(", batch {}", *batch) : "");
 }
@@ -49,25 +68,27 @@ std::string manner_of(const Record& record) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// "no steady state"
-std::string rating_text(const Record& record) {
-  std::string rating = record.verdict.rating;
-  std::replace(rating.begin(), rating.end(), '_', ' ');
-  return rating;
+// "812.4 ms (95 % interval 805.1 .. 820.0)"
+std::string time_with_interval(const Record& record) {
+  std::string text = cell_of("median", record);
+  const TimeStats& time = *record.main_time();
+  if (const size_t at = text.find(" ("); at != std::string::npos && time.ci_low && !is_predicted(record))
+    text.insert(at + 2, "95 % interval ");
+  return text;
 }
 
 std::string time_sentence(const PageView& view, const Record& record) {
-  std::string text = fmt::format("{}, {}: {}", work_of(record), manner_of(record), cell_of("median", record));
+  std::string text = fmt::format("{}, {}: {}", work_of(record), manner_of(record), time_with_interval(record));
   if (record.tokens_per_second) text += fmt::format(", {} tokens/s", cell_of("tokens/s", record));
   if (const std::string mfu = cell_of("mfu", record); mfu != "-")
-    text += fmt::format(", {} of what matrix products reach", mfu);
+    text += fmt::format(", {} of the peak of matrix products", mfu);
   if (const std::optional<TimeRatio> speedup = view.baselines().speedup(record, "");
       speedup && !view.baselines().is_baseline(record)) {
     text +=
         fmt::format(", {:.2f} times as fast as {}", speedup->value, fmt::join(view.baselines().descriptions(), " or "));
   }
   if (!is_predicted(record) && record.verdict.rating != name_of(Stability::kStable))
-    text += fmt::format(" ({})", rating_text(record));
+    text += fmt::format(" ({})", verdict_text(record));
   return text + ".";
 }
 
@@ -82,11 +103,19 @@ std::string phases_sentence(const Record& record) {
   return phases.empty() ? "" : fmt::format("Its phases: {}.", fmt::join(phases, ", "));
 }
 
+// "by steps traced launch by launch (76.3 ms, 2.33 times ...)"
+std::string traced_how(const Record& record, const StepTrace& trace) {
+  if (is_predicted(record)) return "as predicted";
+  const double traced = totals_of(trace).step;
+  return fmt::format("by steps traced launch by launch ({}, {})", format_seconds(traced),
+                     against_measured(traced, record.main_time()->median));
+}
+
 std::string verdict_sentence(const Record& record) {
   if (is_predicted(record)) return "This is a prediction: nothing was measured.";
-  const std::string rating = rating_text(record);
-  if (record.verdict.reasons.empty()) return fmt::format("Verdict: {}.", rating);
-  return fmt::format("Verdict: {}, because {}.", rating, fmt::join(record.verdict.reasons, "; "));
+  std::string text = fmt::format("Verdict: {}", verdict_text(record));
+  if (!record.verdict.reasons.empty()) text += fmt::format(", because {}", fmt::join(record.verdict.reasons, "; "));
+  return text + ".";
 }
 
 // Why times are too long and vary, where more wanted to run than there were threads; else empty.
@@ -132,21 +161,26 @@ Json page_header(const PageView& view) {
     ++states[std::string(name_of(record->status))];
     if (const Json mode = cells::arithmetic_of(Row(*record), ""); mode.is_string())
       ++arithmetic[mode.get<std::string>()];
-    if (record->status == Status::kOk) ++verdicts[is_predicted(*record) ? kPredicted : record->verdict.rating];
+    if (const std::string verdict = verdict_text(*record); record->status == Status::kOk && !verdict.empty())
+      ++verdicts[verdict];
   }
   add("busy", busy_note(first));
   add("arithmetic", counted_words(arithmetic));
   add("verdicts", counted_words(verdicts));
   if (states.size() > 1 || !states.contains("ok")) add("points", counted_words(states));
-  std::string count = fmt::format("{} point{}", view.points().size(), view.points().size() == 1 ? "" : "s");
+  std::string count = counted(view.points().size(), "point");
+  if (view.points().size() > 1) count += ", one for each combination of options";
   if (view.repeated() > 0) {
-    count += fmt::format(" from {} records; charts show the newest of each that has samples enough for an interval",
+    count += fmt::format(", from {} records; charts show the newest of each that has samples enough for an interval",
                          view.records().size());
   }
+  std::vector<PageWord> words = verdict_words(view.points());
+  for (PageWord& word : arithmetic_words(view.points())) words.push_back(std::move(word));
   return {{"title", "laptime report"},
           {"shared", view.heading().shared_text(first)},
           {"count", std::move(count)},
-          {"facts", std::move(facts)}};
+          {"facts", std::move(facts)},
+          {"words", words_json(words)}};
 }
 
 std::vector<std::string> page_conclusion(const PageView& view) {
@@ -154,11 +188,13 @@ std::vector<std::string> page_conclusion(const PageView& view) {
   if (headline == nullptr) return {"No point has a time: the tables say why."};
   std::vector<std::string> lines{time_sentence(view, *headline), verdict_sentence(*headline)};
   if (std::string phases = phases_sentence(*headline); !phases.empty()) lines.push_back(std::move(phases));
+  if (std::string comparison = comparison_sentence(view, *headline); !comparison.empty())
+    lines.push_back(std::move(comparison));
   const auto same = [&](const TracedPoint& point) { return point.name == view.name(*headline); };
   for (const TracedPoint& point : view.traced()) {
     if (!same(point)) continue;
     if (!point.trace->steps.empty()) {
-      lines.push_back(fmt::format("Its time, by traced steps of {}: {}.", format_seconds(totals_of(*point.trace).step),
+      lines.push_back(fmt::format("Where its time goes, {}: {}.", traced_how(*headline, *point.trace),
                                   profile_conclusion(*point.trace)));
     }
     lines.push_back(peak_sentence(*point.record, *point.trace));

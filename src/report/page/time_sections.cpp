@@ -13,6 +13,7 @@
 #include "report/column_sets/column_sets.h"
 #include "report/model_name.h"
 #include "report/page/page_sections.h"
+#include "report/page/page_words.h"
 #include "report/palette.h"
 
 namespace laptime {
@@ -78,6 +79,13 @@ std::string steadiness_text(const std::vector<double>& steps, const SteadyState&
   return fmt::format("{} {} too few to tell", counted(steps.size(), "step"), steps.size() == 1 ? "is" : "are");
 }
 
+// "812.4 ms (805.1 .. 820.0), noisy"; a prediction says itself that it is one, and a record may have no verdict.
+std::string time_and_verdict(const Record& record) {
+  const std::string time = cell_of("median", record);
+  const std::string verdict = verdict_text(record);
+  return is_predicted(record) || verdict.empty() ? time : fmt::format("{}, {}", time, verdict);
+}
+
 PageFigure step_times(const PageView& view, const std::vector<const Record*>& group, const std::string& title) {
   const std::vector<const Record*> records = first_of(group, kMostBars);
   const std::vector<std::string> parts = parts_of(records);
@@ -99,7 +107,7 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
   grid.columns.push_back({"ci_high_s", "to", Unit::kSeconds});
   grid.columns.push_back({"count", "n"});
   grid.columns.push_back(text_column("verdict", "verdict"));
-  grid.columns.push_back(text_column("text", "median (95 % interval)"));
+  grid.columns.push_back(text_column("text", "median (95 % interval), verdict"));
   double most = 0;
   for (const Record* const record : records) {
     const TimeStats& time = *record->main_time();
@@ -116,27 +124,30 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
     const bool predicted = is_predicted(*record);
     row.insert(row.end(),
                {time.median, predicted ? Json() : or_null(time.ci_low), predicted ? Json() : or_null(time.ci_high),
-                predicted ? Json() : Json(time.count), record->verdict.rating, cell_of("median", *record)});
+                predicted ? Json() : Json(time.count), record->verdict.rating, time_and_verdict(*record)});
     grid.rows.push_back(std::move(row));
   }
   note_left_out(grid, records.size(), group.size());
-  return {.title = title,
-          .summary = fmt::format(
-              "Bars are medians of the phases, timed in place within each step; the figure behind a bar is the "
-              "median of the whole pass with its 95 % interval."),
-          .chart = {{"kind", "bars"},
-                    {"label", "point"},
-                    {"parts", std::move(keys)},
-                    {"names", std::move(names)},
-                    {"colors", std::move(colors)},
-                    {"patterns", std::move(patterns)},
-                    {"total", "median_s"},
-                    {"low", "ci_low_s"},
-                    {"high", "ci_high_s"},
-                    {"text", "text"},
-                    {"axis", axis_of(most, Unit::kSeconds)},
-                    {"axis_title", "time"}},
-          .table = page_table(grid)};
+  return {
+      .title = title,
+      .summary =
+          "The parts of a bar are the medians of its phases, timed in place within each step. To the right of a bar "
+          "(above it on a narrow screen) stand the median of the whole pass, in brackets its 95 % interval, which "
+          "is also drawn as a line with two ends, and the verdict on it.",
+      .chart = {{"kind", "bars"},
+                {"label", "point"},
+                {"parts", std::move(keys)},
+                {"names", std::move(names)},
+                {"colors", std::move(colors)},
+                {"patterns", std::move(patterns)},
+                {"total", "median_s"},
+                {"low", "ci_low_s"},
+                {"high", "ci_high_s"},
+                {"text", "text"},
+                {"axis", axis_of(most, Unit::kSeconds)},
+                {"axis_title", "time"}},
+      .words = verdict_words(records),
+      .table = page_table(grid)};
 }
 
 // Points that one scale suits: all, or where some would be too short to see, those of one model and device.
@@ -236,7 +247,7 @@ PageSection samples_section(const PageView& view) {
     const std::string name = view.name(*record);
     for (size_t i = 0; i < time.samples.size(); ++i)
       grid.rows.push_back({name, i + 1, time.samples[i], time.samples[i] / time.median - 1});
-    Json band{{"series", name}, {"text", fmt::format("{}, {}", cell_of("median", *record), record->verdict.rating)}};
+    Json band{{"series", name}, {"text", time_and_verdict(*record)}};
     if (time.ci_low && time.ci_high) {
       band["low"] = *time.ci_low / time.median - 1;
       band["high"] = *time.ci_high / time.median - 1;
@@ -247,18 +258,19 @@ PageSection samples_section(const PageView& view) {
   section.figures.push_back(
       {.title = "Distance of each sample from the median of its point",
        .summary =
-           "A dot is one sample, none is dropped; the band is the 95 % interval of the median. A narrow cloud is a "
-           "figure to trust.",
+           "A dot is one sample, none is dropped; the band is the 95 % interval of the median. Beside it stand the "
+           "median, its interval and the verdict. A narrow cloud is a figure to trust.",
        .chart = {{"kind", "strip"},
                  {"series", "point"},
                  {"value", "deviation"},
                  {"text", "seconds_s"},
                  {"bands", std::move(bands)},
                  {"axis_title", "from the median, %"}},
+       .words = verdict_words(records),
        .table = page_table(grid)});
   for (const Record* const record : records) {
     if (record->verdict.reasons.empty()) continue;
-    section.lines.push_back(fmt::format("{} is {}: {}.", view.name(*record), record->verdict.rating,
+    section.lines.push_back(fmt::format("{}, verdict {}: {}.", view.name(*record), verdict_text(*record),
                                         fmt::join(record->verdict.reasons, "; ")));
   }
   return section;

@@ -145,4 +145,15 @@ bool is_of_same_model(const PublishedFigure& figure, const Record& record) {
          is_equal(config.at("batch_size"), figure.batch_size);
 }
 
+std::vector<const PublishedFigure*> published_times_of(const Record& record) {
+  std::vector<const PublishedFigure*> figures;
+  for (const PublishedFigure& figure : published_figures()) {
+    if (figure.seconds && figure.pass == record.config.text("pass") && is_of_same_model(figure, record))
+      figures.push_back(&figure);
+  }
+  std::stable_sort(figures.begin(), figures.end(),
+                   [](const PublishedFigure* a, const PublishedFigure* b) { return *a->seconds < *b->seconds; });
+  return figures;
+}
+
 }  // namespace laptime

@@ -41,5 +41,7 @@ const std::vector<PublishedFigure>& published_figures();
 
 // Whether the figure is of the same model, edition, context and batch as the record; the pass may be another.
 bool is_of_same_model(const PublishedFigure& figure, const Record& record);
+// The times of the same model and the same pass, the shortest first.
+std::vector<const PublishedFigure*> published_times_of(const Record& record);
 
 }  // namespace laptime

@@ -1,0 +1,90 @@
+// Compares means of traced steps with the medians of samples, and with the untraced steps run in turn with them.
+#include "report/page/traced_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+#include "distribution/median.h"
+#include "record/metrics.h"
+#include "report/profile/launch_sums.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kMuch = 0.1;  // of the measured time
+
+bool differs_much(double ratio) { return std::abs(ratio - 1) > kMuch; }
+
+struct RatioRange {
+  double low = 0;
+  double high = 0;
+  const TracedPoint* lowest = nullptr;
+  const TracedPoint* highest = nullptr;
+
+  void add(double value, const TracedPoint& point) {
+    if (lowest == nullptr || value < low) {
+      low = value;
+      lowest = &point;
+    }
+    if (highest == nullptr || value > high) {
+      high = value;
+      highest = &point;
+    }
+  }
+};
+
+// What a mark after each launch adds to a step, by the untraced steps run in turn with the traced ones.
+double cost_of_marks(const StepTrace& trace) {
+  std::vector<double> traced;
+  for (const TracedStep& step : trace.steps) traced.push_back(step.total);
+  return median(traced) / median(trace.untraced) - 1;
+}
+
+std::string percents(const RatioRange& range) {
+  const auto text = [](double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); };
+  return range.lowest == range.highest ? text(range.low) : fmt::format("{} to {}", text(range.low), text(range.high));
+}
+
+}  // namespace
+
+std::string against_measured(double traced, double measured) {
+  const double ratio = traced / measured;
+  const std::string time = format_seconds(measured);
+  if (!differs_much(ratio)) {
+    return fmt::format("{:+.1f} % from the {} measured without marks", 100 * (ratio - 1), time);
+  }
+  return fmt::format("{:.2f} times the {} measured without marks: trust its shares rather than its times", ratio, time);
+}
+
+std::string traced_times_sentence(const std::vector<TracedPoint>& points) {
+  RatioRange ratios;
+  RatioRange marks;
+  for (const TracedPoint& point : points) {
+    const TimeStats* const time = point.record->main_time();
+    if (is_predicted(*point.record) || time == nullptr || time->count == 0 || time->median <= 0) continue;
+    ratios.add(totals_of(*point.trace).step / time->median, point);
+    if (!point.trace->untraced.empty()) marks.add(cost_of_marks(*point.trace), point);
+  }
+  if (ratios.lowest == nullptr) return "";
+  std::string text =
+      "Times here are means of traced steps, which have a mark after each launch (one run of a kernel) and follow the "
+      "samples; the measured times of the page are medians of samples without these marks. ";
+  text += ratios.lowest == ratios.highest
+              ? fmt::format("The traced step takes {:.2f} times its measured median", ratios.low)
+              : fmt::format("Traced steps take {:.2f} ({}) to {:.2f} times ({}) their measured median", ratios.low,
+                            ratios.lowest->name, ratios.high, ratios.highest->name);
+  if (marks.lowest != nullptr) {
+    text += fmt::format(
+        "; the marks change a step by {}, as untraced steps run in turn with the traced ones show, and the rest is the "
+        "machine, which was faster or slower by then",
+        percents(marks));
+  }
+  if (differs_much(ratios.low) || differs_much(ratios.high))
+    text += ". Where they differ much, trust the shares rather than the times";
+  return text + ".";
+}
+
+}  // namespace laptime

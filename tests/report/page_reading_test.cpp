@@ -1,0 +1,222 @@
+// What a reader of the page alone is told: verdicts and their meaning, which times are traced, how points compare.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "record/time_stats.h"
+#include "report/made_trace.h"
+#include "report/page/page.h"
+#include "report/page/page_sections.h"
+#include "report/page/page_words.h"
+#include "report/page/traced_time.h"
+#include "report/palette.h"
+#include "report/published/published.h"
+#include "report/stored_records.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The same step in float32 and bfloat16, of one run; the second takes half as long.
+PageInput two_points() {
+  Record slow = stored_records().front();
+  slow.verdict = {"stable", {}};
+  slow.time = {{"step", make_time_stats(std::vector{1.000, 1.001, 0.999, 1.002, 0.998, 1.000})}};
+  slow.phases.clear();
+  slow.classes.clear();
+  Record fast = slow;
+  fast.name = "step/model:small/ctx:256/dtype:bfloat16/mode:eager";
+  fast.config.json()["dtype"] = "bfloat16";
+  fast.math_mode = "bfloat16 autocast, float32 accumulation, some float32 products of three bfloat16 terms";
+  fast.time = {{"step", make_time_stats(std::vector{0.500, 0.501, 0.499, 0.502, 0.498, 0.500})}};
+  return {{slow, fast}, std::vector<std::optional<StepTrace>>(2)};
+}
+
+// Traced steps of `seconds`, of one launch in forward and one in backward.
+StepTrace trace_of_steps(double seconds) {
+  MadeTrace made;
+  made.launch("forward", "layers.0.attn", "matmul");
+  made.launch("backward", "layers.0.attn", "matmul");
+  made.buffer(1 << 20, 0, 1, true);
+  made.buffer(1 << 10, 0, 0, false, "workspace");
+  made.resident(1 << 22, "parameter", "weight");
+  StepTrace trace = made.trace;
+  trace.resident_bytes = 1 << 22;
+  trace.arena_bytes = (1 << 20) + (1 << 10);
+  const auto half = static_cast<int64_t>(seconds * 0.5e9);
+  for (int i = 0; i < 5; ++i) trace.steps.push_back({0, seconds, {half, half}});
+  trace.untraced = std::vector<double>(5, seconds / 1.02);
+  return trace;
+}
+
+Json section_of(const PageInput& input, const std::string& id) {
+  const Json page = Json::parse(page_data(input));
+  for (const Json& section : page["sections"]) {
+    if (section["id"] == id) return section;
+  }
+  return {};
+}
+
+std::string answer_to(const Json& section, const std::string& word) {
+  for (const Json& question : section["questions"]) {
+    if (question["question"].get<std::string>().find(word) != std::string::npos)
+      return question["answers"][0].get<std::string>();
+  }
+  return "";
+}
+
+TEST(PageReading, AVerdictStandsBesideEachTimeAndIsExplainedThere) {
+  PageInput input = two_points();
+  input.records[1].verdict = {"no_steady_state", {"of a reason"}};
+  for (const char* const id : {"step-time", "samples"}) {
+    const Json figure = section_of(input, id)["figures"][0];
+    const std::string drawn = id == std::string("samples") ? figure["chart"].dump() : figure["table"].dump();
+    EXPECT_THAT(drawn, HasSubstr("), stable")) << id;
+    EXPECT_THAT(drawn, HasSubstr("), no steady state")) << id;
+    ASSERT_EQ(figure["words"].size(), 2U) << id;
+    EXPECT_EQ(figure["words"][0][0], "stable");
+    EXPECT_EQ(figure["words"][1][0], "no steady state");
+    EXPECT_THAT(figure["words"][1][1].get<std::string>(), HasSubstr("still getting faster or slower"));
+  }
+}
+
+TEST(PageReading, ArithmeticIsExplainedWhereItIsMoreThanANumberType) {
+  const PageInput input = two_points();
+  const std::vector<PageWord> words = arithmetic_words({&input.records[0], &input.records[1]});
+  ASSERT_EQ(words.size(), 1U);
+  EXPECT_EQ(words[0].word, "bfloat16 autocast, float32 partly split");
+  EXPECT_THAT(words[0].meaning, HasSubstr("rounded to bfloat16"));
+  EXPECT_THAT(words[0].meaning, Not(HasSubstr("rounded to float16")));
+  EXPECT_THAT(words[0].meaning, HasSubstr("where that was faster here"));
+  EXPECT_THAT(words[0].meaning, Not(HasSubstr("each matrix product")));
+  EXPECT_THAT(Json::parse(page_data(input))["header"]["words"].dump(), HasSubstr("partly split"));
+}
+
+TEST(PageReading, TracedTimesAreToldFromMeasuredOnes) {
+  EXPECT_EQ(against_measured(1.03, 1.0), "+3.0 % from the 1.000 s measured without marks");
+  EXPECT_EQ(against_measured(2.5, 1.0),
+            "2.50 times the 1.000 s measured without marks: trust its shares rather than its times");
+  PageInput input = two_points();
+  input.traces = {trace_of_steps(1.0), trace_of_steps(1.25)};
+  const Json figure = section_of(input, "classes")["figures"][0];
+  const auto summary = figure["summary"].get<std::string>();
+  EXPECT_THAT(summary, HasSubstr("Traced steps take 1.00 ("));
+  EXPECT_THAT(summary, HasSubstr("to 2.50 times ("));
+  EXPECT_THAT(summary, HasSubstr("change a step by +2.0 %"));
+  EXPECT_THAT(summary, HasSubstr("trust the shares rather than the times"));
+  input.traces[1] = trace_of_steps(0.5);
+  EXPECT_THAT(section_of(input, "classes")["figures"][0]["summary"].get<std::string>(),
+              Not(HasSubstr("rather than the times")));
+}
+
+TEST(PageReading, ATracedPhaseHasItsMeasuredTimeBesideIt) {
+  PageInput input = two_points();
+  input.records.resize(1);
+  input.records[0].time["forward"] = make_time_stats(std::vector{0.4, 0.4, 0.4});
+  input.traces = {trace_of_steps(1.0)};
+  const Json texts = section_of(input, "classes")["figures"][0]["chart"]["texts"];
+  EXPECT_EQ(texts, Json({"500.0 ms traced, 400.0 ms measured", "500.0 ms"}));
+}
+
+TEST(PageReading, OtherIsExplainedWhereItIsDrawn) {
+  PageInput input = two_points();
+  input.records.resize(1);
+  input.traces.resize(1);
+  Record& record = input.records[0];
+  record.phases = {{"forward", 0.6, 0.6}, {"residue", 0.4, 0.4}};
+  record.classes = {{"forward", "matmul", 0.6, 0.6}};
+  const auto summary = [&] { return section_of(input, "classes")["figures"][0]["summary"].get<std::string>(); };
+  EXPECT_THAT(summary(), Not(HasSubstr("called other")));
+  record.classes = {{"forward", "matmul", 0.5, 0.5}};
+  EXPECT_THAT(summary(), HasSubstr("called other"));
+}
+
+TEST(PageReading, FastestAndSlowestAreComparedWithAnInterval) {
+  PageInput input = two_points();
+  std::string answer = answer_to(section_of(input, "comparisons"), "fastest");
+  EXPECT_THAT(answer, HasSubstr("Of 2 ways to do the same work"));
+  EXPECT_THAT(answer, HasSubstr("bfloat16 is the fastest with 500.0 ms"));
+  EXPECT_THAT(answer, HasSubstr("2.00 times as long (95 %: "));
+  EXPECT_THAT(Json::parse(page_data(input))["conclusion"].dump(), HasSubstr("2.00 times as long (95 %: "));
+
+  input.records[0].verdict = {"unstable", {"of a reason"}};
+  answer = answer_to(section_of(input, "comparisons"), "fastest");
+  EXPECT_THAT(answer, HasSubstr("2.00 times as long (roughly: the verdict on one of them is unstable)"));
+
+  input.records[0].config.json()["context_length"] = 128;  // other work
+  EXPECT_EQ(answer_to(section_of(input, "comparisons"), "fastest"), "");
+}
+
+TEST(PageReading, PublishedAndPredictedTimesAreCompared) {
+  PageInput input = two_points();
+  const std::vector<const PublishedFigure*> figures = published_times_of(input.records[0]);
+  ASSERT_FALSE(figures.empty());
+  EXPECT_TRUE(std::is_sorted(figures.begin(), figures.end(),
+                             [](const auto* a, const auto* b) { return *a->seconds < *b->seconds; }));
+  for (const PublishedFigure* const figure : figures) EXPECT_EQ(figure->pass, "step");
+  input.records[1].prediction.time["step"] = 0.55;
+  const Json section = section_of(input, "comparisons");
+  const std::string published = answer_to(section, "published");
+  EXPECT_THAT(published, HasSubstr("took 500.0 ms here"));
+  EXPECT_THAT(published, HasSubstr(figures.front()->hardware));
+  EXPECT_THAT(published, HasSubstr(fmt::format("{:.3g} times as fast as here", 0.5 / *figures.front()->seconds)));
+  EXPECT_THAT(answer_to(section, "prediction"), HasSubstr("predicted 550.0 ms, measured 500.0 ms: +10.0 %"));
+
+  for (Record& record : input.records) record.config.json()["batch_size"] = 77;
+  EXPECT_THAT(answer_to(section_of(input, "comparisons"), "published"), HasSubstr("No published time"));
+}
+
+TEST(PageReading, WhatIsTooLittleToSeeIsNamedAndNotDrawn) {
+  PageInput input = two_points();
+  input.records.resize(1);
+  input.traces = {trace_of_steps(1.0)};
+  for (const char* const id : {"memory", "timeline"}) {
+    const Json section = section_of(input, id);
+    ASSERT_FALSE(section.is_null()) << id;
+    const Json figure = section["figures"][0];
+    EXPECT_THAT(figure["summary"].get<std::string>(), HasSubstr("Too little to be seen: workspace (at most 1")) << id;
+    EXPECT_THAT(figure["chart"]["names"].dump(), HasSubstr("parameters")) << id;
+    EXPECT_THAT(figure["chart"]["names"].dump(), Not(HasSubstr("workspace"))) << id;
+    EXPECT_THAT(figure["table"]["columns"].dump(), HasSubstr("workspace_bytes")) << id;
+  }
+}
+
+// A custom model is described, because its name says nothing.
+TEST(PageReading, ACustomModelIsDescribed) {
+  PageInput input = two_points();
+  for (Record& record : input.records) {
+    record.config.json()["model"] = "custom";
+    record.name = "step/d_model:768/dtype:" + record.config.text("dtype");
+  }
+  EXPECT_THAT(Json::parse(page_data(input))["conclusion"][0].get<std::string>(),
+              HasSubstr("a custom model (layers 12, d_model 768, "));
+}
+
+TEST(Palette, CategoriesOfMemoryDifferInColour) {
+  std::vector<std::string_view> colors{kGapsColor};
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i) colors.push_back(color_of(category_at(i)));
+  const auto part = [](std::string_view color, size_t at) {
+    return static_cast<double>(std::stoi(std::string(color.substr(at, 2)), nullptr, 16));
+  };
+  constexpr double kLeast = 60;  // between two colours, in units of their parts
+  for (size_t a = 0; a < colors.size(); ++a) {
+    for (size_t b = 0; b < a; ++b) {
+      double square = 0;
+      for (const size_t at : {1, 3, 5}) square += std::pow(part(colors[a], at) - part(colors[b], at), 2);
+      EXPECT_GE(std::sqrt(square), kLeast) << colors[a] << " " << colors[b];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace laptime
