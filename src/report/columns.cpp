@@ -137,7 +137,8 @@ Column column_by_name(std::string_view name, const Records& records) {
   for (const RatioColumn& column : kRatioColumns) others.push_back(column.name);
   check_column(name, records, "columns", others);
   if (const Column* const document = document_column(name)) {
-    if (resolved_column(name) == name && schema_type(name).empty() && !is_derived_column(name)) return *document;
+    const bool has_own_meaning = find_metric(name) != nullptr || !schema_type(name).empty() || is_derived_column(name);
+    if (resolved_column(name) == name && !has_own_meaning) return *document;
   }
   const Extent extent = extent_of_column(name);
   const std::string resolved = resolved_column(name);
