@@ -3,8 +3,9 @@
 # tools/check_layers.py reads the same table and checks every include against it.
 #   layer | named layers
 # A layer may include the layers it names and everything those may include. With `only` it may include just the named
-# layers, but links the rest too. `cards` is src/ops without the kernels. `kernels` is the *_cpu.cpp files of the ops, each
-# of which may include only its own op, and the tables in src/ops/kernels_{isa,cpu}.cpp that list them all.
+# layers, but links the rest too. `cards` is src/ops without the kernels. `kernels` is the *_cpu.cpp and *_cuda.cpp
+# files of the ops, each of which may include only its own op, and the tables in src/ops/kernels_{isa,cpu,cuda}.cpp that
+# list them all.
 set(LAPTIME_LAYERS
   "base             |"
   "tensor           | base"
@@ -21,7 +22,8 @@ set(LAPTIME_LAYERS
   "plan             | backend graph"
   "backend/cpu      | backend"
   "backend/roofline | backend config"
-  "kernels          | cards backend/cpu"
+  "backend/cuda     | backend"
+  "kernels          | cards backend/cpu backend/cuda"
   "exec             | plan backend timeline distribution"
   "record           | data timeline distribution config"
   "report           | only record distribution config base"
@@ -60,9 +62,9 @@ function(laptime_sources_of layer out out_isa)
   set(isa "")
   if(layer STREQUAL "cards")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${root}/ops/*.cpp)
-    list(FILTER sources EXCLUDE REGEX "_cpu\\.cpp$|${LAPTIME_ISA_SOURCES}")
+    list(FILTER sources EXCLUDE REGEX "_(cpu|cuda)\\.cpp$|${LAPTIME_ISA_SOURCES}")
   elseif(layer STREQUAL "kernels")
-    file(GLOB sources CONFIGURE_DEPENDS ${root}/ops/*_cpu.cpp)
+    file(GLOB sources CONFIGURE_DEPENDS ${root}/ops/*_cpu.cpp ${root}/ops/*_cuda.cpp ${root}/ops/*/*_cuda.cpp)
     file(GLOB_RECURSE isa CONFIGURE_DEPENDS ${root}/ops/*.cpp)
     list(FILTER isa INCLUDE REGEX "/ops/[^/]+/.+_cpu\\.cpp$|${LAPTIME_ISA_SOURCES}")
   elseif(layer STREQUAL "main")
@@ -120,7 +122,7 @@ foreach(row IN LISTS LAPTIME_LAYERS)
     else()
       laptime_precompile(${target} ${owner} ${headers})
     endif()
-    if(NOT layer MATCHES "^(cards|model)$")
+    if(NOT layer MATCHES "^(cards|kernels|model)$")
       laptime_unite(${target})
     endif()
   endif()

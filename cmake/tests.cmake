@@ -24,7 +24,7 @@ set(LAPTIME_TEST_LINKS
 set(LAPTIME_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources, e.g. -O1")
 separate_arguments(test_flags UNIX_COMMAND "${LAPTIME_TEST_FLAGS}")
 
-file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
+file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp tests/support/cuda/*.cpp)
 add_library(laptime_test_support INTERFACE)
 target_include_directories(laptime_test_support INTERFACE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_definitions(laptime_test_support INTERFACE
@@ -50,8 +50,8 @@ function(laptime_link_if_there target layer)
   endif()
 endfunction()
 
-set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/roofline model
-  points passes plan exec record report export prepare measure sweep explain verify cli support widths)
+set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/cuda backend/roofline
+  model points passes plan exec record report export prepare measure sweep explain verify cli support widths)
 if(LAPTIME_SANITIZE)
   list(REMOVE_ITEM test_folders widths)  # it compares bits alone, and compiles all kernels twice more
 endif()
@@ -143,7 +143,7 @@ if(e2e_sources)
 endif()
 
 # Approximate seconds, so that ctest starts long tests first and does not wait for them at the end.
-set(LAPTIME_LONG_TESTS "ops 100" "sweep 50" "verify 20" "e2e_kill 50" "data 40" "passes 20" "record 15")
+set(LAPTIME_LONG_TESTS "ops 120" "sweep 50" "verify 20" "e2e_kill 50" "data 40" "passes 20" "record 15")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)
   separate_arguments(row UNIX_COMMAND "${row}")
   list(GET row 0 name)

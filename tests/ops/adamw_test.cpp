@@ -36,6 +36,21 @@ std::vector<ConformanceCase> adamw_rows() {
 
 LAPTIME_CONFORMANCE(AdamW, adamw_rows());
 
+std::vector<ConformanceCase> step_size_rows() {
+  std::vector<ConformanceCase> rows;
+  for (const double step : {1.0, 7.0, 1000.0}) {
+    rows.push_back({.op = &kAdamStepSize,
+                    .attributes = AdamWAttributes{},
+                    .inputs = {{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = step},
+                               {.shape = {}, .values = Values::kConstant, .dtype = DType::kFloat32, .bound = 1e-2}},
+                    .dtypes = {DType::kFloat32},
+                    .arrangements = {Arrangement::kContiguous}});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(AdamStepSize, step_size_rows());
+
 // With the input that skips a step, true or false.
 std::vector<ConformanceCase> skippable_rows() {
   std::vector<ConformanceCase> rows;

@@ -5,6 +5,7 @@
 
 #include "base/isa.h"
 #include "ops/kernels_cpu.h"
+#include "ops/kernels_cuda.h"
 
 namespace laptime::test {
 
@@ -18,7 +19,9 @@ TEST(ConformanceTables, EveryOpWithKernelsHasOne) {
     const testing::TestSuite& suite = *all.GetTestSuite(i);
     for (int k = 0; k < suite.total_test_count(); ++k) tested.insert(suite.GetTestInfo(k)->name());
   }
-  for (const Kernel& kernel : cpu_kernels(cpu::widest_isa())) {
+  std::vector<Kernel> kernels = cpu_kernels(cpu::widest_isa());
+  for (Kernel& kernel : cuda_kernels()) kernels.push_back(std::move(kernel));
+  for (const Kernel& kernel : kernels) {
     if (kernel.name == kReferenceName) continue;
     const auto has_table = [&](DType dtype) {
       const std::string prefix = fmt::format("MatchesReference/{}_{}_", kernel.op->name, name_of(dtype));

@@ -30,6 +30,13 @@ std::vector<ConformanceCase> embedding_rows() {
                     .dtypes = {DType::kFloat32},
                     .may_refuse = kGaps});
   }
+  for (const int64_t size : {1, 3000}) {
+    rows.push_back({.op = &kArange,
+                    .attributes = ArangeAttributes{size},
+                    .dtypes = {DType::kFloat32},
+                    .arrangements = {Arrangement::kContiguous},
+                    .slack = 0});
+  }
   return rows;
 }
 

@@ -50,6 +50,30 @@ std::vector<ConformanceCase> assign_rows() {
 }
 LAPTIME_CONFORMANCE(AssignUnless, assign_rows());
 
+// The steps around a growth and after an overflow; numbers are exact.
+std::vector<ConformanceCase> number_rows() {
+  std::vector<ConformanceCase> rows;
+  for (const double found : {0.0, 1.0}) {
+    const auto add = [&](const OpCard& op, const Attributes& attributes, std::vector<Operand> inputs) {
+      inputs.push_back(scalar(DType::kBool, found));
+      rows.push_back({.op = &op,
+                      .attributes = attributes,
+                      .inputs = std::move(inputs),
+                      .dtypes = {DType::kFloat32},
+                      .arrangements = {Arrangement::kContiguous},
+                      .slack = 0});
+    };
+    add(kCountApplied, {}, {scalar(DType::kInt64, 41)});
+    for (const double good_steps : {0.0, 3.0, 4.0}) {
+      const LossScaleAttributes attributes{.growth_interval = 5};
+      add(kUpdateLossScale, attributes, {scalar(DType::kFloat32, 65536), scalar(DType::kInt64, good_steps)});
+      add(kUpdateLossScale, attributes, {scalar(DType::kFloat32, 0x1p127), scalar(DType::kInt64, good_steps)});
+    }
+  }
+  return rows;
+}
+LAPTIME_CONFORMANCE(LossScaleNumbers, number_rows());
+
 template <class T>
 TensorView view_of(T* data, DType dtype, const Shape& shape) {
   return {reinterpret_cast<std::byte*>(data), contiguous_type(dtype, shape)};

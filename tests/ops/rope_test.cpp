@@ -31,6 +31,12 @@ std::vector<ConformanceCase> rope_rows() {
                       .dtypes = {DType::kBFloat16, DType::kFloat16}});
     }
   }
+  for (const int64_t positions : {1, 700}) {
+    rows.push_back({.op = &kRopeTable,
+                    .attributes = RopeTableAttributes{positions, 34},
+                    .dtypes = {DType::kFloat32},
+                    .arrangements = {Arrangement::kContiguous}});
+  }
   return rows;
 }
 

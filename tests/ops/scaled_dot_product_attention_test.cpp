@@ -79,6 +79,13 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
                     .arrangements = kContiguousRows,
                     .may_refuse = kContiguousRows});
   }
+  for (const int64_t size : {1, 70}) {
+    rows.push_back({.op = &kCausalMask,
+                    .attributes = CausalMaskAttributes{size},
+                    .dtypes = {DType::kFloat32},
+                    .arrangements = {Arrangement::kContiguous},
+                    .slack = 0});
+  }
   return rows;
 }
 

@@ -12,6 +12,8 @@
 #include "backend/cpu/team.h"
 #include "base/isa.h"
 #include "ops/kernels_cpu.h"
+#include "ops/kernels_cuda.h"
+#include "support/cuda/host_queue.h"
 #include "tensor/elements.h"
 
 namespace laptime::test {
@@ -19,27 +21,74 @@ namespace {
 
 constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
 
-// The kernels of an op for every instruction set of this machine, without references.
-const std::vector<Kernel>& kernels_of(const OpCard& op) {
-  static const auto kByOp = [] {
-    std::map<const OpCard*, std::vector<Kernel>> by_op;
-    for (const cpu::Isa isa : cpu::runnable_isas()) {
-      for (Kernel& kernel : cpu_kernels(isa)) {
-        if (kernel.name != kReferenceName) by_op[kernel.op].push_back(std::move(kernel));
-      }
-    }
-    return by_op;
-  }();
-  static const std::vector<Kernel> kNone;
-  const auto found = kByOp.find(&op);
-  return found == kByOp.end() ? kNone : found->second;
-}
-
 cpu::Team& team_of(int threads) {
   static std::map<int, std::unique_ptr<cpu::Team>> teams;
   std::unique_ptr<cpu::Team>& team = teams[threads];
   if (team == nullptr) team = std::make_unique<cpu::Team>(threads);
   return *team;
+}
+
+// Ways to run a kernel that must give the same bits. Ways 0 to 2 have a queue each.
+constexpr int kWays = 3;
+
+// A kind of device whose kernels run here.
+struct KernelDevice {
+  Queue& (*queue)(int way);
+  const char* (*name_of)(int way);
+  int first_again = 0;  // 0: way 0 runs twice
+};
+// On 1, 2 and 3 threads.
+const KernelDevice kOnCpu{[](int way) -> Queue& { return team_of(way + 1); },
+                          [](int way) {
+                            static constexpr const char* kNames[kWays] = {"1 thread", "2 threads", "3 threads"};
+                            return kNames[way];
+                          }};
+// On the host, the threads of a block taking their turns in three orders; one way follows all accesses, which is slow.
+const KernelDevice kAsOnCuda{[](int way) -> Queue& {
+                               static HostQueue queues[kWays]{HostQueue({.turns = Turns::kForward, .checked = false}),
+                                                              HostQueue({.turns = Turns::kBackward, .checked = false}),
+                                                              HostQueue({.turns = Turns::kDrawn, .checked = true})};
+                               return queues[way];
+                             },
+                             [](int way) {
+                               static constexpr const char* kNames[kWays] = {
+                                   "threads in order", "threads in reverse order", "threads in drawn order"};
+                               return kNames[way];
+                             },
+                             1};
+// Fibers are slow, so CUDA kernels run at points with few elements, and in float16, whose elements they load and store
+// as those of bfloat16, only where operands are contiguous.
+bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
+  constexpr int64_t kMostElements = 6000;
+  for (const TensorType& type : signature.in) {
+    if (type.numel() > kMostElements) return false;
+  }
+  return point.dtype != DType::kFloat16 || point.arrangement == Arrangement::kContiguous;
+}
+
+struct Candidate {
+  Kernel kernel;
+  const KernelDevice* device = nullptr;
+};
+
+// The kernels of an op for every instruction set of this machine and for CUDA devices, without references.
+const std::vector<Candidate>& kernels_of(const OpCard& op) {
+  static const auto kByOp = [] {
+    std::map<const OpCard*, std::vector<Candidate>> by_op;
+    for (const cpu::Isa isa : cpu::runnable_isas()) {
+      for (Kernel& kernel : cpu_kernels(isa)) {
+        if (kernel.name != kReferenceName) by_op[kernel.op].push_back({std::move(kernel), &kOnCpu});
+      }
+    }
+    for (Kernel& kernel : cuda_kernels()) {
+      kernel.name = "cuda:" + kernel.name;
+      by_op[kernel.op].push_back({std::move(kernel), &kAsOnCuda});
+    }
+    return by_op;
+  }();
+  static const std::vector<Candidate> kNone;
+  const auto found = kByOp.find(&op);
+  return found == kByOp.end() ? kNone : found->second;
 }
 
 std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors) {
@@ -167,7 +216,7 @@ void Point::add_sensitivity(size_t input, double slack, int draws) {
 class Launch {
  public:
   // `overwrites`: outputs that overwrite an input.
-  Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs,
+  Launch(Point& point, const Kernel& kernel, Queue& queue, bool optional_outputs,
          std::span<const Update> overwrites = {});
   // Describes what is wrong with the result; empty if it is correct.
   std::string error(const Point& point, const Kernel& kernel);
@@ -184,7 +233,7 @@ class Launch {
   const OpCard& op_;
 };
 
-Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_outputs,
+Launch::Launch(Point& point, const Kernel& kernel, Queue& queue, bool optional_outputs,
                std::span<const Update> overwrites)
     : overwritten_(point.inputs.size(), false), op_(*point.signature.op) {
   for (size_t k = 0; k < point.inputs.size(); ++k) {
@@ -207,8 +256,8 @@ Launch::Launch(Point& point, const Kernel& kernel, int threads, bool optional_ou
   }
   const int64_t bytes = kernel.workspace_bytes(point.signature);
   GuardedTensor workspace(contiguous_type(DType::kBool, {bytes}));
-  if (kernel.prepare != nullptr) kernel.prepare(point.signature, team_of(threads));
-  kernel.launch({op_, point.signature.attributes, in, out_, workspace.view().data, team_of(threads)});
+  if (kernel.prepare != nullptr) kernel.prepare(point.signature, queue);
+  kernel.launch({op_, point.signature.attributes, in, out_, workspace.view().data, queue});
   if (!workspace.guards_intact()) ADD_FAILURE() << "the workspace of " << bytes << " bytes is too small";
 }
 
@@ -309,9 +358,9 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
 }
 
 // Launches with outputs that overwrite inputs; describes what is wrong, or returns an empty text.
-std::string run_overwriting(Point& point, const Kernel& kernel) {
+std::string run_overwriting(Point& point, const Kernel& kernel, const KernelDevice& device) {
   for (const std::vector<Update>& overwrites : overwrites_of(point.signature)) {
-    Launch launch(point, kernel, 2, true, overwrites);
+    Launch launch(point, kernel, device.queue(1), true, overwrites);
     if (std::string error = launch.error(point, kernel); !error.empty())
       return fmt::format("output {} over input {}: {}", overwrites[0].output, overwrites[0].input, error);
   }
@@ -319,18 +368,21 @@ std::string run_overwriting(Point& point, const Kernel& kernel) {
 }
 
 // Runs all checks of one kernel at one point; describes what is wrong, or returns an empty text.
-std::string run_kernel(Point& point, const Kernel& kernel) {
-  Launch first(point, kernel, 1, true);
+std::string run_kernel(Point& point, const Kernel& kernel, const KernelDevice& device) try {
+  Launch first(point, kernel, device.queue(0), true);
   if (std::string error = first.error(point, kernel); !error.empty()) return error;
-  for (const int threads : {1, 2, 3}) {
-    const Launch again(point, kernel, threads, true);
-    if (!again.same_bits(first)) return fmt::format("the result with {} threads differs from that with 1", threads);
+  for (int way = device.first_again; way < kWays; ++way) {
+    const Launch again(point, kernel, device.queue(way), true);
+    if (!again.same_bits(first))
+      return fmt::format("the result with {} differs from that with {}", device.name_of(way), device.name_of(0));
   }
   if (point.signature.op->optional_outputs.bits != 0) {
-    Launch without(point, kernel, 2, false);
+    Launch without(point, kernel, device.queue(1), false);
     if (std::string error = without.error(point, kernel); !error.empty()) return "without optional outputs: " + error;
   }
-  return run_overwriting(point, kernel);
+  return run_overwriting(point, kernel, device);
+} catch (const Error& error) {
+  return error.what();
 }
 
 template <class T>
@@ -381,14 +433,16 @@ std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& par
 
 void check_conformance(const ConformancePoint& point) {
   Point prepared(point);
-  const std::vector<Kernel>& kernels = kernels_of(*point.row.op);
+  const std::vector<Candidate>& kernels = kernels_of(*point.row.op);
   ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel but its reference";
-  EXPECT_EQ(run_overwriting(prepared, reference_kernel(*point.row.op)), "") << "the reference";
+  EXPECT_EQ(run_overwriting(prepared, reference_kernel(*point.row.op), kOnCpu), "") << "the reference";
   const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-  for (const Kernel& kernel : kernels) {
+  const bool runs_on_cuda = runs_cuda(point, prepared.signature);
+  for (const auto& [kernel, device] : kernels) {
+    if (device == &kAsOnCuda && !runs_on_cuda) continue;
     const std::string refusal = kernel.refusal(prepared.signature);
     if (!refusal.empty() && contains(point.row.may_refuse, point.arrangement)) continue;
-    const std::string error = refusal.empty() ? run_kernel(prepared, kernel) : "refuses: " + refusal;
+    const std::string error = refusal.empty() ? run_kernel(prepared, kernel, *device) : "refuses: " + refusal;
     EXPECT_EQ(error, "") << kernel.name << " of " << prepared.signature.text()
                          << "\n  again: test_ops --gtest_filter=" << test->test_suite_name() << "." << test->name();
   }
@@ -396,7 +450,7 @@ void check_conformance(const ConformancePoint& point) {
 
 std::string conformance_error(const ConformancePoint& point, const Kernel& kernel) {
   Point prepared(point);
-  return run_kernel(prepared, kernel);
+  return run_kernel(prepared, kernel, kOnCpu);
 }
 
 std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes) {

@@ -26,12 +26,15 @@ constexpr double kFloat16Limit = 1e-3;
 // The result of plain loops of float32 (support/plain_product.h).
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
 
-// One row of a test file. Every kernel of every instruction set of this machine must
+// One row of a test file. Every kernel of every instruction set of this machine, and every CUDA kernel, which runs on
+// the host (support/cuda/host_grid.h), must
 //   - agree with the reference on the same inputs in float64, within the tolerance below,
 //   - where the op is a contraction, also in the L2 norm (kFloat32Limit, ...) and, with `plain`, in its
 //   largest
 //     error, which is at most twice that of the plain loops,
-//   - give the same bits with 1, 2 and 3 threads and when it runs again,
+//   - give the same bits with 1, 2 and 3 threads, or as a CUDA kernel for any order of the threads of a block, and when
+//   it
+//     runs again,
 //   - write all elements of its outputs and nothing else, and read nothing but its inputs,
 //   - also do so when an output overwrites an input, where the card permits it.
 struct ConformanceCase {

@@ -1,0 +1,154 @@
+// The vocabulary in which CUDA kernels are written, so that one source compiles for the card and for the host.
+//
+// A kernel is a struct:
+//
+//   struct RowSums {
+//     static constexpr const char* kName = "row_sums";     // unique among all kernels; stands in ops/cuda_kernels.inc
+//     struct Args { ... };                                 // plain values and addresses on the device
+//     struct Shared { SharedArray<float, 32> partials; };  // memory of a block
+//     LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared);
+//   };
+//
+// Grids and blocks have one axis. Every access to memory goes through the thread. On the card that is a plain load or
+// store; on the host it lets whoever runs the kernel (HostThread) see which thread touches what.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define LAPTIME_DEVICE __device__ inline
+#else
+#define LAPTIME_DEVICE inline
+#endif
+
+namespace laptime::cuda {
+
+constexpr int kWarp = 32;               // threads that exchange values by shuffles
+constexpr int kMaxBlock = 1024;         // threads of a block
+constexpr int kSharedBytes = 48 << 10;  // of a block, without asking the driver for more
+
+// Elements that the threads of a block share. Uninitialised when the block starts.
+template <class T, int kSize>
+class SharedArray {
+  friend class Thread;
+  T elements_[kSize];
+};
+
+// Memory of a kernel that shares nothing.
+struct NothingShared {};
+
+#if defined(__CUDACC__)
+
+// The thread that runs. Blocks have a multiple of kWarp threads.
+class Thread {
+ public:
+  __device__ int index() const { return static_cast<int>(threadIdx.x); }
+  __device__ int threads() const { return static_cast<int>(blockDim.x); }
+  __device__ int64_t block() const { return blockIdx.x; }
+  __device__ int64_t blocks() const { return gridDim.x; }
+
+  // Waits for all threads of the block, which then see what the others wrote before. All must call it, at one place.
+  __device__ void synchronize() const { __syncthreads(); }
+  // The value that the lane of the warp with the index XOR `mask` passes. All lanes of the warp must call it.
+  template <class T>
+  __device__ T exchange(T value, int mask) const {
+    return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
+  }
+
+  template <class T>
+  __device__ T load(const T* address) const {
+    return *address;
+  }
+  template <class T>
+  __device__ void store(T* address, T value) const {
+    *address = value;
+  }
+  template <class T, int kSize>
+  __device__ T load(const SharedArray<T, kSize>& array, int index) const {
+    return array.elements_[index];
+  }
+  template <class T, int kSize>
+  __device__ void store(SharedArray<T, kSize>& array, int index, T value) const {
+    array.elements_[index] = value;
+  }
+};
+
+#else
+
+// Where a statement of a kernel stands: as a default argument, the caller's line. (clang 14 has no
+// std::source_location.)
+struct Place {
+  const char* file = "";
+  int line = 0;
+  static constexpr Place current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
+// What runs a thread of a block on the host (tests/support/cuda).
+class HostThread {
+ public:
+  virtual ~HostThread() = default;
+  virtual void synchronize(Place place) = 0;
+  virtual uint64_t exchange(uint64_t bits, int mask, Place place) = 0;
+  // Called before the access.
+  virtual void on_load(const void* address, size_t bytes, Place place) = 0;
+  virtual void on_store(void* address, size_t bytes, Place place) = 0;
+  // Called before an access to element `index` of a shared array.
+  virtual void check_index(int64_t index, int64_t size, Place place) = 0;
+};
+
+class Thread {
+ public:
+  Thread(HostThread& host, int index, int threads, int64_t block, int64_t blocks)
+      : host_(&host), index_(index), threads_(threads), block_(block), blocks_(blocks) {}
+
+  int index() const { return index_; }
+  int threads() const { return threads_; }
+  int64_t block() const { return block_; }
+  int64_t blocks() const { return blocks_; }
+
+  void synchronize(Place place = Place::current()) const { host_->synchronize(place); }
+  template <class T>
+  T exchange(T value, int mask, Place place = Place::current()) const {
+    static_assert(sizeof(T) <= sizeof(uint64_t));
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    bits = host_->exchange(bits, mask, place);
+    __builtin_memcpy(&value, &bits, sizeof(T));
+    return value;
+  }
+
+  template <class T>
+  T load(const T* address, Place place = Place::current()) const {
+    host_->on_load(address, sizeof(T), place);
+    return *address;
+  }
+  template <class T>
+  void store(T* address, T value, Place place = Place::current()) const {
+    host_->on_store(address, sizeof(T), place);
+    *address = value;
+  }
+  template <class T, int kSize>
+  T load(const SharedArray<T, kSize>& array, int index, Place place = Place::current()) const {
+    host_->check_index(index, kSize, place);
+    host_->on_load(&array.elements_[index], sizeof(T), place);
+    return array.elements_[index];
+  }
+  template <class T, int kSize>
+  void store(SharedArray<T, kSize>& array, int index, T value, Place place = Place::current()) const {
+    host_->check_index(index, kSize, place);
+    host_->on_store(&array.elements_[index], sizeof(T), place);
+    array.elements_[index] = value;
+  }
+
+ private:
+  HostThread* host_;
+  int index_, threads_;
+  int64_t block_, blocks_;
+};
+
+#endif
+
+}  // namespace laptime::cuda

@@ -1,0 +1,51 @@
+// The queue of a CUDA device, and launches of kernels into it.
+#pragma once
+
+#include "backend/cuda/tensor.h"
+#include "backend/kernel.h"
+
+namespace laptime::cuda {
+
+// A grid of blocks that all run one kernel.
+struct GridLaunch {
+  const char* kernel = "";  // its kName
+  int64_t blocks = 0;       // at least 1
+  int threads = 0;          // of a block; a multiple of kWarp, at most kMaxBlock
+  const void* args = nullptr;
+  size_t args_bytes = 0;
+};
+
+class Queue : public laptime::Queue {
+ public:
+  // Launches are executed in order.
+  virtual void launch(const GridLaunch& launch) = 0;
+};
+
+template <class K>
+void launch(const KernelCall& call, int64_t blocks, int threads, const typename K::Args& args) {
+  static_cast<Queue&>(call.queue).launch({K::kName, blocks, threads, &args, sizeof(args)});
+}
+
+constexpr int kElementThreads = 256;
+
+// One thread per element, up to a size of the grid from which on threads take several.
+template <class K>
+void launch_elements(const KernelCall& call, int64_t count, const typename K::Args& args) {
+  constexpr int64_t kMostBlocks = int64_t{1} << 20;
+  const int64_t blocks = (count + kElementThreads - 1) / kElementThreads;
+  launch<K>(call, blocks < 1 ? 1 : blocks > kMostBlocks ? kMostBlocks : blocks, kElementThreads, args);
+}
+
+// One block per row.
+template <class K>
+void launch_rows(const KernelCall& call, int64_t rows, int threads, const typename K::Args& args) {
+  launch<K>(call, rows, threads, args);
+}
+
+// The elements of a view from its first one on; null where the view is absent.
+inline DeviceData device_data(const TensorView& view) {
+  const DType dtype = view.type.dtype;
+  return {view.data == nullptr ? nullptr : view.data + view.type.layout.offset * size_of(dtype), dtype};
+}
+
+}  // namespace laptime::cuda

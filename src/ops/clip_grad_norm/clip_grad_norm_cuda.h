@@ -1,0 +1,23 @@
+// CUDA kernel of the clipping coefficient.
+#pragma once
+
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// One thread: min(1, max_norm / (norm + epsilon)).
+struct ClipCoefficient {
+  static constexpr const char* kName = "clip_coefficient";
+  struct Args {
+    DeviceData norm, coefficient;
+    double max_norm, epsilon;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    if (thread.index() != 0) return;
+    const double ratio = args.max_norm / (load<double>(thread, args.norm, 0) + args.epsilon);
+    store(thread, args.coefficient, 0, ratio < 1 ? ratio : 1.0);
+  }
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,22 @@
+// The device code of all ops: what the rows of cuda_kernels.inc name.
+#pragma once
+
+#include "backend/cuda/gemm.h"
+#include "backend/cuda/move.h"
+#include "ops/adamw/adamw_cuda.h"
+#include "ops/clip_grad_norm/clip_grad_norm_cuda.h"
+#include "ops/cross_entropy/cross_entropy_cuda.h"
+#include "ops/dropout/dropout_cuda.h"
+#include "ops/embedding/embedding_cuda.h"
+#include "ops/gather/gather_cuda.h"
+#include "ops/gelu/gelu_cuda.h"
+#include "ops/loss_scale/loss_scale_cuda.h"
+#include "ops/nll_loss/nll_loss_cuda.h"
+#include "ops/norm/norm_cuda.h"
+#include "ops/pointwise/pointwise_cuda.h"
+#include "ops/reduce/reduce_cuda.h"
+#include "ops/relu/relu_cuda.h"
+#include "ops/rope/rope_cuda.h"
+#include "ops/scaled_dot_product_attention/scaled_dot_product_attention_cuda.h"
+#include "ops/softmax/softmax_cuda.h"
+#include "ops/swiglu/swiglu_cuda.h"

@@ -1,0 +1,53 @@
+// CUDA kernels of dropout.
+#pragma once
+
+#include "backend/cuda/tensor.h"
+#include "base/random.h"
+
+namespace laptime::cuda {
+
+// y = x scale where the top 24 bits of splitmix64(key + i) are at least `threshold`, else 0; i is the row-major index.
+struct DropoutForward {
+  static constexpr const char* kName = "dropout_forward";
+  struct Args {
+    DeviceRows x;     // a row per element
+    DeviceRows step;  // a number
+    DeviceData y;     // contiguous
+    DeviceData mask;  // contiguous; may be absent
+    int64_t count;
+    uint64_t seed, place;
+    uint32_t threshold;
+    float scale;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const auto step_number = static_cast<uint64_t>(load<int64_t>(thread, args.step, 0));
+    const uint64_t key = splitmix64(splitmix64(args.seed + step_number) ^ args.place);
+    const int64_t step = thread.blocks() * thread.threads();
+    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.count; at += step) {
+      const bool kept = (splitmix64(key + static_cast<uint64_t>(at)) >> 40U) >= args.threshold;
+      const float x = load(thread, args.x, args.x.row(at));
+      store(thread, args.y, at, kept ? x * args.scale : 0.0F);
+      if (args.mask.data != nullptr) store(thread, args.mask, at, kept ? 1 : 0);
+    }
+  }
+};
+
+// grad_x = grad_y scale where the mask is true, else 0
+struct DropoutBackward {
+  static constexpr const char* kName = "dropout_backward";
+  struct Args {
+    Elements<3> elements;  // grad_x, grad_y, mask
+    float scale;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const auto& [grad_x, grad_y, mask] = args.elements.operand;
+    for_elements(thread, args.elements, [&](const auto& at) {
+      const bool kept = load(thread, mask, at.of[2]) != 0;
+      store(thread, grad_x, at.of[0], kept ? load(thread, grad_y, at.of[1]) * args.scale : 0.0F);
+    });
+  }
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,71 @@
+// CUDA kernels of the embedding. Backward adds rows in their order, without atomics.
+#pragma once
+
+#include "backend/cuda/block_sums.h"
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// y[position, column] = weight[ids[position], column]
+struct EmbeddingForward {
+  static constexpr const char* kName = "embedding_forward";
+  struct Args {
+    DeviceRows weight;
+    DeviceRows ids;  // a row per position
+    DeviceData y;
+    int64_t columns, count;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int64_t step = thread.blocks() * thread.threads();
+    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.count; at += step) {
+      const int64_t position = at / args.columns;
+      const auto id = load<int64_t>(thread, args.ids, args.ids.row(position));
+      const int64_t column = at - position * args.columns;
+      store(thread, args.y, at, load(thread, args.weight, args.weight.row(id) + column * args.weight.column_stride));
+    }
+  }
+};
+
+// A block per position. The block of the first position with an id writes the gradient of the id's row: the sum over
+// all positions with it. Rows whose id stands nowhere must be zero already.
+struct EmbeddingBackward {
+  static constexpr const char* kName = "embedding_backward";
+  struct Args {
+    DeviceRows grad;
+    DeviceRows ids;          // a row per position
+    DeviceData grad_weight;  // [ids, columns]
+    int64_t columns, positions;
+  };
+  struct Shared {
+    WarpParts<int> parts;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t first = thread.block();
+    const auto id = load<int64_t>(thread, args.ids, args.ids.row(first));
+    int earlier = 0;
+    for (int64_t position = thread.index(); position < first; position += thread.threads())
+      earlier += load<int64_t>(thread, args.ids, args.ids.row(position)) == id ? 1 : 0;
+    if (block_sum(thread, shared.parts, earlier) > 0) return;
+    for (int64_t column = thread.index(); column < args.columns; column += thread.threads()) {
+      float sum = 0;
+      for (int64_t position = first; position < args.positions; ++position) {
+        if (load<int64_t>(thread, args.ids, args.ids.row(position)) == id)
+          sum += load(thread, args.grad, args.grad.row(position) + column * args.grad.column_stride);
+      }
+      store(thread, args.grad_weight, id * args.columns + column, sum);
+    }
+  }
+};
+
+// 0, 1, 2, ...
+struct CountUp {
+  static constexpr const char* kName = "count_up";
+  using Args = Elements<1>;
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    for_elements(thread, args, [&](const auto& at) { store(thread, args.operand[0], at.of[0], at.of[0]); });
+  }
+};
+
+}  // namespace laptime::cuda

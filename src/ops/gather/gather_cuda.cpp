@@ -1,0 +1,31 @@
+// Launches of gather and scatter on a CUDA device.
+#include "ops/gather/gather_cuda.h"
+
+#include "ops/gather/gather.h"
+#include "ops/walks_cuda.h"
+
+namespace laptime::cuda {
+namespace {
+
+void gather_rows(const KernelCall& call) {
+  const int64_t rows = call.out[0].numel();
+  launch_elements<GatherRows>(call, rows, {rows_of(call.in[0]), flat_of(call.in[1]), device_data(call.out[0]), rows});
+}
+
+template <size_t index_input>
+void scatter_rows(const KernelCall& call) {
+  const TensorView& out = call.out[0];
+  launch_elements<ScatterRows>(
+      call, out.numel(),
+      {flat_of(call.in[0]), flat_of(call.in[index_input]), device_data(out), columns_of(out), out.numel()});
+}
+
+}  // namespace
+
+std::vector<Kernel> gather_kernels() {
+  return {{.op = &kGather, .name = "rows", .launch = gather_rows},
+          {.op = &kGatherBackward, .name = "rows", .launch = scatter_rows<2>},
+          {.op = &kScatter, .name = "rows", .launch = scatter_rows<1>}};
+}
+
+}  // namespace laptime::cuda

@@ -1,0 +1,46 @@
+// CUDA kernels of gather and scatter along the last axis.
+#pragma once
+
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// out[row] = x[row, index[row]]
+struct GatherRows {
+  static constexpr const char* kName = "gather_rows";
+  struct Args {
+    DeviceRows x;
+    DeviceRows index;  // a row per element
+    DeviceData out;
+    int64_t rows;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int64_t row = thread.block() * thread.threads() + thread.index();
+    if (row >= args.rows) return;
+    const auto column = load<int64_t>(thread, args.index, args.index.row(row));
+    store(thread, args.out, row, load(thread, args.x, args.x.row(row) + column * args.x.column_stride));
+  }
+};
+
+// out[row, column] = grad[row] where the column is index[row], else 0
+struct ScatterRows {
+  static constexpr const char* kName = "scatter_rows";
+  struct Args {
+    DeviceRows grad;   // a row per element
+    DeviceRows index;  // likewise
+    DeviceData out;    // [rows, columns]
+    int64_t columns, count;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int64_t step = thread.blocks() * thread.threads();
+    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.count; at += step) {
+      const int64_t row = at / args.columns;
+      const bool hit = at - row * args.columns == load<int64_t>(thread, args.index, args.index.row(row));
+      store(thread, args.out, at, hit ? load(thread, args.grad, args.grad.row(row)) : 0.0F);
+    }
+  }
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,26 @@
+// Launches of GELU on a CUDA device.
+#include "ops/gelu/gelu_cuda.h"
+
+#include "ops/gelu/gelu.h"
+#include "ops/walks_cuda.h"
+
+namespace laptime::cuda {
+namespace {
+
+void forward(const KernelCall& call) {
+  launch_elements<GeluForward>(call, call.out[0].numel(),
+                               {elements_of_call<2>(call.out, call.in), call.attributes.as<GeluAttributes>().tanh});
+}
+void backward(const KernelCall& call) {
+  launch_elements<GeluBackward>(call, call.out[0].numel(),
+                                {elements_of_call<3>(call.out, call.in), call.attributes.as<GeluAttributes>().tanh});
+}
+
+}  // namespace
+
+std::vector<Kernel> gelu_kernels() {
+  return {{.op = &kGelu, .name = "elements", .launch = forward},
+          {.op = &kGeluBackward, .name = "elements", .launch = backward}};
+}
+
+}  // namespace laptime::cuda

@@ -1,0 +1,66 @@
+// CUDA kernels of GELU.
+#pragma once
+
+#include <cmath>
+
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// y = x Phi(x), or its approximation by tanh; the formulas are in gelu.cpp.
+struct GeluForward {
+  static constexpr const char* kName = "gelu_forward";
+  struct Args {
+    Elements<2> elements;  // y, x
+    bool tanh;
+  };
+  using Shared = NothingShared;
+
+  static constexpr float kTanhScale = 0.7978845608028654F;  // sqrt(2 / pi)
+  static constexpr float kTanhCubic = 0.044715F;
+  static constexpr float kSqrtHalf = 0.7071067811865476F;
+  // Twice the argument of tanh. 0.5 (1 + tanh(z)) is the sigmoid of 2 z, in which nothing cancels.
+  LAPTIME_DEVICE static float argument(float x) { return 2 * kTanhScale * (x + kTanhCubic * x * x * x); }
+  LAPTIME_DEVICE static float sigmoid(float x) { return 1 / (1 + expf(-x)); }
+  // Phi(x); erfc keeps the digits of small probabilities.
+  LAPTIME_DEVICE static float probability(float x) { return 0.5F * erfcf(-x * kSqrtHalf); }
+
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    for_elements(thread, args.elements, [&](const auto& at) {
+      const float x = load(thread, args.elements.operand[1], at.of[1]);
+      const float y = x * (args.tanh ? sigmoid(argument(x)) : probability(x));
+      store(thread, args.elements.operand[0], at.of[0], y);
+    });
+  }
+};
+
+// grad_x = grad_y times the derivative at x
+struct GeluBackward {
+  static constexpr const char* kName = "gelu_backward";
+  struct Args {
+    Elements<3> elements;  // grad_x, grad_y, x
+    bool tanh;
+  };
+  using Shared = NothingShared;
+
+  LAPTIME_DEVICE static float slope(float x, bool tanh) {
+    if (!tanh) {
+      constexpr float kDensity = 0.3989422804014327F;  // 1 / sqrt(2 pi)
+      return GeluForward::probability(x) + x * (kDensity * expf(-0.5F * x * x));
+    }
+    const float above = GeluForward::sigmoid(GeluForward::argument(x));
+    const float tail = x * (2 * above * GeluForward::sigmoid(-GeluForward::argument(x)));
+    const float inner = GeluForward::kTanhScale * (1 + 3 * GeluForward::kTanhCubic * x * x);
+    return above + (tail == 0 ? 0 : tail * inner);  // inner may be infinite where the tail is 0
+  }
+
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const auto& [grad_x, grad_y, x] = args.elements.operand;
+    for_elements(thread, args.elements, [&](const auto& at) {
+      const float derivative = slope(load(thread, x, at.of[2]), args.tanh);
+      store(thread, grad_x, at.of[0], load(thread, grad_y, at.of[1]) * derivative);
+    });
+  }
+};
+
+}  // namespace laptime::cuda

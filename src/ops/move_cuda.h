@@ -1,0 +1,17 @@
+// Copies and fills on a CUDA device, for ops that move elements.
+#pragma once
+
+#include "backend/cuda/move.h"
+#include "ops/walks_cuda.h"
+
+namespace laptime::cuda {
+
+// The elements of `from` into `to`, of the same shape, converted to its type.
+inline void launch_move(const KernelCall& call, const TensorView& from, const TensorView& to) {
+  launch_elements<CopyElements>(call, to.numel(), elements_of_call<2>({&to, 1}, {&from, 1}));
+}
+inline void launch_fill(const KernelCall& call, const TensorView& to, double value) {
+  launch_elements<FillElements>(call, to.numel(), {elements_of_call<1>({&to, 1}, {}), value});
+}
+
+}  // namespace laptime::cuda

@@ -1,0 +1,54 @@
+// CUDA kernels of the negative log likelihood.
+#pragma once
+
+#include "backend/cuda/block_sums.h"
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// One block: loss = -mean(log_p[row, targets[row]]), total_weight = rows.
+struct NllLossForward {
+  static constexpr const char* kName = "nll_loss_forward";
+  struct Args {
+    DeviceRows log_p, targets;  // a target is a row
+    DeviceData loss, total_weight;
+    int64_t rows;
+  };
+  struct Shared {
+    WarpParts<double> parts;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    double sum = 0;
+    for (int64_t row = thread.index(); row < args.rows; row += thread.threads()) {
+      const auto target = load<int64_t>(thread, args.targets, args.targets.row(row));
+      sum -= load<double>(thread, args.log_p, args.log_p.row(row) + target * args.log_p.column_stride);
+    }
+    sum = block_sum(thread, shared.parts, sum);
+    if (thread.index() != 0) return;
+    store(thread, args.loss, 0, sum / static_cast<double>(args.rows));
+    store(thread, args.total_weight, 0, args.rows);
+  }
+};
+
+// grad[row, column] = -grad_loss / total_weight where the column is the target, else 0
+struct NllLossBackward {
+  static constexpr const char* kName = "nll_loss_backward";
+  struct Args {
+    DeviceData grad_loss, total_weight;
+    DeviceRows targets;
+    DeviceData grad;  // contiguous
+    int64_t columns, count;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const float slope = -load(thread, args.grad_loss, 0) / load(thread, args.total_weight, 0);
+    const int64_t step = thread.blocks() * thread.threads();
+    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.count; at += step) {
+      const int64_t row = at / args.columns;
+      const bool hit = at - row * args.columns == load<int64_t>(thread, args.targets, args.targets.row(row));
+      store(thread, args.grad, at, hit ? slope : 0.0F);
+    }
+  }
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,83 @@
+// Launches of layer norm and RMSNorm on a CUDA device.
+#include "ops/norm/norm_cuda.h"
+
+#include <algorithm>
+
+#include "ops/norm/norm.h"
+#include "ops/walks_cuda.h"
+
+namespace laptime::cuda {
+namespace {
+
+constexpr int64_t kRowsPerPart = 64;
+constexpr int64_t kMostParts = 256;
+
+template <class Norm>
+void forward(const KernelCall& call) {
+  const TensorView& x = call.in[0];
+  const TensorView& rstd = call.out[Norm::kCentred ? 2 : 1];
+  NormForward::Args args{};
+  args.x = rows_of(x);
+  args.weight = flat_of(call.in[1]);
+  args.y = device_data(call.out[0]);
+  args.rstd = device_data(rstd);
+  args.columns = columns_of(x);
+  args.eps = static_cast<float>(call.attributes.as<Norm>().eps);
+  args.centred = Norm::kCentred;
+  if (Norm::kCentred) {
+    args.bias = flat_of(call.in[2]);
+    args.mean = device_data(call.out[1]);
+  }
+  launch<NormForward>(call, row_count(x), row_threads(args.columns), args);
+}
+
+int64_t rows_per_part(int64_t rows) { return std::max(kRowsPerPart, (rows + kMostParts - 1) / kMostParts); }
+int64_t parts_of(int64_t rows) { return (rows + rows_per_part(rows) - 1) / rows_per_part(rows); }
+
+int64_t workspace(const Signature& signature) {
+  const int64_t columns = signature.in[1].shape().back();
+  return (Size(parts_of(signature.in[1].numel() / columns)) * columns * 16).value();
+}
+
+// (grad_y, x, [mean,] rstd, weight[, addend])
+template <class Norm>
+void backward(const KernelCall& call) {
+  constexpr size_t kRstd = Norm::kCentred ? 3 : 2;
+  const TensorView& x = call.in[1];
+  NormBackwardArgs args{};
+  args.grad_y = rows_of(call.in[0]);
+  args.x = rows_of(x);
+  if (Norm::kCentred) args.mean = flat_of(call.in[2]);
+  args.rstd = flat_of(call.in[kRstd]);
+  args.weight = flat_of(call.in[kRstd + 1]);
+  if (call.attributes.as<NormBackwardAttributes>().addend) args.addend = rows_of(call.in[kRstd + 2]);
+  args.grad_x = device_data(call.out[0]);
+  args.grad_weight = device_data(call.out[1]);
+  if (Norm::kCentred) args.grad_bias = device_data(call.out[2]);
+  args.rows = row_count(x);
+  args.columns = columns_of(x);
+  args.rows_per_part = rows_per_part(args.rows);
+  args.parts = parts_of(args.rows);
+  args.partials = reinterpret_cast<double*>(call.workspace);
+  const int64_t tiles = (args.columns + kElementThreads - 1) / kElementThreads;
+  // grad_x may overwrite what the sums read.
+  launch<NormParameterParts>(call, tiles * args.parts, kElementThreads, args);
+  launch<NormParameterSums>(call, tiles, kElementThreads, args);
+  launch<NormGradX>(call, args.rows, row_threads(args.columns), args);
+}
+
+template <class Norm>
+std::vector<Kernel> kernels(const OpCard& op, const OpCard& backward_op) {
+  return {{.op = &op, .name = "rows", .launch = forward<Norm>},
+          {.op = &backward_op, .name = "rows", .workspace = workspace, .launch = backward<Norm>}};
+}
+
+}  // namespace
+
+std::vector<Kernel> norm_kernels() {
+  std::vector<Kernel> all = kernels<LayerNormAttributes>(kLayerNorm, kLayerNormBackward);
+  for (Kernel& kernel : kernels<RmsNormAttributes>(kRmsNorm, kRmsNormBackward)) all.push_back(std::move(kernel));
+  return all;
+}
+
+}  // namespace laptime::cuda

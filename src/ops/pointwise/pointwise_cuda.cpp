@@ -1,0 +1,46 @@
+// Launches of the pointwise primitives on a CUDA device.
+#include <cmath>
+
+#include "ops/pointwise/pointwise.h"
+#include "ops/pointwise/pointwise_cuda.h"
+#include "ops/walks_cuda.h"
+
+namespace laptime::cuda {
+namespace {
+
+template <Formula formula>
+void launch_formula(const KernelCall& call) {
+  const bool has_value = !call.attributes.empty();
+  const float value = has_value ? static_cast<float>(call.attributes.as<ScalarAttributes>().value) : 0.0F;
+  launch_elements<Pointwise>(call, call.out[0].numel(), {elements_of_call<3>(call.out, call.in), formula, value});
+}
+
+std::string pow_refusal(const Signature& signature) {
+  const double exponent = signature.attributes.as<ScalarAttributes>().value;
+  return exponent == std::trunc(exponent) && std::abs(exponent) <= 64
+             ? ""
+             : "the exponent is not a whole number from -64 to 64";
+}
+
+template <Formula formula>
+Kernel kernel(const OpCard& op, std::string (*supports)(const Signature&) = nullptr) {
+  return {.op = &op, .name = "elements", .supports = supports, .launch = launch_formula<formula>};
+}
+
+}  // namespace
+
+std::vector<Kernel> pointwise_kernels() {
+  return {
+      kernel<Formula::kAdd>(kAdd),         kernel<Formula::kSub>(kSub),
+      kernel<Formula::kMul>(kMul),         kernel<Formula::kDiv>(kDiv),
+      kernel<Formula::kAdd>(kAddScalar),   kernel<Formula::kMul>(kMulScalar),
+      kernel<Formula::kDiv>(kDivScalar),   kernel<Formula::kPow>(kPow, pow_refusal),
+      kernel<Formula::kNeg>(kNeg),         kernel<Formula::kExp>(kExp),
+      kernel<Formula::kLog>(kLog),         kernel<Formula::kSqrt>(kSqrt),
+      kernel<Formula::kRsqrt>(kRsqrt),     kernel<Formula::kSquare>(kSquare),
+      kernel<Formula::kSigmoid>(kSigmoid), kernel<Formula::kSigmoidBackward>(kSigmoidBackward),
+      kernel<Formula::kWhere>(kWhere),
+  };
+}
+
+}  // namespace laptime::cuda

@@ -1,0 +1,77 @@
+// CUDA kernel of the pointwise primitives: one kernel, and a formula for each op.
+#pragma once
+
+#include <cmath>
+
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+enum class Formula : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kNeg,
+  kExp,
+  kLog,
+  kSqrt,
+  kRsqrt,
+  kSquare,
+  kSigmoid,
+  kSigmoidBackward,
+  kWhere,  // a != 0 ? b : value
+};
+
+LAPTIME_DEVICE float whole_power(float x, int exponent) {
+  float result = 1;
+  float square = x;
+  for (unsigned bits = exponent < 0 ? 0U - static_cast<unsigned>(exponent) : static_cast<unsigned>(exponent); bits != 0;
+       bits >>= 1U) {
+    if ((bits & 1U) != 0) result *= square;
+    square *= square;
+  }
+  return exponent < 0 ? 1 / result : result;
+}
+
+// Of one operand, or of two; an op with a constant has it as its second operand.
+LAPTIME_DEVICE float value_of(Formula formula, float a, float b, float value) {
+  switch (formula) {
+    case Formula::kAdd: return a + b;
+    case Formula::kSub: return a - b;
+    case Formula::kMul: return a * b;
+    case Formula::kDiv: return a / b;
+    case Formula::kPow: return whole_power(a, static_cast<int>(b));
+    case Formula::kNeg: return -a;
+    case Formula::kExp: return expf(a);
+    case Formula::kLog: return logf(a);
+    case Formula::kSqrt: return sqrtf(a);
+    case Formula::kRsqrt: return 1 / sqrtf(a);
+    case Formula::kSquare: return a * a;
+    case Formula::kSigmoid: return 1 / (1 + expf(-a));
+    case Formula::kSigmoidBackward: return a * b * (1 - b);
+    case Formula::kWhere: return a != 0 ? b : value;
+  }
+  return 0;
+}
+
+// y = formula(a, b), broadcast.
+struct Pointwise {
+  static constexpr const char* kName = "pointwise";
+  struct Args {
+    Elements<3> elements;  // y, a, b; b is absent where `value` stands for it
+    Formula formula;
+    float value;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const auto& [y, a, b] = args.elements.operand;
+    for_elements(thread, args.elements, [&](const auto& at) {
+      const float second = b.data == nullptr ? args.value : load(thread, b, at.of[2]);
+      store(thread, y, at.of[0], value_of(args.formula, load(thread, a, at.of[1]), second, args.value));
+    });
+  }
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,134 @@
+// CUDA kernels of sum, mean and max. The terms of a sum are divided into parts by shape alone, and added in float64.
+#pragma once
+
+#include "backend/cuda/block_sums.h"
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// The axes of x, kept or reduced: element (output, term) stands at kept(output) + reduced(term).
+struct ReduceArgs {
+  DeviceData x;
+  Walk<1> kept, reduced;
+  int64_t outputs = 0, terms = 0;
+  int64_t parts = 1, terms_per_part = 0;
+  double scale = 1;
+  DeviceData y;                // [outputs], where there is one part
+  double* partials = nullptr;  // [parts, outputs], where there are more
+
+  LAPTIME_DEVICE double term(const Thread& thread, int64_t base, int64_t index) const {
+    return load<double>(thread, x, base + reduced.at(index).of[0]);
+  }
+  LAPTIME_DEVICE int64_t begin(int64_t part) const { return part * terms_per_part; }
+  LAPTIME_DEVICE int64_t end(int64_t part) const {
+    return begin(part) + terms_per_part < terms ? begin(part) + terms_per_part : terms;
+  }
+  LAPTIME_DEVICE void put(const Thread& thread, int64_t part, int64_t output, double sum) const {
+    if (parts == 1) {
+      store(thread, y, output, scale * sum);
+    } else {
+      thread.store(partials + part * outputs + output, sum);
+    }
+  }
+};
+
+// A block per output and part: for terms that stand side by side.
+struct ReduceTerms {
+  static constexpr const char* kName = "reduce_terms";
+  using Args = ReduceArgs;
+  struct Shared {
+    WarpParts<double> parts;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t part = thread.block() % args.parts;
+    const int64_t output = thread.block() / args.parts;
+    const int64_t base = args.kept.at(output).of[0];
+    double sum = 0;
+    for (int64_t i = args.begin(part) + thread.index(); i < args.end(part); i += thread.threads())
+      sum += args.term(thread, base, i);
+    sum = block_sum(thread, shared.parts, sum);
+    if (thread.index() == 0) args.put(thread, part, output, sum);
+  }
+};
+
+// A thread per output and part: for outputs that stand side by side.
+struct ReduceOutputs {
+  static constexpr const char* kName = "reduce_outputs";
+  using Args = ReduceArgs;
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int64_t part = thread.block() % args.parts;
+    const int64_t output = thread.block() / args.parts * thread.threads() + thread.index();
+    if (output >= args.outputs) return;
+    const int64_t base = args.kept.at(output).of[0];
+    double sum = 0;
+    for (int64_t i = args.begin(part); i < args.end(part); ++i) sum += args.term(thread, base, i);
+    args.put(thread, part, output, sum);
+  }
+};
+
+// Adds the parts of each output, in their order.
+struct ReduceParts {
+  static constexpr const char* kName = "reduce_parts";
+  using Args = ReduceArgs;
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int64_t output = thread.block() * thread.threads() + thread.index();
+    if (output >= args.outputs) return;
+    double sum = 0;
+    for (int64_t part = 0; part < args.parts; ++part) sum += thread.load(args.partials + part * args.outputs + output);
+    store(thread, args.y, output, args.scale * sum);
+  }
+};
+
+// The maximum of each row and its first index; a NaN counts as the maximum.
+struct MaxOfRows {
+  static constexpr const char* kName = "max_of_rows";
+  struct Args {
+    DeviceRows x;
+    int64_t columns = 0;
+    DeviceData values;   // [rows]
+    DeviceData indices;  // [rows]; may be absent
+  };
+  // A value and its column. `none`: of a thread without columns.
+  struct Best {
+    float value;
+    int column;
+  };
+  static constexpr int kNone = 0x7FFFFFFF;
+  struct Shared {
+    WarpParts<Best> parts;
+  };
+
+  LAPTIME_DEVICE static bool beats(const Best& a, const Best& b) {
+    if (a.column == kNone || b.column == kNone) return b.column == kNone;
+    const bool a_nan = a.value != a.value;
+    const bool b_nan = b.value != b.value;
+    if (a_nan || b_nan) return a_nan && (!b_nan || a.column < b.column);
+    return a.value > b.value || (a.value == b.value && a.column < b.column);
+  }
+
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t row = args.x.row(thread.block());
+    Best best{0, kNone};
+    for (int column = thread.index(); column < args.columns; column += thread.threads()) {
+      const Best next{load(thread, args.x, row + column * args.x.column_stride), column};
+      if (beats(next, best)) best = next;
+    }
+    for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+      const Best other{thread.exchange(best.value, mask), thread.exchange(best.column, mask)};
+      if (beats(other, best)) best = other;
+    }
+    if (thread.index() % kWarp == 0) thread.store(shared.parts, thread.index() / kWarp, best);
+    thread.synchronize();
+    if (thread.index() != 0) return;
+    for (int warp = 1; warp < thread.threads() / kWarp; ++warp) {
+      const Best other = thread.load(shared.parts, warp);
+      if (beats(other, best)) best = other;
+    }
+    store(thread, args.values, thread.block(), best.value);
+    if (args.indices.data != nullptr) store(thread, args.indices, thread.block(), best.column);
+  }
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,34 @@
+// CUDA kernels of ReLU.
+#pragma once
+
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// y = max(x, 0); NaN stays NaN
+struct ReluForward {
+  static constexpr const char* kName = "relu_forward";
+  using Args = Elements<2>;  // y, x
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    for_elements(thread, args, [&](const auto& at) {
+      const float x = load(thread, args.operand[1], at.of[1]);
+      store(thread, args.operand[0], at.of[0], x < 0 ? 0 : x);
+    });
+  }
+};
+
+// grad_x = grad_y where y > 0, else 0
+struct ReluBackward {
+  static constexpr const char* kName = "relu_backward";
+  using Args = Elements<3>;  // grad_x, grad_y, y
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    for_elements(thread, args, [&](const auto& at) {
+      const bool passes = load(thread, args.operand[2], at.of[2]) > 0;
+      store(thread, args.operand[0], at.of[0], passes ? load(thread, args.operand[1], at.of[1]) : 0.0F);
+    });
+  }
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,45 @@
+// Launches of rotary position embedding on a CUDA device.
+#include "ops/rope/rope_cuda.h"
+
+#include <algorithm>
+
+#include "ops/rope/rope.h"
+#include "ops/walks_cuda.h"
+
+namespace laptime::cuda {
+namespace {
+
+void table(const KernelCall& call) {
+  const auto& a = call.attributes.as<RopeTableAttributes>();
+  const int64_t count = call.out[0].numel();
+  launch_elements<RopeAngles>(call, count,
+                              {device_data(call.out[0]), device_data(call.out[1]), a.d_head / 2, count, a.theta});
+}
+
+std::string table_refusal(const Signature& signature) {
+  return signature.out[0].dtype == DType::kFloat64 ? "angles are rounded to float32" : "";
+}
+
+template <bool inverse>
+void rotate(const KernelCall& call) {
+  const TensorView& x = call.in[0];
+  const int64_t half = x.shape().back() / 2;
+  const int threads = static_cast<int>(std::min<int64_t>((half + kWarp - 1) / kWarp, 8)) * kWarp;
+  launch<RopeRotate>(call, row_count(x), threads,
+                     {rows_of(x), rows_of(call.out[0]), rows_of(call.in[1]), rows_of(call.in[2]), half, x.shape()[-2],
+                      inverse, call.attributes.as<RopeAttributes>().form == RopeForm::kHalves});
+}
+
+std::string rotate_refusal(const Signature& signature) {
+  return signature.in[0].shape().back() / 2 > RopeRotate::kMaxHalf ? "a row does not fit into shared memory" : "";
+}
+
+}  // namespace
+
+std::vector<Kernel> rope_kernels() {
+  return {{.op = &kRopeTable, .name = "elements", .supports = table_refusal, .launch = table},
+          {.op = &kRope, .name = "rows", .supports = rotate_refusal, .launch = rotate<false>},
+          {.op = &kRopeBackward, .name = "rows", .supports = rotate_refusal, .launch = rotate<true>}};
+}
+
+}  // namespace laptime::cuda

@@ -1,0 +1,92 @@
+// Launches of attention on a CUDA device.
+#include "ops/scaled_dot_product_attention/scaled_dot_product_attention_cuda.h"
+
+#include <cmath>
+
+#include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
+#include "ops/walks_cuda.h"
+
+namespace laptime::cuda {
+namespace {
+
+void mask(const KernelCall& call) {
+  launch_elements<FillCausalMask>(call, call.out[0].numel(), {device_data(call.out[0]), call.out[0].shape()[0]});
+}
+
+AttentionArgs args_of(const KernelCall& call, size_t step_input) {
+  const TensorView& q = call.in[0];
+  const auto& attributes = call.attributes.as<AttentionAttributes>();
+  AttentionArgs args{};
+  args.q = rows_of(q);
+  args.k = rows_of(call.in[1]);
+  args.v = rows_of(call.in[2]);
+  args.positions = q.shape()[-2];
+  args.width = static_cast<int>(q.shape()[-1]);
+  args.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(args.width)));
+  args.causal = attributes.causal;
+  args.drops = attributes.dropout_p > 0;
+  if (args.drops) {
+    args.step = device_data(call.in[step_input]);
+    args.seed = attributes.seed;
+    args.place = attributes.place;
+    args.threshold = dropout_threshold(attributes.dropout_p);
+    args.dropout_scale = static_cast<float>(dropout_scale(attributes.dropout_p));
+  }
+  return args;
+}
+
+int64_t tiles_of(const TensorView& q) {
+  const int64_t positions = q.shape()[-2];
+  return row_count(q) / positions * ((positions + kAttentionTile - 1) / kAttentionTile);
+}
+
+void forward(const KernelCall& call) {
+  AttentionArgs args = args_of(call, 3);
+  args.values = rows_of(call.out[0]);
+  args.log_sum_exp = flat_of(call.out[1]);
+  launch<AttentionForward>(call, tiles_of(call.in[0]), kAttentionThreads, args);
+}
+
+// (q, k, v, values, log_sum_exp, grad_values[, step]) -> (grad_q, grad_k, grad_v)
+void backward(const KernelCall& call) {
+  AttentionArgs args = args_of(call, 6);
+  args.values = rows_of(call.in[3]);
+  args.log_sum_exp = flat_of(call.in[4]);
+  args.grad_values = rows_of(call.in[5]);
+  args.grad_q = rows_of(call.out[0]);
+  args.grad_k = rows_of(call.out[1]);
+  args.grad_v = rows_of(call.out[2]);
+  args.products = reinterpret_cast<float*>(call.workspace);
+  launch<AttentionProducts>(call, row_count(call.in[0]), kWarp, args);
+  launch<AttentionGradQ>(call, tiles_of(call.in[0]), kAttentionThreads, args);
+  launch<AttentionGradKV>(call, tiles_of(call.in[0]), kAttentionThreads, args);
+}
+
+int64_t backward_workspace(const Signature& signature) {
+  return (Size(signature.in[4].numel()) * static_cast<int64_t>(sizeof(float))).value();
+}
+
+std::string refusal(const Signature& signature) {
+  return signature.in[0].shape().back() > kMaxHeadWidth ? "heads are wider than 128" : "";
+}
+
+ProductMath product_math(const Signature&) { return ProductMath::kFloat32; }
+
+}  // namespace
+
+std::vector<Kernel> scaled_dot_product_attention_kernels() {
+  return {{.op = &kCausalMask, .name = "elements", .launch = mask},
+          {.op = &kScaledDotProductAttention,
+           .name = "tiles",
+           .supports = refusal,
+           .launch = forward,
+           .product_math = product_math},
+          {.op = &kScaledDotProductAttentionBackward,
+           .name = "tiles",
+           .supports = refusal,
+           .workspace = backward_workspace,
+           .launch = backward,
+           .product_math = product_math}};
+}
+
+}  // namespace laptime::cuda

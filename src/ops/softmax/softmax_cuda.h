@@ -1,0 +1,75 @@
+// CUDA kernels of softmax and log_softmax: a block per row.
+#pragma once
+
+#include <cmath>
+
+#include "backend/cuda/block_sums.h"
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// y = exp(x - max) / sum, or x - max - log(sum), with the sum of exp(x - max) over the row.
+struct SoftmaxForward {
+  static constexpr const char* kName = "softmax_forward";
+  struct Args {
+    DeviceRows x;
+    DeviceData y;  // contiguous; may overwrite x
+    int64_t columns;
+    bool log;
+  };
+  struct Shared {
+    WarpParts<float> parts;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t row = args.x.row(thread.block());
+    const auto x = [&](int64_t column) { return load(thread, args.x, row + column * args.x.column_stride); };
+    float row_max = -INFINITY;
+    for (int64_t column = thread.index(); column < args.columns; column += thread.threads())
+      row_max = fmaxf(row_max, x(column));
+    row_max = block_max(thread, shared.parts, row_max);
+    float row_sum = 0;
+    for (int64_t column = thread.index(); column < args.columns; column += thread.threads())
+      row_sum += expf(x(column) - row_max);
+    row_sum = block_sum(thread, shared.parts, row_sum);
+    const float log_sum = args.log ? logf(row_sum) : 0;
+    for (int64_t column = thread.index(); column < args.columns; column += thread.threads()) {
+      const float shifted = x(column) - row_max;
+      const float y = args.log ? shifted - log_sum : expf(shifted) / row_sum;
+      store(thread, args.y, thread.block() * args.columns + column, y);
+    }
+  }
+};
+
+// softmax: grad_x = y (grad_y - sum(grad_y y)); log_softmax: grad_x = grad_y - exp(y) sum(grad_y)
+struct SoftmaxBackward {
+  static constexpr const char* kName = "softmax_backward";
+  struct Args {
+    DeviceRows grad_y, y;
+    DeviceData grad_x;  // contiguous; may overwrite an input
+    int64_t columns;
+    bool log;
+  };
+  struct Shared {
+    WarpParts<float> parts;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t grad_row = args.grad_y.row(thread.block());
+    const int64_t y_row = args.y.row(thread.block());
+    const auto grad_at = [&](int64_t column) {
+      return load(thread, args.grad_y, grad_row + column * args.grad_y.column_stride);
+    };
+    const auto y_at = [&](int64_t column) { return load(thread, args.y, y_row + column * args.y.column_stride); };
+    float row_sum = 0;
+    for (int64_t column = thread.index(); column < args.columns; column += thread.threads())
+      row_sum += args.log ? grad_at(column) : grad_at(column) * y_at(column);
+    row_sum = block_sum(thread, shared.parts, row_sum);
+    for (int64_t column = thread.index(); column < args.columns; column += thread.threads()) {
+      const float grad = grad_at(column);
+      const float y = y_at(column);
+      const float grad_x = args.log ? grad - expf(y) * row_sum : y * (grad - row_sum);
+      store(thread, args.grad_x, thread.block() * args.columns + column, grad_x);
+    }
+  }
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,24 @@
+// Launches of the SwiGLU gate on a CUDA device.
+#include "ops/swiglu/swiglu_cuda.h"
+
+#include "ops/swiglu/swiglu.h"
+#include "ops/walks_cuda.h"
+
+namespace laptime::cuda {
+namespace {
+
+void forward(const KernelCall& call) {
+  launch_elements<SwigluForward>(call, call.out[0].numel(), elements_of_call<3>(call.out, call.in));
+}
+void backward(const KernelCall& call) {
+  launch_elements<SwigluBackward>(call, call.out[0].numel(), elements_of_call<5>(call.out, call.in));
+}
+
+}  // namespace
+
+std::vector<Kernel> swiglu_kernels() {
+  return {{.op = &kSwiglu, .name = "elements", .launch = forward},
+          {.op = &kSwigluBackward, .name = "elements", .launch = backward}};
+}
+
+}  // namespace laptime::cuda

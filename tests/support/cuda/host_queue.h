@@ -1,0 +1,29 @@
+// HostQueue: a queue of CUDA launches that runs them on the host.
+#pragma once
+
+#include <string_view>
+
+#include "backend/cuda/queue.h"
+#include "support/cuda/host_grid.h"
+
+namespace laptime::test {
+
+// The kernel of ops/cuda_kernels.inc with this kName; null if there is none.
+const HostKernel* find_host_kernel(std::string_view name);
+
+// Each launch has ended when launch() returns; it throws what run_grid throws.
+class HostQueue : public cuda::Queue {
+ public:
+  explicit HostQueue(const HostGridOptions& options) : options_(options) {}
+  void launch(const cuda::GridLaunch& launch) override {
+    const HostKernel* const kernel = find_host_kernel(launch.kernel);
+    LAPTIME_CHECK(kernel != nullptr && kernel->args_bytes == launch.args_bytes,
+                  "{} with {} bytes of arguments is no row of ops/cuda_kernels.inc", launch.kernel, launch.args_bytes);
+    run_grid(*kernel, launch.blocks, launch.threads, launch.args, options_);
+  }
+
+ private:
+  HostGridOptions options_;
+};
+
+}  // namespace laptime::test
