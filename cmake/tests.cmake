@@ -143,7 +143,7 @@ if(e2e_sources)
 endif()
 
 # Approximate seconds, so that ctest starts long tests first and does not wait for them at the end.
-set(LAPTIME_LONG_TESTS "ops 120" "sweep 50" "verify 20" "e2e_kill 50" "data 40" "passes 20" "record 15")
+set(LAPTIME_LONG_TESTS "ops 120" "sweep 50" "verify 20" "e2e_kill 50" "e2e_cuda 20" "data 40" "passes 20" "record 15")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)
   separate_arguments(row UNIX_COMMAND "${row}")
   list(GET row 0 name)
@@ -152,3 +152,18 @@ foreach(row IN LISTS LAPTIME_LONG_TESTS)
     set_tests_properties(${name} PROPERTIES COST ${seconds})
   endif()
 endforeach()
+
+# A library in place of libcuda, whose card is this machine: kernels run on it as in the tests of ops. Programs take it
+# where its folder is in LD_LIBRARY_PATH or in their run path.
+file(GLOB fake_cuda_sources CONFIGURE_DEPENDS tests/fake_cuda/*.cpp tests/support/cuda/*.cpp)
+add_library(laptime_fake_cuda SHARED ${fake_cuda_sources} src/base/error.cpp src/base/units.cpp)
+target_include_directories(laptime_fake_cuda PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(laptime_fake_cuda PRIVATE fmt::fmt)
+target_compile_options(laptime_fake_cuda PRIVATE -O2)
+set_target_properties(laptime_fake_cuda PROPERTIES
+  OUTPUT_NAME cuda SOVERSION 1 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fake_cuda)
+add_dependencies(tests laptime_fake_cuda)
+if(TARGET test_backend_cuda)
+  set_target_properties(test_backend_cuda PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/fake_cuda)
+  add_dependencies(test_backend_cuda laptime_fake_cuda)
+endif()

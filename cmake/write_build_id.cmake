@@ -15,18 +15,26 @@ if(GIT)
   endif()
 endif()
 
-# What measurements of kernels depend on (kernels_id in base/build_id.h).
-file(GLOB_RECURSE kernel_sources RELATIVE ${SOURCE_DIR}
-     ${SOURCE_DIR}/src/ops/*.h ${SOURCE_DIR}/src/ops/*.cpp ${SOURCE_DIR}/src/ops/*.inc
-     ${SOURCE_DIR}/src/backend/cpu/*.h ${SOURCE_DIR}/src/backend/cpu/*.cpp ${SOURCE_DIR}/cmake/op_files.cmake)
-list(SORT kernel_sources)
-set(kernel_state "${COMPILER} ${BUILD_TYPE} ${SANITIZER} ${LIBRARIES}")
-foreach(source IN LISTS kernel_sources)
-  file(SHA256 ${SOURCE_DIR}/${source} content)
-  string(APPEND kernel_state "\n${source} ${content}")
-endforeach()
-string(SHA256 kernels_id "${kernel_state}")
-string(SUBSTRING ${kernels_id} 0 16 kernels_id)
+# What measurements of kernels depend on (kernels_id and cuda_kernels_id in base/build_id.h): the sources of ops without
+# the kernels of other devices, and those of the device's folder.
+function(laptime_kernels_id out folder others)
+  file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}
+       ${SOURCE_DIR}/src/ops/*.h ${SOURCE_DIR}/src/ops/*.cpp ${SOURCE_DIR}/src/ops/*.cu ${SOURCE_DIR}/src/ops/*.inc
+       ${SOURCE_DIR}/src/backend/${folder}/*.h ${SOURCE_DIR}/src/backend/${folder}/*.cpp ${SOURCE_DIR}/cmake/op_files.cmake
+       ${SOURCE_DIR}/cmake/cuda_kernels.cmake)
+  list(FILTER sources EXCLUDE REGEX "${others}")
+  list(SORT sources)
+  set(state "${COMPILER} ${BUILD_TYPE} ${SANITIZER} ${LIBRARIES}")
+  foreach(source IN LISTS sources)
+    file(SHA256 ${SOURCE_DIR}/${source} content)
+    string(APPEND state "\n${source} ${content}")
+  endforeach()
+  string(SHA256 id "${state}")
+  string(SUBSTRING ${id} 0 16 id)
+  set(${out} ${id} PARENT_SCOPE)
+endfunction()
+laptime_kernels_id(kernels_id cpu "cuda")
+laptime_kernels_id(cuda_kernels_id cuda "_(cpu|isa|avx512[a-z0-9_]*)\\.(h|cpp)$")
 
 set(libraries "")
 separate_arguments(words UNIX_COMMAND "${LIBRARIES}")
@@ -53,6 +61,7 @@ std::string_view build_type() { return \"${BUILD_TYPE}\"; }
 std::string_view compiler() { return \"${COMPILER}\"; }
 std::string_view sanitizer() { return \"${SANITIZER}\"; }
 std::string_view kernels_id() { return \"${kernels_id}\"; }
+std::string_view cuda_kernels_id() { return \"${cuda_kernels_id}\"; }
 std::span<const LibraryVersion> library_versions() { return kLibraries; }
 
 }  // namespace laptime

@@ -26,11 +26,11 @@ class KernelsId(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def kernels_id(self, compiler: str = "GNU-12.2.0") -> str:
+    def kernels_id(self, compiler: str = "GNU-12.2.0", name: str = "kernels_id") -> str:
         subprocess.run(["cmake", f"-DSOURCE_DIR={self.source}", f"-DOUTPUT={self.output}", "-DVERSION=1",
                         "-DBUILD_TYPE=Release", f"-DCOMPILER={compiler}", "-DLIBRARIES=onednn 3.0", "-P", str(SCRIPT)],
                        check=True)
-        return re.search(r'kernels_id\(\) { return "([0-9a-f]{16})"; }', self.output.read_text())[1]
+        return re.search(r'\b' + name + r'\(\) { return "([0-9a-f]{16})"; }', self.output.read_text())[1]
 
     def test_it_follows_what_decides_about_kernels(self):
         before = self.kernels_id()
@@ -42,6 +42,16 @@ class KernelsId(unittest.TestCase):
         self.assertNotEqual(changed, before)
         self.write("src/ops/matmul/matmul_avx512_bf16.cpp", "new")
         self.assertNotEqual(self.kernels_id(), changed)
+
+    def test_devices_have_ids_of_their_own(self):
+        cpu, cuda = self.kernels_id(), self.kernels_id(name="cuda_kernels_id")
+        self.write("src/ops/matmul/matmul_cpu.cpp", "changed")
+        self.assertNotEqual(self.kernels_id(), cpu)
+        self.assertEqual(self.kernels_id(name="cuda_kernels_id"), cuda)
+        cpu = self.kernels_id()
+        self.write("src/ops/matmul/matmul_cuda.cpp", "new")
+        self.assertEqual(self.kernels_id(), cpu)
+        self.assertNotEqual(self.kernels_id(name="cuda_kernels_id"), cuda)
 
 
 if __name__ == "__main__":
