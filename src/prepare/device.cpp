@@ -7,6 +7,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/held_bytes.h"
+#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/driver.h"
 #include "backend/roofline/roofline_backend.h"
 #include "base/build_id.h"
 #include "base/isa.h"
@@ -14,6 +16,7 @@
 #include "base/words.h"
 #include "config/machine.h"
 #include "ops/kernels_cpu.h"
+#include "ops/kernels_cuda.h"
 #include "ops/registry.h"
 
 namespace laptime {
@@ -58,6 +61,68 @@ Device find_cpu(const RunConfig& config) {
     return std::make_unique<cpu::CpuBackend>(kernels_of_this_cpu(), threads, may_split);
   };
   return device;
+}
+
+constexpr const char* kUntested = "untested on hardware";
+
+// Whether this program can use a card, and which.
+struct CudaSearch {
+  std::shared_ptr<const cuda::Driver> driver;
+  cuda::Card card;
+  std::string missing;  // why there is none; empty: there is one
+};
+
+CudaSearch search_cuda() {
+  if (cuda_image().empty()) return {nullptr, {}, "this program was built without the CUDA toolkit"};
+  cuda::FoundDriver found = cuda::find_driver();
+  if (found.driver == nullptr) return {nullptr, {}, found.missing};
+  try {
+    cuda::Card card = cuda::first_card(*found.driver);
+    return {std::move(found.driver), std::move(card), ""};
+  } catch (const Error& error) {
+    return {nullptr, {}, error.what()};
+  }
+}
+
+// Asked once: a driver stays what it is while a program runs.
+const CudaSearch& cuda_here() {
+  static const CudaSearch kSearch = search_cuda();
+  return kSearch;
+}
+
+std::string cuda_refusal(const RunConfig& config) {
+  if (const std::string& missing = cuda_here().missing; !missing.empty())
+    throw Error::format("--device cuda: {}; use --device cpu or roofline:NAME", missing);
+  if (config.dtype == Precision::kTf32)
+    return "the matrix products of --device cuda are computed in float32 so far: use --dtype float32 or bfloat16";
+  if (config.float32_precision == Float32Precision::kSplit)
+    return "--float32-precision split takes AMX, which is part of a CPU: use ieee or auto";
+  return {};
+}
+
+Device find_cuda(const RunConfig& config) {
+  static const auto kKernels = std::make_shared<const KernelTable>(cuda_kernels());
+  const CudaSearch& found = cuda_here();
+  Device device;
+  device.name = "cuda";
+  device.rules = rules_of(config);
+  device.identity = fmt::format("cuda/{}/{}/driver:{}{}/kernels:{}", found.card.name, found.card.uuid,
+                                found.card.driver_version, key_of(device.rules), cuda_kernels_id());
+  device.requested_math = requested_math(config.dtype);
+  device.product_factors = product_factors_of(config.dtype);
+  device.memory_bytes = found.card.memory_bytes;
+  device.kernels = kKernels;
+  device.open = [&found] {
+    return std::make_unique<cuda::CudaBackend>(found.driver, found.card, kKernels, cuda_image());
+  };
+  return device;
+}
+
+std::string cuda_text() {
+  const CudaSearch& found = cuda_here();
+  if (!found.missing.empty()) return fmt::format("not here: {} ({})", found.missing, kUntested);
+  return fmt::format("{}, compute capability {}.{}, {}; {}", found.card.name, found.card.compute_capability / 10,
+                     found.card.compute_capability % 10, format_bytes(found.card.memory_bytes), kUntested);
 }
 
 DataSheet described_machine(const std::string& name) {
@@ -106,7 +171,8 @@ std::string device_name(const RunConfig& config) { return config.device == "auto
 std::vector<DeviceSummary> list_devices() {
   std::vector<DeviceSummary> summaries{
       {"cpu", fmt::format("this machine: {}, {} kernels", counted(cpu::default_threads(), "thread"),
-                          cpu::name_of(cpu::widest_isa()))}};
+                          cpu::name_of(cpu::widest_isa()))},
+      {"cuda", cuda_text()}};
   for (const DataSheet& machine : known_machines()) {
     summaries.push_back(
         {fmt::format("{}{}", kMachinePrefix, machine.name),
@@ -120,7 +186,7 @@ std::vector<DeviceSummary> list_devices() {
 
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
-  if (name == "cuda") throw Error("--device cuda: this build has no CUDA backend; use --device cpu or roofline:NAME");
+  if (name == "cuda") return cuda_refusal(config);
   if (is_roofline(name)) {
     described_machine(name);
     if (config.float32_precision == Float32Precision::kSplit)
@@ -142,6 +208,7 @@ std::string unsupported_reason(const RunConfig& config) {
 Device find_device(const RunConfig& config) {
   if (const std::string reason = unsupported_reason(config); !reason.empty()) throw Error(reason);
   const std::string name = device_name(config);
+  if (name == "cuda") return find_cuda(config);
   return is_roofline(name) ? find_roofline(config, name) : find_cpu(config);
 }
 

@@ -23,7 +23,6 @@ WRONG = {
     "a mode that does not exist": (["bench", "--mode", "graph"], ["'graph'"]),
     "an unknown optimizer": (["bench", "--optimizer", "sgd"], ["'sgd'"]),
     "an unknown device": (["bench", "--device", "tpu"], ["'tpu'"]),
-    "a device of another build": (["bench", "--device", "cuda"], ["--device cuda", "no CUDA backend", "--device cpu"]),
     "a limit without a unit": (["bench", *PREDICTED, "--memory-limit", "8"], ["--memory-limit", "did you mean 8GiB?"]),
     "a store in a folder that is not there": (["bench", *PREDICTED, "--store", "none/a.sqlite"],
                                               ["'none/a.sqlite'", "no folder 'none'"]),

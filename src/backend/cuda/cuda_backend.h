@@ -1,0 +1,86 @@
+// CudaBackend: runs plans on an NVIDIA GPU.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cuda/driver.h"
+#include "backend/cuda/queue.h"
+
+namespace laptime::cuda {
+
+class CudaBackend : public Backend {
+ public:
+  // `image`: the compiled kernels of the table (fatbin). Error if the card cannot load them.
+  CudaBackend(std::shared_ptr<const Driver> driver, const Card& card, std::shared_ptr<const KernelTable> kernels,
+              std::span<const std::byte> image);
+  ~CudaBackend() override;
+
+  std::string name() const override { return "cuda"; }
+  bool computes() const override { return true; }
+  const KernelTable& kernel_table() const override { return *kernels_; }
+  std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
+  int64_t peak_held_bytes() const override { return held_->peak; }
+  void reset_peak_held_bytes() override { held_->peak = held_->now; }
+  void prepare(const Kernel& kernel, const Signature& signature) override;
+  void launch(const Launch& launch) override;
+  void pause(Seconds time) override;
+  void mark(size_t index) override;
+  void synchronize() override;  // Error if a launch failed since the last call
+  Seconds time_of_mark(size_t index) const override { return marks_.at(index).time; }
+  Seconds now() override;
+  void write(std::byte* device, const std::byte* host, int64_t bytes) override;
+  void read(std::byte* host, const std::byte* device, int64_t bytes) override;
+
+ private:
+  // Launches into the stream. A failure is kept for synchronize(), because launches do not throw.
+  class Stream : public Queue {
+   public:
+    Stream(CudaBackend& owner, std::span<const std::byte> image);
+    ~Stream() override;
+    void launch(const GridLaunch& launch) override;
+    // The name of the kernel is looked up on its first launch.
+    FunctionHandle function(const char* kernel);
+
+    StreamHandle handle = nullptr;
+
+   private:
+    CudaBackend& owner_;
+    ModuleHandle module_ = nullptr;
+    std::unordered_map<std::string_view, FunctionHandle> functions_;
+  };
+  struct Mark {
+    EventHandle event = nullptr;
+    bool pending = false;  // recorded since the last synchronize()
+    Seconds time{};
+  };
+  struct Held {  // shared with memory, which may outlive the backend
+    int64_t now = 0;
+    int64_t peak = 0;
+  };
+  class Memory;
+
+  void make_current() const;
+  EventHandle new_event() const;
+  Seconds since_origin(EventHandle event) const;
+  void note_failure(Status status, const char* what);
+
+  std::shared_ptr<const Driver> driver_;
+  Card card_;
+  ContextHandle context_ = nullptr;
+  std::shared_ptr<const KernelTable> kernels_;
+  std::shared_ptr<Held> held_ = std::make_shared<Held>();
+  std::unique_ptr<Stream> stream_;
+  std::vector<Mark> marks_;
+  // Events tell times in float32 milliseconds since another event, so the origin moves along: at the time
+  // `origin_time_` of the device's clock.
+  EventHandle origin_ = nullptr, next_origin_ = nullptr;
+  Seconds origin_time_{};
+  std::string failure_;  // of a launch since the last synchronize()
+};
+
+}  // namespace laptime::cuda

@@ -1,0 +1,105 @@
+// Loads libcuda.
+#include "backend/cuda/driver.h"
+
+#include <dlfcn.h>
+
+#include <array>
+
+#include "base/error.h"
+
+namespace laptime::cuda {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+constexpr int kMajorAttribute = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+constexpr int kMinorAttribute = 76;
+
+std::string text_of(const Driver& driver, Status status) {
+  const char* text = nullptr;
+  if (driver.cuGetErrorString(status, &text) != kSuccess || text == nullptr) return fmt::format("error {}", status);
+  return fmt::format("{} (error {})", text, status);
+}
+
+// Fills the table; returns the name of a function that the library lacks.
+const char* load_functions(void* library, Driver& driver) {
+  const char* missing = nullptr;
+  const auto load = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (function == nullptr && missing == nullptr) missing = name;
+  };
+  load(driver.cuInit, "cuInit");
+  load(driver.cuDriverGetVersion, "cuDriverGetVersion");
+  load(driver.cuGetErrorString, "cuGetErrorString");
+  load(driver.cuDeviceGetCount, "cuDeviceGetCount");
+  load(driver.cuDeviceGet, "cuDeviceGet");
+  load(driver.cuDeviceGetName, "cuDeviceGetName");
+  load(driver.cuDeviceGetUuid, "cuDeviceGetUuid_v2");
+  load(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
+  load(driver.cuDeviceTotalMem, "cuDeviceTotalMem_v2");
+  load(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  load(driver.cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
+  load(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
+  load(driver.cuMemAlloc, "cuMemAlloc_v2");
+  load(driver.cuMemFree, "cuMemFree_v2");
+  load(driver.cuMemGetInfo, "cuMemGetInfo_v2");
+  load(driver.cuMemsetD8Async, "cuMemsetD8Async");
+  load(driver.cuMemcpyHtoD, "cuMemcpyHtoD_v2");
+  load(driver.cuMemcpyDtoH, "cuMemcpyDtoH_v2");
+  load(driver.cuStreamCreate, "cuStreamCreate");
+  load(driver.cuStreamDestroy, "cuStreamDestroy_v2");
+  load(driver.cuStreamSynchronize, "cuStreamSynchronize");
+  load(driver.cuEventCreate, "cuEventCreate");
+  load(driver.cuEventDestroy, "cuEventDestroy_v2");
+  load(driver.cuEventRecord, "cuEventRecord");
+  load(driver.cuEventSynchronize, "cuEventSynchronize");
+  load(driver.cuEventElapsedTime, "cuEventElapsedTime");
+  load(driver.cuModuleLoadData, "cuModuleLoadData");
+  load(driver.cuModuleUnload, "cuModuleUnload");
+  load(driver.cuModuleGetFunction, "cuModuleGetFunction");
+  load(driver.cuLaunchKernel, "cuLaunchKernel");
+  load(driver.cuLaunchHostFunc, "cuLaunchHostFunc");
+  return missing;
+}
+
+}  // namespace
+
+void Driver::check(Status status, const char* what) const {
+  if (status != kSuccess) throw Error::format("cuda: {} failed: {}", what, text_of(*this, status));
+}
+
+FoundDriver find_driver() {
+  // The library stays loaded: it does not support being unloaded while its threads run.
+  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return {nullptr, fmt::format("no NVIDIA driver: {} cannot be loaded", kLibrary)};
+  auto driver = std::make_shared<Driver>();
+  if (const char* const missing = load_functions(library, *driver); missing != nullptr)
+    return {nullptr, fmt::format("the NVIDIA driver is too old: {} has no {}", kLibrary, missing)};
+  if (const Status status = driver->cuInit(0); status != kSuccess)
+    return {nullptr, fmt::format("the NVIDIA driver finds no usable GPU: {}", text_of(*driver, status))};
+  int count = 0;
+  if (driver->cuDeviceGetCount(&count) != kSuccess || count == 0) return {nullptr, "the NVIDIA driver shows no GPU"};
+  return {driver, ""};
+}
+
+Card first_card(const Driver& driver) {
+  Card card;
+  driver.check(driver.cuDeviceGet(&card.number, 0), "cuDeviceGet");
+  std::array<char, 256> name{};
+  driver.check(driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, card.number), "cuDeviceGetName");
+  card.name = name.data();
+  DeviceUuid uuid{};
+  driver.check(driver.cuDeviceGetUuid(&uuid, card.number), "cuDeviceGetUuid");
+  for (const unsigned char byte : uuid.bytes) card.uuid += fmt::format("{:02x}", byte);
+  int major = 0;
+  int minor = 0;
+  driver.check(driver.cuDeviceGetAttribute(&major, kMajorAttribute, card.number), "cuDeviceGetAttribute");
+  driver.check(driver.cuDeviceGetAttribute(&minor, kMinorAttribute, card.number), "cuDeviceGetAttribute");
+  card.compute_capability = 10 * major + minor;
+  driver.check(driver.cuDriverGetVersion(&card.driver_version), "cuDriverGetVersion");
+  size_t bytes = 0;
+  driver.check(driver.cuDeviceTotalMem(&bytes, card.number), "cuDeviceTotalMem");
+  card.memory_bytes = static_cast<int64_t>(bytes);
+  return card;
+}
+
+}  // namespace laptime::cuda

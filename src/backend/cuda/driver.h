@@ -1,0 +1,92 @@
+// Driver: the functions of libcuda that we call, loaded at run time, so that one program serves machines with and
+// without a card.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace laptime::cuda {
+
+// The types of the driver's interface, as its ABI has them; the toolkit's header is not needed to build.
+using Status = int;
+using DeviceNumber = int;
+using DeviceAddress = unsigned long long;
+using ContextHandle = struct ContextObject*;
+using ModuleHandle = struct ModuleObject*;
+using FunctionHandle = struct FunctionObject*;
+using StreamHandle = struct StreamObject*;
+using EventHandle = struct EventObject*;
+struct DeviceUuid {
+  unsigned char bytes[16];
+};
+
+inline constexpr Status kSuccess = 0;
+inline constexpr Status kOutOfMemory = 2;
+
+// A member has the name of a function of libcuda; driver.cpp states the version of its ABI.
+struct Driver {
+  // NOLINTBEGIN(readability-identifier-naming): the names of libcuda
+  Status (*cuInit)(unsigned flags) = nullptr;
+  Status (*cuDriverGetVersion)(int* version) = nullptr;
+  Status (*cuGetErrorString)(Status status, const char** text) = nullptr;
+  Status (*cuDeviceGetCount)(int* count) = nullptr;
+  Status (*cuDeviceGet)(DeviceNumber* device, int ordinal) = nullptr;
+  Status (*cuDeviceGetName)(char* name, int size, DeviceNumber device) = nullptr;
+  Status (*cuDeviceGetUuid)(DeviceUuid* uuid, DeviceNumber device) = nullptr;
+  Status (*cuDeviceGetAttribute)(int* value, int attribute, DeviceNumber device) = nullptr;
+  Status (*cuDeviceTotalMem)(size_t* bytes, DeviceNumber device) = nullptr;
+  Status (*cuDevicePrimaryCtxRetain)(ContextHandle* context, DeviceNumber device) = nullptr;
+  Status (*cuDevicePrimaryCtxRelease)(DeviceNumber device) = nullptr;
+  Status (*cuCtxSetCurrent)(ContextHandle context) = nullptr;
+  Status (*cuMemAlloc)(DeviceAddress* address, size_t bytes) = nullptr;
+  Status (*cuMemFree)(DeviceAddress address) = nullptr;
+  Status (*cuMemGetInfo)(size_t* free, size_t* total) = nullptr;
+  Status (*cuMemsetD8Async)(DeviceAddress address, unsigned char value, size_t bytes, StreamHandle stream) = nullptr;
+  Status (*cuMemcpyHtoD)(DeviceAddress to, const void* from, size_t bytes) = nullptr;
+  Status (*cuMemcpyDtoH)(void* to, DeviceAddress from, size_t bytes) = nullptr;
+  Status (*cuStreamCreate)(StreamHandle* stream, unsigned flags) = nullptr;
+  Status (*cuStreamDestroy)(StreamHandle stream) = nullptr;
+  Status (*cuStreamSynchronize)(StreamHandle stream) = nullptr;
+  Status (*cuEventCreate)(EventHandle* event, unsigned flags) = nullptr;
+  Status (*cuEventDestroy)(EventHandle event) = nullptr;
+  Status (*cuEventRecord)(EventHandle event, StreamHandle stream) = nullptr;
+  Status (*cuEventSynchronize)(EventHandle event) = nullptr;
+  Status (*cuEventElapsedTime)(float* milliseconds, EventHandle begin, EventHandle end) = nullptr;
+  Status (*cuModuleLoadData)(ModuleHandle* module, const void* image) = nullptr;
+  Status (*cuModuleUnload)(ModuleHandle module) = nullptr;
+  Status (*cuModuleGetFunction)(FunctionHandle* function, ModuleHandle module, const char* name) = nullptr;
+  Status (*cuLaunchKernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,
+                           void** parameters, void** extra) = nullptr;
+  Status (*cuLaunchHostFunc)(StreamHandle stream, void (*function)(void*), void* data) = nullptr;
+  // NOLINTEND(readability-identifier-naming)
+
+  // Throws Error with what was tried and what the driver says, unless `status` is kSuccess.
+  void check(Status status, const char* what) const;
+};
+
+// What was found: a driver with at least one card, or the reason why there is none.
+struct FoundDriver {
+  std::shared_ptr<const Driver> driver;  // null: `missing` says why
+  std::string missing;
+};
+
+// Loads libcuda.so.1 and initialises it. Never throws.
+FoundDriver find_driver();
+
+// A card as the driver describes it.
+struct Card {
+  DeviceNumber number = 0;
+  std::string name;            // "NVIDIA H200"
+  std::string uuid;            // 32 hexadecimal digits
+  int compute_capability = 0;  // 90 for 9.0
+  int driver_version = 0;      // 13000 for 13.0
+  int64_t memory_bytes = 0;
+};
+
+// The first card that the driver shows.
+Card first_card(const Driver& driver);
+
+}  // namespace laptime::cuda

@@ -1,0 +1,139 @@
+// The CUDA backend on the fake card of tests/fake_cuda: memory, transfers, launches, marks and failures.
+#include "backend/cuda/cuda_backend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "ops/kernels_cuda.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace laptime::test {
+namespace {
+
+using cuda::CudaBackend;
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr std::array<std::byte, 1> kImage{};  // the fake card does not read it
+
+class Cuda : public testing::Test {
+ protected:
+  std::unique_ptr<CudaBackend> open() {
+    return std::make_unique<CudaBackend>(found_.driver, cuda::first_card(*found_.driver), kernels_, kImage);
+  }
+
+  cuda::FoundDriver found_ = cuda::find_driver();
+  std::shared_ptr<const KernelTable> kernels_ = std::make_shared<KernelTable>(cuda_kernels());
+};
+
+std::vector<float> floats_of(Backend& backend, DeviceMemory& memory, size_t count) {
+  std::vector<float> values(count);
+  backend.read(reinterpret_cast<std::byte*>(values.data()), memory.data(), static_cast<int64_t>(4 * count));
+  return values;
+}
+
+TEST_F(Cuda, FindsTheCard) {
+  ASSERT_EQ(found_.missing, "");
+  const cuda::Card card = cuda::first_card(*found_.driver);
+  EXPECT_EQ(card.name, "fake card");
+  EXPECT_EQ(card.compute_capability, 90);
+  EXPECT_EQ(card.memory_bytes, int64_t{4} << 30);
+  EXPECT_EQ(card.uuid.size(), 32U);
+}
+
+TEST_F(Cuda, MemoryIsZeroOrNanAndCounted) {
+  const auto backend = open();
+  auto zeros = backend->allocate(400);
+  EXPECT_THAT(floats_of(*backend, *zeros, 100), Each(0.0F));
+  {
+    const auto nan = backend->allocate(40, Contents::kNan);
+    EXPECT_THAT(floats_of(*backend, *nan, 10), Each(testing::IsNan()));
+    EXPECT_EQ(backend->peak_held_bytes(), 440);
+  }
+  backend->reset_peak_held_bytes();
+  EXPECT_EQ(backend->peak_held_bytes(), 400);
+  EXPECT_NE(backend->allocate(0)->data(), nullptr);
+}
+
+TEST_F(Cuda, TooMuchMemoryIsAnError) {
+  const auto backend = open();
+  try {
+    backend->allocate(int64_t{5} << 30);
+    FAIL();
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.bytes_requested(), int64_t{5} << 30);
+    EXPECT_EQ(error.bytes_available(), int64_t{4} << 30);
+  }
+}
+
+// y = x x, `times` times in place.
+class Squares {
+ public:
+  explicit Squares(CudaBackend& backend) : backend_(backend), memory_(backend.allocate(4 * kCount)) {
+    std::vector<float> start(kCount, 2.0F);
+    backend.write(memory_->data(), reinterpret_cast<const std::byte*>(start.data()), 4 * kCount);
+  }
+  void enqueue() {
+    const Kernel& kernel = backend_.kernels(kSquare)[0];
+    const TensorView x{memory_->data(), contiguous_type(DType::kFloat32, {kCount})};
+    const Attributes none;
+    backend_.launch({.kernel = &kernel, .attributes = &none, .in = {&x, 1}, .out = {&x, 1}});
+  }
+  std::vector<float> values() { return floats_of(backend_, *memory_, kCount); }
+
+  static constexpr int64_t kCount = 1000;
+
+ private:
+  CudaBackend& backend_;
+  std::unique_ptr<DeviceMemory> memory_;
+};
+
+TEST_F(Cuda, LaunchesRunInOrderAndTransfersWaitForThem) {
+  const auto backend = open();
+  Squares squares(*backend);
+  for (int times = 0; times < 3; ++times) squares.enqueue();
+  EXPECT_THAT(squares.values(), Each(256.0F));
+}
+
+TEST_F(Cuda, MarksTellWhenWhatIsBeforeThemIsDone) {
+  const auto backend = open();
+  Squares squares(*backend);
+  const Seconds begin = backend->now();
+  backend->mark(0);
+  squares.enqueue();
+  backend->pause(Seconds{0.02});
+  backend->mark(2);
+  backend->mark(1);
+  backend->synchronize();
+  const Seconds end = backend->now();
+  EXPECT_GE(backend->time_of_mark(0), begin);
+  EXPECT_GE((backend->time_of_mark(2) - backend->time_of_mark(0)).count(), 0.019);
+  EXPECT_GE(backend->time_of_mark(1), backend->time_of_mark(2));
+  EXPECT_GE(end, backend->time_of_mark(1));
+}
+
+// A kernel whose launch no card has.
+void launch_unknown(const KernelCall& call) {
+  static_cast<cuda::Queue&>(call.queue).launch({.kernel = "unknown_kernel", .blocks = 1, .threads = 32});
+}
+
+TEST_F(Cuda, AFailedLaunchIsAnErrorWhereSomebodyWaits) {
+  const auto backend = open();
+  const Kernel kernel{.op = &kSquare, .name = "unknown", .launch = launch_unknown};
+  const Attributes none;
+  backend->launch({.kernel = &kernel, .attributes = &none, .in = {}, .out = {}});
+  try {
+    backend->synchronize();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("unknown_kernel failed: named symbol not found"));
+  }
+  backend->synchronize();  // reported once
+}
+
+}  // namespace
+}  // namespace laptime::test

@@ -1,0 +1,253 @@
+// A library with the functions of libcuda that laptime calls, for one card that does not exist: memory is that of the
+// host, and kernels run on the host (support/cuda/host_grid.h). Work waits in its stream until somebody waits for it,
+// as on a card, so that a program that does not wait reads old bytes.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backend/cuda/driver.h"
+#include "support/cuda/host_queue.h"
+
+namespace laptime::cuda {
+
+struct ContextObject {};
+struct ModuleObject {};
+struct FunctionObject {
+  const test::HostKernel* kernel = nullptr;
+};
+struct StreamObject {
+  std::deque<std::function<void()>> work;
+};
+struct EventObject {
+  StreamObject* stream = nullptr;
+  bool happened = false;
+  std::chrono::steady_clock::time_point time{};
+};
+
+}  // namespace laptime::cuda
+
+namespace {
+
+using namespace laptime;
+using namespace laptime::cuda;
+
+constexpr Status kInvalidValue = 1;
+constexpr Status kNotFound = 500;
+constexpr Status kNotReady = 600;
+constexpr Status kIllegalAddress = 700;
+constexpr Status kLaunchFailed = 719;
+constexpr size_t kMemoryBytes = size_t{4} << 30;
+
+// The state of the driver, which is the process's.
+struct FakeCard {
+  std::mutex mutex;
+  ContextObject context;
+  std::map<DeviceAddress, size_t> memory;  // address -> bytes
+  size_t held = 0;
+  std::map<std::string, FunctionObject> functions;
+  Status failed = kSuccess;  // as on a card, an error stays
+};
+
+FakeCard& card() {
+  static FakeCard the_card;
+  return the_card;
+}
+
+Status run(StreamObject& stream) {
+  while (!stream.work.empty()) {
+    const auto next = std::move(stream.work.front());
+    stream.work.pop_front();
+    next();
+  }
+  return card().failed;
+}
+
+// Whether the bytes are within one allocation.
+bool is_allocated(DeviceAddress address, size_t bytes) {
+  auto found = card().memory.upper_bound(address);
+  if (found == card().memory.begin()) return false;
+  --found;
+  return address + bytes <= found->first + found->second;
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming,performance-no-int-to-ptr): the names of libcuda
+extern "C" {
+
+Status cuInit(unsigned) { return kSuccess; }
+Status cuDriverGetVersion(int* version) { return *version = 13000, kSuccess; }
+Status cuGetErrorString(Status status, const char** text) {
+  switch (status) {
+    case kOutOfMemory: *text = "out of memory"; break;
+    case kNotFound: *text = "named symbol not found"; break;
+    case kIllegalAddress: *text = "an illegal memory access was encountered"; break;
+    case kLaunchFailed: *text = "unspecified launch failure"; break;
+    default: *text = "invalid argument"; break;
+  }
+  return kSuccess;
+}
+Status cuDeviceGetCount(int* count) { return *count = 1, kSuccess; }
+Status cuDeviceGet(DeviceNumber* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? kSuccess : kInvalidValue;
+}
+Status cuDeviceGetName(char* name, int size, DeviceNumber) {
+  std::snprintf(name, static_cast<size_t>(size), "fake card");
+  return kSuccess;
+}
+Status cuDeviceGetUuid_v2(DeviceUuid* uuid, DeviceNumber) {
+  std::memset(uuid, 0xFA, sizeof(*uuid));
+  return kSuccess;
+}
+Status cuDeviceGetAttribute(int* value, int attribute, DeviceNumber) {
+  *value = attribute == 75 ? 9 : 0;
+  return kSuccess;
+}
+Status cuDeviceTotalMem_v2(size_t* bytes, DeviceNumber) { return *bytes = kMemoryBytes, kSuccess; }
+Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceNumber) { return *context = &card().context, kSuccess; }
+Status cuDevicePrimaryCtxRelease_v2(DeviceNumber) { return kSuccess; }
+Status cuCtxSetCurrent(ContextHandle context) { return context == &card().context ? kSuccess : kInvalidValue; }
+
+Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
+  const std::lock_guard lock(card().mutex);
+  if (bytes == 0) return kInvalidValue;
+  if (card().held + bytes > kMemoryBytes) return kOutOfMemory;
+  void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (memory == nullptr) return kOutOfMemory;
+  *address = reinterpret_cast<DeviceAddress>(memory);
+  card().memory[*address] = bytes;
+  card().held += bytes;
+  return kSuccess;
+}
+Status cuMemFree_v2(DeviceAddress address) {
+  const std::lock_guard lock(card().mutex);
+  const auto found = card().memory.find(address);
+  if (found == card().memory.end()) return kInvalidValue;
+  card().held -= found->second;
+  card().memory.erase(found);
+  std::free(reinterpret_cast<void*>(address));
+  return kSuccess;
+}
+Status cuMemGetInfo_v2(size_t* free, size_t* total) {
+  const std::lock_guard lock(card().mutex);
+  *free = kMemoryBytes - card().held;
+  *total = kMemoryBytes;
+  return kSuccess;
+}
+Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes, StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  if (!is_allocated(address, bytes)) return kInvalidValue;
+  stream->work.emplace_back([=] { std::memset(reinterpret_cast<void*>(address), value, bytes); });
+  return kSuccess;
+}
+Status cuMemcpyHtoD_v2(DeviceAddress to, const void* from, size_t bytes) {
+  const std::lock_guard lock(card().mutex);
+  if (!is_allocated(to, bytes)) return kInvalidValue;
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return kSuccess;
+}
+Status cuMemcpyDtoH_v2(void* to, DeviceAddress from, size_t bytes) {
+  const std::lock_guard lock(card().mutex);
+  if (!is_allocated(from, bytes)) return kInvalidValue;
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return kSuccess;
+}
+
+Status cuStreamCreate(StreamHandle* stream, unsigned) { return *stream = new StreamObject, kSuccess; }
+Status cuStreamDestroy_v2(StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  const Status status = run(*stream);
+  delete stream;
+  return status;
+}
+Status cuStreamSynchronize(StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  return run(*stream);
+}
+
+Status cuEventCreate(EventHandle* event, unsigned) { return *event = new EventObject, kSuccess; }
+Status cuEventDestroy_v2(EventHandle event) {
+  const std::lock_guard lock(card().mutex);
+  if (event->stream != nullptr) run(*event->stream);
+  delete event;
+  return kSuccess;
+}
+Status cuEventRecord(EventHandle event, StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  event->happened = false;
+  event->stream = stream;
+  stream->work.emplace_back([event] {
+    event->happened = true;
+    event->time = std::chrono::steady_clock::now();
+  });
+  return kSuccess;
+}
+Status cuEventSynchronize(EventHandle event) {
+  const std::lock_guard lock(card().mutex);
+  return event->stream == nullptr ? kSuccess : run(*event->stream);
+}
+Status cuEventElapsedTime(float* milliseconds, EventHandle begin, EventHandle end) {
+  const std::lock_guard lock(card().mutex);
+  if (!begin->happened || !end->happened) return kNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
+  return kSuccess;
+}
+
+// The image is not read: kernels are those that were compiled into this library.
+Status cuModuleLoadData(ModuleHandle* module, const void* image) {
+  if (image == nullptr) return kInvalidValue;
+  *module = new ModuleObject;
+  return kSuccess;
+}
+Status cuModuleUnload(ModuleHandle module) {
+  delete module;
+  return kSuccess;
+}
+Status cuModuleGetFunction(FunctionHandle* function, ModuleHandle, const char* name) {
+  const std::lock_guard lock(card().mutex);
+  const test::HostKernel* const kernel = test::find_host_kernel(name);
+  if (kernel == nullptr) return kNotFound;
+  FunctionObject& found = card().functions[name];
+  found.kernel = kernel;
+  *function = &found;
+  return kSuccess;
+}
+Status cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                      unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream, void** parameters,
+                      void** extra) {
+  const std::lock_guard lock(card().mutex);
+  const bool one_axis = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
+  if (!one_axis || grid_x == 0 || block_x == 0 || block_x > kMaxBlock || shared_bytes != 0 || extra != nullptr)
+    return kInvalidValue;
+  const test::HostKernel& kernel = *function->kernel;
+  const auto* const first = static_cast<const std::byte*>(parameters[0]);
+  // Arguments are taken when the launch is enqueued. Doubles keep them aligned.
+  std::vector<double> args((kernel.args_bytes + sizeof(double) - 1) / sizeof(double));
+  std::memcpy(args.data(), first, kernel.args_bytes);
+  stream->work.emplace_back([&kernel, grid_x, block_x, args = std::move(args)] {
+    try {
+      run_grid(kernel, grid_x, static_cast<int>(block_x), args.data(), {.checked = false});
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "fake card: %s\n", error.what());
+      card().failed = kLaunchFailed;
+    }
+  });
+  return kSuccess;
+}
+Status cuLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* data) {
+  const std::lock_guard lock(card().mutex);
+  stream->work.emplace_back([=] { function(data); });
+  return kSuccess;
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming,performance-no-int-to-ptr)
