@@ -77,12 +77,14 @@ const std::vector<Candidate>& kernels_of(const OpCard& op) {
     std::map<const OpCard*, std::vector<Candidate>> by_op;
     for (const cpu::Isa isa : cpu::runnable_isas()) {
       for (Kernel& kernel : cpu_kernels(isa)) {
-        if (kernel.name != kReferenceName) by_op[kernel.op].push_back({std::move(kernel), &kOnCpu});
+        std::vector<Candidate>& of_op = by_op[kernel.op];
+        if (kernel.name != kReferenceName) of_op.push_back({std::move(kernel), &kOnCpu});
       }
     }
     for (Kernel& kernel : cuda_kernels()) {
       kernel.name = "cuda:" + kernel.name;
-      by_op[kernel.op].push_back({std::move(kernel), &kAsOnCuda});
+      std::vector<Candidate>& of_op = by_op[kernel.op];
+      of_op.push_back({std::move(kernel), &kAsOnCuda});
     }
     return by_op;
   }();
@@ -176,6 +178,7 @@ std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& fr
   const std::vector<TensorView> out_views = views_of(out);
   signature.op->reference({signature.attributes, in_views, out_views});
   std::vector<std::vector<double>> values;
+  values.reserve(out_views.size());
   for (const TensorView& view : out_views) values.push_back(elements_of(view));
   return values;
 }

@@ -67,7 +67,7 @@ struct BlockSum {
 };
 
 class HostGrid : public testing::Test {
- protected:
+ public:
   HostGrid() { std::iota(in.begin(), in.end(), 0); }
   std::vector<int> in = std::vector<int>(256);
   std::vector<int> out = std::vector<int>(256, -1);
