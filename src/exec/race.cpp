@@ -12,7 +12,8 @@ namespace laptime {
 namespace {
 
 constexpr int kRounds = 4;
-constexpr Seconds kLongRace{0.02};  // total time after which two rounds are enough
+constexpr Seconds kLongRace{0.02};     // total time after which two rounds are enough
+constexpr Seconds kVeryLongRace{1.0};  // after which one is
 // A candidate is dropped when it is slower than the best by this factor. The first round has a wider margin and allows
 // extra time for one-time work such as generating code and allocating buffers.
 constexpr double kDropFactor = 1.1;
@@ -39,7 +40,7 @@ RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run) {
     }
     const Seconds limit = round == 0 ? kFirstRoundDropFactor * best + kSetupAllowance : kDropFactor * best;
     std::erase_if(remaining, [&](size_t candidate) { return shortest[candidate] > limit; });
-    if (remaining.size() == 1 || (round > 0 && spent > kLongRace)) break;
+    if (remaining.size() == 1 || spent > kVeryLongRace || (round > 0 && spent > kLongRace)) break;
   }
   const auto winner =
       std::find_if(remaining.begin(), remaining.end(), [&](size_t candidate) { return shortest[candidate] == best; });

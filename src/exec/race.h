@@ -19,7 +19,7 @@ struct RaceResult {
 // `run(candidate)` runs a candidate once and returns the time it took. Candidates take turns, so that a machine that
 // slows down affects all of them. A candidate far behind the leader is dropped; the first round uses a wider margin,
 // because a first run may also pay for set-up. There are at most four rounds, or two if runs are long and therefore
-// less noisy.
+// less noisy, or one if the first takes more than a second.
 RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run);
 
 // The candidate with the shortest run of those that count; none where no candidate does.

@@ -16,6 +16,7 @@ namespace laptime {
 namespace {
 
 constexpr Seconds kTrialBudget{0.3};  // of first races
+constexpr Seconds kLongRun{0.5};
 
 struct Contest {
   Signature signature;
@@ -132,10 +133,11 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
     tried.raced.push_back({{}, contest.key, winner->name, first.seconds_of(*winner), {}});
     raced.push_back(&contest);
   }
-  // A second race, after all first ones, for the kernels whose bits are their own.
+  // A second race, after all first ones, for the kernels whose bits are their own. Long runs need none: noise is a
+  // small part of them.
   for (size_t i = 0; i < raced.size(); ++i) {
     const Contest& contest = *raced[i];
-    if (contest.kernels.size() < 2) continue;
+    if (contest.kernels.size() < 2 || tried.raced[i].seconds > kLongRun.count()) continue;
     Trial trial(backend, contest.signature, contest.absent, *memory);
     const Race second(trial, contest.kernels);
     const Kernel* const taken = second.finalists().front();

@@ -63,6 +63,12 @@ TEST(Race, EndsWhenOneCandidateRemains) {
   EXPECT_EQ(track.runs, (std::vector<size_t>{1, 1}));
 }
 
+TEST(Race, VeryLongRunsEndAfterOneRound) {
+  Track track(Times{{800}, {790}});
+  EXPECT_EQ(track.race().winner, 1U);
+  EXPECT_EQ(track.runs, (std::vector<size_t>{1, 1}));
+}
+
 TEST(Race, LongRunsEndAfterTwoRounds) {
   Track track({{41, 40}, {41, 39}});
   EXPECT_EQ(track.race().winner, 1U);

@@ -342,6 +342,29 @@ TEST(PeakTable, HasARowForEachPointAndAColumnForEachPass) {
   EXPECT_TRUE(by_pass.rows[1][2].is_null());
 }
 
+TEST(PeakTable, MarksWhatDoesNotFit) {
+  PeakTable table("");
+  table.add(named("inference", "128", "float32"), two_layers());
+  EXPECT_TRUE(grid_named(table.report(), "peaks").rows[0][1] == "measured");
+  Record refused = named("step", "128", "float32");
+  refused.status = Status::kOutOfMemory;
+  refused.memory = {};
+  table.add(refused, two_layers());
+  const PointReport report = table.report();
+  EXPECT_EQ(grid_named(report, "peaks").rows[1][1], "predicted, does not fit");
+  // The same bytes fit elsewhere, so no limit separates the cells, and none is marked.
+  EXPECT_EQ(grid_named(report, "peaks_by_pass").columns[1].shown, nullptr);
+
+  PeakTable too_large("");
+  too_large.add(refused, two_layers());
+  refused.config = Json{{"pass", "step"}, {"dtype", "bfloat16"}};
+  too_large.add(refused, two_layers());
+  const PointReport all_refused = too_large.report();
+  const Grid& marked = grid_named(all_refused, "peaks_by_pass");
+  EXPECT_EQ(marked.columns[1].shown(marked.rows[0][1]), "4.270 KiB *");
+  EXPECT_THAT(marked.notes, testing::Contains("* does not fit into the memory of the device."));
+}
+
 TEST(PeakTable, HasTheLongerListInItsRows) {
   PeakTable table("");
   for (const char* pass : {"inference", "forward", "step"}) {

@@ -14,6 +14,7 @@
 #include "report/memory/ledger.h"
 #include "report/memory/memory_report.h"
 #include "report/point_names.h"
+#include "report/row.h"
 
 namespace laptime {
 namespace {
@@ -86,7 +87,9 @@ void PeakTable::add(const Record& record, const std::optional<StepTrace>& trace)
   const int64_t named = peak[MemoryCategory::kParameters] + peak[MemoryCategory::kGradients] +
                         peak[MemoryCategory::kOptimizerState] + peak[MemoryCategory::kSaved] +
                         peak[MemoryCategory::kAutocastCopies] + peak[MemoryCategory::kTemporaries];
-  rows_.push_back({record.name, held ? "measured" : "predicted", ledger.planned(),
+  const bool fits = record.status != Status::kOutOfMemory;
+  const char* const basis = held ? "measured" : fits ? "predicted" : "predicted, does not fit";
+  rows_.push_back({record.name, basis, ledger.planned(),
                    trace->launch_count() == 0 ? "" : std::string(trace->launch(ledger.peak_launch()).phase),
                    peak[MemoryCategory::kParameters], peak[MemoryCategory::kGradients],
                    peak[MemoryCategory::kOptimizerState], peak[MemoryCategory::kSaved],
@@ -94,7 +97,7 @@ void PeakTable::add(const Record& record, const std::optional<StepTrace>& trace)
                    ledger.planned() - named});
   cells_.push_back({without_pass_and_dtype(record.name),
                     fmt::format("{} {}", record.config.text("pass"), record.config.text("dtype")), ledger.planned(),
-                    held});
+                    held, fits});
 }
 
 Grid PeakTable::points_grid() const {
@@ -137,11 +140,17 @@ std::optional<Grid> PeakTable::passes_grid() const {
             .columns = {has_point_rows ? text_column("point", "Point") : text_column("pass", "Pass")},
             .rows = {},
             .notes = {}};
+  const std::optional<int64_t> too_large = least_too_large();
   for (const std::string& column : columns) {
     const std::string title = title_of(column, !has_point_rows);
     std::string key = title;
     std::replace(key.begin(), key.end(), ' ', '_');
     grid.columns.push_back(bytes_column(key + "_bytes", title));
+    if (too_large) {
+      grid.columns.back().shown = [too_large](const Json& bytes) {
+        return format_value(bytes, Unit::kBytes) + (bytes.is_number() && bytes >= *too_large ? " *" : "");
+      };
+    }
   }
   for (const std::string& row : rows) {
     std::vector<Json> line(columns.size() + 1);
@@ -154,12 +163,23 @@ std::optional<Grid> PeakTable::passes_grid() const {
     }
     grid.rows.push_back(std::move(line));
   }
+  if (too_large) grid.notes.emplace_back("* does not fit into the memory of the device.");
   const auto held =
       static_cast<size_t>(std::count_if(cells_.begin(), cells_.end(), [](const Cell& cell) { return cell.is_held; }));
   if (held == 0) grid.notes.emplace_back("All predicted from the plan.");
   if (held > 0 && held < cells_.size())
     grid.notes.emplace_back("Some are predicted from the plan: column Basis of the table above.");
   return grid;
+}
+
+std::optional<int64_t> PeakTable::least_too_large() const {
+  std::optional<int64_t> least;
+  for (const Cell& cell : cells_) {
+    if (!cell.fits && (!least || cell.bytes < *least)) least = cell.bytes;
+  }
+  const bool larger_one_fits = std::any_of(
+      cells_.begin(), cells_.end(), [&](const Cell& cell) { return cell.fits && least && cell.bytes >= *least; });
+  return larger_one_fits ? std::nullopt : least;
 }
 
 PointReport PeakTable::report() const {

@@ -30,10 +30,14 @@ class PeakTable {
     std::string pass;   // "step float32"
     int64_t bytes = 0;
     bool is_held = false;
+    bool fits = true;  // into the memory of its device
   };
 
   Grid points_grid() const;
   std::optional<Grid> passes_grid() const;
+
+  // The bytes from which on nothing fits; none where everything does, or where a larger peak fits another device.
+  std::optional<int64_t> least_too_large() const;
 
   std::string order_;
   bool descending_ = false;
