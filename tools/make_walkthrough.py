@@ -37,7 +37,7 @@ SECTIONS = [
      "own (`set-up`). What a framework does in its first step is therefore not in these times."),
     ("What do bfloat16 and compilation gain?",
      "",
-     ["bench --model small {m} --mode eager,compile --dtype float32,bfloat16 --warmup 2 --steps 6 "
+     ["bench --model small {m} --mode eager,compile --dtype float32,bfloat16 --warmup 2 --steps 8 "
       "--columns default,speedup"],
      "A processor without bfloat16 instructions multiplies widened numbers, so the gain depends on the machine."),
     ("Which kernel takes most of the time, and how often is it called?",
