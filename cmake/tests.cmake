@@ -165,5 +165,7 @@ set_target_properties(laptime_fake_cuda PROPERTIES
 add_dependencies(tests laptime_fake_cuda)
 if(TARGET test_backend_cuda)
   set_target_properties(test_backend_cuda PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/fake_cuda)
+  # A sanitizer opens libraries in the program's place and does not know its run path.
+  set_tests_properties(backend_cuda PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
   add_dependencies(test_backend_cuda laptime_fake_cuda)
 endif()

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "base/host_clock.h"
@@ -25,7 +26,12 @@ void PlanningLine::show(size_t point, std::string name, std::string stage) {
   stage_ = std::move(stage);
   stage_begun_ = host_now();
   if (stage_begun_ - begun_ >= kSilent) show_now();
-  if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { keep_showing(stop); });
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { keep_showing(stop); });
+  } catch (const std::system_error&) {
+    // Where the system has no room for a thread, the work goes on without a line.
+  }
 }
 
 void PlanningLine::clear() {

@@ -27,7 +27,8 @@ constexpr std::array kWords{
                   "believe larger differences alone; laptime compare tells smaller ones"},
     StabilityWord{Stability::kUnstable, "unstable", "not to be relied on: interval beyond 5 % or spread beyond 10 %",
                   "a quieter machine; laptime compare tells differences in spite of it"},
-    StabilityWord{Stability::kNoSteadyState, "no_steady_state", "steps still got faster or slower while sampled",
+    StabilityWord{Stability::kNoSteadyState, "no_steady_state",
+                  "not to be relied on: steps still got faster or slower while sampled",
                   "more --warmup or a longer --budget; laptime compare tells differences in spite of it"}};
 static_assert(kNoisyInterval == 0.01 && kUnstableInterval == 0.05 && kUnstableSpread == 0.10, "as the words say");
 

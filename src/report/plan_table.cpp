@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "report/memory/peak_grid.h"
 #include "report/point_names.h"
 
 namespace laptime {
@@ -217,6 +218,14 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
     grid.notes.emplace_back("Compile: the same with --mode compile, where that fits or is faster.");
   drop_empty_columns(grid);
   return grid;
+}
+
+std::optional<Grid> fitting_grid(const std::vector<PlannedPoint>& points) {
+  PeakGrid peaks;
+  for (const PlannedPoint& point : points) {
+    if (const auto bytes = point.record.memory.predicted_peak_bytes) peaks.add(point.record, *bytes, false);
+  }
+  return peaks.grid();
 }
 
 std::string plan_answer(const std::vector<PlannedPoint>& points) {

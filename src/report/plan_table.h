@@ -27,6 +27,9 @@ struct PlannedPoint {
 // One row for each point. A column that is empty in every row is left out.
 Grid plan_grid(const std::vector<PlannedPoint>& points);
 
+// The peaks by pass and number type, those that do not fit marked. None where all points have the same.
+std::optional<Grid> fitting_grid(const std::vector<PlannedPoint>& points);
+
 // The answer in a sentence: "it fits: 2.975 GiB at the peak; step predicted to take 50.90 ms; largest batch that fits:
 // 16, without recomputation 4" of one point, "3 of 4 points fit; not: large ctx:1024 (2.100 GiB too many)" of several.
 std::string plan_answer(const std::vector<PlannedPoint>& points);

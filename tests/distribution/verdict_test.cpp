@@ -106,8 +106,8 @@ TEST(Verdict, WithoutATestedSteadyStateNothingIsStable) {
 // Each step is 0.2 % or 0.05 % slower than the one before it, which the rule on ten steps lets pass.
 TEST(Verdict, ADriftWithinTheSamplesCounts) {
   const auto rising = [](double each) {
-    std::vector<double> samples;
-    for (int i = 0; i < 40; ++i) samples.push_back(1 + each * i);
+    std::vector<double> samples(40);
+    for (size_t i = 0; i < samples.size(); ++i) samples[i] = 1 + each * static_cast<double>(i);
     return judge(observe(samples));
   };
   const Judgement far = rising(0.0019);

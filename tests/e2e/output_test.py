@@ -239,7 +239,7 @@ class Memory(ProgramTest):
     def test_a_point_with_half_its_memory_has_a_row(self):
         done = self.laptime("bench", *self.POINT, "--store", "none", "--output", "json")
         peak = json.loads(done.stdout)[0]["memory"]["predicted_peak_bytes"]
-        status, record = self.status_with(80_000_000 + peak // 2)
+        status, record = self.status_with(86_000_000 + peak // 2)
         self.assertEqual(status, "out_of_memory")
         self.assertEqual(record["bytes_requested"], peak)
         self.assertLess(record["bytes_available"], peak)
@@ -249,7 +249,7 @@ class Memory(ProgramTest):
     def test_no_limit_makes_it_crash(self):
         """Tries limits from barely enough for the libraries to enough for the run."""
         mebibyte = 1 << 20
-        statuses = [self.status_with(limit * mebibyte)[0] for limit in range(70, 700, 45)]
+        statuses = [self.status_with(limit * mebibyte)[0] for limit in range(80, 710, 45)]
         self.assertEqual(statuses, sorted(statuses, reverse=True))  # out_of_memory ..., then ok ...
         self.assertEqual((statuses[0], statuses[-1]), ("out_of_memory", "ok"))
 

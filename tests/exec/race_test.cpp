@@ -83,7 +83,7 @@ TEST(Race, OneCandidateWins) {
 }
 
 TEST(ClearWinner, NeedsALeadOverTheFastestFavouredCandidate) {
-  const auto favours = [](std::vector<size_t> favoured) {
+  const auto favours = [](const std::vector<size_t>& favoured) {
     return [favoured](size_t candidate) {
       return std::find(favoured.begin(), favoured.end(), candidate) != favoured.end();
     };

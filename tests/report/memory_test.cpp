@@ -1,5 +1,6 @@
 // Memory reports on a trace made by hand, whose sums are known.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -153,6 +153,10 @@ TEST(PageReading, FastestAndSlowestAreComparedWithAnInterval) {
   answer = answer_to(section_of(input, "comparisons"), "fastest");
   EXPECT_THAT(answer, HasSubstr("2.00 times as long (roughly: the verdict on one of them is unstable)"));
 
+  input.records[1].verdict = input.records[0].verdict;
+  answer = answer_to(section_of(input, "comparisons"), "fastest");
+  EXPECT_THAT(answer, HasSubstr("2.00 times as long (roughly: the verdict on both is unstable)"));
+
   input.records[0].config.json()["context_length"] = 128;  // other work
   EXPECT_EQ(answer_to(section_of(input, "comparisons"), "fastest"), "");
 }

@@ -184,5 +184,24 @@ TEST(LaunchCostsGrid, HasARowForEachKind) {
   EXPECT_EQ(grid.rows[1][column(grid, "newest")], "2026-01-02");
 }
 
+TEST(PlanTable, MarksInAGridWhatDoesNotFit) {
+  EXPECT_FALSE(fitting_grid({{planned()}}).has_value());
+  Record refused = planned();
+  refused.name = "step/model:small/dtype:float32";
+  refused.config = Json{{"pass", "step"}, {"dtype", "float32"}};
+  refused.status = Status::kOutOfMemory;
+  refused.memory.predicted_peak_bytes = 3000;
+  Record fits = refused;
+  fits.name = "inference/model:small/dtype:float32";
+  fits.config = Json{{"pass", "inference"}, {"dtype", "float32"}};
+  fits.status = Status::kOk;
+  fits.memory.predicted_peak_bytes = 1000;
+  const std::optional<Grid> grid = fitting_grid({{refused}, {fits}});
+  ASSERT_TRUE(grid.has_value());
+  ASSERT_EQ(grid->rows.size(), 2U);
+  EXPECT_EQ(grid->columns[1].shown(grid->rows[0][1]), "2.930 KiB *");
+  EXPECT_EQ(grid->columns[1].shown(grid->rows[1][1]), "1000 B");
+}
+
 }  // namespace
 }  // namespace laptime

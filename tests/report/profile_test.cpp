@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/error.h"
 #include "report/profile/views.h"
 #include "report/row.h"
@@ -257,7 +259,18 @@ TEST_F(Profile, ConclusionNamesClassesAndTheirBounds) {
   EXPECT_THAT(report.lines.at(0),
               HasSubstr("matmul 88.2 % of the step, at 53 % of the 40.00 TFLOP/s that products reach here"));
   EXPECT_THAT(report.lines.at(1), HasSubstr("2 traced steps in turn with 2 untraced: median"));
-  EXPECT_THAT(report.lines.at(2), HasSubstr("6 launches x 1.000 ns"));
+  EXPECT_THAT(report.lines.at(2),
+              testing::MatchesRegex("launches add up to [0-9.]+ [mun]s, [0-9.]+ % of an untraced step"));
+  EXPECT_THAT(report.lines.at(3), HasSubstr("6 launches x 1.000 ns"));
+}
+
+TEST_F(Profile, LaunchesStandAgainstTheUntracedStep) {
+  const TracedStep step = trace_.steps.front();
+  trace_.steps.assign(2, step);
+  const double launches =
+      1e-9 * static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0}));
+  trace_.untraced.assign(2, 2 * launches);
+  EXPECT_THAT(profile_report(record_, trace_, {}).lines.at(2), HasSubstr(", 50.0 % of an untraced step"));
 }
 
 TEST_F(Profile, CostOfTracingHasItsInterval) {

@@ -92,7 +92,8 @@ struct Gemm {
     }
     for (int i = 0; i < kPerThread; ++i) {
       for (int j = 0; j < kPerThread; ++j)
-        put(thread, args, batch, row + own_row + i * kSide, column + own_column + j * kSide, sums[i][j]);
+        put(thread, args, batch, row + own_row + int64_t{i} * kSide, column + own_column + int64_t{j} * kSide,
+            sums[i][j]);
     }
   }
 

@@ -16,7 +16,8 @@ struct CopyElements {
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& [to, from] = args.operand;
+    const auto& to = args.operand[0];
+    const auto& from = args.operand[1];
     const bool same = to.dtype == from.dtype;
     const int64_t bytes = size_of(to.dtype);
     for_elements(thread, args, [&](const auto& at) {

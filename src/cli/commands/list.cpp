@@ -132,6 +132,7 @@ std::vector<std::string_view> topic_names() {
 
 std::vector<WordHelp> topic_choices() {
   std::vector<WordHelp> choices;
+  choices.reserve(kTopics.size());
   for (const ListTopic& topic : kTopics) choices.push_back({std::string(topic.name), std::string(topic.help)});
   return choices;
 }

@@ -129,6 +129,7 @@ class PlanRun {
   void clear_line() { line_.clear(); }
 
   Grid table() const { return plan_grid(planned_); }
+  std::optional<Grid> fitting() const { return fitting_grid(planned_); }
   std::string answer() const { return plan_answer(planned_); }
 
  private:
@@ -215,6 +216,7 @@ ExitCode run(const PlanCommand& command) {
   plan.clear_line();
   report.lines.insert(report.lines.begin(), plan.answer());
   report.grids.insert(report.grids.begin(), plan.table());
+  if (std::optional<Grid> fitting = plan.fitting()) report.grids.insert(report.grids.begin(), std::move(*fitting));
   output.add(std::move(report));
   output.finish();
   return ExitCode::kOk;
@@ -235,12 +237,14 @@ constinit const Command kPlan{
         "that were measured, by "
         "laptime calibrate and by every earlier run, and for other sizes from the nearest ones; on a machine that is "
         "described (--device roofline:NAME) they are bounds of its data sheet. Bytes are those of the plan. Several "
-        "points are one table; a single one is shown by phase, class, layer or op (--view) and with what its memory is "
-        "held for.",
+        "points are one table, after a grid of what fits where they differ in pass or number type; a single one is "
+        "shown "
+        "by phase, class, layer or op (--view) and with what its memory is held for.",
     .options = plan_options,
     .parse = plan_action,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"
+        "  laptime plan --model small,medium,large,xl,2.7B --context 256,1024 --pass inference,step --device h100\n"
         "  laptime plan --model 2.7B --device h100 --mode compile --view layers\n",
 };
 

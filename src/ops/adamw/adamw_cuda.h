@@ -49,7 +49,13 @@ struct AdamUpdate {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& [next_w, next_m, next_v, w_data, grad_data, m_data, v_data] = args.elements.operand;
+    const auto& next_w = args.elements.operand[0];
+    const auto& next_m = args.elements.operand[1];
+    const auto& next_v = args.elements.operand[2];
+    const auto& w_data = args.elements.operand[3];
+    const auto& grad_data = args.elements.operand[4];
+    const auto& m_data = args.elements.operand[5];
+    const auto& v_data = args.elements.operand[6];
     const AdamNumbers numbers = thread.load(args.numbers);
     if (numbers.skip != 0) return;  // the next values are in the bytes of the old ones
     for_elements(thread, args.elements, [&](const auto& at) {

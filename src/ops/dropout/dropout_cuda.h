@@ -42,7 +42,9 @@ struct DropoutBackward {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& [grad_x, grad_y, mask] = args.elements.operand;
+    const auto& grad_x = args.elements.operand[0];
+    const auto& grad_y = args.elements.operand[1];
+    const auto& mask = args.elements.operand[2];
     for_elements(thread, args.elements, [&](const auto& at) {
       const bool kept = load(thread, mask, at.of[2]) != 0;
       store(thread, grad_x, at.of[0], kept ? load(thread, grad_y, at.of[1]) * args.scale : 0.0F);

@@ -55,7 +55,9 @@ struct GeluBackward {
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& [grad_x, grad_y, x] = args.elements.operand;
+    const auto& grad_x = args.elements.operand[0];
+    const auto& grad_y = args.elements.operand[1];
+    const auto& x = args.elements.operand[2];
     for_elements(thread, args.elements, [&](const auto& at) {
       const float derivative = slope(load(thread, x, at.of[2]), args.tanh);
       store(thread, grad_x, at.of[0], load(thread, grad_y, at.of[1]) * derivative);

@@ -66,7 +66,9 @@ struct Pointwise {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& [y, a, b] = args.elements.operand;
+    const auto& y = args.elements.operand[0];
+    const auto& a = args.elements.operand[1];
+    const auto& b = args.elements.operand[2];
     for_elements(thread, args.elements, [&](const auto& at) {
       const float second = b.data == nullptr ? args.value : load(thread, b, at.of[2]);
       store(thread, y, at.of[0], value_of(args.formula, load(thread, a, at.of[1]), second, args.value));

@@ -28,7 +28,11 @@ struct SwigluBackward {
   using Args = Elements<5>;  // grad_a, grad_b, grad_y, a, b
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& [grad_a, grad_b, grad_y, a_data, b_data] = args.operand;
+    const auto& grad_a = args.operand[0];
+    const auto& grad_b = args.operand[1];
+    const auto& grad_y = args.operand[2];
+    const auto& a_data = args.operand[3];
+    const auto& b_data = args.operand[4];
     for_elements(thread, args, [&](const auto& at) {
       const float grad = load(thread, grad_y, at.of[2]);
       const float a = load(thread, a_data, at.of[3]);

@@ -35,24 +35,6 @@ std::vector<GridColumn> peak_columns() {
           optional_column(7, bytes_column("other_bytes", "Other"))};
 }
 
-// The name of a point without its pass and number type: "step/model:small/dtype:float32/mode:eager" ->
-// "model:small/mode:eager".
-std::string without_pass_and_dtype(std::string_view name) {
-  std::string kept;
-  for (bool is_first = true; !name.empty(); is_first = false) {
-    const size_t slash = name.find('/');
-    const std::string_view word = name.substr(0, slash);
-    name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
-    if (is_first || word.starts_with("dtype:")) continue;
-    kept += (kept.empty() ? "" : "/") + std::string(word);
-  }
-  return kept;
-}
-
-void append_new(std::vector<std::string>& words, const std::string& word) {
-  if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-}
-
 }  // namespace
 
 PeakTable::PeakTable(std::string_view order) : order_(order) {
@@ -67,6 +49,7 @@ PeakTable::PeakTable(std::string_view order) : order_(order) {
   }
   const std::vector<GridColumn> columns = peak_columns();
   std::vector<std::string_view> keys;
+  keys.reserve(columns.size());
   for (const GridColumn& column : columns) keys.push_back(column.key);
   if (std::find(keys.begin(), keys.end(), order_) == keys.end()) {
     throw Error::format("--sort: the table of peaks has no column {}{}", quote(order_), did_you_mean(order_, keys));
@@ -95,9 +78,7 @@ void PeakTable::add(const Record& record, const std::optional<StepTrace>& trace)
                    peak[MemoryCategory::kOptimizerState], peak[MemoryCategory::kSaved],
                    peak[MemoryCategory::kAutocastCopies], peak[MemoryCategory::kTemporaries],
                    ledger.planned() - named});
-  cells_.push_back({without_pass_and_dtype(record.name),
-                    fmt::format("{} {}", record.config.text("pass"), record.config.text("dtype")), ledger.planned(),
-                    held, fits});
+  by_pass_.add(record, ledger.planned(), held);
 }
 
 Grid PeakTable::points_grid() const {
@@ -120,68 +101,6 @@ Grid PeakTable::points_grid() const {
   return grid;
 }
 
-std::optional<Grid> PeakTable::passes_grid() const {
-  std::vector<std::string> points;
-  std::vector<std::string> passes;
-  for (const Cell& cell : cells_) {
-    append_new(points, cell.point);
-    append_new(passes, cell.pass);
-  }
-  if (passes.size() < 2) return std::nullopt;
-  const bool has_point_rows = points.size() >= passes.size();  // a terminal has more room for rows than for columns
-  const std::vector<std::string>& rows = has_point_rows ? points : passes;
-  const std::vector<std::string>& columns = has_point_rows ? passes : points;
-  const std::string common = common_words(points);
-  const auto title_of = [&](const std::string& text, bool is_point) {
-    return is_point ? without_words(text, common) : text;
-  };
-  Grid grid{.name = "peaks_by_pass",
-            .title = "Peaks by pass and number type" + (common.empty() ? "" : ": " + common),
-            .columns = {has_point_rows ? text_column("point", "Point") : text_column("pass", "Pass")},
-            .rows = {},
-            .notes = {}};
-  const std::optional<int64_t> too_large = least_too_large();
-  for (const std::string& column : columns) {
-    const std::string title = title_of(column, !has_point_rows);
-    std::string key = title;
-    std::replace(key.begin(), key.end(), ' ', '_');
-    grid.columns.push_back(bytes_column(key + "_bytes", title));
-    if (too_large) {
-      grid.columns.back().shown = [too_large](const Json& bytes) {
-        return format_value(bytes, Unit::kBytes) + (bytes.is_number() && bytes >= *too_large ? " *" : "");
-      };
-    }
-  }
-  for (const std::string& row : rows) {
-    std::vector<Json> line(columns.size() + 1);
-    line[0] = title_of(row, has_point_rows);
-    for (const Cell& cell : cells_) {
-      if ((has_point_rows ? cell.point : cell.pass) != row) continue;
-      const std::string& column = has_point_rows ? cell.pass : cell.point;
-      const auto at = std::find(columns.begin(), columns.end(), column) - columns.begin();
-      line[static_cast<size_t>(at) + 1] = cell.bytes;
-    }
-    grid.rows.push_back(std::move(line));
-  }
-  if (too_large) grid.notes.emplace_back("* does not fit into the memory of the device.");
-  const auto held =
-      static_cast<size_t>(std::count_if(cells_.begin(), cells_.end(), [](const Cell& cell) { return cell.is_held; }));
-  if (held == 0) grid.notes.emplace_back("All predicted from the plan.");
-  if (held > 0 && held < cells_.size())
-    grid.notes.emplace_back("Some are predicted from the plan: column Basis of the table above.");
-  return grid;
-}
-
-std::optional<int64_t> PeakTable::least_too_large() const {
-  std::optional<int64_t> least;
-  for (const Cell& cell : cells_) {
-    if (!cell.fits && (!least || cell.bytes < *least)) least = cell.bytes;
-  }
-  const bool larger_one_fits = std::any_of(
-      cells_.begin(), cells_.end(), [&](const Cell& cell) { return cell.fits && least && cell.bytes >= *least; });
-  return larger_one_fits ? std::nullopt : least;
-}
-
 PointReport PeakTable::report() const {
   PointReport report{"peaks of " + counted(rows_.size(), "point"), {}, {}};
   const auto largest = std::max_element(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) {
@@ -190,14 +109,17 @@ PointReport PeakTable::report() const {
     };
     return bytes(a) < bytes(b);
   });
-  if (!cells_.empty()) {
-    const auto held = std::count_if(cells_.begin(), cells_.end(), [](const Cell& cell) { return cell.is_held; });
+  if (by_pass_.peaks() > 0) {
     report.lines.push_back(fmt::format("Largest peak: {}, of {}. {} measured, {} predicted from the plan.",
                                        format_bytes((*largest)[kPeak].get<int64_t>()), (*largest)[0].get<std::string>(),
-                                       held, cells_.size() - static_cast<size_t>(held)));
+                                       by_pass_.held(), by_pass_.peaks() - by_pass_.held()));
   }
   report.grids.push_back(points_grid());
-  if (std::optional<Grid> by_pass = passes_grid()) report.grids.push_back(std::move(*by_pass));
+  if (std::optional<Grid> by_pass = by_pass_.grid()) {
+    if (by_pass_.held() > 0 && by_pass_.held() < by_pass_.peaks())
+      by_pass->notes.emplace_back("Some are predicted from the plan: column Basis of the table above.");
+    report.grids.push_back(std::move(*by_pass));
+  }
   return report;
 }
 

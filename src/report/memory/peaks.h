@@ -8,6 +8,7 @@
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/grid.h"
+#include "report/memory/peak_grid.h"
 
 namespace laptime {
 
@@ -25,24 +26,12 @@ class PeakTable {
   PointReport report() const;
 
  private:
-  struct Cell {
-    std::string point;  // its name without pass and number type
-    std::string pass;   // "step float32"
-    int64_t bytes = 0;
-    bool is_held = false;
-    bool fits = true;  // into the memory of its device
-  };
-
   Grid points_grid() const;
-  std::optional<Grid> passes_grid() const;
-
-  // The bytes from which on nothing fits; none where everything does, or where a larger peak fits another device.
-  std::optional<int64_t> least_too_large() const;
 
   std::string order_;
   bool descending_ = false;
   std::vector<std::vector<Json>> rows_;
-  std::vector<Cell> cells_;
+  PeakGrid by_pass_;
 };
 
 }  // namespace laptime

@@ -152,9 +152,12 @@ PageSection published_section(const PageView& view) {
       "Compare arithmetic before times: several sources call float32 what their kernels show to be TF32.");
   section.figures.push_back(
       {.title = works.empty() ? "Times of whole steps" : "Time of the same work",
-       .summary = "Logarithmic axis. A filled diamond was measured here, a hollow one is "
-                  "predicted; the diamonds of a line are the modes and number types of this page. The other "
-                  "marks are published times, with their hardware below.",
+       .summary = works.empty()
+                      ? "Logarithmic axis. Each mark is a published time, with its hardware below where there is "
+                        "room; the table has all."
+                      : "Logarithmic axis. A filled diamond was measured here, a hollow one is predicted; the "
+                        "diamonds of a line are the modes and number types of this page. The other marks are "
+                        "published times, with their hardware below where there is room; the table has all.",
        .chart = {{"kind", "dots"},
                  {"label", "work"},
                  {"value", "time_s"},

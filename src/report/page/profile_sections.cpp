@@ -164,12 +164,14 @@ std::string what_bounds(const std::vector<RooflineDot>& dots, double peak, doubl
   const auto add = [&](const RooflineSide& side, std::string_view bound, std::string_view where) {
     if (side.seconds <= 0) return;
     sides.push_back(
-        fmt::format("{} of this time is in ops that {} bounds ({} of the ridge), which reach {} of that bound",
-                    page_percent(side.seconds / all), bound, where, page_percent(side.floor / side.seconds)));
+        fmt::format("{} of this time is in ops {} of the ridge, whose nearer bound is {}; they reach {} of it",
+                    page_percent(side.seconds / all), where, bound, page_percent(side.floor / side.seconds)));
   };
   add(arithmetic, "arithmetic", "right");
   add(memory, "memory", "left");
-  return fmt::format("{}.", fmt::join(sides, "; "));
+  constexpr double kNear = 0.5;  // of a bound
+  const bool is_near = arithmetic.floor + memory.floor > kNear * all;
+  return fmt::format("{}.{}", fmt::join(sides, "; "), is_near ? "" : " Most of the time, neither is used to the full.");
 }
 
 // Why the share of the peak of the whole step is not that of its products; empty where one of them is not known.

@@ -65,9 +65,14 @@ std::string times_as_long(const Record& slow, const Record& fast) {
   if (!ratio) return "";
   std::string text = fmt::format("{:.2f} times as long", ratio->value);
   if (is_predicted(slow)) return text;
-  std::string against = verdict_against_comparing(slow);
-  if (against.empty()) against = verdict_against_comparing(fast);
-  if (!against.empty()) return fmt::format("{} (roughly: the verdict on one of them is {})", text, against);
+  const std::string of_slow = verdict_against_comparing(slow);
+  const std::string of_fast = verdict_against_comparing(fast);
+  if (!of_slow.empty() && !of_fast.empty()) {
+    return of_slow == of_fast ? fmt::format("{} (roughly: the verdict on both is {})", text, of_slow)
+                              : fmt::format("{} (roughly: the verdicts are {} and {})", text, of_slow, of_fast);
+  }
+  if (!of_slow.empty() || !of_fast.empty())
+    return fmt::format("{} (roughly: the verdict on one of them is {})", text, of_slow.empty() ? of_fast : of_slow);
   if (!ratio->interval) return text;
   return fmt::format("{} (95 %: {:.2f} to {:.2f}{})", text, ratio->interval->low, ratio->interval->high,
                      ratio->interval->low <= 1 ? "; no difference seen" : "");
@@ -154,25 +159,35 @@ std::vector<std::string> against_published(const PageView& view) {
   return answers;
 }
 
-std::vector<std::string> against_predictions(const PageView& view) {
-  std::vector<double> errors;
-  const Record* farthest = nullptr;
+// How far each prediction is from the measured median, as a fraction of it.
+struct PredictionErrors {
+  std::vector<double> all;
+  const Record* farthest = nullptr;  // null where nothing was predicted
+};
+PredictionErrors prediction_errors(const PageView& view) {
+  PredictionErrors errors;
   double most = -1;
   for (const Record* const record : view.timed()) {
     const std::optional<double> predicted = predicted_seconds(*record);
     if (!predicted) continue;
-    errors.push_back(std::abs(*predicted / median_seconds(*record) - 1));
-    if (errors.back() > most) {
-      most = errors.back();
-      farthest = record;
+    errors.all.push_back(std::abs(*predicted / median_seconds(*record) - 1));
+    if (errors.all.back() > most) {
+      most = errors.all.back();
+      errors.farthest = record;
     }
   }
-  if (farthest == nullptr) return {};
-  if (errors.size() == 1) return {fmt::format("{}: {}.", view.name(*farthest), prediction_text(*farthest))};
+  return errors;
+}
+
+std::vector<std::string> against_predictions(const PageView& view) {
+  const PredictionErrors errors = prediction_errors(view);
+  if (errors.farthest == nullptr) return {};
+  const std::string farthest = view.name(*errors.farthest);
+  if (errors.all.size() == 1) return {fmt::format("{}: {}.", farthest, prediction_text(*errors.farthest))};
   return {fmt::format(
       "{} had their time predicted before they ran: half of the predictions are within {:.1f} % of the "
       "measured median; the farthest is that of {}: {}.",
-      counted(errors.size(), "point"), 100 * median(errors), view.name(*farthest), prediction_text(*farthest))};
+      counted(errors.all.size(), "point"), 100 * median(errors.all), farthest, prediction_text(*errors.farthest))};
 }
 
 }  // namespace
@@ -188,8 +203,13 @@ std::string comparison_sentence(const PageView& view, const Record& record) {
                                    : fmt::format("The fastest of {} ways to do this work is {}; this one takes {}.",
                                                  rivals.size(), view.name(other), times_as_long(record, other)));
   }
-  if (const std::string text = prediction_text(record); !text.empty())
-    sentences.push_back(fmt::format("The prediction before the run: {}.", text));
+  if (const std::string text = prediction_text(record); !text.empty()) {
+    const std::vector<double> errors = prediction_errors(view).all;
+    const std::string typical = errors.size() < 2 ? ""
+                                                  : fmt::format("; half of the {} predictions here are within {:.1f} %",
+                                                                errors.size(), 100 * median(errors));
+    sentences.push_back(fmt::format("The prediction before the run: {}{}.", text, typical));
+  }
   if (const std::vector<const PublishedFigure*> figures = published_times_of(record); !figures.empty()) {
     sentences.push_back(fmt::format("The shortest published time for the same work is {}, {}.",
                                     figure_text(*figures.front()),

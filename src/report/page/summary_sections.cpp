@@ -38,7 +38,7 @@ std::string counted_words(const std::map<std::string, size_t>& counts) {
 
 // "small", "a custom model (2 layers, d_model 256, d_ff 1024, 4 heads)".
 std::string model_of(const Record& record) {
-  const std::string model = model_text(record);
+  std::string model = model_text(record);
   if (model.empty()) return "a model that is not known";
   if (model != kCustomModel) return model;
   constexpr std::array<std::pair<const char*, std::string_view>, 4> kDimensions{

@@ -80,6 +80,8 @@ std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& 
                                 trace.steps.size(), trace.steps.size() == 1 ? "" : "s", trace.untraced.size(),
                                 format_seconds(with), format_seconds(without),
                                 how_much_longer(with / without, bootstrap_ratio_interval(traced, trace.untraced))));
+    lines.push_back(fmt::format("launches add up to {}, {:.1f} % of an untraced step", format_seconds(totals.launches),
+                                100 * totals.launches / without));
   }
   if (trace.mark && *trace.mark > 0) {
     const double marks = launches * *trace.mark;

@@ -56,7 +56,13 @@ constexpr SumColumn kBound{"bound", "Bound", Unit::kNone,
 
 constexpr std::array kAllColumns{kShare, kTotal, kCalls, kMean,     kMedian,   kMin,        kMax,
                                  kStd,   kFlops, kBytes, kFlopRate, kByteRate, kOfRoofline, kBound};
-constexpr std::array kShortColumns{kShare, kTotal, kCalls, kMean, kFlopRate, kByteRate, kOfRoofline, kBound};
+// Work stands beside time, also where there is little room.
+constexpr SumColumn never_left_out(SumColumn column) {
+  column.optional = 0;
+  return column;
+}
+constexpr std::array kShortColumns{kShare, kTotal,    kCalls,    kMean,       never_left_out(kFlops),
+                                   kBytes, kFlopRate, kByteRate, kOfRoofline, kBound};
 constexpr std::array kKernelColumns{kShare, kTotal, kInstances, kMean,     kMedian,     kMin,
                                     kMax,   kStd,   kFlopRate,  kByteRate, kOfRoofline, kBound};
 

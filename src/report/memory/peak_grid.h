@@ -1,0 +1,41 @@
+// PeakGrid: the peaks of a sweep as a grid, in which those that do not fit into the device's memory are marked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+#include "report/grid.h"
+
+namespace laptime {
+
+class PeakGrid {
+ public:
+  // `is_held`: a run held these bytes; else they are predicted.
+  void add(const Record& record, int64_t bytes, bool is_held);
+
+  // One side has the passes and number types, the other everything else by which the points differ. None where all
+  // points have the same pass and number type.
+  std::optional<Grid> grid() const;
+
+  size_t peaks() const { return cells_.size(); }
+  size_t held() const;
+
+ private:
+  struct Cell {
+    std::string point;  // its name without pass and number type
+    std::string pass;   // "step float32"
+    int64_t bytes = 0;
+    bool is_held = false;
+    bool fits = true;  // into the memory of its device
+  };
+
+  // The bytes from which on nothing fits; none where everything does, or where a larger peak fits another device.
+  std::optional<int64_t> least_too_large() const;
+
+  std::vector<Cell> cells_;
+};
+
+}  // namespace laptime
