@@ -20,7 +20,7 @@ std::string_view sanitizer();   // "address,undefined", or empty
 // 16 hexadecimal digits of what decides how fast a kernel of this build is and what it computes: the sources of ops,
 // kernels and the CPU backend, compiler, build type, sanitizer and libraries.
 std::string_view kernels_id();
-std::string_view cuda_kernels_id();  // likewise of the kernels of CUDA devices
+std::string_view cuda_kernels_id();  // the same for CUDA kernels, from the sources of the CUDA backend
 std::span<const LibraryVersion> library_versions();
 
 }  // namespace laptime

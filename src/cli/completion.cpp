@@ -52,11 +52,12 @@ Words device_words() {
   Words words{{"auto"}};
   Words prefixed;
   for (const DeviceSummary& device : list_devices()) {
+    const std::string text = device.text();
     if (!device.name.starts_with(kMachinePrefix)) {
-      words.push_back({device.name, device.text});
+      words.push_back({device.name, text});
       continue;
     }
-    const std::string meaning = device.text.substr(0, device.text.find(':'));
+    const std::string meaning = text.substr(0, text.find(':'));
     words.push_back({device.name.substr(kMachinePrefix.size()), meaning});
     prefixed.push_back({device.name, meaning});
   }

@@ -56,7 +56,7 @@ class RecordOutput {
 };
 
 // Writes all records at once, as --output and --output-file ask, in their order. With `tells_runs` a table on standard
-// output keeps several runs apart. Error for an unknown column; OutputLost.
+// output has a line before the records of each run. Throws Error for an unknown column, and OutputLost.
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
 
 // Whether the bytes of this record are worth listing where it is out of memory; what a language model holds is too

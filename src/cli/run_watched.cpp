@@ -81,7 +81,7 @@ class Watcher {
     const std::vector<DeviceSummary> devices = list_devices();
     const auto summary =
         std::find_if(devices.begin(), devices.end(), [&](const DeviceSummary& device) { return device.name == name; });
-    print_message(fmt::format("--device auto is {}{}", name, summary == devices.end() ? "" : ": " + summary->text));
+    print_message(fmt::format("--device auto is {}{}", name, summary == devices.end() ? "" : ": " + summary->text()));
   }
 
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {

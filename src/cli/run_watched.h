@@ -23,7 +23,7 @@ class PointOutput {
   virtual void add(const PointResult& result) = 0;  // OutputLost
   // The next result is this record of the store, which the command did not measure itself.
   virtual void begin_stored(const Record& record) { static_cast<void>(record); }
-  virtual void finish() = 0;  // after the last point. OutputLost
+  virtual void finish() = 0;  // called after the last point; may throw OutputLost
   // Whether the points that are left are not needed; asked before each.
   virtual bool has_enough() const { return false; }
   // Whether the command itself says what will run.

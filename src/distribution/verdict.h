@@ -21,7 +21,7 @@ struct StabilityWord {
   Stability stability;
   std::string_view name;     // "stable", "untested", "noisy", "unstable", "no_steady_state"
   std::string_view meaning;  // a clause: what is known of the time
-  std::string_view advice;   // what makes it better; empty for the best
+  std::string_view advice;   // what a user can do for a better verdict; empty for stable
 };
 std::span<const StabilityWord> stability_words();  // from best to worst
 std::string_view name_of(Stability stability);

@@ -164,23 +164,27 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   return device;
 }
 
+std::string cpu_text() {
+  return fmt::format("this machine: {}, {} kernels", counted(cpu::default_threads(), "thread"),
+                     cpu::name_of(cpu::widest_isa()));
+}
+
+std::string machine_text(const DataSheet& machine) {
+  return fmt::format("{}, predicted: float32 {}/s, bfloat16 {}/s, {}/s, {}; from {}{}", machine.title,
+                     format_flops(machine.float32), format_flops(product_peak(machine, Precision::kBFloat16).stated),
+                     format_bytes(static_cast<int64_t>(machine.bandwidth)), format_bytes(machine.memory),
+                     machine.source, machine.measured_source.empty() ? "" : "; measured: " + machine.measured_source);
+}
+
 std::string device_name(const RunConfig& config) { return config.device == "auto" ? "cpu" : config.device; }
 
 }  // namespace
 
 std::vector<DeviceSummary> list_devices() {
-  std::vector<DeviceSummary> summaries{
-      {"cpu", fmt::format("this machine: {}, {} kernels", counted(cpu::default_threads(), "thread"),
-                          cpu::name_of(cpu::widest_isa()))},
-      {"cuda", cuda_text()}};
-  for (const DataSheet& machine : known_machines()) {
+  std::vector<DeviceSummary> summaries{{"cpu", cpu_text}, {"cuda", cuda_text}};
+  for (const DataSheet& machine : known_machines())
     summaries.push_back(
-        {fmt::format("{}{}", kMachinePrefix, machine.name),
-         fmt::format("{}, predicted: float32 {}/s, bfloat16 {}/s, {}/s, {}; from {}{}", machine.title,
-                     format_flops(machine.float32), format_flops(product_peak(machine, Precision::kBFloat16).stated),
-                     format_bytes(static_cast<int64_t>(machine.bandwidth)), format_bytes(machine.memory),
-                     machine.source, machine.measured_source.empty() ? "" : "; measured: " + machine.measured_source)});
-  }
+        {fmt::format("{}{}", kMachinePrefix, machine.name), [machine] { return machine_text(machine); }});
   return summaries;
 }
 

@@ -48,8 +48,8 @@ using FindDevice = std::function<Device(const RunConfig&)>;
 
 // One row of `laptime list devices`.
 struct DeviceSummary {
-  std::string name;  // value for --device
-  std::string text;  // one-line description
+  std::string name;                   // value for --device
+  std::function<std::string()> text;  // one-line description; looks for the device, which may load its driver
 };
 std::vector<DeviceSummary> list_devices();
 

@@ -136,7 +136,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
     const auto threads = config.find("threads");
     const bool one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
     if (one_value && threads != config.end() && threads->is_number()) {
-      add("threads", fmt::format("{} thread{}", threads->dump(), *threads == 1 ? "" : "s"));
+      add("threads", counted(threads->get<int64_t>(), "thread"));
     }
     if (const std::string isa = text_of("isa_used"); !isa.empty()) add("instruction set", isa);
   }

@@ -53,7 +53,7 @@ class SweepStore {
 
   std::optional<std::filesystem::path> path_;
   std::vector<PointResult> unsaved_;
-  std::string run_;             // that took records
+  std::string run_;             // the run of the command that took the records of taken_
   std::vector<int64_t> taken_;  // ids that are not noted in the store yet
   std::vector<KeptRecord> kept_;
   size_t missing_ = 0;      // of kept_, when the sweep was over

@@ -58,8 +58,7 @@ class PrecisionRun {
     const std::string recompute = config_.recompute == "none" ? "" : fmt::format(", recompute {}", config_.recompute);
     file_.machine = fmt::format("{}{}, {}", name_of(config_.mode), recompute, device_.name);
     if (!device_.isa.empty()) file_.machine += fmt::format(", {}", device_.isa);
-    if (device_.threads)
-      file_.machine += fmt::format(", {} thread{}", *device_.threads, *device_.threads == 1 ? "" : "s");
+    if (device_.threads) file_.machine += ", " + counted(*device_.threads, "thread");
     file_.machine += kernels_.known ? ", the kernels that measure fastest" : ", the first kernels";
     if (config_.kernels) file_.machine += fmt::format(", those of {}", kernels_file_text(*config_.kernels));
   }
@@ -180,8 +179,7 @@ class PrecisionRun {
       const GoldenKey parts = split_key(key);
       if (parts.group != group) continue;
       const std::vector<float> values = floats_of(executor.read_source(std::string(parts.name)), DType::kFloat32);
-      add(fmt::format("weights after {} step{}", steps, steps == 1 ? "" : "s"),
-          compare_tensor<float>(golden_, precision_, key, values));
+      add("weights after " + counted(steps, "step"), compare_tensor<float>(golden_, precision_, key, values));
     }
   }
 

@@ -58,7 +58,7 @@ class CudaBackend : public Backend {
     bool pending = false;  // recorded since the last synchronize()
     Seconds time{};
   };
-  struct Held {  // shared with memory, which may outlive the backend
+  struct Held {  // bytes; shared with DeviceMemory objects, which may outlive the backend
     int64_t now = 0;
     int64_t peak = 0;
   };

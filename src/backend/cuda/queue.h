@@ -28,7 +28,7 @@ void launch(const KernelCall& call, int64_t blocks, int threads, const typename 
 
 constexpr int kElementThreads = 256;
 
-// One thread per element, up to a size of the grid from which on threads take several.
+// One thread per element. Beyond the largest grid, each thread takes several elements.
 template <class K>
 void launch_elements(const KernelCall& call, int64_t count, const typename K::Args& args) {
   constexpr int64_t kMostBlocks = int64_t{1} << 20;
@@ -42,7 +42,7 @@ void launch_rows(const KernelCall& call, int64_t rows, int threads, const typena
   launch<K>(call, rows, threads, args);
 }
 
-// The elements of a view from its first one on; null where the view is absent.
+// The elements of a view, starting at its first element; null if the view is absent.
 inline DeviceData device_data(const TensorView& view) {
   const DType dtype = view.type.dtype;
   return {view.data == nullptr ? nullptr : view.data + view.type.layout.offset * size_of(dtype), dtype};

@@ -93,12 +93,17 @@ struct Elements {
   int64_t count = 0;
 };
 
+// body(index) for those of the indices [0, count) that this thread takes: as many apart as the grid has threads.
+template <class Body>
+LAPTIME_DEVICE void for_indices(const Thread& thread, int64_t count, const Body& body) {
+  const int64_t step = thread.blocks() * thread.threads();
+  for (int64_t index = thread.block() * thread.threads() + thread.index(); index < count; index += step) body(index);
+}
+
 // body(positions) for the elements of this thread.
 template <int kOperands, class Body>
 LAPTIME_DEVICE void for_elements(const Thread& thread, const Elements<kOperands>& elements, const Body& body) {
-  const int64_t step = thread.blocks() * thread.threads();
-  for (int64_t flat = thread.block() * thread.threads() + thread.index(); flat < elements.count; flat += step)
-    body(elements.walk.at(flat));
+  for_indices(thread, elements.count, [&](int64_t flat) { body(elements.walk.at(flat)); });
 }
 
 }  // namespace laptime::cuda

@@ -44,7 +44,7 @@ std::string models(size_t width) {
 
 std::string devices(size_t width) {
   std::vector<Cells> lines{{"device", "what it is"}};
-  for (const DeviceSummary& device : list_devices()) lines.push_back({device.name, device.text});
+  for (const DeviceSummary& device : list_devices()) lines.push_back({device.name, device.text()});
   return aligned(lines, {}, 0, width);
 }
 

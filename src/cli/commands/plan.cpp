@@ -238,8 +238,7 @@ constinit const Command kPlan{
         "laptime calibrate and by every earlier run, and for other sizes from the nearest ones; on a machine that is "
         "described (--device roofline:NAME) they are bounds of its data sheet. Bytes are those of the plan. Several "
         "points are one table, after a grid of what fits where they differ in pass or number type; a single one is "
-        "shown "
-        "by phase, class, layer or op (--view) and with what its memory is held for.",
+        "shown by phase, class, layer or op (--view) and with what its memory is held for.",
     .options = plan_options,
     .parse = plan_action,
     .examples =

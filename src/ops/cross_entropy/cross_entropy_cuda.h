@@ -75,9 +75,7 @@ struct CrossEntropyBackward {
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const float scale = load(thread, args.grad_loss, 0) / static_cast<float>(args.rows);
-    const int64_t step = thread.blocks() * thread.threads();
-    const int64_t count = args.rows * args.columns;
-    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < count; at += step) {
+    for_indices(thread, args.rows * args.columns, [&](int64_t at) {
       const int64_t row = at / args.columns;
       const int64_t column = at - row * args.columns;
       const auto logit = load<double>(thread, args.logits, args.logits.row(row) + column * args.logits.column_stride);
@@ -85,7 +83,7 @@ struct CrossEntropyBackward {
       const float probability = expf(static_cast<float>(logit - log_sum_exp));
       const bool hit = column == load<int64_t>(thread, args.targets, args.targets.row(row));
       store(thread, args.grad, at, (probability - (hit ? 1.0F : 0.0F)) * scale);
-    }
+    });
   }
 };
 

@@ -23,13 +23,12 @@ struct DropoutForward {
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const auto step_number = static_cast<uint64_t>(load<int64_t>(thread, args.step, 0));
     const uint64_t key = splitmix64(splitmix64(args.seed + step_number) ^ args.place);
-    const int64_t step = thread.blocks() * thread.threads();
-    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.count; at += step) {
+    for_indices(thread, args.count, [&](int64_t at) {
       const bool kept = (splitmix64(key + static_cast<uint64_t>(at)) >> 40U) >= args.threshold;
       const float x = load(thread, args.x, args.x.row(at));
       store(thread, args.y, at, kept ? x * args.scale : 0.0F);
       if (args.mask.data != nullptr) store(thread, args.mask, at, kept ? 1 : 0);
-    }
+    });
   }
 };
 

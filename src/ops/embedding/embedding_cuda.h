@@ -17,13 +17,12 @@ struct EmbeddingForward {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const int64_t step = thread.blocks() * thread.threads();
-    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.count; at += step) {
+    for_indices(thread, args.count, [&](int64_t at) {
       const int64_t position = at / args.columns;
       const auto id = load<int64_t>(thread, args.ids, args.ids.row(position));
       const int64_t column = at - position * args.columns;
       store(thread, args.y, at, load(thread, args.weight, args.weight.row(id) + column * args.weight.column_stride));
-    }
+    });
   }
 };
 

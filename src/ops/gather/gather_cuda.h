@@ -34,12 +34,11 @@ struct ScatterRows {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const int64_t step = thread.blocks() * thread.threads();
-    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.count; at += step) {
+    for_indices(thread, args.count, [&](int64_t at) {
       const int64_t row = at / args.columns;
       const bool hit = at - row * args.columns == load<int64_t>(thread, args.index, args.index.row(row));
       store(thread, args.out, at, hit ? load(thread, args.grad, args.grad.row(row)) : 0.0F);
-    }
+    });
   }
 };
 

@@ -42,12 +42,11 @@ struct NllLossBackward {
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const float slope = -load(thread, args.grad_loss, 0) / load(thread, args.total_weight, 0);
-    const int64_t step = thread.blocks() * thread.threads();
-    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.count; at += step) {
+    for_indices(thread, args.count, [&](int64_t at) {
       const int64_t row = at / args.columns;
       const bool hit = at - row * args.columns == load<int64_t>(thread, args.targets, args.targets.row(row));
       store(thread, args.grad, at, hit ? slope : 0.0F);
-    }
+    });
   }
 };
 

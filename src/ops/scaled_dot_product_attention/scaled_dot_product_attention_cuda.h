@@ -18,9 +18,8 @@ struct FillCausalMask {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const int64_t step = thread.blocks() * thread.threads();
-    for (int64_t at = thread.block() * thread.threads() + thread.index(); at < args.size * args.size; at += step)
-      store(thread, args.mask, at, at % args.size <= at / args.size ? 1 : 0);
+    for_indices(thread, args.size * args.size,
+                [&](int64_t at) { store(thread, args.mask, at, at % args.size <= at / args.size ? 1 : 0); });
   }
 };
 

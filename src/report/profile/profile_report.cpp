@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "distribution/bootstrap.h"
 #include "distribution/median.h"
 #include "report/profile/sum_columns.h"
@@ -76,9 +77,9 @@ std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& 
     for (const TracedStep& step : trace.steps) traced.push_back(step.total);
     const double with = median(traced);
     const double without = median(trace.untraced);
-    lines.push_back(fmt::format("{} traced step{} in turn with {} untraced: median {} against {}, {}",
-                                trace.steps.size(), trace.steps.size() == 1 ? "" : "s", trace.untraced.size(),
-                                format_seconds(with), format_seconds(without),
+    lines.push_back(fmt::format("{} in turn with {} untraced: median {} against {}, {}",
+                                counted(trace.steps.size(), "traced step"), trace.untraced.size(), format_seconds(with),
+                                format_seconds(without),
                                 how_much_longer(with / without, bootstrap_ratio_interval(traced, trace.untraced))));
     lines.push_back(fmt::format("launches add up to {}, {:.1f} % of an untraced step", format_seconds(totals.launches),
                                 100 * totals.launches / without));

@@ -35,8 +35,8 @@ class AccessLog {
   void clear() { elements_.clear(); }
 
  private:
-  // Blocks take their turns one after the other, and intervals of a block only grow. Of the readers since the last
-  // write it is therefore enough to keep two threads of the latest interval, and two blocks.
+  // Blocks take their turns one after the other, and intervals of a block only grow. So of the threads
+  // that read an element since its last write, two of the latest interval and two blocks are enough to find a race.
   struct Element {
     std::optional<Actor> writer;
     std::optional<Actor> reader, other_thread;       // of the latest interval of the latest block

@@ -288,7 +288,7 @@ void Block::run_waiting() {
   }
 }
 
-// Lets warps go on that wait at an exchange; whether there were any.
+// Resumes the warps that wait at an exchange. Returns whether there were any.
 bool Block::resolve_exchanges() {
   bool any = false;
   for (size_t begin = 0; begin < lanes_.size(); begin += kWarp) {
