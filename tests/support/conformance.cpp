@@ -13,13 +13,12 @@
 #include "base/isa.h"
 #include "ops/kernels_cpu.h"
 #include "ops/kernels_cuda.h"
+#include "support/conformance_point.h"
 #include "support/cuda/host_queue.h"
 #include "tensor/elements.h"
 
 namespace laptime::test {
 namespace {
-
-constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
 
 cpu::Team& team_of(int threads) {
   static std::map<int, std::unique_ptr<cpu::Team>> teams;
@@ -93,128 +92,6 @@ const std::vector<Candidate>& kernels_of(const OpCard& op) {
   return found == kByOp.end() ? kNone : found->second;
 }
 
-std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors) {
-  std::vector<TensorView> views;
-  views.reserve(tensors.size());
-  for (GuardedTensor& tensor : tensors) views.push_back(tensor.view());
-  return views;
-}
-
-// The operands of one point and the results of the reference.
-class Point {
- public:
-  explicit Point(const ConformancePoint& point);
-
-  Signature signature;
-  std::vector<GuardedTensor> inputs;
-  std::vector<std::vector<double>> truth;      // per output, by row-major index
-  std::vector<std::vector<double>> tolerance;  // absolute, before rounding to the output's type
-  double largest_plain_error = 0;              // of the first output; 0 without plain loops
-  bool has_plain = false;
-
- private:
-  std::vector<std::vector<double>> reference(std::vector<GuardedTensor>& from);
-  void add_sensitivity(size_t input, double slack, int draws);
-  void add_plain(PlainLoops plain);
-};
-
-// The value rounded to the type.
-double rounded(double value, DType dtype) {
-  alignas(8) std::array<std::byte, 8> element{};
-  const TensorView one{element.data(), contiguous_type(dtype, {})};
-  one.store(0, value);
-  return one.load(0);
-}
-
-Point::Point(const ConformancePoint& point) {
-  const ConformanceCase& row = point.row;
-  signature = {row.op, row.attributes, {}, {}};
-  for (size_t k = 0; k < row.inputs.size(); ++k) {
-    const Operand& operand = row.inputs[k];
-    const TensorType type{operand.dtype.value_or(point.dtype),
-                          arranged(operand.shape, point.arrangement, static_cast<int>(k))};
-    signature.in.push_back(type);
-    inputs.emplace_back(type);
-    inputs.back().fill(operand, static_cast<uint64_t>(1000 * point.number) + k);
-  }
-  signature.out = row.op->infer(row.attributes, signature.in);
-  truth = reference(inputs);
-  if (row.plain != nullptr) add_plain(row.plain);
-  for (const auto& values : truth) tolerance.emplace_back(values.size(), 0.0);
-  if (row.slack == 0) return;
-  // One random draw is enough for pointwise ops, whose elements depend on one element of each input. In sums the
-  // changes of terms may cancel in one draw.
-  const bool reduces = row.op->kind == OpKind::kReduction || row.op->kind == OpKind::kContraction;
-  const double slack = reduces ? 4 * row.slack : row.slack;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    if (is_floating(signature.in[k].dtype)) add_sensitivity(k, slack, reduces ? 6 : 1);
-  }
-  for (size_t k = 0; k < truth.size(); ++k) {
-    if (!is_floating(signature.out[k].dtype)) continue;
-    for (size_t i = 0; i < truth[k].size(); ++i) {
-      const double units = std::isfinite(truth[k][i]) ? slack * std::abs(truth[k][i]) + row.absolute : 0;
-      tolerance[k][i] += units * kFloatUnit + static_cast<double>(std::numeric_limits<float>::min());
-    }
-  }
-}
-
-void Point::add_plain(PlainLoops plain) {
-  has_plain = true;
-  const std::vector<double> values = plain(signature, views_of(inputs));
-  for (size_t i = 0; i < values.size(); ++i)
-    largest_plain_error =
-        std::max(largest_plain_error, std::abs(rounded(values[i], signature.out[0].dtype) - truth[0][i]));
-}
-
-// Uses float64 outputs, so that results are not rounded.
-std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& from) {
-  std::vector<GuardedTensor> out;
-  for (size_t k = 0; k < signature.out.size(); ++k) {
-    TensorType type = signature.out[k];
-    if (is_floating(type.dtype)) type.dtype = DType::kFloat64;
-    out.emplace_back(type);
-  }
-  const std::vector<TensorView> in_views = views_of(from);
-  const std::vector<TensorView> out_views = views_of(out);
-  signature.op->reference({signature.attributes, in_views, out_views});
-  std::vector<std::vector<double>> values;
-  values.reserve(out_views.size());
-  for (const TensorView& view : out_views) values.push_back(elements_of(view));
-  return values;
-}
-
-// Adds to the tolerance the change of the outputs when each element of one input moves up or down by one unit of
-// float32.
-void Point::add_sensitivity(size_t input, double slack, int draws) {
-  std::vector<std::vector<double>> worst = truth;
-  for (auto& values : worst) std::fill(values.begin(), values.end(), 0.0);
-  for (int draw = 0; draw < draws; ++draw) {
-    std::vector<GuardedTensor> moved;
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      TensorType type = signature.in[k];
-      if (k == input) type.dtype = DType::kFloat64;
-      moved.emplace_back(type);
-      const TensorView from = inputs[k].view();
-      const TensorView to = moved.back().view();
-      for (int64_t i = 0; i < to.numel(); ++i) {
-        const bool up = (hash_combine(static_cast<uint64_t>(draw), static_cast<uint64_t>(to.position(i))) & 1U) != 0;
-        const double step = k == input ? (up ? kFloatUnit : -kFloatUnit) : 0;
-        to.put(i, from.at(i) * (1 + step));
-      }
-    }
-    const std::vector<std::vector<double>> values = reference(moved);
-    for (size_t k = 0; k < values.size(); ++k) {
-      for (size_t i = 0; i < values[k].size(); ++i) {
-        const double change = std::abs(values[k][i] - truth[k][i]);
-        if (std::isfinite(change)) worst[k][i] = std::max(worst[k][i], change);
-      }
-    }
-  }
-  for (size_t k = 0; k < worst.size(); ++k) {
-    for (size_t i = 0; i < worst[k].size(); ++i) tolerance[k][i] += slack * worst[k][i];
-  }
-}
-
 // One launch with its own operand memory.
 class Launch {
  public:
@@ -222,11 +99,11 @@ class Launch {
   Launch(Point& point, const Kernel& kernel, Queue& queue, bool optional_outputs,
          std::span<const Update> overwrites = {});
   // Describes what is wrong with the result; empty if it is correct.
-  std::string error(const Point& point, const Kernel& kernel);
+  std::string error(Point& point, const Kernel& kernel);
   bool same_bits(const Launch& other) const;
 
  private:
-  std::string value_error(const Point& point, size_t output);
+  std::string value_error(Point& point, const Kernel& kernel, size_t output);
   std::string norm_error(const Point& point, const Kernel& kernel, size_t output);
 
   std::vector<GuardedTensor> inputs_;
@@ -264,7 +141,7 @@ Launch::Launch(Point& point, const Kernel& kernel, Queue& queue, bool optional_o
   if (!workspace.guards_intact()) ADD_FAILURE() << "the workspace of " << bytes << " bytes is too small";
 }
 
-std::string Launch::error(const Point& point, const Kernel& kernel) {
+std::string Launch::error(Point& point, const Kernel& kernel) {
   for (size_t k = 0; k < inputs_.size(); ++k) {
     if (!inputs_[k].guards_intact()) return fmt::format("writes around input {}", k);
     if (!overwritten_[k] && !std::ranges::equal(inputs_[k].bytes(), point.inputs[k].bytes()))
@@ -273,19 +150,20 @@ std::string Launch::error(const Point& point, const Kernel& kernel) {
   for (size_t k = 0; k < outputs_.size(); ++k) {
     if (!outputs_[k].guards_intact()) return fmt::format("writes around output {}", k);
     if (out_[k].data == nullptr) continue;
-    if (std::string error = value_error(point, k); !error.empty()) return error;
+    if (std::string error = value_error(point, kernel, k); !error.empty()) return error;
     if (std::string error = norm_error(point, kernel, k); !error.empty()) return error;
   }
   return "";
 }
 
-std::string Launch::value_error(const Point& point, size_t output) {
+std::string Launch::value_error(Point& point, const Kernel& kernel, size_t output) {
+  const std::vector<double>& tolerances = point.tolerance(kernel)[output];
   const TensorView& view = out_[output];
   const DType dtype = view.type.dtype;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double got = view.at(i);
     const double truth = point.truth[output][static_cast<size_t>(i)];
-    const double tolerance = point.tolerance[output][static_cast<size_t>(i)];
+    const double tolerance = tolerances[static_cast<size_t>(i)];
     if (std::isnan(truth) && std::isnan(got)) continue;
     const double low = rounded(truth - tolerance, dtype);
     const double high = rounded(truth + tolerance, dtype);

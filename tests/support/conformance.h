@@ -47,7 +47,9 @@ struct ConformanceCase {
   std::vector<Arrangement> may_refuse{};
   // Accepted error: the change of the exact result when every input changes by `slack` units in the last place of
   // float32, plus `slack` such units of the result, plus rounding to the type of the output. Reductions and products
-  // are allowed four times as much, because partial sums are rounded too. 0 requires the same bits.
+  // are allowed four times as much, because partial sums are rounded too. 0 requires the same bits. For a kernel that
+  // rounds between products, the change when the inputs change by half a unit of bfloat16 is accepted as well, also
+  // four times.
   double slack = 3;
   // Additional error in units in the last place of 1, for results that are differences of numbers near 1.
   double absolute = 0;

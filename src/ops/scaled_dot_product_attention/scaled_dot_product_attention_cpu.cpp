@@ -1,9 +1,9 @@
-// The kernels of attention: AMX where the machine has it, register tiles of packed blocks, and products of whole rows
-// for wide heads.
+// The kernels of attention: products of packed pairs of bfloat16 where the machine has them, register tiles of packed
+// blocks, and products of whole rows for wide heads.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 #include "base/isa.h"
-#include "ops/scaled_dot_product_attention/amx/amx_cpu.h"
+#include "ops/scaled_dot_product_attention/pairs/pairs_cpu.h"
 #include "ops/scaled_dot_product_attention/products/products_cpu.h"
 #include "ops/scaled_dot_product_attention/tiles/backward_cpu.h"
 #include "ops/scaled_dot_product_attention/tiles/forward_cpu.h"
@@ -96,45 +96,60 @@ std::vector<Kernel> products_kernels() {
 }
 
 #if defined(__AVX512F__) && defined(LAPTIME_AVX512_BF16)
-namespace amx = avx512_bf16::attention::amx;
+namespace pairs = avx512_bf16::attention::pairs;
 
 std::string amx_refusal(const Signature& signature) {
   if (signature.in[0].dtype == DType::kFloat16) return "operands are float16, which AMX does not multiply";
-  if (width_of(signature) > amx::kMaxAmxWidth) return fmt::format("heads are wider than {}", amx::kMaxAmxWidth);
+  if (width_of(signature) > pairs::kMaxPairsWidth) return fmt::format("heads are wider than {}", pairs::kMaxPairsWidth);
+  return attention_refusal(signature);
+}
+
+std::string dot_refusal(const Signature& signature) {
+  if (signature.in[0].dtype != DType::kBFloat16)
+    return fmt::format("operands are {}, not bfloat16", name_of(signature.in[0].dtype));
+  if (width_of(signature) > pairs::kMaxPairsWidth) return fmt::format("heads are wider than {}", pairs::kMaxPairsWidth);
   return attention_refusal(signature);
 }
 
 ProductMath amx_math(const Signature& signature) {
   return signature.in[0].dtype == DType::kBFloat16 ? ProductMath::kBFloat16 : ProductMath::kSplit;
 }
+ProductMath dot_math(const Signature&) { return ProductMath::kBFloat16; }
 
-std::vector<Kernel> amx_kernels() {
-  if (!cpu::may_use_tiles()) return {};
-  return {{.op = &kScaledDotProductAttention,
-           .name = "amx",
-           .supports = amx_refusal,
-           .launch = amx::launch_forward,
-           .product_math = amx_math,
-           .flushes_denormals = true,
-           .reproducible = false},
-          {.op = &kScaledDotProductAttentionBackward,
-           .name = "amx",
-           .supports = amx_refusal,
-           .workspace = amx::backward_workspace,
-           .launch = amx::launch_backward,
-           .product_math = amx_math,
-           .flushes_denormals = true,
-           .reproducible = false}};
+// The kernels that this processor can run.
+std::vector<Kernel> pairs_kernels() {
+  std::vector<Kernel> kernels;
+  const auto add = [&](Kernel forward, void (*backward)(const KernelCall&), int64_t (*workspace)(const Signature&)) {
+    forward.flushes_denormals = true;
+    forward.reproducible = false;
+    forward.op = &kScaledDotProductAttention;
+    kernels.push_back(forward);
+    forward.op = &kScaledDotProductAttentionBackward;
+    forward.launch = backward;
+    forward.workspace = workspace;
+    kernels.push_back(forward);
+  };
+  if (cpu::may_use_tiles())
+    add({.name = "amx", .supports = amx_refusal, .launch = pairs::launch_amx_forward, .product_math = amx_math},
+        pairs::launch_amx_backward, pairs::amx_backward_workspace);
+  if (cpu::may_use_bfloat16_pairs())
+    add({.name = "dot_bf16",
+         .supports = dot_refusal,
+         .launch = pairs::launch_dot_forward,
+         .product_math = dot_math,
+         .rounds_between_products = true},
+        pairs::launch_dot_backward, pairs::dot_backward_workspace);
+  return kernels;
 }
 #else
-std::vector<Kernel> amx_kernels() { return {}; }
+std::vector<Kernel> pairs_kernels() { return {}; }
 #endif
 
 }  // namespace
 
 std::vector<Kernel> scaled_dot_product_attention_kernels() {
   namespace tiles = attention::tiles;
-  std::vector<Kernel> kernels = amx_kernels();
+  std::vector<Kernel> kernels = pairs_kernels();
   for (Kernel& kernel : products_kernels()) kernels.push_back(std::move(kernel));
   kernels.insert(kernels.end(),
                  {{.op = &kScaledDotProductAttention,

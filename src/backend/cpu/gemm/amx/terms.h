@@ -72,6 +72,20 @@ struct OneTerm {
   }
 };
 
+// Vectors of float32 rounded to bfloat16: a single term, which SplitTerms describes.
+struct RoundedTerm {
+  static constexpr int64_t kTerms = 1;
+
+  template <class Put>
+  [[gnu::always_inline]] static void along_k(const Vector& lower, const Vector& upper, int64_t row, const Put& put) {
+    put(0, row, PairWords::packed_halves(lower, upper));
+  }
+  template <class Put>
+  [[gnu::always_inline]] static void across_k(const Vector& lower, const Vector& upper, int64_t row, const Put& put) {
+    put(0, row, PairWords::interleaved(PairWords::packed_halves(lower, upper)));
+  }
+};
+
 // float32 as the first kCount of its three bfloat16 terms. The tile product takes denormal terms as zeros.
 template <int64_t kCount>
 struct SplitTerms {

@@ -1,10 +1,11 @@
-// Attention forward in AMX tiles: groups of queries, blocks of keys, and an online softmax (Dao et al. 2022).
+// Attention forward by products of packed pairs of bfloat16: groups of queries, blocks of keys, and an online softmax
+// (Dao et al. 2022).
 #pragma once
 
-#include "ops/scaled_dot_product_attention/amx/panels_cpu.h"
+#include "ops/scaled_dot_product_attention/pairs/panels_cpu.h"
 #include "ops/scaled_dot_product_attention/vector_math_cpu.h"
 
-namespace laptime::LAPTIME_ISA::attention::amx {
+namespace laptime::LAPTIME_ISA::attention::pairs {
 
 // Rows of a group. Each group packs the keys and values it sees, so groups are large where there are enough of them.
 inline int64_t group_rows(const AttentionShape& shape) {
@@ -13,11 +14,11 @@ inline int64_t group_rows(const AttentionShape& shape) {
   return shape.heads * (shape.positions / kMany) >= 32 ? kMany : kFew;
 }
 
-template <class Element>
+template <class Element, class Unit>
 class ForwardGroup {
  public:
-  using Operand = typename FactorTerms<Element>::Operand;
-  using Score = typename FactorTerms<Element>::Score;
+  using Operand = typename FactorTerms<Element, Unit>::Operand;
+  using Score = typename FactorTerms<Element, Unit>::Score;
 
   ForwardGroup(const KernelCall& call, const AttentionShape& shape, RowGroup group, std::byte* scratch)
       : call_(call),
@@ -42,7 +43,7 @@ class ForwardGroup {
   }
 
   void run() {
-    gemm_amx::configure_tiles();
+    Unit::begin();
     const auto q = head_rows<const Element>(call_.in[0], head_);
     queries_ = Panels<Operand>::pack_left(left_factor(q, first_row_, rows_, shape_.width), query_memory_);
     std::fill_n(row_max_, padded_rows_, -__builtin_inff());
@@ -50,7 +51,7 @@ class ForwardGroup {
     const int64_t end = shape_.causal ? first_row_ + rows_ : shape_.positions;
     for (int64_t key = 0; key < end; key += kKeyBlock) add_keys(key, std::min(kKeyBlock, end - key));
     write_output();
-    gemm_amx::release_tiles();
+    Unit::end();
   }
 
  private:
@@ -101,8 +102,8 @@ class ForwardGroup {
   template <class Work>
   void multiply_scores(const ScoreRows& rows, Interleaved<Work>& work) {
     for (int64_t column = 0; column < rows.end; column += kMicroTile)
-      multiply_panels<Operand, Operand>(queries_.at(rows.row / kMicroTile), keys_.at(column / kMicroTile),
-                                        queries_.steps, square_at(scores(rows) + column, kPitch, false), work);
+      Unit::template multiply<Operand, Operand>(queries_.at(rows.row / kMicroTile), keys_.at(column / kMicroTile),
+                                                queries_.steps, square_at(scores(rows) + column, kPitch, false), work);
   }
   int64_t score_slots(const ScoreRows& rows) const {
     return rows.end / kMicroTile * queries_.steps * kSlots<Operand, Operand>;
@@ -111,8 +112,9 @@ class ForwardGroup {
   template <class Work>
   void add_values(const ScoreRows& rows, Interleaved<Work>& work) {
     for (int64_t column = 0; rows.end > 0 && column < pitch_; column += kMicroTile)
-      multiply_panels<Score, Operand>(weights(rows), values_.at(column / kMicroTile), steps_of(rows.end),
-                                      square_at(sums_ + rows.row * pitch_ + column, pitch_, rows.key > 0), work);
+      Unit::template multiply<Score, Operand>(weights(rows), values_.at(column / kMicroTile), steps_of(rows.end),
+                                              square_at(sums_ + rows.row * pitch_ + column, pitch_, rows.key > 0),
+                                              work);
   }
   int64_t value_slots(const ScoreRows& rows) const {
     return pitch_ / kMicroTile * steps_of(rows.end) * kSlots<Score, Operand>;
@@ -224,4 +226,4 @@ class ForwardGroup {
   alignas(64) std::array<float, kMicroTile> rescaling_;  // by the current block, of the running sums of 32 rows
 };
 
-}  // namespace laptime::LAPTIME_ISA::attention::amx
+}  // namespace laptime::LAPTIME_ISA::attention::pairs

@@ -1,11 +1,10 @@
-// Attention's factors packed for AMX, and products of 32 x 32 squares of sums.
+// Attention's factors packed as pairs of bfloat16, and products of 32 x 32 squares of sums.
 #pragma once
 
-#include "backend/cpu/gemm/amx/micro_kernel.h"
-#include "ops/scaled_dot_product_attention/amx/interleaved_cpu.h"
 #include "ops/scaled_dot_product_attention/key_parts_cpu.h"
+#include "ops/scaled_dot_product_attention/pairs/units_cpu.h"
 
-namespace laptime::LAPTIME_ISA::attention::amx {
+namespace laptime::LAPTIME_ISA::attention::pairs {
 
 using gemm_amx::kMicroTile;
 using gemm_amx::kTile;
@@ -15,14 +14,14 @@ using gemm_amx::kTileK;
 constexpr int64_t kPitch = kKeyBlock + kLanes;
 
 // The bfloat16 terms into which factors are split: those of operands in memory, and those of weights and gradients of
-// scores, which are computed in float32. For bfloat16 operands the latter have two terms, because one would round them.
-template <class Element>
+// scores, which are computed in float32.
+template <class Element, class Unit>
 struct FactorTerms {
   using Operand = gemm_amx::OneTerm<BFloat16>;
-  using Score = gemm_amx::TwoTerms;
+  using Score = typename Unit::Computed;
 };
-template <>
-struct FactorTerms<float> {
+template <class Unit>
+struct FactorTerms<float, Unit> {
   using Operand = gemm_amx::ThreeTerms;
   using Score = gemm_amx::ThreeTerms;
 };
@@ -98,12 +97,6 @@ inline gemm_amx::MicroTile square_at(float* sums, int64_t pitch, bool add) {
   return {.from = add ? sums : nullptr, .ld_from = pitch, .to = sums, .ld_to = pitch};
 }
 
-// Multiplies a panel of a left factor by one of a right factor over `steps` steps of K.
-template <class Left, class Right, class Work>
-[[gnu::noinline]] LAPTIME_AMX inline void multiply_panels(const float* left, const float* right, int64_t steps,
-                                                          const gemm_amx::MicroTile& place, Interleaved<Work>& work) {
-  gemm_amx::micro_kernel<Left::kTerms, Right::kTerms>(left, right, steps, place, [&] { work.run_due(); });
-}
 // Calls of run_due() in a step of K.
 template <class Left, class Right>
 constexpr int64_t kSlots = gemm_amx::kTermPairs<Left::kTerms, Right::kTerms>.size();
@@ -123,4 +116,4 @@ inline auto right_columns(float* step, int64_t column) {
   };
 }
 
-}  // namespace laptime::LAPTIME_ISA::attention::amx
+}  // namespace laptime::LAPTIME_ISA::attention::pairs

@@ -5,7 +5,7 @@
 
 #include "backend/cpu/isa_namespace.h"
 
-namespace laptime::LAPTIME_ISA::attention::amx {
+namespace laptime::LAPTIME_ISA::attention::pairs {
 
 // Runs the units of `work` spread evenly over `slots` calls of run_due(). Work::next() does one unit and says whether
 // any is left.
@@ -33,4 +33,4 @@ struct NoWork {
 };
 inline Interleaved<NoWork> no_work() { return {{}, 0, 1}; }
 
-}  // namespace laptime::LAPTIME_ISA::attention::amx
+}  // namespace laptime::LAPTIME_ISA::attention::pairs

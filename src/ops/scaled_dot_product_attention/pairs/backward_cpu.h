@@ -1,19 +1,20 @@
-// Attention backward in AMX tiles: one block of keys at a time against all blocks of rows that see it.
+// Attention backward by products of packed pairs of bfloat16: one block of keys at a time against all blocks of rows
+// that see it.
 #pragma once
 
-#include "ops/scaled_dot_product_attention/amx/panels_cpu.h"
 #include "ops/scaled_dot_product_attention/backward_cpu.h"
+#include "ops/scaled_dot_product_attention/pairs/panels_cpu.h"
 
-namespace laptime::LAPTIME_ISA::attention::amx {
+namespace laptime::LAPTIME_ISA::attention::pairs {
 
 constexpr int64_t kBlockRows = 4 * kMicroTile;  // of queries
 
 // One part of the keys of one head, as launch_backward runs it.
-template <class Element>
+template <class Element, class Unit>
 class BackwardPart {
  public:
-  using Operand = typename FactorTerms<Element>::Operand;
-  using Score = typename FactorTerms<Element>::Score;
+  using Operand = typename FactorTerms<Element, Unit>::Operand;
+  using Score = typename FactorTerms<Element, Unit>::Score;
 
   static int64_t pitch(int64_t width) { return align_up(width, kMicroTile); }
   // A part's sums of grad_q: [T in whole blocks, pitch].
@@ -61,9 +62,9 @@ class BackwardPart {
 
   // Blocks [first, end) of keys.
   void run(int64_t first, int64_t end, NextKeys) {
-    gemm_amx::configure_tiles();
+    Unit::begin();
     for (int64_t block = first; block < end; ++block) add_keys(block * kKeyBlock, block > first);
-    gemm_amx::release_tiles();
+    Unit::end();
   }
 
  private:
@@ -148,10 +149,11 @@ class BackwardPart {
   template <class Work>
   void multiply_scores(const ScoreBlock& block, int64_t row, Interleaved<Work>& work) {
     for (int64_t column = 0; column < end(block, row); column += kMicroTile) {
-      multiply_panels<Operand, Operand>(queries_.at(row / kMicroTile), keys_.at(column / kMicroTile), queries_.steps,
-                                        square_at(scores(row) + column, kPitch, false), work);
-      multiply_panels<Operand, Operand>(grads_.at(row / kMicroTile), values_.at(column / kMicroTile), grads_.steps,
-                                        square_at(grad_weights(row) + column, kPitch, false), work);
+      Unit::template multiply<Operand, Operand>(queries_.at(row / kMicroTile), keys_.at(column / kMicroTile),
+                                                queries_.steps, square_at(scores(row) + column, kPitch, false), work);
+      Unit::template multiply<Operand, Operand>(grads_.at(row / kMicroTile), values_.at(column / kMicroTile),
+                                                grads_.steps, square_at(grad_weights(row) + column, kPitch, false),
+                                                work);
     }
   }
 
@@ -159,9 +161,9 @@ class BackwardPart {
   template <class Work>
   void add_to_queries(const ScoreBlock& block, int64_t row, bool add, Interleaved<Work>& work) {
     for (int64_t column = 0; column < pitch_; column += kMicroTile)
-      multiply_panels<Score, Operand>(left_grad_scores(row), key_rows_.at(column / kMicroTile),
-                                      steps_of(end(block, row)),
-                                      square_at(sums_ + (block.row + row) * pitch_ + column, pitch_, add), work);
+      Unit::template multiply<Score, Operand>(
+          left_grad_scores(row), key_rows_.at(column / kMicroTile), steps_of(end(block, row)),
+          square_at(sums_ + (block.row + row) * pitch_ + column, pitch_, add), work);
   }
 
   // Weights 2^(score - log_sum_exp) and grad_scores of 32 rows, masked and after dropout, 32 columns of two rows at a
@@ -257,9 +259,9 @@ class BackwardPart {
       // Rows before step `first` see none of these keys.
       const int64_t first = shape_.causal ? std::max<int64_t>(0, block.key + key - block.row) / kTileK : 0;
       for (int64_t column = 0; column < pitch_; column += kMicroTile)
-        multiply_panels<Operand, Score>(left.at(column / kMicroTile, first), right.at(key / kMicroTile, first),
-                                        right.steps - first, square_at(sums + column * kPitch + key, kPitch, true),
-                                        nothing);
+        Unit::template multiply<Operand, Score>(left.at(column / kMicroTile, first), right.at(key / kMicroTile, first),
+                                                right.steps - first,
+                                                square_at(sums + column * kPitch + key, kPitch, true), nothing);
     }
   }
 
@@ -303,4 +305,4 @@ class BackwardPart {
   float* sums_;                            // of grad_q: [T in whole blocks, pitch_]
 };
 
-}  // namespace laptime::LAPTIME_ISA::attention::amx
+}  // namespace laptime::LAPTIME_ISA::attention::pairs

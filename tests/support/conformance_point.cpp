@@ -1,0 +1,132 @@
+// Runs the reference of an op, and finds how much its results change with its inputs.
+#include "support/conformance_point.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tensor/elements.h"
+
+namespace laptime::test {
+
+std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors) {
+  std::vector<TensorView> views;
+  views.reserve(tensors.size());
+  for (GuardedTensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
+double rounded(double value, DType dtype) {
+  alignas(8) std::array<std::byte, 8> element{};
+  const TensorView one{element.data(), contiguous_type(dtype, {})};
+  one.store(0, value);
+  return one.load(0);
+}
+
+Point::Point(const ConformancePoint& point) {
+  const ConformanceCase& row = point.row;
+  signature = {row.op, row.attributes, {}, {}};
+  for (size_t k = 0; k < row.inputs.size(); ++k) {
+    const Operand& operand = row.inputs[k];
+    const TensorType type{operand.dtype.value_or(point.dtype),
+                          arranged(operand.shape, point.arrangement, static_cast<int>(k))};
+    signature.in.push_back(type);
+    inputs.emplace_back(type);
+    inputs.back().fill(operand, static_cast<uint64_t>(1000 * point.number) + k);
+  }
+  signature.out = row.op->infer(row.attributes, signature.in);
+  truth = reference(inputs);
+  if (row.plain != nullptr) add_plain(row.plain);
+  for (const auto& values : truth) tolerance_.emplace_back(values.size(), 0.0);
+  if (row.slack == 0) return;
+  slack_ = reduces() ? 4 * row.slack : row.slack;
+  add_sensitivity(kFloatUnit, slack_, tolerance_);
+  for (size_t k = 0; k < truth.size(); ++k) {
+    if (!is_floating(signature.out[k].dtype)) continue;
+    for (size_t i = 0; i < truth[k].size(); ++i) {
+      const double units = std::isfinite(truth[k][i]) ? slack_ * std::abs(truth[k][i]) + row.absolute : 0;
+      tolerance_[k][i] += units * kFloatUnit + static_cast<double>(std::numeric_limits<float>::min());
+    }
+  }
+}
+
+bool Point::reduces() const {
+  return signature.op->kind == OpKind::kReduction || signature.op->kind == OpKind::kContraction;
+}
+
+const std::vector<std::vector<double>>& Point::tolerance(const Kernel& kernel) {
+  if (!kernel.rounds_between_products || signature.in[0].dtype != DType::kBFloat16) return tolerance_;
+  if (tolerance_of_rounding_.empty()) {
+    constexpr double kHalfUnit = 0x1p-8;  // of bfloat16
+    constexpr double kSlack = 4;          // changes of terms may cancel in every draw
+    tolerance_of_rounding_ = tolerance_;
+    add_sensitivity(kHalfUnit, kSlack, tolerance_of_rounding_);
+  }
+  return tolerance_of_rounding_;
+}
+
+void Point::add_plain(PlainLoops plain) {
+  has_plain = true;
+  const std::vector<double> values = plain(signature, views_of(inputs));
+  for (size_t i = 0; i < values.size(); ++i)
+    largest_plain_error =
+        std::max(largest_plain_error, std::abs(rounded(values[i], signature.out[0].dtype) - truth[0][i]));
+}
+
+// Uses float64 outputs, so that results are not rounded.
+std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& from) {
+  std::vector<GuardedTensor> out;
+  for (size_t k = 0; k < signature.out.size(); ++k) {
+    TensorType type = signature.out[k];
+    if (is_floating(type.dtype)) type.dtype = DType::kFloat64;
+    out.emplace_back(type);
+  }
+  const std::vector<TensorView> in_views = views_of(from);
+  const std::vector<TensorView> out_views = views_of(out);
+  signature.op->reference({signature.attributes, in_views, out_views});
+  std::vector<std::vector<double>> values;
+  values.reserve(out_views.size());
+  for (const TensorView& view : out_views) values.push_back(elements_of(view));
+  return values;
+}
+
+void Point::add_sensitivity(double unit, double slack, std::vector<std::vector<double>>& tolerance) {
+  // One random draw is enough for pointwise ops, whose elements depend on one element of each input. In sums the
+  // changes of terms may cancel in one draw.
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (is_floating(signature.in[k].dtype)) add_sensitivity_to(k, unit, slack, reduces() ? 6 : 1, tolerance);
+  }
+}
+
+void Point::add_sensitivity_to(size_t input, double unit, double slack, int draws,
+                               std::vector<std::vector<double>>& tolerance) {
+  std::vector<std::vector<double>> worst = truth;
+  for (auto& values : worst) std::fill(values.begin(), values.end(), 0.0);
+  for (int draw = 0; draw < draws; ++draw) {
+    std::vector<GuardedTensor> moved;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      TensorType type = signature.in[k];
+      if (k == input) type.dtype = DType::kFloat64;
+      moved.emplace_back(type);
+      const TensorView from = inputs[k].view();
+      const TensorView to = moved.back().view();
+      for (int64_t i = 0; i < to.numel(); ++i) {
+        const bool up = (hash_combine(static_cast<uint64_t>(draw), static_cast<uint64_t>(to.position(i))) & 1U) != 0;
+        const double step = k == input ? (up ? unit : -unit) : 0;
+        to.put(i, from.at(i) * (1 + step));
+      }
+    }
+    const std::vector<std::vector<double>> values = reference(moved);
+    for (size_t k = 0; k < values.size(); ++k) {
+      for (size_t i = 0; i < values[k].size(); ++i) {
+        const double change = std::abs(values[k][i] - truth[k][i]);
+        if (std::isfinite(change)) worst[k][i] = std::max(worst[k][i], change);
+      }
+    }
+  }
+  for (size_t k = 0; k < worst.size(); ++k) {
+    for (size_t i = 0; i < worst[k].size(); ++i) tolerance[k][i] += slack * worst[k][i];
+  }
+}
+
+}  // namespace laptime::test
