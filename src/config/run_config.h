@@ -86,6 +86,11 @@ constexpr auto choices_of(DataFormat) {
                     Choice<DataFormat>{DataFormat::kLlmc, "llmc"}, Choice<DataFormat>{DataFormat::kBytes, "bytes"}};
 }
 
+// The type in which AdamW keeps its two moments between steps; it computes in float32.
+enum class Moments : uint8_t { kFloat32, kBFloat16 };
+constexpr auto choices_of(Moments) {
+  return std::array{Choice<Moments>{Moments::kFloat32, "float32"}, Choice<Moments>{Moments::kBFloat16, "bfloat16"}};
+}
 // One batch for all steps, or a new one every step.
 enum class Batches : uint8_t { kFixed, kFresh };
 
@@ -146,6 +151,7 @@ struct RunConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
+  Moments moments = Moments::kFloat32;
   std::string loss_scale = "none";
   std::optional<double> clip_norm;     // largest global norm of the gradients
   bool accumulate = false;             // gradients are kept and added to between steps
@@ -260,6 +266,10 @@ struct RunConfig {
                  .help = "added to the root of the second moment", .max = kMaxRate}, self.eps);
     visit(Option{.flag = "weight-decay", .key = "weight_decay", .tag = "weight_decay", .group = kOptimizer,
                  .help = "decoupled weight decay", .max = kMaxRate}, self.weight_decay);
+    visit(Option{.flag = "moments", .key = "moments", .tag = "moments", .group = kOptimizer,
+                 .help = "type in which AdamW keeps its moments: bfloat16 halves them, and with beta2 above 0.996 its "
+                         "second moment can no longer fall (docs/performance.md#moments-in-bfloat16)",
+                 .in_name = kGiven}, self.moments);
     visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
                  .help = "what the loss is multiplied by before backward: none, a number, or dynamic, which starts at "
                          "65536, halves and skips the step where a gradient overflows, and doubles after 2000 steps",

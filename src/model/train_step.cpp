@@ -76,10 +76,11 @@ void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> g
   if (found_inf.valid()) inputs.step = account_for_step(build, config, found_inf);
   const AdamWAttributes attributes{rule_of(config.optimizer), config.beta1, config.beta2, config.eps,
                                    config.weight_decay};
+  const DType moments = config.moments == Moments::kBFloat16 ? DType::kBFloat16 : build.real();
   for (size_t i = 0; i < grads.size(); ++i) {
     const DeclaredSource& parameter = build.parameters()[i];
     const auto scope = build.scope_of(parameter.value);
-    const TensorType type = build.type(parameter.value);
+    const TensorType type = contiguous_type(moments, build.type(parameter.value).shape());
     const ValueId m = build.source(source::kFirstMoment + parameter.spec.name, type, Role::kOptimizerState);
     const ValueId v = build.source(source::kSecondMoment + parameter.spec.name, type, Role::kOptimizerState);
     adamw(build, {parameter.value, m, v}, grads[i], inputs, attributes);

@@ -13,9 +13,9 @@ namespace laptime {
 namespace {
 
 // The options that say how a step is computed, in the order in which a header names them.
-constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision",    "reproducible",
-                                "keep",         "lower",   "kernels_file",         "recompute",
-                                "memory_limit", "threads", "optimizer_in_backward"};
+constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision",     "reproducible",
+                                "keep",         "lower",   "kernels_file",          "recompute",
+                                "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::array<const char*, 2> kWholeMayDiffer{"keep", "lower"};
 constexpr std::string_view kThreads = "threads";
 

@@ -11,18 +11,19 @@
 namespace laptime::test {
 namespace {
 
-std::vector<ConformanceCase> adamw_rows() {
+std::vector<ConformanceCase> adamw_rows(DType moments = DType::kFloat32) {
   std::vector<ConformanceCase> rows;
   for (const AdamRule rule : {AdamRule::k2025, AdamRule::k2026, AdamRule::kTorch}) {
     for (const Shape& shape : std::vector<Shape>{{1}, {7, 5}, {33, 65}, {2, 1100}, {90, 800}}) {
       for (const double step : {1.0, 1000.0}) {
         const Operand any{.shape = shape, .dtype = DType::kFloat32};
-        const Operand positive{.shape = shape, .values = Values::kPositive, .dtype = DType::kFloat32};
+        const Operand moment{.shape = shape, .dtype = moments};
+        const Operand positive{.shape = shape, .values = Values::kPositive, .dtype = moments};
         rows.push_back({.op = &kAdamW,
                         .attributes = AdamWAttributes{rule, 0.9, 0.999, 1e-8, 0.01},
                         .inputs = {any,
                                    {.shape = shape},  // the gradient may have a different type
-                                   any,
+                                   moment,
                                    positive,
                                    {.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = step},
                                    {.shape = {}, .values = Values::kConstant, .dtype = DType::kFloat32, .bound = 1e-2}},
@@ -35,6 +36,7 @@ std::vector<ConformanceCase> adamw_rows() {
 }
 
 LAPTIME_CONFORMANCE(AdamW, adamw_rows());
+LAPTIME_CONFORMANCE(AdamWMomentsInBFloat16, adamw_rows(DType::kBFloat16));
 
 std::vector<ConformanceCase> step_size_rows() {
   std::vector<ConformanceCase> rows;

@@ -65,17 +65,26 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   };
   const ValueId step_size = build.emit_one(kAdamStepSize, attributes, {in[kStep], in[kLr]});
   const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
-  const ValueId new_m =
-      set(in[kM], add(build, mul_scalar(build, in[kM], a.beta1), mul_scalar(build, in[kGrad], 1 - a.beta1)));
+  const DType real = build.type(in[kW]).dtype;
+  // beta state + (1 - beta) news, and the state that keeps it. The update reads the value before it is rounded.
+  struct Moment {
+    ValueId value, state;
+  };
+  const auto next_moment = [&](ValueId state, double beta, ValueId news) -> Moment {
+    const ValueId value = add(build, mul_scalar(build, cast(build, state, real), beta), news);
+    const ValueId kept = set(state, value);
+    return {build.type(state).dtype == real ? kept : value, kept};
+  };
+  const Moment m = next_moment(in[kM], a.beta1, mul_scalar(build, in[kGrad], 1 - a.beta1));
   const ValueId squared = mul_scalar(build, square(build, in[kGrad]), 1 - a.beta2);
-  const ValueId new_v = set(in[kV], add(build, mul_scalar(build, in[kV], a.beta2), squared));
+  const Moment v = next_moment(in[kV], a.beta2, squared);
   ValueId w = in[kW];
   const auto decay = [&] { w = set(w, sub(build, w, mul(build, decay_size, w))); };
   if (a.rule == AdamRule::k2026) decay();
-  const ValueId direction = div(build, mul(build, step_size, new_m), add_scalar(build, sqrt(build, new_v), a.eps));
+  const ValueId direction = div(build, mul(build, step_size, m.value), add_scalar(build, sqrt(build, v.value), a.eps));
   w = set(w, sub(build, w, direction));
   if (a.rule == AdamRule::k2025) decay();
-  return {w, new_m, new_v};
+  return {w, m.state, v.state};
 }
 
 }  // namespace

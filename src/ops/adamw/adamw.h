@@ -10,7 +10,8 @@ enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 
 // (w [...], grad [...], m [...], v [...], step int64 [] counted from 1, lr float32 [][, skip bool []]) -> (w, m, v),
-// updated in place; they keep their values where skip is true
+// updated in place; they keep their values where skip is true. m and v may have a narrower type than w, to which they
+// are rounded when they are kept; the update of w reads them before.
 extern const OpCard kAdamW;
 // (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
 extern const OpCard kAdamStepSize;
