@@ -20,7 +20,9 @@ endif()
 function(laptime_kernels_id out folder others)
   file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}
        ${SOURCE_DIR}/src/ops/*.h ${SOURCE_DIR}/src/ops/*.cpp ${SOURCE_DIR}/src/ops/*.cu ${SOURCE_DIR}/src/ops/*.inc
-       ${SOURCE_DIR}/src/backend/${folder}/*.h ${SOURCE_DIR}/src/backend/${folder}/*.cpp ${SOURCE_DIR}/cmake/op_files.cmake
+       ${SOURCE_DIR}/src/backend/${folder}/*.h ${SOURCE_DIR}/src/backend/${folder}/*.cpp
+       ${SOURCE_DIR}/src/backend/loop_nest.h ${SOURCE_DIR}/src/backend/loop_nest.cpp ${SOURCE_DIR}/src/backend/workspace.h
+       ${SOURCE_DIR}/cmake/op_files.cmake
        ${SOURCE_DIR}/cmake/cuda_kernels.cmake)
   list(FILTER sources EXCLUDE REGEX "${others}")
   list(SORT sources)

@@ -3,13 +3,13 @@
 
 #include <span>
 
-#include "backend/cpu/vector/loop_nest.h"
 #include "backend/cuda/queue.h"
+#include "backend/loop_nest.h"
 
 namespace laptime::cuda {
 
 template <int kOperands>
-Walk<kOperands> walk_of(const cpu::LoopNest& nest) {
+Walk<kOperands> walk_of(const LoopNest& nest) {
   Walk<kOperands> walk;
   walk.rank = nest.rank;
   for (int axis = 0; axis < nest.rank; ++axis) {
@@ -34,7 +34,7 @@ Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<
     }
   }
   while (k < kOperands) layouts[k++] = layouts[0];
-  elements.walk = walk_of<kOperands>(cpu::memory_order_nest(out[0].shape(), layouts));
+  elements.walk = walk_of<kOperands>(memory_order_nest(out[0].shape(), layouts));
   elements.count = out[0].numel();
   return elements;
 }
@@ -50,7 +50,7 @@ inline DeviceRows rows_of(const TensorView& view) {
     leading.strides.erase(leading.strides.rank() - 1);
   }
   const Layout* layouts[] = {&leading};
-  rows.walk = walk_of<1>(cpu::row_major_nest(leading.shape, layouts));
+  rows.walk = walk_of<1>(row_major_nest(leading.shape, layouts));
   return rows;
 }
 inline int64_t columns_of(const TensorView& view) { return view.shape().empty() ? 1 : view.shape().back(); }
@@ -61,7 +61,7 @@ inline DeviceRows flat_of(const TensorView& view) {
   DeviceRows rows;
   static_cast<DeviceData&>(rows) = device_data(view);
   const Layout* layouts[] = {&view.type.layout};
-  rows.walk = walk_of<1>(cpu::row_major_nest(view.shape(), layouts));
+  rows.walk = walk_of<1>(row_major_nest(view.shape(), layouts));
   return rows;
 }
 

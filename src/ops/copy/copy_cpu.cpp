@@ -7,7 +7,6 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-using cpu::LoopNest;
 using cpu::Team;
 
 // ---- casts
@@ -75,7 +74,7 @@ void convert_line(const TensorView& from, int64_t in, int64_t in_stride, int64_t
 void copy(Team& team, const TensorView& from, const TensorView& to) {
   if (from.type.dtype == to.type.dtype) return copy_elements(team, from, to);
   const Layout* layouts[] = {&to.type.layout, &from.type.layout};
-  const LoopNest nest = cpu::memory_order_nest(to.shape(), layouts);
+  const LoopNest nest = memory_order_nest(to.shape(), layouts);
   for_strips(team, nest, [&](const StripWalk& walk) {
     for (int64_t row = 0; row < walk.rows(); ++row) {
       convert_line(from, walk.position(1) + row * nest.row_stride(1), nest.column_stride(1), walk.columns(), to,
@@ -100,7 +99,7 @@ void launch_fill(const KernelCall& call) {
 template <class Word>
 void interleave_with_zeros(Team& team, const TensorView& grad, const TensorView& window, int64_t begin) {
   const Layout* layouts[] = {&window.type.layout, &grad.type.layout};
-  const LoopNest nest = cpu::memory_order_nest(window.shape(), layouts);
+  const LoopNest nest = memory_order_nest(window.shape(), layouts);
   for_strips(team, nest, [&](const StripWalk& walk) {
     std::array<Word, kStripSize> buffer;
     for (int64_t row = 0; row < walk.rows(); ++row) {

@@ -9,7 +9,6 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-using cpu::LoopNest;
 using cpu::Team;
 
 constexpr int64_t kElementsPerPart = int64_t{32} * 1024;  // where the innermost axis is reduced
@@ -33,7 +32,7 @@ struct Reduction {
 Reduction plan(const TensorType& in, const TensorType& out) {
   Reduction plan;
   const Layout* layouts[] = {&in.layout, &out.layout};
-  plan.nest = cpu::memory_order_nest(in.shape(), layouts);
+  plan.nest = memory_order_nest(in.shape(), layouts);
   const auto inner = static_cast<size_t>(plan.nest.rank - 1);
   plan.along_columns = plan.is_reduced(inner) && plan.nest.columns() > 1;
   for (size_t axis = 0; axis < inner; ++axis)

@@ -41,7 +41,7 @@ Walk<1> part_of(const Layout& x, const Shape& out, bool reduced) {
     part.strides.push_back(x.strides[axis]);
   }
   const Layout* layouts[] = {&part};
-  return walk_of<1>(cpu::row_major_nest(part.shape, layouts));
+  return walk_of<1>(row_major_nest(part.shape, layouts));
 }
 
 int64_t smallest_stride(const Walk<1>& walk) {

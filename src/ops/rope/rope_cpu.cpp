@@ -100,7 +100,7 @@ Layout leading(const TensorView& view) {
 }
 
 // Cuts a nest of rows into strips of whole rows.
-StripCut cut_rows(const cpu::LoopNest& nest, int64_t elements_of_row) {
+StripCut cut_rows(const LoopNest& nest, int64_t elements_of_row) {
   const int64_t rows = nest.columns();
   StripCut cut;
   cut.cut_axis = nest.rank - 1;
@@ -133,7 +133,7 @@ struct Rotation {
   }
 
   // Rotates the rows of a strip; the operands of the nest are y, x, cos, sin.
-  void operator()(const cpu::LoopNest& nest, const StripWalk& walk, float* scratch) const {
+  void operator()(const LoopNest& nest, const StripWalk& walk, float* scratch) const {
     float* x_buffer = scratch;
     if (y.direct && x.direct && cos.direct && sin.direct) {
       rows({.x = x.at(walk.position(1)),
@@ -181,7 +181,7 @@ void launch_rotation(const KernelCall& call, bool inverse) {
   const Rotation rotation(call, inverse);
   const std::array<Layout, 4> axes{leading(call.out[0]), leading(call.in[0]), leading(call.in[1]), leading(call.in[2])};
   const Layout* const layouts[] = {&axes[0], &axes[1], &axes[2], &axes[3]};
-  const cpu::LoopNest nest = cpu::memory_order_nest(axes[0].shape, layouts);
+  const LoopNest nest = memory_order_nest(axes[0].shape, layouts);
   const StripCut cut = cut_rows(nest, rotation.width);
   cpu::Team& team = cpu::team_of(call);
   team.parallel_for(ceil_div(cut.count, cut.per_block), [&](int64_t block, int thread) {

@@ -14,7 +14,7 @@ TensorView part_of(const TensorView& out, int axis, int64_t which) {
 template <class Word>
 void interleave(cpu::Team& team, const TensorView& a, const TensorView& b, const TensorView& first) {
   const Layout* layouts[] = {&first.type.layout, &a.type.layout, &b.type.layout};
-  const cpu::LoopNest nest = cpu::memory_order_nest(a.shape(), layouts);
+  const LoopNest nest = memory_order_nest(a.shape(), layouts);
   for_strips(team, nest, [&](const StripWalk& walk) {
     std::array<Word, kStripSize> buffer_a;
     std::array<Word, kStripSize> buffer_b;

@@ -11,7 +11,6 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-using cpu::LoopNest;
 using cpu::Team;
 
 // Rows and columns of a tile that is transposed in registers. With AVX-512 a row of 4-byte elements is a cache line.
@@ -110,7 +109,7 @@ void transpose(Team& team, const LoopNest& nest, int axis, const TensorView& fro
 template <class Word>
 void copy_words(Team& team, const TensorView& from, const TensorView& to) {
   const Layout* layouts[] = {&to.type.layout, &from.type.layout};
-  const LoopNest nest = cpu::memory_order_nest(to.shape(), layouts);
+  const LoopNest nest = memory_order_nest(to.shape(), layouts);
   if constexpr (sizeof(Word) == 2 || sizeof(Word) == 4) {
     if (const int axis = transposed_axis(nest); axis >= 0) return transpose<Word>(team, nest, axis, from, to);
   }
@@ -144,7 +143,7 @@ void fill_words(Team& team, const TensorView& to, const std::byte* value) {
   Word word;
   std::memcpy(&word, value, sizeof(Word));
   const Layout* layouts[] = {&to.type.layout};
-  const LoopNest nest = cpu::memory_order_nest(to.shape(), layouts);
+  const LoopNest nest = memory_order_nest(to.shape(), layouts);
   for_strips(team, nest, [&](const StripWalk& walk) {
     Word* target = reinterpret_cast<Word*>(to.data) + walk.position(0);
     const int64_t stride = nest.column_stride(0);

@@ -4,7 +4,7 @@
 
 #include "backend/cpu/isa_namespace.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vector/loop_nest.h"
+#include "backend/loop_nest.h"
 
 namespace laptime::LAPTIME_ISA {
 
@@ -20,12 +20,12 @@ struct StripCut {
   int64_t count = 0;      // strips in all
   int64_t per_block = 0;  // strips that a thread takes at a time
 };
-StripCut cut_strips(const cpu::LoopNest& nest);
+StripCut cut_strips(const LoopNest& nest);
 
 // Iterates over the strips of a nest, from any strip on.
 class StripWalk {
  public:
-  StripWalk(const cpu::LoopNest& nest, const StripCut& cut, int64_t first);
+  StripWalk(const LoopNest& nest, const StripCut& cut, int64_t first);
   void next();
 
   int64_t rows() const { return by_rows_ ? length() : 1; }
@@ -36,17 +36,17 @@ class StripWalk {
  private:
   int64_t length() const { return left_ < cut_.length ? left_ : cut_.length; }
 
-  const cpu::LoopNest& nest_;
+  const LoopNest& nest_;
   const StripCut& cut_;
   bool by_rows_;
   int64_t left_ = 0;  // of the cut axis, from this strip on
   std::array<int64_t, kMaxRank> index_{};
-  std::array<int64_t, cpu::kMaxOperands> position_{};
+  std::array<int64_t, kMaxOperands> position_{};
 };
 
 // Calls body(walk) for every strip of the nest, in parallel.
 template <class Body>
-void for_strips(cpu::Team& team, const cpu::LoopNest& nest, const Body& body) {
+void for_strips(cpu::Team& team, const LoopNest& nest, const Body& body) {
   const StripCut cut = cut_strips(nest);
   team.parallel_blocks(cut.count, cut.per_block, [&](int64_t begin, int64_t end) {
     StripWalk walk(nest, cut, begin);
@@ -87,7 +87,7 @@ class Rows {
  private:
   int64_t strided_position(size_t tensor, int64_t row) const;
 
-  cpu::LoopNest nest_;
+  LoopNest nest_;
   int64_t count_ = 1;
 };
 
@@ -98,7 +98,7 @@ struct Strip {
   int64_t columns = 0;
   const void* parameters = nullptr;
   int repeated = -1;  // the operand, if any, that holds only one element for each row
-  std::array<std::byte*, cpu::kMaxOperands> operands{};
+  std::array<std::byte*, kMaxOperands> operands{};
 
   float* floats(int operand) const { return reinterpret_cast<float*>(operands[static_cast<size_t>(operand)]); }
   uint8_t* bytes(int operand) const { return reinterpret_cast<uint8_t*>(operands[static_cast<size_t>(operand)]); }

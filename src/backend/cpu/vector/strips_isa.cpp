@@ -82,7 +82,7 @@ void store_rows(const float* from, const TensorView& to, const StridedRows& rows
 // One operand of run_strips, as one thread processes it strip by strip.
 class StripOperand {
  public:
-  void prepare(const TensorView& view, const cpu::LoopNest& nest, int operand, bool repeated) {
+  void prepare(const TensorView& view, const LoopNest& nest, int operand, bool repeated) {
     view_ = &view;
     operand_ = operand;
     is_bytes_ = view.type.dtype == DType::kBool;
@@ -147,7 +147,7 @@ class StripOperand {
 
 }  // namespace
 
-StripCut cut_strips(const cpu::LoopNest& nest) {
+StripCut cut_strips(const LoopNest& nest) {
   StripCut cut;
   const bool by_rows = nest.rank > 1 && nest.columns() <= kStripSize / 2;
   cut.cut_axis = by_rows ? nest.rank - 2 : nest.rank - 1;
@@ -165,7 +165,7 @@ StripCut cut_strips(const cpu::LoopNest& nest) {
   return cut;
 }
 
-StripWalk::StripWalk(const cpu::LoopNest& nest, const StripCut& cut, int64_t first)
+StripWalk::StripWalk(const LoopNest& nest, const StripCut& cut, int64_t first)
     : nest_(nest), cut_(cut), by_rows_(cut.cut_axis != nest.rank - 1), position_(nest.offset) {
   const int64_t piece = first % cut.per_axis;
   int64_t outer = first / cut.per_axis;
@@ -212,8 +212,8 @@ void store_elements(const float* from, int64_t size, const TensorView& to, int64
 }
 
 Rows::Rows(std::initializer_list<const TensorView*> tensors) {
-  std::array<Layout, cpu::kMaxOperands> leading;
-  std::array<const Layout*, cpu::kMaxOperands> layouts{};
+  std::array<Layout, kMaxOperands> leading;
+  std::array<const Layout*, kMaxOperands> layouts{};
   size_t count = 0;
   for (const TensorView* tensor : tensors) {
     leading[count] = tensor->type.layout;
@@ -222,7 +222,7 @@ Rows::Rows(std::initializer_list<const TensorView*> tensors) {
     layouts[count] = &leading[count];
     ++count;
   }
-  nest_ = cpu::row_major_nest(leading[0].shape, {layouts.data(), count});
+  nest_ = row_major_nest(leading[0].shape, {layouts.data(), count});
   count_ = leading[0].shape.product();
 }
 
@@ -237,13 +237,13 @@ int64_t Rows::strided_position(size_t tensor, int64_t row) const {
 
 void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
                 const StripProgram& program) {
-  std::array<const TensorView*, cpu::kMaxOperands> views{};
-  std::array<const Layout*, cpu::kMaxOperands> layouts{};
+  std::array<const TensorView*, kMaxOperands> views{};
+  std::array<const Layout*, kMaxOperands> layouts{};
   size_t count = 0;
   for (const TensorView& view : out) views[count++] = &view;
   for (const TensorView& view : in) views[count++] = &view;
   for (size_t k = 0; k < count; ++k) layouts[k] = &views[k]->type.layout;
-  const cpu::LoopNest nest = cpu::memory_order_nest(out[0].shape(), {layouts.data(), count});
+  const LoopNest nest = memory_order_nest(out[0].shape(), {layouts.data(), count});
   const StripCut cut = cut_strips(nest);
   int repeated = -1;
   if (program.takes_repeated && nest.columns() >= kMinRepeatedColumns) {
@@ -253,7 +253,7 @@ void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<cons
   }
 
   team.parallel_blocks(cut.count, cut.per_block, [&](int64_t begin, int64_t end) {
-    std::array<StripOperand, cpu::kMaxOperands> operands;
+    std::array<StripOperand, kMaxOperands> operands;
     for (size_t k = 0; k < count; ++k) {
       operands[k].prepare(*views[k], nest, static_cast<int>(k), static_cast<int>(k) == repeated);
     }

@@ -1,7 +1,7 @@
 // Broadcasting, ordering and merging of axes.
-#include "backend/cpu/vector/loop_nest.h"
+#include "backend/loop_nest.h"
 
-namespace laptime::cpu {
+namespace laptime {
 namespace {
 
 // The axes of `shape` whose size is not 1, with each layout broadcast to them.
@@ -80,4 +80,4 @@ LoopNest row_major_nest(const Shape& shape, std::span<const Layout* const> layou
   return nest;
 }
 
-}  // namespace laptime::cpu
+}  // namespace laptime

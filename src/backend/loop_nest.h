@@ -8,9 +8,9 @@
 
 #include "tensor/layout.h"
 
-namespace laptime::cpu {
+namespace laptime {
 
-constexpr int kMaxOperands = 8;
+inline constexpr int kMaxOperands = 8;
 
 // Axis 0 is the outermost; there is at least one axis. Strides and offsets are in elements of their operand.
 struct LoopNest {
@@ -36,4 +36,4 @@ LoopNest memory_order_nest(const Shape& shape, std::span<const Layout* const> la
 // Broadcasts every layout to `shape` and keeps the order of the axes, so that positions follow row-major indices.
 LoopNest row_major_nest(const Shape& shape, std::span<const Layout* const> layouts);
 
-}  // namespace laptime::cpu
+}  // namespace laptime
