@@ -85,6 +85,18 @@ std::vector<ConformanceCase> tiles() {
 }
 LAPTIME_CONFORMANCE(LinearCrossEntropyTiles, tiles());
 
+// Several chunks of rows in the kernel of CUDA devices, with a smaller one at the end.
+std::vector<ConformanceCase> chunks() {
+  const LossSizes sizes{{150, 5}, 40, true};
+  std::vector<ConformanceCase> rows{
+      forward(sizes), backward(sizes, {}, 24), backward(sizes),
+      backward(sizes, {.compute = DType::kBFloat16, .grad_weight = DType::kBFloat16, .grad_bias = DType::kBFloat16})};
+  for (size_t i = 1; i < rows.size(); ++i) rows[i].dtypes = {i == 2 ? DType::kBFloat16 : DType::kFloat32};
+  for (ConformanceCase& row : rows) row.may_refuse = all_arrangements();
+  return rows;
+}
+LAPTIME_CONFORMANCE(LinearCrossEntropyChunks, chunks());
+
 // Folded casts, and gradients whose types differ from those of the operands.
 std::vector<ConformanceCase> folded() {
   const LossSizes sizes{{37, 21}, 101, true};

@@ -1,7 +1,7 @@
 // Launches of cross entropy on a CUDA device.
-#include "ops/cross_entropy/cross_entropy_cuda.h"
-
 #include "ops/cross_entropy/cross_entropy.h"
+
+#include "ops/cross_entropy_rows_cuda.h"
 #include "ops/walks_cuda.h"
 
 namespace laptime::cuda {
@@ -24,7 +24,7 @@ void backward(const KernelCall& call) {
   launch_elements<CrossEntropyBackward>(
       call, logits.numel(),
       {device_data(call.in[0]), rows_of(logits), flat_of(call.in[2]), flat_of(call.in[3]), device_data(call.out[0]),
-       columns_of(logits), row_count(logits)});
+       columns_of(logits), row_count(logits), row_count(logits)});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "backend/cpu/vector/rows.h"
+#include "backend/workspace.h"
 #include "ops/linear_cross_entropy/logit_tiles_cpu.h"
 
 namespace laptime::LAPTIME_ISA {
@@ -16,24 +17,6 @@ using logit_tiles::Tile;
 using logit_tiles::TileGemms;
 using logit_tiles::Tiling;
 using In = LinearCrossEntropyBackwardInputs;
-
-// Hands out pieces of a workspace, aligned to 64 bytes. Without memory it only counts the bytes.
-class Workspace {
- public:
-  explicit Workspace(std::byte* memory) : memory_(memory) {}
-
-  template <class T>
-  T* take(int64_t count) {
-    std::byte* const at = memory_ == nullptr ? nullptr : memory_ + bytes_;
-    bytes_ = align_up((Size(bytes_) + Size(count) * static_cast<int64_t>(sizeof(T))).value(), 64);
-    return reinterpret_cast<T*>(at);
-  }
-  int64_t bytes() const { return bytes_; }
-
- private:
-  std::byte* memory_;
-  int64_t bytes_ = 0;
-};
 
 // The logits [rows, columns] of a tile as a tensor, and one row of it.
 RowView tile_line(const TensorView& tile, int64_t row) { return {&tile, row * tile.shape()[1], 1}; }

@@ -1,0 +1,29 @@
+// Workspace: hands out pieces of a kernel's workspace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/checked.h"
+
+namespace laptime {
+
+// Pieces are aligned to 64 bytes. Without memory it only counts the bytes.
+class Workspace {
+ public:
+  explicit Workspace(std::byte* memory) : memory_(memory) {}
+
+  template <class T>
+  T* take(int64_t count) {
+    std::byte* const at = memory_ == nullptr ? nullptr : memory_ + bytes_;
+    bytes_ = align_up((Size(bytes_) + Size(count) * static_cast<int64_t>(sizeof(T))).value(), 64);
+    return reinterpret_cast<T*>(at);
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* memory_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace laptime

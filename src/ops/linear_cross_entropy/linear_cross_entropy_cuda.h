@@ -1,0 +1,29 @@
+// CUDA kernel of the gradient of the bias before a cross entropy.
+#pragma once
+
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// A thread per column: sums += the sum of the rows of a chunk, added in the order of the rows; the first chunk starts
+// the sums.
+struct AddColumnSums {
+  static constexpr const char* kName = "add_column_sums";
+  struct Args {
+    const float* chunk;  // [rows, columns]
+    int64_t rows, columns;
+    bool is_first;
+    double* sums;  // [columns]
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    for_indices(thread, args.columns, [&](int64_t column) {
+      double sum = args.is_first ? 0 : thread.load(args.sums + column);
+      for (int64_t row = 0; row < args.rows; ++row)
+        sum += static_cast<double>(thread.load(args.chunk + row * args.columns + column));
+      thread.store(args.sums + column, sum);
+    });
+  }
+};
+
+}  // namespace laptime::cuda
