@@ -41,6 +41,17 @@ enum class Contents : uint8_t {
   kNan,  // all bits set: NaN in every floating-point type, which reveals reads before the first write
 };
 
+// Launches, pauses and marks that a device has recorded and runs as a whole.
+class Recording {
+ public:
+  Recording() = default;
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  virtual ~Recording() = default;
+  // Enqueues everything once more, on the same operands.
+  virtual void run() = 0;
+};
+
 // A limit of the device that measurements are compared with, and how to measure it.
 struct DeviceLimit {
   enum class Kind : uint8_t {
@@ -82,6 +93,12 @@ class Backend {
   virtual void pause(Seconds time) = 0;
   // Enqueues mark `index`: the device records the time when everything before it is done. Does not block.
   virtual void mark(size_t index) = 0;
+  // Records what `enqueue` enqueues, instead of running it, where the device runs whole steps from a recording; else
+  // null, and `enqueue` is not called. The backend must outlive the recording.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) {
+    static_cast<void>(enqueue);
+    return nullptr;
+  }
   // Waits until the queue is empty.
   virtual void synchronize() = 0;
   // Time of a mark on the clock of the device; valid after synchronize.

@@ -34,6 +34,7 @@ struct KernelCall {
 enum class ProductMath : uint8_t {
   kNone,      // the op multiplies no matrices
   kFloat32,   // float32 factors, multiply-adds in float32
+  kTf32,      // float32 factors rounded to the 10 bits of mantissa of TF32, and sums in float32
   kBFloat16,  // factors in bfloat16, or rounded to it, and sums in float32
   kFloat16,   // factors in float16, or rounded to it, widened to float32, and sums in float32
   kSplit,     // float32 factors, each as three bfloat16 terms (docs/adr/0009), and sums in float32
@@ -69,6 +70,8 @@ struct Kernel {
   // multiply-adds and for any number of threads. False for the kernels of a library, and for instructions that round
   // differently.
   bool reproducible = true;
+  // The library that it takes and that a device may lack; null: none, or one that is part of the program.
+  const char* library = nullptr;
 
   ProductMath math_of_products(const Signature& signature) const {
     return product_math == nullptr ? ProductMath::kNone : product_math(signature);

@@ -42,10 +42,8 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   return bound;
 }
 
-Timeline Executor::run(Marks marks) {
+void Executor::enqueue(Marks marks) {
   const bool each = marks == Marks::kLaunches;
-  Timeline timeline;
-  timeline.begin = backend_.now();
   backend_.mark(0);
   size_t step = 0;
   for (size_t i = 0; i < phase_runs_.size(); ++i) {
@@ -55,6 +53,17 @@ Timeline Executor::run(Marks marks) {
       if (each) backend_.mark(step + 1);
     }
     if (!each) backend_.mark(i + 1);
+  }
+}
+
+Timeline Executor::run(Marks marks) {
+  const bool each = marks == Marks::kLaunches;
+  Timeline timeline;
+  timeline.begin = backend_.now();
+  if (each || recording_ == nullptr) {
+    enqueue(marks);
+  } else {
+    recording_->run();
   }
   backend_.synchronize();
   timeline.end = backend_.now();
@@ -66,6 +75,8 @@ Timeline Executor::run(Marks marks) {
         {static_cast<int>(phase_runs_[i].phase), backend_.time_of_mark(begin), backend_.time_of_mark(end)});
     begin = end;
   }
+  // After the first step, in which kernels and libraries load what a recording may not wait for.
+  if (recording_ == nullptr) recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
   return timeline;
 }
 

@@ -65,6 +65,8 @@ class Executor {
     size_t end = 0;
   };
 
+  // Enqueues every step and the marks.
+  void enqueue(Marks marks);
   TensorView view_of(const Operand& operand) const;
   BoundStep bind(const PlanStep& step);
   std::vector<std::byte> read(const TensorView& view) const;
@@ -79,6 +81,7 @@ class Executor {
   std::unique_ptr<DeviceMemory> arena_;
   std::vector<BoundStep> bound_;
   std::vector<PhaseRun> phase_runs_;
+  std::unique_ptr<Recording> recording_;  // of a step with marks of phases; null: the device has not recorded one
 };
 
 }  // namespace laptime

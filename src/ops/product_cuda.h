@@ -1,46 +1,108 @@
-// Launches of the matrix product of CUDA devices, for the ops that multiply matrices.
+// Matrix products of CUDA devices, for the ops that multiply matrices: by our own kernel, and by cuBLASLt.
 #pragma once
 
-#include "backend/cuda/gemm.h"
-#include "ops/walks_cuda.h"
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/cuda/queue.h"
+#include "backend/kernel.h"
 
 namespace laptime::cuda {
 
 // The operands of a product. `a` is [..., k], `b` [k, n] or batched [batches, k, n]; `bias` and `addend` may be null.
 struct Product {
-  const TensorView& a;
-  TensorView b;
+  TensorView a, b;
   const TensorView* bias = nullptr;
   const TensorView* addend = nullptr;  // of the result's shape
-  const TensorView& c;                 // contiguous
-  DType compute{};
+  TensorView c;                        // contiguous
+  DType compute{};                     // to which factors and bias are rounded first
 };
 
-inline void launch_product(const KernelCall& call, const Product& product) {
-  GemmArgs args;
-  const Dims& strides = product.b.strides();
-  const bool batched = product.b.shape().rank() == 3;
-  args.k = product.b.shape()[-2];
-  args.n = product.b.shape()[-1];
-  args.batches = batched ? product.b.shape()[0] : 1;
-  args.m = product.c.numel() / (args.n * args.batches);
-  const DeviceRows rows = rows_of(product.a);
-  args.a = rows;
-  args.a_rows = rows.walk;
-  args.a_column = rows.column_stride;
-  args.b = device_data(product.b);
-  args.b_batch = batched ? strides[0] : 0;
-  args.b_row = strides[-2];
-  args.b_column = strides[-1];
-  args.compute = product.compute;
-  if (product.bias != nullptr) {
-    args.bias = device_data(*product.bias);
-    args.bias_stride = product.bias->strides()[0];
+// By our own kernel.
+void launch_product(const KernelCall& call, const Product& product);
+
+// By cuBLASLt. Factors that it cannot read as they are, such as those of another type than `compute`, are copied to the
+// workspace first.
+struct BlasChoice {
+  int algorithm = 0;  // which of the library's proposals
+  bool tf32 = false;
+};
+std::string blas_refusal(const Product& product, const BlasChoice& choice);
+int64_t blas_workspace(const Product& product);
+void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue);
+void launch_blas(const KernelCall& call, const Product& product, const BlasChoice& choice);
+
+// The product of a call or, with views that have no memory, of a signature.
+using ProductOfCall = Product (*)(const Attributes& attributes, std::span<const TensorView> in,
+                                  std::span<const TensorView> out);
+
+// The operands of a signature as views without memory.
+struct ViewsOfSignature {
+  std::vector<TensorView> in, out;
+
+  explicit ViewsOfSignature(const Signature& signature) {
+    for (const TensorType& type : signature.in) in.push_back({nullptr, type});
+    for (const TensorType& type : signature.out) out.push_back({nullptr, type});
   }
-  if (product.addend != nullptr) args.addend = rows_of(*product.addend);
-  args.c = device_data(product.c);
-  const auto tiles = [](int64_t size) { return (size + Gemm::kTile - 1) / Gemm::kTile; };
-  launch<Gemm>(call, args.batches * tiles(args.m) * tiles(args.n), Gemm::kThreads, args);
+};
+
+// The functions of a kernel that multiplies by cuBLASLt.
+template <ProductOfCall kProductOf, int kAlgorithm, bool kTf32>
+struct BlasKernel {
+  static constexpr BlasChoice kChoice{kAlgorithm, kTf32};
+
+  template <class Body>
+  static auto with_product(const Signature& signature, const Body& body) {
+    const ViewsOfSignature views(signature);
+    return body(kProductOf(signature.attributes, views.in, views.out));
+  }
+  static Kernel of(const OpCard& op) {
+    return {
+        .op = &op,
+        .name = fmt::format("cublaslt{}_{}", kTf32 ? "_tf32" : "", kAlgorithm + 1),
+        .supports =
+            [](const Signature& signature) {
+              return with_product(signature, [](const Product& p) { return blas_refusal(p, kChoice); });
+            },
+        .workspace = [](const Signature& signature) { return with_product(signature, blas_workspace); },
+        .prepare =
+            [](const Signature& signature, laptime::Queue& queue) {
+              with_product(signature, [&](const Product& p) { prepare_blas(p, kChoice, static_cast<Queue&>(queue)); });
+            },
+        .launch =
+            [](const KernelCall& call) { launch_blas(call, kProductOf(call.attributes, call.in, call.out), kChoice); },
+        .product_math =
+            [](const Signature& signature) {
+              if (kTf32) return ProductMath::kTf32;
+              return with_product(signature, [](const Product& p) { return math_of_factors(p.compute); });
+            },
+        .reproducible = false,
+        .library = "cuBLASLt"};
+  }
+};
+
+// The kernels of an op whose calls are products: the first algorithms that cuBLASLt proposes, so that the trial finds
+// the fastest, and our own kernel.
+template <ProductOfCall kProductOf>
+std::vector<Kernel> product_kernels(const OpCard& op) {
+  std::vector<Kernel> kernels;
+  [&]<int... kAlgorithms>(std::integer_sequence<int, kAlgorithms...>) {
+    (kernels.push_back(BlasKernel<kProductOf, kAlgorithms, false>::of(op)), ...);
+    (kernels.push_back(BlasKernel<kProductOf, kAlgorithms, true>::of(op)), ...);
+  }
+  (std::make_integer_sequence<int, 3>());
+  kernels.push_back(
+      {.op = &op,
+       .name = "tiles",
+       .launch = [](const KernelCall& call) { launch_product(call, kProductOf(call.attributes, call.in, call.out)); },
+       .product_math =
+           [](const Signature& signature) {
+             const ViewsOfSignature views(signature);
+             return math_of_factors(kProductOf(signature.attributes, views.in, views.out).compute);
+           }});
+  return kernels;
 }
 
 }  // namespace laptime::cuda

@@ -3,10 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "backend/cpu/cores.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/held_bytes.h"
+#include "backend/cuda/blas.h"
+#include "backend/cuda/card_search.h"
 #include "backend/cuda/cuda_backend.h"
 #include "backend/cuda/driver.h"
 #include "backend/roofline/roofline_backend.h"
@@ -65,64 +71,66 @@ Device find_cpu(const RunConfig& config) {
 
 constexpr const char* kUntested = "untested on hardware";
 
-// Whether this program can use a card, and which.
-struct CudaSearch {
-  std::shared_ptr<const cuda::Driver> driver;
-  cuda::Card card;
-  std::string missing;  // why there is none; empty: there is one
-};
-
-CudaSearch search_cuda() {
-  if (cuda_image().empty()) return {nullptr, {}, "this program was built without the CUDA toolkit"};
-  cuda::FoundDriver found = cuda::find_driver();
-  if (found.driver == nullptr) return {nullptr, {}, found.missing};
-  try {
-    cuda::Card card = cuda::first_card(*found.driver);
-    return {std::move(found.driver), std::move(card), ""};
-  } catch (const Error& error) {
-    return {nullptr, {}, error.what()};
-  }
+cuda::CardSearch search_cuda() {
+  if (cuda_image().empty()) return {std::nullopt, "this program was built without the CUDA toolkit", 0};
+  return cuda::search_card();
 }
 
 // Asked once: a driver stays what it is while a program runs.
-const CudaSearch& cuda_here() {
-  static const CudaSearch kSearch = search_cuda();
+const cuda::CardSearch& cuda_here() {
+  static const cuda::CardSearch kSearch = search_cuda();
   return kSearch;
 }
 
 std::string cuda_refusal(const RunConfig& config) {
   if (const std::string& missing = cuda_here().missing; !missing.empty())
     throw Error::format("--device cuda: {}; use --device cpu or roofline:NAME", missing);
-  if (config.dtype == Precision::kTf32)
-    return "the matrix products of --device cuda are computed in float32 so far: use --dtype float32 or bfloat16";
+  if (config.dtype == Precision::kTf32 && cuda_here().blas_version == 0)
+    return "tf32 on --device cuda takes cuBLASLt, which is not installed: use --dtype float32 or bfloat16";
+  if (config.dtype == Precision::kTf32 && config.reproducible)
+    return "tf32 on --device cuda takes cuBLASLt, whose bits are its own: leave out --reproducible";
   if (config.float32_precision == Float32Precision::kSplit)
     return "--float32-precision split takes AMX, which is part of a CPU: use ieee or auto";
   return {};
 }
 
+// The kernels that this machine has the libraries for.
+std::vector<Kernel> cuda_kernels_here() {
+  std::vector<Kernel> kernels = cuda_kernels();
+  if (cuda_here().blas_version == 0) std::erase_if(kernels, [](const Kernel& k) { return k.library != nullptr; });
+  return kernels;
+}
+
 Device find_cuda(const RunConfig& config) {
-  static const auto kKernels = std::make_shared<const KernelTable>(cuda_kernels());
-  const CudaSearch& found = cuda_here();
+  static const auto kKernels = std::make_shared<const KernelTable>(cuda_kernels_here());
+  const cuda::Card& card = *cuda_here().card;
   Device device;
   device.name = "cuda";
   device.rules = rules_of(config);
-  device.identity = fmt::format("cuda/{}/{}/driver:{}{}/kernels:{}", found.card.name, found.card.uuid,
-                                found.card.driver_version, key_of(device.rules), cuda_kernels_id());
+  device.identity = fmt::format("cuda/{}/{}/driver:{}/cublaslt:{}{}/kernels:{}", card.name, card.uuid,
+                                card.driver_version, cuda_here().blas_version, key_of(device.rules), cuda_kernels_id());
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
-  device.memory_bytes = found.card.memory_bytes;
+  device.memory_bytes = card.memory_bytes;
   device.kernels = kKernels;
-  device.open = [&found] {
-    return std::make_unique<cuda::CudaBackend>(found.driver, found.card, kKernels, cuda_image());
+  const bool records_steps = config.mode == Mode::kCompile;
+  device.open = [&card, records_steps] {
+    cuda::FoundDriver found = cuda::find_driver();
+    if (found.driver == nullptr) throw Error("--device cuda: " + found.missing);
+    return std::make_unique<cuda::CudaBackend>(std::move(found.driver), cuda::find_blas(), card, kKernels, cuda_image(),
+                                               records_steps);
   };
   return device;
 }
 
 std::string cuda_text() {
-  const CudaSearch& found = cuda_here();
+  const cuda::CardSearch& found = cuda_here();
   if (!found.missing.empty()) return fmt::format("not here: {} ({})", found.missing, kUntested);
-  return fmt::format("{}, compute capability {}.{}, {}; {}", found.card.name, found.card.compute_capability / 10,
-                     found.card.compute_capability % 10, format_bytes(found.card.memory_bytes), kUntested);
+  const int64_t blas = found.blas_version;
+  const std::string library =
+      blas == 0 ? "no cuBLASLt" : fmt::format("cuBLASLt {}.{}", blas / 10'000, blas / 100 % 100);
+  return fmt::format("{}, compute capability {}.{}, {}, {}; {}", found.card->name, found.card->compute_capability / 10,
+                     found.card->compute_capability % 10, format_bytes(found.card->memory_bytes), library, kUntested);
 }
 
 DataSheet described_machine(const std::string& name) {

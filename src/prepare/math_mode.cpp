@@ -8,7 +8,7 @@ namespace {
 
 // What the steps that multiply matrices do.
 struct Products {
-  std::array<int, 6> count{};  // by ProductMath
+  std::array<int, 7> count{};  // by ProductMath
   bool flushes_denormals = false;
 
   int of(ProductMath math) const { return count[static_cast<size_t>(math)]; }
@@ -31,15 +31,18 @@ std::string math_mode(const Plan& plan, const Device& device) {
   if (!device.computes) return device.requested_math + ", predicted";
   const Products products = products_of(plan);
   const int float32 = products.of(ProductMath::kFloat32);
+  const int tf32 = products.of(ProductMath::kTf32);
   const int split = products.of(ProductMath::kSplit);
   const int bfloat16 = products.of(ProductMath::kBFloat16);
   const int float16 = products.of(ProductMath::kFloat16);
   const int reference = products.of(ProductMath::kFloat64);
   // A step without products, such as that of the optimizer alone, has the arithmetic that was asked for.
-  std::string text = float32 + split + bfloat16 + float16 == 0 ? device.requested_math
-                     : bfloat16 > 0                            ? "bfloat16 autocast, float32 accumulation"
+  std::string text = float32 + tf32 + split + bfloat16 + float16 == 0 ? device.requested_math
+                     : bfloat16 > 0                                   ? "bfloat16 autocast, float32 accumulation"
                      : float16 > 0 ? "float16 autocast, factors widened to float32, float32 accumulation"
+                     : tf32 > 0    ? "tf32, float32 accumulation"
                                    : "float32";
+  if (tf32 > 0 && float32 > 0) text += ", some products in float32";
   if (split > 0) {
     text += float32 > 0 ? ", some" : ",";
     text += bfloat16 > 0 ? " float32 products of three bfloat16 terms" : " products of three bfloat16 terms";

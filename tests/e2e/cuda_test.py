@@ -1,11 +1,12 @@
 """--device cuda: what the program says without a card, and whole steps on the fake card of tests/fake_cuda."""
 
+import json
 import os
 import subprocess
 import unittest
 from pathlib import Path
 
-from program import BINARY, ONE_STEP, TINY, ProgramTest
+from program import BINARY, MODEL, ONE_STEP, TINY, ProgramTest
 
 FAKE = Path(BINARY).parent / "fake_cuda"
 CHECK = Path(__file__).resolve().parents[2] / "tools/gpu_check"
@@ -61,9 +62,64 @@ class OnTheFakeCard(ProgramTest):
         done = run([*check, "--fake"], self.environment)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"verify tiny_2025 compile +ok ")
-        self.assertIn("2 passed, 0 failed", done.stdout)
+        self.assertRegex(done.stdout, r"kernels of linear +ok ")
+        self.assertIn("3 passed, 0 failed", done.stdout)
         done = run([*check, "--fake"], self.environment)
         self.assertRegex(done.stdout, r"verify tiny_2025 compile +passed before")
+
+    def test_a_chosen_algorithm_of_the_library_runs(self):
+        words = [*TINY, *ONE_STEP, "--device", "cuda"]
+        self.assert_ok(self.bench(*words))
+        (record,) = self.stored()
+        for use in record["kernels"]:
+            if use["op"] in ("linear", "matmul"):
+                use["kernel"] = "cublaslt_3"
+        chosen = self.folder / "chosen.json"
+        chosen.write_text(json.dumps([record]))
+        self.assert_ok(self.bench(*words, "--kernels", chosen))
+        other = self.stored()[-1]
+        kernels = {use["kernel"] for use in other["kernels"] if use["op"] in ("linear", "matmul")}
+        self.assertEqual(kernels, {"cublaslt_3"})
+        self.assertAlmostEqual(record["loss"]["values"][0], other["loss"]["values"][0], places=5)
+
+    def test_tf32_rounds_the_factors_and_says_so(self):
+        self.assert_ok(self.bench(*TINY, *ONE_STEP, "--device", "cuda", "--dtype", "float32,tf32", "--mode", "compile"))
+        exact, tf32 = self.stored()
+        self.assertIn("tf32", tf32["math_mode"])
+        self.assertNotIn("tf32", exact["math_mode"])
+        self.assertNotEqual(exact["loss"]["values"], tf32["loss"]["values"])
+        self.assertAlmostEqual(exact["loss"]["values"][0], tf32["loss"]["values"][0], places=2)
+
+    def test_a_step_that_recomputes_has_the_same_loss(self):
+        words = [*TINY, *ONE_STEP, "--device", "cuda", "--mode", "compile", "--reproducible"]
+        self.assert_ok(self.bench(*words, "--recompute", "none,block"))
+        plain, recomputed = self.stored()
+        self.assertAlmostEqual(plain["loss"]["values"][0], recomputed["loss"]["values"][0], places=5)
+
+    def test_a_lost_card_ends_the_point_and_not_the_sweep(self):
+        for status, words in ((700, "illegal memory access"), (214, "nvidia-smi -q -d ECC"), (702, "timed out"), (46, "nvidia-smi")):
+            with self.subTest(status=status):
+                self.environment["LAPTIME_FAKE_CUDA_FAIL"] = f"{status}@40"
+                self.store = self.folder / f"{status}.sqlite"
+                done = self.bench(*MODEL, *ONE_STEP, "--device", "cuda", "--context", "8,16")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                records = self.stored()
+                self.assertEqual([record["status"] for record in records], ["failed"] * 2)
+                for record in records:
+                    self.assertIn(words, record["reason"])
+
+    def test_memory_that_others_hold_is_missing(self):
+        self.environment["LAPTIME_FAKE_CUDA_TAKEN"] = str((4 << 30) - (32 << 20) - 50_000)  # 32 MiB are for cuBLASLt
+        self.bench(*TINY, *ONE_STEP, "--device", "cuda")
+        (record,) = self.stored()
+        self.assertEqual(record["status"], "out_of_memory", record["reason"])
+        self.assertEqual(record["bytes_available"], 50_000)
+
+    def test_the_check_for_a_card_lists_its_steps(self):
+        done = run([CHECK, BINARY, "--list"], self.environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"kernels part 8 of 8 +\d+\.\d min\n")
+        self.assertRegex(done.stdout, r"\n\d+ steps, about \d+ min\n\Z")
 
     def test_a_point_has_a_record(self):
         done = self.bench(*TINY, *ONE_STEP, "--device", "cuda")

@@ -1,6 +1,8 @@
 // A library with the functions of libcuda that laptime calls, for one card that does not exist: memory is that of the
 // host, and kernels run on the host (support/cuda/host_grid.h). Work waits in its stream until somebody waits for it,
 // as on a card, so that a program that does not wait reads old bytes.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/cuda/driver.h"
@@ -23,8 +26,23 @@ struct ModuleObject {};
 struct FunctionObject {
   const test::HostKernel* kernel = nullptr;
 };
+struct GraphObject {
+  std::vector<std::function<void()>> work;
+};
+struct GraphExecObject {
+  std::vector<std::function<void()>> work;
+};
 struct StreamObject {
   std::deque<std::function<void()>> work;
+  GraphObject* capture = nullptr;  // what takes the work instead; null: the stream runs
+
+  void enqueue(std::function<void()> item) {
+    if (capture != nullptr) {
+      capture->work.push_back(std::move(item));
+    } else {
+      work.push_back(std::move(item));
+    }
+  }
 };
 struct EventObject {
   StreamObject* stream = nullptr;
@@ -40,20 +58,43 @@ using namespace laptime;
 using namespace laptime::cuda;
 
 constexpr Status kInvalidValue = 1;
+constexpr Status kNotInitialized = 3;
 constexpr Status kNotFound = 500;
 constexpr Status kNotReady = 600;
 constexpr Status kIllegalAddress = 700;
 constexpr Status kLaunchFailed = 719;
+constexpr Status kCaptureUnsupported = 900;
 constexpr size_t kMemoryBytes = size_t{4} << 30;
+
+// LAPTIME_FAKE_CUDA_TAKEN: bytes of the card's memory that other programs hold.
+size_t taken_bytes() {
+  const char* const bytes = std::getenv("LAPTIME_FAKE_CUDA_TAKEN");
+  return bytes == nullptr ? 0 : static_cast<size_t>(std::strtoull(bytes, nullptr, 10));
+}
+
+// LAPTIME_FAKE_CUDA_FAIL=STATUS@LAUNCH: the launch with this number, counted from 1 in each process, fails with this
+// status when its turn comes.
+struct PlannedFailure {
+  Status status = kSuccess;
+  long launch = 0;
+
+  PlannedFailure() {
+    const char* const text = std::getenv("LAPTIME_FAKE_CUDA_FAIL");
+    if (text != nullptr) std::sscanf(text, "%d@%ld", &status, &launch);
+  }
+};
 
 // The state of the driver, which is the process's.
 struct FakeCard {
   std::mutex mutex;
+  pid_t owner = 0;  // the process that called cuInit
   ContextObject context;
   std::map<DeviceAddress, size_t> memory;  // address -> bytes
   size_t held = 0;
   std::map<std::string, FunctionObject> functions;
   Status failed = kSuccess;  // as on a card, an error stays
+  PlannedFailure planned;
+  long launches = 0;
 };
 
 FakeCard& card() {
@@ -61,11 +102,14 @@ FakeCard& card() {
   return the_card;
 }
 
+// A card cannot be used in a process that a user of the card has forked.
+bool is_usable() { return card().owner == getpid(); }
+
 Status run(StreamObject& stream) {
   while (!stream.work.empty()) {
     const auto next = std::move(stream.work.front());
     stream.work.pop_front();
-    next();
+    if (card().failed == kSuccess) next();
   }
   return card().failed;
 }
@@ -83,19 +127,29 @@ bool is_allocated(DeviceAddress address, size_t bytes) {
 // NOLINTBEGIN(readability-identifier-naming,performance-no-int-to-ptr): the names of libcuda
 extern "C" {
 
-Status cuInit(unsigned) { return kSuccess; }
+Status cuInit(unsigned) {
+  if (card().owner == 0) card().owner = getpid();
+  return is_usable() ? kSuccess : kNotInitialized;
+}
 Status cuDriverGetVersion(int* version) { return *version = 13000, kSuccess; }
 Status cuGetErrorString(Status status, const char** text) {
   switch (status) {
     case kOutOfMemory: *text = "out of memory"; break;
+    case kNotInitialized: *text = "initialization error"; break;
     case kNotFound: *text = "named symbol not found"; break;
+    case 46: *text = "CUDA-capable device(s) is/are busy or unavailable"; break;
+    case 214: *text = "uncorrectable ECC error encountered"; break;
+    case 702: *text = "the launch timed out and was terminated"; break;
     case kIllegalAddress: *text = "an illegal memory access was encountered"; break;
     case kLaunchFailed: *text = "unspecified launch failure"; break;
     default: *text = "invalid argument"; break;
   }
   return kSuccess;
 }
-Status cuDeviceGetCount(int* count) { return *count = 1, kSuccess; }
+Status cuDeviceGetCount(int* count) {
+  *count = 1;
+  return is_usable() ? kSuccess : kNotInitialized;
+}
 Status cuDeviceGet(DeviceNumber* device, int ordinal) {
   *device = ordinal;
   return ordinal == 0 ? kSuccess : kInvalidValue;
@@ -113,14 +167,18 @@ Status cuDeviceGetAttribute(int* value, int attribute, DeviceNumber) {
   return kSuccess;
 }
 Status cuDeviceTotalMem_v2(size_t* bytes, DeviceNumber) { return *bytes = kMemoryBytes, kSuccess; }
-Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceNumber) { return *context = &card().context, kSuccess; }
+Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceNumber) {
+  *context = &card().context;
+  return is_usable() ? kSuccess : kNotInitialized;
+}
 Status cuDevicePrimaryCtxRelease_v2(DeviceNumber) { return kSuccess; }
 Status cuCtxSetCurrent(ContextHandle context) { return context == &card().context ? kSuccess : kInvalidValue; }
 
 Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
   const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
   if (bytes == 0) return kInvalidValue;
-  if (card().held + bytes > kMemoryBytes) return kOutOfMemory;
+  if (card().held + bytes > kMemoryBytes - taken_bytes()) return kOutOfMemory;
   void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (memory == nullptr) return kOutOfMemory;
   *address = reinterpret_cast<DeviceAddress>(memory);
@@ -130,6 +188,7 @@ Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
 }
 Status cuMemFree_v2(DeviceAddress address) {
   const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
   const auto found = card().memory.find(address);
   if (found == card().memory.end()) return kInvalidValue;
   card().held -= found->second;
@@ -139,24 +198,28 @@ Status cuMemFree_v2(DeviceAddress address) {
 }
 Status cuMemGetInfo_v2(size_t* free, size_t* total) {
   const std::lock_guard lock(card().mutex);
-  *free = kMemoryBytes - card().held;
+  if (card().failed != kSuccess) return card().failed;
+  *free = kMemoryBytes - taken_bytes() - card().held;
   *total = kMemoryBytes;
   return kSuccess;
 }
 Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
   if (!is_allocated(address, bytes)) return kInvalidValue;
-  stream->work.emplace_back([=] { std::memset(reinterpret_cast<void*>(address), value, bytes); });
+  stream->enqueue([=] { std::memset(reinterpret_cast<void*>(address), value, bytes); });
   return kSuccess;
 }
 Status cuMemcpyHtoD_v2(DeviceAddress to, const void* from, size_t bytes) {
   const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
   if (!is_allocated(to, bytes)) return kInvalidValue;
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return kSuccess;
 }
 Status cuMemcpyDtoH_v2(void* to, DeviceAddress from, size_t bytes) {
   const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
   if (!is_allocated(from, bytes)) return kInvalidValue;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return kSuccess;
@@ -171,6 +234,7 @@ Status cuStreamDestroy_v2(StreamHandle stream) {
 }
 Status cuStreamSynchronize(StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
+  if (stream->capture != nullptr) return kCaptureUnsupported;
   return run(*stream);
 }
 
@@ -181,16 +245,20 @@ Status cuEventDestroy_v2(EventHandle event) {
   delete event;
   return kSuccess;
 }
-Status cuEventRecord(EventHandle event, StreamHandle stream) {
+Status cuEventRecordWithFlags(EventHandle event, StreamHandle stream, unsigned flags) {
   const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
+  // An event of a graph has a time only if it is external (CU_EVENT_RECORD_EXTERNAL).
+  if ((stream->capture != nullptr) != (flags == 1)) return kCaptureUnsupported;
   event->happened = false;
   event->stream = stream;
-  stream->work.emplace_back([event] {
+  stream->enqueue([event] {
     event->happened = true;
     event->time = std::chrono::steady_clock::now();
   });
   return kSuccess;
 }
+Status cuEventRecord(EventHandle event, StreamHandle stream) { return cuEventRecordWithFlags(event, stream, 0); }
 Status cuEventSynchronize(EventHandle event) {
   const std::lock_guard lock(card().mutex);
   return event->stream == nullptr ? kSuccess : run(*event->stream);
@@ -225,6 +293,7 @@ Status cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
                       unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream, void** parameters,
                       void** extra) {
   const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
   const bool one_axis = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
   if (!one_axis || grid_x == 0 || block_x == 0 || block_x > kMaxBlock || shared_bytes != 0 || extra != nullptr)
     return kInvalidValue;
@@ -233,7 +302,11 @@ Status cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
   // Arguments are taken when the launch is enqueued. Doubles keep them aligned.
   std::vector<double> args((kernel.args_bytes + sizeof(double) - 1) / sizeof(double));
   std::memcpy(args.data(), first, kernel.args_bytes);
-  stream->work.emplace_back([&kernel, grid_x, block_x, args = std::move(args)] {
+  stream->enqueue([&kernel, grid_x, block_x, args = std::move(args)] {
+    if (++card().launches == card().planned.launch) {
+      card().failed = card().planned.status;
+      return;
+    }
     try {
       run_grid(kernel, grid_x, static_cast<int>(block_x), args.data(), {.checked = false});
     } catch (const std::exception& error) {
@@ -245,7 +318,39 @@ Status cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
 }
 Status cuLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* data) {
   const std::lock_guard lock(card().mutex);
-  stream->work.emplace_back([=] { function(data); });
+  if (card().failed != kSuccess) return card().failed;
+  stream->enqueue([=] { function(data); });
+  return kSuccess;
+}
+
+Status cuStreamBeginCapture_v2(StreamHandle stream, int) {
+  const std::lock_guard lock(card().mutex);
+  if (stream->capture != nullptr) return kInvalidValue;
+  stream->capture = new GraphObject;
+  return kSuccess;
+}
+Status cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
+  const std::lock_guard lock(card().mutex);
+  if (stream->capture == nullptr) return kInvalidValue;
+  *graph = std::exchange(stream->capture, nullptr);
+  return kSuccess;
+}
+Status cuGraphInstantiateWithFlags(GraphExecHandle* exec, GraphHandle graph, unsigned long long) {
+  return *exec = new GraphExecObject{graph->work}, kSuccess;
+}
+Status cuGraphLaunch(GraphExecHandle exec, StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
+  for (const auto& item : exec->work) stream->enqueue(item);
+  return kSuccess;
+}
+Status cuGraphDestroy(GraphHandle graph) {
+  delete graph;
+  return kSuccess;
+}
+Status cuGraphExecDestroy(GraphExecHandle exec) {
+  const std::lock_guard lock(card().mutex);
+  delete exec;
   return kSuccess;
 }
 

@@ -2,59 +2,21 @@
 #include "support/conformance.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
-#include <memory>
 #include <ostream>
 
-#include "backend/cpu/team.h"
-#include "base/isa.h"
-#include "ops/kernels_cpu.h"
-#include "ops/kernels_cuda.h"
+#include "base/random.h"
+#include "support/card_memory.h"
 #include "support/conformance_point.h"
-#include "support/cuda/host_queue.h"
+#include "support/kernel_devices.h"
 #include "tensor/elements.h"
 
 namespace laptime::test {
 namespace {
 
-cpu::Team& team_of(int threads) {
-  static std::map<int, std::unique_ptr<cpu::Team>> teams;
-  std::unique_ptr<cpu::Team>& team = teams[threads];
-  if (team == nullptr) team = std::make_unique<cpu::Team>(threads);
-  return *team;
-}
-
-// Ways to run a kernel that must give the same bits. Ways 0 to 2 have a queue each.
-constexpr int kWays = 3;
-
-// A kind of device whose kernels run here.
-struct KernelDevice {
-  Queue& (*queue)(int way);
-  const char* (*name_of)(int way);
-  int first_again = 0;  // 0: way 0 runs twice
-};
-// On 1, 2 and 3 threads.
-const KernelDevice kOnCpu{[](int way) -> Queue& { return team_of(way + 1); },
-                          [](int way) {
-                            static constexpr const char* kNames[kWays] = {"1 thread", "2 threads", "3 threads"};
-                            return kNames[way];
-                          }};
-// On the host, the threads of a block taking their turns in three orders; one way follows all accesses, which is slow.
-const KernelDevice kAsOnCuda{[](int way) -> Queue& {
-                               static HostQueue queues[kWays]{HostQueue({.turns = Turns::kForward, .checked = false}),
-                                                              HostQueue({.turns = Turns::kBackward, .checked = false}),
-                                                              HostQueue({.turns = Turns::kDrawn, .checked = true})};
-                               return queues[way];
-                             },
-                             [](int way) {
-                               static constexpr const char* kNames[kWays] = {
-                                   "threads in order", "threads in reverse order", "threads in drawn order"};
-                               return kNames[way];
-                             },
-                             1};
 // Fibers are slow, so CUDA kernels run at points with few elements, and in float16, whose elements they load and store
 // as those of bfloat16, only where operands are contiguous.
 bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
@@ -65,44 +27,19 @@ bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
   return point.dtype != DType::kFloat16 || point.arrangement == Arrangement::kContiguous;
 }
 
-struct Candidate {
-  Kernel kernel;
-  const KernelDevice* device = nullptr;
-};
-
-// The kernels of an op for every instruction set of this machine and for CUDA devices, without references.
-const std::vector<Candidate>& kernels_of(const OpCard& op) {
-  static const auto kByOp = [] {
-    std::map<const OpCard*, std::vector<Candidate>> by_op;
-    for (const cpu::Isa isa : cpu::runnable_isas()) {
-      for (Kernel& kernel : cpu_kernels(isa)) {
-        std::vector<Candidate>& of_op = by_op[kernel.op];
-        if (kernel.name != kReferenceName) of_op.push_back({std::move(kernel), &kOnCpu});
-      }
-    }
-    for (Kernel& kernel : cuda_kernels()) {
-      kernel.name = "cuda:" + kernel.name;
-      std::vector<Candidate>& of_op = by_op[kernel.op];
-      of_op.push_back({std::move(kernel), &kAsOnCuda});
-    }
-    return by_op;
-  }();
-  static const std::vector<Candidate> kNone;
-  const auto found = kByOp.find(&op);
-  return found == kByOp.end() ? kNone : found->second;
-}
-
 // One launch with its own operand memory.
 class Launch {
  public:
   // `overwrites`: outputs that overwrite an input.
-  Launch(Point& point, const Kernel& kernel, Queue& queue, bool optional_outputs,
+  Launch(Point& point, const Kernel& kernel, const KernelDevice& device, int way, bool optional_outputs,
          std::span<const Update> overwrites = {});
   // Describes what is wrong with the result; empty if it is correct.
   std::string error(Point& point, const Kernel& kernel);
   bool same_bits(const Launch& other) const;
 
  private:
+  void run_on_card(Backend& card, const Signature& signature, const Kernel& kernel, const std::vector<TensorView>& in,
+                   GuardedTensor& workspace);
   std::string value_error(Point& point, const Kernel& kernel, size_t output);
   std::string norm_error(const Point& point, const Kernel& kernel, size_t output);
 
@@ -113,7 +50,7 @@ class Launch {
   const OpCard& op_;
 };
 
-Launch::Launch(Point& point, const Kernel& kernel, Queue& queue, bool optional_outputs,
+Launch::Launch(Point& point, const Kernel& kernel, const KernelDevice& device, int way, bool optional_outputs,
                std::span<const Update> overwrites)
     : overwritten_(point.inputs.size(), false), op_(*point.signature.op) {
   for (size_t k = 0; k < point.inputs.size(); ++k) {
@@ -136,9 +73,32 @@ Launch::Launch(Point& point, const Kernel& kernel, Queue& queue, bool optional_o
   }
   const int64_t bytes = kernel.workspace_bytes(point.signature);
   GuardedTensor workspace(contiguous_type(DType::kBool, {bytes}));
-  if (kernel.prepare != nullptr) kernel.prepare(point.signature, queue);
-  kernel.launch({op_, point.signature.attributes, in, out_, workspace.view().data, queue});
+  if (device.card != nullptr) {
+    run_on_card(device.card(), point.signature, kernel, in, workspace);
+  } else {
+    Queue& queue = device.queue(way);
+    if (kernel.prepare != nullptr) kernel.prepare(point.signature, queue);
+    kernel.launch({op_, point.signature.attributes, in, out_, workspace.view().data, queue});
+  }
   if (!workspace.guards_intact()) ADD_FAILURE() << "the workspace of " << bytes << " bytes is too small";
+}
+
+void Launch::run_on_card(Backend& card, const Signature& signature, const Kernel& kernel,
+                         const std::vector<TensorView>& in, GuardedTensor& workspace) {
+  CardMemory memory(card);
+  for (GuardedTensor& tensor : inputs_) memory.put(tensor);
+  for (GuardedTensor& tensor : outputs_) memory.put(tensor);
+  memory.put(workspace);
+  const std::vector<TensorView> card_in = memory.on_card(in);
+  const std::vector<TensorView> card_out = memory.on_card(out_);
+  card.prepare(kernel, signature);
+  card.launch({.kernel = &kernel,
+               .attributes = &signature.attributes,
+               .in = card_in,
+               .out = card_out,
+               .workspace = memory.on_card(workspace.view()).data});
+  card.synchronize();
+  memory.fetch();
 }
 
 std::string Launch::error(Point& point, const Kernel& kernel) {
@@ -160,10 +120,12 @@ std::string Launch::value_error(Point& point, const Kernel& kernel, size_t outpu
   const std::vector<double>& tolerances = point.tolerance(kernel)[output];
   const TensorView& view = out_[output];
   const DType dtype = view.type.dtype;
+  // What tolerances count are units of float32, of which a unit of TF32 has 2^13.
+  const double units = kernel.math_of_products(point.signature) == ProductMath::kTf32 ? 0x1p13 : 1;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double got = view.at(i);
     const double truth = point.truth[output][static_cast<size_t>(i)];
-    const double tolerance = tolerances[static_cast<size_t>(i)];
+    const double tolerance = units * tolerances[static_cast<size_t>(i)];
     if (std::isnan(truth) && std::isnan(got)) continue;
     const double low = rounded(truth - tolerance, dtype);
     const double high = rounded(truth + tolerance, dtype);
@@ -197,15 +159,16 @@ std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t 
     return view.type.dtype == dtype || point.signature.in[0].dtype == dtype ||
            kernel.math_of_products(point.signature) == math_of_factors(dtype);
   };
-  const double limit = rounds_to(DType::kBFloat16)  ? kBFloat16Limit
-                       : rounds_to(DType::kFloat16) ? kFloat16Limit
-                                                    : kFloat32Limit;
+  const bool tf32 = kernel.math_of_products(point.signature) == ProductMath::kTf32;
+  const double limit = rounds_to(DType::kBFloat16)          ? kBFloat16Limit
+                       : rounds_to(DType::kFloat16) || tf32 ? kFloat16Limit
+                                                            : kFloat32Limit;
   if (std::sqrt(error_squares) > limit * std::sqrt(squares))
     return fmt::format("output {}: the L2 error is {:.3g} of the norm, accepted is {:.3g}", output,
                        std::sqrt(error_squares / squares), limit);
   // One unit in the last place more, because plain loops are exact for some small products.
   const double accepted = 2 * point.largest_plain_error + largest * kFloatUnit;
-  if (output == 0 && point.has_plain && largest_error > accepted)
+  if (output == 0 && point.has_plain && !tf32 && largest_error > accepted)
     return fmt::format("output {}: the largest error is {:.3g}, accepted is {:.3g}, twice that of plain loops", output,
                        largest_error, accepted);
   return "";
@@ -241,7 +204,7 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
 // Launches with outputs that overwrite inputs; describes what is wrong, or returns an empty text.
 std::string run_overwriting(Point& point, const Kernel& kernel, const KernelDevice& device) {
   for (const std::vector<Update>& overwrites : overwrites_of(point.signature)) {
-    Launch launch(point, kernel, device.queue(1), true, overwrites);
+    Launch launch(point, kernel, device, 1, true, overwrites);
     if (std::string error = launch.error(point, kernel); !error.empty())
       return fmt::format("output {} over input {}: {}", overwrites[0].output, overwrites[0].input, error);
   }
@@ -250,15 +213,15 @@ std::string run_overwriting(Point& point, const Kernel& kernel, const KernelDevi
 
 // Runs all checks of one kernel at one point; describes what is wrong, or returns an empty text.
 std::string run_kernel(Point& point, const Kernel& kernel, const KernelDevice& device) try {
-  Launch first(point, kernel, device.queue(0), true);
+  Launch first(point, kernel, device, 0, true);
   if (std::string error = first.error(point, kernel); !error.empty()) return error;
   for (int way = device.first_again; way < kWays; ++way) {
-    const Launch again(point, kernel, device.queue(way), true);
+    const Launch again(point, kernel, device, way, true);
     if (!again.same_bits(first))
       return fmt::format("the result with {} differs from that with {}", device.name_of(way), device.name_of(0));
   }
   if (point.signature.op->optional_outputs.bits != 0) {
-    Launch without(point, kernel, device.queue(1), false);
+    Launch without(point, kernel, device, 1, false);
     if (std::string error = without.error(point, kernel); !error.empty()) return "without optional outputs: " + error;
   }
   return run_overwriting(point, kernel, device);
@@ -314,14 +277,15 @@ std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& par
 
 void check_conformance(const ConformancePoint& point) {
   Point prepared(point);
-  const std::vector<Candidate>& kernels = kernels_of(*point.row.op);
+  const std::vector<KernelOnDevice>& kernels = kernels_to_check(*point.row.op);
   ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel but its reference";
-  EXPECT_EQ(run_overwriting(prepared, reference_kernel(*point.row.op), kOnCpu), "") << "the reference";
+  EXPECT_EQ(run_overwriting(prepared, reference_kernel(*point.row.op), on_cpu()), "") << "the reference";
   const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
   const bool runs_on_cuda = runs_cuda(point, prepared.signature);
   for (const auto& [kernel, device] : kernels) {
-    if (device == &kAsOnCuda && !runs_on_cuda) continue;
+    if (device->is_slow && !runs_on_cuda) continue;
     const std::string refusal = kernel.refusal(prepared.signature);
+    if (!refusal.empty() && kernel.library != nullptr) continue;  // our own kernel runs where the library cannot
     if (!refusal.empty() && contains(point.row.may_refuse, point.arrangement)) continue;
     const std::string error = refusal.empty() ? run_kernel(prepared, kernel, *device) : "refuses: " + refusal;
     EXPECT_EQ(error, "") << kernel.name << " of " << prepared.signature.text()
@@ -331,7 +295,7 @@ void check_conformance(const ConformancePoint& point) {
 
 std::string conformance_error(const ConformancePoint& point, const Kernel& kernel) {
   Point prepared(point);
-  return run_kernel(prepared, kernel, kOnCpu);
+  return run_kernel(prepared, kernel, on_cpu());
 }
 
 std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes) {

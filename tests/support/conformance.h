@@ -21,7 +21,7 @@ const std::vector<Arrangement>& dense_arrangements();
 // Limits of the L2 error of a contraction over the norm of the exact result.
 constexpr double kFloat32Limit = 1e-5;
 constexpr double kBFloat16Limit = 8e-3;
-constexpr double kFloat16Limit = 1e-3;
+constexpr double kFloat16Limit = 1e-3;  // of TF32 too, which has as many bits
 
 // The result of plain loops of float32 (support/plain_product.h).
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);

@@ -58,6 +58,7 @@ class GuardedTensor {
   void copy_from(const GuardedTensor& other);  // `other` has the same type
 
   bool guards_intact() const;
+  std::span<std::byte> with_guards() { return memory_; }
   std::span<const std::byte> bytes() const { return {memory_.data() + begin_, size_}; }
 
  private:

@@ -17,6 +17,8 @@ namespace {
 DeviceAddress address_of(const std::byte* device) { return reinterpret_cast<DeviceAddress>(device); }
 
 constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING: does not wait for the default stream
+constexpr unsigned kExternalEvent = 1;      // CU_EVENT_RECORD_EXTERNAL: each run of the graph records the event
+constexpr int kRelaxedCapture = 2;          // CU_STREAM_CAPTURE_MODE_RELAXED: kernels may be loaded meanwhile
 
 }  // namespace
 
@@ -40,13 +42,38 @@ class CudaBackend::Memory : public DeviceMemory {
   int64_t bytes_;
 };
 
-CudaBackend::Stream::Stream(CudaBackend& owner, std::span<const std::byte> image) : owner_(owner) {
+// A recorded step as a CUDA graph.
+class CudaBackend::Graph : public Recording {
+ public:
+  explicit Graph(CudaBackend& owner) : owner_(owner) {}
+  ~Graph() override {
+    if (exec != nullptr) owner_.driver_->cuGraphExecDestroy(exec);
+  }
+  void run() override {
+    for (const size_t mark : marks) owner_.marks_[mark].pending = true;
+    owner_.note_failure(owner_.driver_->cuGraphLaunch(exec, owner_.stream_->handle), "cuGraphLaunch");
+  }
+
+  GraphExecHandle exec = nullptr;
+  std::vector<size_t> marks;
+
+ private:
+  CudaBackend& owner_;
+};
+
+CudaBackend::Stream::Stream(CudaBackend& owner, std::shared_ptr<const Blas> blas, std::span<const std::byte> image)
+    : owner_(owner) {
   const Driver& driver = *owner.driver_;
   driver.check(driver.cuStreamCreate(&handle, kNonBlockingStream), "cuStreamCreate");
   driver.check(driver.cuModuleLoadData(&module_, image.data()), "loading the kernels (cuModuleLoadData)");
+  if (blas == nullptr) return;
+  workspace_ = owner.allocate_bytes(BlasProducts::kWorkspaceBytes);
+  products_ = std::make_unique<BlasProducts>(std::move(blas), handle, workspace_);
 }
 
 CudaBackend::Stream::~Stream() {
+  products_.reset();
+  if (workspace_ != 0) owner_.driver_->cuMemFree(workspace_);
   owner_.driver_->cuModuleUnload(module_);
   owner_.driver_->cuStreamDestroy(handle);
 }
@@ -67,12 +94,22 @@ void CudaBackend::Stream::launch(const GridLaunch& launch) {
       launch.kernel);
 }
 
-CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, const Card& card,
-                         std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image)
-    : driver_(std::move(driver)), card_(card), kernels_(std::move(kernels)) {
+void CudaBackend::Stream::prepare(const BlasProduct& product) {
+  LAPTIME_CHECK(products_ != nullptr, "cuBLASLt is missing");
+  products_->prepare(product);
+}
+
+void CudaBackend::Stream::launch(const BlasProduct& product, const BlasOperands& operands) {
+  owner_.note_failure(products_->run(product, operands));
+}
+
+CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, std::shared_ptr<const Blas> blas, const Card& card,
+                         std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image,
+                         bool records_steps)
+    : driver_(std::move(driver)), card_(card), kernels_(std::move(kernels)), records_steps_(records_steps) {
   driver_->check(driver_->cuDevicePrimaryCtxRetain(&context_, card_.number), "cuDevicePrimaryCtxRetain");
   make_current();
-  stream_ = std::make_unique<Stream>(*this, image);
+  stream_ = std::make_unique<Stream>(*this, std::move(blas), image);
   origin_ = new_event();
   next_origin_ = new_event();
   driver_->check(driver_->cuEventRecord(origin_, stream_->handle), "cuEventRecord");
@@ -98,26 +135,30 @@ EventHandle CudaBackend::new_event() const {
 }
 
 void CudaBackend::note_failure(Status status, const char* what) {
-  if (status == kSuccess || !failure_.empty()) return;
-  try {
-    driver_->check(status, what);
-  } catch (const Error& error) {
-    failure_ = error.what();
+  if (status != kSuccess) note_failure(driver_->failure(status, what));
+}
+
+void CudaBackend::note_failure(const std::string& failure) {
+  if (failure_.empty()) failure_ = failure;
+}
+
+DeviceAddress CudaBackend::allocate_bytes(size_t bytes) const {
+  DeviceAddress address = 0;
+  const Status status = driver_->cuMemAlloc(&address, bytes);
+  if (status == kOutOfMemory) {
+    size_t free = 0;
+    size_t total = 0;
+    driver_->check(driver_->cuMemGetInfo(&free, &total), "cuMemGetInfo");
+    throw OutOfMemory(static_cast<int64_t>(bytes), static_cast<int64_t>(free));
   }
+  driver_->check(status, "cuMemAlloc");
+  return address;
 }
 
 std::unique_ptr<DeviceMemory> CudaBackend::allocate(int64_t bytes, Contents contents) {
   LAPTIME_CHECK(bytes >= 0, "{} bytes", bytes);
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
-  DeviceAddress address = 0;
-  const Status status = driver_->cuMemAlloc(&address, size);
-  if (status == kOutOfMemory) {
-    size_t free = 0;
-    size_t total = 0;
-    driver_->check(driver_->cuMemGetInfo(&free, &total), "cuMemGetInfo");
-    throw OutOfMemory(bytes, static_cast<int64_t>(free));
-  }
-  driver_->check(status, "cuMemAlloc");
+  const DeviceAddress address = allocate_bytes(size);
   auto memory = std::make_unique<Memory>(driver_, held_, address, bytes);
   const unsigned char value = contents == Contents::kNan ? 0xFF : 0;
   driver_->check(driver_->cuMemsetD8Async(address, value, size, stream_->handle), "cuMemsetD8Async");
@@ -136,22 +177,42 @@ void CudaBackend::launch(const Launch& launch) {
 
 // A function of the host in the stream: what follows waits for it.
 void CudaBackend::pause(Seconds time) {
-  const auto wait = [](void* data) {
-    const std::unique_ptr<Seconds> length(static_cast<Seconds*>(data));
-    std::this_thread::sleep_for(std::chrono::duration<double>(length->count()));
+  const auto sleep = [](void* data) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(static_cast<const Seconds*>(data)->count()));
   };
-  auto length = std::make_unique<Seconds>(time);
-  const Status status = driver_->cuLaunchHostFunc(stream_->handle, wait, length.get());
-  note_failure(status, "cuLaunchHostFunc");
-  if (status == kSuccess) static_cast<void>(length.release());
+  pauses_.push_back(std::make_unique<Seconds>(time));
+  note_failure(driver_->cuLaunchHostFunc(stream_->handle, sleep, pauses_.back().get()), "cuLaunchHostFunc");
 }
 
 void CudaBackend::mark(size_t index) {
   if (index >= marks_.size()) marks_.resize(index + 1);
   Mark& mark = marks_[index];
   if (mark.event == nullptr) mark.event = new_event();
-  mark.pending = true;
-  note_failure(driver_->cuEventRecord(mark.event, stream_->handle), "cuEventRecord");
+  if (recording_ != nullptr) {
+    recording_->marks.push_back(index);
+    note_failure(driver_->cuEventRecordWithFlags(mark.event, stream_->handle, kExternalEvent),
+                 "cuEventRecordWithFlags");
+  } else {
+    mark.pending = true;
+    note_failure(driver_->cuEventRecord(mark.event, stream_->handle), "cuEventRecord");
+  }
+}
+
+std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {
+  if (!records_steps_) return nullptr;
+  auto recording = std::make_unique<Graph>(*this);
+  driver_->check(driver_->cuStreamBeginCapture(stream_->handle, kRelaxedCapture), "cuStreamBeginCapture");
+  recording_ = recording.get();
+  enqueue();
+  recording_ = nullptr;
+  GraphHandle graph = nullptr;
+  const Status ended = driver_->cuStreamEndCapture(stream_->handle, &graph);
+  if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
+  driver_->check(ended, "cuStreamEndCapture");
+  const Status made = driver_->cuGraphInstantiate(&recording->exec, graph, 0);
+  driver_->cuGraphDestroy(graph);
+  driver_->check(made, "cuGraphInstantiate");
+  return recording;
 }
 
 Seconds CudaBackend::since_origin(EventHandle event) const {

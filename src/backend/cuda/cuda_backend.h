@@ -1,6 +1,7 @@
 // CudaBackend: runs plans on an NVIDIA GPU.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cuda/blas.h"
 #include "backend/cuda/driver.h"
 #include "backend/cuda/queue.h"
 
@@ -15,9 +17,10 @@ namespace laptime::cuda {
 
 class CudaBackend : public Backend {
  public:
-  // `image`: the compiled kernels of the table (fatbin). Error if the card cannot load them.
-  CudaBackend(std::shared_ptr<const Driver> driver, const Card& card, std::shared_ptr<const KernelTable> kernels,
-              std::span<const std::byte> image);
+  // `image`: the compiled kernels of the table (fatbin). Error if the card cannot load them. `blas` may be null if no
+  // kernel of the table takes it. `records_steps`: record() makes graphs.
+  CudaBackend(std::shared_ptr<const Driver> driver, std::shared_ptr<const Blas> blas, const Card& card,
+              std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image, bool records_steps = false);
   ~CudaBackend() override;
 
   std::string name() const override { return "cuda"; }
@@ -30,6 +33,7 @@ class CudaBackend : public Backend {
   void launch(const Launch& launch) override;
   void pause(Seconds time) override;
   void mark(size_t index) override;
+  std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override;
   void synchronize() override;  // Error if a launch failed since the last call
   Seconds time_of_mark(size_t index) const override { return marks_.at(index).time; }
   Seconds now() override;
@@ -40,9 +44,11 @@ class CudaBackend : public Backend {
   // Launches into the stream. A failure is kept for synchronize(), because launches do not throw.
   class Stream : public Queue {
    public:
-    Stream(CudaBackend& owner, std::span<const std::byte> image);
+    Stream(CudaBackend& owner, std::shared_ptr<const Blas> blas, std::span<const std::byte> image);
     ~Stream() override;
     void launch(const GridLaunch& launch) override;
+    void prepare(const BlasProduct& product) override;
+    void launch(const BlasProduct& product, const BlasOperands& operands) override;
     // The name of the kernel is looked up on its first launch.
     FunctionHandle function(const char* kernel);
 
@@ -52,6 +58,8 @@ class CudaBackend : public Backend {
     CudaBackend& owner_;
     ModuleHandle module_ = nullptr;
     std::unordered_map<std::string_view, FunctionHandle> functions_;
+    std::unique_ptr<BlasProducts> products_;  // null: the library is missing
+    DeviceAddress workspace_ = 0;             // of products_; not among the held bytes, as little as the context is
   };
   struct Mark {
     EventHandle event = nullptr;
@@ -63,11 +71,14 @@ class CudaBackend : public Backend {
     int64_t peak = 0;
   };
   class Memory;
+  class Graph;
 
   void make_current() const;
+  DeviceAddress allocate_bytes(size_t bytes) const;  // throws OutOfMemory
   EventHandle new_event() const;
   Seconds since_origin(EventHandle event) const;
   void note_failure(Status status, const char* what);
+  void note_failure(const std::string& failure);
 
   std::shared_ptr<const Driver> driver_;
   Card card_;
@@ -75,12 +86,15 @@ class CudaBackend : public Backend {
   std::shared_ptr<const KernelTable> kernels_;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   std::unique_ptr<Stream> stream_;
+  bool records_steps_;
+  Graph* recording_ = nullptr;  // what the stream records now; null: the stream runs
   std::vector<Mark> marks_;
   // Events tell times in float32 milliseconds since another event, so the origin moves along: at the time
   // `origin_time_` of the device's clock.
   EventHandle origin_ = nullptr, next_origin_ = nullptr;
   Seconds origin_time_{};
-  std::string failure_;  // of a launch since the last synchronize()
+  std::vector<std::unique_ptr<Seconds>> pauses_;  // their lengths, which a recording may read again
+  std::string failure_;                           // of a launch since the last synchronize()
 };
 
 }  // namespace laptime::cuda

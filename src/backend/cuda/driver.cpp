@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -13,6 +15,20 @@ namespace {
 constexpr const char* kLibrary = "libcuda.so.1";
 constexpr int kMajorAttribute = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 constexpr int kMinorAttribute = 76;
+
+// What to do after an error that does not explain itself.
+struct Advice {
+  Status status;
+  const char* text;
+};
+constexpr Advice kAdvice[] = {
+    {46, "another program may have the GPU for itself: see nvidia-smi"},
+    {214, "the GPU's memory has an error that cannot be corrected: see nvidia-smi -q -d ECC, and reset the GPU"},
+    {700, "a kernel of laptime accesses memory that is not its own; please report this with the command"},
+    {702, "a kernel ran longer than the system allows, as on a GPU that drives a display: use a smaller point"},
+    {719, "a kernel of laptime failed; please report this with the command"},
+    {999, "the GPU may be lost: see nvidia-smi and the kernel log (dmesg | grep Xid)"},
+};
 
 std::string text_of(const Driver& driver, Status status) {
   const char* text = nullptr;
@@ -51,6 +67,7 @@ const char* load_functions(void* library, Driver& driver) {
   load(driver.cuEventCreate, "cuEventCreate");
   load(driver.cuEventDestroy, "cuEventDestroy_v2");
   load(driver.cuEventRecord, "cuEventRecord");
+  load(driver.cuEventRecordWithFlags, "cuEventRecordWithFlags");
   load(driver.cuEventSynchronize, "cuEventSynchronize");
   load(driver.cuEventElapsedTime, "cuEventElapsedTime");
   load(driver.cuModuleLoadData, "cuModuleLoadData");
@@ -58,13 +75,25 @@ const char* load_functions(void* library, Driver& driver) {
   load(driver.cuModuleGetFunction, "cuModuleGetFunction");
   load(driver.cuLaunchKernel, "cuLaunchKernel");
   load(driver.cuLaunchHostFunc, "cuLaunchHostFunc");
+  load(driver.cuStreamBeginCapture, "cuStreamBeginCapture_v2");
+  load(driver.cuStreamEndCapture, "cuStreamEndCapture");
+  load(driver.cuGraphInstantiate, "cuGraphInstantiateWithFlags");
+  load(driver.cuGraphLaunch, "cuGraphLaunch");
+  load(driver.cuGraphDestroy, "cuGraphDestroy");
+  load(driver.cuGraphExecDestroy, "cuGraphExecDestroy");
   return missing;
 }
 
 }  // namespace
 
+std::string Driver::failure(Status status, const char* what) const {
+  const auto advice = std::ranges::find(kAdvice, status, &Advice::status);
+  return fmt::format("cuda: {} failed: {}{}", what, text_of(*this, status),
+                     advice == std::end(kAdvice) ? "" : fmt::format("; {}", advice->text));
+}
+
 void Driver::check(Status status, const char* what) const {
-  if (status != kSuccess) throw Error::format("cuda: {} failed: {}", what, text_of(*this, status));
+  if (status != kSuccess) throw Error(failure(status, what));
 }
 
 FoundDriver find_driver() {

@@ -18,6 +18,8 @@ using ModuleHandle = struct ModuleObject*;
 using FunctionHandle = struct FunctionObject*;
 using StreamHandle = struct StreamObject*;
 using EventHandle = struct EventObject*;
+using GraphHandle = struct GraphObject*;
+using GraphExecHandle = struct GraphExecObject*;
 struct DeviceUuid {
   unsigned char bytes[16];
 };
@@ -52,6 +54,7 @@ struct Driver {
   Status (*cuEventCreate)(EventHandle* event, unsigned flags) = nullptr;
   Status (*cuEventDestroy)(EventHandle event) = nullptr;
   Status (*cuEventRecord)(EventHandle event, StreamHandle stream) = nullptr;
+  Status (*cuEventRecordWithFlags)(EventHandle event, StreamHandle stream, unsigned flags) = nullptr;
   Status (*cuEventSynchronize)(EventHandle event) = nullptr;
   Status (*cuEventElapsedTime)(float* milliseconds, EventHandle begin, EventHandle end) = nullptr;
   Status (*cuModuleLoadData)(ModuleHandle* module, const void* image) = nullptr;
@@ -61,9 +64,17 @@ struct Driver {
                            unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,
                            void** parameters, void** extra) = nullptr;
   Status (*cuLaunchHostFunc)(StreamHandle stream, void (*function)(void*), void* data) = nullptr;
+  Status (*cuStreamBeginCapture)(StreamHandle stream, int mode) = nullptr;
+  Status (*cuStreamEndCapture)(StreamHandle stream, GraphHandle* graph) = nullptr;
+  Status (*cuGraphInstantiate)(GraphExecHandle* exec, GraphHandle graph, unsigned long long flags) = nullptr;
+  Status (*cuGraphLaunch)(GraphExecHandle exec, StreamHandle stream) = nullptr;
+  Status (*cuGraphDestroy)(GraphHandle graph) = nullptr;
+  Status (*cuGraphExecDestroy)(GraphExecHandle exec) = nullptr;
   // NOLINTEND(readability-identifier-naming)
 
-  // Throws Error with what was tried and what the driver says, unless `status` is kSuccess.
+  // What was tried, what the driver says of it and, where that is known, what to do.
+  std::string failure(Status status, const char* what) const;
+  // Throws Error with the failure, unless `status` is kSuccess.
   void check(Status status, const char* what) const;
 };
 

@@ -1,6 +1,7 @@
 // The queue of a CUDA device, and launches of kernels into it.
 #pragma once
 
+#include "backend/cuda/blas_products.h"
 #include "backend/cuda/tensor.h"
 #include "backend/kernel.h"
 
@@ -19,6 +20,9 @@ class Queue : public laptime::Queue {
  public:
   // Launches are executed in order.
   virtual void launch(const GridLaunch& launch) = 0;
+  // Products of cuBLASLt, for kernels that name it as their library. prepare() may throw.
+  virtual void prepare(const BlasProduct& product) = 0;
+  virtual void launch(const BlasProduct& product, const BlasOperands& operands) = 0;
 };
 
 template <class K>

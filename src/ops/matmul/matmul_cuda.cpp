@@ -8,29 +8,24 @@ namespace {
 
 // (a, b[, addend]), or with a bias (bias, a, b[, addend]).
 template <bool kBias>
-void launch(const KernelCall& call) {
-  const ProductAttributes product = product_attributes(call.attributes);
-  const TensorView& a = call.in[kBias ? 1 : 0];
-  const TensorView& b = call.in[kBias ? 2 : 1];
-  launch_product(call, {.a = a,
-                        .b = b,
-                        .bias = kBias ? &call.in[0] : nullptr,
-                        .addend = product.addend ? &call.in.back() : nullptr,
-                        .c = call.out[0],
-                        .compute = product.compute_type(a.type.dtype, b.type.dtype)});
-}
-
-template <bool kBias>
-ProductMath product_math(const Signature& signature) {
-  const ProductAttributes product = product_attributes(signature.attributes);
-  return math_of_factors(product.compute_type(signature.in[kBias ? 1 : 0].dtype, signature.in[kBias ? 2 : 1].dtype));
+Product product_of(const Attributes& attributes, std::span<const TensorView> in, std::span<const TensorView> out) {
+  const ProductAttributes product = product_attributes(attributes);
+  const TensorView& a = in[kBias ? 1 : 0];
+  const TensorView& b = in[kBias ? 2 : 1];
+  return {.a = a,
+          .b = b,
+          .bias = kBias ? &in[0] : nullptr,
+          .addend = product.addend ? &in.back() : nullptr,
+          .c = out[0],
+          .compute = product.compute_type(a.type.dtype, b.type.dtype)};
 }
 
 }  // namespace
 
 std::vector<Kernel> matmul_kernels() {
-  return {{.op = &kMatmul, .name = "tiles", .launch = launch<false>, .product_math = product_math<false>},
-          {.op = &kAddmm, .name = "tiles", .launch = launch<true>, .product_math = product_math<true>}};
+  std::vector<Kernel> kernels = product_kernels<product_of<false>>(kMatmul);
+  for (Kernel& kernel : product_kernels<product_of<true>>(kAddmm)) kernels.push_back(std::move(kernel));
+  return kernels;
 }
 
 }  // namespace laptime::cuda

@@ -23,7 +23,8 @@ constexpr std::array<std::byte, 1> kImage{};  // the fake card does not read it
 class Cuda : public testing::Test {
  protected:
   std::unique_ptr<CudaBackend> open() {
-    return std::make_unique<CudaBackend>(found_.driver, cuda::first_card(*found_.driver), kernels_, kImage);
+    return std::make_unique<CudaBackend>(found_.driver, cuda::find_blas(), cuda::first_card(*found_.driver), kernels_,
+                                         kImage);
   }
 
   cuda::FoundDriver found_ = cuda::find_driver();
@@ -66,7 +67,7 @@ TEST_F(Cuda, TooMuchMemoryIsAnError) {
     FAIL();
   } catch (const OutOfMemory& error) {
     EXPECT_EQ(error.bytes_requested(), int64_t{5} << 30);
-    EXPECT_EQ(error.bytes_available(), int64_t{4} << 30);
+    EXPECT_EQ(error.bytes_available(), (int64_t{4} << 30) - int64_t{cuda::BlasProducts::kWorkspaceBytes});
   }
 }
 
@@ -114,6 +115,33 @@ TEST_F(Cuda, MarksTellWhenWhatIsBeforeThemIsDone) {
   EXPECT_GE((backend->time_of_mark(2) - backend->time_of_mark(0)).count(), 0.019);
   EXPECT_GE(backend->time_of_mark(1), backend->time_of_mark(2));
   EXPECT_GE(end, backend->time_of_mark(1));
+}
+
+TEST_F(Cuda, ARecordingRunsTheSameLaunchesAndMarksAgain) {
+  CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage, true);
+  Squares squares(backend);
+  const std::unique_ptr<Recording> recording = backend.record([&] {
+    backend.mark(0);
+    squares.enqueue();
+    backend.pause(Seconds{0.01});
+    backend.mark(1);
+  });
+  ASSERT_NE(recording, nullptr);
+  EXPECT_THAT(squares.values(), Each(2.0F));
+  Seconds last{};
+  for (const float expected : {4.0F, 16.0F, 256.0F}) {
+    recording->run();
+    backend.synchronize();
+    EXPECT_THAT(squares.values(), Each(expected));
+    EXPECT_GT(backend.time_of_mark(0), last);
+    EXPECT_GE((backend.time_of_mark(1) - backend.time_of_mark(0)).count(), 0.009);
+    last = backend.time_of_mark(1);
+  }
+}
+
+TEST_F(Cuda, ABackendThatRecordsNoStepsCallsNothing) {
+  const auto backend = open();
+  EXPECT_EQ(backend->record([] { FAIL(); }), nullptr);
 }
 
 // A kernel whose launch no card has.

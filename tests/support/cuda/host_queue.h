@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "backend/cuda/queue.h"
+#include "base/error.h"
 #include "support/cuda/host_grid.h"
 
 namespace laptime::test {
@@ -21,8 +22,12 @@ class HostQueue : public cuda::Queue {
                   "{} with {} bytes of arguments is no row of ops/cuda_kernels.inc", launch.kernel, launch.args_bytes);
     run_grid(*kernel, launch.blocks, launch.threads, launch.args, options_);
   }
+  void prepare(const cuda::BlasProduct&) override { refuse(); }
+  void launch(const cuda::BlasProduct&, const cuda::BlasOperands&) override { refuse(); }
 
  private:
+  static void refuse() { throw Error("a queue of the host has no cuBLASLt"); }
+
   HostGridOptions options_;
 };
 

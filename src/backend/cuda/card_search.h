@@ -1,0 +1,23 @@
+// The search for a card, in a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "backend/cuda/driver.h"
+
+namespace laptime::cuda {
+
+// The first card that the driver shows, or the reason why none can be used.
+struct CardSearch {
+  std::optional<Card> card;
+  std::string missing;
+  int64_t blas_version = 0;  // of cuBLASLt, 130002 for 13.0.2; 0: it is not installed
+};
+
+// Asks the driver in a short-lived process. A process that has initialised the driver cannot use it in the processes
+// that it forks later, and each point runs in such a process.
+CardSearch search_card();
+
+}  // namespace laptime::cuda

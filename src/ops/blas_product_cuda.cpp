@@ -1,0 +1,147 @@
+// Matrix products by cuBLASLt: what it reads as it is, and what is copied first.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include "backend/cuda/blas_products.h"
+#include "backend/workspace.h"
+#include "ops/move_cuda.h"
+#include "ops/product_cuda.h"
+
+namespace laptime::cuda {
+namespace {
+
+constexpr uint32_t kAlignment = 16;  // the widest load of a thread
+
+uint32_t alignment_of(const TensorType& type) {
+  const auto begin = static_cast<uint64_t>(type.layout.offset * size_of(type.dtype));
+  return begin == 0 ? kAlignment : static_cast<uint32_t>(std::min<uint64_t>(kAlignment, begin & (~begin + 1)));
+}
+
+// The tensor as matrices [batches, rows, columns]; nothing if the library cannot read them where they are.
+std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int64_t rows, int64_t columns) {
+  const std::optional<Layout> layout = reshaped(type.layout, {batches, rows, columns});
+  if (!layout) return std::nullopt;
+  const int64_t row = layout->strides[1];
+  const int64_t column = layout->strides[2];
+  BlasMatrix matrix{.dtype = type.dtype, .batch_stride = batches == 1 ? 0 : layout->strides[0]};
+  matrix.alignment = alignment_of(type);
+  if (matrix.batch_stride < 0) return std::nullopt;
+  if ((column == 1 || columns == 1) && (row >= columns || rows == 1)) {
+    matrix.leading = rows == 1 ? columns : row;
+    return matrix;
+  }
+  if ((row == 1 || rows == 1) && (column >= rows || columns == 1)) {
+    matrix.columns_adjacent = false;
+    matrix.leading = columns == 1 ? rows : column;
+    return matrix;
+  }
+  return std::nullopt;
+}
+
+// A product in the library's terms, and the copies before it.
+class BlasCall {
+ public:
+  // Without memory, `workspace` only counts bytes.
+  BlasCall(const Product& product, const BlasChoice& choice, std::byte* memory) : workspace_(memory) {
+    const TensorView& c = product.c;
+    const Shape& b_shape = product.b.shape();
+    blas.batches = b_shape.rank() == 3 ? b_shape[0] : 1;
+    blas.k = b_shape[-2];
+    blas.n = b_shape[-1];
+    blas.m = c.numel() / (blas.n * blas.batches);
+    blas.d = *matrix_of(c.type, blas.batches, blas.m, blas.n);
+    blas.algorithm = choice.algorithm;
+    blas.tf32 = choice.tf32;
+    operands.d = device_data(c).data;
+    operands.a = factor(product.a, product.compute, blas.m, blas.k, a_copy, blas.a);
+    operands.b = factor(product.b, product.compute, blas.k, blas.n, b_copy, blas.b);
+    if (product.bias != nullptr) add_bias(*product.bias, c.type.dtype);
+    blas.c = blas.d;
+    if (product.addend != nullptr) add_addend(*product.addend, c);
+  }
+
+  int64_t bytes() const { return workspace_.bytes(); }
+
+  BlasProduct blas;
+  BlasOperands operands;
+  // Where operands are copied to first, if they are.
+  std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
+
+ private:
+  TensorView piece(const TensorType& type) { return {workspace_.take<std::byte>(type.bytes()), type}; }
+
+  const void* factor(const TensorView& view, DType compute, int64_t rows, int64_t columns,
+                     std::optional<TensorView>& copy, BlasMatrix& matrix) {
+    const std::optional<BlasMatrix> direct = matrix_of(view.type, blas.batches, rows, columns);
+    if (direct && view.type.dtype == compute) {
+      matrix = *direct;
+      return device_data(view).data;
+    }
+    // A copy in the order of the original is faster, where its matrices are readable.
+    TensorType type{compute, dense_like(view.type.layout)};
+    if (!matrix_of(type, blas.batches, rows, columns)) type = contiguous_type(compute, view.shape());
+    matrix = *matrix_of(type, blas.batches, rows, columns);
+    copy = piece(type);
+    return copy->data;
+  }
+
+  void add_bias(const TensorView& bias, DType result) {
+    blas.has_bias = true;
+    blas.bias = result;
+    operands.bias = device_data(bias).data;
+    if (bias.type.dtype == result && (bias.strides()[0] == 1 || blas.n == 1)) return;
+    bias_copy = piece(contiguous_type(result, bias.shape()));
+    operands.bias = bias_copy->data;
+  }
+
+  // The library adds matrices with adjacent columns; others are copied to the result, which then is added to.
+  void add_addend(const TensorView& addend, const TensorView& c) {
+    blas.adds_c = true;
+    operands.c = operands.d;
+    const std::optional<BlasMatrix> direct = matrix_of(addend.type, blas.batches, blas.m, blas.n);
+    if (direct && direct->columns_adjacent) {
+      blas.c = *direct;
+      operands.c = device_data(addend).data;
+    } else {
+      addend_copy = c;
+    }
+  }
+
+  Workspace workspace_;
+};
+
+}  // namespace
+
+std::string blas_refusal(const Product& product, const BlasChoice& choice) {
+  const DType result = product.c.type.dtype;
+  if (product.compute != DType::kFloat32 && !is_16_bit_float(product.compute)) return "factors are not floats";
+  if (choice.tf32 && product.compute != DType::kFloat32) return "tf32 is for factors in float32";
+  if (result != product.compute && result != DType::kFloat32) return "the result is narrower than its factors";
+  if (product.bias != nullptr && product.bias->type.dtype != product.compute && result != product.compute)
+    return "the bias would be rounded to a type that is not that of the result";
+  if (product.addend != nullptr && product.addend->type.dtype != result) return "the addend has not the result's type";
+  const Shape& shape = product.b.shape();
+  for (const int64_t size : {shape[-2], shape[-1], product.c.numel() / shape[-1]}) {
+    if (size > INT32_MAX) return "a side of a matrix has 2^31 elements or more";
+  }
+  return "";
+}
+
+int64_t blas_workspace(const Product& product) { return BlasCall(product, {}, nullptr).bytes(); }
+
+void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue) {
+  queue.prepare(BlasCall(product, choice, nullptr).blas);
+}
+
+void launch_blas(const KernelCall& call, const Product& product, const BlasChoice& choice) {
+  const BlasCall blas(product, choice, call.workspace);
+  if (blas.a_copy) launch_move(call, product.a, *blas.a_copy);
+  if (blas.b_copy) launch_move(call, product.b, *blas.b_copy);
+  if (blas.bias_copy) launch_move(call, *product.bias, *blas.bias_copy);
+  if (blas.addend_copy) launch_move(call, *product.addend, *blas.addend_copy);
+  static_cast<Queue&>(call.queue).launch(blas.blas, blas.operands);
+}
+
+}  // namespace laptime::cuda

@@ -1,0 +1,37 @@
+// CardMemory: copies of tensors in the memory of a device, guard zones included.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "backend/backend.h"
+#include "support/operand.h"
+
+namespace laptime::test {
+
+class CardMemory {
+ public:
+  explicit CardMemory(Backend& card) : card_(card) {}
+
+  // Copies a tensor to the device. It must outlive this object.
+  void put(GuardedTensor& tensor);
+  // The copy of a view of such a tensor; a view without memory stays so.
+  TensorView on_card(const TensorView& view) const;
+  std::vector<TensorView> on_card(const std::vector<TensorView>& views) const;
+  // Copies all tensors back to the host.
+  void fetch();
+
+ private:
+  struct Copy {
+    GuardedTensor* tensor = nullptr;
+    std::unique_ptr<DeviceMemory> memory;
+    std::byte* begin = nullptr;  // of the guard zone before the elements
+  };
+
+  Backend& card_;
+  std::map<const std::byte*, Copy> copies_;  // by the address of the elements on the host
+};
+
+}  // namespace laptime::test

@@ -1,0 +1,112 @@
+// Teams of threads, CUDA kernels on the host, the library of tests/fake_cuda, and a card.
+#include "support/kernel_devices.h"
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "backend/cpu/team.h"
+#include "backend/cuda/blas.h"
+#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/driver.h"
+#include "base/error.h"
+#include "base/isa.h"
+#include "ops/kernels_cpu.h"
+#include "ops/kernels_cuda.h"
+#include "support/cuda/host_queue.h"
+#include "support/library_queue.h"
+
+namespace laptime::test {
+namespace {
+
+cpu::Team& team_of(int threads) {
+  static std::map<int, std::unique_ptr<cpu::Team>> teams;
+  std::unique_ptr<cpu::Team>& team = teams[threads];
+  if (team == nullptr) team = std::make_unique<cpu::Team>(threads);
+  return *team;
+}
+
+const KernelDevice kOnCpu{.queue = [](int way) -> Queue& { return team_of(way + 1); },
+                          .name_of =
+                              [](int way) {
+                                static constexpr const char* kNames[kWays] = {"1 thread", "2 threads", "3 threads"};
+                                return kNames[way];
+                              }};
+
+// On the host, the threads of a block taking their turns in three orders; one way follows all accesses, which is slow.
+const KernelDevice kAsOnCuda{.queue = [](int way) -> Queue& {
+                               static HostQueue queues[kWays]{HostQueue({.turns = Turns::kForward, .checked = false}),
+                                                              HostQueue({.turns = Turns::kBackward, .checked = false}),
+                                                              HostQueue({.turns = Turns::kDrawn, .checked = true})};
+                               return queues[way];
+                             },
+                             .name_of =
+                                 [](int way) {
+                                   static constexpr const char* kNames[kWays] = {
+                                       "threads in order", "threads in reverse order", "threads in drawn order"};
+                                   return kNames[way];
+                                 },
+                             .first_again = 1,
+                             .is_slow = true};
+
+// With the library of tests/fake_cuda, which knows one way.
+const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
+                                static LibraryQueue queues[kWays];
+                                return queues[way];
+                              },
+                              .name_of = [](int) { return "another queue"; },
+                              .first_again = 1,
+                              .is_slow = true};
+
+// On the first card of this machine.
+const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
+                           .first_again = 1,
+                           .card = []() -> Backend& {
+                             static const auto kCard = [] {
+                               const cuda::FoundDriver found = cuda::find_driver();
+                               if (found.driver == nullptr) throw Error(found.missing);
+                               return std::make_unique<cuda::CudaBackend>(
+                                   found.driver, cuda::find_blas(), cuda::first_card(*found.driver),
+                                   std::make_shared<KernelTable>(cuda_kernels()), cuda_image());
+                             }();
+                             return *kCard;
+                           }};
+
+bool checks_card() {
+  const char* const where = std::getenv("LAPTIME_CONFORMANCE");
+  return where != nullptr && std::string_view(where) == "card";
+}
+
+std::map<const OpCard*, std::vector<KernelOnDevice>> all_kernels() {
+  const bool card = checks_card();
+  std::map<const OpCard*, std::vector<KernelOnDevice>> by_op;
+  for (const cpu::Isa isa : card ? std::vector<cpu::Isa>{} : cpu::runnable_isas()) {
+    for (Kernel& kernel : cpu_kernels(isa)) {
+      std::vector<KernelOnDevice>& of_op = by_op[kernel.op];
+      if (kernel.name != kReferenceName) of_op.push_back({std::move(kernel), &kOnCpu});
+    }
+  }
+  const bool has_library = card && cuda::find_blas() != nullptr;
+  for (Kernel& kernel : cuda_kernels()) {
+    if (card && kernel.library != nullptr && !has_library) continue;
+    kernel.name = "cuda:" + kernel.name;
+    const KernelDevice* const on_host = kernel.library == nullptr ? &kAsOnCuda : &kByLibrary;
+    by_op[kernel.op].push_back({std::move(kernel), card ? &kOnCard : on_host});
+  }
+  return by_op;
+}
+
+}  // namespace
+
+const KernelDevice& on_cpu() { return kOnCpu; }
+
+const std::vector<KernelOnDevice>& kernels_to_check(const OpCard& op) {
+  static const auto kByOp = all_kernels();
+  static const std::vector<KernelOnDevice> kNone;
+  const auto found = kByOp.find(&op);
+  return found == kByOp.end() ? kNone : found->second;
+}
+
+}  // namespace laptime::test
