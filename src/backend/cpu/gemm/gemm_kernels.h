@@ -53,6 +53,7 @@ struct OnednnSgemm {
     return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static void prepare(cpu::Team&, const cpu::Gemm&) { cpu::prepare_onednn_sgemm(); }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::onednn_float32_gemm(team, gemm); }
 };
 struct OnednnBfloat16 {
@@ -74,6 +75,7 @@ struct OnednnSgemmWiden {
     return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
+  static void prepare(cpu::Team&, const cpu::Gemm&) { cpu::prepare_onednn_sgemm(); }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { widened_gemm(team, gemm); }
 };
 struct Tiles {

@@ -21,6 +21,10 @@ struct SgemmCall {
 };
 void onednn_sgemm(const SgemmCall& call);
 
+// Lets oneDNN generate the code of its sgemm, which its first call in a process does (some 25 ms). Later calls of this
+// function take microseconds.
+void prepare_onednn_sgemm();
+
 // Empty where oneDNN can read the operands, else the reason.
 std::string onednn_layout_refusal(const GemmShape& shape);
 

@@ -2,6 +2,7 @@
 #include <dnnl.h>
 
 #include <algorithm>
+#include <array>
 
 #include "backend/cpu/gemm/onednn/onednn_gemm.h"
 #include "backend/cpu/openmp.h"
@@ -16,6 +17,14 @@ void onednn_sgemm(const SgemmCall& call) {
                  call.accumulate ? 1.0F : 0.0F, call.c, call.c_leading);
   LAPTIME_CHECK(status == dnnl_success, "dnnl_sgemm: status {} for {} x {} x {}", static_cast<int>(status), call.rows,
                 call.columns, call.depth);
+}
+
+void prepare_onednn_sgemm() {
+  constexpr int64_t kSide = 16;
+  const std::array<float, kSide * kSide> factor{};
+  std::array<float, kSide * kSide> result{};
+  const BlasLayout rows{.transposed = false, .leading = kSide};
+  onednn_sgemm({kSide, kSide, kSide, factor.data(), rows, factor.data(), rows, result.data(), kSide, false});
 }
 
 std::string onednn_layout_refusal(const GemmShape& shape) {
