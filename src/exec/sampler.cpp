@@ -12,6 +12,8 @@ class Sampler {
       : executor_(executor), request_(request), hooks_(hooks), series_(request.rule, request.fixed, request.reported) {}
 
   Sampling run() {
+    if (request_.launch_marks_below > 0) mark_ = executor_.cost_of_mark();
+    if (request_.marks_first) marks_ = Marks::kLaunches;
     while (!series_.is_done()) {
       if (series_.is_between_samples() && hooks_.interrupted && hooks_.interrupted()) break;
       step();
@@ -32,15 +34,15 @@ class Sampler {
   }
 
   void choose_marks(Seconds step) {
-    if (request_.launch_marks_below <= 0) return;
-    const Seconds marks = executor_.cost_of_mark() * static_cast<double>(executor_.plan().steps.size());
-    if (marks < step * request_.launch_marks_below) marks_ = Marks::kLaunches;
+    const Seconds marks = mark_ * static_cast<double>(executor_.plan().steps.size());
+    marks_ = marks < step * request_.launch_marks_below ? Marks::kLaunches : Marks::kPhases;
   }
 
   Executor& executor_;
   const SamplingRequest& request_;
   const StepHooks& hooks_;
   SampleSeries series_;
+  Seconds mark_{};  // what one mark of a launch takes
   Marks marks_ = Marks::kPhases;
 };
 

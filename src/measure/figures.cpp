@@ -11,6 +11,7 @@
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "measure/reported_time.h"
+#include "prepare/time_key.h"
 #include "record/fields_json.h"
 #include "record/time_stats.h"
 
@@ -63,7 +64,40 @@ MachineState counter_change(const Measurement& run, size_t begin, size_t end) {
   return change(begin == 0 ? run.before : run.states[begin - 1], run.states[end - 1]);
 }
 
-// Splits the excess time of the first steps over steady ones into page faults, at their measured cost, and the rest.
+// What each of the first `count` steps took above the median of the later samples, by `time_of` one step, added up.
+template <class TimeOf>
+double excess_over_median(const Sampling& sampling, size_t count, const TimeOf& time_of) {
+  std::vector<double> steady;
+  for (size_t i = std::max(count, static_cast<size_t>(sampling.warmup)); i < sampling.steps.size(); ++i)
+    steady.push_back(time_of(i));
+  if (steady.empty()) return 0;
+  const double usual = median(steady);
+  double excess = 0;
+  for (size_t i = 0; i < count; ++i) excess += time_of(i) - usual;
+  return excess;
+}
+
+// Where the excess of the first `count` steps was: by phase and class of work if all steps were marked, else by phase.
+std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurement& run, size_t count) {
+  const Sampling& sampling = run.sampling;
+  std::vector<ClassShare> parts;
+  const bool by_class = run.is_classed(0) && run.is_classed(sampling.steps.size() - 1);
+  for (const Phase phase : work.phases) {
+    const auto add = [&](const std::string& name, const auto& time_of) {
+      const double seconds = excess_over_median(sampling, count, time_of);
+      if (seconds != 0) parts.push_back({time_key(phase, work.pass), name, seconds, 0});
+    };
+    const auto number = static_cast<size_t>(phase);
+    for (size_t kind = 0; by_class && kind < kWorkClassCount; ++kind) {
+      add(name_of(static_cast<WorkClass>(kind)), [&](size_t i) { return run.classes[i][number][kind]; });
+    }
+    if (!by_class) add("", [&](size_t i) { return sampling.steps[i].total(static_cast<int>(phase)).count(); });
+  }
+  return parts;
+}
+
+// Splits the excess time of the first steps over steady ones into page faults, at their measured cost, and the rest,
+// and by where it was.
 void fill_transient(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   std::vector<double> steps;
@@ -73,6 +107,8 @@ void fill_transient(const MeasuredWork& work, const Measurement& run, Record& re
   const SlowStart start = find_slow_start(steps, median(per_sample(sampling, whole)));
   record.transient.steps = start.steps;
   record.transient.excess = start.excess;
+  if (start.excess > 0) record.transient.parts = parts_of_excess(work, run, static_cast<size_t>(start.steps));
+  for (ClassShare& part : record.transient.parts) part.share = part.seconds / start.excess;
   if (!work.in_this_process) return;  // page faults of another process are not known
   double faults = 0;
   if (start.steps > 0 && run.states.size() >= static_cast<size_t>(start.steps)) {

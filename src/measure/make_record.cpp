@@ -14,13 +14,16 @@
 namespace laptime {
 namespace {
 
-// Of the samples that were marked: mean seconds by phase and class, the largest of each phase first.
+// Of the samples that were marked: mean seconds by phase and class, the largest of each phase first. Nothing where
+// marks ended with the first step.
 void fill_classes(const Measurement& run, Pass pass, Record& record) {
+  const size_t count = run.sampling.steps.size();
+  if (count == 0 || !run.is_classed(count - 1)) return;
   const size_t first = std::max(run.first_classed, static_cast<size_t>(run.sampling.warmup));
   double whole = 0;
   ClassTimes sums{};
   double steps = 0;
-  for (size_t i = first; i < run.sampling.steps.size() && i - run.first_classed < run.classes.size(); ++i) {
+  for (size_t i = first; i < count; ++i) {
     for (size_t phase = 0; phase < sums.size(); ++phase) {
       for (size_t work = 0; work < sums[phase].size(); ++work)
         sums[phase][work] += run.classes[i - run.first_classed][phase][work];

@@ -47,12 +47,14 @@ constexpr double kLaunchMarksBelow = 0.001;
 
 class PointRun {
  public:
-  PointRun(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace)
+  PointRun(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace,
+           Seconds expected_step)
       : config_(prepared.config),
         prepared_(prepared),
         backend_(backend),
         hooks_(hooks),
         trace_(trace),
+        expected_step_(expected_step),
         costs_(prepared.plan) {}
 
   Measurement run() {
@@ -123,15 +125,26 @@ class PointRun {
     hooks.launches = [&](int64_t step, const std::vector<Seconds>& times) {
       if (run_.classes.empty()) run_.first_classed = static_cast<size_t>(step);
       run_.classes.push_back(class_times(executor.plan(), times));
-      if (step >= warmup) costs_.add(times);
+      if (step >= std::max<int64_t>(warmup, 1)) costs_.add(times);  // the first step is slower than the next
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     // Samples that a trace is held against have no marks of launches.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
-    run_.sampling =
-        sample(executor,
-               {run_.rule, has_fixed_steps(config_), marks_below, reported_time(executor.plan(), config_.pass)}, hooks);
+    run_.sampling = sample(executor,
+                           {.rule = run_.rule,
+                            .fixed = has_fixed_steps(config_),
+                            .launch_marks_below = marks_below,
+                            .reported = reported_time(executor.plan(), config_.pass),
+                            .marks_first = marks_below > 0 && marks_first(executor)},
+                           hooks);
     run_.loss_scaling = scales.result();
+  }
+
+  // Marks in the first step cost nothing where it is warm-up.
+  bool marks_first(Executor& executor) const {
+    const bool is_warmup = !has_fixed_steps(config_) || config_.warmup.value_or(1) > 0;
+    const Seconds marks = executor.cost_of_mark() * static_cast<double>(executor.plan().steps.size());
+    return is_warmup || marks < kLaunchMarksBelow * expected_step_;
   }
 
   // Steps with and without marks of launches in turn, so that what changes on the machine meanwhile affects both.
@@ -163,14 +176,16 @@ class PointRun {
   Backend& backend_;
   const PointHooks& hooks_;
   const TraceRequest& trace_;
+  Seconds expected_step_;
   LaunchCosts costs_;
   Measurement run_;
 };
 
 }  // namespace
 
-Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace) {
-  return PointRun(prepared, backend, hooks, trace).run();
+Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace,
+                    Seconds expected_step) {
+  return PointRun(prepared, backend, hooks, trace, expected_step).run();
 }
 
 }  // namespace laptime

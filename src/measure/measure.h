@@ -45,8 +45,9 @@ struct TraceRequest {
 
 // Allocates and fills memory, then runs steps until the stopping rule is met, a loss is not finite or the run is
 // interrupted. Throws Error if memory is not available or weights or data cannot be read. The caller fills in `limits`,
-// because they are measured only after a successful run.
-Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks,
-                    const TraceRequest& trace = {});
+// because they are measured only after a successful run. `expected_step` is the predicted time of a step; zero where
+// nothing is predicted.
+Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace = {},
+                    Seconds expected_step = {});
 
 }  // namespace laptime

@@ -34,7 +34,7 @@ struct Measurement {
   StoppingRule rule;
   MachineState before;               // machine counters before the first step
   std::vector<MachineState> states;  // machine counters after each step
-  std::vector<ClassTimes> classes;   // of each step from `first_classed` on; empty if launches were not marked
+  std::vector<ClassTimes> classes;   // of the steps whose launches were marked, from `first_classed` on
   size_t first_classed = 0;
   std::optional<StepTrace> trace;  // of traced steps, if they were asked for
   int64_t traced_steps = 0;
@@ -50,6 +50,7 @@ struct Measurement {
   std::optional<int64_t> peak_rss_bytes;  // of the process; none for a device that computes nothing
   MeasuredLimits limits;
 
+  bool is_classed(size_t step) const { return step >= first_classed && step - first_classed < classes.size(); }
   bool interrupted() const { return sampling.interrupted || untaken_traced_steps > 0; }
 };
 

@@ -14,6 +14,7 @@
 #include "measure/make_trace.h"
 #include "measure/reported_time.h"
 #include "prepare/time_forecast.h"
+#include "prepare/time_key.h"
 #include "record/fields_json.h"
 #include "record/machine.h"
 
@@ -37,7 +38,9 @@ class Point {
     describe_device(device, record_);
     const std::unique_ptr<Backend> backend = device.open();
     const Prepared prepared = prepare_with_trial(device, *backend);
-    Measurement measurement = measure(prepared, *backend, hooks_, trace_);
+    const auto predicted = record_.prediction.time.find(time_key(config_.pass));
+    const Seconds expected_step{predicted == record_.prediction.time.end() ? 0 : predicted->second};
+    Measurement measurement = measure(prepared, *backend, hooks_, trace_, expected_step);
     if (measurement.trace) {
       result_trace_ = std::move(measurement.trace);
       result_trace_->cache_bytes = cache_bytes();

@@ -60,7 +60,8 @@ struct PhaseShare {
   }
 };
 
-// Mean seconds of one class of work ("matmul", "softmax", ...) in one phase of a sample, and its share of the sample.
+// Seconds of one class of work ("matmul", "softmax", ...) in one phase, and their share of a whole: the mean of a
+// sample, or the excess of the first steps.
 struct ClassShare {
   std::string phase;
   std::string work_class;
@@ -214,14 +215,15 @@ struct SetupTimes {
   }
 };
 
-// What the first steps cost beyond steady ones. `excess` is their time above that of as many steady steps, and the last
-// two fields are its parts.
+// What the first steps cost beyond steady ones. `excess` is their time above that of as many steady steps. Page faults
+// and the rest add up to it; `parts` say where it was, by phase and, where launches were marked, by class of work.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // how many first steps were slower than the steady ones
   std::optional<double> excess;
   std::optional<double> page_faults;
   std::optional<double> rest;
+  std::vector<ClassShare> parts;  // seconds and share of the excess; no class where launches were not marked
 
   friend bool operator==(const Transient&, const Transient&) = default;
   template <class Self, class Visit>
@@ -231,6 +233,7 @@ struct Transient {
     visit(Key{"excess", Unit::kSeconds}, self.excess);
     visit(Key{"page_faults", Unit::kSeconds}, self.page_faults);
     visit(Key{"rest", Unit::kSeconds}, self.rest);
+    visit("parts", self.parts);
   }
 };
 

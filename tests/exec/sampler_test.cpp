@@ -94,6 +94,30 @@ TEST_F(SamplerOnRoofline, AnInterruptEndsSamplingBetweenSteps) {
   EXPECT_EQ(sampling.steps.size(), 3U);
 }
 
+// Marks of launches cost nothing on a virtual clock, so that only the request decides.
+TEST_F(SamplerOnRoofline, TheFirstStepHasMarksWhereTheyAreAskedFor) {
+  const auto marked_steps = [&](double marks_below, bool marks_first) {
+    std::vector<int64_t> marked;
+    StepHooks hooks;
+    hooks.launches = [&](int64_t number, const std::vector<Seconds>& times) {
+      marked.push_back(number);
+      EXPECT_EQ(times.size(), 9U);
+    };
+    sample(*step_of(8),
+           {.rule = StoppingRule::fixed(1, 2),
+            .fixed = true,
+            .launch_marks_below = marks_below,
+            .reported = {},
+            .marks_first = marks_first},
+           hooks);
+    return marked;
+  };
+  EXPECT_EQ(marked_steps(0, false), (std::vector<int64_t>{}));
+  EXPECT_EQ(marked_steps(0, true), (std::vector<int64_t>{0}));
+  EXPECT_EQ(marked_steps(0.001, false), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(marked_steps(0.001, true), (std::vector<int64_t>{0, 1, 2}));
+}
+
 TEST(Trial, TimesAKernelOnOperandsOfItsSignature) {
   cpu::CpuBackend backend(all_cpu_kernels(), 1);
   Builder build;

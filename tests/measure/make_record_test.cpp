@@ -121,6 +121,34 @@ TEST_F(MakeRecord, StatesSetUpMemoryAndStopping) {
   EXPECT_FALSE(result.kernels.empty());
 }
 
+TEST_F(MakeRecord, TheExcessOfTheFirstStepsHasParts) {
+  run_.sampling.steps.clear();
+  for (const double scale : {4.0, 2.0, 1.0, 1.0, 1.0}) run_.sampling.steps.push_back(step(scale));
+  run_.sampling.warmup = 0;
+  run_.states.resize(5);
+  Record result = record();
+  EXPECT_EQ(result.transient.steps, 2);
+  EXPECT_DOUBLE_EQ(*result.transient.excess, 16);
+  const std::vector<ClassShare> by_phase{
+      {"forward", "", 4, 0.25}, {"backward", "", 8, 0.5}, {"optimizer", "", 2, 0.125}};
+  EXPECT_EQ(result.transient.parts, by_phase);
+
+  // In the first step products of forward take 3 seconds more, and in no other.
+  run_.classes.resize(5);
+  const auto product = static_cast<size_t>(WorkClass::kMatmul);
+  for (ClassTimes& times : run_.classes) times[static_cast<size_t>(Phase::kForward)][product] = 1;
+  run_.classes[0][static_cast<size_t>(Phase::kForward)][product] = 4;
+  result = record();
+  EXPECT_EQ(result.transient.parts, (std::vector<ClassShare>{{"forward", "matmul", 3, 3.0 / 16}}));
+  EXPECT_EQ(result.classes.size(), 1U);
+
+  // Marks that ended with the first step say nothing of the samples.
+  run_.classes.resize(1);
+  result = record();
+  EXPECT_EQ(result.transient.parts, by_phase);
+  EXPECT_TRUE(result.classes.empty());
+}
+
 TEST_F(MakeRecord, IsAPureFunction) { EXPECT_EQ(record(), record()); }
 
 TEST_F(MakeRecord, ARunWithValuesThatAreNotFiniteHasNoTiming) {
