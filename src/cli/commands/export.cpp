@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "cli/calibration_records.h"
 #include "cli/column_words.h"
@@ -86,12 +87,13 @@ bool suits(const ExportFormat& format, const StepTrace& trace) {
   return format.needs != ExportNeeds::kTimedTrace || (!trace.steps.empty() && trace.launch_count() > 0);
 }
 
-std::string names_and_dates(const std::vector<TracedRecord>& records) {
-  constexpr size_t kMost = 8;
-  std::string text;
-  for (size_t i = 0; i < records.size() && i < kMost; ++i)
-    text += fmt::format("{}{} of {}", i == 0 ? "" : ", ", records[i].record.name, records[i].record.created);
-  return text + (records.size() > kMost ? fmt::format(" and {} more", records.size() - kMost) : "");
+// "created = '2026-11-23T13:02:11Z', ...": of the last records, the last one first.
+std::string filters_by_date(const std::vector<TracedRecord>& records) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> filters;
+  for (size_t i = records.size(); i-- > 0 && filters.size() < kMost;)
+    filters.push_back(fmt::format("\"created = '{}'\"", records[i].record.created));
+  return fmt::format("{}", fmt::join(filters, ", "));
 }
 
 // The records that match and, where the format takes them, their traces.
@@ -155,11 +157,9 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
   if (command.newest) keep_newest(records);
   if (needs_trace(format) && records.size() > 1) {
     throw Error::format(
-        "{}: it holds one record, but {} match: {}; take the last one with --newest, or narrow down with --last or a "
-        "filter: "
-        "\"name = '{}' and created = '{}'\"",
-        where(command), records.size(), names_and_dates(records), records.back().record.name,
-        records.back().record.created);
+        "{}: it holds one record, but {} match, the last of them {}; take it with --newest, those of the last run with "
+        "--last, or one by its date: {}",
+        where(command), records.size(), records.back().record.name, filters_by_date(records));
   }
   return records;
 }
@@ -179,6 +179,9 @@ ExitCode run(const ExportCommand& command) {
   if (!to_stream) file.emplace(command.output.output_file);
   const std::string text = command.format->write(records, command.options);
   file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");
+  print_message(fmt::format("{}: {} of {} written to {}", where(command), format_bytes(std::ssize(text)),
+                            counted(records.size(), "record"),
+                            file ? quote(command.output.output_file) : "standard output"));
   return damaged ? ExitCode::kFailed : ExitCode::kOk;
 }
 
