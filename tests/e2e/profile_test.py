@@ -47,12 +47,26 @@ class Profile(ProgramTest):
     def test_modes_side_by_side(self):
         points = self.profile("--store", "none", "--compare-modes")
         self.assertEqual(len(points), 3)
-        for table in points[2]["tables"].values():
+        for table in points[0]["tables"].values():  # what the reader asked for comes first
             rows = table["rows"]
             for side in ("eager_s", "compile_s"):
                 self.assertAlmostEqual(sum(row[side] or 0 for row in rows[:-1]), rows[-1][side], delta=1e-9)
             for row in rows:
                 self.assertEqual(row["speedup"] is None, row["eager_s"] is None or row["compile_s"] is None, row)
+                self.assertIsNone(row["speedup_low"])  # of two traced steps
+            self.assertIn("without an interval", table["notes"][0])
+        done = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "8", "--output", "json",
+                            "--store", "none", "--compare-modes")
+        self.assert_ok(done)
+        table = json.loads(done.stdout)[0]["tables"]["compared_classes"]
+        step = table["rows"][-1]
+        self.assertLessEqual(step["speedup_low"], step["speedup"])
+        self.assertGreaterEqual(step["speedup_high"], step["speedup"])
+
+    def test_passes_stand_side_by_side_before_each_of_them(self):
+        points = self.profile("--store", "none", "--pass", "inference,step")
+        self.assertEqual([point["name"].split("/")[0] for point in points], ["passes side by side", "inference", "step"])
+        self.assertIn("class_shares", points[0]["tables"])
 
     def test_phases_are_apart_and_alone(self):
         (point,) = self.profile("--store", "s.sqlite", "--view", "kernels", "--by", "phase")

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -114,11 +115,12 @@ struct ProfileCommand {
   std::string filter;  // of launches
 };
 
-// Shows each point when it has finished, and what several points have in common at the end.
+// Shows each point when it has finished. Where points stand side by side, all is shown at the end: first the points
+// side by side, then each one.
 class ProfileOutput : public PointOutput {
  public:
-  ProfileOutput(const OutputConfig& config, const ProfileOptions& options, Filter filter)
-      : output_(config), options_(options), filter_(std::move(filter)) {
+  ProfileOutput(const OutputConfig& config, const ProfileOptions& options, Filter filter, bool stands_beside)
+      : output_(config), options_(options), filter_(std::move(filter)), stands_beside_(stands_beside) {
     query_.view = options.view;
     query_.by = options.by;
     query_.top = options.top;
@@ -133,14 +135,13 @@ class ProfileOutput : public PointOutput {
   void add(const PointResult& result) override {
     if (!result.trace || result.trace->steps.empty()) {
       const Record& record = result.record;
-      output_.add(
-          {.name = record.name, .lines = {fmt::format("{}: {}", name_of(record.status), record.reason)}, .grids = {}});
+      show({.name = record.name, .lines = {fmt::format("{}: {}", name_of(record.status), record.reason)}, .grids = {}});
       return;
     }
     PointReport report = profile_report(result.record, *result.trace, query_);
     if (const Record& record = result.record; record.status != Status::kOk)
       report.lines.insert(report.lines.begin(), fmt::format("{}: {}", name_of(record.status), record.reason));
-    output_.add(std::move(report));
+    show(std::move(report));
     profiled_.push_back(result);
   }
 
@@ -148,11 +149,16 @@ class ProfileOutput : public PointOutput {
     if (options_.compare_modes) compare("mode");
     if (options_.compare_dtypes) compare("dtype");
     share_of_passes();
+    for (PointReport& report : held_back_) output_.add(std::move(report));
     output_.finish();
     if (svg_) svg_->write(picture());
   }
 
  private:
+  void show(PointReport report) {
+    stands_beside_ ? held_back_.push_back(std::move(report)) : output_.add(std::move(report));
+  }
+
   std::string picture() const {
     std::vector<TracePanel> panels;
     for (const PointResult& point : profiled_)
@@ -177,15 +183,14 @@ class ProfileOutput : public PointOutput {
   }
 
   void share_of_passes() {
+    if (!stands_beside_ || profiled_.size() < 2) return;
     std::vector<ComparedProfile> passes;
     for (const PointResult& point : profiled_) {
-      if (!differ_only_in("pass", profiled_.front().record.config.json(), point.record.config.json()) &&
-          &point != &profiled_.front()) {
+      const Json& config = point.record.config.json();
+      if (!differ_only_in("pass", profiled_.front().record.config.json(), config) && &point != &profiled_.front())
         return;
-      }
-      passes.push_back({plain_text(point.record.config.json().at("pass")), &*point.trace});
+      passes.push_back({plain_text(config.at("pass")), &*point.trace});
     }
-    if (passes.size() < 2) return;
     output_.add({.name = "passes side by side", .lines = {}, .grids = {class_shares(passes)}});
   }
 
@@ -200,6 +205,8 @@ class ProfileOutput : public PointOutput {
   GridOutput output_;
   ProfileOptions options_;
   Filter filter_;
+  bool stands_beside_;
+  std::vector<PointReport> held_back_;
   ProfileQuery query_;
   std::optional<WholeFile> svg_;
   std::vector<PointResult> profiled_;
@@ -228,12 +235,21 @@ ProfileCommand parse_profile(const CommandWords& words) {
   return profile;
 }
 
+// Whether points of the command are shown side by side: two modes, two number types, or all passes of one point.
+bool stands_beside(const ProfileCommand& command) {
+  const bool only_pass_varies = std::all_of(command.sweep.axes.begin(), command.sweep.axes.end(), [](const Axis& axis) {
+    return (axis.values.size() > 1) == (axis.flag == "pass");
+  });
+  const bool has_pass = is_swept(command.sweep, "pass");
+  return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
+}
+
 ExitCode run(const ProfileCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
   reject_overwriting(command.sweep, points, store_path(config.store), {{"--svg", command.options.svg}});
   check_inputs(points);
-  ProfileOutput output(config, command.options, Filter(command.filter));
+  ProfileOutput output(config, command.options, Filter(command.filter), stands_beside(command));
   return run_watched(points,
                      {store_for(config),
                       config.resume,

@@ -47,14 +47,21 @@ std::string cause_above_bound(const LaunchSum& sum) {
                      sum.bound() == "memory" ? "bandwidth" : "peak");
 }
 
-std::string against_bound(const LaunchSum& sum, const StepTrace& trace) {
+// ", at 44 % of the peak": what launches reach of the bound that limits them.
+std::string against_bound(const LaunchSum& sum) {
   const std::optional<double> fraction = sum.of_roofline();
   if (!fraction) return "";
-  const std::string bound = sum.bound() == "compute"
-                                ? fmt::format("{}/s that products reach here", format_flops(*trace.peak_flops))
-                                : fmt::format("{}B/s that memory reaches here", format_count(*trace.bandwidth));
+  const std::string_view bound = sum.bound() == "compute" ? "peak" : "bandwidth";
   if (*fraction > 1) return fmt::format(", at more than 100 % of the {} ({})", bound, cause_above_bound(sum));
   return fmt::format(", at {} of the {}", percent_text(*fraction), bound);
+}
+
+// "; peak of matrix products here 1.018 TFLOP/s, bandwidth of memory here 52.78 GB/s", those that are known.
+std::string bounds_text(const StepTrace& trace) {
+  std::vector<std::string> bounds;
+  if (trace.peak_flops) bounds.push_back(fmt::format("peak of matrix products {}/s", format_flops(*trace.peak_flops)));
+  if (trace.bandwidth) bounds.push_back(fmt::format("bandwidth of memory {}B/s", format_count(*trace.bandwidth)));
+  return bounds.empty() ? "" : fmt::format("; here: {}", fmt::join(bounds, ", "));
 }
 
 // "+1.77 % (95 %: -2.10 to +4.30 %; no difference seen)".
@@ -66,6 +73,17 @@ std::string how_much_longer(double ratio, const std::optional<Interval>& interva
   const bool differs = interval->low > 1 || interval->high < 1;
   return fmt::format("{:+.2f} % (95 %: {:+.2f} to {:+.2f} %{})", percent(ratio), percent(interval->low),
                      percent(interval->high), differs ? "" : "; no difference seen");
+}
+
+bool is_any(const TraceLaunch&) { return true; }
+
+// Whether what the launches of a traced step add up to is the time of an untraced step, both medians.
+std::string sum_against_step(double launches, double untraced) {
+  constexpr double kMatch = 0.02;
+  const double difference = launches / untraced - 1;
+  return fmt::format("launches add up to {}, {:.1f} % of an untraced step (medians): the two {} within {:.0f} %",
+                     format_seconds(launches), 100 * (1 + difference),
+                     std::abs(difference) <= kMatch ? "match" : "do not match", 100 * kMatch);
 }
 
 // What tracing costs: by the marks, and as measured against the untraced steps beside it.
@@ -81,8 +99,7 @@ std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& 
                                 counted(trace.steps.size(), "traced step"), trace.untraced.size(), format_seconds(with),
                                 format_seconds(without),
                                 how_much_longer(with / without, bootstrap_ratio_interval(traced, trace.untraced))));
-    lines.push_back(fmt::format("launches add up to {}, {:.1f} % of an untraced step", format_seconds(totals.launches),
-                                100 * totals.launches / without));
+    lines.push_back(sum_against_step(median(seconds_by_step(trace, is_any)), without));
   }
   if (trace.mark && *trace.mark > 0) {
     const double marks = launches * *trace.mark;
@@ -122,30 +139,67 @@ Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals&
 
 std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
 
-// Seconds of one part in two profiles; none where a profile has no launch of it.
+// Seconds of one part in two profiles: the means over the traced steps, none where a profile has no launch of it, and
+// those of each step.
 struct TwoTimes {
   std::optional<double> a, b;
+  std::vector<double> steps_a{}, steps_b{};
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
+
+std::vector<double> whole_steps(const StepTrace& trace) {
+  std::vector<double> steps;
+  for (const TracedStep& step : trace.steps) steps.push_back(step.total);
+  return steps;
+}
+
+std::vector<double> residues(const StepTrace& trace) {
+  std::vector<double> steps = whole_steps(trace);
+  const std::vector<double> launches = seconds_by_step(trace, is_any);
+  for (size_t i = 0; i < steps.size(); ++i) steps[i] -= launches[i];
+  return steps;
+}
+
+// The speed-up and the ends of its interval, each null where it is not known.
+std::vector<Json> speedup_cells(const TwoTimes& times) {
+  const bool has_both = times.b && *times.a > 0 && *times.b > 0;
+  if (!has_both || median(times.steps_b) <= 0) return {nullptr, nullptr, nullptr};
+  const std::optional<Interval> interval = bootstrap_ratio_interval(times.steps_a, times.steps_b);
+  return {median(times.steps_a) / median(times.steps_b), interval ? Json(interval->low) : Json(nullptr),
+          interval ? Json(interval->high) : Json(nullptr)};
+}
+
+// What the speed-ups are of, and how well they are known.
+std::string speedup_note(const StepTrace& a, const StepTrace& b) {
+  const auto fewest = static_cast<int64_t>(std::min(a.steps.size(), b.steps.size()));
+  const std::string text = "Speed-up: ratio of the medians over the traced steps";
+  if (a.untraced.empty() || b.untraced.empty()) return text + ".";  // predicted
+  if (fewest < kFewestForInterval) {
+    return fmt::format("{}, without an interval, which takes --traced-steps {}.", text, kFewestForInterval);
+  }
+  return text + ", with its 95 % interval. Each side is one run; laptime compare repeats the runs in turn.";
+}
 
 Grid comparison(const std::string& name, const std::string& title, const ComparedProfile& a, const ComparedProfile& b,
                 const LaunchKey& key) {
   std::vector<std::string> order;
   std::map<std::string, TwoTimes> rows;
-  const auto add = [&](const StepTrace& trace, std::optional<double> TwoTimes::*side) {
+  const auto add = [&](const StepTrace& trace, std::optional<double> TwoTimes::*side,
+                       std::vector<double> TwoTimes::*steps) {
     for (const LaunchSum& sum : sum_launches(trace, key)) {
       if (!rows.contains(sum.key)) order.push_back(sum.key);
       rows[sum.key].*side = sum.total;
+      rows[sum.key].*steps = seconds_by_step(trace, [&](const TraceLaunch& launch) { return key(launch) == sum.key; });
     }
   };
-  add(*a.trace, &TwoTimes::a);
-  add(*b.trace, &TwoTimes::b);
+  add(*a.trace, &TwoTimes::a, &TwoTimes::steps_a);
+  add(*b.trace, &TwoTimes::b, &TwoTimes::steps_b);
   const StepTotals whole_a = totals_of(*a.trace);
   const StepTotals whole_b = totals_of(*b.trace);
   std::stable_sort(order.begin(), order.end(),
                    [&](const std::string& x, const std::string& y) { return rows[x].saved() > rows[y].saved(); });
-  rows["residue"] = {whole_a.residue(), whole_b.residue()};
-  rows["step"] = {whole_a.step, whole_b.step};
+  rows["residue"] = {whole_a.residue(), whole_b.residue(), residues(*a.trace), residues(*b.trace)};
+  rows["step"] = {whole_a.step, whole_b.step, whole_steps(*a.trace), whole_steps(*b.trace)};
   order.insert(order.end(), {"residue", "step"});
   Grid grid{.name = name,
             .title = title,
@@ -154,9 +208,11 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
                         {b.title + "_s", b.title, Unit::kSeconds, false},
                         {"saved_s", "Saved", Unit::kSeconds, false},
                         {"of_all_saved", "Of all saved", Unit::kFraction, false},
-                        {"speedup", "Speed-up", Unit::kRatio, false}},
+                        {"speedup", "Speed-up", Unit::kRatio, false},
+                        optional_column(1, {"speedup_low", "Low", Unit::kRatio, false}),
+                        optional_column(1, {"speedup_high", "High", Unit::kRatio, false})},
             .rows = {},
-            .notes = {}};
+            .notes = {speedup_note(*a.trace, *b.trace)}};
   const double all_saved = rows["step"].saved();
   // Where parts change by more than the step does, because gains and losses cancel, shares would say nothing.
   const bool has_shares = std::all_of(order.begin(), order.end(), [&](const std::string& part) {
@@ -166,14 +222,15 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
   for (const std::string& part : order) {
     const TwoTimes& times = rows[part];
     std::vector<Json>& row = grid.rows.emplace_back();
-    row = {part, or_null(times.a), or_null(times.b), nullptr, nullptr, nullptr};
+    row = {part, or_null(times.a), or_null(times.b), nullptr, nullptr, nullptr, nullptr, nullptr};
     if (!times.a) {
       added += *times.b;
       continue;
     }
     row[3] = times.saved();
     if (has_shares && all_saved != 0) row[4] = times.saved() / all_saved;
-    if (times.b && *times.a > 0 && *times.b > 0) row[5] = *times.a / *times.b;
+    const std::vector<Json> cells = speedup_cells(times);
+    std::copy(cells.begin(), cells.end(), row.begin() + 5);
   }
   if (!has_shares) grid.notes.emplace_back("No shares: parts change by more than the step does.");
   if (added > 0) {
@@ -193,9 +250,9 @@ std::string profile_conclusion(const StepTrace& trace) {
   for (const LaunchSum& sum : sums) {
     if (sum.total < kWorthNaming * step) continue;
     parts.push_back(fmt::format("{} {:.1f} %{}{}", sum.key, 100 * sum.total / step, parts.empty() ? " of the step" : "",
-                                against_bound(sum, trace)));
+                                against_bound(sum)));
   }
-  return fmt::format("{}", fmt::join(parts, "; "));
+  return fmt::format("{}{}", fmt::join(parts, "; "), bounds_text(trace));
 }
 
 std::string softmax_against_products(const StepTrace& trace) {
