@@ -219,8 +219,8 @@ struct RunConfig {
                  .in_name = kGiven, .configures_engine = true, .value = "none|block|every=K|auto",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
-                 .help = "memory that the step may use, for example 8GiB", .empty = "none", .value = "BYTES",
-                 .canonical = canonical_bytes}, self.memory_limit);
+                 .help = "memory that the step may use, for example 8GiB", .empty = "none", .in_name = kGiven,
+                 .value = "BYTES", .canonical = canonical_bytes}, self.memory_limit);
     visit(Option{.flag = "optimizer-in-backward", .key = "optimizer_in_backward", .tag = "in_backward",
                  .group = kEngine,
                  .help = "update each parameter as soon as its gradient is complete, and keep no gradient",
@@ -273,16 +273,17 @@ struct RunConfig {
     visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
                  .help = "what the loss is multiplied by before backward: none, a number, or dynamic, which starts at "
                          "65536, halves and skips the step where a gradient overflows, and doubles after 2000 steps",
-                 .otherwise = "none; dynamic for a step in float16", .value = "none|dynamic|N",
+                 .otherwise = "none; dynamic for a step in float16", .in_name = kGiven, .value = "none|dynamic|N",
                  .canonical = canonical_loss_scale}, self.loss_scale);
     visit(Option{.flag = "clip-norm", .key = "clip_norm", .tag = "clip_norm", .group = kOptimizer,
-                 .help = "largest global norm of the gradients", .empty = "none", .min = 1e-12, .max = 1e12},
+                 .help = "largest global norm of the gradients", .empty = "none", .min = 1e-12, .max = 1e12,
+                 .in_name = kGiven},
           self.clip_norm);
     visit(Option{.flag = "accumulate", .key = "accumulate", .tag = "accumulate", .group = kOptimizer,
                  .help = "keep gradients between steps and add to them", .in_name = kGiven}, self.accumulate);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "run with the first rows of the position table (2024, gpt2)", .empty = "none",
-                 .min = 1, .max = 2'147'483'647}, self.crop_context);
+                 .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);
     visit(Option{.flag = "init", .key = "init", .tag = "init", .group = kInput,
                  .help = "fresh weights: the edition's initialisation, or the seeded streams of the golden values"},
           self.init);

@@ -154,6 +154,13 @@ class Memory(ProgramTest):
         self.assertEqual({row["basis"] for row in rows(report, "peaks")}, {"predicted"})
         self.assertIn("--view all --resume", report["conclusions"][-1])
 
+    def test_copies_of_autocast_are_shown_on_narrow_terminals(self):
+        words = ["memory", "--store", "none", "--model", "small", "--device", "h100", "--context", "16,32", "--dtype", "mixed"]
+        header = lambda *more: next(line for line in self.lines_at(80, *words, *more) if line.startswith("Point"))
+        self.assertIn("Copies", header("--pass", "inference"))
+        self.assertNotIn("Gradients", header("--pass", "inference"))  # none are held
+        self.assertIn("Gradients", header("--pass", "step"))
+
     def test_a_view_of_several_points_is_followed_by_their_peaks(self):
         first, second, last = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--view", "saved")
         self.assertEqual(first["tables"].keys(), second["tables"].keys())

@@ -44,6 +44,14 @@ class Plan(ProgramTest):
             self.assertEqual(fits, "yes", key)
             self.assertNotEqual(next_one, "yes", key)
 
+    def test_a_grid_of_what_fits_states_batch_and_limit(self):
+        words = ["--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
+        grid = lambda *more: self.plan(*words, *more)["tables"]["peaks_by_pass"]
+        self.assertIn("batch 4", grid()["title"])
+        self.assertRegex(grid()["notes"][0], r"^All fit into the [\d.]+ GiB that the step may use\.$")
+        self.assertIn("* does not fit into the 4.000 GiB that the step may use.", grid("--memory-limit", "4GiB")["notes"])
+        self.assertEqual(grid("--batch", "2")["title"].count("batch"), 1)
+
     def test_the_largest_sizes_are_a_short_answer(self):
         words = ["plan", "--model", "small", "--num-layers", "2", "--device", "h100", "--store", "none", "--largest"]
         brief = self.laptime(*words)

@@ -2,11 +2,13 @@
 #include "report/memory/peak_grid.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/units.h"
 #include "report/point_names.h"
 #include "report/row.h"
 
@@ -37,6 +39,15 @@ void PeakGrid::add(const Record& record, int64_t bytes, bool is_held) {
   cells_.push_back({without_pass_and_dtype(record.name),
                     fmt::format("{} {}", record.config.text("pass"), record.config.text("dtype")), bytes, is_held,
                     record.status != Status::kOutOfMemory});
+  append_new(batches_, record.config.text("batch_size"));
+  if (record.bytes_available) append_new(limits_, format_bytes(*record.bytes_available));
+}
+
+// "batch 4", where the points have one and no name says it.
+std::string PeakGrid::batch_text() const {
+  const bool is_named = std::any_of(cells_.begin(), cells_.end(),
+                                    [](const Cell& cell) { return cell.point.find("batch:") != std::string::npos; });
+  return batches_.size() != 1 || batches_.front().empty() || is_named ? "" : fmt::format("batch {}", batches_.front());
 }
 
 size_t PeakGrid::held() const {
@@ -59,11 +70,16 @@ std::optional<Grid> PeakGrid::grid() const {
   const auto title_of = [&](const std::string& text, bool is_point) {
     return is_point ? without_words(text, common) : text;
   };
-  Grid grid{.name = "peaks_by_pass",
-            .title = "Peaks by pass and number type" + (common.empty() ? "" : ": " + common),
-            .columns = {has_point_rows ? text_column("point", "Point") : text_column("pass", "Pass")},
-            .rows = {},
-            .notes = {}};
+  std::vector<std::string> titles;
+  for (const std::string& text : {common, batch_text()}) {
+    if (!text.empty()) titles.push_back(text);
+  }
+  Grid grid{
+      .name = "peaks_by_pass",
+      .title = fmt::format("Peaks by pass and number type{}{}", titles.empty() ? "" : ": ", fmt::join(titles, ", ")),
+      .columns = {has_point_rows ? text_column("point", "Point") : text_column("pass", "Pass")},
+      .rows = {},
+      .notes = {}};
   const std::optional<int64_t> too_large = least_too_large();
   for (const std::string& column : columns) {
     const std::string title = title_of(column, !has_point_rows);
@@ -87,7 +103,12 @@ std::optional<Grid> PeakGrid::grid() const {
     }
     grid.rows.push_back(std::move(line));
   }
-  if (too_large) grid.notes.emplace_back("* does not fit into the memory of the device.");
+  const std::string limit = limits_.size() == 1 ? limits_.front() + " that the step may use" : "memory of the device";
+  if (too_large) {
+    grid.notes.push_back(fmt::format("* does not fit into the {}.", limit));
+  } else if (limits_.size() == 1) {
+    grid.notes.push_back(fmt::format("All fit into the {}.", limit));
+  }
   if (held() == 0) grid.notes.emplace_back("All predicted from the plan.");
   return grid;
 }

@@ -35,7 +35,11 @@ class PeakGrid {
   // The bytes from which on nothing fits; none where everything does, or where a larger peak fits another device.
   std::optional<int64_t> least_too_large() const;
 
+  std::string batch_text() const;
+
   std::vector<Cell> cells_;
+  std::vector<std::string> batches_;  // of all points, each once
+  std::vector<std::string> limits_;   // of the memory that they may use, as far as it is known
 };
 
 }  // namespace laptime

@@ -19,7 +19,8 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kPeak = 2;  // column of the peak
+constexpr size_t kPeak = 2;       // column of the peak
+constexpr int kMostOptional = 8;  // above those of peak_columns
 
 std::vector<GridColumn> peak_columns() {
   return {text_column("point", "Point"),
@@ -30,7 +31,7 @@ std::vector<GridColumn> peak_columns() {
           optional_column(2, bytes_column("gradients_bytes", "Gradients")),
           optional_column(2, bytes_column("optimizer_state_bytes", "Optimizer")),
           optional_column(1, bytes_column("saved_activations_bytes", "Saved")),
-          optional_column(6, bytes_column("autocast_copies_bytes", "Copies")),
+          optional_column(3, bytes_column("autocast_copies_bytes", "Copies")),
           optional_column(4, bytes_column("temporaries_bytes", "Temporaries")),
           optional_column(7, bytes_column("other_bytes", "Other"))};
 }
@@ -88,6 +89,12 @@ Grid PeakTable::points_grid() const {
   if (const std::string common = common_words(names); !common.empty()) {
     grid.title = "Peaks: " + common;
     grid.columns.front().shown = [common](const Json& name) { return without_words(name.get<std::string>(), common); };
+  }
+  // A narrow terminal first loses the columns in which nothing is held.
+  for (size_t i = 0; i < grid.columns.size(); ++i) {
+    const bool is_empty =
+        std::all_of(rows_.begin(), rows_.end(), [&](const auto& row) { return row[i].is_null() || row[i] == 0; });
+    if (is_empty && grid.columns[i].optional > 0) grid.columns[i].optional = kMostOptional;
   }
   const auto column =
       std::find_if(grid.columns.begin(), grid.columns.end(), [&](const GridColumn& one) { return one.key == order_; });
