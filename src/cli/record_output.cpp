@@ -33,8 +33,8 @@ void samples_text(const Records& records, const TableStyle&, std::string_view, c
 void csv_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
   csv(records, columns, sink);
 }
-void markdown_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
-  markdown(records, columns, sink);
+void markdown_text(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink) {
+  markdown(records, columns, sink, style.store);
 }
 
 // How one value of --output writes records.
@@ -113,6 +113,7 @@ bool lists_shortage(const Record& record) { return !card_of(record.config.text("
 TableStyle RecordOutput::style_of_output() const {
   TableStyle style = whole_ ? TableStyle{} : table_style(output_);
   style.verbose = config_.verbose;
+  style.store = config_.store;
   style.stored_runs = stored_runs_;
   return style;
 }
@@ -163,7 +164,8 @@ void write_records(const OutputConfig& config, const Records& records, bool tell
   if (!config.output_file.empty()) {
     WholeFile(config.output_file).write([&](const TextSink& sink) {
       in_pieces(sink, [&](const TextSink& pieces) {
-        write(writer, records, TableStyle{.details = details, .verbose = config.verbose}, config.columns, pieces);
+        write(writer, records, TableStyle{.details = details, .verbose = config.verbose, .store = config.store},
+              config.columns, pieces);
       });
     });
     return;
@@ -173,6 +175,7 @@ void write_records(const OutputConfig& config, const Records& records, bool tell
   TableStyle style = table_style(output, config.verbose);
   style.details = details;
   style.tells_runs = tells_runs;
+  style.store = config.store;
   in_pieces(to_output, [&](const TextSink& pieces) {
     if (writer.format != OutputFormat::kTable || !config.sort.empty()) {
       write(writer, records, style, config.columns, pieces);

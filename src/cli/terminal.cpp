@@ -27,12 +27,19 @@ bool locale_is_utf8() {
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 
+// COLUMNS; 0 where it is not set.
+size_t width_by_environment() {
+  constexpr size_t kMost = 10'000;
+  return std::min<size_t>(std::strtoul(variable("COLUMNS").c_str(), nullptr, 10), kMost);
+}
+
 OutputStream stream_of(int descriptor) {
   OutputStream stream{descriptor, isatty(descriptor) == 1, locale_is_utf8(), 0};
   winsize size{};
   if (stream.is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0) stream.width = size.ws_col;
   const std::string kind = variable("TERM");
   if (kind.empty() || kind == "dumb") stream.is_terminal = false;
+  if (stream.width == 0) stream.width = width_by_environment();
   return stream;
 }
 
@@ -45,8 +52,7 @@ size_t help_width() {
   constexpr size_t kUnknown = 80;
   constexpr size_t kLeast = 40;
   constexpr size_t kMost = 120;
-  size_t width = standard_output().width;
-  if (width == 0) width = static_cast<size_t>(std::strtoul(variable("COLUMNS").c_str(), nullptr, 10));
+  const size_t width = standard_output().width;
   return width == 0 ? kUnknown : std::clamp(width, kLeast, kMost);
 }
 

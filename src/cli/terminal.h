@@ -11,14 +11,13 @@ struct OutputStream {
   int descriptor = 0;
   bool is_terminal = false;  // one that understands control codes
   bool unicode = false;      // by the locale of the environment
-  size_t width = 0;          // columns; 0: no limit
+  size_t width = 0;          // columns of the terminal, or else by COLUMNS; 0: no limit
 };
 
 OutputStream standard_output();
 OutputStream standard_error();
 
-// Columns for help: those of the terminal, of the variable COLUMNS where standard output is none, and 80 where neither
-// is known; no more than are easily read.
+// Columns for help: those of standard output, and 80 where they are not known; no more than are easily read.
 size_t help_width();
 
 TableStyle table_style(const OutputStream& stream, bool verbose = false);

@@ -54,8 +54,8 @@ struct OutputConfig {
                  .otherwise = "the order of the sweep", .axis = false, .changes_result = false,
                  .value = "COLUMN[:desc]"}, self.sort);
     visit(Option{.flag = "columns", .key = "columns", .group = kOutput,
-                 .help = "column sets (default, all, attention, mean_std, ...), speedup, gain, or headers and names of "
-                         "columns (laptime list columns)",
+                 .help = "column sets (default, all, attention, mean_std, first_steps, ...), speedup, gain, or headers and "
+                         "names of columns such as mean, std (n - 1), std_population (n) (laptime list columns)",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "verbose", .key = "verbose", .group = kOutput,
                  .help = "set-up and first steps below every row, not only where they matter", .axis = false,

@@ -24,6 +24,8 @@ constexpr std::array kSets{
     ColumnSet{"default", "", "time, rate, memory and verdict of each row", default_columns},
     ColumnSet{"all", "", "the same with mean, minimum and maximum; in files every key of a record", all_columns},
     ColumnSet{"attention", "", "attention alone: each phase, and what it adds to memory", columns_attention},
+    ColumnSet{"first_steps", "", "what warm-up does: mean, standard deviation and the first samples",
+              columns_first_steps},
     ColumnSet{"prediction", "", "predicted beside measured: time and memory", columns_prediction, prediction_summary},
     ColumnSet{"all_times", "2024", "every sample of a row, with mean, median, minimum, maximum and sum", columns_2024},
     ColumnSet{"mean_std", "2025a", "warm-up and measured steps, mean and standard deviation", columns_2025_ab},
@@ -150,14 +152,16 @@ Column column_by_name(std::string_view name, const Records& records) {
       return !text;
     });
   }
-  return {.title = std::string(name),
-          .unit = unit_of(name),
-          .text = text,
-          .setting = is_setting(resolved),
-          .extent = extent,
-          .width = 12,
-          .read = named(name),
-          .marks_predicted = false};
+  Column column{.title = std::string(name),
+                .unit = unit_of(name),
+                .text = text,
+                .setting = is_setting(resolved),
+                .extent = extent,
+                .width = 12,
+                .read = named(name),
+                .marks_predicted = false};
+  if (resolved == "std") return of_sample(std::move(column));
+  return resolved == "std_population" ? of_population(std::move(column)) : column;
 }
 
 }  // namespace

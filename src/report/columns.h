@@ -37,11 +37,13 @@ struct Column {
   std::function<Json(const Row& row, std::string_view phase)> read;
   // The cell as people read it; null: the value in its unit.
   std::function<std::string(const Row& row, std::string_view phase, const CellContext& context)> text_of{};
-  size_t bracket_width = 0;      // of "(1.80 .. 1.85)" behind the figures of a cell, beyond `width`; 0: none
-  bool bracket_may_go = false;   // where a terminal is narrow, before any column does
-  bool marks_predicted = false;  // a predicted row says so in this column
-  std::string_view help = {};    // one line for `laptime list columns`
-  bool then_notes = false;       // below each row stand its notes: why its verdict is what it is
+  size_t bracket_width = 0;       // of "(1.80 .. 1.85)" behind the figures of a cell, beyond `width`; 0: none
+  bool bracket_may_go = false;    // where a terminal is narrow, before any column does
+  bool marks_predicted = false;   // a predicted row says so in this column
+  std::string_view help = {};     // one line for `laptime list columns`
+  bool then_notes = false;        // below each row stand its notes: why its verdict is what it is
+  bool then_first_steps = false;  // of these only the one on first steps
+  std::string_view note = {};     // a sentence that stands below the table
 
   std::string cell(const Row& row, std::string_view phase, const CellContext& context = {}) const;
   std::string header() const { return remark.empty() ? title : title + " " + remark; }

@@ -63,6 +63,7 @@ std::string compare_command(const NamedPoint& a, const NamedPoint& b) {
   if (of_a.empty() || of_b.empty()) return "";
   add_unnamed(a, of_a);
   add_unnamed(b, of_b);
+  for (const char* const flag : {"warmup", "steps"}) of_a.erase(flag);
   std::string text = "laptime compare";
   for (const OptionRow& row : rows) {
     const auto first = of_a.find(row.option.flag);
@@ -72,6 +73,14 @@ std::string compare_command(const NamedPoint& a, const NamedPoint& b) {
     if (first->second != second->second) text += "," + second->second;
   }
   return text;
+}
+
+std::string store_words(std::string_view store) {
+  if (store.empty()) return "";
+  if (is_plain_word(store)) return fmt::format(" --store {}", store);
+  std::string quoted;
+  for (const char c : store) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return fmt::format(" --store '{}'", quoted);
 }
 
 }  // namespace laptime

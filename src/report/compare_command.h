@@ -15,7 +15,11 @@ struct NamedPoint {
 };
 
 // "laptime compare --pass step --model small --context 256 --mode eager,compile": options that differ have the value of
-// `a` first. Empty for a name that this program did not make.
+// `a` first. Warm-up and steps are left to the comparison. Empty for a name that this program did not make.
 std::string compare_command(const NamedPoint& a, const NamedPoint& b);
+
+// " --store FILE" to type after a command of this program, for the value of --store that a command got; empty where it
+// got none.
+std::string store_words(std::string_view store);
 
 }  // namespace laptime

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "record/metrics.h"
 #include "report/column_sets/column_sets.h"
+#include "report/first_steps.h"
 
 namespace laptime {
 namespace {
@@ -53,8 +54,11 @@ bool setup_matters(const Record& record, const TimeStats* time) {
   constexpr double kLong = 10;  // seconds
   return time != nullptr && *record.setup.total > kLong && *record.setup.total > time->total;
 }
-bool first_steps_matter(const Record& record, const TimeStats* time) {
-  return time != nullptr && *record.transient.excess > 0.1 * time->median;
+// A command that varied the warm-up asks for them.
+bool shows_first_steps(const Record& record, bool verbose) {
+  const TimeStats* const time = record.main_time();
+  if (!record.transient.excess || time == nullptr || is_predicted(record)) return false;
+  return verbose || varies_warmup(record) || *record.transient.excess > 0.1 * time->median;
 }
 
 void add_notes(const Record& record, bool verbose, std::vector<TableLine>& lines) {
@@ -65,10 +69,7 @@ void add_notes(const Record& record, bool verbose, std::vector<TableLine>& lines
     constexpr std::array<std::string_view, 5> kParts{"plan", "kernel_trial", "memory", "weights", "data"};
     note("set-up " + format_seconds(*record.setup.total) + parts_of(record.setup, kParts));
   }
-  if (record.transient.excess && (verbose || first_steps_matter(record, time))) {
-    constexpr std::array<std::string_view, 2> kParts{"page_faults", "rest"};
-    note("first steps " + format_seconds(*record.transient.excess) + " longer" + parts_of(record.transient, kParts));
-  }
+  if (shows_first_steps(record, verbose)) note(first_steps_text(record.transient));
   if (record.stopping.steps_per_sample.value_or(1) > 1) {
     note(fmt::format("a sample is {} steps: one is too short to time", *record.stopping.steps_per_sample));
   }
@@ -110,7 +111,13 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
     line.cells.front() = "  " + phase;
     lines.push_back(line);
   }
-  if (have_notes(columns)) add_notes(record, style.verbose, lines);
+  const auto notes_first_steps = [](const Column& column) { return column.then_first_steps; };
+  if (have_notes(columns)) {
+    add_notes(record, style.verbose, lines);
+  } else if (std::any_of(columns.begin(), columns.end(), notes_first_steps) &&
+             shows_first_steps(record, style.verbose)) {
+    lines.push_back({{}, "  " + first_steps_text(record.transient)});
+  }
   return lines;
 }
 

@@ -96,7 +96,7 @@ std::vector<std::optional<Scale>> scales_of(const Records& records, const std::v
 
 }  // namespace
 
-void markdown(const Records& records, std::string_view column_list, const TextSink& sink) {
+void markdown(const Records& records, std::string_view column_list, const TextSink& sink, std::string_view store) {
   Heading heading(records);
   Baselines baselines;
   std::vector<Column> columns = columns_of(column_list, baselines, records);
@@ -123,7 +123,7 @@ void markdown(const Records& records, std::string_view column_list, const TextSi
   sink(row_text(titles) + row_text(rules));
   const LineStyle style{.heading = &heading, .scales = scales};
   std::string notes;
-  TableNotes below(columns, !are_many(records), baselines);
+  TableNotes below(columns, !are_many(records), baselines, store);
   records.each(std::max(extent_of_columns(columns, /*details=*/true), below.extent()), [&](const Record& record) {
     below.add(record, heading);
     for (const TableLine& line : lines_of(Row(record), columns, style)) {

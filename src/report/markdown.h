@@ -17,7 +17,8 @@ namespace laptime {
 // columns are fixed, is followed by a list of the points that are not ok. Everything that Markdown or HTML would read
 // as markup is escaped.
 std::string markdown(std::span<const Record> records, std::string_view columns = "default");
-void markdown(const Records& records, std::string_view columns, const TextSink& sink);
+// `store` is the value of --store, for the commands in the notes.
+void markdown(const Records& records, std::string_view columns, const TextSink& sink, std::string_view store = {});
 
 // Text in which nothing is markup.
 std::string markdown_escaped(std::string_view raw);

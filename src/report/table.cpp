@@ -11,6 +11,7 @@
 
 #include "record/metrics.h"
 #include "report/aligned.h"
+#include "report/compare_command.h"
 #include "report/lines.h"
 #include "report/table_notes.h"
 #include "report/text.h"
@@ -226,7 +227,9 @@ std::string heading_text(const Heading& heading, const Record& first, const Tabl
   for (const std::string& line : heading.lines(first)) text += wrapped(terminal_text(line, style.unicode), style.width);
   if (!layout.hidden.empty()) {
     const std::string hidden =
-        fmt::format("hidden for want of width: {} (laptime show --last --columns all)", fmt::join(layout.hidden, ", "));
+        fmt::format("hidden for want of width: {} ({})", fmt::join(layout.hidden, ", "),
+                    style.store == "none" ? "--columns all shows them"
+                                          : "laptime show --last --columns all" + store_words(style.store));
     text += wrapped(terminal_text(hidden, style.unicode), style.width);
   }
   return text + (text.empty() ? "" : "\n");
@@ -322,7 +325,7 @@ TableStream::TableStream(const TableStyle& style, std::string_view column_list, 
     return !widened.empty();
   });
   state_->layout = laid_out(std::move(columns), style.width, names);
-  state_->notes.emplace(state_->layout.columns, style.details, state_->baselines);
+  state_->notes.emplace(state_->layout.columns, style.details, state_->baselines, style.store);
 }
 
 TableStream::TableStream(TableStream&& other) noexcept = default;
@@ -378,7 +381,7 @@ void table(const Records& records, const TableStyle& style, std::string_view col
   for (Column& column : columns) column.width = 0;
   for (Column& column : columns) column.bracket_width = std::min<size_t>(column.bracket_width, 1);
   widen_to_titles(columns, style.unicode);
-  TableNotes notes(columns, style.details, baselines);
+  TableNotes notes(columns, style.details, baselines, style.store);
   const Extent extent = std::max(extent_of_columns(columns, style.details), notes.extent());
   std::set<size_t> names;
   const LineStyle lines{.details = style.details, .verbose = style.verbose, .heading = &heading};

@@ -20,6 +20,7 @@ struct TableStyle {
   bool verbose = false;  // and set-up and first steps where they do not matter, too
   bool tells_runs =
       false;  // rows of several runs: a line before those of each, where there are details, and how to see one
+  std::string store{};  // value of --store, for the commands that a table advises; empty where none was given
   const std::set<std::string>* stored_runs = nullptr;  // runs whose rows a command took from the store: they say so
 };
 

@@ -12,6 +12,7 @@
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
 #include "report/compare_command.h"
+#include "report/first_steps.h"
 
 namespace laptime {
 namespace {
@@ -29,12 +30,23 @@ int64_t skipped_in_samples(const Record& record) {
 
 }  // namespace
 
-TableNotes::TableNotes(std::span<const Column> columns, bool details, const Baselines& baselines)
+TableNotes::TableNotes(std::span<const Column> columns, bool details, const Baselines& baselines,
+                       std::string_view store)
     : baselines_(&baselines),
+      store_(store),
       has_mfu_(std::any_of(columns.begin(), columns.end(), shows_measured_mfu)),
       has_verdict_(std::any_of(columns.begin(), columns.end(), shows_verdict)),
       has_speedup_(std::any_of(columns.begin(), columns.end(), shows_speedup)),
-      details_(details) {}
+      details_(details) {
+  const auto has = [&](std::string_view title) {
+    return std::any_of(columns.begin(), columns.end(), [&](const Column& column) { return column.title == title; });
+  };
+  hides_first_steps_ = has("median") && !has("mean");
+  for (const Column& column : columns) {
+    const bool is_known = std::find(of_columns_.begin(), of_columns_.end(), column.note) != of_columns_.end();
+    if (!column.note.empty() && !is_known) of_columns_.push_back(column.note);
+  }
+}
 
 Extent TableNotes::extent() const {
   if (details_) return Extent::kWhole;
@@ -46,8 +58,11 @@ void TableNotes::add_verdict(const Record& record) {
   if (is_predicted(record)) return;
   const std::optional<Uncompared> uncompared = has_speedup_ ? baselines_->uncompared(record) : std::nullopt;
   if (uncompared) {
-    if (!some_uncompared_) compare_command_ = compare_command(uncompared->baseline, {record.name, record.config});
+    std::string command = compare_command(uncompared->baseline, {record.name, record.config});
+    const auto found = std::find(compare_commands_.begin(), compare_commands_.end(), command);
+    if (!command.empty() && found == compare_commands_.end()) compare_commands_.push_back(std::move(command));
     some_uncompared_ = true;
+    some_fixed_ = some_fixed_ || record.stopping.rule == "fixed";
   }
   for (const StabilityWord& word : stability_words()) {
     const bool is_of_row = has_verdict_ && record.verdict.rating == word.name;
@@ -84,6 +99,10 @@ void TableNotes::add_peak(const Record& record) {
 void TableNotes::add(const Record& record, const Heading& heading) {
   if (has_mfu_) add_peak(record);
   if (has_verdict_ || has_speedup_) add_verdict(record);
+  if (hides_first_steps_ && varies_warmup(record) && !is_predicted(record)) {
+    const std::string& name = record.name;
+    warmups_.insert(name.substr(name.find("/warmup:")));
+  }
   const int64_t skipped = skipped_in_samples(record);
   const TimeStats* const time = record.main_time();
   if (skipped == 0 || time == nullptr) return;
@@ -91,6 +110,23 @@ void TableNotes::add(const Record& record, const Heading& heading) {
       "{}: {} of {} measured steps made no update, because a gradient of the scaled loss overflowed; such a "
       "step is shorter",
       heading.short_name(record), skipped, time->count * record.stopping.steps_per_sample.value_or(1)));
+}
+
+std::vector<std::string> TableNotes::compare_lines() const {
+  constexpr size_t kMost = 8;
+  if (!some_uncompared_) return {};
+  std::vector<std::string> lines{
+      "no speedup where a verdict stands in its place; A and B measured in turn show it all the same:"};
+  for (size_t i = 0; i < std::min(kMost, compare_commands_.size()); ++i)
+    lines.push_back("  " + compare_commands_[i] + store_words(store_));
+  if (compare_commands_.empty()) lines.emplace_back("  laptime compare --help");
+  if (compare_commands_.size() > kMost)
+    lines.push_back(fmt::format("  and {} more pairs of rows", compare_commands_.size() - kMost));
+  if (some_fixed_) {
+    lines.emplace_back(
+        "leave out --warmup and --steps, here and in bench: the number of steps is then what the figure needs");
+  }
+  return lines;
 }
 
 std::vector<std::string> TableNotes::lines() const {
@@ -116,11 +152,16 @@ std::vector<std::string> TableNotes::lines() const {
     lines.push_back(
         fmt::format("{} more rows have such steps: --columns name,skipped_steps", skips_.size() - kMostSkips));
   }
-  if (std::string verdicts = verdict_line(); !verdicts.empty()) lines.push_back(std::move(verdicts));
-  if (some_uncompared_) {
-    lines.push_back("no speedup where a verdict stands in its place; A and B measured in turn show it all the same:");
-    lines.push_back("  " + (compare_command_.empty() ? "laptime compare --help" : compare_command_));
+  if (warmups_.size() > 1) {
+    lines.push_back(fmt::format(
+        "a median hardly shows what warm-up does; --columns first_steps has mean, standard deviation and the first "
+        "samples{}",
+        store_ == "none" ? "" : fmt::format(": laptime show --last --columns first_steps{}", store_words(store_))));
   }
+  lines.insert(lines.end(), of_columns_.begin(), of_columns_.end());
+  if (std::string verdicts = verdict_line(); !verdicts.empty()) lines.push_back(std::move(verdicts));
+  const std::vector<std::string> comparisons = compare_lines();
+  lines.insert(lines.end(), comparisons.begin(), comparisons.end());
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "distribution/verdict.h"
@@ -19,8 +20,8 @@ namespace laptime {
 class TableNotes {
  public:
   // `details`: few rows, which may be read whole. The date of a peak and skipped steps are in no listing. `baselines`
-  // are those of the columns, and must outlive it.
-  TableNotes(std::span<const Column> columns, bool details, const Baselines& baselines);
+  // are those of the columns, and must outlive it. `store` is the value of --store, for the commands in the notes.
+  TableNotes(std::span<const Column> columns, bool details, const Baselines& baselines, std::string_view store);
 
   // How much of a record add() looks at.
   Extent extent() const;
@@ -33,23 +34,31 @@ class TableNotes {
   struct Peaks {
     double low = 0;  // FLOP/s
     double high = 0;
-    std::string first_day;  // the earliest day; empty where no day is known
-    std::string last_day;
+    std::string first_day{};  // the earliest day; empty where no day is known
+    std::string last_day{};
   };
   void add_peak(const Record& record);
   void add_verdict(const Record& record);
   std::string verdict_line() const;  // empty where every row is stable
 
+  std::vector<std::string> compare_lines() const;
+
   const Baselines* baselines_;
+  std::string store_;
   bool has_mfu_ = false;
   bool has_verdict_ = false;
   bool has_speedup_ = false;
+  bool hides_first_steps_ = false;            // medians alone, which first steps hardly move
+  std::set<std::string> warmups_;             // of rows whose command varied the warm-up
+  std::vector<std::string_view> of_columns_;  // notes of the columns, each once
   bool details_ = false;
   std::map<std::string, Peaks> peaks_;  // measured ones, by arithmetic
   std::vector<std::string> skips_;
-  std::set<Stability> verdicts_;   // that rows or their baselines have, but for the best
-  bool some_uncompared_ = false;   // a row has a verdict in place of a speed-up
-  std::string compare_command_{};  // of the first such row; may be empty
+  std::set<Stability> verdicts_;  // that rows or their baselines have, but for the best
+  // Of the rows that have a verdict in place of a speed-up.
+  bool some_uncompared_ = false;
+  bool some_fixed_ = false;                      // the number of steps was given
+  std::vector<std::string> compare_commands_{};  // each once
 };
 
 }  // namespace laptime

@@ -34,6 +34,24 @@ class Table(ProgramTest):
             self.assertIn("too many", text)
             self.assertNotIn("..", text.replace(" ..", ""))
 
+    def test_a_pipe_is_as_wide_as_columns_says(self):
+        self.assert_ok(self.bench(*MODEL, "--device", "h100", "--context", "8,16"))
+        widths = {}
+        for columns in ("80", "", "nonsense"):
+            self.environment["COLUMNS"] = columns
+            done = self.laptime("show", "--store", self.store, "--columns", "all")
+            self.assert_ok(done)
+            widths[columns] = max(map(len, done.stdout.splitlines()))
+        self.assertLessEqual(widths["80"], 80)
+        self.assertGreater(widths[""], 80)
+        self.assertEqual(widths[""], widths["nonsense"])
+
+    def test_a_point_that_is_cut_down_says_so(self):
+        words = [*MODEL, "--device", "h100", "--edition", "2024", "--context", "16", "--crop-context", "8", "--clip-norm", "1"]
+        done = self.bench(*words)
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"\npoint: custom, ctx:16, .*crop:8, clip_norm:1")
+
     def test_all_columns(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
         for text in self.at_every_width("show", "--store", self.store, "--columns", "all"):

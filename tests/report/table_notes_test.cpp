@@ -78,6 +78,25 @@ TEST(TableNotes, SayHowToCompareRowsWithoutASpeedup) {
   EXPECT_THAT(table(records, {}, "name,speedup"), HasSubstr("\n  laptime compare --help\n"));
 }
 
+// Every row whose speed-up is refused has its command, with the store that the rows are in.
+TEST(TableNotes, HaveACommandForEachRefusedSpeedup) {
+  std::vector<Record> records = two_records();
+  records.push_back(records[1]);
+  records[2].name = "step/model:small/ctx:256/dtype:float16/mode:eager/warmup:2";
+  records[2].config.json()["dtype"] = "float16";
+  for (Record& record : records) {
+    record.verdict.rating = "no_steady_state";
+    record.stopping.rule = "interval";
+  }
+  const std::string text = table(records, {.store = "here.sqlite"}, "name,speedup");
+  EXPECT_THAT(text, HasSubstr("--dtype float32,bfloat16 --mode eager --pass step --device cpu --store here.sqlite\n"));
+  EXPECT_THAT(text, HasSubstr("--dtype float32,float16 --mode eager --pass step --device cpu --store here.sqlite\n"));
+  EXPECT_THAT(text, Not(HasSubstr("--warmup")));
+  for (Record& record : records) record.stopping.rule = "fixed";
+  EXPECT_THAT(table(records, {}, "name,speedup"), HasSubstr("\nleave out --warmup and --steps"));
+  EXPECT_THAT(markdown(records, "name,speedup"), HasSubstr("float32,float16"));
+}
+
 TEST(TableNotes, SayWhichSamplesSkippedUpdates) {
   std::vector<Record> records = two_records();
   records[1].stopping.warmup = 2;

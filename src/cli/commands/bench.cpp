@@ -31,6 +31,7 @@ class BenchOutput : public PointOutput {
     // Beside a file or a pipe the terminal shows the rows as they come; one that gets them anyway needs them once.
     if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty())) {
       TableStyle style = table_style(standard_error(), config.verbose);
+      style.store = config.store;
       style.stored_runs = &stored_runs_;
       table_.emplace(style, config.columns, planned);
     }
@@ -96,7 +97,8 @@ constinit const Command kBench{
     },
     .examples =
         "  laptime bench --model small --pass inference,forward_backward,step\n"
-        "  laptime bench --model small --mode eager,compile --columns default,speedup\n",
+        "  laptime bench --model small --mode eager,compile --columns default,speedup\n"
+        "  laptime bench --model small --warmup 0,1,2,5 --steps 10 --columns first_steps\n",
 };
 
 }  // namespace laptime

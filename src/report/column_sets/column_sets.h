@@ -28,6 +28,9 @@ std::vector<Column> columns_2025_d_attention();
 // adds.
 std::vector<Column> columns_attention();
 
+// What warm-up does to mean and standard deviation, with the first samples.
+std::vector<Column> columns_first_steps();
+
 // Predicted beside measured.
 std::vector<Column> columns_prediction();
 // "16 predicted times: error 6.1 % in the median, at most 14.0 %; bytes at most 0.10 %". Empty where none has both.

@@ -136,6 +136,7 @@ std::vector<Column> table_columns() {
   median.bracket_width = 18;
   Column& mean =
       columns.emplace_back(time_column("mean", &TimeStats::mean, "mean time and standard deviation of the sample"));
+  mean = of_sample(std::move(mean));
   mean.text_of = mean_text;
   mean.width = 20;  // of "3.113 ms (predicted)"
   columns.push_back(time_column("min", &TimeStats::min, "shortest sample"));
@@ -193,7 +194,8 @@ std::vector<Column> all_columns() {
 const Column* document_column(std::string_view header) {
   static const std::vector<Column> kColumns = [] {
     std::vector<Column> all;
-    for (auto* const set : {columns_2024, columns_2025_ab, columns_2025_c, columns_2025_d, columns_2025_d_attention}) {
+    for (auto* const set : {columns_2024, columns_2025_ab, columns_2025_c, columns_2025_d, columns_2025_d_attention,
+                            columns_first_steps}) {
       for (Column& column : set()) all.push_back(std::move(column));
     }
     return all;

@@ -42,4 +42,8 @@ Column figure(std::string title, Read read);                    // a column of n
 Column quantity(std::string title, Unit unit, Read read);       // of numbers that people read with their unit
 Column setting(Column column);                                  // the same as one by which rows are told apart
 
+// Which standard deviation a column has, as a note below its table.
+Column of_population(Column column);
+Column of_sample(Column column);
+
 }  // namespace laptime::cells

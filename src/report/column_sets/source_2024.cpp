@@ -39,7 +39,7 @@ std::vector<Column> columns_2024() {
           times_column(),
           seconds("mean_time", mean_of_time()),
           seconds("median_time", from_time([](const TimeStats& time) { return Json(time.median); })),
-          seconds("std_dev", std_of_time()),
+          of_population(seconds("std_dev", std_of_time())),
           seconds("min_time", from_time([](const TimeStats& time) { return Json(time.min); })),
           seconds("max_time", from_time([](const TimeStats& time) { return Json(time.max); })),
           seconds("total_time", from_time([](const TimeStats& time) { return Json(time.total); })),

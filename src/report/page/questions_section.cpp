@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
+#include "report/first_steps.h"
 #include "report/memory/memory_report.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
@@ -66,12 +67,7 @@ Answers first_steps(const PageView& view) {
       if (i == 0) answers.emplace_back("Here they do not: no first step was longer than the steady ones.");
       break;
     }
-    answers.push_back(fmt::format("{}: the first {} took {} longer than as many steady ones{}.", view.name(*slow[i]),
-                                  counted(first.steps.value_or(1), "step"), format_seconds(*first.excess),
-                                  first.page_faults && first.rest
-                                      ? fmt::format(" (page faults {}, the rest {})",
-                                                    format_seconds(*first.page_faults), format_seconds(*first.rest))
-                                      : ""));
+    answers.push_back(fmt::format("{}: {}.", view.name(*slow[i]), first_steps_text(first)));
   }
   if (const auto& setup = slow.front()->setup.total) {
     answers.push_back(

@@ -1,0 +1,107 @@
+// What the rows of a table say of first steps, and the columns that show what warm-up does.
+#include "report/first_steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/csv.h"
+#include "report/markdown.h"
+#include "report/stored_records.h"
+#include "report/table.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Transient slow_start() {
+  Transient transient;
+  transient.steps = 1;
+  transient.excess = 1;
+  transient.page_faults = 0;
+  return transient;
+}
+
+TEST(FirstSteps, NameThePhasesAndClassesThatWereLonger) {
+  Transient transient = slow_start();
+  transient.parts = {{"forward", "matmul", 0.2, 0.2},
+                     {"forward", "softmax", 0.01, 0.01},
+                     {"backward", "matmul", 0.5, 0.5},
+                     {"backward", "elementwise", 0.1, 0.1},
+                     {"optimizer", "optimizer", -0.1, -0.1}};
+  EXPECT_EQ(first_steps_text(transient),
+            "first step 1.000 s longer: backward 600.0 ms (matmul 500.0 ms, elementwise 100.0 ms), forward 210.0 ms "
+            "(matmul 200.0 ms), elsewhere 190.0 ms; unexplained: 1.000 s");
+  transient.steps = 3;
+  transient.page_faults = 0.25;
+  transient.parts = {{"forward", "", 1, 1}};
+  EXPECT_EQ(first_steps_text(transient),
+            "first 3 steps together 1.000 s longer: forward 1.000 s; page faults explain 250.0 ms of it; unexplained: "
+            "750.0 ms");
+  transient.parts.clear();
+  transient.page_faults.reset();
+  EXPECT_EQ(first_steps_text(transient), "first 3 steps together 1.000 s longer");
+  transient.excess = 0;
+  EXPECT_EQ(first_steps_text(transient), "first steps: none longer than later ones");
+}
+
+std::vector<Record> rows_by_warmup() {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].config = records[0].config;
+    records[i].name = "step/model:small/ctx:256/dtype:float32/mode:eager/warmup:" + std::to_string(i);
+    records[i].transient = slow_start();
+    records[i].transient.excess = 0;
+  }
+  return records;
+}
+
+TEST(FirstSteps, EveryRowOfACommandThatVariesTheWarmupSpeaksOfThem) {
+  std::vector<Record> records = rows_by_warmup();
+  const std::string note = "  first steps: none longer";
+  for (const char* const columns : {"default", "mean_std", "min_max", "first_steps"}) {
+    const std::string text = table(records, {}, columns);
+    EXPECT_THAT(text.substr(text.find(note) + note.size()), HasSubstr(note)) << columns;
+  }
+  EXPECT_THAT(table(records, {}, "name,median"), Not(HasSubstr(note)));
+  for (Record& record : records) record.name = stored_records().front().name;
+  EXPECT_THAT(table(records, {}, "mean_std"), Not(HasSubstr(note)));
+}
+
+TEST(FirstSteps, ATableOfMediansNamesTheColumnsThatShowThem) {
+  std::vector<Record> records = rows_by_warmup();
+  EXPECT_THAT(table(records, {}), HasSubstr(": laptime show --last --columns first_steps\n"));
+  EXPECT_THAT(table(records, {.store = "my store"}), HasSubstr("first_steps --store 'my store'\n"));
+  EXPECT_THAT(table(records, {.store = "none"}), HasSubstr("--columns first_steps has mean"));
+  EXPECT_THAT(table(records, {.store = "none"}), Not(HasSubstr("laptime show")));
+  EXPECT_THAT(table(records, {}, "first_steps"), Not(HasSubstr("--columns first_steps")));
+}
+
+TEST(FirstSteps, TheirColumnsHaveTheFirstSamplesSideBySide) {
+  std::vector<Record> records = rows_by_warmup();
+  records[0].stopping.warmup = 0;
+  records[0].time["step"].samples = {2, 1.5, 1, 1};
+  records[0].time["step"].count = 4;
+  const std::string text = table(std::span(records).first(1), {}, "first_steps");
+  for (const char* const title : {"warmup", "mean", "sample 1", "sample 2", "sample 3", "median", "verdict"})
+    EXPECT_THAT(text, HasSubstr(title));
+  EXPECT_THAT(text, testing::ContainsRegex("2.000 s +1.500 s +1.000 s"));
+  EXPECT_THAT(text, HasSubstr("standard deviation of the sample (divided by n - 1)"));
+}
+
+TEST(StandardDeviation, EveryTableSaysWhichOneItHas) {
+  std::vector<Record> records = stored_records();
+  records.resize(1);
+  for (const char* const columns : {"mean_std", "min_max", "all_times", "name,std_population"}) {
+    EXPECT_THAT(table(records, {}, columns), HasSubstr("deviation of the population (divided by n)")) << columns;
+    EXPECT_THAT(markdown(records, columns), HasSubstr("of the population (divided by n)")) << columns;
+  }
+  for (const char* const columns : {"all", "forward_backward", "name,mean", "name,std"})
+    EXPECT_THAT(table(records, {}, columns), HasSubstr("deviation of the sample (divided by n - 1)")) << columns;
+  EXPECT_THAT(table(records, {}), Not(HasSubstr("standard deviation")));
+}
+
+}  // namespace
+}  // namespace laptime
