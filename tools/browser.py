@@ -22,6 +22,9 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "-
          "--force-device-scale-factor=1")
 
 
+MARGIN = 12  # pixels of a picture above and below its parts
+
+
 def find_chromium() -> str | None:
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
@@ -145,14 +148,13 @@ class Browser:
         """What is in sight; or the page from the top of the first to the bottom of the last element of these selectors."""
         if not parts:
             return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
-        margin = 12
         top, bottom, width = self.run(f"""(() => {{
             const boxes = {json.dumps(parts)}.map(part => document.querySelector(part).getBoundingClientRect());
             return [Math.min(...boxes.map(box => box.top)) + scrollY, Math.max(...boxes.map(box => box.bottom)) + scrollY,
                     document.documentElement.clientWidth];
           }})()""")
-        begin = max(0, top - margin)
-        clip = {"x": 0, "y": begin, "width": width, "height": bottom + margin - begin, "scale": 1}
+        begin = max(0, top - MARGIN)
+        clip = {"x": 0, "y": begin, "width": width, "height": bottom + MARGIN - begin, "scale": 1}
         done = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         return base64.b64decode(done["data"])
 

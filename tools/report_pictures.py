@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the pictures of a page in docs/images: runs docs/images/report.toml, writes the page, and pictures whole parts of it.
+"""Makes the pictures of pages in docs/images: runs the sweeps there, writes their pages, and pictures whole parts of them.
 
 Usage: tools/report_pictures.py [--program build/release/laptime] [--store FILE | --page PAGE.html]
                                 [--images docs/images]
 The times in the pictures are those of this machine: run it where nothing else runs. With --store the records are kept in
-that file, and taken from it where it is there already, so that pictures can be drawn again of what was measured before.
-With --page no point runs either.
+that file, and those of the second sweep in one beside it; they are taken from there if the files exist, so that pictures
+can be drawn again of what was measured before. With --page no point runs, and all pictures are of that page.
 """
 
 import argparse
@@ -19,33 +19,36 @@ from browser import Browser, find_chromium
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs/images"
 
-# (picture, width of the window, dark, the elements from the first of which to the last it goes).
+# (picture, sweep of its page, width of the window, dark, the elements from the first of which to the last it goes).
+REPORT = "report"
+PUBLISHED = "report_published"
 PICTURES = (
-    ("report.png", 1200, False, ("header h1", "nav")),
-    ("report_comparisons.png", 1200, False, ("#comparisons",)),
-    ("report_times.png", 1200, False, ("#step-time h2", "#step-time figure")),
-    ("report_classes.png", 1200, False, ("#classes h2", "#classes figure")),
-    ("report_memory.png", 1200, False, ("#memory h2", "#memory figure")),
-    ("report_dark.png", 1200, True, ("#roofline h2", "#roofline figure")),
-    ("report_predicted.png", 1200, False, ("#prediction h2", "#prediction figure")),
-    ("report_published.png", 1200, False, ("#published h2", "#published figure")),
-    ("report_phone.png", 390, True, ("#timeline figure:nth-of-type(3)",)),
+    ("report.png", REPORT, 1200, False, ("header h1", "nav")),
+    ("report_comparisons.png", REPORT, 1200, False, ("#comparisons",)),
+    ("report_times.png", REPORT, 1200, False, ("#step-time h2", "#step-time figure")),
+    ("report_samples.png", REPORT, 1200, False, ("#samples h2", "#samples figure")),
+    ("report_classes.png", REPORT, 1200, False, ("#classes h2", "#classes figure")),
+    ("report_memory.png", REPORT, 1200, False, ("#memory h2", "#memory figure")),
+    ("report_dark.png", REPORT, 1200, True, ("#roofline h2", "#roofline figure")),
+    ("report_predicted.png", REPORT, 1200, False, ("#prediction",)),
+    ("report_published.png", PUBLISHED, 1200, False, ("#published h2", "#published figure")),
+    ("report_phone.png", REPORT, 390, True, ("#timeline figure:nth-of-type(3)",)),
 )
 
 
-def make_page(program: Path, store: Path, folder: Path) -> Path:
-    page = folder / "page.html"
-    words = [] if store.exists() else [IMAGES / "report.toml"]
+def make_page(program: Path, sweep: str, store: Path, folder: Path) -> Path:
+    page = folder / f"{sweep}.html"
+    words = [] if store.exists() else [IMAGES / f"{sweep}.toml"]
     subprocess.run([program, "report", *words, "--store", store, "--html", page], check=True)
     return page
 
 
-def take_pictures(page: Path, folder: Path) -> None:
+def take_pictures(pages: dict[str, Path], folder: Path) -> None:
     with Browser() as browser:
-        for name, width, dark, parts in PICTURES:
+        for name, sweep, width, dark, parts in PICTURES:
             browser.resize(width, 900)
             browser.show_as(dark=dark)
-            browser.open(page)
+            browser.open(pages[sweep])
             browser.draw_all()
             (folder / name).write_bytes(browser.picture(*parts))
 
@@ -62,9 +65,12 @@ def main() -> None:
     if arguments.store and arguments.page:
         sys.exit("report_pictures: --page needs no --store; give one of them")
     with tempfile.TemporaryDirectory() as folder:
-        store = arguments.store or Path(folder) / "store.sqlite"
-        page = arguments.page or make_page(arguments.program.resolve(), store, Path(folder))
-        take_pictures(page, arguments.images)
+        pages = {sweep: arguments.page for sweep in (REPORT, PUBLISHED)}
+        if not arguments.page:
+            store = arguments.store or Path(folder) / "store.sqlite"
+            stores = {REPORT: store, PUBLISHED: store.with_stem(f"{store.stem}_published")}
+            pages = {sweep: make_page(arguments.program.resolve(), sweep, path, Path(folder)) for sweep, path in stores.items()}
+        take_pictures(pages, arguments.images)
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ SteadyState compare_windows(std::span<const double> steps, int64_t at) {
   SteadyState state;
   state.after = at;
   if (later != earlier) {
-    state.difference =
-        earlier == 0 ? std::numeric_limits<double>::infinity() : std::fabs(later - earlier) / std::fabs(earlier);
+    state.change = earlier == 0 ? std::copysign(std::numeric_limits<double>::infinity(), later)
+                                : (later - earlier) / std::fabs(earlier);
   }
-  state.steadiness = state.difference <= kSteadyTolerance ? Steadiness::kReached : Steadiness::kNotReached;
+  state.steadiness = std::fabs(state.change) <= kSteadyTolerance ? Steadiness::kReached : Steadiness::kNotReached;
   return state;
 }
 

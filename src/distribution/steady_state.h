@@ -18,8 +18,8 @@ enum class Steadiness : uint8_t {
 
 struct SteadyState {
   Steadiness steadiness = Steadiness::kUnknown;
-  int64_t after = 0;      // steps before the later five of the windows compared last: the warm-up when it was reached
-  double difference = 0;  // of those windows, |later median - earlier median| / earlier median
+  int64_t after = 0;  // steps before the later five of the windows compared last: the warm-up when it was reached
+  double change = 0;  // of those windows, (later median - earlier median) / earlier median
 };
 
 // Looks at each place w = first ... last, comparing steps [w, w + 5) with [w - 5, w), and stops at the first w where

@@ -67,7 +67,7 @@ void judge_steady_state(const Observations& seen, Judgement& judgement) {
   }
   add(judgement, Stability::kNoSteadyState,
       fmt::format("after {} the median of {} steps still differs by {:.1f} % from the {} before (limit {:g} %)",
-                  counted(seen.steady_state.after, "step"), kSteadyWindow, 100 * seen.steady_state.difference,
+                  counted(seen.steady_state.after, "step"), kSteadyWindow, 100 * std::fabs(seen.steady_state.change),
                   kSteadyWindow, 100 * kSteadyTolerance));
 }
 

@@ -1,4 +1,4 @@
-// Tables of colours.
+// Tables of colours and patterns.
 #include "report/palette.h"
 
 #include <algorithm>
@@ -7,36 +7,48 @@
 namespace laptime {
 namespace {
 
-constexpr std::array kPhaseColors{NamedColor{"forward", "#4477aa"}, NamedColor{"inference", "#66ccee"},
-                                  NamedColor{"backward", "#ee6677"}, NamedColor{"optimizer", "#ccbb44"}};
-constexpr std::array kClassColors{
-    NamedColor{"matmul", "#88ccee"},      NamedColor{"attention", "#44aa99"}, NamedColor{"softmax", "#117733"},
-    NamedColor{"elementwise", "#ddcc77"}, NamedColor{"reduction", "#999933"}, NamedColor{"cast", "#cc6677"},
-    NamedColor{"copy", "#aa4499"},        NamedColor{"loss", "#882255"},      NamedColor{"optimizer", "#8877cc"}};
-constexpr std::array<std::string_view, kMemoryCategoryCount> kCategoryColors{
-    "#4477aa", "#66ccee", "#332288", "#ee6677", "#aa3377", "#228833", "#ccbb44", "#bbbbbb"};
+// The optimizer is a phase and a class of work, and its state a category of memory.
+constexpr std::string_view kOptimizerColor = "#9988dd";
+constexpr std::string_view kSavedColor = "#228833";
+constexpr std::string_view kGrey = "#bbbbbb";
 
-// The number of the colour with this name; that of colours if there is none.
-size_t place_of(std::span<const NamedColor> colors, std::string_view name) {
-  const auto found =
-      std::find_if(colors.begin(), colors.end(), [&](const NamedColor& one) { return one.name == name; });
-  return static_cast<size_t>(found - colors.begin());
-}
+constexpr std::array kPhases{NamedLook{"forward", {"#4477aa", 0}}, NamedLook{"inference", {"#66ccee", 1}},
+                             NamedLook{"backward", {"#ee6677", 2}}, NamedLook{"optimizer", {kOptimizerColor, 8}}};
+constexpr std::array kClasses{NamedLook{"matmul", {"#88ccee", 0}},         NamedLook{"attention", {"#44aa99", 1}},
+                              NamedLook{"softmax", {"#117733", 2}},        NamedLook{"elementwise", {"#ddcc77", 3}},
+                              NamedLook{"reduction", {"#999933", 4}},      NamedLook{"cast", {"#cc6677", 5}},
+                              NamedLook{"copy", {"#aa4499", 6}},           NamedLook{"loss", {"#882255", 7}},
+                              NamedLook{"optimizer", {kOptimizerColor, 8}}};
+constexpr std::array kNumberTypes{NamedLook{"float32", {"#332288", 0}}, NamedLook{"bfloat16", {"#ee7733", 1}},
+                                  NamedLook{"float16", {"#009988", 2}}, NamedLook{"tf32", {"#999933", 3}}};
+constexpr std::array<std::string_view, 2> kModes{"eager", "compile"};
+// In the order of MemoryCategory.
+constexpr std::array<Look, kMemoryCategoryCount> kCategories{{{"#4477aa", 0},
+                                                              {kOptimizerColor, 8},
+                                                              {"#332288", 2},
+                                                              {"#ee6677", 3},
+                                                              {"#aa3377", 4},
+                                                              {kSavedColor, 5},
+                                                              {"#ccbb44", 6},
+                                                              {kGrey, 7}}};
 
-std::string_view find_color(std::span<const NamedColor> colors, std::string_view name) {
-  const size_t place = place_of(colors, name);
-  return place == colors.size() ? "#bbbbbb" : colors[place].color;
+Look find_look(std::span<const NamedLook> looks, std::string_view name) {
+  const auto found = std::find_if(looks.begin(), looks.end(), [&](const NamedLook& one) { return one.name == name; });
+  return found == looks.end() ? Look{kGrey, 9} : found->look;
 }
 
 }  // namespace
 
-std::span<const NamedColor> class_colors() { return kClassColors; }
-std::string_view color_of_phase(std::string_view phase) { return find_color(kPhaseColors, phase); }
-std::string_view color_of_class(std::string_view work_class) { return find_color(kClassColors, work_class); }
-std::string_view color_of(MemoryCategory category) { return kCategoryColors.at(static_cast<size_t>(category)); }
-
-size_t pattern_of_phase(std::string_view phase) { return place_of(kPhaseColors, phase); }
-size_t pattern_of_class(std::string_view work_class) { return place_of(kClassColors, work_class); }
-size_t pattern_of(MemoryCategory category) { return static_cast<size_t>(category); }
+std::span<const NamedLook> phase_looks() { return kPhases; }
+std::span<const NamedLook> class_looks() { return kClasses; }
+Look look_of_phase(std::string_view phase) { return find_look(kPhases, phase); }
+Look look_of_class(std::string_view work_class) { return find_look(kClasses, work_class); }
+Look look_of_number_type(std::string_view number_type) { return find_look(kNumberTypes, number_type); }
+size_t pattern_of_mode(std::string_view mode) {
+  return static_cast<size_t>(std::find(kModes.begin(), kModes.end(), mode) - kModes.begin());
+}
+Look look_of(MemoryCategory category) { return kCategories.at(static_cast<size_t>(category)); }
+Look look_of_all_activations() { return {kSavedColor, 1}; }
+Look look_of_gaps() { return {"#555555", 9}; }
 
 }  // namespace laptime

@@ -1,4 +1,5 @@
-// Colours of pictures, told apart by people who are colour-blind (Paul Tol's bright and muted schemes).
+// How things look in pictures: each phase, class of work, category of memory and number type has one colour and one
+// pattern, the same in every picture.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +10,28 @@
 
 namespace laptime {
 
-struct NamedColor {
-  std::string_view name;
+// People who are colour-blind can tell the colours of a kind apart (after Paul Tol's bright and muted schemes). A page
+// draws the pattern over the colour, so that things can be told apart in black and white too; it is a number that no
+// other thing of the same kind has.
+struct Look {
   std::string_view color;  // "#4477aa"
+  size_t pattern = 0;
 };
-std::span<const NamedColor> class_colors();  // of classes of work
 
-// Grey for a name that is unknown.
-std::string_view color_of_phase(std::string_view phase);       // "forward"
-std::string_view color_of_class(std::string_view work_class);  // "matmul"
-std::string_view color_of(MemoryCategory category);
+struct NamedLook {
+  std::string_view name;
+  Look look;
+};
+std::span<const NamedLook> phase_looks();
+std::span<const NamedLook> class_looks();  // of classes of work
 
-// Of bytes that belong to no category.
-inline constexpr std::string_view kGapsColor = "#555555";
-
-// Numbers of the patterns that a page draws over these colours, so that they can be told apart in black and white. No
-// two phases have the same number, no two classes and no two categories. An unknown name has the number after the known
-// ones.
-size_t pattern_of_phase(std::string_view phase);
-size_t pattern_of_class(std::string_view work_class);
-size_t pattern_of(MemoryCategory category);
+// An unknown name is grey, with the pattern after the known ones.
+Look look_of_phase(std::string_view phase);              // "forward"
+Look look_of_class(std::string_view work_class);         // "matmul"
+Look look_of_number_type(std::string_view number_type);  // "float32"
+size_t pattern_of_mode(std::string_view mode);           // "eager"
+Look look_of(MemoryCategory category);
+Look look_of_all_activations();  // saved and temporary, where they are not told apart
+Look look_of_gaps();             // bytes that belong to no category
 
 }  // namespace laptime

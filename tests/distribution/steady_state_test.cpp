@@ -18,7 +18,7 @@ TEST(SteadyState, ReachedAtOnce) {
   const SteadyState state = find_steady_state(series({}, 10), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kReached);
   EXPECT_EQ(state.after, 5);
-  EXPECT_EQ(state.difference, 0);
+  EXPECT_EQ(state.change, 0);
 }
 
 TEST(SteadyState, OneSlowFirstStepDoesNotMatter) {
@@ -37,7 +37,7 @@ TEST(SteadyState, UnknownWhileStepsAreMissing) {
   const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2}, 5), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kUnknown);
   EXPECT_EQ(state.after, 5);
-  EXPECT_DOUBLE_EQ(state.difference, 0.5);
+  EXPECT_DOUBLE_EQ(state.change, -0.5);
 }
 
 TEST(SteadyState, NotReachedByASeriesThatKeepsGrowing) {
@@ -46,7 +46,7 @@ TEST(SteadyState, NotReachedByASeriesThatKeepsGrowing) {
   const SteadyState state = find_steady_state(steps, 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kNotReached);
   EXPECT_EQ(state.after, 30);
-  EXPECT_DOUBLE_EQ(state.difference, 5.0 / 127);  // medians 127 and 132
+  EXPECT_DOUBLE_EQ(state.change, 5.0 / 127);  // medians 127 and 132
 }
 
 TEST(SteadyState, TheLimitIsOnePercent) {

@@ -14,6 +14,7 @@ from program import MODEL, ONE_STEP, PREDICTED, TINY, ProgramTest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import browser  # noqa: E402
+import report_pictures  # noqa: E402
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=http://127.0.0.1:8/x onerror=alert(1)>"
 SWEEP = "\n".join([*(f'{word[2:]} = "{value}"' if value.isalpha() else f"{word[2:]} = {value}"
@@ -52,6 +53,21 @@ CROSSED = """[...document.querySelectorAll("#roofline .chart svg")].flatMap(svg 
       }).map(text => text.textContent);
     }).concat(roof.length === 1 ? [] : [`${roof.length} roofs`]);
   })"""
+# Lines of text that the upper or lower edge of a picture cuts through.
+CUT = """(parts => {
+    const boxes = parts.map(part => document.querySelector(part).getBoundingClientRect());
+    const edges = [Math.min(...boxes.map(box => box.top)) - %d, Math.max(...boxes.map(box => box.bottom)) + %d];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, node =>
+      node.textContent.trim() && !node.parentElement.closest("script, style, noscript") ? 1 : 2);
+    const cut = [];
+    while (texts.nextNode()) {
+      const range = document.createRange();
+      range.selectNodeContents(texts.currentNode);
+      for (const { top, bottom, width } of range.getClientRects())
+        if (width && edges.some(edge => top + 3 < edge && edge < bottom - 3)) cut.push(texts.currentNode.textContent.slice(0, 60));
+    }
+    return cut;
+  })""" % (browser.MARGIN, browser.MARGIN)
 # Shapes of dots that do not fill a square, which a legend and a plot would draw differently.
 UNEVEN = """Array.from({ length: 10 }, (_, i) => chartParts.shapeOf(i)).filter(shape => {
     if (!shape.startsWith("path://")) return !["circle", "rect", "triangle"].includes(shape);
@@ -247,6 +263,45 @@ class InABrowser(ReportTest):
             wide, tall = (int.from_bytes(picture[at:at + 4], "big") for at in (16, 20))
             self.assertEqual(wide, width)
             self.assertAlmostEqual(tall, high + 24, delta=2)
+
+    def test_no_picture_of_the_documentation_cuts_a_text(self):
+        for name, _, width, dark, parts in report_pictures.PICTURES:
+            self.chromium.resize(width, 900)
+            self.open(dark=dark)
+            if not self.chromium.run(f"{json.dumps(parts)}.every(part => document.querySelector(part))"):
+                continue  # a section that this page has no data for
+            self.assertEqual(self.chromium.run(f"{CUT}({json.dumps(parts)})"), [], name)
+
+    def test_each_number_under_the_roof_leads_to_its_op(self):
+        for width in (1200, 390):
+            self.chromium.resize(width, 900)
+            self.open()
+            charts = self.chromium.run("""[...document.querySelectorAll("#roofline .chart svg")].map(svg =>
+                [...svg.querySelectorAll("text")].map(text => text.textContent))""")
+            sections = self.page_of(self.page)["sections"]
+            figures = next(one for one in sections if one["id"] == "roofline")["figures"]
+            self.assertEqual(len(charts), len(figures))
+            for texts, figure in zip(charts, figures):
+                rows = len(figure["table"]["rows"])
+                self.assertGreater(rows, 5)
+                for number in range(1, min(rows, figure["chart"]["numbered"]) + 1):
+                    # At its mark and in the list; the labels of the axes may have the same text.
+                    self.assertGreaterEqual(texts.count(str(number)), 2, (width, figure["title"], number))
+
+    def test_a_bar_has_a_tick_at_its_median(self):
+        self.open()
+        places = self.chromium.run("""(() => {
+            const { figures } = JSON.parse(document.getElementById("data").textContent).sections.find(({ id }) => id === "step-time");
+            const { option } = laptimeChart(figures[0], { dark: false, width: 1100 });
+            const ticks = option.series.find(({ name }) => name === figures[0].chart.total_name);
+            return [ticks.data.map(([x]) => x * figures[0].chart.axis.factor), option.legend.data.includes(ticks.name)];
+          })()""")
+        section = next(one for one in self.page_of(self.page)["sections"] if one["id"] == "step-time")
+        table = section["figures"][0]["table"]
+        at = [column["key"] for column in table["columns"]].index("median_s")
+        for place, row in zip(places[0], table["rows"], strict=True):
+            self.assertAlmostEqual(place, row[at], places=9)
+        self.assertTrue(places[1])
 
     def test_the_first_links_lead_to_every_section(self):
         self.open()

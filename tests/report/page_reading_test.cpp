@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -125,7 +126,9 @@ TEST(PageReading, ATracedPhaseHasItsMeasuredTimeBesideIt) {
   input.records[0].time["forward"] = make_time_stats(std::vector{0.4, 0.4, 0.4});
   input.traces = {trace_of_steps(1.0)};
   const Json texts = section_of(input, "classes")["figures"][0]["chart"]["texts"];
-  EXPECT_EQ(texts, Json({"500.0 ms traced, 400.0 ms measured", "500.0 ms"}));
+  EXPECT_EQ(texts, Json({"500.0 ms traced, 400.0 ms measured (+25 %)", "500.0 ms"}));
+  EXPECT_THAT(section_of(input, "classes")["figures"][0]["summary"].get<std::string>(),
+              HasSubstr("more than 10 % from the measured one"));
 }
 
 TEST(PageReading, OtherIsExplainedWhereItIsDrawn) {
@@ -189,8 +192,8 @@ TEST(PageReading, WhatIsTooLittleToSeeIsNamedAndNotDrawn) {
     ASSERT_FALSE(section.is_null()) << id;
     const Json figure = section["figures"][0];
     EXPECT_THAT(figure["summary"].get<std::string>(), HasSubstr("Too little to be seen: workspace (at most 1")) << id;
-    EXPECT_THAT(figure["chart"]["names"].dump(), HasSubstr("parameters")) << id;
-    EXPECT_THAT(figure["chart"]["names"].dump(), Not(HasSubstr("workspace"))) << id;
+    EXPECT_THAT(figure["chart"]["parts"].dump(), HasSubstr("parameters")) << id;
+    EXPECT_THAT(figure["chart"]["parts"].dump(), Not(HasSubstr("workspace"))) << id;
     EXPECT_THAT(figure["table"]["columns"].dump(), HasSubstr("workspace_bytes")) << id;
   }
 }
@@ -206,19 +209,124 @@ TEST(PageReading, ACustomModelIsDescribed) {
               HasSubstr("a custom model (layers 12, d_model 768, "));
 }
 
-TEST(Palette, CategoriesOfMemoryDifferInColour) {
-  std::vector<std::string_view> colors{kGapsColor};
-  for (size_t i = 0; i < kMemoryCategoryCount; ++i) colors.push_back(color_of(category_at(i)));
+TEST(PageReading, ASeriesWithoutSteadyStateSaysHowFarItWent) {
+  Record record = two_points().records[0];
+  record.verdict = {"no_steady_state", {"of a reason"}};
+  EXPECT_EQ(drift_text(record), "");  // it went nowhere
+  EXPECT_EQ(verdict_and_drift(record), "no steady state");
+
+  std::vector<double> rising;
+  for (int i = 0; i < 21; ++i) rising.push_back(1 + 0.002 * i);
+  record.time["step"] = make_time_stats(rising);
+  EXPECT_EQ(verdict_and_drift(record), "no steady state: drifts +3.9 % over 21 samples");
+
+  record.time["step"] = make_time_stats(std::vector{1.0, 1.0, 1.0, 1.0, 1.0, 0.95, 0.95, 0.95});
+  record.transient.warmup = {1.0, 1.0};
+  EXPECT_EQ(drift_text(record), "last 5 steps -5.0 %");
+  record.verdict.rating = "stable";
+  EXPECT_EQ(verdict_and_drift(record), "stable");
+}
+
+// The steps settle again at the end, so that it is the begin of the samples which was not steady.
+TEST(PageReading, TheFirstSamplesMayBeThoseThatWereNotSteady) {
+  Record record = two_points().records[0];
+  record.transient.warmup = {1.2, 1.2, 1.2, 1.2, 1.2};
+  record.time["step"] = make_time_stats(std::vector<double>(12, 1.0));
+  EXPECT_EQ(drift_text(record), "first 5 steps -16.7 %");
+}
+
+// A class that only some points have is explained where both kinds are drawn.
+TEST(PageReading, ClassesThatOnlySomePointsHaveAreExplained) {
+  PageInput input = two_points();
+  for (Record& record : input.records) record.phases = {{"forward", 1, 1}};
+  input.records[0].classes = {{"forward", "matmul", 0.5, 0.5}, {"forward", "softmax", 0.5, 0.5}};
+  input.records[1].classes = {{"forward", "matmul", 0.5, 0.5}, {"forward", "attention", 0.5, 0.5}};
+  const auto summary = [&] { return section_of(input, "classes")["figures"][0]["summary"].get<std::string>(); };
+  EXPECT_THAT(summary(), HasSubstr("Attention is a class of its own"));
+  EXPECT_THAT(summary(), Not(HasSubstr("Inference ends with the loss")));
+  input.records[0].config.json()["pass"] = "inference";
+  input.records[0].time = {{"inference", input.records[0].time["step"]}};
+  input.records[0].classes[1].work_class = "loss";
+  EXPECT_THAT(summary(), Not(HasSubstr("Attention is a class of its own")));
+  EXPECT_THAT(summary(), HasSubstr("Inference ends with the loss"));
+}
+
+// Sixteen points of one phase each are drawn; of more bars than a chart holds the rest is left out, and said.
+TEST(PageReading, ClassesOfAsManyPointsAsHaveRoomAreDrawn) {
+  PageInput input = two_points();
+  Record record = input.records[0];
+  record.phases = {{"forward", 0.5, 0.5}, {"backward", 0.5, 0.5}};
+  record.classes = {{"forward", "matmul", 0.5, 0.5}, {"backward", "matmul", 0.5, 0.5}};
+  const auto with_points = [&](int points) {
+    input.records.assign(static_cast<size_t>(points), record);
+    for (int i = 0; i < points; ++i) input.records[static_cast<size_t>(i)].name += fmt::format("/seed:{}", i);
+    input.traces.resize(static_cast<size_t>(points));
+    return section_of(input, "classes")["figures"][0];
+  };
+  EXPECT_EQ(with_points(16)["chart"]["texts"].size(), 32U);
+  EXPECT_THAT(with_points(16)["summary"].get<std::string>(), Not(HasSubstr("are drawn")));
+  EXPECT_EQ(with_points(30)["chart"]["texts"].size(), 40U);
+  EXPECT_THAT(with_points(30)["summary"].get<std::string>(), HasSubstr("The first 20 of 30 points are drawn"));
+}
+
+TEST(PageReading, APointWithoutPredictionIsNamedWithItsReason) {
+  PageInput input = two_points();
+  input.records[1].prediction.time["step"] = 0.55;
+  const auto summary = section_of(input, "prediction")["figures"][0]["summary"].get<std::string>();
+  EXPECT_THAT(summary, HasSubstr("1 point has no prediction, because no launch of its steps had been timed"));
+  EXPECT_THAT(summary, HasSubstr("float32"));
+}
+
+TEST(PageReading, LongerContextsOfTheHeadlinesPassAreComparedFirst) {
+  PageInput input = two_points();
+  for (const int context : {128, 64}) {
+    for (Record record : two_points().records) {
+      record.name += fmt::format("/ctx:{}", context);
+      record.config.json()["context_length"] = context;
+      record.flops.forward = 1;
+      input.records.push_back(record);
+    }
+  }
+  input.traces.resize(input.records.size());
+  const Json section = section_of(input, "comparisons");
+  const Json& answers = section["questions"][0]["answers"];
+  ASSERT_EQ(answers.size(), 3U);
+  EXPECT_THAT(answers[1].get<std::string>(), HasSubstr("128"));
+  EXPECT_THAT(answers[2].get<std::string>(), HasSubstr("64"));
+}
+
+// One thing has one look, whatever kind of chart it is in.
+TEST(Palette, AThingHasOneColourInEveryChart) {
+  EXPECT_EQ(look_of_phase("optimizer").color, look_of_class("optimizer").color);
+  EXPECT_EQ(look_of_phase("optimizer").pattern, look_of_class("optimizer").pattern);
+  EXPECT_EQ(look_of_phase("optimizer").color, look_of(MemoryCategory::kOptimizerState).color);
+  EXPECT_EQ(look_of_phase("optimizer").pattern, look_of(MemoryCategory::kOptimizerState).pattern);
+}
+
+template <class Looks>
+void expect_distinct(const Looks& looks) {
   const auto part = [](std::string_view color, size_t at) {
     return static_cast<double>(std::stoi(std::string(color.substr(at, 2)), nullptr, 16));
   };
-  constexpr double kLeast = 60;  // between two colours, in units of their parts
-  for (size_t a = 0; a < colors.size(); ++a) {
+  constexpr double kLeast = 55;  // between two colours, in units of their parts
+  for (size_t a = 0; a < looks.size(); ++a) {
     for (size_t b = 0; b < a; ++b) {
+      EXPECT_NE(looks[a].pattern, looks[b].pattern) << looks[a].color << " " << looks[b].color;
       double square = 0;
-      for (const size_t at : {1, 3, 5}) square += std::pow(part(colors[a], at) - part(colors[b], at), 2);
-      EXPECT_GE(std::sqrt(square), kLeast) << colors[a] << " " << colors[b];
+      for (const size_t at : {1, 3, 5}) square += std::pow(part(looks[a].color, at) - part(looks[b].color, at), 2);
+      EXPECT_GE(std::sqrt(square), kLeast) << looks[a].color << " " << looks[b].color;
     }
+  }
+}
+
+TEST(Palette, ThingsOfAKindDifferInColourAndPattern) {
+  std::vector<Look> categories{look_of_gaps()};
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i) categories.push_back(look_of(category_at(i)));
+  expect_distinct(categories);
+  for (const std::span<const NamedLook> kind : {phase_looks(), class_looks()}) {
+    std::vector<Look> looks;
+    for (const NamedLook& one : kind) looks.push_back(one.look);
+    expect_distinct(looks);
   }
 }
 

@@ -101,7 +101,7 @@ TEST(Page, ChartsNameColumnsOfTheirTables) {
         if (key.is_string()) EXPECT_TRUE(keys.contains(key.get<std::string>())) << figure["title"] << " " << named;
       }
       for (const Json& part : figure["chart"].value("parts", Json::array()))
-        EXPECT_TRUE(keys.contains(part.get<std::string>())) << figure["title"] << " " << part;
+        EXPECT_TRUE(keys.contains(part["key"].get<std::string>())) << figure["title"] << " " << part;
     }
   }
   EXPECT_GE(charts, 10U);
@@ -168,12 +168,48 @@ TEST(Page, PublishedTimesAreThereForEveryModel) {
 
   input.records.front().config.json()["model"] = "custom";
   input.records.front().config.json()["d_model"] = 48;
-  rows = rows_of(Json::parse(page_data(input)), "published");
-  EXPECT_GT(rows.size(), 50U);
+  const Json page = Json::parse(page_data(input));
+  rows = rows_of(page, "published");
+  EXPECT_GE(rows.size(), 3U);
   for (const auto& row : rows) {
     EXPECT_EQ(row.at("where"), "published");
-    EXPECT_THAT(row.at("work").get<std::string>(), testing::StartsWith("step "));
+    EXPECT_THAT(row.at("work").get<std::string>(), testing::StartsWith("step of "));
+    EXPECT_THAT(row.at("work").get<std::string>(), HasSubstr("context 256"));  // as near as there is
   }
+  const Json& all = page["sections"].back()["figures"].back();
+  EXPECT_TRUE(all["chart"].is_null());
+  EXPECT_GT(all["table"]["rows"].size(), 50U);
+}
+
+// A chart of published times has those of one work alone, in order, each with its hardware.
+TEST(Page, PublishedTimesOfOneWorkAreRanked) {
+  PageInput input;
+  input.records = {stored_records().front()};
+  input.traces.resize(1);
+  const Json page = Json::parse(page_data(input));
+  size_t works = 0;
+  for (const Json& one : page["sections"].back()["figures"]) {
+    if (one["chart"].is_null()) continue;
+    ++works;
+    std::set<std::string> drawn;
+    for (const Json& place : one["chart"]["rows"]) drawn.insert(one["table"]["rows"][place.get<size_t>()][1]);
+    EXPECT_EQ(drawn.size(), one["chart"]["rows"].size()) << one["title"];
+  }
+  EXPECT_EQ(works, 3U);  // step, backward and forward
+  const Json& figure = page["sections"].back()["figures"][0];
+  const std::vector<std::map<std::string, Json>> rows = rows_of(page, "published");
+  std::vector<double> seconds;
+  bool has_own = false;
+  for (const Json& place : figure["chart"]["rows"]) {
+    const auto& row = rows.at(place.get<size_t>());
+    EXPECT_EQ(row.at("work"), figure["title"]);
+    seconds.push_back(row.at("time_s").get<double>());
+    has_own = has_own || row.at("where") == "here";
+    if (row.at("where") == "published") EXPECT_THAT(row.at("text").get<std::string>(), HasSubstr(" times as "));
+  }
+  EXPECT_TRUE(has_own);
+  EXPECT_GE(seconds.size(), 3U);
+  EXPECT_TRUE(std::is_sorted(seconds.begin(), seconds.end()));
 }
 
 // What no launch took is a class of its own, so that the classes of a phase, and of the step, add up to 100 %.
@@ -287,7 +323,7 @@ TEST(Page, BeginsWithHowLongAndHowSure) {
   record.config.json()["threads"] = 2;
   input.traces.resize(1);
   const Json page = Json::parse(page_data(input));
-  EXPECT_THAT(page["conclusion"][0].get<std::string>(), HasSubstr(" (no steady state)."));
+  EXPECT_THAT(page["conclusion"][0].get<std::string>(), HasSubstr(" (no steady state"));
   EXPECT_THAT(page["conclusion"][2].get<std::string>(), HasSubstr("Its phases: forward "));
   EXPECT_THAT(page.dump(), HasSubstr("other programs ran on the machine (load 9.0 on 2 threads)"));
   record.verdict.rating = "stable";

@@ -88,7 +88,7 @@ class Panel {
         x = kLeft;
         y += 16;
       }
-      svg_.rect({x, y - 10}, 12, 12, color_of(category));
+      svg_.rect({x, y - 10}, 12, 12, look_of(category).color);
       svg_.text({x + 16, y}, label, {.size = kSmall});
       x += width;
     }
@@ -131,7 +131,7 @@ class Panel {
         below[column] += bytes;
       }
       upper.insert(upper.end(), lower.rbegin(), lower.rend());
-      svg_.polygon(upper, color_of(category),
+      svg_.polygon(upper, look_of(category).color,
                    fmt::format("{}: {} at the peak", title_of(category), format_bytes(ledger_.peak()[category])));
     }
   }
@@ -178,7 +178,7 @@ class Panel {
         const TraceBuffer buffer = trace_.buffer(index);
         const double begin = x_of(static_cast<double>(buffer.first));
         const double end = std::min(x_of(static_cast<double>(buffer.last) + 1), kLeft + kPlotWidth);
-        svg_.rect({begin, y + 3}, std::max(1.0, end - begin), kLane - 8, color_of(lane.category),
+        svg_.rect({begin, y + 3}, std::max(1.0, end - begin), kLane - 8, look_of(lane.category).color,
                   fmt::format("{} {} {}, {}, made by {} in {}", buffer.name, buffer.dtype, buffer.shape,
                               format_bytes(buffer.bytes), buffer.op, buffer.scope));
       }

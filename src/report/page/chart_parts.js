@@ -2,7 +2,6 @@
 "use strict";
 const chartParts = (() => {
   const ROW = 30; // pixels of a bar and the space around it
-  const PALETTE = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#999933", "#bbbbbb"];
   const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
   const BEHIND = { type: "bar", yAxisIndex: 1, data: [], silent: true }; // what the axis of texts behind bars belongs to
   const CROSS = "path://M0,0L10,10M10,0L0,10";
@@ -157,7 +156,7 @@ const chartParts = (() => {
   const unique = (values) => [...new Set(values)];
 
   return {
-    PALETTE, FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
+    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
     valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
   };
 })();

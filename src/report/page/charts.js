@@ -3,32 +3,36 @@
 "use strict";
 const laptimeChart = (() => {
   const {
-    PALETTE, FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
-    valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
+    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, shortened, widest, reader, colorsOf, base, number, counted,
+    named, valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
   } = chartParts;
 
-  // Stacked bars with the whole behind them.
+  // Stacked bars; a tick at the whole, which need not be the sum of the parts, and its interval.
   function bars(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
     const names = t.rows.map((row) => t.value(row, chart.label));
     const texts = chart.text ? t.rows.map((row) => t.shown(row, chart.text)) : [];
     const rows = rowsOf(c, names, texts, width);
-    const top = chart.names.length > 1 ? legendHeight(chart.names, width) : 4;
-    const series = chart.parts.map((part, i) => ({
-      name: chart.names[i], type: "bar", stack: "whole", barMaxWidth: rows.barWidth,
-      itemStyle: { color: tinted(chart.colors[i], dark), decal: patternOf(chart.patterns[i]) },
-      data: t.rows.map((row) => unit(t.value(row, part) ?? 0)),
-      tooltip: { formatter: ({ dataIndex }) => t.tip(dataIndex) },
+    const tooltip = { formatter: ({ dataIndex }) => t.tip(dataIndex) };
+    const series = chart.parts.map((part) => ({
+      name: part.name, type: "bar", stack: "whole", barMaxWidth: rows.barWidth,
+      itemStyle: { color: tinted(part.color, dark), decal: patternOf(part.pattern) },
+      data: t.rows.map((row) => unit(t.value(row, part.key) ?? 0)), tooltip,
     }));
     if (chart.low) {
       const places = t.rows.filter((row) => t.value(row, chart.low) !== null)
         .map((row) => [unit(t.value(row, chart.low)), unit(t.value(row, chart.high)), row]);
-      series.push(whiskers(c, places));
+      series.push(whiskers(c, places), {
+        name: chart.total_name, type: "scatter", symbol: "path://M0,0h3v24h-3z", symbolSize: [3, rows.barWidth + 6], z: 6, tooltip, itemStyle: { color: c.ink },
+        data: t.rows.map((row) => [unit(t.value(row, chart.total)), row]),
+      });
     }
+    const legend = series.map(({ name }) => name).filter(Boolean);
+    const top = legend.length > 1 ? legendHeight(legend, width) : 4;
     return {
       height: top + rows.height + 54,
       option: {
-        ...base(c), legend: chart.names.length > 1 ? legendOf(c, chart.names, "roundRect") : undefined,
+        ...base(c), legend: legend.length > 1 ? legendOf(c, legend) : undefined,
         grid: { left: rows.left, right: rows.right, top, bottom: 50 },
         xAxis: valueAxis(c, named(chart.axis_title, chart.axis)),
         yAxis: rows.yAxis,
@@ -128,7 +132,7 @@ const laptimeChart = (() => {
   function ratios(chart, t, c, dark, width) {
     const names = unique(t.rows.map((row) => t.value(row, chart.label)));
     const parts = unique(t.rows.map((row) => t.value(row, chart.part)));
-    const colorOf = (part) => (chart.colors[part] ? tinted(chart.colors[part], dark) : c.ink);
+    const colorOf = (part) => (chart.looks[part] ? tinted(chart.looks[part].color, dark) : c.ink);
     const texts = names.map((name) => {
       const row = t.rows.find((one) => t.value(one, chart.label) === name && t.value(one, chart.part) === parts[0]);
       if (row === undefined) return "";
@@ -141,7 +145,7 @@ const laptimeChart = (() => {
       const own = t.rows.filter((row) => t.value(row, chart.part) === part);
       const offset = i === 0 ? 0 : 9;
       const dots = {
-        name: part, type: "scatter", symbol: shapeOf(i), symbolSize: i === 0 ? 10 : 7, symbolOffset: [0, offset], itemStyle: { color: colorOf(part) }, z: i === 0 ? 6 : 4,
+        name: part, type: "scatter", symbol: shapeOf(chart.looks[part]?.pattern ?? 1), symbolSize: i === 0 ? 10 : 7, symbolOffset: [0, offset], itemStyle: { color: colorOf(part) }, z: i === 0 ? 6 : 4,
         data: own.map((row) => ({ value: [t.value(row, chart.value), names.indexOf(t.value(row, chart.label))], row })),
         tooltip: { formatter: ({ data }) => t.tip(data.row) },
       };
@@ -168,7 +172,8 @@ const laptimeChart = (() => {
     const labelOf = (row) => chart.labels.map((key) => t.value(row, key)).join(" · ");
     const shared = t.rows.filter((row) => t.value(row, chart.value) !== null);
     const names = unique(shared.map(labelOf));
-    const parts = unique(shared.map((row) => t.value(row, chart.part)));
+    const drawn = new Set(shared.map((row) => t.value(row, chart.part)));
+    const parts = unique([...Object.keys(chart.looks).filter((part) => drawn.has(part)), ...drawn]);
     const rows = rowsOf(c, names, chart.texts, width);
     const room = width - rows.left - rows.right;
     const top = legendHeight(parts, width);
@@ -179,14 +184,18 @@ const laptimeChart = (() => {
         xAxis: valueAxis(c, chart.axis_title, { max: 1, axisLabel: { formatter: (value) => number(100 * value) } }),
         yAxis: rows.yAxis,
         series: [...parts.map((part) => {
-          const color = chart.colors[part] ?? "#bbbbbb";
-          const shareText = (share) => `${part} ${Math.round(100 * share)} %`;
+          const { color, pattern } = chart.looks[part] ?? chart.looks.other;
+          // As much of the name and the share as has room.
+          const shareText = (share) => {
+            const percent = `${Math.round(100 * share)} %`;
+            return [`${part} ${percent}`, percent, percent.slice(0, -2)].find((text) => textWidth(text, 11) + 6 < share * room) ?? "";
+          };
           return {
             name: part, type: "bar", stack: "whole", barMaxWidth: rows.barWidth,
-            itemStyle: { color: tinted(color, dark), decal: patternOf(chart.patterns[part]) },
+            itemStyle: { color: tinted(color, dark), decal: patternOf(pattern) },
             label: {
               show: true, color: dark ? "#111111" : inkOn(color), fontSize: 11, textBorderColor: tinted(color, dark), textBorderWidth: 3,
-              formatter: ({ data }) => (textWidth(shareText(data.value), 11) + 12 < data.value * room ? shareText(data.value) : ""),
+              formatter: ({ data }) => (data.value > 0 ? shareText(data.value) : ""),
             },
             data: names.map((name) => {
               const row = shared.find((one) => labelOf(one) === name && t.value(one, chart.part) === part);
@@ -199,98 +208,10 @@ const laptimeChart = (() => {
     };
   }
 
-  const overlap = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
-
-  // Names beside as many dots as have room, the first of them first. `dots`: {x, y, radius, text} in pixels; `taken`: boxes
-  // that no name may cover. Gives each dot with room the side of its name.
-  function namesBeside(dots, taken, frame) {
-    const places = new Map();
-    const boxes = [...taken];
-    for (const { x, y, radius, text, row } of dots) {
-      const [w, h] = [textWidth(text, 11) + 6, 14];
-      const sides = { right: [x + radius + 3, y - h / 2], left: [x - radius - 3 - w, y - h / 2], top: [x - w / 2, y - radius - h - 2], bottom: [x - w / 2, y + radius + 2] };
-      for (const [side, [left, top]] of Object.entries(sides)) {
-        const box = { x: left, y: top, width: w, height: h };
-        if (left < frame.x || left + w > frame.x + frame.width || top < frame.y || top + h > frame.y + frame.height) continue;
-        if (boxes.some((other) => overlap(box, other))) continue;
-        boxes.push(box);
-        places.set(row, side);
-        break;
-      }
-    }
-    return places;
-  }
-
-  // Rates over intensity, both logarithmic, below what memory and arithmetic allow.
-  function roofline(chart, t, c, dark, width) {
-    const unit = counted(chart.axis);
-    const peak = unit(chart.peak);
-    const bandwidth = unit(chart.bandwidth);
-    const parts = unique(t.rows.map((row) => t.value(row, chart.part)));
-    const xs = t.rows.map((row) => t.value(row, chart.x));
-    const ys = t.rows.map((row) => unit(t.value(row, chart.y)));
-    const ridge = peak / bandwidth;
-    const [x1, x2] = [below(Math.min(...xs, ridge / 10), 10), above(Math.max(...xs, ridge * 4), 10)];
-    const y1 = below(Math.min(...ys), 10);
-    const y2 = above(Math.max(...ys, peak * 1.5), 10);
-    const longest = Math.max(...t.rows.map((row) => t.value(row, chart.size)));
-    const start = Math.max(x1, y1 / bandwidth);
-    const top = legendHeight(parts, width);
-    const frame = { x: 74, y: top + 12, width: width - 98, height: 378 };
-    const at = (x, y) => [frame.x + (frame.width * Math.log(x / x1)) / Math.log(x2 / x1), frame.y + (frame.height * Math.log(y2 / y)) / Math.log(y2 / y1)];
-    const sizeOf = (row) => 7 + 24 * Math.sqrt(t.value(row, chart.size) / longest);
-    const textOf = (row) => chart.label.map((key) => t.value(row, key)).join(" ");
-    const bySize = [...t.rows].sort((a, b) => t.value(b, chart.size) - t.value(a, chart.size)).map((row) => {
-      const [x, y] = at(t.value(row, chart.x), unit(t.value(row, chart.y)));
-      return { x, y, radius: sizeOf(row) / 2, text: textOf(row), row };
-    });
-    // The texts of the roof: the peak above its right end, the bandwidth above the slope, left of the ridge.
-    const [ridgeX, peakY] = at(ridge, peak);
-    const slope = at(ridge / 2, peak / 2);
-    const peakBox = { x: frame.x + frame.width - textWidth(chart.peak_text) - 4, y: peakY - 20, width: textWidth(chart.peak_text) + 4, height: 18 };
-    const isSlopeFree = slope[0] - textWidth(chart.bandwidth_text) - 14 > frame.x;
-    const slopeBox = { x: slope[0] - textWidth(chart.bandwidth_text) - 14, y: slope[1] - 16, width: textWidth(chart.bandwidth_text) + 8, height: 16 };
-    const boxOf = ({ x, y, radius }) => ({ x: x - radius, y: y - radius, width: 2 * radius, height: 2 * radius });
-    // The slope is covered by small boxes, so that no name lies across it.
-    const [startX, startY] = at(start, start * bandwidth);
-    const pieces = Math.max(1, Math.ceil((ridgeX - startX) / 6));
-    const [wide, high] = [(ridgeX - startX) / pieces, (startY - peakY) / pieces];
-    const slopeBoxes = Array.from({ length: pieces }, (_, i) => ({ x: startX + i * wide, y: startY - (i + 1) * high - 2, width: wide, height: high + 4 }));
-    const taken = [peakBox, ...(isSlopeFree ? [slopeBox] : []), ...bySize.map(boxOf), ...slopeBoxes, { x: ridgeX, y: peakY - 2, width, height: 4 }];
-    const sides = namesBeside(bySize.slice(0, 8), taken, frame);
-    const roof = {
-      type: "line", silent: true, symbol: "none", lineStyle: { color: c.ink, width: 1.5 }, z: 1,
-      data: [[start, start * bandwidth], [ridge, peak], [x2, peak]],
-      markPoint: {
-        silent: true, symbolSize: 0, label: { color: c.muted, fontSize: 12 },
-        data: [
-          { coord: [x2, peak], label: { formatter: chart.peak_text, position: "insideBottomRight", align: "right", offset: [0, -4] } },
-          ...(isSlopeFree ? [{ coord: [ridge / 2, peak / 2], label: { formatter: chart.bandwidth_text, align: "right", offset: [-10, -8] } }] : []),
-        ],
-      },
-    };
-    return {
-      height: 440 + top,
-      option: {
-        ...base(c), legend: legendOf(c, parts), grid: { left: 74, right: 24, top: top + 12, bottom: 50 },
-        xAxis: logAxis(c, "FLOPs for each byte that must move", true, { min: x1, max: x2, axisLabel: { formatter: number } }),
-        yAxis: logAxis(c, named("rate", chart.axis), true, { min: y1, max: y2, nameGap: 48, axisLabel: { formatter: number } }),
-        series: [roof, ...parts.map((part) => ({
-          name: part, type: "scatter", symbol: shapeOf(chart.patterns[part] ?? 9),
-          itemStyle: { color: tinted(chart.colors[part] ?? "#bbbbbb", dark), opacity: 0.9, borderColor: c.ground, borderWidth: 1 },
-          data: t.rows.filter((row) => t.value(row, chart.part) === part).map((row) => ({
-            value: [t.value(row, chart.x), unit(t.value(row, chart.y))], row, symbolSize: sizeOf(row),
-            label: { show: sides.has(row), position: sides.get(row) ?? "right", color: c.ink, fontSize: 11, formatter: textOf(row) },
-          })),
-          tooltip: { formatter: ({ data }) => t.tip(data.row) },
-        }))],
-      },
-    };
-  }
-
   // Bytes stacked by category over the launches of a step, with its phases.
   function areas(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
+    const names = chart.parts.map((part) => part.name);
     const xs = t.rows.map((row) => t.value(row, chart.x));
     const end = Math.max(...chart.phases.map((phase) => phase.last)) + 1;
     const [left, right] = [64, 16];
@@ -306,11 +227,11 @@ const laptimeChart = (() => {
       ends[line] = begin + long;
       return { name: phase.title, xAxis: phase.first, label: { align: isLeft ? "right" : "left", offset: [isLeft ? -4 : 4, -16 * line] } };
     });
-    const top = legendHeight(chart.names, width) + 6 + 16 * ends.length;
-    const series = chart.parts.map((part, i) => ({
-      name: chart.names[i], type: "line", stack: "held", step: "end", symbol: "none", lineStyle: { width: 0 },
-      itemStyle: { color: tinted(chart.colors[i], dark), decal: patternOf(chart.patterns[i]) }, areaStyle: { color: tinted(chart.colors[i], dark), opacity: 1 },
-      data: [...t.rows.map((row) => [xs[row], unit(t.value(row, part) ?? 0)]), [end, unit(t.value(t.count - 1, part) ?? 0)]],
+    const top = legendHeight(names, width) + 6 + 16 * ends.length;
+    const series = chart.parts.map(({ key, name, color, pattern }) => ({
+      name, type: "line", stack: "held", step: "end", symbol: "none", lineStyle: { width: 0 },
+      itemStyle: { color: tinted(color, dark), decal: patternOf(pattern) }, areaStyle: { color: tinted(color, dark), opacity: 1 },
+      data: [...t.rows.map((row) => [xs[row], unit(t.value(row, key) ?? 0)]), [end, unit(t.value(t.count - 1, key) ?? 0)]],
     }));
     const nearRight = placeOf(chart.peak.x) + textWidth(`peak ${chart.peak.text}`, 13) + 20 > width - right;
     series.push({
@@ -325,7 +246,7 @@ const laptimeChart = (() => {
     return {
       height: top + 230,
       option: {
-        ...base(c), legend: legendOf(c, chart.names, "roundRect"), grid: { left, right, top, bottom: 48 },
+        ...base(c), legend: legendOf(c, names, "roundRect"), grid: { left, right, top, bottom: 48 },
         tooltip: { ...base(c).tooltip, trigger: "axis", axisPointer: { lineStyle: { color: c.muted } },
           formatter: (all) => t.tip(Math.min(all[0].dataIndex, t.count - 1)) },
         xAxis: valueAxis(c, chart.x_title, { min: 0, max: end, minInterval: 1, splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: c.line } } }),
@@ -347,21 +268,24 @@ const laptimeChart = (() => {
     const right = isLegend ? 24 : widest([...names, chart.limit?.text ?? ""]) + 10;
     const top = isLegend ? legendHeight(names, width) + 8 : 14;
     const [x1, x2] = [Math.min(...xs), Math.max(...xs)];
-    const colorOf = (name, i) => tinted(chart.colors?.[name] ?? PALETTE[i % PALETTE.length], dark);
     const ends = names.map((name) => {
       const row = t.rows.filter((one) => t.value(one, chart.series) === name).at(-1);
       return { text: name, y: unit(t.value(row, chart.y)), color: c.ink };
     });
-    const series = names.map((name, i) => ({
-      name, type: "line", symbol: shapeOf(i), symbolSize: 8, lineStyle: { width: 2, color: colorOf(name, i), type: dashesOf(i) }, itemStyle: { color: colorOf(name, i) },
-      data: t.rows.filter((row) => t.value(row, chart.series) === name).map((row) => {
-        const state = t.value(row, chart.state);
-        const look = state === "out of memory" ? { symbol: CROSS, symbolSize: 11, itemStyle: { color: "transparent", borderColor: colorOf(name, i), borderWidth: 2.5 } }
-          : state === "predicted" ? { itemStyle: { color: c.ground, borderColor: colorOf(name, i), borderWidth: 2 } } : {};
-        return { value: [t.value(row, chart.x), unit(t.value(row, chart.y))], row, ...look };
-      }),
-      tooltip: { formatter: ({ data }) => t.tip(data.row) },
-    }));
+    const series = names.map((name) => {
+      const look = chart.looks[name];
+      const color = tinted(look.color, dark);
+      return {
+        name, type: "line", symbol: shapeOf(look.pattern), symbolSize: 8, lineStyle: { width: 2, color, type: dashesOf(look.dashes) }, itemStyle: { color },
+        data: t.rows.filter((row) => t.value(row, chart.series) === name).map((row) => {
+          const state = t.value(row, chart.state);
+          const mark = state === "out of memory" ? { symbol: CROSS, symbolSize: 11, itemStyle: { color: "transparent", borderColor: color, borderWidth: 2.5 } }
+            : state === "predicted" ? { itemStyle: { color: c.ground, borderColor: color, borderWidth: 2 } } : {};
+          return { value: [t.value(row, chart.x), unit(t.value(row, chart.y))], row, ...mark };
+        }),
+        tooltip: { formatter: ({ data }) => t.tip(data.row) },
+      };
+    });
     if (limit && limit < 64 * Math.max(...ys)) {
       series.push({ type: "line", silent: true, symbol: "none", data: [[x1, limit], [x2, limit]], lineStyle: { color: c.muted, type: "dashed", width: 1 } });
       ys.push(limit);
@@ -422,43 +346,48 @@ const laptimeChart = (() => {
     };
   }
 
-  // One line for each kind of work, with the times of this page and those of others on it.
-  function dots(chart, t, c, dark, width) {
+  // Times of one work in order, those of this page in a band, with a line at the fastest of them.
+  function ranked(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
-    const timed = t.rows.filter((row) => typeof t.value(row, chart.value) === "number");
-    const names = unique(timed.map((row) => t.value(row, chart.label)));
+    const valueOf = (row) => unit(t.value(row, chart.value));
     const isOwn = (row) => t.value(row, chart.where) !== "published";
-    const isPredicted = (row) => t.value(row, chart.where) !== "here";
-    const parts = unique(timed.filter((row) => !isOwn(row)).map((row) => t.value(row, chart.part)));
-    const rows = rowsOf(c, names, [], width, 54);
-    const values = timed.map((row) => unit(t.value(row, chart.value)));
-    const kinds = timed.some(isOwn) ? [...parts, "this page"] : parts;
-    const text = (row) => ({ show: true, position: "bottom", distance: 4, color: c.muted, fontSize: 10, formatter: t.value(row, chart.text) });
-    const top = legendHeight(kinds, width);
-    const place = (row) => ({ value: [unit(t.value(row, chart.value)), names.indexOf(t.value(row, chart.label))], row });
-    const tooltip = { formatter: ({ data }) => t.tip(data.row) };
+    const names = chart.rows.map((row) => t.value(row, chart.label));
+    const rows = rowsOf(c, names, chart.rows.map((row) => t.shown(row, chart.text)), width);
+    const values = chart.rows.map(valueOf);
+    const kinds = [["published", "circle", 9], ["here", "diamond", 15], ["predicted here", "diamond", 15]]
+      .filter(([where]) => chart.rows.some((row) => t.value(row, chart.where) === where));
+    const top = legendHeight(kinds.map(([where]) => where), width);
+    const places = chart.rows.map((row, i) => ({ row, i }));
     return {
       height: top + rows.height + 54,
       option: {
-        ...base(c), legend: legendOf(c, kinds), grid: { left: rows.left, right: 30, top, bottom: 50 },
+        ...base(c), legend: legendOf(c, kinds.map(([where]) => where)), grid: { left: rows.left, right: rows.right, top, bottom: 50 },
         xAxis: logAxis(c, named(chart.axis_title, chart.axis), true, { min: below(Math.min(...values), 10), max: above(Math.max(...values), 10), axisLabel: { formatter: number } }),
-        yAxis: { ...rows.yAxis[0], splitLine: { show: true, lineStyle: { color: c.line } } },
+        yAxis: rows.yAxis,
         series: [
-          ...parts.map((part, i) => ({
-            name: part, type: "scatter", symbol: shapeOf(i), symbolSize: 8, itemStyle: { color: tinted(PALETTE[i % PALETTE.length], dark), opacity: 0.85 }, tooltip,
-            labelLayout: ({ labelRect }) => ({ hideOverlap: true, dx: Math.max(0, 2 - labelRect.x) + Math.min(0, width - 2 - labelRect.x - labelRect.width) }),
-            data: timed.filter((row) => !isOwn(row) && t.value(row, chart.part) === part).map((row) => ({ ...place(row), label: text(row) })),
-          })),
           {
-            name: "this page", type: "scatter", symbol: "diamond", symbolSize: 15, itemStyle: { color: c.ink }, tooltip, z: 6,
-            data: timed.filter(isOwn).map((row) => ({ ...place(row), itemStyle: isPredicted(row) ? { color: c.ground, borderColor: c.ink, borderWidth: 1.5 } : undefined })),
+            type: "custom", silent: true, z: 1, data: places.filter(({ row }) => isOwn(row)).map(({ row, i }) => [valueOf(row), i]),
+            renderItem: ({ coordSys }, api) => {
+              const [, y] = api.coord([api.value(0), api.value(1)]);
+              return { type: "rect", shape: { x: coordSys.x, y: y - rows.barWidth / 2, width: coordSys.width, height: rows.barWidth }, style: { fill: c.accent, opacity: 0.18 } };
+            },
           },
+          ...kinds.map(([where, symbol, symbolSize]) => ({
+            name: where, type: "scatter", symbol, symbolSize, z: 6,
+            itemStyle: where === "here" ? { color: c.accent } : where === "published" ? { color: c.muted } : { color: c.ground, borderColor: c.accent, borderWidth: 2 },
+            data: places.filter(({ row }) => t.value(row, chart.where) === where).map(({ row, i }) => ({ value: [valueOf(row), i], row })),
+            tooltip: { formatter: ({ data }) => t.tip(data.row) },
+            markLine: chart.own !== null && where === (kinds.some(([one]) => one === "here") ? "here" : "predicted here") ? {
+              silent: true, symbol: "none", lineStyle: { color: c.accent, type: "dashed", width: 1 }, label: { show: false }, data: [{ xAxis: unit(chart.own) }],
+            } : undefined,
+          })),
+          ...rows.behind,
         ],
       },
     };
   }
 
-  const KINDS = { bars, lines, strip, ratios, shares, roofline, areas, loglog, pairs, dots };
+  const KINDS = { bars, lines, strip, ratios, shares, roofline: rooflineChart, areas, loglog, pairs, ranked };
   return ({ chart, table }, { dark, width }) => {
     const drawn = KINDS[chart.kind](chart, reader(table), colorsOf(dark), dark, width);
     if (drawn.option.legend) drawn.option.legend.formatter = (name) => shortened(name, width - 40);

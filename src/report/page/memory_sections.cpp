@@ -99,27 +99,33 @@ Peak peak_of(const PageView& view, const Record& record) {
   return peak;
 }
 
-struct Part {
-  std::string key;
-  std::string title;
-  std::string_view color;
-  size_t pattern = 0;
-};
+// Everything that bytes can be held for, as pictures stack it.
+std::vector<ChartPart> memory_parts() {
+  std::vector<ChartPart> parts;
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
+    const MemoryCategory category = category_at(i);
+    parts.push_back({key_of_bytes(category), std::string(title_of(category)), look_of(category)});
+  }
+  parts.push_back({std::string(kActivations), "activations", look_of_all_activations()});
+  parts.push_back({std::string(kOtherBytes), "other and gaps", look_of_gaps()});
+  return parts;
+}
 
-// Those that some peak has, as pictures stack them.
-std::vector<Part> parts_of(const std::vector<Peak>& peaks) {
-  std::vector<Part> parts;
-  const auto add = [&](std::string key, std::string_view title, std::string_view color, size_t pattern) {
-    const bool is_held = std::any_of(peaks.begin(), peaks.end(), [&](const Peak& peak) {
-      const auto found = peak.parts.find(key);
-      return found != peak.parts.end() && found->second > 0;
-    });
-    if (is_held) parts.push_back({std::move(key), std::string(title), color, pattern});
-  };
-  for (size_t i = 0; i < kMemoryCategoryCount; ++i)
-    add(key_of_bytes(category_at(i)), title_of(category_at(i)), color_of(category_at(i)), pattern_of(category_at(i)));
-  add(std::string(kActivations), "activations", color_of(MemoryCategory::kSaved), kMemoryCategoryCount);
-  add(std::string(kOtherBytes), "other and gaps", kGapsColor, kMemoryCategoryCount + 1);
+int64_t bytes_of(const Peak& peak, const ChartPart& part) {
+  const auto found = peak.parts.find(part.key);
+  return found == peak.parts.end() ? 0 : found->second;
+}
+
+int64_t largest_of(const std::vector<Peak>& peaks, const ChartPart& part) {
+  int64_t largest = 0;
+  for (const Peak& peak : peaks) largest = std::max(largest, bytes_of(peak, part));
+  return largest;
+}
+
+// Those that some peak has.
+std::vector<ChartPart> parts_of(const std::vector<Peak>& peaks) {
+  std::vector<ChartPart> parts = memory_parts();
+  std::erase_if(parts, [&](const ChartPart& part) { return largest_of(peaks, part) == 0; });
   return parts;
 }
 
@@ -148,41 +154,27 @@ std::string state_of(const Peak& peak) {
 }
 
 PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
-  const std::vector<Part> parts = parts_of(peaks);
+  const std::vector<ChartPart> parts = parts_of(peaks);
   Grid grid{.name = "peaks",
             .title = "Peaks",
             .columns = {text_column("point", "Point"), bytes_column("peak_bytes", "peak")},
             .rows = {},
             .notes = {}};
-  Json keys = Json::array();
-  Json names = Json::array();
-  Json colors = Json::array();
-  Json patterns = Json::array();
+  std::vector<ChartPart> drawn;
   int64_t most = 0;
   for (const Peak& peak : peaks) most = std::max(most, peak.bytes);
   Unseen unseen;
-  for (const Part& part : parts) {
-    grid.columns.push_back(bytes_column(part.key, part.title));
-    int64_t largest = 0;
-    for (const Peak& peak : peaks) {
-      if (const auto found = peak.parts.find(part.key); found != peak.parts.end())
-        largest = std::max(largest, found->second);
-    }
-    if (unseen.leaves_out(part.title, largest, most)) continue;
-    keys.push_back(part.key);
-    names.push_back(part.title);
-    colors.push_back(part.color);
-    patterns.push_back(part.pattern);
+  for (const ChartPart& part : parts) {
+    grid.columns.push_back(bytes_column(part.key, part.name));
+    if (!unseen.leaves_out(part.name, largest_of(peaks, part), most)) drawn.push_back(part);
   }
   grid.columns.push_back(text_column("state", "state"));
   grid.columns.push_back(text_column("text", "peak in words"));
   bool some_not_held = false;
   for (const Peak& peak : peaks) {
     std::vector<Json> row{peak.name, peak.bytes};
-    for (const Part& part : parts) {
-      const auto found = peak.parts.find(part.key);
-      row.push_back(found == peak.parts.end() ? Json() : Json(found->second));
-    }
+    for (const ChartPart& part : parts)
+      row.push_back(peak.parts.contains(part.key) ? Json(bytes_of(peak, part)) : Json());
     const std::string state = state_of(peak);
     some_not_held = some_not_held || state != "held";
     row.emplace_back(state);
@@ -197,13 +189,10 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
   if (some_not_held)
     summary += " Where (predicted) or (out of memory) follows it, the step did not run, and it is what the plan needs.";
   return {.title = "Most memory held in a step, by category",
-          .summary = summary + unseen.sentence(),
+          .summary = summary + unseen.sentence() + left_out_sentence(peaks.size(), all),
           .chart = {{"kind", "bars"},
                     {"label", "point"},
-                    {"parts", std::move(keys)},
-                    {"names", std::move(names)},
-                    {"colors", std::move(colors)},
-                    {"patterns", std::move(patterns)},
+                    {"parts", parts_json(drawn)},
                     {"total", "peak_bytes"},
                     {"text", "text"},
                     {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
@@ -257,7 +246,12 @@ Grid context_grid() {
           .notes = {}};
 }
 
-PageFigure context_figure(std::string title, std::string summary, const Grid& grid, Json colors, Json limit) {
+// How a line over context lengths looks: its colour, the shape of its marks and its dashes.
+Json line_look(std::string_view color, size_t shape, size_t dashes) {
+  return {{"color", color}, {"pattern", shape}, {"dashes", dashes}};
+}
+
+PageFigure context_figure(std::string title, std::string summary, const Grid& grid, Json looks, Json limit) {
   double most = 1;
   for (const std::vector<Json>& row : grid.rows) most = std::max(most, row[2].get<double>());
   return {.title = std::move(title),
@@ -267,7 +261,7 @@ PageFigure context_figure(std::string title, std::string summary, const Grid& gr
                     {"x", "context"},
                     {"y", "bytes"},
                     {"state", "state"},
-                    {"colors", std::move(colors)},
+                    {"looks", std::move(looks)},
                     {"limit", std::move(limit)},
                     {"axis", axis_of(most, Unit::kBytes)},
                     {"x_title", "context length, tokens"},
@@ -288,31 +282,39 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
   const std::vector<ContextLine> lines = context_lines(peaks);
   if (lines.empty()) return;
   Grid grid = context_grid();
-  for (size_t i = 0; i < std::min(lines.size(), kMostSeries); ++i) {
+  Json looks = Json::object();
+  const size_t shown = std::min(lines.size(), kMostSeries);
+  for (size_t i = 0; i < shown; ++i) {
+    const JsonObject& config = lines[i].peaks.front().second->record->config;
+    looks[lines[i].name] =
+        line_look(look_of_number_type(config.text("dtype")).color, i, pattern_of_mode(config.text("mode")));
     for (const auto& [context, peak] : lines[i].peaks)
       grid.rows.push_back({lines[i].name, context, peak->bytes, state_of(*peak)});
   }
-  section.figures.push_back(context_figure("Peak by context length",
-                                           "Both axes are logarithmic. A cross is a point that does not fit.", grid,
-                                           Json(), limit_of(view)));
+  std::string summary =
+      "Both axes are logarithmic. The colour of a line is its number type, dashes are compile mode; a cross is a point "
+      "that does not fit.";
+  if (shown < lines.size()) summary += fmt::format(" {} of {} lines are drawn.", shown, lines.size());
+  section.figures.push_back(
+      context_figure("Peak by context length", std::move(summary), grid, std::move(looks), limit_of(view)));
   const auto most = std::max_element(lines.begin(), lines.end(), [](const ContextLine& a, const ContextLine& b) {
     return std::pair(a.peaks.size(), rank_of_pass(*a.peaks.front().second->record)) <
            std::pair(b.peaks.size(), rank_of_pass(*b.peaks.front().second->record));
   });
   Grid parts = context_grid();
-  Json colors = Json::object();
-  for (const Part& part : parts_of(peaks)) {
-    colors[part.title] = part.color;
+  Json part_looks = Json::object();
+  const std::vector<ChartPart> held = parts_of(peaks);
+  for (size_t i = 0; i < held.size(); ++i) {
+    part_looks[held[i].name] = line_look(held[i].look.color, held[i].look.pattern, i);
     for (const auto& [context, peak] : most->peaks) {
-      const auto found = peak->parts.find(part.key);
-      if (found != peak->parts.end() && found->second > 0)
-        parts.rows.push_back({part.title, context, found->second, state_of(*peak)});
+      if (const int64_t bytes = bytes_of(*peak, held[i]); bytes > 0)
+        parts.rows.push_back({held[i].name, context, bytes, state_of(*peak)});
     }
   }
   if (parts.rows.empty()) return;
   section.figures.push_back(context_figure(fmt::format("Categories by context length: {}", most->name),
                                            "What grows with the context and what does not. Both axes are logarithmic.",
-                                           parts, std::move(colors), Json()));
+                                           parts, std::move(part_looks), Json()));
 }
 
 }  // namespace
@@ -326,21 +328,14 @@ PageSection timeline_section(const PageView& view) {
   for (size_t i = 0; i < shown; ++i) {
     const TracedPoint& point = points[i];
     const MemoryLedger ledger(*point.trace);
-    Json keys = Json::array();
-    Json names = Json::array();
-    Json colors = Json::array();
-    Json patterns = Json::array();
+    std::vector<ChartPart> drawn;
     Unseen unseen;
     for (size_t k = 0; k < kMemoryCategoryCount; ++k) {
       const MemoryCategory category = category_at(k);
       int64_t largest = 0;
       for (size_t launch = 0; launch < ledger.launches(); ++launch)
         largest = std::max(largest, ledger.held(launch)[category]);
-      if (largest == 0 || unseen.leaves_out(title_of(category), largest, most)) continue;
-      keys.push_back(key_of_bytes(category));
-      names.push_back(title_of(category));
-      colors.push_back(color_of(category));
-      patterns.push_back(pattern_of(category));
+      if (largest > 0 && !unseen.leaves_out(title_of(category), largest, most)) drawn.push_back(memory_parts()[k]);
     }
     Json phases = Json::array();
     for (const Section& phase : ledger.sections())
@@ -349,10 +344,7 @@ PageSection timeline_section(const PageView& view) {
                                .summary = peak_sentence(*point.record, *point.trace) + unseen.sentence(),
                                .chart = {{"kind", "areas"},
                                          {"x", "launch"},
-                                         {"parts", std::move(keys)},
-                                         {"names", std::move(names)},
-                                         {"colors", std::move(colors)},
-                                         {"patterns", std::move(patterns)},
+                                         {"parts", parts_json(drawn)},
                                          {"phases", std::move(phases)},
                                          {"peak",
                                           {{"x", ledger.peak_launch()},

@@ -143,6 +143,22 @@ Json words_json(const std::vector<PageWord>& words) {
   return json;
 }
 
+Json parts_json(const std::vector<ChartPart>& parts) {
+  Json json = Json::array();
+  for (const ChartPart& part : parts) {
+    json.push_back(
+        {{"key", part.key}, {"name", part.name}, {"color", part.look.color}, {"pattern", part.look.pattern}});
+  }
+  return json;
+}
+
+Json looks_json(std::span<const NamedLook> looks) {
+  Json json = Json::object();
+  for (const NamedLook& one : looks)
+    json[std::string(one.name)] = {{"color", one.look.color}, {"pattern", one.look.pattern}};
+  return json;
+}
+
 Json page_json(const PageSection& section) {
   Json questions = Json::array();
   for (const PageQuestion& question : section.questions)
@@ -174,6 +190,11 @@ std::string page_percent(double fraction) {
 
 void note_left_out(Grid& grid, size_t shown, size_t all) {
   if (shown < all) grid.notes.push_back(fmt::format("The first {} of {} points.", shown, all));
+}
+
+std::string left_out_sentence(size_t shown, size_t all) {
+  if (shown >= all) return "";
+  return fmt::format(" The first {} of {} points are drawn, as many as can be told apart in one chart.", shown, all);
 }
 
 Json axis_of(double most, Unit unit) {

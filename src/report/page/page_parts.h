@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "record/json_object.h"
 #include "report/columns.h"
 #include "report/grid.h"
+#include "report/palette.h"
 
 namespace laptime {
 
@@ -38,6 +40,18 @@ struct PageWord {
   std::string word;
   std::string meaning;
 };
+
+// A part of stacked bars or areas: the column of its values, its name, and how it looks.
+struct ChartPart {
+  std::string key;  // "forward_s"
+  std::string name;
+  Look look;
+};
+// [{"key": "forward_s", "name": "forward", "color": "#4477aa", "pattern": 0}, ...]: "parts" of a chart.
+Json parts_json(const std::vector<ChartPart>& parts);
+
+// {"matmul": {"color": "#88ccee", "pattern": 0}, ...}: "looks" of a chart whose parts are named in a column.
+Json looks_json(std::span<const NamedLook> looks);
 
 // How a chart is drawn from the table of its figure: {"kind": "bars", ...}. Columns are named by their keys.
 struct PageFigure {
@@ -77,6 +91,8 @@ std::string page_percent(double fraction);
 
 // Notes on the table of a chart how many of all points it shows, where it does not show all.
 void note_left_out(Grid& grid, size_t shown, size_t all);
+// " 8 of 16 points are shown, ...": the same for the summary of a chart; empty where all are shown.
+std::string left_out_sentence(size_t shown, size_t all);
 
 // {"unit": "ms", "factor": 0.001}: the multiple of a unit in which an axis counts up to `most`.
 Json axis_of(double most, Unit unit);

@@ -28,18 +28,19 @@ bool has_interval(const Record& record) {
 // How well a record stands for its point.
 int worth_of(const Record& record) { return has_interval(record) ? 2 : record.status == Status::kOk ? 1 : 0; }
 
+}  // namespace
+
 std::string machine_of(const Record& record) {
   const std::string cpu = record.machine.text("cpu_model");
   return cpu.empty() || cpu == "null" ? record.fingerprint.substr(0, record.fingerprint.find(" (")) : cpu;
 }
 
-}  // namespace
-
-int rank_of_pass(const Record& record) {
+int rank_of_pass(std::string_view pass) {
   constexpr std::array<std::string_view, 5> kPasses{"inference", "forward", "backward", "forward_backward", "step"};
-  const auto found = std::find(kPasses.begin(), kPasses.end(), record.config.text("pass"));
-  return static_cast<int>(found - kPasses.begin());
+  return static_cast<int>(std::find(kPasses.begin(), kPasses.end(), pass) - kPasses.begin());
 }
+
+int rank_of_pass(const Record& record) { return rank_of_pass(record.config.text("pass")); }
 
 std::optional<int64_t> config_number(const Record& record, const char* key) {
   const Json& config = record.config.json();

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/record.h"
@@ -71,7 +72,11 @@ class PageView {
   const Record* headline_ = nullptr;
 };
 
+// The processor of a record.
+std::string machine_of(const Record& record);
+
 // How complete a pass is, from inference (0) to a step (4).
+int rank_of_pass(std::string_view pass);
 int rank_of_pass(const Record& record);
 
 // A whole number of the configuration, such as "context_length"; none where it has none.

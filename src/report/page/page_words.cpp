@@ -6,10 +6,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/words.h"
+#include "distribution/drift.h"
+#include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
@@ -45,6 +50,40 @@ std::string verdict_text(const Record& record) {
   return in_words(is_predicted(record) ? kPredicted : record.verdict.rating);
 }
 
+std::vector<double> whole_series(const Record& record) {
+  std::vector<double> steps = record.transient.warmup;
+  if (const TimeStats* const time = record.main_time())
+    steps.insert(steps.end(), time->samples.begin(), time->samples.end());
+  return steps;
+}
+
+std::string drift_text(const Record& record) {
+  const std::vector<double> steps = whole_series(record);
+  const auto warmup = static_cast<int64_t>(record.transient.warmup.size());
+  const auto count = static_cast<int64_t>(steps.size());
+  if (count == warmup || !std::all_of(steps.begin(), steps.end(), [](double step) { return std::isfinite(step); }))
+    return "";
+  const std::span<const double> samples = std::span(steps).subspan(static_cast<size_t>(warmup));
+  const Drift drift = find_drift(samples);
+  if (drift.significant && std::abs(drift.change) > kNoisyDrift)
+    return fmt::format("drifts {:+.1f} % over {}", 100 * drift.change, counted(samples.size(), "sample"));
+  const auto step_text = [](std::string_view which, const SteadyState& state) {
+    return fmt::format("{} {} steps {:+.1f} %", which, kSteadyWindow, 100 * state.change);
+  };
+  if (const SteadyState end = steady_at_end(steps); end.steadiness == Steadiness::kNotReached)
+    return step_text("last", end);
+  if (warmup < kSteadyWindow || warmup + kSteadyWindow > count) return "";
+  const SteadyState begin = find_steady_state(steps, warmup, warmup);
+  return begin.steadiness == Steadiness::kNotReached ? step_text("first", begin) : "";
+}
+
+std::string verdict_and_drift(const Record& record) {
+  const std::string verdict = verdict_text(record);
+  if (is_predicted(record) || record.verdict.rating != name_of(Stability::kNoSteadyState)) return verdict;
+  const std::string drift = drift_text(record);
+  return drift.empty() ? verdict : fmt::format("{}: {}", verdict, drift);
+}
+
 std::vector<PageWord> verdict_words(const std::vector<const Record*>& records) {
   std::set<std::string> used;
   for (const Record* const record : records) {
@@ -54,6 +93,14 @@ std::vector<PageWord> verdict_words(const std::vector<const Record*>& records) {
   for (const StabilityWord& stability : stability_words()) {
     if (std::string word = in_words(stability.name); used.contains(word))
       words.push_back({std::move(word), std::string(stability.meaning)});
+  }
+  const std::string unsteady = in_words(name_of(Stability::kNoSteadyState));
+  for (PageWord& word : words) {
+    if (word.word != unsteady) continue;
+    word.meaning += fmt::format(
+        "; beside it stands how far they went: by how much samples drift from the first to the last along their trend, "
+        "or by how much the median of {} steps differs from that of the {} before",
+        kSteadyWindow, kSteadyWindow);
   }
   if (used.contains(kPredicted))
     words.push_back({kPredicted, "computed for a described machine; nothing was measured"});

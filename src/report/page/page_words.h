@@ -12,6 +12,17 @@ namespace laptime {
 // "no steady state": the verdict on a record as people read it, kPredicted for a prediction; empty where there is none.
 std::string verdict_text(const Record& record);
 
+// Seconds of all steps in order, warm-up first.
+std::vector<double> whole_series(const Record& record);
+
+// How far and in which direction steps still went while sampled: "drifts +3.1 % over 60 samples", or by the median of
+// the last five steps, or of the first five samples, over that of the five steps before: "last 5 steps -1.5 %". Empty
+// where they went less than the limits of the verdict.
+std::string drift_text(const Record& record);
+
+// The verdict; with how far steps went where it is that they were not steady: "no steady state: last 5 steps -1.5 %".
+std::string verdict_and_drift(const Record& record);
+
 // The verdicts on these records, the best first.
 std::vector<PageWord> verdict_words(const std::vector<const Record*>& records);
 

@@ -50,6 +50,9 @@ ClassedStep classed_step(const Record& record, const std::vector<TracedPoint>& p
 
 constexpr const char* kOther = "other";  // the class of time that no launch took
 constexpr std::string_view kProducts = "matmul";
+constexpr std::string_view kAttention = "attention";
+constexpr std::string_view kSoftmax = "softmax";
+constexpr std::string_view kLoss = "loss";
 constexpr const char* kResidue = "residue";  // as a record names what its phases leave of a step
 
 // Adds to each phase what its launches leave of it, and to the step what its phases leave: then all shares of the step
@@ -82,16 +85,11 @@ void close_sums(const Record& record, ClassedStep& classed) {
   classed.classes = std::move(closed);
 }
 
-Json class_palette() {
-  Json colors = Json::object();
-  for (const NamedColor& color : class_colors()) colors[std::string(color.name)] = color.color;
-  return colors;
-}
-
-Json class_patterns() {
-  Json patterns{{kOther, pattern_of_class(kOther)}};
-  for (const NamedColor& color : class_colors()) patterns[std::string(color.name)] = pattern_of_class(color.name);
-  return patterns;
+// Those of classes and of the time between launches.
+Json class_chart_looks() {
+  std::vector<NamedLook> looks(class_looks().begin(), class_looks().end());
+  looks.push_back({kOther, look_of_class(kOther)});
+  return looks_json(looks);
 }
 
 PageFigure table_figure(std::string title, std::string summary, const Grid& grid, bool is_open) {
@@ -139,7 +137,44 @@ std::optional<double> measured_phase(const Record& record, const std::string& ph
   return is_only_phase ? std::optional(record.main_time()->median) : std::nullopt;
 }
 
+// What a reader of the classes must be told of those that are drawn.
+struct DrawnClasses {
+  bool some_other = false;
+  bool some_attention = false;  // as a class of its own
+  bool some_softmax = false;    // of attention that runs op by op
+  bool some_loss_in_inference = false;
+  bool some_differ = false;  // traced times from measured ones
+
+  void add(const Record& record, const ClassedStep& classed) {
+    for (const ClassShare& one : classed.classes) {
+      some_other = some_other || (one.work_class == kOther && one.phase != kResidue);
+      some_attention = some_attention || one.work_class == kAttention;
+      some_softmax = some_softmax || one.work_class == kSoftmax;
+      some_loss_in_inference =
+          some_loss_in_inference || (one.work_class == kLoss && record.config.text("pass") == "inference");
+    }
+  }
+
+  std::string explained() const {
+    std::string text;
+    if (some_other) text += " The part called other is time between launches.";
+    if (some_attention && some_softmax) {
+      text +=
+          " Attention is a class of its own where one kernel does all of it, as compile mode has it; where eager mode "
+          "runs it op by op, it is matrix products, softmax, elementwise ops and copies.";
+    }
+    if (some_loss_in_inference) text += " Inference ends with the loss too: the model is run on known text.";
+    if (some_differ) {
+      text +=
+          " A percentage in brackets marks a bar whose traced time is more than 10 % from the measured one: read its "
+          "shares rather than its time.";
+    }
+    return text;
+  }
+};
+
 constexpr int64_t kKernelRows = 20;
+
 // Ops on one side of the ridge.
 struct RooflineSide {
   double seconds = 0;
@@ -197,6 +232,7 @@ std::string two_shares(const TracedPoint& point, const std::vector<RooflineDot>&
       against_measured(step, time->median));
 }
 
+constexpr size_t kMostNumbered = 20;  // ops of a roofline
 constexpr size_t kMostRooflines = 4;  // one plot for each of number type and mode
 
 }  // namespace
@@ -216,27 +252,36 @@ PageSection classes_section(const PageView& view) {
             .notes = {"Mean time per step. Other is what no launch took: in a phase the time between its launches, and "
                       "in the residue that of the step outside of its phases."}};
   size_t points = 0;
-  bool some_other = false;
+  size_t drawn_points = 0;
+  DrawnClasses drawn;
   std::vector<TracedPoint> traced;
   Json texts = Json::array();  // the time of each bar
   for (const Record* const record : headline_first(view)) {
     ClassedStep classed = classed_step(*record, profiled);
-    if (classed.classes.empty() || ++points > kMostSeries) continue;
-    if (classed.traced != nullptr) traced.push_back(*classed.traced);
+    if (classed.classes.empty()) continue;
+    ++points;
     close_sums(*record, classed);
     std::map<std::string, double> phases;
     for (const ClassShare& one : classed.classes) phases[one.phase] += one.seconds;
     const size_t drawn_phases = phases.size() - phases.count(kResidue);
+    if (drawn_points + 1 < points || texts.size() + drawn_phases > kMostBars) continue;
+    ++drawn_points;
+    if (classed.traced != nullptr) traced.push_back(*classed.traced);
+    drawn.add(*record, classed);
     std::string phase;
     for (const ClassShare& one : classed.classes) {
       const double whole = phases[one.phase];
       const bool is_drawn = one.phase != kResidue && whole > 0;
-      some_other = some_other || (is_drawn && one.work_class == kOther);
       if (is_drawn && one.phase != phase) {
         std::string text = format_seconds(whole);
         const std::optional<double> measured = measured_phase(*record, one.phase, drawn_phases == 1);
-        if (classed.traced != nullptr && !is_predicted(*record) && measured)
+        if (classed.traced != nullptr && !is_predicted(*record) && measured) {
           text += fmt::format(" traced, {} measured", format_seconds(*measured));
+          if (differs_much(whole, *measured)) {
+            text += fmt::format(" ({:+.0f} %)", 100 * (whole / *measured - 1));
+            drawn.some_differ = true;
+          }
+        }
         texts.push_back(std::move(text));
       }
       phase = one.phase;
@@ -245,13 +290,11 @@ PageSection classes_section(const PageView& view) {
     }
   }
   if (grid.rows.empty()) return section;
-  note_left_out(grid, kMostSeries, points);
+  note_left_out(grid, drawn_points, points);
   std::string summary =
       "Each bar is one phase of one point; its parts are shares of its time and add up to 100 %. The time itself "
-      "stands "
-      "to the right (above on a narrow screen).";
-  if (some_other) summary += " The part called other is time between launches.";
-  if (points > kMostSeries) summary += fmt::format(" {} of {} points are shown.", kMostSeries, points);
+      "stands to the right (above on a narrow screen).";
+  summary += drawn.explained() + left_out_sentence(drawn_points, points);
   if (const std::string sentence = traced_times_sentence(traced); !sentence.empty()) summary += " " + sentence;
   section.figures.push_back({.title = "Share of each class of work in each phase",
                              .summary = std::move(summary),
@@ -260,8 +303,7 @@ PageSection classes_section(const PageView& view) {
                                        {"part", "class"},
                                        {"value", "share"},
                                        {"texts", std::move(texts)},
-                                       {"colors", class_palette()},
-                                       {"patterns", class_patterns()},
+                                       {"looks", class_chart_looks()},
                                        {"axis_title", "share of the phase, %"}},
                              .table = page_table(grid)});
   return section;
@@ -314,20 +356,28 @@ PageSection roofline_section(const PageView& view) {
                           {"flop_per_byte", "FLOP per byte"},
                           {"flops_per_second", "Rate", Unit::kFlopsPerSecond},
                           {"seconds_s", "Time per step", Unit::kSeconds},
-                          {"of_bound", "Of bound", Unit::kFraction}},
+                          {"of_bound", "Of bound", Unit::kFraction},
+                          text_column("text", "time, share, of bound")},
               .rows = {},
               .notes = {"Of bound: the rate over what the roofline allows; above 100 % operands come from caches."}};
+    double seconds = 0;
+    for (const RooflineDot& dot : dots) seconds += dot.seconds;
     for (const RooflineDot& dot : dots) {
       const double bound = std::min(*trace.peak_flops, dot.intensity * *trace.bandwidth);
-      grid.rows.push_back({dot.phase, dot.op, dot.work_class, dot.intensity, dot.rate, dot.seconds, dot.rate / bound});
+      grid.rows.push_back({dot.phase, dot.op, dot.work_class, dot.intensity, dot.rate, dot.seconds, dot.rate / bound,
+                           fmt::format("{}, {}, {}", format_seconds(dot.seconds), page_percent(dot.seconds / seconds),
+                                       page_percent(dot.rate / bound))});
     }
     section.figures.push_back(
         {.title = fmt::format("Ops of {} under the roofline", point.name),
          .summary = fmt::format(
-             "A mark is an op in one phase, its area the time that it takes in a traced step; the line is the most "
-             "that "
-             "this machine allows. Left of its ridge at {:.3g} FLOP per byte that is memory ({}B/s), right of it "
+             "A mark is an op in one phase, its area the time that it takes in a traced step; its number leads to the "
+             "list, which has that time, its share of the time of these ops, and how much of its bound the op "
+             "reaches{}. "
+             "The line is the most that this machine allows. Left of its ridge at {:.3g} FLOP per byte that is memory "
+             "({}B/s), right of it "
              "arithmetic ({}/s); a mark far below the line uses neither to the full. {}",
+             dots.size() > kMostNumbered ? fmt::format(" (the {} longest of {})", kMostNumbered, dots.size()) : "",
              *trace.peak_flops / *trace.bandwidth, format_count(*trace.bandwidth), format_flops(*trace.peak_flops),
              what_bounds(dots, *trace.peak_flops, *trace.bandwidth)),
          .chart = {{"kind", "roofline"},
@@ -335,9 +385,11 @@ PageSection roofline_section(const PageView& view) {
                    {"y", "flops_per_second"},
                    {"size", "seconds_s"},
                    {"label", {"phase", "op"}},
+                   {"text", "text"},
+                   {"text_title", "time, share, of bound"},
+                   {"numbered", kMostNumbered},
                    {"part", "class"},
-                   {"colors", class_palette()},
-                   {"patterns", class_patterns()},
+                   {"looks", class_chart_looks()},
                    {"peak", *trace.peak_flops},
                    {"bandwidth", *trace.bandwidth},
                    {"axis", axis_of(*trace.peak_flops, Unit::kFlopsPerSecond)},

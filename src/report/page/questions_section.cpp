@@ -44,7 +44,7 @@ Answers times_and_spread(const PageView& view) {
     const TimeStats& whole = *record->main_time();
     if (!is_predicted(*record) && whole.std && whole.mean > 0) {
       text += fmt::format("; the standard deviation of {} samples is {} of the mean ({})", whole.count,
-                          page_percent(*whole.std / whole.mean), verdict_text(*record));
+                          page_percent(*whole.std / whole.mean), verdict_and_drift(*record));
     }
     answers.push_back(text + ".");
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/units.h"
@@ -38,7 +39,8 @@ std::string work_key(const Record& record) {
   return work;
 }
 
-// Those of the headline first, then in the order of the page; works that only one point does are left out.
+// The work of the headline first, then the more complete passes, and of equal passes the longer contexts; works that
+// only one point does are left out.
 std::vector<Rivals> rivals_of(const PageView& view) {
   std::vector<Rivals> all;
   for (const Record* const record : view.timed()) {
@@ -53,9 +55,12 @@ std::vector<Rivals> rivals_of(const PageView& view) {
                      [](const Record* a, const Record* b) { return median_seconds(*a) < median_seconds(*b); });
   }
   const Record* const headline = view.headline();
-  std::stable_partition(all.begin(), all.end(), [&](const Rivals& rivals) {
-    return headline != nullptr && work_key(*rivals.front()) == work_key(*headline);
-  });
+  const auto order = [&](const Rivals& rivals) {
+    const Record& first = *rivals.front();
+    const bool is_headline = headline != nullptr && work_key(first) == work_key(*headline);
+    return std::tuple(is_headline, rank_of_pass(first), config_number(first, "context_length").value_or(0));
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const Rivals& a, const Rivals& b) { return order(a) > order(b); });
   return all;
 }
 
@@ -154,7 +159,7 @@ std::vector<std::string> against_published(const PageView& view) {
   if (answers.empty() && !records.empty()) {
     answers.emplace_back(
         "No published time is of a model, context, batch and pass of this page. The last section shows published times "
-        "of whole steps of other models.");
+        "of whole steps of other models, and says what to measure for a comparison.");
   }
   return answers;
 }

@@ -88,7 +88,7 @@ std::string time_sentence(const PageView& view, const Record& record) {
         fmt::format(", {:.2f} times as fast as {}", speedup->value, fmt::join(view.baselines().descriptions(), " or "));
   }
   if (!is_predicted(record) && record.verdict.rating != name_of(Stability::kStable))
-    text += fmt::format(" ({})", verdict_text(record));
+    text += fmt::format(" ({})", verdict_and_drift(record));
   return text + ".";
 }
 

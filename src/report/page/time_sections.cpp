@@ -56,24 +56,20 @@ std::vector<const Record*> measured(const PageView& view) {
   return records;
 }
 
-// A whole series, from the very first step.
-std::vector<double> steps_of(const Record& record) {
-  std::vector<double> steps = record.transient.warmup;
-  const std::vector<double>& samples = record.main_time()->samples;
-  steps.insert(steps.end(), samples.begin(), samples.end());
-  return steps;
-}
-
 SteadyState steadiness_of(const std::vector<double>& steps) {
   const auto count = static_cast<int64_t>(steps.size());
   if (count < 2 * kSteadyWindow) return {};
   return find_steady_state(steps, kSteadyWindow, count - kSteadyWindow);
 }
 
-std::string steadiness_text(const std::vector<double>& steps, const SteadyState& steady) {
+std::string steadiness_text(const Record& record, const std::vector<double>& steps, const SteadyState& steady) {
   switch (steady.steadiness) {
     case Steadiness::kReached: return fmt::format("steady from step {} on", steady.after + 1);
-    case Steadiness::kNotReached: return "no steady state within " + counted(steps.size(), "step");
+    case Steadiness::kNotReached: {
+      const std::string drift = drift_text(record);
+      return fmt::format("no steady state within {}{}", counted(steps.size(), "step"),
+                         drift.empty() ? "" : ": " + drift);
+    }
     case Steadiness::kUnknown: break;
   }
   return fmt::format("{} {} too few to tell", counted(steps.size(), "step"), steps.size() == 1 ? "is" : "are");
@@ -82,7 +78,7 @@ std::string steadiness_text(const std::vector<double>& steps, const SteadyState&
 // "812.4 ms (805.1 .. 820.0), noisy"; a prediction says itself that it is one, and a record may have no verdict.
 std::string time_and_verdict(const Record& record) {
   const std::string time = cell_of("median", record);
-  const std::string verdict = verdict_text(record);
+  const std::string verdict = verdict_and_drift(record);
   return is_predicted(record) || verdict.empty() ? time : fmt::format("{}, {}", time, verdict);
 }
 
@@ -91,15 +87,9 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
   const std::vector<std::string> parts = parts_of(records);
   Grid grid{
       .name = "step_times", .title = "Step times", .columns = {text_column("point", "Point")}, .rows = {}, .notes = {}};
-  Json names = Json::array();
-  Json keys = Json::array();
-  Json colors = Json::array();
-  Json patterns = Json::array();
+  std::vector<ChartPart> drawn;
   for (const std::string& part : parts) {
-    keys.push_back(part + "_s");
-    names.push_back(part);
-    colors.push_back(color_of_phase(part));
-    patterns.push_back(pattern_of_phase(part));
+    drawn.push_back({part + "_s", part, look_of_phase(part)});
     grid.columns.push_back({part + "_s", part, Unit::kSeconds});
   }
   grid.columns.push_back({"median_s", "median of the pass", Unit::kSeconds});
@@ -128,26 +118,28 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
     grid.rows.push_back(std::move(row));
   }
   note_left_out(grid, records.size(), group.size());
-  return {
-      .title = title,
-      .summary =
-          "The parts of a bar are the medians of its phases, timed in place within each step. To the right of a bar "
-          "(above it on a narrow screen) stand the median of the whole pass, in brackets its 95 % interval, which "
-          "is also drawn as a line with two ends, and the verdict on it.",
-      .chart = {{"kind", "bars"},
-                {"label", "point"},
-                {"parts", std::move(keys)},
-                {"names", std::move(names)},
-                {"colors", std::move(colors)},
-                {"patterns", std::move(patterns)},
-                {"total", "median_s"},
-                {"low", "ci_low_s"},
-                {"high", "ci_high_s"},
-                {"text", "text"},
-                {"axis", axis_of(most, Unit::kSeconds)},
-                {"axis_title", "time"}},
-      .words = verdict_words(records),
-      .table = page_table(grid)};
+  std::string summary =
+      "The parts of a bar are the medians of its phases, timed in place within each step. The upright tick is the "
+      "median "
+      "of the whole pass, and the line with two ends its 95 % interval. A bar ends at the sum of its parts, which may "
+      "differ a little from the tick, because medians do not add up. To the right of a bar (above it on a narrow "
+      "screen) "
+      "stand the median of the pass, in brackets its interval, and the verdict.";
+  summary += left_out_sentence(records.size(), group.size());
+  return {.title = title,
+          .summary = std::move(summary),
+          .chart = {{"kind", "bars"},
+                    {"label", "point"},
+                    {"parts", parts_json(drawn)},
+                    {"total", "median_s"},
+                    {"total_name", "median of the pass, with its 95 % interval"},
+                    {"low", "ci_low_s"},
+                    {"high", "ci_high_s"},
+                    {"text", "text"},
+                    {"axis", axis_of(most, Unit::kSeconds)},
+                    {"axis_title", "time"}},
+          .words = verdict_words(records),
+          .table = page_table(grid)};
 }
 
 // Points that one scale suits: all, or where some would be too short to see, those of one model and device.
@@ -196,7 +188,7 @@ PageSection first_steps_section(const PageView& view) {
             .notes = {"Over the median: the time of the step over the median of the samples, 1 is steady."}};
   Json marks = Json::array();
   for (const Record* const record : records) {
-    const std::vector<double> steps = steps_of(*record);
+    const std::vector<double> steps = whole_series(*record);
     SteadyState steady = steadiness_of(steps);
     // The verdict looks at the last steps too: a series that drifts away again is not steady.
     if (record->verdict.rating == name_of(Stability::kNoSteadyState)) steady.steadiness = Steadiness::kNotReached;
@@ -206,15 +198,15 @@ PageSection first_steps_section(const PageView& view) {
                            i < record->transient.warmup.size() ? "warm-up" : "sample"});
     }
     if (steady.steadiness == Steadiness::kReached) marks.push_back({{"series", name}, {"x", steady.after + 1}});
-    section.lines.push_back(fmt::format("{}: {}.", name, steadiness_text(steps, steady)));
+    section.lines.push_back(fmt::format("{}: {}.", name, steadiness_text(*record, steps, steady)));
   }
   note_left_out(grid, records.size(), all.size());
   section.figures.push_back(
       {.title = "Each step over the steady median",
-       .summary =
-           fmt::format("A series is steady when the median of {} steps lies within {:.0f} % of the {} before; a ring "
-                       "marks where. Steps before that are warm-up.",
-                       kSteadyWindow, 100 * kSteadyTolerance, kSteadyWindow),
+       .summary = fmt::format(
+           "A series is steady when the median of {} steps lies within {:.0f} % of the {} before; a ring "
+           "marks where. Hollow dots are warm-up, filled ones samples.{}",
+           kSteadyWindow, 100 * kSteadyTolerance, kSteadyWindow, left_out_sentence(records.size(), all.size())),
        .chart = {{"kind", "lines"},
                  {"series", "point"},
                  {"x", "step"},
@@ -259,7 +251,8 @@ PageSection samples_section(const PageView& view) {
       {.title = "Distance of each sample from the median of its point",
        .summary =
            "A dot is one sample, none is dropped; the band is the 95 % interval of the median. Beside it stand the "
-           "median, its interval and the verdict. A narrow cloud is a figure to trust.",
+           "median, its interval and the verdict. A narrow cloud is a figure to trust." +
+           left_out_sentence(records.size(), all.size()),
        .chart = {{"kind", "strip"},
                  {"series", "point"},
                  {"value", "deviation"},
@@ -318,18 +311,15 @@ PageSection speedup_section(const PageView& view) {
       {.title = fmt::format("Times as fast as {}", fmt::join(against, ", or ")),
        .summary =
            "The median of the baseline over that of the point, with its 95 % interval. An interval that holds 1 shows "
-           "no difference.",
+           "no difference." +
+           left_out_sentence(std::min(points, kMostBars), points),
        .chart = {{"kind", "ratios"},
                  {"label", "point"},
                  {"part", "part"},
                  {"value", "speedup"},
                  {"low", "speedup_low"},
                  {"high", "speedup_high"},
-                 {"colors",
-                  {{"whole pass", ""},
-                   {"forward", color_of_phase("forward")},
-                   {"backward", color_of_phase("backward")},
-                   {"optimizer", color_of_phase("optimizer")}}},
+                 {"looks", looks_json(phase_looks())},
                  {"axis_title", "times as fast"}},
        .table = page_table(grid)});
   return section;

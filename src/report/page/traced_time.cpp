@@ -16,8 +16,6 @@ namespace {
 
 constexpr double kMuch = 0.1;  // of the measured time
 
-bool differs_much(double ratio) { return std::abs(ratio - 1) > kMuch; }
-
 struct RatioRange {
   double low = 0;
   double high = 0;
@@ -50,10 +48,12 @@ std::string percents(const RatioRange& range) {
 
 }  // namespace
 
+bool differs_much(double traced, double measured) { return std::abs(traced / measured - 1) > kMuch; }
+
 std::string against_measured(double traced, double measured) {
   const double ratio = traced / measured;
   const std::string time = format_seconds(measured);
-  if (!differs_much(ratio)) {
+  if (!differs_much(traced, measured)) {
     return fmt::format("{:+.1f} % from the {} measured without marks", 100 * (ratio - 1), time);
   }
   return fmt::format("{:.2f} times the {} measured without marks: trust its shares rather than its times", ratio, time);
@@ -82,7 +82,7 @@ std::string traced_times_sentence(const std::vector<TracedPoint>& points) {
         "machine, which was faster or slower by then",
         percents(marks));
   }
-  if (differs_much(ratios.low) || differs_much(ratios.high))
+  if (differs_much(ratios.low, 1) || differs_much(ratios.high, 1))
     text += ". Where they differ much, trust the shares rather than the times";
   return text + ".";
 }

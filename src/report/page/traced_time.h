@@ -8,6 +8,9 @@
 
 namespace laptime {
 
+// Whether a traced time is so far from the measured one, by more than 10 %, that a reader must be told.
+bool differs_much(double traced, double measured);
+
 // "+2.1 % from the 32.8 ms measured without marks" where both agree; else "2.33 times the 32.8 ms measured without
 // marks: trust its shares rather than its times". Seconds; both must be positive.
 std::string against_measured(double traced, double measured);

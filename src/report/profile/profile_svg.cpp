@@ -88,7 +88,7 @@ void draw(Svg& svg, const Box& box, double x, double y, double pixels_per_second
   const std::string tooltip =
       fmt::format("{}: {}, {:.2f} % of the step", box.name, format_seconds(box.seconds), 100 * box.seconds / step);
   svg.rect({x, y}, std::max(width - 0.5, kLeastBox), kBoxHeight - 1,
-           box.inside.empty() ? color_of_class(box.work_class) : kScopeColor, tooltip);
+           box.inside.empty() ? look_of_class(box.work_class).color : kScopeColor, tooltip);
   constexpr double kLeastText = 24;
   if (width > kLeastText)
     svg.text({x + 3, y + kBoxHeight - 7}, svg_shortened(box.name, kLabelSize, width - 6), {.size = kLabelSize});
@@ -165,7 +165,7 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
   for (size_t i = dots.size(); i-- > 0;) {
     const RooflineDot& dot = dots[i];
     svg.circle({x.at(dot.intensity), y.at(dot.rate)}, 3 + 11 * std::sqrt(dot.seconds / longest),
-               color_of_class(dot.work_class),
+               look_of_class(dot.work_class).color,
                fmt::format("{}: {} per step, {}/s at {:.2f} FLOP/byte", dot.name(), format_seconds(dot.seconds),
                            format_flops(dot.rate), dot.intensity));
   }
@@ -194,8 +194,8 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
 
 void draw_legend(Svg& svg, double y) {
   double x = kPictureMargin;
-  for (const NamedColor& one : class_colors()) {
-    svg.rect({x, y - 10}, 12, 12, one.color);
+  for (const NamedLook& one : class_looks()) {
+    svg.rect({x, y - 10}, 12, 12, one.look.color);
     svg.text({x + 17, y}, one.name, {.size = kLabelSize});
     x += 34 + svg_text_width(one.name, kLabelSize);
   }

@@ -1,0 +1,318 @@
+// Times that other people published, beside those of the page where they are of the same work.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "base/words.h"
+#include "record/metrics.h"
+#include "report/column_sets/readers.h"
+#include "report/page/page_sections.h"
+#include "report/published/published.h"
+#include "report/row.h"
+
+namespace laptime {
+namespace {
+
+// What a time is of. Only times of equal work are drawn in one chart.
+struct Work {
+  std::string pass;
+  std::string model;
+  std::string edition;
+  std::optional<int64_t> context;
+  std::optional<int64_t> batch;
+
+  friend bool operator==(const Work&, const Work&) = default;
+  std::string text() const {
+    std::string text = fmt::format("{} of {} ({})", pass, model, edition);
+    if (context) text += fmt::format(", context {}", *context);
+    if (batch) text += fmt::format(", batch {}", *batch);
+    return text;
+  }
+};
+
+Work work_of(const PublishedFigure& figure) {
+  return {figure.pass, figure.model, figure.edition, figure.context_length, figure.batch_size};
+}
+
+// One time of a work.
+struct TimeOfWork {
+  std::string label;  // who: hardware, program, mode, arithmetic
+  std::string name;   // told beside the label where several have the same: a source or a point
+  std::string where;  // "here", "predicted here", "published"
+  std::optional<double> seconds;
+  std::optional<double> std;
+  std::string interval{};  // of the page's own: "812.4 ms (805.1 .. 820.0)"
+  std::string certainty;   // of the arithmetic
+  std::optional<int64_t> warmup{};
+  std::string note{};
+  bool drawn = true;
+
+  bool is_published() const { return where == "published"; }
+};
+
+// How the arithmetic of a record is known.
+std::string certainty_of(const Record& record) {
+  if (is_predicted(record)) return "predicted";
+  if (system_of(record).empty()) return "proven";
+  return record.math_mode.empty() ? "not known" : "stated";
+}
+
+TimeOfWork own_time(const PageView& view, const Record& record, const std::string& pass, const TimeStats& time) {
+  const Json arithmetic = cells::arithmetic_of(Row(record), "");
+  const std::string system = system_of(record);
+  const bool predicted = is_predicted(record);
+  const bool is_main = &time == record.main_time();
+  return {
+      .label = fmt::format("{}, {} {}{}", predicted ? record.config.text("device") + " predicted" : machine_of(record),
+                           system.empty() ? "laptime" : record.binary.version, record.config.text("mode"),
+                           arithmetic.is_string() ? ", " + arithmetic.get<std::string>() : ""),
+      .name = view.name(record),
+      .where = predicted ? "predicted here" : "here",
+      .seconds = time.median,
+      .std = predicted ? std::nullopt : time.std,
+      .interval = is_main ? cell_of("median", record) : format_seconds(time.median),
+      .certainty = certainty_of(record),
+      .note = is_main ? "" : fmt::format("the phase {} of a {}", pass, record.config.text("pass"))};
+}
+
+TimeOfWork published_time(const PublishedFigure& figure) {
+  return {.label = fmt::format("{}, {} {}, {}{}", figure.hardware, figure.software, figure.mode, figure.arithmetic,
+                               figure.certainty == "doubtful" ? " (doubtful)" : ""),
+          .name = figure.source,
+          .where = "published",
+          .seconds = figure.seconds,
+          .std = figure.std,
+          .certainty = figure.certainty,
+          .warmup = figure.warmup,
+          .note = figure.seconds ? figure.note : "out of memory"};
+}
+
+// Adds to the labels that several drawn times have what tells these times apart.
+void tell_apart(std::vector<TimeOfWork>& times, const std::function<std::string(const TimeOfWork&)>& what) {
+  std::map<std::string, std::set<std::string>> found;
+  for (const TimeOfWork& time : times) {
+    if (time.drawn) found[time.label].insert(what(time));
+  }
+  for (TimeOfWork& time : times) {
+    const std::string text = what(time);
+    if (found[time.label].size() > 1 && !text.empty()) time.label += ", " + text;
+  }
+}
+
+// The times of a work, the shortest first and those that ran out of memory last. Of the times that one source
+// measured in one way with several warm-ups the one with most is drawn.
+std::vector<TimeOfWork> times_of(const PageView& view, const Work& work) {
+  std::vector<TimeOfWork> times;
+  for (const PublishedFigure& figure : published_figures()) {
+    if (work_of(figure) == work) times.push_back(published_time(figure));
+  }
+  for (const Record* const record : view.timed()) {
+    const auto time = record->time.find(work.pass);
+    if (time == record->time.end() || time->second.count == 0) continue;
+    const bool same = std::any_of(published_figures().begin(), published_figures().end(), [&](const auto& figure) {
+      return work_of(figure) == work && is_of_same_model(figure, *record);
+    });
+    if (same) times.push_back(own_time(view, *record, work.pass, time->second));
+  }
+  std::map<std::pair<std::string, std::string>, int64_t> most_warmup;
+  for (const TimeOfWork& time : times) {
+    int64_t& most = most_warmup[{time.label, time.name}];
+    most = std::max(most, time.warmup.value_or(0));
+  }
+  for (TimeOfWork& time : times) {
+    time.drawn = time.seconds && (!time.warmup || *time.warmup == most_warmup[{time.label, time.name}]);
+  }
+  std::stable_sort(times.begin(), times.end(), [](const TimeOfWork& a, const TimeOfWork& b) {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    return a.seconds.value_or(kNever) < b.seconds.value_or(kNever);
+  });
+  tell_apart(times, [](const TimeOfWork& time) { return time.name; });
+  tell_apart(times, [](const TimeOfWork& time) { return time.warmup ? fmt::format("warm-up {}", *time.warmup) : ""; });
+  return times;
+}
+
+// The shortest time of the page, a measured one where there is one.
+const TimeOfWork* fastest_own(const std::vector<TimeOfWork>& times) {
+  for (const std::string_view where : {"here", "predicted here"}) {
+    const auto found =
+        std::find_if(times.begin(), times.end(), [&](const TimeOfWork& time) { return time.where == where; });
+    if (found != times.end()) return &*found;
+  }
+  return nullptr;
+}
+
+std::string text_of(const TimeOfWork& time, const TimeOfWork* own) {
+  if (!time.seconds) return "out of memory";
+  if (!time.is_published()) return time.interval;
+  std::string text = format_seconds(*time.seconds);
+  if (own != nullptr) {
+    const double ratio = *own->seconds / *time.seconds;
+    text +=
+        ratio >= 1 ? fmt::format(", {:.3g} times as fast", ratio) : fmt::format(", {:.3g} times as slow", 1 / ratio);
+  }
+  return text;
+}
+
+Grid grid_of(std::string title, const std::vector<std::pair<Work, std::vector<TimeOfWork>>>& works) {
+  Grid grid{.name = "published",
+            .title = std::move(title),
+            .columns = {text_column("work", "Work"),
+                        text_column("label", "Hardware, program and mode, arithmetic"),
+                        text_column("where", "Where"),
+                        {"time_s", "Time", Unit::kSeconds},
+                        text_column("text", "Time, against the fastest of this page"),
+                        {"std_s", "Std", Unit::kSeconds},
+                        {"warmup", "Warm-up"},
+                        text_column("certainty", "Arithmetic is"),
+                        text_column("name", "Source or point"),
+                        text_column("note", "Note")},
+            .rows = {},
+            .notes = {"Arithmetic is proven where the names of the kernels show it, stated where only the source says "
+                      "so, and doubtful where the throughput or the source speaks against it."}};
+  for (const auto& [work, times] : works) {
+    const TimeOfWork* const own = fastest_own(times);
+    for (const TimeOfWork& time : times) {
+      grid.rows.push_back({work.text(), time.label, time.where, or_null(time.seconds), text_of(time, own),
+                           or_null(time.std), or_null(time.warmup), time.certainty, time.name, time.note});
+    }
+  }
+  return grid;
+}
+
+// What the chart of a work leaves out: " The table has also 2 that ran out of memory."
+std::string left_out_of(const std::vector<TimeOfWork>& times) {
+  size_t without_memory = 0;
+  size_t repeated = 0;
+  for (const TimeOfWork& time : times) {
+    if (time.drawn) continue;
+    ++(time.seconds ? repeated : without_memory);
+  }
+  std::vector<std::string> parts;
+  if (without_memory > 0) parts.push_back(fmt::format("{} that ran out of memory", without_memory));
+  if (repeated > 0) parts.push_back(fmt::format("{} with less warm-up", repeated));
+  return parts.empty() ? "" : fmt::format(" Only the table has {}.", fmt::join(parts, " and "));
+}
+
+PageFigure figure_of(const Work& work, const std::vector<TimeOfWork>& times) {
+  const TimeOfWork* const own = fastest_own(times);
+  std::string summary = "The shortest time first, on a logarithmic axis. ";
+  if (own == nullptr) {
+    summary += "Each dot is a published time; none is of this page.";
+  } else {
+    summary += fmt::format(
+        "A diamond in a band is of this page{}; a dot is a published time, with how many times as fast it is as the "
+        "fastest of this page, which is the upright line.",
+        own->where == "here" ? " (hollow: predicted)" : ", and predicted");
+  }
+  Json rows = Json::array();
+  double most = 0;
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (!times[i].drawn) continue;
+    rows.push_back(i);
+    most = std::max(most, *times[i].seconds);
+  }
+  return {.title = work.text(),
+          .summary = summary + left_out_of(times),
+          .chart = {{"kind", "ranked"},
+                    {"label", "label"},
+                    {"value", "time_s"},
+                    {"where", "where"},
+                    {"text", "text"},
+                    {"rows", std::move(rows)},
+                    {"own", own == nullptr ? Json() : Json(*own->seconds)},
+                    {"axis", axis_of(most, Unit::kSeconds)},
+                    {"axis_title", "time"}},
+          .table = page_table(grid_of("Times of one work", {{work, times}}))};
+}
+
+// The works of the page whose time someone published: the most complete pass first, within it the works of the
+// headline.
+std::vector<Work> works_of(const PageView& view) {
+  std::vector<Work> works;
+  std::vector<bool> is_of_headline;
+  std::vector<std::pair<bool, Work>> found;
+  for (const Record* const record : view.timed()) {
+    for (const PublishedFigure& figure : published_figures()) {
+      const auto time = record->time.find(figure.pass);
+      if (!figure.seconds || time == record->time.end() || time->second.count == 0 ||
+          !is_of_same_model(figure, *record))
+        continue;
+      const bool is_headline = view.headline() != nullptr && is_of_same_model(figure, *view.headline());
+      std::pair<bool, Work> one{is_headline, work_of(figure)};
+      if (std::find(found.begin(), found.end(), one) == found.end()) found.push_back(std::move(one));
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first, rank_of_pass(a.second.pass)) > std::pair(b.first, rank_of_pass(b.second.pass));
+  });
+  for (auto& [is_headline, work] : found) works.push_back(std::move(work));
+  return works;
+}
+
+// Whole steps that people published.
+std::vector<Work> published_steps() {
+  std::vector<Work> works;
+  for (const PublishedFigure& figure : published_figures()) {
+    if (Work work = work_of(figure);
+        figure.pass == "step" && figure.seconds && std::find(works.begin(), works.end(), work) == works.end())
+      works.push_back(std::move(work));
+  }
+  return works;
+}
+
+// Of these works those whose context is nearest to that of the headline.
+std::vector<Work> nearest_works(const PageView& view, const std::vector<Work>& works) {
+  const int64_t wanted = view.headline() == nullptr ? 0 : config_number(*view.headline(), "context_length").value_or(0);
+  const auto distance = [&](const Work& work) { return std::abs(work.context.value_or(0) - wanted); };
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const Work& work : works) least = std::min(least, distance(work));
+  std::vector<Work> nearest;
+  for (const Work& work : works) {
+    if (distance(work) == least) nearest.push_back(work);
+  }
+  return nearest;
+}
+
+}  // namespace
+
+PageSection published_section(const PageView& view) {
+  PageSection section{.id = "published", .title = "Times that other people published"};
+  const std::vector<Work> matched = works_of(view);
+  const std::vector<Work> works = matched.empty() ? nearest_works(view, published_steps()) : matched;
+  for (size_t i = 0; i < std::min(works.size(), kMostPanels); ++i)
+    section.figures.push_back(figure_of(works[i], times_of(view, works[i])));
+  std::vector<std::pair<Work, std::vector<TimeOfWork>>> all;
+  for (const Work& work : matched.empty() ? published_steps() : matched) all.emplace_back(work, times_of(view, work));
+  if (all.size() > section.figures.size()) {
+    section.figures.push_back({.title = matched.empty()
+                                            ? "All published times of whole steps"
+                                            : fmt::format("All {} works that someone published", all.size()),
+                               .table = page_table(grid_of("Published times", all))});
+  }
+  if (matched.empty()) {
+    section.lines.emplace_back(
+        "Nobody published a time of a model, context, batch and pass of this page, so none is compared. These are "
+        "whole "
+        "steps of other models at the context nearest to that of this page. For a comparison, measure one of these "
+        "works, for example with laptime bench --model small --context 128 --batch 4, and make the page again.");
+  } else {
+    section.lines.emplace_back(
+        "Each chart has times of the same model, context, batch and pass; the machines and programs differ.");
+  }
+  section.lines.emplace_back(
+      "Compare arithmetic before times: several sources call float32 what their kernels show to be TF32.");
+  return section;
+}
+
+}  // namespace laptime
