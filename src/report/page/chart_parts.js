@@ -52,6 +52,16 @@ const chartParts = (() => {
     while (kept > 1 && textWidth(`${text.slice(0, kept)}…`) > room) --kept;
     return `${text.slice(0, kept)}…`;
   };
+  // A text in lines that have room, broken at spaces; a word that is longer than a line is shortened.
+  const wrapped = (text, room) => {
+    const lines = [];
+    for (const word of text.split(" ")) {
+      const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+      if (lines.length && textWidth(longer) <= room) lines[lines.length - 1] = longer;
+      else lines.push(shortened(word, room));
+    }
+    return lines;
+  };
   const widest = (texts) => Math.max(0, ...texts.map((text) => textWidth(text))) + 24;
 
   // The table of a figure with its columns by key.
@@ -106,13 +116,14 @@ const chartParts = (() => {
   });
 
   // Rows with a name to the left of each bar and a text behind it. Where a chart is too narrow for its texts, they stand
-  // above the bars: the text flush right, or below the name if both do not fit.
+  // above the bars: the text flush right, or below the name if both do not fit. `above`: room that the first row needs
+  // above the rows.
   function rowsOf(c, names, texts, width, least = ROW) {
     const axisLine = { lineStyle: { color: c.line } };
     const [forNames, forTexts] = [widest(names), texts.length ? widest(texts) : 24];
     if (forNames + forTexts <= 0.6 * width) {
       return {
-        left: forNames, right: forTexts, height: names.length * least, barWidth: 18,
+        left: forNames, right: forTexts, above: 0, height: names.length * least, barWidth: 18,
         yAxis: [rowAxis(names, { color: c.ink }, { axisLine }),
           ...(texts.length ? [rowAxis(texts, { color: c.muted }, { position: "right", axisLine: { show: false } })] : [])],
         behind: texts.length ? [BEHIND] : [],
@@ -121,11 +132,13 @@ const chartParts = (() => {
     const [left, right] = [12, 24];
     const room = width - left - right;
     const both = texts.length > 0 && names.every((name, i) => textWidth(name) + textWidth(texts[i]) + 20 < room);
-    const inside = { inside: true, margin: 0, verticalAlign: "bottom", padding: [0, 0, 10, 0], lineHeight: 15, width: room, overflow: "truncate" };
-    const lines = texts.length && !both ? names.map((name, i) => `${name}\n${texts[i]}`) : names;
+    const blocks = names.map((name, i) => [...wrapped(name, room), ...(texts.length && !both ? wrapped(texts[i], room) : [])]);
+    const high = 15 * Math.max(...blocks.map((block) => block.length)) + 10; // of the texts above a bar
+    const row = Math.max(least, high + 17);
+    const inside = { inside: true, margin: 0, verticalAlign: "bottom", padding: [0, 0, 10, 0], lineHeight: 15, textBorderColor: c.ground, textBorderWidth: 3 };
     return {
-      left, right, height: names.length * Math.max(least, texts.length && !both ? 80 : 50), barWidth: 14,
-      yAxis: [rowAxis(lines, { ...inside, color: c.ink, align: "left" }, { axisLine, z: 4 }),
+      left, right, above: Math.max(0, Math.ceil(high - row / 2)), height: names.length * row, barWidth: 14,
+      yAxis: [rowAxis(blocks.map((block) => block.join("\n")), { ...inside, color: c.ink, align: "left" }, { axisLine, z: 4 }),
         ...(both ? [rowAxis(texts, { ...inside, color: c.muted, align: "right" }, { position: "right", axisLine: { show: false }, z: 4 })] : [])],
       behind: both ? [BEHIND] : [],
     };
@@ -137,9 +150,9 @@ const chartParts = (() => {
   const legendHeight = (names, width) => {
     let [lines, used] = [1, 0];
     for (const name of names) {
-      const need = textWidth(name) + 40;
-      if (used + need > width * 0.94 && used > 0) [lines, used] = [lines + 1, 0];
-      used += need;
+      const need = textWidth(name) + 20;
+      if (used + need > width * 0.95 && used > 0) [lines, used] = [lines + 1, 0];
+      used += need + 16;
     }
     return 28 * lines - 2;
   };

@@ -28,7 +28,7 @@ const laptimeChart = (() => {
       });
     }
     const legend = series.map(({ name }) => name).filter(Boolean);
-    const top = legend.length > 1 ? legendHeight(legend, width) : 4;
+    const top = (legend.length > 1 ? legendHeight(legend, width) : 4) + rows.above;
     return {
       height: top + rows.height + 54,
       option: {
@@ -102,9 +102,9 @@ const laptimeChart = (() => {
     }));
     const most = Math.max(1, ...dots.map((dot) => Math.abs(dot.value[0])));
     return {
-      height: rows.height + 58,
+      height: rows.above + rows.height + 58,
       option: {
-        ...base(c), grid: { left: rows.left, right: rows.right, top: 6, bottom: 50 },
+        ...base(c), grid: { left: rows.left, right: rows.right, top: rows.above + 6, bottom: 50 },
         xAxis: valueAxis(c, chart.axis_title, { min: -Math.ceil(most), max: Math.ceil(most), axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
         yAxis: rows.yAxis,
         series: [
@@ -140,7 +140,7 @@ const laptimeChart = (() => {
       return t.shown(row, chart.value) + interval;
     });
     const rows = rowsOf(c, names, texts, width, 38);
-    const top = legendHeight(parts, width);
+    const top = legendHeight(parts, width) + rows.above;
     const series = parts.flatMap((part, i) => {
       const own = t.rows.filter((row) => t.value(row, chart.part) === part);
       const offset = i === 0 ? 0 : 9;
@@ -176,7 +176,7 @@ const laptimeChart = (() => {
     const parts = unique([...Object.keys(chart.looks).filter((part) => drawn.has(part)), ...drawn]);
     const rows = rowsOf(c, names, chart.texts, width);
     const room = width - rows.left - rows.right;
-    const top = legendHeight(parts, width);
+    const top = legendHeight(parts, width) + rows.above;
     return {
       height: top + rows.height + 54,
       option: {
@@ -250,7 +250,7 @@ const laptimeChart = (() => {
         tooltip: { ...base(c).tooltip, trigger: "axis", axisPointer: { lineStyle: { color: c.muted } },
           formatter: (all) => t.tip(Math.min(all[0].dataIndex, t.count - 1)) },
         xAxis: valueAxis(c, chart.x_title, { min: 0, max: end, minInterval: 1, splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: c.line } } }),
-        yAxis: valueAxis(c, named(chart.axis_title, chart.axis), { max: unit(chart.most) * 1.12, nameGap: 44, axisLabel: { showMaxLabel: false } }),
+        yAxis: valueAxis(c, named(chart.axis_title, chart.axis), { max: unit(chart.most) * 1.2, nameGap: 44, axisLabel: { showMaxLabel: false } }),
         series,
       },
     };
@@ -324,10 +324,10 @@ const laptimeChart = (() => {
       data: t.rows.map((row) => [unit(t.value(row, key)), row]), tooltip: { formatter: ({ dataIndex }) => t.tip(dataIndex) },
     });
     return {
-      height: 26 + rows.height + 54,
+      height: 26 + rows.above + rows.height + 54,
       option: {
         ...base(c), legend: legendOf(c, chart.names, "circle"),
-        grid: { left: rows.left, right: rows.right, top: 26, bottom: 50 },
+        grid: { left: rows.left, right: rows.right, top: 26 + rows.above, bottom: 50 },
         xAxis: valueAxis(c, named(chart.axis_title, chart.axis), { min: 0 }),
         yAxis: rows.yAxis,
         series: [
@@ -353,16 +353,15 @@ const laptimeChart = (() => {
     const isOwn = (row) => t.value(row, chart.where) !== "published";
     const names = chart.rows.map((row) => t.value(row, chart.label));
     const rows = rowsOf(c, names, chart.rows.map((row) => t.shown(row, chart.text)), width);
-    const values = chart.rows.map(valueOf);
     const kinds = [["published", "circle", 9], ["here", "diamond", 15], ["predicted here", "diamond", 15]]
       .filter(([where]) => chart.rows.some((row) => t.value(row, chart.where) === where));
-    const top = legendHeight(kinds.map(([where]) => where), width);
+    const top = legendHeight(kinds.map(([where]) => where), width) + rows.above;
     const places = chart.rows.map((row, i) => ({ row, i }));
     return {
       height: top + rows.height + 54,
       option: {
         ...base(c), legend: legendOf(c, kinds.map(([where]) => where)), grid: { left: rows.left, right: rows.right, top, bottom: 50 },
-        xAxis: logAxis(c, named(chart.axis_title, chart.axis), true, { min: below(Math.min(...values), 10), max: above(Math.max(...values), 10), axisLabel: { formatter: number } }),
+        xAxis: logAxis(c, named(chart.axis_title, chart.axis), true, { min: below(unit(chart.least), 10), max: above(unit(chart.most), 10), axisLabel: { formatter: number } }),
         yAxis: rows.yAxis,
         series: [
           {
@@ -378,7 +377,7 @@ const laptimeChart = (() => {
             data: places.filter(({ row }) => t.value(row, chart.where) === where).map(({ row, i }) => ({ value: [valueOf(row), i], row })),
             tooltip: { formatter: ({ data }) => t.tip(data.row) },
             markLine: chart.own !== null && where === (kinds.some(([one]) => one === "here") ? "here" : "predicted here") ? {
-              silent: true, symbol: "none", lineStyle: { color: c.accent, type: "dashed", width: 1 }, label: { show: false }, data: [{ xAxis: unit(chart.own) }],
+              z: 2, silent: true, symbol: "none", lineStyle: { color: c.accent, type: "dashed", width: 1 }, label: { show: false }, data: [{ xAxis: unit(chart.own) }],
             } : undefined,
           })),
           ...rows.behind,

@@ -304,7 +304,13 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
   Grid parts = context_grid();
   Json part_looks = Json::object();
   const std::vector<ChartPart> held = parts_of(peaks);
+  int64_t most_bytes = 0;
+  for (const auto& [context, peak] : most->peaks) most_bytes = std::max(most_bytes, peak->bytes);
+  Unseen unseen;
   for (size_t i = 0; i < held.size(); ++i) {
+    int64_t largest = 0;
+    for (const auto& [context, peak] : most->peaks) largest = std::max(largest, bytes_of(*peak, held[i]));
+    if (largest == 0 || unseen.leaves_out(held[i].name, largest, most_bytes)) continue;
     part_looks[held[i].name] = line_look(held[i].look.color, held[i].look.pattern, i);
     for (const auto& [context, peak] : most->peaks) {
       if (const int64_t bytes = bytes_of(*peak, held[i]); bytes > 0)
@@ -312,9 +318,10 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
     }
   }
   if (parts.rows.empty()) return;
-  section.figures.push_back(context_figure(fmt::format("Categories by context length: {}", most->name),
-                                           "What grows with the context and what does not. Both axes are logarithmic.",
-                                           parts, std::move(part_looks), Json()));
+  section.figures.push_back(
+      context_figure(fmt::format("Categories by context length: {}", most->name),
+                     "What grows with the context and what does not. Both axes are logarithmic." + unseen.sentence(),
+                     parts, std::move(part_looks), Json()));
 }
 
 }  // namespace

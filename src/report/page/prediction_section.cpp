@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,7 @@ PageSection prediction_section(const PageView& view) {
   size_t points = 0;
   double most = 0;
   std::vector<std::string> without;
+  std::vector<std::pair<double, const Record*>> by_error;
   for (const Record* const record : view.timed()) {
     if (is_predicted(*record)) continue;
     const auto predicted = record->prediction.time.find(record->config.text("pass"));
@@ -66,12 +68,18 @@ PageSection prediction_section(const PageView& view) {
     grid.rows.push_back({view.name(*record), predicted->second, measured, predicted->second / measured - 1,
                          or_null(memory.predicted_peak_bytes), or_null(memory.peak_bytes),
                          basis_text(record->prediction)});
-    constexpr size_t kSentences = 6;
-    if (points <= kSentences)
-      section.lines.push_back(fmt::format("{}: {}.", view.name(*record), prediction_error_sentence(*record)));
+    by_error.emplace_back(std::abs(predicted->second / measured - 1), record);
   }
   if (grid.rows.empty()) return section;
   note_left_out(grid, kMostBars, points);
+  std::stable_sort(by_error.begin(), by_error.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr size_t kSentences = 6;
+  if (by_error.size() > kSentences) {
+    section.lines.push_back(fmt::format("The {} predictions that are farthest off:", kSentences));
+    by_error.resize(kSentences);
+  }
+  for (const auto& [error, record] : by_error)
+    section.lines.push_back(fmt::format("{}: {}.", view.name(*record), prediction_error_sentence(*record)));
   std::string summary =
       "A ring is the time that was predicted before the run, a dot the measured median. To the right (above on a "
       "narrow "

@@ -165,9 +165,7 @@ struct DrawnClasses {
     }
     if (some_loss_in_inference) text += " Inference ends with the loss too: the model is run on known text.";
     if (some_differ) {
-      text +=
-          " A percentage in brackets marks a bar whose traced time is more than 10 % from the measured one: read its "
-          "shares rather than its time.";
+      text += " A percentage in brackets marks a bar whose traced time is more than 10 % from the measured one.";
     }
     return text;
   }

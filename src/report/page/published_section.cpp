@@ -15,9 +15,11 @@
 
 #include "base/units.h"
 #include "base/words.h"
+#include "distribution/bootstrap.h"
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
 #include "report/page/page_sections.h"
+#include "report/page/page_words.h"
 #include "report/published/published.h"
 #include "report/row.h"
 
@@ -52,14 +54,17 @@ struct TimeOfWork {
   std::string where;  // "here", "predicted here", "published"
   std::optional<double> seconds;
   std::optional<double> std;
-  std::string interval{};  // of the page's own: "812.4 ms (805.1 .. 820.0)"
-  std::string certainty;   // of the arithmetic
+  std::optional<Interval> interval{};  // of the page's own, seconds
+  std::string verdict{};               // of the page's own
+  std::string certainty;               // of the arithmetic
   std::optional<int64_t> warmup{};
   std::string note{};
   bool drawn = true;
 
   bool is_published() const { return where == "published"; }
 };
+
+using WorkTimes = std::pair<Work, std::vector<TimeOfWork>>;
 
 // How the arithmetic of a record is known.
 std::string certainty_of(const Record& record) {
@@ -73,6 +78,8 @@ TimeOfWork own_time(const PageView& view, const Record& record, const std::strin
   const std::string system = system_of(record);
   const bool predicted = is_predicted(record);
   const bool is_main = &time == record.main_time();
+  std::optional<Interval> interval;
+  if (!predicted && time.ci_low && time.ci_high) interval = {*time.ci_low, *time.ci_high};
   return {
       .label = fmt::format("{}, {} {}{}", predicted ? record.config.text("device") + " predicted" : machine_of(record),
                            system.empty() ? "laptime" : record.binary.version, record.config.text("mode"),
@@ -81,7 +88,8 @@ TimeOfWork own_time(const PageView& view, const Record& record, const std::strin
       .where = predicted ? "predicted here" : "here",
       .seconds = time.median,
       .std = predicted ? std::nullopt : time.std,
-      .interval = is_main ? cell_of("median", record) : format_seconds(time.median),
+      .interval = interval,
+      .verdict = predicted ? "" : verdict_text(record),
       .certainty = certainty_of(record),
       .note = is_main ? "" : fmt::format("the phase {} of a {}", pass, record.config.text("pass"))};
 }
@@ -152,19 +160,29 @@ const TimeOfWork* fastest_own(const std::vector<TimeOfWork>& times) {
   return nullptr;
 }
 
-std::string text_of(const TimeOfWork& time, const TimeOfWork* own) {
-  if (!time.seconds) return "out of memory";
-  if (!time.is_published()) return time.interval;
-  std::string text = format_seconds(*time.seconds);
-  if (own != nullptr) {
-    const double ratio = *own->seconds / *time.seconds;
-    text +=
-        ratio >= 1 ? fmt::format(", {:.3g} times as fast", ratio) : fmt::format(", {:.3g} times as slow", 1 / ratio);
+// "18.7 times as fast", "1.30 times as slow"; with the interval that the interval of the page's own time gives.
+std::string against(double published, const TimeOfWork& own) {
+  const double ratio = *own.seconds / published;
+  const bool is_faster = ratio >= 1;
+  const auto times = [&](double seconds) { return is_faster ? seconds / published : published / seconds; };
+  std::string text = fmt::format("{:.3g} times as {}", times(*own.seconds), is_faster ? "fast" : "slow");
+  if (own.interval) {
+    const auto [low, high] = std::minmax({times(own.interval->low), times(own.interval->high)});
+    text += fmt::format(" ({:.3g} .. {:.3g})", low, high);
   }
   return text;
 }
 
-Grid grid_of(std::string title, const std::vector<std::pair<Work, std::vector<TimeOfWork>>>& works) {
+std::string text_of(const TimeOfWork& time, const TimeOfWork* own) {
+  if (!time.seconds) return "out of memory";
+  std::string text = format_seconds(*time.seconds);
+  if (time.is_published()) return own == nullptr ? text : fmt::format("{}, {}", text, against(*time.seconds, *own));
+  if (time.interval)
+    text += fmt::format(" ({} .. {})", format_seconds(time.interval->low), format_seconds(time.interval->high));
+  return time.verdict.empty() ? text : fmt::format("{}, {}", text, time.verdict);
+}
+
+Grid grid_of(std::string title, const std::vector<WorkTimes>& works) {
   Grid grid{.name = "published",
             .title = std::move(title),
             .columns = {text_column("work", "Work"),
@@ -204,7 +222,20 @@ std::string left_out_of(const std::vector<TimeOfWork>& times) {
   return parts.empty() ? "" : fmt::format(" Only the table has {}.", fmt::join(parts, " and "));
 }
 
-PageFigure figure_of(const Work& work, const std::vector<TimeOfWork>& times) {
+// The shortest and the longest time of the charts, seconds: one scale suits all.
+std::pair<double, double> range_of(const std::vector<WorkTimes>& works) {
+  std::pair<double, double> range{std::numeric_limits<double>::infinity(), 0};
+  for (const auto& [work, times] : works) {
+    for (const TimeOfWork& time : times) {
+      if (!time.drawn) continue;
+      range = {std::min(range.first, *time.seconds), std::max(range.second, *time.seconds)};
+    }
+  }
+  return range;
+}
+
+PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& range) {
+  const auto& [work, times] = one;
   const TimeOfWork* const own = fastest_own(times);
   std::string summary = "The shortest time first, on a logarithmic axis. ";
   if (own == nullptr) {
@@ -212,15 +243,13 @@ PageFigure figure_of(const Work& work, const std::vector<TimeOfWork>& times) {
   } else {
     summary += fmt::format(
         "A diamond in a band is of this page{}; a dot is a published time, with how many times as fast it is as the "
-        "fastest of this page, which is the upright line.",
-        own->where == "here" ? " (hollow: predicted)" : ", and predicted");
+        "fastest of this page, which is the upright line{}.",
+        own->where == "here" ? " (hollow: predicted)" : ", and predicted",
+        own->interval ? ", and in brackets what the 95 % interval of that one allows" : "");
   }
   Json rows = Json::array();
-  double most = 0;
   for (size_t i = 0; i < times.size(); ++i) {
-    if (!times[i].drawn) continue;
-    rows.push_back(i);
-    most = std::max(most, *times[i].seconds);
+    if (times[i].drawn) rows.push_back(i);
   }
   return {.title = work.text(),
           .summary = summary + left_out_of(times),
@@ -231,16 +260,17 @@ PageFigure figure_of(const Work& work, const std::vector<TimeOfWork>& times) {
                     {"text", "text"},
                     {"rows", std::move(rows)},
                     {"own", own == nullptr ? Json() : Json(*own->seconds)},
-                    {"axis", axis_of(most, Unit::kSeconds)},
+                    {"least", range.first},
+                    {"most", range.second},
+                    {"axis", axis_of(range.second, Unit::kSeconds)},
                     {"axis_title", "time"}},
-          .table = page_table(grid_of("Times of one work", {{work, times}}))};
+          .table = page_table(grid_of("Times of one work", {one}))};
 }
 
 // The works of the page whose time someone published: the most complete pass first, within it the works of the
 // headline.
 std::vector<Work> works_of(const PageView& view) {
   std::vector<Work> works;
-  std::vector<bool> is_of_headline;
   std::vector<std::pair<bool, Work>> found;
   for (const Record* const record : view.timed()) {
     for (const PublishedFigure& figure : published_figures()) {
@@ -289,12 +319,14 @@ std::vector<Work> nearest_works(const PageView& view, const std::vector<Work>& w
 PageSection published_section(const PageView& view) {
   PageSection section{.id = "published", .title = "Times that other people published"};
   const std::vector<Work> matched = works_of(view);
-  const std::vector<Work> works = matched.empty() ? nearest_works(view, published_steps()) : matched;
-  for (size_t i = 0; i < std::min(works.size(), kMostPanels); ++i)
-    section.figures.push_back(figure_of(works[i], times_of(view, works[i])));
-  std::vector<std::pair<Work, std::vector<TimeOfWork>>> all;
+  std::vector<WorkTimes> drawn;
+  for (const Work& work : matched.empty() ? nearest_works(view, published_steps()) : matched) {
+    if (drawn.size() < kMostPanels) drawn.emplace_back(work, times_of(view, work));
+  }
+  for (const WorkTimes& one : drawn) section.figures.push_back(figure_of(one, range_of(drawn)));
+  std::vector<WorkTimes> all;
   for (const Work& work : matched.empty() ? published_steps() : matched) all.emplace_back(work, times_of(view, work));
-  if (all.size() > section.figures.size()) {
+  if (all.size() > drawn.size()) {
     section.figures.push_back({.title = matched.empty()
                                             ? "All published times of whole steps"
                                             : fmt::format("All {} works that someone published", all.size()),

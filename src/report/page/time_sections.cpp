@@ -175,7 +175,8 @@ PageSection step_time_section(const PageView& view) {
 PageSection first_steps_section(const PageView& view) {
   PageSection section{.id = "first-steps", .title = "First steps and steady state"};
   const std::vector<const Record*> all = measured(view);
-  const std::vector<const Record*> records = first_of(all, kMostSeries);
+  constexpr size_t kMostSteps = 16;  // panels, one below the other
+  const std::vector<const Record*> records = first_of(all, kMostSteps);
   if (records.empty()) return section;
   Grid grid{.name = "first_steps",
             .title = "Time of each step",
