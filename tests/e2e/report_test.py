@@ -90,6 +90,11 @@ COLOURLESS = """JSON.parse(document.getElementById("data").textContent).sections
     })];
   })"""
 
+# [name, colour] of whatever a series of a chart is named after.
+COLOURS = """JSON.parse(document.getElementById("data").textContent).sections.flatMap(({ figures }) => figures)
+  .filter(({ chart }) => chart).flatMap(figure => laptimeChart(figure, { dark: false, width: 1100 }).option.series
+    .filter(({ name, itemStyle }) => name && itemStyle?.color).map(({ name, itemStyle }) => [name, itemStyle.color]))"""
+
 
 class ReportTest(ProgramTest):
     def report(self, *words, **options):
@@ -250,6 +255,25 @@ class InABrowser(ReportTest):
         self.assertGreaterEqual(legends, 5)
         for section in ("step-time", "classes", "timeline", "memory"):
             self.assertGreater(self.chromium.run(f"document.querySelectorAll('#{section} svg pattern').length"), 0, section)
+
+    def test_a_thing_has_one_colour_in_every_chart(self):
+        self.open()
+        colours = {}
+        for name, colour in self.chromium.run(COLOURS):
+            colours.setdefault(name, []).append(colour)
+        for name in ("optimizer", "parameters", "matmul"):
+            self.assertGreater(len(colours[name]), 1, name)
+        self.assertEqual({name: found for name, found in colours.items() if len(set(found)) > 1}, {})
+
+    def test_texts_on_a_phone_are_whole(self):
+        self.chromium.resize(390, 900)
+        self.open()
+        shown = self.chromium.run("""[...document.querySelectorAll("#step-time .chart svg text")].map(one => one.textContent).join(" ")""")
+        section = next(one for one in self.page_of(self.page)["sections"] if one["id"] == "step-time")
+        table = section["figures"][0]["table"]
+        at = [column["key"] for column in table["columns"]].index("text")
+        for row in table["rows"]:
+            self.assertIn(row[at].replace(" ", ""), shown.replace(" ", ""))
 
     def test_a_picture_has_the_whole_of_a_figure(self):
         for width in (1200, 390):

@@ -208,6 +208,14 @@ TEST(Page, PublishedTimesOfOneWorkAreRanked) {
     if (row.at("where") == "published") EXPECT_THAT(row.at("text").get<std::string>(), HasSubstr(" times as "));
   }
   EXPECT_TRUE(has_own);
+  input.records.front().verdict.rating = "no_steady_state";
+  const Json unsteady = Json::parse(page_data(input))["sections"].back()["figures"][0];
+  EXPECT_THAT(unsteady["summary"].get<std::string>(), HasSubstr("the verdict on that one is no steady state"));
+  EXPECT_THAT(unsteady["table"]["rows"][0][4].get<std::string>(), HasSubstr(", roughly "));
+  input.records.front().verdict.rating = "stable";
+  const Json steady = Json::parse(page_data(input))["sections"].back()["figures"][0];
+  EXPECT_THAT(steady["table"]["rows"][0][4].get<std::string>(),
+              testing::ContainsRegex(" times as fast [(].* [.][.] .*[)]"));
   EXPECT_GE(seconds.size(), 3U);
   EXPECT_TRUE(std::is_sorted(seconds.begin(), seconds.end()));
 }

@@ -22,6 +22,7 @@
 #include "report/page/page_words.h"
 #include "report/published/published.h"
 #include "report/row.h"
+#include "report/speedup.h"
 
 namespace laptime {
 namespace {
@@ -54,9 +55,12 @@ struct TimeOfWork {
   std::string where;  // "here", "predicted here", "published"
   std::optional<double> seconds;
   std::optional<double> std;
-  std::optional<Interval> interval{};  // of the page's own, seconds
-  std::string verdict{};               // of the page's own
-  std::string certainty;               // of the arithmetic
+  // Of the page's own: the time with its interval and verdict, the interval in seconds, and the verdict where it speaks
+  // against comparing.
+  std::string text{};
+  std::optional<Interval> interval{};
+  std::string doubt{};
+  std::string certainty;  // of the arithmetic
   std::optional<int64_t> warmup{};
   std::string note{};
   bool drawn = true;
@@ -80,6 +84,8 @@ TimeOfWork own_time(const PageView& view, const Record& record, const std::strin
   const bool is_main = &time == record.main_time();
   std::optional<Interval> interval;
   if (!predicted && time.ci_low && time.ci_high) interval = {*time.ci_low, *time.ci_high};
+  std::string text = is_main ? cell_of("median", record) : format_seconds(time.median);
+  if (!predicted && is_main) text += ", " + verdict_text(record);
   return {
       .label = fmt::format("{}, {} {}{}", predicted ? record.config.text("device") + " predicted" : machine_of(record),
                            system.empty() ? "laptime" : record.binary.version, record.config.text("mode"),
@@ -88,8 +94,9 @@ TimeOfWork own_time(const PageView& view, const Record& record, const std::strin
       .where = predicted ? "predicted here" : "here",
       .seconds = time.median,
       .std = predicted ? std::nullopt : time.std,
+      .text = std::move(text),
       .interval = interval,
-      .verdict = predicted ? "" : verdict_text(record),
+      .doubt = predicted ? "" : verdict_against_comparing(record),
       .certainty = certainty_of(record),
       .note = is_main ? "" : fmt::format("the phase {} of a {}", pass, record.config.text("pass"))};
 }
@@ -160,12 +167,14 @@ const TimeOfWork* fastest_own(const std::vector<TimeOfWork>& times) {
   return nullptr;
 }
 
-// "18.7 times as fast", "1.30 times as slow"; with the interval that the interval of the page's own time gives.
+// "18.7 times as fast (18.5 .. 18.8)", by the interval of the page's own time; "roughly 1.30 times as slow" where the
+// verdict on it speaks against comparing.
 std::string against(double published, const TimeOfWork& own) {
   const double ratio = *own.seconds / published;
   const bool is_faster = ratio >= 1;
   const auto times = [&](double seconds) { return is_faster ? seconds / published : published / seconds; };
   std::string text = fmt::format("{:.3g} times as {}", times(*own.seconds), is_faster ? "fast" : "slow");
+  if (!own.doubt.empty()) return "roughly " + text;
   if (own.interval) {
     const auto [low, high] = std::minmax({times(own.interval->low), times(own.interval->high)});
     text += fmt::format(" ({:.3g} .. {:.3g})", low, high);
@@ -175,11 +184,9 @@ std::string against(double published, const TimeOfWork& own) {
 
 std::string text_of(const TimeOfWork& time, const TimeOfWork* own) {
   if (!time.seconds) return "out of memory";
-  std::string text = format_seconds(*time.seconds);
-  if (time.is_published()) return own == nullptr ? text : fmt::format("{}, {}", text, against(*time.seconds, *own));
-  if (time.interval)
-    text += fmt::format(" ({} .. {})", format_seconds(time.interval->low), format_seconds(time.interval->high));
-  return time.verdict.empty() ? text : fmt::format("{}, {}", text, time.verdict);
+  if (!time.is_published()) return time.text;
+  const std::string text = format_seconds(*time.seconds);
+  return own == nullptr ? text : fmt::format("{}, {}", text, against(*time.seconds, *own));
 }
 
 Grid grid_of(std::string title, const std::vector<WorkTimes>& works) {
@@ -245,7 +252,9 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
         "A diamond in a band is of this page{}; a dot is a published time, with how many times as fast it is as the "
         "fastest of this page, which is the upright line{}.",
         own->where == "here" ? " (hollow: predicted)" : ", and predicted",
-        own->interval ? ", and in brackets what the 95 % interval of that one allows" : "");
+        !own->doubt.empty() ? fmt::format("; roughly, because the verdict on that one is {}", own->doubt)
+        : own->interval     ? ", and in brackets what the 95 % interval of that one allows"
+                            : "");
   }
   Json rows = Json::array();
   for (size_t i = 0; i < times.size(); ++i) {
