@@ -183,6 +183,27 @@ TEST(PageReading, PublishedAndPredictedTimesAreCompared) {
   EXPECT_THAT(answer_to(section_of(input, "comparisons"), "published"), HasSubstr("No published time"));
 }
 
+// A published time is compared with a measured one first, with an interval; with a prediction it says what it is.
+TEST(PageReading, APublishedTimeAgainstOneOfThePage) {
+  Record record = two_points().records[0];
+  const std::string sure = published_against(0.1, record, *record.main_time(), " as here");
+  EXPECT_THAT(sure, testing::ContainsRegex("^10 times as fast as here [(][0-9.]+ [.][.] [0-9.]+[)]$"));
+  EXPECT_THAT(published_against(4.0, record, *record.main_time(), ""), testing::StartsWith("4 times as slow ("));
+  record.verdict.rating = "unstable";
+  EXPECT_EQ(published_against(0.1, record, *record.main_time(), ""), "roughly 10 times as fast");
+  record.verdict.rating = kPredicted;
+  EXPECT_EQ(published_against(0.1, record, *record.main_time(), " as predicted"), "10 times as fast as predicted");
+}
+
+TEST(PageReading, PredictedTimesAreNotCalledMedians) {
+  PageInput input = two_points();
+  for (Record& record : input.records) record.verdict.rating = kPredicted;
+  const Json figure = section_of(input, "step-time")["figures"][0];
+  EXPECT_EQ(figure["title"], "Predicted time of each phase");
+  EXPECT_THAT(figure["summary"].get<std::string>(), Not(HasSubstr("median")));
+  EXPECT_EQ(figure["chart"]["total_name"], "time of the pass");
+}
+
 TEST(PageReading, WhatIsTooLittleToSeeIsNamedAndNotDrawn) {
   PageInput input = two_points();
   input.records.resize(1);

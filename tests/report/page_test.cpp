@@ -210,7 +210,8 @@ TEST(Page, PublishedTimesOfOneWorkAreRanked) {
   EXPECT_TRUE(has_own);
   input.records.front().verdict.rating = "no_steady_state";
   const Json unsteady = Json::parse(page_data(input))["sections"].back()["figures"][0];
-  EXPECT_THAT(unsteady["summary"].get<std::string>(), HasSubstr("the verdict on that one is no steady state"));
+  EXPECT_THAT(unsteady["summary"].get<std::string>(),
+              HasSubstr("the verdict on the fastest of this page is no steady state"));
   EXPECT_THAT(unsteady["table"]["rows"][0][4].get<std::string>(), HasSubstr(", roughly "));
   input.records.front().verdict.rating = "stable";
   const Json steady = Json::parse(page_data(input))["sections"].back()["figures"][0];

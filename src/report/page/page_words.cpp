@@ -19,6 +19,7 @@
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
 #include "report/row.h"
+#include "report/speedup.h"
 
 namespace laptime {
 namespace {
@@ -37,8 +38,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kArithmet
      {"widened", "the rounded factors are widened to float32 before they are multiplied"},
      {"partly split",
       "where that was faster here, a matrix product of float32 is the sum of products of bfloat16 terms, three for "
-      "each "
-      "float32, which is about as exact"},
+      "each float32, which is about as exact"},
      {"split",
       "each matrix product of float32 is the sum of products of bfloat16 terms, three for each float32, which is about "
       "as exact"},
@@ -82,6 +82,17 @@ std::string verdict_and_drift(const Record& record) {
   if (is_predicted(record) || record.verdict.rating != name_of(Stability::kNoSteadyState)) return verdict;
   const std::string drift = drift_text(record);
   return drift.empty() ? verdict : fmt::format("{}: {}", verdict, drift);
+}
+
+std::string published_against(double published, const Record& record, const TimeStats& own, std::string_view as) {
+  const bool is_faster = own.median >= published;
+  const auto times = [&](double seconds) { return is_faster ? seconds / published : published / seconds; };
+  const std::string text = fmt::format("{:.3g} times as {}{}", times(own.median), is_faster ? "fast" : "slow", as);
+  if (is_predicted(record)) return text;
+  if (!verdict_against_comparing(record).empty()) return "roughly " + text;
+  if (!own.ci_low || !own.ci_high || *own.ci_low <= 0) return text;
+  const auto [low, high] = std::minmax({times(*own.ci_low), times(*own.ci_high)});
+  return fmt::format("{} ({:.3g} .. {:.3g})", text, low, high);
 }
 
 std::vector<PageWord> verdict_words(const std::vector<const Record*>& records) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/record.h"
@@ -22,6 +23,11 @@ std::string drift_text(const Record& record);
 
 // The verdict; with how far steps went where it is that they were not steady: "no steady state: last 5 steps -1.5 %".
 std::string verdict_and_drift(const Record& record);
+
+// A published time against one of the page's, both in seconds: "18.7 times as fast as here (18.5 .. 18.8)", where the
+// brackets have what the 95 % interval of `own` allows; "roughly 1.30 times as slow as here" where the verdict on its
+// record speaks against comparing. `as` follows the ratio: " as here".
+std::string published_against(double published, const Record& record, const TimeStats& own, std::string_view as);
 
 // The verdicts on these records, the best first.
 std::vector<PageWord> verdict_words(const std::vector<const Record*>& records);

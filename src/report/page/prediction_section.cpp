@@ -82,8 +82,7 @@ PageSection prediction_section(const PageView& view) {
     section.lines.push_back(fmt::format("{}: {}.", view.name(*record), prediction_error_sentence(*record)));
   std::string summary =
       "A ring is the time that was predicted before the run, a dot the measured median. To the right (above on a "
-      "narrow "
-      "screen) stands by how much the prediction was longer (+) or shorter (-).";
+      "narrow screen) stands by how much the prediction was longer (+) or shorter (-).";
   summary += left_out_sentence(std::min(points, kMostBars), points) + without_prediction(without);
   section.figures.push_back({.title = "Predicted and measured time",
                              .summary = std::move(summary),

@@ -223,8 +223,7 @@ std::string two_shares(const TracedPoint& point, const std::vector<RooflineDot>&
   const double step = totals_of(*point.trace).step;
   return fmt::format(
       "{}: {} of the peak is what the whole step reaches, all its model FLOPs over its measured median of {}; {} is "
-      "what "
-      "its matrix products reach, their FLOPs over the {} that they take in a traced step of {}, which is {}.",
+      "what its matrix products reach, their FLOPs over the {} that they take in a traced step of {}, which is {}.",
       point.name, page_percent(*record.flops.mfu_measured), format_seconds(time->median),
       page_percent(flops / seconds / *point.trace->peak_flops), format_seconds(seconds), format_seconds(step),
       against_measured(step, time->median));
@@ -371,10 +370,8 @@ PageSection roofline_section(const PageView& view) {
          .summary = fmt::format(
              "A mark is an op in one phase, its area the time that it takes in a traced step; its number leads to the "
              "list, which has that time, its share of the time of these ops, and how much of its bound the op "
-             "reaches{}. "
-             "The line is the most that this machine allows. Left of its ridge at {:.3g} FLOP per byte that is memory "
-             "({}B/s), right of it "
-             "arithmetic ({}/s); a mark far below the line uses neither to the full. {}",
+             "reaches{}. The line is the most that this machine allows. Left of its ridge at {:.3g} FLOP per byte that "
+             "is memory ({}B/s), right of it arithmetic ({}/s); a mark far below the line uses neither to the full. {}",
              dots.size() > kMostNumbered ? fmt::format(" (the {} longest of {})", kMostNumbered, dots.size()) : "",
              *trace.peak_flops / *trace.bandwidth, format_count(*trace.bandwidth), format_flops(*trace.peak_flops),
              what_bounds(dots, *trace.peak_flops, *trace.bandwidth)),

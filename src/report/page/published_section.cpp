@@ -15,7 +15,6 @@
 
 #include "base/units.h"
 #include "base/words.h"
-#include "distribution/bootstrap.h"
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
 #include "report/page/page_sections.h"
@@ -55,11 +54,8 @@ struct TimeOfWork {
   std::string where;  // "here", "predicted here", "published"
   std::optional<double> seconds;
   std::optional<double> std;
-  // Of the page's own: the time with its interval and verdict, the interval in seconds, and the verdict where it speaks
-  // against comparing.
-  std::string text{};
-  std::optional<Interval> interval{};
-  std::string doubt{};
+  const Record* record = nullptr;  // of the page's own, with its time
+  const TimeStats* stats = nullptr;
   std::string certainty;  // of the arithmetic
   std::optional<int64_t> warmup{};
   std::string note{};
@@ -82,10 +78,6 @@ TimeOfWork own_time(const PageView& view, const Record& record, const std::strin
   const std::string system = system_of(record);
   const bool predicted = is_predicted(record);
   const bool is_main = &time == record.main_time();
-  std::optional<Interval> interval;
-  if (!predicted && time.ci_low && time.ci_high) interval = {*time.ci_low, *time.ci_high};
-  std::string text = is_main ? cell_of("median", record) : format_seconds(time.median);
-  if (!predicted && is_main) text += ", " + verdict_text(record);
   return {
       .label = fmt::format("{}, {} {}{}", predicted ? record.config.text("device") + " predicted" : machine_of(record),
                            system.empty() ? "laptime" : record.binary.version, record.config.text("mode"),
@@ -94,9 +86,8 @@ TimeOfWork own_time(const PageView& view, const Record& record, const std::strin
       .where = predicted ? "predicted here" : "here",
       .seconds = time.median,
       .std = predicted ? std::nullopt : time.std,
-      .text = std::move(text),
-      .interval = interval,
-      .doubt = predicted ? "" : verdict_against_comparing(record),
+      .record = &record,
+      .stats = &time,
       .certainty = certainty_of(record),
       .note = is_main ? "" : fmt::format("the phase {} of a {}", pass, record.config.text("pass"))};
 }
@@ -167,26 +158,18 @@ const TimeOfWork* fastest_own(const std::vector<TimeOfWork>& times) {
   return nullptr;
 }
 
-// "18.7 times as fast (18.5 .. 18.8)", by the interval of the page's own time; "roughly 1.30 times as slow" where the
-// verdict on it speaks against comparing.
-std::string against(double published, const TimeOfWork& own) {
-  const double ratio = *own.seconds / published;
-  const bool is_faster = ratio >= 1;
-  const auto times = [&](double seconds) { return is_faster ? seconds / published : published / seconds; };
-  std::string text = fmt::format("{:.3g} times as {}", times(*own.seconds), is_faster ? "fast" : "slow");
-  if (!own.doubt.empty()) return "roughly " + text;
-  if (own.interval) {
-    const auto [low, high] = std::minmax({times(own.interval->low), times(own.interval->high)});
-    text += fmt::format(" ({:.3g} .. {:.3g})", low, high);
-  }
-  return text;
-}
-
+// The time as people read it: a published one against the page's own, one of the page with its interval and verdict.
 std::string text_of(const TimeOfWork& time, const TimeOfWork* own) {
   if (!time.seconds) return "out of memory";
-  if (!time.is_published()) return time.text;
-  const std::string text = format_seconds(*time.seconds);
-  return own == nullptr ? text : fmt::format("{}, {}", text, against(*time.seconds, *own));
+  const std::string seconds = format_seconds(*time.seconds);
+  if (time.is_published()) {
+    return own == nullptr
+               ? seconds
+               : fmt::format("{}, {}", seconds, published_against(*time.seconds, *own->record, *own->stats, ""));
+  }
+  if (time.stats != time.record->main_time()) return seconds;
+  const std::string median = cell_of("median", *time.record);
+  return is_predicted(*time.record) ? median : fmt::format("{}, {}", median, verdict_text(*time.record));
 }
 
 Grid grid_of(std::string title, const std::vector<WorkTimes>& works) {
@@ -248,13 +231,15 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
   if (own == nullptr) {
     summary += "Each dot is a published time; none is of this page.";
   } else {
-    summary += fmt::format(
-        "A diamond in a band is of this page{}; a dot is a published time, with how many times as fast it is as the "
-        "fastest of this page, which is the upright line{}.",
-        own->where == "here" ? " (hollow: predicted)" : ", and predicted",
-        !own->doubt.empty() ? fmt::format("; roughly, because the verdict on that one is {}", own->doubt)
-        : own->interval     ? ", and in brackets what the 95 % interval of that one allows"
-                            : "");
+    summary +=
+        "A diamond in a band is of this page, a hollow one predicted; a dot is a published time, with how many times "
+        "as fast it is as the fastest of this page, which is the upright line.";
+    const std::string doubt = verdict_against_comparing(*own->record);
+    if (own->where == "here" && !doubt.empty()) {
+      summary += fmt::format(" That is rough, because the verdict on the fastest of this page is {}.", doubt);
+    } else if (own->where == "here" && own->stats->ci_low) {
+      summary += " In brackets stands what the 95 % interval of the fastest allows.";
+    }
   }
   Json rows = Json::array();
   for (size_t i = 0; i < times.size(); ++i) {
@@ -344,9 +329,8 @@ PageSection published_section(const PageView& view) {
   if (matched.empty()) {
     section.lines.emplace_back(
         "Nobody published a time of a model, context, batch and pass of this page, so none is compared. These are "
-        "whole "
-        "steps of other models at the context nearest to that of this page. For a comparison, measure one of these "
-        "works, for example with laptime bench --model small --context 128 --batch 4, and make the page again.");
+        "whole steps of other models at the context nearest to that of this page. For a comparison, measure one of "
+        "these works, for example with laptime bench --model small --context 128 --batch 4, and make the page again.");
   } else {
     section.lines.emplace_back(
         "Each chart has times of the same model, context, batch and pass; the machines and programs differ.");

@@ -16,6 +16,7 @@
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/page/page_sections.h"
+#include "report/page/page_words.h"
 #include "report/published/published.h"
 #include "report/speedup.h"
 
@@ -69,7 +70,7 @@ std::string times_as_long(const Record& slow, const Record& fast) {
   const std::optional<TimeRatio> ratio = ratio_of_medians(*slow.main_time(), *fast.main_time());
   if (!ratio) return "";
   std::string text = fmt::format("{:.2f} times as long", ratio->value);
-  if (is_predicted(slow)) return text;
+  if (is_predicted(slow)) return text + " (both predicted)";
   const std::string of_slow = verdict_against_comparing(slow);
   const std::string of_fast = verdict_against_comparing(fast);
   if (!of_slow.empty() && !of_fast.empty()) {
@@ -96,11 +97,10 @@ std::string figure_text(const PublishedFigure& figure) {
                      figure.mode);
 }
 
-// "20 times as fast as here"; of a published time against one of this page.
-std::string against_here(double published, double here) {
-  const double ratio = here / published;
-  return ratio >= 1 ? fmt::format("{:.3g} times as fast as here", ratio)
-                    : fmt::format("{:.3g} times as slow as here", 1 / ratio);
+// "20 times as fast as here (19.8 .. 20.3)": of a published time against that of a record.
+std::string against_here(const PublishedFigure& figure, const Record& record) {
+  return published_against(*figure.seconds, record, *record.main_time(),
+                           is_predicted(record) ? " as predicted" : " as here");
 }
 
 // Empty where nobody published a time of the same work.
@@ -112,10 +112,10 @@ std::string published_sentence(const PageView& view, const Record& record) {
   std::string text =
       fmt::format("{} took {} {}; published for the same model, context, batch and pass: {}, {}", view.name(record),
                   format_seconds(here), is_predicted(record) ? "by prediction" : "here", figure_text(first),
-                  against_here(*first.seconds, here));
+                  against_here(first, record));
   if (figures.size() > 1) {
-    text += fmt::format(", to {}, {}; {} in all", figure_text(*figures.back()),
-                        against_here(*figures.back()->seconds, here), counted(figures.size(), "time"));
+    text += fmt::format(", to {}, {}; {} in all", figure_text(*figures.back()), against_here(*figures.back(), record),
+                        counted(figures.size(), "time"));
   }
   return text + ".";
 }
@@ -146,8 +146,13 @@ std::vector<std::string> against_published(const PageView& view) {
   std::vector<std::string> answers;
   std::vector<std::string> seen;  // one answer for each work, that of its fastest point
   std::vector<const Record*> records = view.timed();
+  // Measured ones first, and among them the work of the headline.
+  const auto order = [&](const Record& record) {
+    const bool is_headline = view.headline() != nullptr && work_key(record) == work_key(*view.headline());
+    return std::tuple(is_predicted(record), !is_headline, median_seconds(record));
+  };
   std::stable_sort(records.begin(), records.end(),
-                   [](const Record* a, const Record* b) { return median_seconds(*a) < median_seconds(*b); });
+                   [&](const Record* a, const Record* b) { return order(*a) < order(*b); });
   for (const Record* const record : records) {
     if (answers.size() == kMostComparisons || std::find(seen.begin(), seen.end(), work_key(*record)) != seen.end())
       continue;
@@ -217,8 +222,7 @@ std::string comparison_sentence(const PageView& view, const Record& record) {
   }
   if (const std::vector<const PublishedFigure*> figures = published_times_of(record); !figures.empty()) {
     sentences.push_back(fmt::format("The shortest published time for the same work is {}, {}.",
-                                    figure_text(*figures.front()),
-                                    against_here(*figures.front()->seconds, median_seconds(record))));
+                                    figure_text(*figures.front()), against_here(*figures.front(), record)));
   }
   return fmt::format("{}", fmt::join(sentences, " "));
 }

@@ -82,7 +82,7 @@ std::string time_and_verdict(const Record& record) {
   return is_predicted(record) || verdict.empty() ? time : fmt::format("{}, {}", time, verdict);
 }
 
-PageFigure step_times(const PageView& view, const std::vector<const Record*>& group, const std::string& title) {
+PageFigure step_times(const PageView& view, const std::vector<const Record*>& group, const std::string& of_what) {
   const std::vector<const Record*> records = first_of(group, kMostBars);
   const std::vector<std::string> parts = parts_of(records);
   Grid grid{
@@ -118,21 +118,24 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
     grid.rows.push_back(std::move(row));
   }
   note_left_out(grid, records.size(), group.size());
+  const bool all_predicted =
+      std::all_of(records.begin(), records.end(), [](const Record* one) { return is_predicted(*one); });
   std::string summary =
-      "The parts of a bar are the medians of its phases, timed in place within each step. The upright tick is the "
-      "median "
-      "of the whole pass, and the line with two ends its 95 % interval. A bar ends at the sum of its parts, which may "
-      "differ a little from the tick, because medians do not add up. To the right of a bar (above it on a narrow "
-      "screen) "
-      "stand the median of the pass, in brackets its interval, and the verdict.";
+      all_predicted
+          ? "The parts of a bar are the times that are predicted for its phases. To the right of a bar (above it on a "
+            "narrow screen) stands that of the whole pass."
+          : "The parts of a bar are the medians of its phases, timed in place within each step. The upright tick is "
+            "the median of the whole pass, and the line with two ends its 95 % interval. A bar ends at the sum of its "
+            "parts, which may differ a little from the tick, because medians do not add up. To the right of a bar "
+            "(above it on a narrow screen) stand the median of the pass, in brackets its interval, and the verdict.";
   summary += left_out_sentence(records.size(), group.size());
-  return {.title = title,
+  return {.title = (all_predicted ? "Predicted time of each phase" : "Median time of each phase") + of_what,
           .summary = std::move(summary),
           .chart = {{"kind", "bars"},
                     {"label", "point"},
                     {"parts", parts_json(drawn)},
                     {"total", "median_s"},
-                    {"total_name", "median of the pass, with its 95 % interval"},
+                    {"total_name", all_predicted ? "time of the pass" : "median of the pass, with its 95 % interval"},
                     {"low", "ci_low_s"},
                     {"high", "ci_high_s"},
                     {"text", "text"},
@@ -167,7 +170,7 @@ PageSection step_time_section(const PageView& view) {
   PageSection section{.id = "step-time", .title = "Step time by phase and size"};
   if (view.timed().empty()) return section;
   for (const auto& [name, group] : groups_of(view.timed())) {
-    section.figures.push_back(step_times(view, group, "Median time of each phase" + (name.empty() ? "" : ": " + name)));
+    section.figures.push_back(step_times(view, group, name.empty() ? "" : ": " + name));
   }
   return section;
 }
