@@ -267,8 +267,8 @@ struct RunConfig {
     visit(Option{.flag = "weight-decay", .key = "weight_decay", .tag = "weight_decay", .group = kOptimizer,
                  .help = "decoupled weight decay", .max = kMaxRate}, self.weight_decay);
     visit(Option{.flag = "moments", .key = "moments", .tag = "moments", .group = kOptimizer,
-                 .help = "type in which AdamW keeps its moments: bfloat16 halves them, and with beta2 above 0.996 its "
-                         "second moment can no longer fall (docs/performance.md#moments-in-bfloat16)",
+                 .help = "type in which AdamW keeps its moments: bfloat16 takes half the memory, but where beta2 is above "
+                         "0.996 the second moment cannot fall",
                  .in_name = kGiven}, self.moments);
     visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
                  .help = "what the loss is multiplied by before backward: none, a number, or dynamic, which starts at "

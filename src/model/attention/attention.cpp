@@ -19,7 +19,7 @@ constexpr auto kRefusedOptions = std::to_array<std::string_view>(
      "optimizer",    "lr",         "beta1",       "beta2",        "eps",
      "weight-decay", "clip-norm",  "accumulate",  "crop-context", "init",
      "weights",      "data",       "data-format", "batches",      "optimizer-in-backward",
-     "loss-scale"});
+     "moments",      "loss-scale"});
 
 void fill_defaults(PartialConfig& partial) {
   constexpr int64_t kBatch = 8;
