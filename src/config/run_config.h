@@ -87,9 +87,10 @@ constexpr auto choices_of(DataFormat) {
 }
 
 // The type in which AdamW keeps its two moments between steps; it computes in float32.
-enum class Moments : uint8_t { kFloat32, kBFloat16 };
-constexpr auto choices_of(Moments) {
-  return std::array{Choice<Moments>{Moments::kFloat32, "float32"}, Choice<Moments>{Moments::kBFloat16, "bfloat16"}};
+enum class MomentType : uint8_t { kFloat32, kBFloat16 };
+constexpr auto choices_of(MomentType) {
+  return std::array{Choice<MomentType>{MomentType::kFloat32, "float32"},
+                    Choice<MomentType>{MomentType::kBFloat16, "bfloat16"}};
 }
 // One batch for all steps, or a new one every step.
 enum class Batches : uint8_t { kFixed, kFresh };
@@ -151,7 +152,7 @@ struct RunConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  Moments moments = Moments::kFloat32;
+  MomentType moments = MomentType::kFloat32;
   std::string loss_scale = "none";
   std::optional<double> clip_norm;     // largest global norm of the gradients
   bool accumulate = false;             // gradients are kept and added to between steps

@@ -76,7 +76,7 @@ void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> g
   if (found_inf.valid()) inputs.step = account_for_step(build, config, found_inf);
   const AdamWAttributes attributes{rule_of(config.optimizer), config.beta1, config.beta2, config.eps,
                                    config.weight_decay};
-  const DType moments = config.moments == Moments::kBFloat16 ? DType::kBFloat16 : build.real();
+  const DType moments = config.moments == MomentType::kBFloat16 ? DType::kBFloat16 : build.real();
   for (size_t i = 0; i < grads.size(); ++i) {
     const DeclaredSource& parameter = build.parameters()[i];
     const auto scope = build.scope_of(parameter.value);
