@@ -31,10 +31,12 @@ SECTIONS = [
      "One of the documents gets backward by subtracting the time of a forward run from that of a forward and backward "
      "run, and prints a negative time once. Here the phases add up to the step: `residue` in a record is what is left."),
     ("Why do the first steps take longer without warm-up?",
-     "With `--verbose` the first steps' excess stands below each row, split into page faults and the rest.",
-     ["bench --model small {m} --pass forward_backward --warmup 0,2 --steps 5 --verbose"],
-     "Kernels are tried, memory is allocated and touched, and weights are made before the first step, in rows of their "
-     "own (`set-up`). What a framework does in its first step is therefore not in these times."),
+     "The rows show what warm-up does to mean, standard deviation and the first samples. Below each row stands in which "
+     "phase and class of work the first steps took longer, how much of it page faults explain, and what is unexplained.",
+     ["bench --model small {m} --pass forward_backward --warmup 0,1,2,5 --steps 10 --columns first_steps"],
+     "Kernels are tried, libraries generate their code, memory is allocated and touched, and weights are made before "
+     "the first step (`set-up`, with `--verbose`). What a framework does in its first step is therefore not in these "
+     "times."),
     ("What do bfloat16 and compilation gain?",
      "",
      ["bench --model small {m} --mode eager,compile --dtype float32,bfloat16 --warmup 2 --steps 8 "
@@ -42,7 +44,7 @@ SECTIONS = [
      "A processor without bfloat16 instructions multiplies widened numbers, so the gain depends on the machine."),
     ("Which kernel takes most of the time, and how often is it called?",
      "The columns are those of `nsys stats`. The first line is the conclusion; the second holds the traced steps "
-     "against untraced ones, which answers whether the sum of the kernels matches the wall clock.",
+     "against untraced ones, and the third says whether the sum of the kernels matches the wall clock.",
      ["profile --model small {m} --view kernels --top 10"],
      ""),
     ("Which kernels other than matrix products matter in forward?",
@@ -52,7 +54,7 @@ SECTIONS = [
     ("How does the share of matrix products change from inference to a whole step?",
      "",
      ["profile --model small {m} --pass inference,forward_backward,step --view classes --top 6 --traced-steps 3"],
-     "The last table stands the passes side by side."),
+     "The first table has the passes side by side."),
     ("Softmax against the two products around it: time and FLOPs?",
      "",
      ["profile --model small {m} --view attention"],
@@ -61,7 +63,7 @@ SECTIONS = [
     ("Where does compile mode gain its time?",
      "",
      ["profile --model small {m} --compare-modes --view classes --top 4 --traced-steps 3"],
-     "The rows of the last two tables add up to the difference of the steps."),
+     "The rows of the first two tables add up to the difference of the steps."),
     ("What is the share of casts: is bfloat16 worth it on a small model?",
      "",
      ["profile 'class = cast or class = matmul' --model small {m} --dtype bfloat16 --view classes"],

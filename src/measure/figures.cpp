@@ -2,7 +2,9 @@
 #include "measure/figures.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 
 #include "base/build_id.h"
@@ -64,27 +66,36 @@ MachineState counter_change(const Measurement& run, size_t begin, size_t end) {
   return change(begin == 0 ? run.before : run.states[begin - 1], run.states[end - 1]);
 }
 
-// What each of the first `count` steps took above the median of the later samples, by `time_of` one step, added up.
+// The samples of median time: one, or the two in the middle. Their parts add up to that time, as medians of parts do
+// not.
+std::vector<size_t> median_steps(const Sampling& sampling) {
+  std::vector<size_t> steps(sampling.steps.size() - static_cast<size_t>(sampling.warmup));
+  std::iota(steps.begin(), steps.end(), static_cast<size_t>(sampling.warmup));
+  std::stable_sort(steps.begin(), steps.end(),
+                   [&](size_t a, size_t b) { return sampling.steps[a].total() < sampling.steps[b].total(); });
+  const size_t middle = (steps.size() - 1) / 2;
+  return {steps.begin() + static_cast<std::ptrdiff_t>(middle), steps.end() - static_cast<std::ptrdiff_t>(middle)};
+}
+
+// What the first `count` steps took above as many of `usual` ones, by `time_of` one step.
 template <class TimeOf>
-double excess_over_median(const Sampling& sampling, size_t count, const TimeOf& time_of) {
-  std::vector<double> steady;
-  for (size_t i = std::max(count, static_cast<size_t>(sampling.warmup)); i < sampling.steps.size(); ++i)
-    steady.push_back(time_of(i));
-  if (steady.empty()) return 0;
-  const double usual = median(steady);
+double excess_of(size_t count, const std::vector<size_t>& usual, const TimeOf& time_of) {
+  double usual_time = 0;
+  for (const size_t step : usual) usual_time += time_of(step) / static_cast<double>(usual.size());
   double excess = 0;
-  for (size_t i = 0; i < count; ++i) excess += time_of(i) - usual;
+  for (size_t i = 0; i < count; ++i) excess += time_of(i) - usual_time;
   return excess;
 }
 
 // Where the excess of the first `count` steps was: by phase and class of work if all steps were marked, else by phase.
 std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurement& run, size_t count) {
   const Sampling& sampling = run.sampling;
+  const std::vector<size_t> usual = median_steps(sampling);
   std::vector<ClassShare> parts;
   const bool by_class = run.is_classed(0) && run.is_classed(sampling.steps.size() - 1);
   for (const Phase phase : work.phases) {
     const auto add = [&](const std::string& name, const auto& time_of) {
-      const double seconds = excess_over_median(sampling, count, time_of);
+      const double seconds = excess_of(count, usual, time_of);
       if (seconds != 0) parts.push_back({time_key(phase, work.pass), name, seconds, 0});
     };
     const auto number = static_cast<size_t>(phase);

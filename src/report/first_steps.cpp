@@ -46,9 +46,22 @@ std::string phase_text(const PhaseExcess& phase, double least) {
                      classes.empty() ? "" : fmt::format(" ({})", fmt::join(classes, ", ")));
 }
 
+// Whether a later step took as long as the slowest of the first ones, so that these are no slower than steps at large.
+bool later_steps_are_as_long(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  if (time == nullptr || record.stopping.steps_per_sample.value_or(1) > 1) return false;
+  std::vector<double> steps = record.transient.warmup;
+  steps.insert(steps.end(), time->samples.begin(), time->samples.end());
+  const int64_t count = record.transient.steps.value_or(0);
+  if (count <= 0 || count >= std::ssize(steps)) return false;
+  const auto later = steps.begin() + count;
+  return *std::max_element(steps.begin(), later) <= *std::max_element(later, steps.end());
+}
+
 }  // namespace
 
-std::string first_steps_text(const Transient& transient) {
+std::string first_steps_text(const Record& record) {
+  const Transient& transient = record.transient;
   const double excess = *transient.excess;
   const int64_t count = transient.steps.value_or(1);
   if (excess <= 0) return "first steps: none longer than later ones";
@@ -64,6 +77,7 @@ std::string first_steps_text(const Transient& transient) {
   std::string text = fmt::format("first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count),
                                  format_seconds(excess));
   if (!parts.empty()) text += fmt::format(": {}", fmt::join(parts, ", "));
+  if (later_steps_are_as_long(record)) return text + "; a later step took as long, so this is noise";
   if (!transient.page_faults) return text;
   if (*transient.page_faults >= kSmall * excess)
     text += fmt::format("; page faults explain {} of it", format_seconds(*transient.page_faults));

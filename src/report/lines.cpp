@@ -69,7 +69,7 @@ void add_notes(const Record& record, bool verbose, std::vector<TableLine>& lines
     constexpr std::array<std::string_view, 5> kParts{"plan", "kernel_trial", "memory", "weights", "data"};
     note("set-up " + format_seconds(*record.setup.total) + parts_of(record.setup, kParts));
   }
-  if (shows_first_steps(record, verbose)) note(first_steps_text(record.transient));
+  if (shows_first_steps(record, verbose)) note(first_steps_text(record));
   if (record.stopping.steps_per_sample.value_or(1) > 1) {
     note(fmt::format("a sample is {} steps: one is too short to time", *record.stopping.steps_per_sample));
   }
@@ -116,7 +116,7 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
     add_notes(record, style.verbose, lines);
   } else if (std::any_of(columns.begin(), columns.end(), notes_first_steps) &&
              shows_first_steps(record, style.verbose)) {
-    lines.push_back({{}, "  " + first_steps_text(record.transient)});
+    lines.push_back({{}, "  " + first_steps_text(record)});
   }
   return lines;
 }

@@ -24,26 +24,38 @@ Transient slow_start() {
 }
 
 TEST(FirstSteps, NameThePhasesAndClassesThatWereLonger) {
-  Transient transient = slow_start();
+  Record record;
+  Transient& transient = record.transient;
+  transient = slow_start();
   transient.parts = {{"forward", "matmul", 0.2, 0.2},
                      {"forward", "softmax", 0.01, 0.01},
                      {"backward", "matmul", 0.5, 0.5},
                      {"backward", "elementwise", 0.1, 0.1},
                      {"optimizer", "optimizer", -0.1, -0.1}};
-  EXPECT_EQ(first_steps_text(transient),
+  EXPECT_EQ(first_steps_text(record),
             "first step 1.000 s longer: backward 600.0 ms (matmul 500.0 ms, elementwise 100.0 ms), forward 210.0 ms "
             "(matmul 200.0 ms), elsewhere 190.0 ms; unexplained: 1.000 s");
   transient.steps = 3;
   transient.page_faults = 0.25;
   transient.parts = {{"forward", "", 1, 1}};
-  EXPECT_EQ(first_steps_text(transient),
+  EXPECT_EQ(first_steps_text(record),
             "first 3 steps together 1.000 s longer: forward 1.000 s; page faults explain 250.0 ms of it; unexplained: "
             "750.0 ms");
   transient.parts.clear();
   transient.page_faults.reset();
-  EXPECT_EQ(first_steps_text(transient), "first 3 steps together 1.000 s longer");
+  EXPECT_EQ(first_steps_text(record), "first 3 steps together 1.000 s longer");
   transient.excess = 0;
-  EXPECT_EQ(first_steps_text(transient), "first steps: none longer than later ones");
+  EXPECT_EQ(first_steps_text(record), "first steps: none longer than later ones");
+}
+
+TEST(FirstSteps, AreNoiseWhereALaterStepTookAsLong) {
+  Record record = stored_records().front();
+  record.transient = slow_start();
+  record.transient.warmup = {2};
+  record.time["step"].samples = {1, 1, 1, 1.5};
+  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; unexplained: 1.000 s");
+  record.time["step"].samples.back() = 2;
+  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; a later step took as long, so this is noise");
 }
 
 std::vector<Record> rows_by_warmup() {

@@ -259,8 +259,10 @@ TEST_F(Profile, ConclusionNamesClassesAndTheirBounds) {
   EXPECT_THAT(report.lines.at(0), AllOf(HasSubstr("matmul 88.2 % of the step, at 53 % of the peak; "),
                                         HasSubstr("; here: peak of matrix products 40.00 TFLOP/s")));
   EXPECT_THAT(report.lines.at(1), HasSubstr("2 traced steps in turn with 2 untraced: median"));
-  EXPECT_THAT(report.lines.at(2), testing::MatchesRegex("launches add up to [0-9.]+ [mun]s, [0-9.]+ % of an untraced "
-                                                        "step \\(medians\\): the two (do not )?match within 2 %"));
+  EXPECT_THAT(report.lines.at(2),
+              testing::MatchesRegex(
+                  "launches add up to [0-9.]+ [mun]s, [0-9.]+ % of an untraced step [(]medians; no interval from "
+                  "fewer than 6 steps[)]"));
   EXPECT_THAT(report.lines.at(3), HasSubstr("6 launches x 1.000 ns"));
 }
 
@@ -270,7 +272,15 @@ TEST_F(Profile, LaunchesStandAgainstTheUntracedStep) {
   const double launches =
       1e-9 * static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0}));
   trace_.untraced.assign(2, 2 * launches);
-  EXPECT_THAT(profile_report(record_, trace_, {}).lines.at(2), HasSubstr(", 50.0 % of an untraced step"));
+  const auto line = [&] { return profile_report(record_, trace_, {}).lines.at(2); };
+  EXPECT_THAT(line(), HasSubstr(", 50.0 % of an untraced step"));
+  trace_.steps.assign(8, step);
+  trace_.untraced.assign(8, 2 * launches);
+  EXPECT_THAT(line(), HasSubstr("(medians; 95 %: 50.0 to 50.0 %): the two do not match"));
+  trace_.untraced.assign(8, 1.01 * launches);
+  EXPECT_THAT(line(), HasSubstr("%): the two match within 2 %"));
+  for (size_t i = 0; i < 8; ++i) trace_.untraced[i] = launches * (0.8 + 0.05 * static_cast<double>(i));
+  EXPECT_THAT(line(), HasSubstr("%): no difference seen"));
 }
 
 TEST_F(Profile, CostOfTracingHasItsInterval) {

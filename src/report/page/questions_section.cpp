@@ -67,7 +67,7 @@ Answers first_steps(const PageView& view) {
       if (i == 0) answers.emplace_back("Here they do not: no first step was longer than the steady ones.");
       break;
     }
-    answers.push_back(fmt::format("{}: {}.", view.name(*slow[i]), first_steps_text(first)));
+    answers.push_back(fmt::format("{}: {}.", view.name(*slow[i]), first_steps_text(*slow[i])));
   }
   if (const auto& setup = slow.front()->setup.total) {
     answers.push_back(

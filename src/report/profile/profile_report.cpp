@@ -77,13 +77,18 @@ std::string how_much_longer(double ratio, const std::optional<Interval>& interva
 
 bool is_any(const TraceLaunch&) { return true; }
 
-// Whether what the launches of a traced step add up to is the time of an untraced step, both medians.
-std::string sum_against_step(double launches, double untraced) {
+// Whether what the launches of a traced step add up to is the time of an untraced step, in words.
+std::string sum_against_step(const std::vector<double>& launches, const std::vector<double>& untraced) {
   constexpr double kMatch = 0.02;
-  const double difference = launches / untraced - 1;
-  return fmt::format("launches add up to {}, {:.1f} % of an untraced step (medians): the two {} within {:.0f} %",
-                     format_seconds(launches), 100 * (1 + difference),
-                     std::abs(difference) <= kMatch ? "match" : "do not match", 100 * kMatch);
+  const double ratio = median(launches) / median(untraced);
+  std::string text = fmt::format("launches add up to {}, {:.1f} % of an untraced step (medians",
+                                 format_seconds(median(launches)), 100 * ratio);
+  const std::optional<Interval> interval = bootstrap_ratio_interval(launches, untraced);
+  if (!interval) return text + fmt::format("; no interval from fewer than {} steps)", kFewestForInterval);
+  text += fmt::format("; 95 %: {:.1f} to {:.1f} %): ", 100 * interval->low, 100 * interval->high);
+  if (interval->low >= 1 - kMatch && interval->high <= 1 + kMatch)
+    return text + fmt::format("the two match within {:.0f} %", 100 * kMatch);
+  return text + (interval->low > 1 || interval->high < 1 ? "the two do not match" : "no difference seen");
 }
 
 // What tracing costs: by the marks, and as measured against the untraced steps beside it.
@@ -99,7 +104,7 @@ std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& 
                                 counted(trace.steps.size(), "traced step"), trace.untraced.size(), format_seconds(with),
                                 format_seconds(without),
                                 how_much_longer(with / without, bootstrap_ratio_interval(traced, trace.untraced))));
-    lines.push_back(sum_against_step(median(seconds_by_step(trace, is_any)), without));
+    lines.push_back(sum_against_step(seconds_by_step(trace, is_any), trace.untraced));
   }
   if (trace.mark && *trace.mark > 0) {
     const double marks = launches * *trace.mark;
