@@ -1,5 +1,6 @@
 // Times that other people published, beside those of the page where they are of the same work.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,12 +10,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/units.h"
-#include "base/words.h"
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
 #include "report/page/page_sections.h"
