@@ -153,7 +153,7 @@ foreach(row IN LISTS LAPTIME_LONG_TESTS)
   endif()
 endforeach()
 
-# Libraries in place of libcuda and libcublasLt, whose card is this machine: kernels run on it as in the tests of ops.
+# Libraries in place of libcuda, libcublasLt and libnvidia-ml, whose card is this machine: kernels run on it as in the tests of ops.
 # Programs take them where their folder is in LD_LIBRARY_PATH or in their run path.
 file(GLOB fake_cuda_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
 add_library(laptime_fake_cuda SHARED tests/fake_cuda/fake_cuda.cpp ${fake_cuda_sources} src/base/error.cpp
@@ -163,7 +163,9 @@ set_target_properties(laptime_fake_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
 add_library(laptime_fake_cublaslt SHARED tests/fake_cuda/fake_cublaslt.cpp)
 target_link_libraries(laptime_fake_cublaslt PRIVATE laptime_fake_cuda)
 set_target_properties(laptime_fake_cublaslt PROPERTIES OUTPUT_NAME cublasLt SOVERSION 13)
-foreach(library laptime_fake_cuda laptime_fake_cublaslt)
+add_library(laptime_fake_nvml SHARED tests/fake_cuda/fake_nvml.cpp)
+set_target_properties(laptime_fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml SOVERSION 1)
+foreach(library laptime_fake_cuda laptime_fake_cublaslt laptime_fake_nvml)
   target_include_directories(${library} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src)
   target_compile_options(${library} PRIVATE -O2)
   set_target_properties(${library} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fake_cuda)
@@ -174,6 +176,6 @@ foreach(name backend_cuda ops)
     set_target_properties(test_${name} PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/fake_cuda)
     # A sanitizer opens libraries in the program's place and does not know its run path.
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
-    add_dependencies(test_${name} laptime_fake_cuda laptime_fake_cublaslt)
+    add_dependencies(test_${name} laptime_fake_cuda laptime_fake_cublaslt laptime_fake_nvml)
   endif()
 endforeach()

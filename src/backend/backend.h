@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backend/kernel.h"
+#include "backend/sensors.h"
 #include "base/units.h"
 
 namespace laptime {
@@ -110,6 +112,9 @@ class Backend {
   // same time for different bytes.
   virtual void write(std::byte* device, const std::byte* host, int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device, int64_t bytes) = 0;
+
+  // What the sensors of the device show; nothing where it has none. Takes up to milliseconds: outside of what is timed.
+  virtual std::optional<Sensors> sensors() { return std::nullopt; }
 
   // The limits of a step whose matrix products have factors of this type; none if nothing is computed.
   virtual std::vector<DeviceLimit> limits(DType factors) {

@@ -28,6 +28,8 @@ class Executor {
   // Runs every step once. Events of the timeline are phases, timed by marks of the device; begin and end are host
   // times.
   Timeline run(Marks marks = Marks::kPhases);
+  // Whether steps with marks of phases run from a recording of the device.
+  bool is_recorded() const { return recording_ != nullptr; }
   // After run(Marks::kLaunches): the device's time before the first launch, and after each launch.
   std::vector<Seconds> launch_times() const;
   // Seconds that one mark of a launch takes: the mean over many marks in a row.

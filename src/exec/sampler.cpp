@@ -35,7 +35,9 @@ class Sampler {
 
   void choose_marks(Seconds step) {
     const Seconds marks = mark_ * static_cast<double>(executor_.plan().steps.size());
-    marks_ = marks < step * request_.launch_marks_below ? Marks::kLaunches : Marks::kPhases;
+    const bool are_cheap = marks < step * request_.launch_marks_below;
+    // A step with marks of launches is not the recorded step.
+    marks_ = are_cheap && !executor_.is_recorded() ? Marks::kLaunches : Marks::kPhases;
   }
 
   Executor& executor_;

@@ -6,12 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "base/build_id.h"
 #include "base/words.h"
 #include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
+#include "measure/device_sensors.h"
 #include "measure/reported_time.h"
 #include "prepare/time_key.h"
 #include "record/fields_json.h"
@@ -169,6 +171,10 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const TimeSt
   record.verdict.reasons = judgement.reasons;
   const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size(), sampling.warmup);
   if (!skips.empty()) record.verdict.reasons.push_back(skips);
+  if (const auto sensors = sensors_of(run)) {
+    const size_t steps = run.sensors.size() - 1 - static_cast<size_t>(sampling.warmup);
+    for (std::string& reason : reasons_of(*sensors, steps)) record.verdict.reasons.push_back(std::move(reason));
+  }
   const bool is_optimized = build_type() == "Release" && sanitizer().empty();
   if (is_optimized || !work.in_this_process) return;
   record.verdict.rating = name_of(Stability::kUnstable);
@@ -182,6 +188,7 @@ void fill_disturbance(const Measurement& run, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;
   record.machine.json()["during"] = to_json(counter_change(run, first, run.states.size()));
+  if (const auto sensors = sensors_of(run)) record.machine.json()["sensors"] = to_json(*sensors);
 }
 
 std::string reason_not_finite(const Measurement& run) {

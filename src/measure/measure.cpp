@@ -111,10 +111,15 @@ class PointRun {
     LossScaleHistory scales(loss_scaling(config_.loss_scale).initial);
     MachineCounters counters;
     run_.before = counters.read();
+    const auto read_sensors = [&] {
+      if (const std::optional<Sensors> sensors = backend_.sensors()) run_.sensors.push_back(*sensors);
+    };
+    read_sensors();
     StepHooks hooks;
     hooks.before = [&](int64_t step) { inputs.write(executor, step); };
     hooks.after = [&](int64_t step, const Timeline& timeline) {
       run_.states.push_back(counters.read());
+      read_sensors();
       if (const std::vector<std::byte> loss = executor.read_output(output::kLoss); !loss.empty()) {
         run_.losses.push_back(scalar(loss));
         run_.finite = run_.finite && std::isfinite(run_.losses.back());

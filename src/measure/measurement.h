@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/sensors.h"
 #include "exec/executor.h"
 #include "exec/sampling.h"
 #include "record/machine_state.h"
@@ -34,6 +35,7 @@ struct Measurement {
   StoppingRule rule;
   MachineState before;               // machine counters before the first step
   std::vector<MachineState> states;  // machine counters after each step
+  std::vector<Sensors> sensors;      // before the first step and after each; empty if the device has none
   std::vector<ClassTimes> classes;   // of the steps whose launches were marked, from `first_classed` on
   size_t first_classed = 0;
   std::optional<StepTrace> trace;  // of traced steps, if they were asked for

@@ -326,7 +326,9 @@ TEST(Args, HintsCanBeTyped) {
       const std::string name = instead.substr(at + 8, instead.find_first_of(" ,;", at + 8) - at - 8);
       EXPECT_TRUE(names.contains(name) || name == "--version") << instead;
     }
-    if (hint.of.empty()) EXPECT_EQ(meant_flag(hint.word), hint.word);
+    if (hint.of.empty()) {
+      EXPECT_EQ(meant_flag(hint.word), hint.word);
+    }
   }
 }
 

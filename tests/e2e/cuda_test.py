@@ -115,6 +115,19 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(record["status"], "out_of_memory", record["reason"])
         self.assertEqual(record["bytes_available"], 50_000)
 
+    def test_a_record_has_the_sensors_of_the_card(self):
+        self.environment["LAPTIME_FAKE_NVML_REASONS"] = str(0x04 | 0x40)
+        self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))
+        (record,) = self.stored()
+        sensors = record["machine"]["sensors"]
+        self.assertEqual(sensors["power_watts"], [300.0] * 3)
+        self.assertEqual(sensors["clock_hz"], [1.98e9] * 3)
+        self.assertAlmostEqual(sensors["joules_per_step"], 2)
+        self.assertEqual(sensors["slowed_steps"], {"power cap": 3, "heat (hardware)": 3})
+        self.assertIsNone(sensors["uncorrected_errors"])
+        self.assertIn("the device was slowed in 3 of 3 steps: power cap", record["verdict"]["reasons"])
+        self.assertIn("1 other program used the device too", record["verdict"]["reasons"])
+
     def test_the_check_for_a_card_lists_its_steps(self):
         done = run([CHECK, BINARY, "--list"], self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -35,6 +35,7 @@ struct BlasPreferenceObject {
 
 }  // namespace laptime::cuda
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name of libcuda
 extern "C" int cuLaunchHostFunc(laptime::cuda::StreamHandle stream, void (*function)(void*), void* data);
 
 namespace {

@@ -25,6 +25,7 @@ TensorView CardMemory::on_card(const TensorView& view) const {
 
 std::vector<TensorView> CardMemory::on_card(const std::vector<TensorView>& views) const {
   std::vector<TensorView> copies;
+  copies.reserve(views.size());
   for (const TensorView& view : views) copies.push_back(on_card(view));
   return copies;
 }

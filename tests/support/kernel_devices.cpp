@@ -93,7 +93,8 @@ std::map<const OpCard*, std::vector<KernelOnDevice>> all_kernels() {
     if (card && kernel.library != nullptr && !has_library) continue;
     kernel.name = "cuda:" + kernel.name;
     const KernelDevice* const on_host = kernel.library == nullptr ? &kAsOnCuda : &kByLibrary;
-    by_op[kernel.op].push_back({std::move(kernel), card ? &kOnCard : on_host});
+    std::vector<KernelOnDevice>& of_op = by_op[kernel.op];
+    of_op.push_back({std::move(kernel), card ? &kOnCard : on_host});
   }
   return by_op;
 }

@@ -106,7 +106,11 @@ void CudaBackend::Stream::launch(const BlasProduct& product, const BlasOperands&
 CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, std::shared_ptr<const Blas> blas, const Card& card,
                          std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image,
                          bool records_steps)
-    : driver_(std::move(driver)), card_(card), kernels_(std::move(kernels)), records_steps_(records_steps) {
+    : driver_(std::move(driver)),
+      card_(card),
+      kernels_(std::move(kernels)),
+      sensors_(CardSensors::open(card.uuid)),
+      records_steps_(records_steps) {
   driver_->check(driver_->cuDevicePrimaryCtxRetain(&context_, card_.number), "cuDevicePrimaryCtxRetain");
   make_current();
   stream_ = std::make_unique<Stream>(*this, std::move(blas), image);
@@ -237,6 +241,10 @@ Seconds CudaBackend::now() {
   origin_time_ += since_origin(next_origin_);
   std::swap(origin_, next_origin_);
   return origin_time_;
+}
+
+std::optional<Sensors> CudaBackend::sensors() {
+  return sensors_ == nullptr ? std::nullopt : std::optional<Sensors>(sensors_->read());
 }
 
 void CudaBackend::write(std::byte* device, const std::byte* host, int64_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "backend/backend.h"
 #include "backend/cuda/blas.h"
 #include "backend/cuda/driver.h"
+#include "backend/cuda/nvml.h"
 #include "backend/cuda/queue.h"
 
 namespace laptime::cuda {
@@ -37,6 +39,7 @@ class CudaBackend : public Backend {
   void synchronize() override;  // Error if a launch failed since the last call
   Seconds time_of_mark(size_t index) const override { return marks_.at(index).time; }
   Seconds now() override;
+  std::optional<Sensors> sensors() override;
   void write(std::byte* device, const std::byte* host, int64_t bytes) override;
   void read(std::byte* host, const std::byte* device, int64_t bytes) override;
 
@@ -86,6 +89,7 @@ class CudaBackend : public Backend {
   std::shared_ptr<const KernelTable> kernels_;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<CardSensors> sensors_;  // null: NVML is missing
   bool records_steps_;
   Graph* recording_ = nullptr;  // what the stream records now; null: the stream runs
   std::vector<Mark> marks_;

@@ -144,6 +144,20 @@ TEST_F(Cuda, ABackendThatRecordsNoStepsCallsNothing) {
   EXPECT_EQ(backend->record([] { FAIL(); }), nullptr);
 }
 
+TEST_F(Cuda, ReadsTheSensorsOfTheCard) {
+  const auto backend = open();
+  const Sensors before = backend->sensors().value();
+  const Sensors after = backend->sensors().value();
+  EXPECT_EQ(before.clock_hz, 1.98e9);
+  EXPECT_EQ(before.memory_clock_hz, 3.201e9);
+  EXPECT_EQ(before.power_watts, 300);
+  EXPECT_EQ(before.temperature_celsius, 55);
+  EXPECT_DOUBLE_EQ(*after.joules - *before.joules, 2);
+  EXPECT_EQ(before.other_processes, 1);
+  EXPECT_FALSE(before.uncorrected_errors);
+  EXPECT_TRUE(before.slowed_by.empty());  // an idle card is not slowed
+}
+
 // A kernel whose launch no card has.
 void launch_unknown(const KernelCall& call) {
   static_cast<cuda::Queue&>(call.queue).launch({.kernel = "unknown_kernel", .blocks = 1, .threads = 32});

@@ -1,0 +1,23 @@
+// What the sensors of a device show at one moment.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace laptime {
+
+// Empty where the device does not say.
+struct Sensors {
+  std::optional<double> clock_hz;  // of the processor
+  std::optional<double> memory_clock_hz;
+  std::optional<double> power_watts;
+  std::optional<double> temperature_celsius;
+  std::optional<double> joules;               // since some beginning
+  std::optional<int64_t> uncorrected_errors;  // of the memory, since some beginning
+  std::optional<int64_t> other_processes;     // that use the device
+  std::vector<std::string> slowed_by;         // why the clock is below what was asked for: "power cap", ...
+};
+
+}  // namespace laptime

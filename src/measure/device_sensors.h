@@ -1,0 +1,20 @@
+// From the sensors that were read after each step to what a record has of them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/measurement.h"
+#include "record/device_sensors.h"
+
+namespace laptime {
+
+// Of the measured steps; nothing where the device has no sensors.
+std::optional<DeviceSensors> sensors_of(const Measurement& run);
+
+// "the device was slowed in 3 of 20 steps: power cap", and so on; empty where nothing is to be said.
+std::vector<std::string> reasons_of(const DeviceSensors& sensors, size_t steps);
+
+}  // namespace laptime
