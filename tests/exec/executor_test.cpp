@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "exec/small_step.h"
 #include "graph/structural_ops.h"
@@ -80,6 +83,54 @@ TEST_F(ExecutorOnCpu, AStateKeepsItsValueBetweenSteps) {
   for (int i = 0; i < 3; ++i) step.run();
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{8, -16, 4}));
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{8, -16, 4}));
+}
+
+// A CPU in the place of a device that records steps: a recording enqueues again what it was made from.
+class RecordingBackend : public cpu::CpuBackend {
+ public:
+  using CpuBackend::CpuBackend;
+  std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override {
+    ++recordings;
+    return std::make_unique<Again>(enqueue, runs);
+  }
+
+  int recordings = 0;
+  int runs = 0;
+
+ private:
+  class Again : public Recording {
+   public:
+    Again(std::function<void()> enqueue, int& runs) : enqueue_(std::move(enqueue)), runs_(runs) {}
+    void run() override {
+      ++runs_;
+      enqueue_();
+    }
+
+   private:
+    std::function<void()> enqueue_;
+    int& runs_;
+  };
+};
+
+TEST(ExecutorOnARecordingDevice, StepsAfterTheFirstRunFromTheRecordingButThoseWithMarksOfLaunches) {
+  RecordingBackend backend{all_cpu_kernels(), 1};
+  Builder build;
+  const ValueId w = build.source("w", floats({3}), Role::kParameter);
+  assign(build, w, mul_scalar(build, w, 2));
+  Executor step(make_plan(build.finish(), first_kernel(backend)), backend);
+  write(step, "w", {1, -2, 0.5F});
+  EXPECT_FALSE(step.is_recorded());
+  step.run();
+  EXPECT_TRUE(step.is_recorded());
+  EXPECT_EQ(backend.runs, 0);
+  step.run();
+  EXPECT_EQ(backend.runs, 1);
+  step.run(Marks::kLaunches);
+  EXPECT_EQ(backend.runs, 1);
+  step.run();
+  EXPECT_EQ(backend.runs, 2);
+  EXPECT_EQ(backend.recordings, 1);
+  EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{16, -32, 8}));
 }
 
 TEST_F(ExecutorOnCpu, ConstantsAreComputedBeforeTheFirstStep) {
