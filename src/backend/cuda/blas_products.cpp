@@ -96,7 +96,10 @@ class Preference {
 
 BlasProducts::BlasProducts(std::shared_ptr<const Blas> blas, StreamHandle stream, DeviceAddress workspace)
     : blas_(std::move(blas)), stream_(stream), workspace_(workspace) {
-  blas_->check(blas_->cublasLtCreate(&handle_), "cublasLtCreate");
+  const BlasStatus status = blas_->cublasLtCreate(&handle_);
+  if (status != kBlasSuccess)
+    throw Error::format("{}; the library may be too new for the driver, or for another GPU",
+                        blas_->failure(status, "cublasLtCreate"));
 }
 
 BlasProducts::~BlasProducts() {
