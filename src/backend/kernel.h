@@ -64,7 +64,7 @@ struct Kernel {
   // Denormal operands and results of products count as zero, as in AMX and in the dot product of bfloat16.
   bool flushes_denormals = false;
   // Values computed between the products of an op are rounded to the type of its factors before they are multiplied, as
-  // the op's primitives round them under autocast (docs/adr/0016).
+  // the op's primitives round them under autocast (docs/adr/0017).
   bool rounds_between_products = false;
   // Gives the same bits as every other kernel of the op for which this holds, on any x86-64 processor with fused
   // multiply-adds and for any number of threads. False for the kernels of a library, and for instructions that round
