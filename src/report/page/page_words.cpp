@@ -78,7 +78,7 @@ std::string drift_text(const Record& record) {
 }
 
 std::string verdict_and_drift(const Record& record) {
-  const std::string verdict = verdict_text(record);
+  std::string verdict = verdict_text(record);
   if (is_predicted(record) || record.verdict.rating != name_of(Stability::kNoSteadyState)) return verdict;
   const std::string drift = drift_text(record);
   return drift.empty() ? verdict : fmt::format("{}: {}", verdict, drift);
@@ -87,7 +87,7 @@ std::string verdict_and_drift(const Record& record) {
 std::string published_against(double published, const Record& record, const TimeStats& own, std::string_view as) {
   const bool is_faster = own.median >= published;
   const auto times = [&](double seconds) { return is_faster ? seconds / published : published / seconds; };
-  const std::string text = fmt::format("{:.3g} times as {}{}", times(own.median), is_faster ? "fast" : "slow", as);
+  std::string text = fmt::format("{:.3g} times as {}{}", times(own.median), is_faster ? "fast" : "slow", as);
   if (is_predicted(record)) return text;
   if (!verdict_against_comparing(record).empty()) return "roughly " + text;
   if (!own.ci_low || !own.ci_high || *own.ci_low <= 0) return text;

@@ -160,7 +160,7 @@ const TimeOfWork* fastest_own(const std::vector<TimeOfWork>& times) {
 // The time as people read it: a published one against the page's own, one of the page with its interval and verdict.
 std::string text_of(const TimeOfWork& time, const TimeOfWork* own) {
   if (!time.seconds) return "out of memory";
-  const std::string seconds = format_seconds(*time.seconds);
+  std::string seconds = format_seconds(*time.seconds);
   if (time.is_published()) {
     return own == nullptr
                ? seconds
@@ -279,6 +279,7 @@ std::vector<Work> works_of(const PageView& view) {
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first, rank_of_pass(a.second.pass)) > std::pair(b.first, rank_of_pass(b.second.pass));
   });
+  works.reserve(found.size());
   for (auto& [is_headline, work] : found) works.push_back(std::move(work));
   return works;
 }
