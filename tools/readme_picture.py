@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "docs/images/terminal.jsonl"
 PICTURE = ROOT / "docs/images/terminal.svg"
-OPTIONS = "--model small --batch 2 --mode eager,compile --dtype float32,bfloat16 --warmup 3 --steps 6"
+OPTIONS = "--model small --batch 2 --mode eager,compile --dtype float32,bfloat16"
 COLUMNS = "default,speedup"
 WIDTH = 150  # of the terminal, in characters: laptime leaves out the columns that do not fit
 
@@ -39,23 +39,24 @@ def measure(binary: str) -> None:
 def table(binary: str) -> str:
     """What `laptime show` prints of the stored records, on a terminal that is wide enough."""
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder, "records.sqlite")
+        # A store of one's own is named in the commands that the table suggests; that of the user's home is not.
+        environment = {"LC_ALL": "C.UTF-8", "TERM": "xterm", "HOME": folder}
+        store = Path(folder, ".local/share/laptime/records.sqlite")
         # Any run makes a store of the current schema.
-        subprocess.run([binary, "bench", "--model", "attention", "--device", "roofline:h100", "--store", str(store)],
-                       check=True, capture_output=True)
+        subprocess.run([binary, "bench", "--model", "attention", "--device", "roofline:h100"], check=True,
+                       capture_output=True, env=environment)
         with sqlite3.connect(store) as database:
             database.execute("DELETE FROM records")
             lines = [line for line in RECORDS.read_text().splitlines() if line]
             database.executemany("INSERT INTO records (json) VALUES (?)", [(line,) for line in lines])
         database.close()
-        return on_terminal([binary, "show", "--store", str(store), "--columns", COLUMNS])
+        return on_terminal([binary, "show", "--columns", COLUMNS], environment)
 
 
-def on_terminal(words: list[str]) -> str:
+def on_terminal(words: list[str], environment: dict[str, str]) -> str:
     """What a command prints on a terminal of WIDTH characters."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, WIDTH, 0, 0))
-    environment = {"LC_ALL": "C.UTF-8", "TERM": "xterm"}
     command = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, env=environment)
     os.close(theirs)
     pieces = []
