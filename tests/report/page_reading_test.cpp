@@ -236,8 +236,8 @@ TEST(PageReading, ASeriesWithoutSteadyStateSaysHowFarItWent) {
   EXPECT_EQ(drift_text(record), "");  // it went nowhere
   EXPECT_EQ(verdict_and_drift(record), "no steady state");
 
-  std::vector<double> rising;
-  for (int i = 0; i < 21; ++i) rising.push_back(1 + 0.002 * i);
+  std::vector<double> rising(21);
+  for (size_t i = 0; i < rising.size(); ++i) rising[i] = 1 + 0.002 * static_cast<double>(i);
   record.time["step"] = make_time_stats(rising);
   EXPECT_EQ(verdict_and_drift(record), "no steady state: drifts +3.9 % over 21 samples");
 

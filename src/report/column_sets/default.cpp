@@ -98,8 +98,8 @@ Column plain_column(const std::string& title, Unit unit, size_t width, std::stri
   return {.title = title, .unit = unit, .extent = Extent::kRow, .width = width, .read = named(title), .help = help};
 }
 
-Column word_column(std::string title, size_t width, std::string_view help) {
-  Column column = plain_column(std::move(title), Unit::kNone, width, help);
+Column word_column(const std::string& title, size_t width, std::string_view help) {
+  Column column = plain_column(title, Unit::kNone, width, help);
   column.text = true;
   return column;
 }
