@@ -176,11 +176,13 @@ constexpr int64_t kKernelRows = 20;
 // Ops on one side of the ridge.
 struct RooflineSide {
   double seconds = 0;
-  double floor = 0;  // seconds that the roofline allows
+  double floor = 0;  // seconds that the roofline allows; an op above the line counts as at its bound
+  double above = 0;  // seconds of ops above the line
 
   void add(const RooflineDot& dot, double bound) {
     seconds += dot.seconds;
-    floor += dot.seconds * dot.rate / bound;
+    floor += dot.seconds * std::min(1.0, dot.rate / bound);
+    if (dot.rate > bound) above += dot.seconds;
   }
 };
 
@@ -204,7 +206,11 @@ std::string what_bounds(const std::vector<RooflineDot>& dots, double peak, doubl
   add(memory, "memory", "left");
   constexpr double kNear = 0.5;  // of a bound
   const bool is_near = arithmetic.floor + memory.floor > kNear * all;
-  return fmt::format("{}.{}", fmt::join(sides, "; "), is_near ? "" : " Most of the time, neither is used to the full.");
+  const double above = arithmetic.above + memory.above;
+  const std::string counted =
+      above <= 0 ? "" : fmt::format(" Ops above the line, {} of this time, count as at it.", page_percent(above / all));
+  return fmt::format("{}.{}{}", fmt::join(sides, "; "), counted,
+                     is_near ? "" : " Most of the time, neither is used to the full.");
 }
 
 // Why the share of the peak of the whole step is not that of its products; empty where one of them is not known.
@@ -370,8 +376,11 @@ PageSection roofline_section(const PageView& view) {
          .summary = fmt::format(
              "A mark is an op in one phase, its area the time that it takes in a traced step; its number leads to the "
              "list, which has that time, its share of the time of these ops, and how much of its bound the op "
-             "reaches{}. The line is the most that this machine allows. Left of its ridge at {:.3g} FLOP per byte that "
-             "is memory ({}B/s), right of it arithmetic ({}/s); a mark far below the line uses neither to the full. {}",
+             "reaches{}. The line is what main memory and the measured peak of products allow; a mark above it finds "
+             "its "
+             "operands in the caches. Left of the ridge at {:.3g} FLOP per byte memory bounds an op ({}B/s), right of "
+             "it "
+             "arithmetic ({}/s); a mark far below the line uses neither to the full. {}",
              dots.size() > kMostNumbered ? fmt::format(" (the {} longest of {})", kMostNumbered, dots.size()) : "",
              *trace.peak_flops / *trace.bandwidth, format_count(*trace.bandwidth), format_flops(*trace.peak_flops),
              what_bounds(dots, *trace.peak_flops, *trace.bandwidth)),

@@ -204,14 +204,17 @@ std::vector<std::string> against_predictions(const PageView& view) {
 
 std::string comparison_sentence(const PageView& view, const Record& record) {
   std::vector<std::string> sentences;
-  for (const Rivals& rivals : rivals_of(view)) {
+  const std::vector<Rivals> works = rivals_of(view);
+  // The record is the headline, which is of the largest work.
+  const std::string_view work = works.size() > 1 ? "the largest work of this page" : "this work";
+  for (const Rivals& rivals : works) {
     if (std::find(rivals.begin(), rivals.end(), &record) == rivals.end()) continue;
     const Record& other = rivals.front() == &record ? *rivals.back() : *rivals.front();
     const bool is_fastest = rivals.front() == &record;
-    sentences.push_back(is_fastest ? fmt::format("The fastest of {} ways to do this work; the slowest, {}, takes {}.",
-                                                 rivals.size(), view.name(other), times_as_long(other, record))
-                                   : fmt::format("The fastest of {} ways to do this work is {}; this one takes {}.",
-                                                 rivals.size(), view.name(other), times_as_long(record, other)));
+    sentences.push_back(is_fastest ? fmt::format("The fastest of {} ways to do {}; the slowest, {}, takes {}.",
+                                                 rivals.size(), work, view.name(other), times_as_long(other, record))
+                                   : fmt::format("The fastest of {} ways to do {} is {}; this one takes {}.",
+                                                 rivals.size(), work, view.name(other), times_as_long(record, other)));
   }
   if (const std::string text = prediction_text(record); !text.empty()) {
     const std::vector<double> errors = prediction_errors(view).all;

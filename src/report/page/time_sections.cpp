@@ -255,7 +255,9 @@ PageSection samples_section(const PageView& view) {
       {.title = "Distance of each sample from the median of its point",
        .summary =
            "A dot is one sample, none is dropped; the band is the 95 % interval of the median. Beside it stand the "
-           "median, its interval and the verdict. A narrow cloud is a figure to trust." +
+           "median, its interval and the verdict. In a narrow cloud the samples agree; the verdict also says whether "
+           "they "
+           "kept getting faster or slower." +
            left_out_sentence(records.size(), all.size()),
        .chart = {{"kind", "strip"},
                  {"series", "point"},
