@@ -26,7 +26,6 @@ PICTURES = (
     ("report.png", REPORT, 1200, False, ("header h1", "nav")),
     ("report_comparisons.png", REPORT, 1200, False, ("#comparisons",)),
     ("report_times.png", REPORT, 1200, False, ("#step-time h2", "#step-time figure")),
-    ("report_gains.png", REPORT, 1200, False, ("#speed-up h2", "#speed-up figure")),
     ("report_samples.png", REPORT, 1200, False, ("#samples h2", "#samples figure")),
     ("report_classes.png", REPORT, 1200, False, ("#classes h2", "#classes figure")),
     ("report_memory.png", REPORT, 1200, False, ("#memory h2", "#memory figure")),

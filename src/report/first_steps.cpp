@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/units.h"
@@ -37,12 +38,17 @@ std::vector<PhaseExcess> by_phase(const Transient& transient) {
   return phases;
 }
 
+// "12.3 ms", or "12.3 ms shorter" of a negative number.
+std::string excess_text(double seconds) {
+  return seconds >= 0 ? format_seconds(seconds) : format_seconds(-seconds) + " shorter";
+}
+
 std::string phase_text(const PhaseExcess& phase, double least) {
   std::vector<std::string> classes;
   for (const ClassShare& part : phase.classes) {
     if (part.seconds >= least) classes.push_back(fmt::format("{} {}", part.work_class, format_seconds(part.seconds)));
   }
-  return fmt::format("{} {}{}", phase.phase, format_seconds(phase.seconds),
+  return fmt::format("{} {}{}", phase.phase, excess_text(phase.seconds),
                      classes.empty() ? "" : fmt::format(" ({})", fmt::join(classes, ", ")));
 }
 
@@ -68,12 +74,12 @@ std::string first_steps_text(const Record& record) {
   std::vector<std::string> parts;
   double named = 0;
   for (const PhaseExcess& phase : by_phase(transient)) {
-    if (phase.seconds < kSmall * excess) continue;
+    if (std::abs(phase.seconds) < kSmall * excess) continue;
     parts.push_back(phase_text(phase, kSmall * excess));
     named += phase.seconds;
   }
-  if (!parts.empty() && excess - named >= kSmall * excess)
-    parts.push_back("elsewhere " + format_seconds(excess - named));
+  if (!parts.empty() && std::abs(excess - named) >= kSmall * excess)
+    parts.push_back("elsewhere " + excess_text(excess - named));
   std::string text = fmt::format("first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count),
                                  format_seconds(excess));
   if (!parts.empty()) text += fmt::format(": {}", fmt::join(parts, ", "));
