@@ -88,7 +88,7 @@ std::string first_steps_text(const Record& record) {
   if (*transient.page_faults >= kSmall * excess)
     text += fmt::format("; page faults explain {} of it", format_seconds(*transient.page_faults));
   if (excess - *transient.page_faults >= kSmall * excess)
-    text += fmt::format("; unexplained: {}", format_seconds(excess - *transient.page_faults));
+    text += fmt::format("; no cause found for {}", format_seconds(excess - *transient.page_faults));
   return text;
 }
 

@@ -34,15 +34,15 @@ TEST(FirstSteps, NameThePhasesAndClassesThatWereLonger) {
                      {"optimizer", "optimizer", -0.1, -0.1}};
   EXPECT_EQ(first_steps_text(record),
             "first step 1.000 s longer: backward 600.0 ms (matmul 500.0 ms, elementwise 100.0 ms), forward 210.0 ms "
-            "(matmul 200.0 ms), optimizer 100.0 ms shorter, elsewhere 290.0 ms; unexplained: 1.000 s");
+            "(matmul 200.0 ms), optimizer 100.0 ms shorter, elsewhere 290.0 ms; no cause found for 1.000 s");
   transient.parts.front().seconds = 1;
   EXPECT_THAT(first_steps_text(record), HasSubstr(", elsewhere 510.0 ms shorter;"));
   transient.steps = 3;
   transient.page_faults = 0.25;
   transient.parts = {{"forward", "", 1, 1}};
   EXPECT_EQ(first_steps_text(record),
-            "first 3 steps together 1.000 s longer: forward 1.000 s; page faults explain 250.0 ms of it; unexplained: "
-            "750.0 ms");
+            "first 3 steps together 1.000 s longer: forward 1.000 s; page faults explain 250.0 ms of it; no cause "
+            "found for 750.0 ms");
   transient.parts.clear();
   transient.page_faults.reset();
   EXPECT_EQ(first_steps_text(record), "first 3 steps together 1.000 s longer");
@@ -55,7 +55,7 @@ TEST(FirstSteps, AreNoiseWhereALaterStepTookAsLong) {
   record.transient = slow_start();
   record.transient.warmup = {2};
   record.time["step"].samples = {1, 1, 1, 1.5};
-  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; unexplained: 1.000 s");
+  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; no cause found for 1.000 s");
   record.time["step"].samples.back() = 2;
   EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; a later step took as long, so this is noise");
 }
