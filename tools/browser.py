@@ -134,11 +134,18 @@ class Browser:
         return done["result"].get("value")
 
     def draw_all(self):
-        """Scrolls through the page, so that every chart has been in sight and is drawn."""
+        """Scrolls through the page until every chart has been in sight and is drawn."""
         self.run("""(async () => {
           for (let y = 0; y < document.documentElement.scrollHeight; y += 300) {
             scrollTo({ top: y, behavior: "instant" });
             await new Promise(done => setTimeout(done, 20));
+          }
+          // A busy machine may not have drawn those that passed by.
+          for (let i = 0; i < 200; ++i) {
+            const left = [...document.querySelectorAll(".chart")].find(chart => !chart.querySelector("svg"));
+            if (!left) break;
+            left.scrollIntoView();
+            await new Promise(done => setTimeout(done, 50));
           }
           scrollTo({ top: 0, behavior: "instant" });
           await new Promise(done => setTimeout(done, 100));
