@@ -5,6 +5,19 @@
 
 namespace laptime {
 
+const char* name_of(ProductMath math) {
+  switch (math) {
+    case ProductMath::kNone: return "none";
+    case ProductMath::kFloat32: return "float32";
+    case ProductMath::kTf32: return "tf32";
+    case ProductMath::kBFloat16: return "bfloat16";
+    case ProductMath::kFloat16: return "float16";
+    case ProductMath::kSplit: return "float32 as bfloat16 terms";
+    case ProductMath::kFloat64: return "float64";
+  }
+  return "?";
+}
+
 KernelTable::KernelTable(std::vector<Kernel> kernels) {
   for (Kernel& kernel : kernels) {
     std::vector<Kernel>& of_op = kernels_[kernel.op];

@@ -41,6 +41,9 @@ enum class ProductMath : uint8_t {
   kFloat64,   // sums in float64: the reference
 };
 
+// "float32", "tf32", "bfloat16", ...: the arithmetic in a sentence.
+const char* name_of(ProductMath math);
+
 // The arithmetic of a kernel that multiplies factors of this type as they are.
 constexpr ProductMath math_of_factors(DType factors) {
   if (factors == DType::kBFloat16) return ProductMath::kBFloat16;

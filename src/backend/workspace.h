@@ -1,4 +1,4 @@
-// Workspace: hands out pieces of a kernel's workspace.
+// Workspace: divides the workspace memory of a kernel call into arrays.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// Pieces are aligned to 64 bytes. Without memory it only counts the bytes.
+// Arrays are aligned to 64 bytes. Without memory, take() returns null and only counts the bytes.
 class Workspace {
  public:
   explicit Workspace(std::byte* memory) : memory_(memory) {}

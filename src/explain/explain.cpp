@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/words.h"
+#include "explain/thread_bounds.h"
 #include "model/model_card.h"
 #include "model/parameters.h"
 #include "passes/saved.h"
@@ -141,33 +142,42 @@ bool same_decision(const KernelDecision& a, const KernelDecision& b) {
          std::equal(a.refused.begin(), a.refused.end(), b.refused.begin(), b.refused.end(), same_refusal);
 }
 
-std::vector<KernelDecision> kernel_uses(const Prepared& prepared) {
+void decide_kernels(const Prepared& prepared, Explanation& explanation) {
   const Graph& graph = prepared.graph;
   const KernelTable& kernels = *prepared.device.kernels;
   const ChooseKernel choose = chooser(kernels, prepared.choices);
   std::map<std::string, int64_t> nodes;
+  std::map<std::string, int64_t> launches;                    // of a step
   std::vector<std::pair<std::string, Signature>> signatures;  // distinct, in the order of the graph
   for (const Node& node : graph.nodes) {
     if (node.op->kind == OpKind::kView) continue;
     Signature signature = signature_of(graph, node);
     std::string text = signature.text();
+    if (node.annotations.phase != Phase::kSetup) ++launches[text];
     if (nodes[text]++ == 0) signatures.emplace_back(std::move(text), std::move(signature));
   }
-  std::vector<KernelDecision> uses;
+  std::vector<KernelDecision>& uses = explanation.kernels;
+  std::vector<ThreadBoundSum> sums;  // of each of `uses`
+  ThreadBoundSum step;
   for (const auto& [text, signature] : signatures) {
+    const std::vector<ThreadBound> bounds = thread_bounds(prepared, *choose(signature), signature);
     const KernelDecision use = decide_kernel(kernels, signature, prepared.choices, choose);
     auto known =
         std::find_if(uses.begin(), uses.end(), [&](const KernelDecision& other) { return same_decision(use, other); });
     if (known == uses.end()) {
       known = uses.insert(uses.end(), use);
       known->example = text;
+      sums.emplace_back();
     }
     known->nodes += nodes[text];
     ++known->signatures;
+    sums[static_cast<size_t>(known - uses.begin())].add(signature, launches[text], bounds);
+    step.add(signature, launches[text], bounds);
   }
+  for (size_t i = 0; i < uses.size(); ++i) uses[i].threads = sums[i].of_kernel();
+  explanation.threads = step.of_step();
   std::stable_sort(uses.begin(), uses.end(),
                    [](const KernelDecision& a, const KernelDecision& b) { return a.op < b.op; });
-  return uses;
 }
 
 std::vector<ConstantUse> constant_uses(const Graph& graph) {
@@ -236,12 +246,15 @@ std::optional<Prepared> prepare_if_supported(const RunConfig& config, const Know
   return prepare(config, device, known ? known(device_key(device)) : MachineKnowledge{}, {.observer = observer});
 }
 
+constexpr std::string_view kReasonLowered = "its primitives are faster for inputs of these shapes";
+
 std::vector<CompositeUse> composite_uses(const RunConfig& config, const RecomputeRule& rule, const PassLog& log) {
   std::vector<CompositeUse> uses;
   for (const CompositeChoice& choice : composite_choices(config, rule)) {
     const bool whole = log.whole.contains(choice.op);
     if (whole || log.composites.contains(choice.op))
-      uses.push_back({std::string(choice.op), whole, std::string(choice.reason)});
+      uses.push_back(
+          {std::string(choice.op), whole, std::string(whole == choice.whole ? choice.reason : kReasonLowered)});
   }
   return uses;
 }
@@ -276,7 +289,7 @@ Explanation explain(const SweepPoint& point, const KnowledgeOf& known) {
   explanation.constants = constant_uses(graph);
   if (!prepared) return explanation;
   explanation.machine = machine_text(*prepared);
-  explanation.kernels = kernel_uses(*prepared);
+  decide_kernels(*prepared, explanation);
   explanation.memory = memory_need(*prepared, log.saved);
   return explanation;
 }

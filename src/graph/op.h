@@ -115,6 +115,9 @@ struct OpCard {
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
   // Kept whole, the op needs less memory than its decomposition and more FLOPs in backward: for steps that recompute.
   bool trades_time_for_memory = false;
+  // Whether for these inputs its decomposition takes less time than the op kept whole, and hardly more memory. Null:
+  // never.
+  bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};

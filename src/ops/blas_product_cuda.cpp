@@ -96,7 +96,8 @@ class BlasCall {
     operands.bias = bias_copy->data;
   }
 
-  // The library adds matrices with adjacent columns; others are copied to the result, which then is added to.
+  // The library can add only a matrix whose columns are adjacent. Any other addend is copied to the result first, and
+  // the product is added to that.
   void add_addend(const TensorView& addend, const TensorView& c) {
     blas.adds_c = true;
     operands.c = operands.d;

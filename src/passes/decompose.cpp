@@ -8,12 +8,19 @@
 namespace laptime {
 namespace {
 
+bool is_faster_lowered(const Graph& graph, const Node& node) {
+  if (node.op->is_faster_lowered == nullptr) return false;
+  return node.op->is_faster_lowered(node.attributes, signature_of(graph, node).in);
+}
+
 // Lowers each composite once. Sets `changed` if there was any to lower.
-Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, bool& changed) {
+Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, LowerKept lower_kept, bool& changed) {
   changed = false;
   Replay replay(graph);
   for (const Node& node : graph.nodes) {
-    const bool kept = node.op->decompose == nullptr || std::find(keep.begin(), keep.end(), node.op->name) != keep.end();
+    bool kept = node.op->decompose == nullptr || std::find(keep.begin(), keep.end(), node.op->name) != keep.end();
+    if (kept && node.op->decompose != nullptr && lower_kept == LowerKept::kFasterLowered)
+      kept = !is_faster_lowered(graph, node);
     if (!kept) {
       replay.to.current = node.annotations;
       if (!replay.to.current.work_class && node.op->kind != OpKind::kContraction)
@@ -36,10 +43,10 @@ Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, bool&
 
 }  // namespace
 
-Graph decompose(const Graph& graph, const std::vector<std::string>& keep) {
+Graph decompose(const Graph& graph, const std::vector<std::string>& keep, LowerKept lower_kept) {
   bool changed = false;
-  Graph lowered = lower_once(graph, keep, changed);
-  while (changed) lowered = lower_once(lowered, keep, changed);
+  Graph lowered = lower_once(graph, keep, lower_kept, changed);
+  while (changed) lowered = lower_once(lowered, keep, lower_kept, changed);
   return lowered;
 }
 

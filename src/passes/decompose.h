@@ -1,6 +1,7 @@
 // decompose: lowers composites to the primitives that a framework runs one by one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,13 @@
 
 namespace laptime {
 
+// Which composites are lowered that are named in `keep`.
+enum class LowerKept : uint8_t {
+  kNone,
+  kFasterLowered,  // those whose card says that they are faster lowered, for their inputs
+};
+
 // Lowers every node whose card has a decomposition and is not named in `keep`, until none is left.
-Graph decompose(const Graph& graph, const std::vector<std::string>& keep);
+Graph decompose(const Graph& graph, const std::vector<std::string>& keep, LowerKept lower_kept = LowerKept::kNone);
 
 }  // namespace laptime

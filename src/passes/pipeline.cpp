@@ -28,7 +28,7 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
     return graph;
   };
   Graph graph = checked("model", model);
-  graph = checked("decompose", decompose(graph, options.keep));
+  graph = checked("decompose", decompose(graph, options.keep, options.lower_kept));
   if (options.lower) graph = checked("autocast", autocast(graph, *options.lower));
   graph = checked("differentiate", differentiate(graph));
   graph = checked("dead_code", dead_code(graph));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "passes/decompose.h"
 #include "passes/recompute.h"
 
 namespace laptime {
@@ -18,6 +19,7 @@ struct PipelineOptions {
   bool compile = false;           // fold casts and sums into ops; no variable keeps a value alive
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
+  LowerKept lower_kept = LowerKept::kNone;
 };
 
 // Called after each pass with the pass's name and the resulting graph.

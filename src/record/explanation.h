@@ -91,6 +91,22 @@ struct RefusedKernel {
   }
 };
 
+// How well a kernel, or a whole step, divides among threads.
+struct ThreadBound {
+  int64_t threads = 0;
+  std::optional<int64_t> units;        // of the longest loop of a launch; none for a step
+  std::optional<double> largest_unit;  // work of the largest unit as a share of the launch's; none for a step
+  double speed_up = 1;                 // over one thread, at most
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("threads", self.threads);
+    visit("units", self.units);
+    visit("largest_unit", self.largest_unit);
+    visit("speed_up", self.speed_up);
+  }
+};
+
 // Nodes of one op that are treated alike.
 struct KernelDecision {
   std::string op;
@@ -102,6 +118,7 @@ struct KernelDecision {
   std::vector<std::string> candidates;  // that would run it too, in order
   std::vector<std::string> rivals;      // of the candidates, those that a trial would time; not in the JSON
   std::vector<RefusedKernel> refused;
+  std::vector<ThreadBound> threads;  // empty: not launched in a step, or not on threads of the host
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -113,6 +130,7 @@ struct KernelDecision {
     visit("chosen_by", self.chosen_by);
     visit("candidates", self.candidates);
     visit("refused", self.refused);
+    visit("threads", self.threads);
   }
 };
 
@@ -182,6 +200,7 @@ struct Explanation {
   std::vector<Work> kinds;
   std::vector<Work> ops;
   std::vector<KernelDecision> kernels;
+  std::vector<ThreadBound> threads;  // of the whole step
   std::vector<ConstantUse> constants;
   std::optional<MemoryNeed> memory;
 
@@ -203,6 +222,7 @@ struct Explanation {
     visit("kinds", self.kinds);
     visit("ops", self.ops);
     visit("kernels", self.kernels);
+    visit("threads", self.threads);
     visit("constants", self.constants);
     visit("memory", self.memory);
   }

@@ -110,6 +110,32 @@ std::string kernels_text(const Explanation& explanation) {
          (details.empty() ? "" : "\nother kernels\n" + details);
 }
 
+// How many times as fast as one thread more of them can be, of each kernel and of the step.
+std::string threads_text(const Explanation& explanation) {
+  Cells header{"op", "kernel", "units", "largest"};
+  for (const ThreadBound& bound : explanation.threads) header.push_back(fmt::format("{} threads", bound.threads));
+  std::vector<Cells> rows{header};
+  const auto add_row = [&](Cells cells, const std::vector<ThreadBound>& bounds) {
+    const ThreadBound& most = bounds.back();
+    cells.push_back(most.units ? grouped(*most.units) : "");
+    cells.push_back(most.largest_unit ? fmt::format("{:.2g} %", 100 * *most.largest_unit) : "");
+    for (const ThreadBound& bound : bounds) cells.push_back(fmt::format("{:.1f}", bound.speed_up));
+    rows.push_back(std::move(cells));
+  };
+  for (const KernelDecision& decision : explanation.kernels) {
+    if (!decision.threads.empty()) add_row({decision.op, decision.chosen}, decision.threads);
+  }
+  add_row({"step", ""}, explanation.threads);
+  std::vector<bool> right(header.size(), true);
+  right[0] = right[1] = false;
+  return fmt::format(
+      "speed-up over one thread, at most\n{}  A unit is work that one thread does alone. Units are those of the "
+      "launches "
+      "with the most work, on {} threads;\n  the speed-up is that of all launches of the kernel. Units alone bound it "
+      "here: bandwidth, caches and clock are not in it.\n",
+      aligned(rows, right, kIndent), explanation.threads.back().threads);
+}
+
 std::string constants_text(const Explanation& explanation) {
   if (explanation.constants.empty()) return "constants: none\n";
   std::vector<Cells> rows;
@@ -148,6 +174,7 @@ std::string print(const Explanation& explanation) {
   for (const auto& part : {parameters_text, composites_text, passes_text, work_text, constants_text})
     text += fmt::format("\n{}", part(explanation));
   if (!explanation.kernels.empty()) text += fmt::format("\n{}", kernels_text(explanation));
+  if (!explanation.threads.empty()) text += fmt::format("\n{}", threads_text(explanation));
   if (explanation.memory) text += fmt::format("\n{}", memory_text(*explanation.memory, explanation.recompute));
   return text;
 }

@@ -1,6 +1,7 @@
 // Timeline: when the phases of one step ran, on the device's clock.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -17,6 +18,7 @@ struct Timeline {
   std::vector<Event> events;  // in order
   Seconds begin{};            // of the whole, before the first event
   Seconds end{};
+  std::optional<Seconds> host{};  // the whole on the host's clock, where the device has another one
 
   Seconds total() const { return end - begin; }
   // Sum over the events of one kind; phases may interleave.

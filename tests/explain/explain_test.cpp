@@ -317,5 +317,32 @@ TEST(Explain, TextHasEveryPart) {
   }
 }
 
+CompositeUse attention_of(const Options& options) {
+  const Explanation explanation = explain(point_of({{"model", "attention"},
+                                                    {"mode", "compile"},
+                                                    {"batch", "2"},
+                                                    {"pass", "forward_backward"},
+                                                    {"device", "cpu"}},
+                                                   options),
+                                          {});
+  for (const CompositeUse& use : explanation.composites) {
+    if (use.op == "scaled_dot_product_attention") return use;
+  }
+  ADD_FAILURE() << "no attention";
+  return {};
+}
+
+TEST(Explain, AttentionOfHeadsWiderThanTheSequenceIsLowered) {
+  const CompositeUse wide = attention_of({{"d-model", "512"}, {"context", "512"}});
+  EXPECT_FALSE(wide.whole);
+  EXPECT_THAT(wide.reason, HasSubstr("faster"));
+  EXPECT_TRUE(attention_of({{"d-model", "512"}, {"context", "513"}}).whole);
+  EXPECT_TRUE(attention_of({{"d-model", "256"}, {"context", "64"}}).whole);
+  const CompositeUse kept =
+      attention_of({{"d-model", "512"}, {"context", "512"}, {"keep", "scaled_dot_product_attention"}});
+  EXPECT_TRUE(kept.whole);
+  EXPECT_EQ(kept.reason, "--keep");
+}
+
 }  // namespace
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The devices on which tests run kernels, and the kernels that they have.
+// The devices on which tests run kernels, and the kernels of each op on these devices.
 #pragma once
 
 #include <vector>

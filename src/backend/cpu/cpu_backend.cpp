@@ -42,6 +42,8 @@ void grow_stack() {
 }
 
 // Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
+// Loops hand out their units to whichever thread is free, so no thread owns a part of a tensor: threads touch blocks in
+// turn, which spreads memory evenly over NUMA nodes.
 void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kBlockBytes = int64_t{8} << 20;
   team.parallel_blocks(pages.bytes(), kBlockBytes, [&](int64_t begin, int64_t end) {

@@ -47,6 +47,11 @@ Team::Team(int threads) {
   for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
 }
 
+Team::Team(int threads, std::vector<LaunchLoop>& loops) : loops_(&loops) {
+  LAPTIME_CHECK(threads >= 1, "{} threads", threads);
+  for (int thread = 0; thread < threads; ++thread) scratch_.emplace_back(kScratchBytes);
+}
+
 Team::~Team() {
   stopping_.store(true, std::memory_order_relaxed);
   state_.fetch_add(kOneRun, std::memory_order_release);

@@ -11,6 +11,7 @@
 
 #include "backend/cpu/memory.h"
 #include "backend/kernel.h"
+#include "backend/launch_loop.h"
 #include "base/checked.h"
 
 namespace laptime::cpu {
@@ -23,16 +24,19 @@ class Team : public Queue {
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
   explicit Team(int threads);
+  // A team that runs no loop: it adds each to `loops`, as it would be on that many threads.
+  Team(int threads, std::vector<LaunchLoop>& loops);
   ~Team() override;
 
-  int size() const { return static_cast<int>(workers_.size()) + 1; }
+  int size() const { return static_cast<int>(scratch_.size()); }
 
   // Calls body(index) or body(index, thread) for every index of [0, count); indices are handed out one at a time.
   // `thread` in [0, size()) is the thread that runs the index, 0 for the caller. Use it to find scratch, never to
-  // divide work.
+  // divide work. A kernel with several loops states the work of each.
   template <class Body>
-  void parallel_for(int64_t count, const Body& body) {
+  void parallel_for(int64_t count, const Body& body, const LoopWork& work = {}) {
     if (count <= 0) return;
+    if (loops_ != nullptr) return add_loop(count, work);
     if (workers_.empty() || count == 1) {
       for (int64_t i = 0; i < count; ++i) invoke(body, i, 0);
       return;
@@ -47,11 +51,19 @@ class Team : public Queue {
 
   // Calls body(begin, end) for blocks of `grain` items of [0, count), for items that are too small to hand out singly.
   template <class Body>
-  void parallel_blocks(int64_t count, int64_t grain, const Body& body) {
+  void parallel_blocks(int64_t count, int64_t grain, const Body& body, const LoopWork& work = {}) {
     const int64_t blocks = ceil_div(count, grain);
-    parallel_for(blocks, [&](int64_t block) {
-      body(block * grain, block * grain + grain < count ? block * grain + grain : count);
-    });
+    parallel_for(
+        blocks,
+        [&](int64_t block) { body(block * grain, block * grain + grain < count ? block * grain + grain : count); },
+        work);
+  }
+
+  // Calls body(thread) on up to `threads` threads, which divide `units` units of work among themselves.
+  template <class Body>
+  void share(int64_t threads, int64_t units, const Body& body, const LoopWork& work) {
+    if (loops_ != nullptr) return add_loop(units, work);
+    parallel_for(threads < size() ? threads : size(), [&](int64_t, int thread) { body(thread); });
   }
 
   // Calls body(thread) exactly once on every thread, for set-up. Unlike parallel_for it waits until every thread is
@@ -92,11 +104,13 @@ class Team : public Queue {
     }
   }
 
+  void add_loop(int64_t units, const LoopWork& work) { loops_->push_back({units, work}); }
   void run(int64_t count, Task task, const void* context);
   void work(int thread);
   void drain(int thread);
 
-  std::vector<Pages> scratch_;
+  std::vector<Pages> scratch_;  // one for each thread
+  std::vector<LaunchLoop>* loops_ = nullptr;
   std::unordered_map<const void*, std::shared_ptr<void>> residents_;
   Task task_ = nullptr;
   const void* context_ = nullptr;

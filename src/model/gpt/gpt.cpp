@@ -91,9 +91,17 @@ void check(const RunConfig& config) {
         model.d_model, model.num_heads, model.d_head());
   }
   check_edition(model, edition);
+  const auto editions_with_positions = [] {
+    std::vector<std::string_view> names;
+    for (const GptEdition& one : gpt_editions()) {
+      if (!one.rope) names.push_back(name_of(one.edition));
+    }
+    return fmt::format("{}", fmt::join(names, " or "));
+  };
   if (config.crop_context && edition.rope) {
-    throw Error::format("--crop-context needs a position table, and edition {} has none; use --context",
-                        name_of(model.edition));
+    throw Error::format(
+        "--crop-context needs a position table, and edition {} has none; give --edition {}, or --context",
+        name_of(model.edition), editions_with_positions());
   }
 }
 

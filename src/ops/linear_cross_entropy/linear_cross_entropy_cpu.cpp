@@ -69,7 +69,7 @@ class Forward {
     const auto* const targets = call.in[2].as<const int64_t>();
     const TensorView view = tile_view(tile, logits_);
     const TensorView& all = call.out[2];
-    team.parallel_blocks(tile.rows, Rows::per_block(tile.columns), [&](int64_t first, int64_t last) {
+    const auto add_rows = [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row) {
         RowState& state = states_[row];
         if (tile.column == 0) state = {};
@@ -81,7 +81,8 @@ class Forward {
         const int64_t to = all.type.layout.offset + (tile.row + row) * all.shape().back() + tile.column;
         store_elements(logits, tile.columns, all, to, 1);
       }
-    });
+    };
+    team.parallel_blocks(tile.rows, Rows::per_block(tile.columns), add_rows, moving(2 * tile.rows * tile.columns));
   }
 
   const GemmImplementation& way_;
@@ -152,7 +153,7 @@ class Backward {
     const auto* const log_sum_exp = call.in[In::kLogSumExp].as<const double>();
     const float scale =
         float_at(call.in[In::kGradLoss], call.in[In::kGradLoss].type.layout.offset) / static_cast<float>(gemms_.rows());
-    cpu::team_of(call).parallel_blocks(tile.rows, Rows::per_block(tile.columns), [&](int64_t first, int64_t last) {
+    const auto differentiate_rows = [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row) {
         float* const line = logits_ + row * tile.columns;
         const Shift shift(log_sum_exp[tile.row + row]);
@@ -161,20 +162,23 @@ class Backward {
         const int64_t target = targets[tile.row + row] - tile.column;
         if (target >= 0 && target < tile.columns) line[target] -= scale;
       }
-    });
+    };
+    cpu::team_of(call).parallel_blocks(tile.rows, Rows::per_block(tile.columns), differentiate_rows,
+                                       moving(2 * tile.rows * tile.columns));
   }
 
   // Adds the rows of a tile to the sums of grad_bias.
   void add_bias(const KernelCall& call, const Tile& tile) const {
     constexpr int64_t kColumns = 128;
-    cpu::team_of(call).parallel_blocks(tile.columns, kColumns, [&](int64_t first, int64_t last) {
+    const auto add_columns = [&](int64_t first, int64_t last) {
       if (tile.row == 0) std::fill(bias_sums_ + first, bias_sums_ + last, 0.0);
       for (int64_t row = 0; row < tile.rows; ++row) {
         const float* const line = logits_ + row * tile.columns;
 #pragma omp simd
         for (int64_t i = first; i < last; ++i) bias_sums_[i] += static_cast<double>(line[i]);
       }
-    });
+    };
+    cpu::team_of(call).parallel_blocks(tile.columns, kColumns, add_columns, moving(tile.rows * tile.columns));
   }
 
   // Writes grad_bias of the columns of a tile.
@@ -190,9 +194,10 @@ class Backward {
   static void write_rounded(const KernelCall& call, const float* sums, int64_t count, int64_t at,
                             const TensorView& to) {
     if (to.data == nullptr) return;
-    cpu::team_of(call).parallel_blocks(count, kBlockSize, [&](int64_t first, int64_t last) {
+    const auto write = [&](int64_t first, int64_t last) {
       store_elements(sums + first, last - first, to, to.type.layout.offset + at + first, 1);
-    });
+    };
+    cpu::team_of(call).parallel_blocks(count, kBlockSize, write, moving(2 * count));
   }
 
   const GemmImplementation& way_;

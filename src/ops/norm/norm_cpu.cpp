@@ -205,7 +205,7 @@ void launch_backward(const KernelCall& call) {
   auto* const partial = reinterpret_cast<float*>(call.workspace);  // [parts, kParameters, C]
   cpu::Team& team = cpu::team_of(call);
   const int64_t parts = part_count(rows.count());
-  team.parallel_for(parts, [&](int64_t part) {
+  const auto add_rows = [&](int64_t part) {
     float* const parameters = partial + part * kParameters * columns;
     for (int64_t i = 0; i < kParameters * columns; ++i) parameters[i] = 0;
     const int64_t first = part * kRowsPerPart;
@@ -220,13 +220,15 @@ void launch_backward(const KernelCall& call) {
           .columns = columns};
       backward_row<Norm, with_addend>(operands, grad_x, rows.position(5, row), parameters);
     }
-  });
-  team.parallel_blocks(columns, kStripSize, [&](int64_t begin, int64_t end) {
+  };
+  const auto sum_columns = [&](int64_t begin, int64_t end) {
     for (int64_t k = 0; k < kParameters; ++k) {
       sum_parts(partial + k * columns, parts, kParameters * columns, begin, end - begin,
                 call.out[static_cast<size_t>(k) + 1]);
     }
-  });
+  };
+  team.parallel_for(parts, add_rows, moving((with_addend ? 4 : 3) * rows.count() * columns));
+  team.parallel_blocks(columns, kStripSize, sum_columns, moving(kParameters * parts * columns));
 }
 
 template <class Norm>

@@ -27,6 +27,7 @@ struct Reduction {
 
   bool is_reduced(size_t axis) const { return nest.stride[1][axis] == 0; }
   int64_t piece_size() const { return ceil_div(nest.columns(), pieces); }
+  int64_t elements() const { return kept * reduced * nest.columns(); }  // of the input
 };
 
 Reduction plan(const TensorType& in, const TensorType& out) {
@@ -103,7 +104,7 @@ void reduce_lines(Team& team, const Reduction& plan, const TensorView& in, const
   };
   const int64_t part_elements = plan.nest.columns() * plan.reduced / plan.parts;
   const int64_t grain = part_elements > 0 && part_elements < kBlockSize ? kBlockSize / part_elements : 1;
-  team.parallel_blocks(plan.kept * plan.parts, grain, [&](int64_t begin, int64_t end) {
+  const auto sum_lines = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t output = i / plan.parts;
       const double sum = part_sum(plan, in, start(0, output), i % plan.parts);
@@ -113,15 +114,17 @@ void reduce_lines(Team& team, const Reduction& plan, const TensorView& in, const
         partial[i] = sum;
       }
     }
-  });
+  };
+  team.parallel_blocks(plan.kept * plan.parts, grain, sum_lines, moving(plan.elements()));
   if (plan.parts == 1) return;
-  team.parallel_blocks(plan.kept, Rows::per_block(plan.parts), [&](int64_t begin, int64_t end) {
+  const auto add_parts = [&](int64_t begin, int64_t end) {
     for (int64_t output = begin; output < end; ++output) {
       double sum = 0;
       for (int64_t part = 0; part < plan.parts; ++part) sum += partial[output * plan.parts + part];
       store_number(scale * sum, out, start(1, output));
     }
-  });
+  };
+  team.parallel_blocks(plan.kept, Rows::per_block(plan.parts), add_parts, moving(plan.kept * plan.parts));
 }
 
 // sums [size] = the sum of the rows of one part, `size` columns from `start` on.
@@ -147,7 +150,7 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
   const int64_t columns = plan.nest.columns();
   const int64_t out_stride = plan.nest.column_stride(1);
   // index = (kept * parts + part) * pieces + piece
-  team.parallel_for(plan.kept * plan.parts * plan.pieces, [&](int64_t index) {
+  const auto sum_rows = [&](int64_t index) {
     const int64_t from = index % plan.pieces * plan.piece_size();
     const int64_t size = columns - from < plan.piece_size() ? columns - from : plan.piece_size();
     const int64_t row = index / plan.pieces;
@@ -159,9 +162,10 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
     for (int64_t i = 0; i < size; ++i) sums[static_cast<size_t>(i)] *= static_cast<float>(scale);
     store_elements(sums.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
                    out_stride);
-  });
+  };
+  team.parallel_for(plan.kept * plan.parts * plan.pieces, sum_rows, moving(plan.elements()));
   if (plan.parts == 1) return;
-  team.parallel_for(plan.kept * plan.pieces, [&](int64_t index) {
+  const auto add_parts = [&](int64_t index) {
     const int64_t from = index % plan.pieces * plan.piece_size();
     const int64_t size = columns - from < plan.piece_size() ? columns - from : plan.piece_size();
     const int64_t kept = index / plan.pieces;
@@ -178,7 +182,8 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
     }
     store_elements(rounded.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
                    out_stride);
-  });
+  };
+  team.parallel_for(plan.kept * plan.pieces, add_parts, moving(plan.kept * plan.parts * columns));
 }
 
 int64_t workspace(const Signature& signature) {

@@ -85,14 +85,16 @@ void launch_backward(const KernelCall& call) {
   const bool in_scratch = Part<Element>::sums_fit_scratch(parts, shape.width);
   const int64_t items = shape.heads * parts.count;
   cpu::Team& team = cpu::team_of(call);
-  team.parallel_for(items, [&](int64_t index, int thread) {
+  const auto run_part = [&](int64_t index, int thread) {
     const int64_t part = index % parts.count;
     const int64_t next = std::min(index + team.size(), items - 1);
     Part<Element>(call, shape, index / parts.count, in_scratch ? nullptr : sums + index * floats, parts.count == 1,
                   team.scratch(thread))
         .run(parts.first_block(part), parts.first_block(part + 1),
              {next / parts.count, parts.first_block(next % parts.count)});
-  });
+  };
+  constexpr int64_t kProducts = 5;
+  team.parallel_for(items, run_part, shape.work(kProducts, 1));  // parts of about equal work
   if (parts.count == 1) return;
   sum_parts<Element>(call, shape, parts, sums, floats, Part<Element>::pitch(shape.width),
                      Part<Element>::sum_scale(shape));

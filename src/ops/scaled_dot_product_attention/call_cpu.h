@@ -62,6 +62,15 @@ struct AttentionShape {
     dropout_scale = static_cast<float>(laptime::dropout_scale(attributes.dropout_p));
   }
 
+  // The work of `products` products of scores and heads, divided into `groups` groups of rows of each head.
+  LoopWork work(int64_t products, int64_t groups) const {
+    const double scores = static_cast<double>(heads) * static_cast<double>(positions) *
+                          static_cast<double>(causal ? ceil_div(positions + 1, 2) : positions);
+    // The rows of the last group of g see (2 g - 1) / g times as many keys as the rows of a mean one.
+    const double largest = causal ? static_cast<double>(2 * groups - 1) / static_cast<double>(groups) : 1;
+    return {2.0 * static_cast<double>(products) * scores * static_cast<double>(width), largest};
+  }
+
   float scale() const { return static_cast<float>(1 / std::sqrt(static_cast<double>(width))); }
 
   // The factor by which dropout multiplies the weight of one key in one row: 0 or dropout_scale.

@@ -6,9 +6,9 @@
 
 namespace laptime::LAPTIME_ISA::attention {
 
-constexpr int64_t kKeyBlock = 256;   // keys that are packed together
-constexpr int64_t kMaxWidth = 256;   // of a head, so that a packed block fits in the scratch
-constexpr int64_t kLeastParts = 16;  // with fewer heads than that, the keys of a head are split into parts
+constexpr int64_t kKeyBlock = 256;               // keys that are packed together
+constexpr int64_t kMaxWidth = kWidestFusedHead;  // of a head, so that a packed block fits in the scratch
+constexpr int64_t kLeastParts = 16;              // with fewer heads than that, the keys of a head are split into parts
 
 // The parts of each head, of about equal work. They depend on the shape alone, never on the number of threads.
 struct KeyParts {
@@ -44,7 +44,7 @@ template <class Element>
 void sum_parts(const KernelCall& call, const AttentionShape& shape, const KeyParts& parts, const float* sums,
                int64_t part_floats, int64_t pitch, float scale) {
   const int64_t blocks = ceil_div(shape.positions, kKeyBlock);
-  cpu::team_of(call).parallel_for(shape.heads * blocks, [&](int64_t index) {
+  const auto sum_block = [&](int64_t index) {
     const int64_t head = index / blocks;
     const int64_t begin = index % blocks * kKeyBlock;
     const auto grad_q = head_rows<Element>(call.out[0], head);
@@ -58,7 +58,9 @@ void sum_parts(const KernelCall& call, const AttentionShape& shape, const KeyPar
       }
       write_row(total.data(), shape.width, scale, grad_q[row]);
     }
-  });
+  };
+  cpu::team_of(call).parallel_for(shape.heads * blocks, sum_block,
+                                  moving((parts.count + 1) * shape.heads * shape.positions * shape.width));
 }
 
 }  // namespace laptime::LAPTIME_ISA::attention

@@ -206,6 +206,13 @@ double attention_flops(const Signature& s) {
   return 4.0 * static_cast<double>(s.in[0].numel()) * static_cast<double>(s.in[0].shape()[-2]);
 }
 
+// Wide heads are multiplied as products of whole rows either way. Whole, backward computes the scores a second time, to
+// save memory that they hardly take where the sequence is not longer than a head is wide.
+bool is_faster_lowered(const Attributes&, std::span<const TensorType> in) {
+  const Shape& shape = in[0].shape();  // [B, h, T, d]
+  return shape[3] > kWidestFusedHead && shape[2] <= shape[3];
+}
+
 }  // namespace
 
 const OpCard kCausalMask = {
@@ -219,6 +226,7 @@ const OpCard kScaledDotProductAttention = {.name = "scaled_dot_product_attention
                                            .autocast = Autocast::kLower,
                                            .reference = reference,
                                            .decompose = decompose,
+                                           .is_faster_lowered = is_faster_lowered,
                                            .optional_outputs = {1}};
 const OpCard kScaledDotProductAttentionBackward = {.name = "scaled_dot_product_attention_backward",
                                                    .kind = OpKind::kContraction,

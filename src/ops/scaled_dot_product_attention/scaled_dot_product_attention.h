@@ -15,6 +15,9 @@ extern const OpCard kScaledDotProductAttention;
 // memory order of its input. The attributes are those of the forward op.
 extern const OpCard kScaledDotProductAttentionBackward;
 
+// The widest head whose scores are made block by block. Wider ones are multiplied as products of whole rows of scores.
+inline constexpr int64_t kWidestFusedHead = 256;
+
 struct CausalMaskAttributes {
   int64_t size = 0;  // T
   template <class Self, class Visit>

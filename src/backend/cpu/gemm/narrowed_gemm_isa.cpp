@@ -41,12 +41,13 @@ void round_operand(cpu::Team& team, cpu::GemmOperand& operand, const Lines& line
   const auto* const from = reinterpret_cast<const float*>(operand.data);
   auto* const narrow = reinterpret_cast<BFloat16*>(to);
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, lines.size));
-  team.parallel_blocks(lines.batches * lines.count, grain, [&](int64_t begin, int64_t end) {
+  const auto round = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float* const line = from + i / lines.count * lines.batch_stride + i % lines.count * lines.stride;
       round_line(line, lines.size, narrow + i * lines.size);
     }
-  });
+  };
+  team.parallel_blocks(lines.batches * lines.count, grain, round, moving(2 * lines.elements()));
   operand.dtype = DType::kBFloat16;
   operand.data = to;
 }
@@ -77,11 +78,13 @@ void copy_addend(cpu::Team& team, const cpu::Gemm& gemm) {
   const auto* const from = reinterpret_cast<const float*>(gemm.addend.data);
   auto* const to = reinterpret_cast<float*>(gemm.c);
   const int64_t grain = std::max<int64_t>(1, 32768 / shape.n);
-  team.parallel_blocks(shape.batches * shape.m, grain, [&](int64_t begin, int64_t end) {
+  const int64_t rows = shape.batches * shape.m;
+  const auto copy = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       std::copy_n(from + i / shape.m * layout.batch_stride + i % shape.m * layout.row_stride, shape.n,
                   to + i * shape.n);
-  });
+  };
+  team.parallel_blocks(rows, grain, copy, moving(2 * rows * shape.n));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ void multiply_widened(cpu::Team& team, const cpu::Gemm& gemm) {
   const auto* const bias = reinterpret_cast<const Narrow*>(gemm.bias.data);
   const cpu::BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
   const cpu::BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);
-  team.parallel_for(cut.count(), [&](int64_t index, int thread) {
+  const auto multiply_block = [&](int64_t index, int thread) {
     const cpu::GemmBlock block = cut[index];
     auto* const sums = reinterpret_cast<float*>(team.scratch(thread));
     float* const wide_a = sums + kLimits.rows * kLimits.columns;
@@ -53,7 +53,8 @@ void multiply_widened(cpu::Team& team, const cpu::Gemm& gemm) {
     auto* const c = reinterpret_cast<Narrow*>(gemm.c) + position_in_c(shape, block);
     for (int64_t row = 0; row < block.rows; ++row)
       narrow_row(sums + row * block.columns, block.columns, c + row * shape.n);
-  });
+  };
+  team.parallel_for(cut.count(), multiply_block, {shape.flops()});
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace laptime::LAPTIME_ISA {
 
 // A strip is part of one row (of the innermost axis), or several whole rows where they are short.
 constexpr int64_t kStripSize = 1024;  // most elements of a strip; a kernel's buffers of a strip stay in the L1 cache
-constexpr int64_t kBlockSize = int64_t{32} * 1024;  // elements that a thread takes at a time
+constexpr int64_t kBlockSize = int64_t{8} * 1024;  // elements that a thread takes at a time
 
 // The division of a nest into strips, which depends on its shape alone and never on the number of threads.
 struct StripCut {

@@ -11,10 +11,11 @@ void forward(const KernelCall& call) {
   const AttentionShape shape(call, kForwardStep);
   const int64_t rows = group_rows(shape);
   const int64_t groups = ceil_div(shape.positions, rows);
-  cpu::team_of(call).parallel_for(groups * shape.heads, [&](int64_t index, int thread) {
+  const auto run_group = [&](int64_t index, int thread) {
     const RowGroup group = row_group(index, shape, rows);
     ForwardGroup<Element, Unit>(call, shape, group, cpu::team_of(call).scratch(thread)).run();
-  });
+  };
+  cpu::team_of(call).parallel_for(groups * shape.heads, run_group, shape.work(2, groups));
 }
 
 template <class Element>

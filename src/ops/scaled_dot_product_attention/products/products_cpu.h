@@ -237,10 +237,11 @@ void differentiate_row(const BackwardHead<Element>& operands, int64_t head, cons
 template <class Element>
 void write_rows(cpu::Team& team, const TensorView& view, const Heads& heads, int64_t row, int64_t count,
                 const AttentionShape& shape, const float* sums) {
-  team.parallel_for(heads.count * count, [&](int64_t index) {
+  const auto write = [&](int64_t index) {
     write_row(sums + index * shape.width, shape.width, 1,
               head_rows<Element>(view, heads.first + index / count)[row + index % count]);
-  });
+  };
+  team.parallel_for(heads.count * count, write, moving(2 * heads.count * count * shape.width));
 }
 
 // The workspace of a call, one part behind the other.
@@ -316,7 +317,7 @@ void forward(const KernelCall& call) {
       multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
                                factor<Element>(call.in[0], heads, group.row),
                                factor<Element>(call.in[1], heads, 0).transposed(), scores);
-      team.parallel_for(heads.count * group.rows, [&](int64_t index) {
+      const auto weigh_row = [&](int64_t index) {
         const int64_t head = heads.first + index / group.rows;
         const int64_t i = index % group.rows;
         float* const row = scores + index * group.keys;
@@ -327,7 +328,8 @@ void forward(const KernelCall& call) {
           log_sum_exp[head * shape.positions + group.row + i] = row_max * kLn2 + log_f32(row_sum);
         if (shape.drops) drop_row(shape, head, group.row + i, keys, row);
         for (int64_t key = 0; key < keys; ++key) row[key] *= 1 / row_sum;
-      });
+      };
+      team.parallel_for(heads.count * group.rows, weigh_row, moving(4 * heads.count * group.rows * group.keys));
       float* const direct = direct_result<Element>(call.out[0], heads, group.row);
       multiply<Implementation>(team, {heads.count, group.rows, shape.width, group.keys},
                                factor(scores, group.rows, group.keys), factor<Element>(call.in[2], heads, 0),
@@ -367,17 +369,20 @@ void backward(const KernelCall& call) {
       multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
                                factor<Element>(call.in[5], heads, group.row),
                                factor<Element>(call.in[2], heads, 0).transposed(), grad_scores);
-      team.parallel_for(heads.count * group.rows, [&](int64_t index) {
+      const auto differentiate = [&](int64_t index) {
         const int64_t head = heads.first + index / group.rows;
         differentiate_row(BackwardHead<Element>(call, shape, head), head, group, index % group.rows,
                           weights + index * group.keys, grad_scores + index * group.keys);
-      });
+      };
+      team.parallel_for(heads.count * group.rows, differentiate, moving(4 * heads.count * group.rows * group.keys));
       if (group.row == 0) {
         // The first group writes the gradients of its keys, the others add to them. Keys behind it begin at zero.
-        team.parallel_for(shape.positions - group.keys, [&](int64_t row) {
+        const int64_t later = shape.positions - group.keys;
+        const auto clear_row = [&](int64_t row) {
           std::fill_n(grad_k + (group.keys + row) * shape.width, shape.width, 0.0F);
           std::fill_n(grad_v + (group.keys + row) * shape.width, shape.width, 0.0F);
-        });
+        };
+        team.parallel_for(later, clear_row, moving(2 * later * shape.width));
       }
       const ProductSize of_keys{heads.count, group.keys, shape.width, group.rows};
       multiply<Implementation>(team, of_keys, factor(weights, group.rows, group.keys).transposed(),

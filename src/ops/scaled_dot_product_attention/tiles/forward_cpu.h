@@ -184,12 +184,14 @@ template <class Element>
 void forward(const KernelCall& call) {
   const AttentionShape shape(call, kForwardStep);
   cpu::Team& team = cpu::team_of(call);
-  const int64_t items = ceil_div(shape.positions, ForwardScratch::kGroupRows) * shape.heads;
+  const int64_t groups = ceil_div(shape.positions, ForwardScratch::kGroupRows);
+  const int64_t items = groups * shape.heads;
   const auto group = [&](int64_t index) { return row_group(index, shape, ForwardScratch::kGroupRows); };
-  team.parallel_for(items, [&](int64_t index, int thread) {
+  const auto run_group = [&](int64_t index, int thread) {
     const RowGroup next = group(std::min(index + team.size(), items - 1));
     ForwardGroup<Element>(call, shape, group(index), next, team.scratch(thread)).run();
-  });
+  };
+  team.parallel_for(items, run_group, shape.work(2, groups));
 }
 
 }  // namespace laptime::LAPTIME_ISA::attention::tiles

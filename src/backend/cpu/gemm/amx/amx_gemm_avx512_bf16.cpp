@@ -73,6 +73,7 @@ class ThreadState {
 class MacroKernel {
  public:
   using Queue = PanelQueue<MacroKernel>;
+  static constexpr int64_t kPanelColumns = kMicroTile;
 
   MacroKernel(const Task& task, const cpu::GemmBlock& block, std::byte* scratch)
       : task_(task), gemm_(task.gemm), block_(block), panels_(ceil_div(block.rows, kMicroTile)), scratch_(scratch) {

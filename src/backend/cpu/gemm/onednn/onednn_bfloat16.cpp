@@ -198,7 +198,7 @@ void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
     }
   }
   const int64_t size = size_of(DType::kBFloat16);
-  team.parallel_for(cut.count(), [&](int64_t index, int thread) {
+  const auto multiply_block = [&](int64_t index, int thread) {
     const GemmBlock block = cut[index];
     const size_t last_row = block.row + block.rows == shape.m ? 1 : 0;
     const size_t last_column = block.column + block.columns == shape.n ? 1 : 0;
@@ -206,7 +206,8 @@ void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
                                         gemm.b.data + position_in_b(shape, block) * size,
                                         form.bias ? gemm.bias.data + block.column * size : nullptr,
                                         gemm.c + position_in_c(shape, block) * size_of(gemm.c_dtype));
-  });
+  };
+  team.parallel_for(cut.count(), multiply_block, {shape.flops()});
 }
 
 }  // namespace laptime::cpu

@@ -44,7 +44,7 @@ void onednn_float32_gemm(Team& team, const Gemm& gemm) {
   auto* const c = reinterpret_cast<float*>(gemm.c);
   const BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
   const BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);
-  team.parallel_for(cut.count(), [&](int64_t index) {
+  const auto multiply_block = [&](int64_t index) {
     const GemmBlock block = cut[index];
     float* const result = c + position_in_c(shape, block);
     for (int64_t row = 0; starts && row < block.rows; ++row) {
@@ -58,7 +58,8 @@ void onednn_float32_gemm(Team& team, const Gemm& gemm) {
     }
     onednn_sgemm({block.rows, block.columns, shape.k, a + position_in_a(shape, block), a_layout,
                   b + position_in_b(shape, block), b_layout, result, shape.n, starts});
-  });
+  };
+  team.parallel_for(cut.count(), multiply_block, {shape.flops()});
 }
 
 }  // namespace laptime::cpu

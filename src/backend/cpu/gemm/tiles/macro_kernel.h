@@ -45,6 +45,7 @@ template <class Words>
 class MacroKernel {
  public:
   using Queue = PanelQueue<MacroKernel>;
+  static constexpr int64_t kPanelColumns = kNr;
 
   MacroKernel(const Task<Words>& task, const cpu::GemmBlock& block, std::byte* scratch)
       : task_(task), gemm_(task.gemm), block_(block), panels_(block.rows) {

@@ -21,10 +21,11 @@ template <class Words>
 void prepack_b(cpu::Team& team, const Task<Words>& task) {
   const cpu::GemmShape& shape = task.gemm.shape;
   const cpu::GemmBlock whole{.rows = shape.m, .columns = shape.n};
-  team.parallel_for(ceil_div(shape.n, kNr), [&](int64_t index) {
+  const auto pack_panel = [&](int64_t index) {
     const int64_t column = index * kNr;
     task.pack_b.panel(b_panel_source(task.gemm, whole, 0, shape.k, column), task.prepacked_b.at(column, 0));
-  });
+  };
+  team.parallel_for(ceil_div(shape.n, kNr), pack_panel, moving(2 * shape.k * shape.n));
 }
 
 template <class Words>

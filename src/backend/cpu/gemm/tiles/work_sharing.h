@@ -55,14 +55,18 @@ class PanelQueue {
 };
 
 // Multiplies all blocks of a GEMM: MacroKernel(task, block, scratch).run(queue) for each block, and
-// MacroKernel::help(queue, scratch) on threads for which no block is left.
+// MacroKernel::help(queue, scratch) on threads for which no block is left. A panel of B has MacroKernel::kPanelColumns
+// columns.
 template <class MacroKernel, class Task>
 void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
   const int64_t blocks = cut.count();
+  // Threads beyond the number of blocks take no part; the others share the panels of every block.
+  const int64_t units =
+      blocks < team.size() ? blocks : blocks * ceil_div(cut.columns(false), MacroKernel::kPanelColumns);
   std::vector<PanelQueue<MacroKernel>> queues(static_cast<size_t>(team.size()));
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> unfinished{blocks};
-  team.parallel_for(std::min<int64_t>(blocks, team.size()), [&](int64_t, int thread) {
+  const auto work = [&](int thread) {
     std::byte* const scratch = team.scratch(thread);
     for (int64_t index = next.fetch_add(1); index < blocks; index = next.fetch_add(1)) {
       const cpu::GemmBlock block = cut[index];
@@ -73,7 +77,8 @@ void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut)
       for (PanelQueue<MacroKernel>& queue : queues) MacroKernel::help(queue, scratch);
       std::this_thread::yield();
     }
-  });
+  };
+  team.share(blocks, units, work, {task.gemm.shape.flops()});
 }
 
 }  // namespace laptime::LAPTIME_ISA::gemm_tiles

@@ -1,0 +1,48 @@
+// Bounds by the number of units, and by the largest of them.
+#include "backend/launch_loop.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace laptime {
+namespace {
+
+// A loop whose work is not stated is the only one of its kernel.
+double work_of(const LaunchLoop& loop) { return loop.work.flops > 0 ? loop.work.flops : 1; }
+
+double total_work(std::span<const LaunchLoop> loops) {
+  double total = 0;
+  for (const LaunchLoop& loop : loops) total += work_of(loop);
+  return total;
+}
+
+double largest_share(const LaunchLoop& loop) {
+  return std::min(1.0, loop.work.largest / static_cast<double>(loop.units));
+}
+
+// The time of a loop relative to that on one thread. Equal units take whole rounds.
+double relative_time(const LaunchLoop& loop, int threads) {
+  const bool are_equal = loop.work.largest == 1;
+  const double rounds =
+      are_equal ? static_cast<double>(ceil_div(loop.units, threads)) / static_cast<double>(loop.units) : 1.0 / threads;
+  return std::max(rounds, largest_share(loop));
+}
+
+}  // namespace
+
+double largest_unit_share(std::span<const LaunchLoop> loops) {
+  if (loops.empty()) return 1;
+  double largest = 0;
+  for (const LaunchLoop& loop : loops) largest = std::max(largest, largest_share(loop) * work_of(loop));
+  return largest / total_work(loops);
+}
+
+double speed_up_bound(std::span<const LaunchLoop> loops, int threads) {
+  if (loops.empty()) return 1;
+  double time = 0;
+  for (const LaunchLoop& loop : loops) time += relative_time(loop, threads) * work_of(loop);
+  return total_work(loops) / time;
+}
+
+}  // namespace laptime

@@ -1,0 +1,40 @@
+"""Numbers of threads: the same losses on any, and how far more of them could help."""
+
+import json
+import unittest
+
+from program import ProgramTest
+
+MODEL = ["--model", "custom", "--d-model", "128", "--d-ff", "344", "--num-layers", "2", "--num-heads", "4", "--vocab",
+         "500", "--context", "96", "--batch", "3", "--optimizer", "torch", "--device", "cpu"]
+
+
+class Threads(ProgramTest):
+    def test_losses_are_the_same_bits_on_1_to_64_threads(self):
+        run = self.laptime("bench", "--store", "none", *MODEL, "--threads", "1,2,5,16,64", "--mode", "eager,compile", "--dtype",
+                           "float32,bfloat16", "--reproducible", "--warmup", "1", "--steps", "2", "--output", "json")
+        self.assert_ok(run)
+        losses = {}
+        for record in json.loads(run.stdout):
+            key = (record["config"]["mode"], record["config"]["dtype"])
+            losses.setdefault(key, {})[record["config"]["threads"]] = tuple(record["loss"]["values"])
+        self.assertEqual(len(losses), 4)
+        for key, by_threads in losses.items():
+            with self.subTest(key):
+                self.assertEqual(len(by_threads), 5)
+                self.assertEqual(len(set(by_threads.values())), 1, by_threads)
+
+    def test_explain_bounds_the_speed_up(self):
+        run = self.laptime("explain", *MODEL)
+        self.assert_ok(run)
+        self.assertIn("speed-up over one thread, at most", run.stdout)
+        (point,) = json.loads(self.laptime("explain", *MODEL, "--output", "json").stdout)
+        self.assertEqual([bound["threads"] for bound in point["threads"]], [8, 32, 64, 128])
+        by_op = {kernel["op"]: kernel["threads"] for kernel in point["kernels"] if kernel["threads"]}
+        for bound in by_op["adamw"]:
+            self.assertGreaterEqual(bound["units"], 1)
+            self.assertLessEqual(bound["speed_up"], bound["units"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,94 @@
+// How the kernels of steps divide among threads.
+#include "explain/thread_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "explain/explain.h"
+#include "prepare/kernel_choice.h"
+#include "prepare/prepare.h"
+#include "support/points.h"
+
+namespace laptime {
+namespace {
+
+using test::Options;
+using test::point_of;
+
+Options large_step(const Options& more) {
+  Options options{{"device", "cpu"}, {"optimizer", "torch"}, {"reproducible", "true"}};
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+double speed_up_at(const std::vector<ThreadBound>& bounds, int64_t threads) {
+  for (const ThreadBound& bound : bounds) {
+    if (bound.threads == threads) return bound.speed_up;
+  }
+  ADD_FAILURE() << "no bound at " << threads << " threads";
+  return 0;
+}
+
+TEST(ThreadBounds, NoKernelHoldsALargeStepBack) {
+  for (const char* const model : {"medium", "large", "xl", "2.7B"}) {
+    for (const char* const mode : {"eager", "compile"}) {
+      const Explanation step = explain(point_of(large_step({{"model", model}, {"mode", mode}})), {});
+      EXPECT_GE(speed_up_at(step.threads, 64), 0.9 * 64) << model << " " << mode;
+      EXPECT_LE(speed_up_at(step.threads, 64), 64) << model << " " << mode;
+    }
+  }
+}
+
+TEST(ThreadBounds, AStepIsBoundedByItsKernels) {
+  const Explanation step = explain(point_of(large_step({{"model", "small"}})), {});
+  ASSERT_FALSE(step.threads.empty());
+  for (const ThreadBound& of_step : step.threads) {
+    double least = 1e9;
+    double most = 0;
+    for (const KernelDecision& kernel : step.kernels) {
+      if (kernel.threads.empty()) continue;  // runs in set-up only
+      least = std::min(least, speed_up_at(kernel.threads, of_step.threads));
+      most = std::max(most, speed_up_at(kernel.threads, of_step.threads));
+    }
+    EXPECT_GE(of_step.speed_up, least);
+    EXPECT_LE(of_step.speed_up, most);
+    EXPECT_LE(most, static_cast<double>(of_step.threads) * (1 + 1e-12));
+  }
+}
+
+TEST(ThreadBounds, DevicesWithoutHostThreadsHaveNone) {
+  const Explanation step = explain(point_of({{"model", "small"}, {"device", "roofline:h100"}}), {});
+  EXPECT_TRUE(step.threads.empty());
+}
+
+// A kernel with several loops must state the work of each, else its bound would weigh them wrongly.
+TEST(ThreadBounds, EveryKernelWithSeveralLoopsStatesTheirWork) {
+  const Options small{{"model", "small"}, {"context", "512"}, {"device", "cpu"}, {"optimizer", "torch"}};
+  int64_t several = 0;
+  for (const char* const edition : {"2024", "2025", "gpt2"}) {
+    for (const char* const dtype : {"float32", "bfloat16"}) {
+      for (const char* const mode : {"eager", "compile"}) {
+        const SweepPoint point = point_of(small, {{"edition", edition}, {"dtype", dtype}, {"mode", mode}});
+        const Prepared prepared = prepare(point.config, find_device(point.config), {});
+        ASSERT_NE(prepared.device.launch_loops, nullptr);
+        for (const Node& node : prepared.graph.nodes) {
+          if (node.op->kind == OpKind::kView) continue;
+          const Signature signature = signature_of(prepared.graph, node);
+          for (const Kernel& kernel : prepared.device.kernels->of(*node.op)) {
+            if (!kernel.refusal(signature).empty()) continue;
+            const std::vector<LaunchLoop> loops = prepared.device.launch_loops(kernel, signature, 64);
+            if (loops.size() < 2) continue;
+            ++several;
+            for (const LaunchLoop& loop : loops)
+              EXPECT_GT(loop.work.flops, 0) << kernel.name << " of " << signature.text();
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(several, 0);
+}
+
+}  // namespace
+}  // namespace laptime
