@@ -18,6 +18,13 @@ if(LAPTIME_CUDA)
   endif()
 endif()
 
+# NVTX is a header of the toolkit. Without it the program names no ranges.
+get_filename_component(nvcc_folder "${LAPTIME_NVCC}" DIRECTORY)
+find_path(LAPTIME_NVTX nvtx3/nvToolsExt.h HINTS ${nvcc_folder}/../include /usr/local/cuda/include)
+if(LAPTIME_NVTX)
+  target_include_directories(laptime_backend_cuda SYSTEM PRIVATE ${LAPTIME_NVTX})
+endif()
+
 set(generated ${CMAKE_BINARY_DIR}/generated/cuda_image.cpp)
 if(found)
   message(STATUS "CUDA kernels: compiled by ${LAPTIME_NVCC} ${found}")

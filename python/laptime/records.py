@@ -60,12 +60,13 @@ class Report:
     name: str
     conclusions: list[str] = field(default_factory=list)
     tables: dict[str, Records] = field(default_factory=dict)
+    verdict: str = ""  # of a profile: "disturbed" or "undisturbed"
 
     @staticmethod
     def from_json(line: dict[str, Any]) -> Report:
         """From a line of the program's `--output jsonl`."""
         tables = {name: Records(table["rows"]) for name, table in line["tables"].items()}
-        return Report(line["name"], line["conclusions"], tables)
+        return Report(line["name"], line["conclusions"], tables, line.get("verdict", ""))
 
     def __repr__(self) -> str:
         sizes = [f"  {name}: {len(rows)} rows" for name, rows in self.tables.items()]

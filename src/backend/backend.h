@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/activities.h"
 #include "backend/kernel.h"
 #include "backend/sensors.h"
 #include "base/units.h"
@@ -24,6 +25,22 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   virtual ~DeviceMemory() = default;
   virtual std::byte* data() = 0;  // null if the device computes nothing
+};
+
+// Memory that a device hands out and takes back in the order of its queue, as the allocator of an eager framework does.
+// What was given back may be handed out again at once, because launches that use it come later in the queue.
+class StepPool {
+ public:
+  StepPool() = default;
+  StepPool(const StepPool&) = delete;
+  StepPool& operator=(const StepPool&) = delete;
+  virtual ~StepPool() = default;
+  // Aligned to at least 256 bytes, with any contents. Throws OutOfMemory.
+  virtual std::byte* allocate(int64_t bytes) = 0;
+  virtual void free(std::byte* address) = 0;
+  // Most bytes that were asked for at once, and most that the pool held of the device's memory, since it was made.
+  virtual int64_t peak_requested_bytes() const = 0;
+  virtual int64_t peak_reserved_bytes() const = 0;
 };
 
 // One kernel launch of a plan.
@@ -82,6 +99,9 @@ class Backend {
   // Memory aligned to at least 64 bytes. All pages are touched, so that a step has no page faults. Throws Error if
   // memory is not available.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
+  // A pool for the values of a step, where the device allocates them one by one; null: they are placed in one block.
+  // The backend must outlive the pool.
+  virtual std::unique_ptr<StepPool> step_pool() { return nullptr; }
   // Most bytes of device memory held at once since reset_peak_held_bytes, which resets the peak to the bytes held then.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
@@ -95,8 +115,10 @@ class Backend {
   virtual void pause(Seconds time) = 0;
   // Enqueues mark `index`: the device records the time when everything before it is done. Does not block.
   virtual void mark(size_t index) = 0;
-  // Records what `enqueue` enqueues, instead of running it, where the device runs whole steps from a recording; else
-  // null, and `enqueue` is not called. The backend must outlive the recording.
+  // Whether steps are to run from a recording, after the first one.
+  virtual bool records_steps() const { return false; }
+  // Records what `enqueue` enqueues, instead of running it, where the device can; else null, and `enqueue` is not
+  // called. The backend must outlive the recording.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) {
     static_cast<void>(enqueue);
     return nullptr;
@@ -105,8 +127,24 @@ class Backend {
   virtual void synchronize() = 0;
   // Time of a mark on the clock of the device; valid after synchronize.
   virtual Seconds time_of_mark(size_t index) const = 0;
+  // Whether that clock and the marks are not of the host, whose clock may then contradict them.
+  virtual bool has_own_clock() const { return false; }
   // The clock of the device, read by the host. It is monotonic with an arbitrary origin.
   virtual Seconds now() = 0;
+
+  // Runs `work`, which must end with the queue empty, and says what the device ran meanwhile. Only where it keeps such
+  // records, which makes launches slower.
+  virtual Activities watch(const std::function<void()>& work) {
+    work();
+    Activities activities;
+    activities.missing = "the device keeps no records";
+    return activities;
+  }
+  // Whether a tool listens that wants to know what launches are for, and the names that it then gets: what is enqueued
+  // between the two calls belongs to the range. Ranges of a recording are named when it is made.
+  virtual bool names_ranges() const { return false; }
+  virtual void begin_range(const char* name) { static_cast<void>(name); }
+  virtual void end_range() {}
 
   // Move bytes between host and device memory after everything in the queue. Several host threads may call them at the
   // same time for different bytes.

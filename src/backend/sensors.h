@@ -17,7 +17,7 @@ struct Sensors {
   std::optional<double> joules;               // since some beginning
   std::optional<int64_t> uncorrected_errors;  // of the memory, since some beginning
   std::optional<int64_t> other_processes;     // that use the device
-  std::vector<std::string> slowed_by;         // why the clock is below what was asked for: "power cap", ...
+  std::vector<std::string> slowed_by;         // reasons for a lowered clock, such as "power cap"
 };
 
 }  // namespace laptime

@@ -5,11 +5,17 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/host_clock.h"
+
 namespace laptime {
 
 Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backend_(backend) {
   resident_ = backend_.allocate(plan_.resident_bytes);
-  arena_ = backend_.allocate(plan_.arena_bytes, Contents::kNan);
+  pool_ = backend_.step_pool();
+  if (pool_ == nullptr) arena_ = backend_.allocate(plan_.arena_bytes, Contents::kNan);
+  pooled_.resize(plan_.buffers.size());
+  is_output_.resize(plan_.buffers.size());
+  for (const PlanOutput& output : plan_.outputs) is_output_[static_cast<size_t>(output.operand.buffer)] = true;
   for (const PlanStep& step : plan_.setup) backend_.launch(bind(step).launch);
   backend_.synchronize();
   bound_.reserve(plan_.steps.size());
@@ -17,12 +23,15 @@ Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backen
     bound_.push_back(bind(step));
     if (phase_runs_.empty() || phase_runs_.back().phase != step.phase) phase_runs_.push_back({step.phase, 0});
     phase_runs_.back().end = bound_.size();
+    if (backend_.names_ranges()) ranges_.push_back(ranges_of(step));
   }
 }
 
 TensorView Executor::view_of(const Operand& operand) const {
   if (operand.buffer < 0) return {nullptr, operand.type};
-  const Buffer& buffer = plan_.buffers[static_cast<size_t>(operand.buffer)];
+  const auto index = static_cast<size_t>(operand.buffer);
+  const Buffer& buffer = plan_.buffers[index];
+  if (pool_ != nullptr && buffer.lifetime == Lifetime::kStep) return {pooled_[index], operand.type};
   DeviceMemory& memory = buffer.lifetime == Lifetime::kStep ? *arena_ : *resident_;
   return {memory.data() == nullptr ? nullptr : memory.data() + buffer.offset, operand.type};
 }
@@ -30,8 +39,12 @@ TensorView Executor::view_of(const Operand& operand) const {
 Executor::BoundStep Executor::bind(const PlanStep& step) {
   if (step.kernel->prepare != nullptr) backend_.prepare(*step.kernel, step.signature());
   BoundStep bound;
-  for (const Operand& operand : step.in) bound.operands.push_back(view_of(operand));
-  for (const Operand& operand : step.out) bound.operands.push_back(view_of(operand));
+  for (const std::vector<Operand>* const operands : {&step.in, &step.out}) {
+    for (const Operand& operand : *operands) {
+      bound.operands.push_back(view_of(operand));
+      bound.buffers.push_back(operand.buffer);
+    }
+  }
   // The span stays valid when `bound` moves, because the vector keeps its heap buffer.
   const std::span<const TensorView> operands(bound.operands);
   bound.launch = {
@@ -42,30 +55,150 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   return bound;
 }
 
-void Executor::enqueue(Marks marks) {
-  const bool each = marks == Marks::kLaunches;
-  backend_.mark(0);
-  size_t step = 0;
-  for (size_t i = 0; i < phase_runs_.size(); ++i) {
-    for (; step < phase_runs_[i].end; ++step) {
-      backend_.launch(bound_[step].launch);
-      if (bound_[step].pause.count() > 0) backend_.pause(bound_[step].pause);
-      if (each) backend_.mark(step + 1);
+void Executor::enqueue_step(size_t number) {
+  BoundStep& step = bound_[number];
+  if (pool_ != nullptr) {
+    const auto address = [&](int buffer) { return pooled_[static_cast<size_t>(buffer)]; };
+    const auto is_pooled = [&](int buffer) {
+      return buffer >= 0 && plan_.buffers[static_cast<size_t>(buffer)].lifetime == Lifetime::kStep;
+    };
+    for (size_t i = 0; i < step.buffers.size(); ++i) {
+      if (is_pooled(step.buffers[i])) step.operands[i].data = address(step.buffers[i]);
     }
-    if (!each) backend_.mark(i + 1);
+    if (const int workspace = plan_.steps[number].workspace; is_pooled(workspace))
+      step.launch.workspace = address(workspace);
+  }
+  if (!ranges_.empty()) move_to_ranges(&ranges_[number]);
+  backend_.launch(step.launch);
+  if (step.pause.count() > 0) backend_.pause(step.pause);
+}
+
+std::vector<std::string> Executor::ranges_of(const PlanStep& step) {
+  std::vector<std::string> ranges{name_of(step.phase)};
+  std::string_view rest = step.region.range;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(kRangeSeparator), rest.size());
+    ranges.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return ranges;
+}
+
+void Executor::move_to_ranges(const std::vector<std::string>* ranges) {
+  size_t common = 0;
+  while (ranges != nullptr && common < std::min(ranges->size(), open_ranges_.size()) &&
+         (*ranges)[common] == open_ranges_[common]) {
+    ++common;
+  }
+  for (; open_ranges_.size() > common; open_ranges_.pop_back()) backend_.end_range();
+  for (size_t i = common; ranges != nullptr && i < ranges->size(); ++i) {
+    open_ranges_.push_back((*ranges)[i]);
+    backend_.begin_range(open_ranges_.back().c_str());
   }
 }
 
+void Executor::free_outputs() {
+  for (std::byte*& address : pooled_) {
+    if (address != nullptr) pool_->free(address);
+    address = nullptr;
+  }
+}
+
+template <class After>
+void Executor::enqueue_steps(const After& after) {
+  if (pool_ == nullptr) {
+    for (size_t step = 0; step < bound_.size(); ++step) {
+      enqueue_step(step);
+      if (!after(step)) return;
+    }
+    return;
+  }
+  free_outputs();
+  for (const Action& action : plan_.actions) {
+    const auto index = static_cast<size_t>(action.index);
+    switch (action.kind) {
+      case Action::Kind::kAlloc: pooled_[index] = pool_->allocate(plan_.buffers[index].bytes); break;
+      case Action::Kind::kStep:
+        enqueue_step(index);
+        if (!after(index)) return;
+        break;
+      case Action::Kind::kFree:
+        if (is_output_[index] || pooled_[index] == nullptr) break;
+        pool_->free(pooled_[index]);
+        pooled_[index] = nullptr;
+    }
+  }
+}
+
+void Executor::enqueue(Marks marks) {
+  const bool each = marks == Marks::kLaunches;
+  backend_.mark(0);
+  size_t phase_run = 0;
+  enqueue_steps([&](size_t step) {
+    const bool ends_phase = step + 1 == phase_runs_[phase_run].end;
+    if (ends_phase) ++phase_run;
+    if (each) backend_.mark(step + 1);
+    if (!each && ends_phase) backend_.mark(phase_run);
+    return true;
+  });
+  move_to_ranges(nullptr);
+}
+
 Timeline Executor::run(Marks marks) {
+  Timeline timeline = run_step(marks == Marks::kLaunches ? nullptr : recording_.get(), marks);
+  // After the first step, in which kernels and libraries load what a recording may not wait for.
+  if (recording_ == nullptr && backend_.records_steps())
+    recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
+  return timeline;
+}
+
+std::vector<Timeline> Executor::run_recorded(int64_t count, const std::function<void()>& before) {
+  std::unique_ptr<StepPool> pool;
+  const auto bind_again = [this] {
+    for (size_t i = 0; i < bound_.size(); ++i) {
+      BoundStep& step = bound_[i];
+      for (size_t k = 0; k < step.buffers.size(); ++k)
+        step.operands[k].data = view_of({step.buffers[k], step.operands[k].type}).data;
+      if (const int workspace = plan_.steps[i].workspace; workspace >= 0)
+        step.launch.workspace = view_of({workspace, {}}).data;
+    }
+  };
+  if (pool_ != nullptr) {
+    free_outputs();
+    try {
+      arena_ = backend_.allocate(plan_.arena_bytes);
+    } catch (const OutOfMemory&) {
+      return {};
+    }
+    pool = std::move(pool_);
+    bind_again();
+  }
+  std::vector<Timeline> steps;
+  if (const std::unique_ptr<Recording> recording = backend_.record([this] { enqueue(Marks::kPhases); })) {
+    for (int64_t i = 0; i < count; ++i) {
+      before();
+      steps.push_back(run_step(recording.get(), Marks::kPhases));
+    }
+  }
+  if (pool != nullptr) {
+    pool_ = std::move(pool);
+    arena_.reset();
+  }
+  return steps;
+}
+
+Timeline Executor::run_step(Recording* recording, Marks marks) {
   const bool each = marks == Marks::kLaunches;
   Timeline timeline;
   timeline.begin = backend_.now();
-  if (each || recording_ == nullptr) {
+  const Seconds host_begin = host_now();
+  if (recording == nullptr) {
     enqueue(marks);
   } else {
-    recording_->run();
+    recording->run();
   }
   backend_.synchronize();
+  if (backend_.has_own_clock()) timeline.host = host_now() - host_begin;
   timeline.end = backend_.now();
   timeline.events.reserve(phase_runs_.size());
   size_t begin = 0;
@@ -75,8 +208,6 @@ Timeline Executor::run(Marks marks) {
         {static_cast<int>(phase_runs_[i].phase), backend_.time_of_mark(begin), backend_.time_of_mark(end)});
     begin = end;
   }
-  // After the first step, in which kernels and libraries load what a recording may not wait for.
-  if (recording_ == nullptr) recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
   return timeline;
 }
 
@@ -127,16 +258,18 @@ Executor::Worst Executor::worst_in(const TensorView& view) const {
 }
 
 std::optional<Executor::NanSite> Executor::find_nan() {
-  for (size_t i = 0; i < bound_.size(); ++i) {
-    backend_.launch(bound_[i].launch);
+  std::optional<NanSite> site;
+  enqueue_steps([&](size_t step) {
     backend_.synchronize();
-    for (const TensorView& out : bound_[i].launch.out) {
+    for (const TensorView& out : bound_[step].launch.out) {
       const Worst worst = worst_in(out);
       if (worst == Worst::kUsual) continue;
-      return NanSite{plan_.steps[i].kernel->op->name, plan_.steps[i].scope, worst == Worst::kInfinity};
+      site = NanSite{plan_.steps[step].kernel->op->name, plan_.steps[step].scope, worst == Worst::kInfinity};
+      return false;
     }
-  }
-  return std::nullopt;
+    return true;
+  });
+  return site;
 }
 
 bool Executor::state_holds_nan() const {

@@ -1,6 +1,7 @@
 // Executor: runs a plan on a backend.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,8 +29,14 @@ class Executor {
   // Runs every step once. Events of the timeline are phases, timed by marks of the device; begin and end are host
   // times.
   Timeline run(Marks marks = Marks::kPhases);
+  // The pool of the device that the values of a step come from; null: they lie in the arena of the plan.
+  const StepPool* pool() const { return pool_.get(); }
   // Whether steps with marks of phases run from a recording of the device.
   bool is_recorded() const { return recording_ != nullptr; }
+  // Runs `count` steps from a recording of the device, which run() need not do, each after `before`. Values from a pool
+  // get an arena meanwhile, and outputs of earlier steps are lost. Empty where the device makes no recording, or has no
+  // memory for the arena.
+  std::vector<Timeline> run_recorded(int64_t count, const std::function<void()>& before);
   // After run(Marks::kLaunches): the device's time before the first launch, and after each launch.
   std::vector<Seconds> launch_times() const;
   // Seconds that one mark of a launch takes: the mean over many marks in a row.
@@ -57,6 +64,7 @@ class Executor {
  private:
   struct BoundStep {
     std::vector<TensorView> operands;  // inputs, then outputs
+    std::vector<int> buffers;          // of the operands; -1: none
     Launch launch;
     Seconds pause{};
   };
@@ -69,6 +77,18 @@ class Executor {
 
   // Enqueues every step and the marks.
   void enqueue(Marks marks);
+  // Enqueues every step, and calls `after` with its number, which may end it by returning false.
+  template <class After>
+  void enqueue_steps(const After& after);
+  void enqueue_step(size_t number);
+  // Gives the outputs of the last step back to the pool.
+  void free_outputs();
+  // Runs a step from a recording, or enqueues it.
+  Timeline run_step(Recording* recording, Marks marks);
+  // The names of the ranges that a step of the plan is in, from the outside in.
+  static std::vector<std::string> ranges_of(const PlanStep& step);
+  // Ends ranges and begins others, so that those of this step are open; null: none.
+  void move_to_ranges(const std::vector<std::string>* ranges);
   TensorView view_of(const Operand& operand) const;
   BoundStep bind(const PlanStep& step);
   std::vector<std::byte> read(const TensorView& view) const;
@@ -80,7 +100,12 @@ class Executor {
   Plan plan_;
   Backend& backend_;
   std::unique_ptr<DeviceMemory> resident_;
-  std::unique_ptr<DeviceMemory> arena_;
+  std::unique_ptr<DeviceMemory> arena_;  // null where there is a pool
+  std::unique_ptr<StepPool> pool_;
+  std::vector<std::vector<std::string>> ranges_;  // of each step; empty where no tool listens
+  std::vector<std::string> open_ranges_;
+  std::vector<std::byte*> pooled_;  // buffer -> where it is in the pool; null: it is not allocated
+  std::vector<bool> is_output_;     // buffer -> whether it stays until the next step
   std::vector<BoundStep> bound_;
   std::vector<PhaseRun> phase_runs_;
   std::unique_ptr<Recording> recording_;  // of a step with marks of phases; null: the device has not recorded one

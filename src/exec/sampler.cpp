@@ -12,7 +12,6 @@ class Sampler {
       : executor_(executor), request_(request), hooks_(hooks), series_(request.rule, request.fixed, request.reported) {}
 
   Sampling run() {
-    if (request_.launch_marks_below > 0) mark_ = executor_.cost_of_mark();
     if (request_.marks_first) marks_ = Marks::kLaunches;
     while (!series_.is_done()) {
       if (series_.is_between_samples() && hooks_.interrupted && hooks_.interrupted()) break;
@@ -34,7 +33,7 @@ class Sampler {
   }
 
   void choose_marks(Seconds step) {
-    const Seconds marks = mark_ * static_cast<double>(executor_.plan().steps.size());
+    const Seconds marks = request_.mark * static_cast<double>(executor_.plan().steps.size());
     const bool are_cheap = marks < step * request_.launch_marks_below;
     // A step with marks of launches is not the recorded step.
     marks_ = are_cheap && !executor_.is_recorded() ? Marks::kLaunches : Marks::kPhases;
@@ -44,7 +43,6 @@ class Sampler {
   const SamplingRequest& request_;
   const StepHooks& hooks_;
   SampleSeries series_;
-  Seconds mark_{};  // what one mark of a launch takes
   Marks marks_ = Marks::kPhases;
 };
 

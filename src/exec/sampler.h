@@ -27,6 +27,7 @@ struct SamplingRequest {
   // Marks of every launch are taken from the second step on if they are expected to take less than this fraction of it.
   double launch_marks_below = 0;
   ReportedTime reported{};
+  Seconds mark{};            // what one mark of a launch takes
   bool marks_first = false;  // the first step has marks of launches too
 };
 

@@ -1,4 +1,4 @@
-// From the sensors that were read after each step to what a record has of them.
+// Summarises the sensor readings of a run for its record.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,10 @@
 // Statistics, rates, verdict and status of a record, from its samples.
 #include "measure/figures.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "base/build_id.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "distribution/median.h"
 #include "distribution/steady_state.h"
@@ -21,6 +25,11 @@
 
 namespace laptime {
 namespace {
+
+constexpr double kClocksAgree = 0.02;
+
+// Modes of arithmetic differ by factors of two and more, and clocks and noise by less than this.
+constexpr double kAnotherArithmetic = 1.5;
 
 // The peak was measured again after such a run (measure/limits.h), so that little but the FLOPs is left as a cause.
 constexpr const char* kAbovePeak =
@@ -40,6 +49,43 @@ void fill_times(const MeasuredWork& work, const Sampling& sampling, Record& reco
   if (!work.phases.empty()) record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
   // With several phases the pass has a time of its own. A pass of one phase, and `backward`, already have theirs.
   if (!record.time.contains(time_key(work.pass))) record.time[time_key(work.pass)] = whole;
+}
+
+void fill_host_clock(const Sampling& sampling, Record& record) {
+  if (!std::ranges::all_of(sampling.steps, [](const Timeline& step) { return step.host.has_value(); })) return;
+  HostClock& host = record.host;
+  host.samples = per_sample(sampling, [](const Timeline& timeline) { return *timeline.host; });
+  host.median = median(host.samples);
+  const double device = median(per_sample(sampling, [](const Timeline& timeline) { return timeline.total(); }));
+  if (device > 0) host.difference = *host.median / device - 1;
+}
+
+// "the host's clock says 5.1 % more than the device's: 12.3 ms against 11.7 ms"; empty where the two agree.
+std::string reason_of_clocks(const HostClock& host) {
+  const double difference = host.difference.value_or(0);
+  if (std::abs(difference) <= kClocksAgree) return "";
+  return fmt::format("the host's clock says {:.1f} % {} than the device's for a step: {} against {}",
+                     100 * std::abs(difference), difference > 0 ? "more" : "less", format_seconds(*host.median),
+                     format_seconds(*host.median / (1 + difference)));
+}
+
+// "products in float32 reached 310.0 TFLOP/s, above ...: they did not run in float32"; empty where the fastest product
+// stays within the peaks of the arithmetic that its kernel claims.
+std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
+  const ReachedProducts& products = run.products;
+  if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";
+  std::vector<std::string> exceeded;
+  const auto compare = [&](const std::optional<double>& peak, const char* of) {
+    if (peak && products.flops_per_second > kAnotherArithmetic * *peak)
+      exceeded.push_back(fmt::format("{}/s {}", format_flops(*peak), of));
+  };
+  compare(run.limits.product_flops, "as measured here");
+  compare(work.datasheet_flops, "by the data sheet");
+  if (exceeded.empty()) return "";
+  return fmt::format(
+      "a product in {0} reached {1}/s, above the peak of {0} ({2}): it ran in another arithmetic, or not "
+      "all of it ran",
+      name_of(products.math), format_flops(products.flops_per_second), fmt::join(exceeded, ", "));
 }
 
 void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& record) {
@@ -143,7 +189,8 @@ std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t
                      *scaling.first, *scaling.last);
 }
 
-void fill_verdict(const MeasuredWork& work, const Measurement& run, const TimeStats& main, Record& record) {
+void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::optional<DeviceSensors>& sensors,
+                  const TimeStats& main, Record& record) {
   if (work.is_predicted) {
     record.verdict.rating = kPredicted;
     return;
@@ -169,9 +216,13 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const TimeSt
   const Judgement judgement = judge(observations);
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
+  if (std::string clocks = reason_of_clocks(record.host); !clocks.empty())
+    record.verdict.reasons.push_back(std::move(clocks));
+  if (std::string arithmetic = reason_of_arithmetic(work, run); !arithmetic.empty())
+    record.verdict.reasons.push_back(std::move(arithmetic));
   const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size(), sampling.warmup);
   if (!skips.empty()) record.verdict.reasons.push_back(skips);
-  if (const auto sensors = sensors_of(run)) {
+  if (sensors) {
     const size_t steps = run.sensors.size() - 1 - static_cast<size_t>(sampling.warmup);
     for (std::string& reason : reasons_of(*sensors, steps)) record.verdict.reasons.push_back(std::move(reason));
   }
@@ -184,11 +235,11 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const TimeSt
 }
 
 // Machine counters during the samples. Page faults in samples are a defect of the program.
-void fill_disturbance(const Measurement& run, Record& record) {
+void fill_disturbance(const Measurement& run, const std::optional<DeviceSensors>& sensors, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;
   record.machine.json()["during"] = to_json(counter_change(run, first, run.states.size()));
-  if (const auto sensors = sensors_of(run)) record.machine.json()["sensors"] = to_json(*sensors);
+  if (sensors) record.machine.json()["sensors"] = to_json(*sensors);
 }
 
 std::string reason_not_finite(const Measurement& run) {
@@ -205,10 +256,13 @@ std::string reason_not_finite(const Measurement& run) {
 void fill_figures(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   fill_times(work, sampling, record);
+  fill_host_clock(sampling, record);
   fill_rates(work, run.limits, record);
+  if (run.products.flops_per_second > 0) record.flops.products_per_second = run.products.flops_per_second;
   fill_transient(work, run, record);
-  fill_verdict(work, run, record.time.at(time_key(work.pass)), record);
-  fill_disturbance(run, record);
+  const std::optional<DeviceSensors> sensors = sensors_of(run);
+  fill_verdict(work, run, sensors, record.time.at(time_key(work.pass)), record);
+  fill_disturbance(run, sensors, record);
   record.stopping = {std::string(name_of(sampling.reason)), run.rule.describe(sampling.reason), sampling.warmup,
                      sampling.sample_count(), sampling.steps_per_sample};
   if (sampling.interrupted) {

@@ -15,14 +15,15 @@ namespace laptime {
 // What the figures of a run depend on beside its measurements.
 struct MeasuredWork {
   Pass pass = Pass::kStep;
-  std::vector<Phase> phases{};              // that were timed in every step, in order
-  std::optional<double> forward_flops{};    // model FLOPs of one forward pass; none where the model is not known
-  std::optional<double> optimizer_flops{};  // of one update
-  std::optional<int64_t> tokens{};          // of a step
-  std::optional<double> datasheet_flops{};  // peak FLOP/s of the device
-  std::optional<int> threads{};             // that shared the work; none for a device without
-  bool is_predicted = false;                // a device model gave the times
-  bool in_this_process = true;              // counters and build of this process concern the steps
+  std::vector<Phase> phases{};                 // that were timed in every step, in order
+  std::optional<double> forward_flops{};       // model FLOPs of one forward pass; none where the model is not known
+  std::optional<double> optimizer_flops{};     // of one update
+  std::optional<int64_t> tokens{};             // of a step
+  std::optional<double> datasheet_flops{};     // peak FLOP/s of the device
+  ProductMath peak_math = ProductMath::kNone;  // in which the peaks are stated and measured
+  std::optional<int> threads{};                // that shared the work; none for a device without
+  bool is_predicted = false;                   // a device model gave the times
+  bool in_this_process = true;                 // counters and build of this process concern the steps
 };
 
 // Sets the status, and where there is a sample everything that follows from the samples: times, phases, rates, first

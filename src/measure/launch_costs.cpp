@@ -21,6 +21,8 @@ LaunchCosts::LaunchCosts(const Plan& plan) : plan_(plan) {
       group.cost.kind = kind_of(signature);
       group.cost.flops = step.flops;
       group.cost.bytes = step.bytes;
+      const bool is_product = step.flops > 0 && product_flops_of(signature) == flops_of(signature);
+      if (is_product) group.math = step.kernel->math_of_products(signature);
       groups_.push_back(std::move(group));
     }
     ++groups_[found->second].launches;
@@ -42,6 +44,18 @@ std::vector<LaunchCost> LaunchCosts::result() const {
     costs.back().seconds = median(group.means);
   }
   return costs;
+}
+
+ReachedProducts LaunchCosts::products() const {
+  constexpr double kTimedWell = 50e-6;
+  ReachedProducts reached;
+  for (const Group& group : groups_) {
+    if (group.math == ProductMath::kNone || group.means.empty()) continue;
+    const double seconds = median(group.means);
+    const double rate = group.cost.flops / seconds;
+    if (seconds >= kTimedWell && rate > reached.flops_per_second) reached = {group.math, rate};
+  }
+  return reached;
 }
 
 }  // namespace laptime

@@ -14,8 +14,8 @@
 namespace laptime {
 namespace {
 
-// Of the samples that were marked: mean seconds by phase and class, the largest of each phase first. Nothing where
-// marks ended with the first step.
+// Fills in the mean seconds by phase and class of the samples whose launches were marked, the largest of each phase
+// first. Fills in nothing if only the first step was marked.
 void fill_classes(const Measurement& run, Pass pass, Record& record) {
   const size_t count = run.sampling.steps.size();
   if (count == 0 || !run.is_classed(count - 1)) return;
@@ -55,6 +55,8 @@ void fill_kernels(const Plan& plan, Record& record) {
 void fill_memory(const Measurement& run, MemoryUse& memory) {
   memory.base_rss_bytes = run.base_rss_bytes;
   memory.peak_bytes = run.peak_bytes;
+  memory.requested_bytes = run.requested_bytes;
+  memory.reserved_bytes = run.reserved_bytes;
   memory.peak_rss_bytes = run.peak_rss_bytes;
 }
 
@@ -70,13 +72,15 @@ void fill_setup(const SetupTimes& run, SetupTimes& setup) {
 MeasuredWork work_of(const Prepared& prepared) {
   const Plan& plan = prepared.plan;
   const ModelConfig model = prepared.config.step_model();
-  MeasuredWork work{.pass = prepared.config.pass,
-                    .phases = phases_of(plan),
-                    .forward_flops = static_cast<double>(summarize(model).forward_flops),
-                    .tokens = model.batch_size * model.context_length,
-                    .datasheet_flops = prepared.device.datasheet_flops,
-                    .threads = prepared.device.threads,
-                    .is_predicted = !prepared.device.computes};
+  MeasuredWork work{
+      .pass = prepared.config.pass,
+      .phases = phases_of(plan),
+      .forward_flops = static_cast<double>(summarize(model).forward_flops),
+      .tokens = model.batch_size * model.context_length,
+      .datasheet_flops = prepared.device.datasheet_flops,
+      .peak_math = prepared.device.rules.tf32 ? ProductMath::kTf32 : math_of_factors(prepared.device.product_factors),
+      .threads = prepared.device.threads,
+      .is_predicted = !prepared.device.computes};
   if (plan.has(Phase::kOptimizer)) work.optimizer_flops = plan.flops(Phase::kOptimizer);
   return work;
 }

@@ -75,9 +75,12 @@ class PointRun {
     run_.setup.weights = laps.next();
 
     take_samples(executor, inputs);
+    take_memory(executor);
     if (trace_.wanted && run_.finite && !run_.sampling.interrupted) take_trace(executor, inputs);
-    if (backend_.computes()) run_.costs = costs_.result();
-    run_.peak_bytes = backend_.peak_held_bytes();
+    if (backend_.computes()) {
+      run_.costs = costs_.result();
+      run_.products = costs_.products();
+    }
     if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
@@ -91,6 +94,21 @@ class PointRun {
  private:
   void report(const PointProgress& progress) const {
     if (hooks_.progress) hooks_.progress(progress);
+  }
+
+  // On a pool what tensors asked for is counted as they do, and what the pool holds is the driver's decision. Without
+  // one both follow from the plan, whose blocks are there for the whole run.
+  void take_memory(const Executor& executor) {
+    run_.peak_bytes = run_.reserved_bytes = backend_.peak_held_bytes();
+    const Plan& plan = executor.plan();
+    if (const StepPool* const pool = executor.pool(); pool != nullptr) {
+      for (const Buffer& buffer : plan.buffers)
+        run_.requested_bytes += buffer.lifetime == Lifetime::kStep ? 0 : buffer.bytes;
+      run_.requested_bytes += pool->peak_requested_bytes();
+      run_.reserved_bytes = plan.resident_bytes + pool->peak_reserved_bytes();
+    } else {
+      for (const int64_t bytes : plan.peak_bytes_by_role) run_.requested_bytes += bytes;
+    }
   }
 
   // Without result where running the steps again would take too long.
@@ -116,8 +134,14 @@ class PointRun {
     };
     read_sensors();
     StepHooks hooks;
-    hooks.before = [&](int64_t step) { inputs.write(executor, step); };
+    // Without fixed numbers it is known only later where warm-up has ended, but the first two steps are part of it.
+    const int64_t named_warmup = has_fixed_steps(config_) ? warmup : 2;
+    hooks.before = [&](int64_t step) {
+      inputs.write(executor, step);
+      backend_.begin_range(step < named_warmup ? "warmup" : "step");
+    };
     hooks.after = [&](int64_t step, const Timeline& timeline) {
+      backend_.end_range();
       run_.states.push_back(counters.read());
       read_sensors();
       if (const std::vector<std::byte> loss = executor.read_output(output::kLoss); !loss.empty()) {
@@ -135,20 +159,22 @@ class PointRun {
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     // Samples that a trace is held against have no marks of launches.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
+    const Seconds mark = marks_below > 0 ? executor.cost_of_mark() : Seconds{};
     run_.sampling = sample(executor,
                            {.rule = run_.rule,
                             .fixed = has_fixed_steps(config_),
                             .launch_marks_below = marks_below,
                             .reported = reported_time(executor.plan(), config_.pass),
-                            .marks_first = marks_below > 0 && marks_first(executor)},
+                            .mark = mark,
+                            .marks_first = marks_below > 0 && marks_first(mark)},
                            hooks);
     run_.loss_scaling = scales.result();
   }
 
   // Marks in the first step cost nothing where it is warm-up.
-  bool marks_first(Executor& executor) const {
+  bool marks_first(Seconds mark) const {
     const bool is_warmup = !has_fixed_steps(config_) || config_.warmup.value_or(1) > 0;
-    const Seconds marks = executor.cost_of_mark() * static_cast<double>(executor.plan().steps.size());
+    const Seconds marks = mark * static_cast<double>(prepared_.plan.steps.size());
     return is_warmup || marks < kLaunchMarksBelow * expected_step_;
   }
 
@@ -171,9 +197,34 @@ class PointRun {
       }
       report({"trace", i + 1, 2 * trace_.traced_steps, timeline.total().count()});
     }
+    if (backend_.has_own_clock()) take_device_use(executor, inputs, number, trace);
     run_.traced_steps = static_cast<int64_t>(trace.steps.size());
     run_.untaken_traced_steps = trace_.traced_steps - run_.traced_steps;
     run_.trace = std::move(trace);
+  }
+
+  // Steps as recordings, and steps whose kernels the device records, as many of each as were traced.
+  void take_device_use(Executor& executor, StepInputs& inputs, int64_t number, StepTrace& trace) {
+    DeviceUse& device = trace.device;
+    const auto write_inputs = [&] { inputs.write(executor, number++); };
+    const auto steps = static_cast<int64_t>(trace.steps.size());
+    if (executor.is_recorded()) {
+      device.usually_recorded = 1;
+      device.recorded = trace.untraced;
+    } else {
+      for (const Timeline& step : executor.run_recorded(steps, write_inputs))
+        device.recorded.push_back(step.total().count());
+    }
+    for (int64_t i = 0; i < steps && device.missing.empty(); ++i) {
+      if (hooks_.interrupted && hooks_.interrupted()) break;
+      write_inputs();
+      const Activities activities = backend_.watch([&] { executor.run(); });
+      device.records = activities.records;
+      device.missing = activities.missing;
+      device.kernels = activities.kernels;
+      device.copies = activities.copies;
+      if (device.missing.empty()) device.busy.push_back(activities.busy.count());
+    }
   }
 
   const RunConfig& config_;

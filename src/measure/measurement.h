@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/kernel.h"
 #include "backend/sensors.h"
 #include "exec/executor.h"
 #include "exec/sampling.h"
@@ -29,6 +30,12 @@ struct MeasuredLimits {
 // Seconds of the launches of one step, by phase and class.
 using ClassTimes = std::array<std::array<double, kWorkClassCount>, kPhaseCount>;
 
+// The fastest matrix product of a run.
+struct ReachedProducts {
+  ProductMath math = ProductMath::kNone;  // that its kernel claims
+  double flops_per_second = 0;            // 0: no product was timed
+};
+
 struct Measurement {
   SetupTimes setup;  // memory, weights and data only
   Sampling sampling;
@@ -43,12 +50,15 @@ struct Measurement {
   int64_t untaken_traced_steps = 0;  // that a signal prevented
   std::string_view interrupted_by = "a signal";
   std::vector<LaunchCost> costs;  // of the marked steps among samples and traced steps; device and date are empty
+  ReachedProducts products;
   LossScalingUse loss_scaling;
   std::vector<double> losses;  // loss of each step; empty if nothing is computed or the model has no loss
   bool finite = true;          // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;
   std::optional<int64_t> base_rss_bytes;  // of the process, before allocating the plan's memory
   int64_t peak_bytes = 0;                 // most device memory held at once
+  int64_t requested_bytes = 0;            // most that tensors asked for at once
+  int64_t reserved_bytes = 0;             // most of the device's memory that was taken for them
   std::optional<int64_t> peak_rss_bytes;  // of the process; none for a device that computes nothing
   MeasuredLimits limits;
 

@@ -1,6 +1,7 @@
 // Runs one point: device, preparation, kernel trial, measurement and record.
 #include "measure/run_one.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -43,12 +44,16 @@ class Point {
     Measurement measurement = measure(prepared, *backend, hooks_, trace_, expected_step);
     if (measurement.trace) {
       result_trace_ = std::move(measurement.trace);
-      result_trace_->cache_bytes = cache_bytes();
+      result_trace_->cache_bytes = device.cache_bytes ? device.cache_bytes : cache_bytes();
+      if (device.computes) {
+        result_trace_->datasheet_flops = device.datasheet_flops;
+        result_trace_->datasheet_bandwidth = device.datasheet_bandwidth;
+      }
     }
     if (measurement.finite && !measurement.interrupted()) {
       std::vector<MeasuredPeak> peaks;
       const std::vector<double> samples = per_sample(measurement.sampling, reported_time(prepared.plan, config_.pass));
-      const double reached = model_flops(config_) / median(samples);
+      const double reached = std::max(model_flops(config_) / median(samples), measurement.products.flops_per_second);
       const LimitsRequest request{.reached = reached,
                                   .bandwidth = trace_.wanted,
                                   .reached_bandwidth = result_trace_ ? memory_bandwidth_reached(*result_trace_) : 0};

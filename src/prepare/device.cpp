@@ -11,6 +11,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/held_bytes.h"
+#include "backend/cpu/launch_loops.h"
 #include "backend/cuda/blas.h"
 #include "backend/cuda/card_search.h"
 #include "backend/cuda/cuda_backend.h"
@@ -61,6 +62,7 @@ Device find_cpu(const RunConfig& config) {
   device.isa = cpu::name_of(isa);
   device.threads = threads;
   device.held_bytes = &cpu::held_bytes;
+  device.launch_loops = &cpu::loops_of_launch;
   device.kernels = kernels_of_this_cpu();
   const bool may_split = device.rules.float32_precision != Float32Precision::kIeee && !device.rules.reproducible;
   device.open = [threads, may_split] {
@@ -101,28 +103,6 @@ std::vector<Kernel> cuda_kernels_here() {
   return kernels;
 }
 
-Device find_cuda(const RunConfig& config) {
-  static const auto kKernels = std::make_shared<const KernelTable>(cuda_kernels_here());
-  const cuda::Card& card = *cuda_here().card;
-  Device device;
-  device.name = "cuda";
-  device.rules = rules_of(config);
-  device.identity = fmt::format("cuda/{}/{}/driver:{}/cublaslt:{}{}/kernels:{}", card.name, card.uuid,
-                                card.driver_version, cuda_here().blas_version, key_of(device.rules), cuda_kernels_id());
-  device.requested_math = requested_math(config.dtype);
-  device.product_factors = product_factors_of(config.dtype);
-  device.memory_bytes = card.memory_bytes;
-  device.kernels = kKernels;
-  const bool records_steps = config.mode == Mode::kCompile;
-  device.open = [&card, records_steps] {
-    cuda::FoundDriver found = cuda::find_driver();
-    if (found.driver == nullptr) throw Error("--device cuda: " + found.missing);
-    return std::make_unique<cuda::CudaBackend>(std::move(found.driver), cuda::find_blas(), card, kKernels, cuda_image(),
-                                               records_steps);
-  };
-  return device;
-}
-
 std::string cuda_text() {
   const cuda::CardSearch& found = cuda_here();
   if (!found.missing.empty()) return fmt::format("not here: {} ({})", found.missing, kUntested);
@@ -149,6 +129,37 @@ ProductPeak product_peak(const DataSheet& machine, Precision dtype) {
   if (dtype == Precision::kTf32 && machine.tf32 > 0)
     return {machine.tf32, machine.measured_tf32.value_or(machine.tf32)};
   return {machine.float32, machine.usable_float32()};
+}
+
+Device find_cuda(const RunConfig& config) {
+  static const auto kKernels = std::make_shared<const KernelTable>(cuda_kernels_here());
+  const cuda::Card& card = *cuda_here().card;
+  Device device;
+  device.name = "cuda";
+  device.rules = rules_of(config);
+  device.identity = fmt::format("cuda/{}/{}/driver:{}/cublaslt:{}{}/kernels:{}", card.name, card.uuid,
+                                card.driver_version, cuda_here().blas_version, key_of(device.rules), cuda_kernels_id());
+  device.requested_math = requested_math(config.dtype);
+  device.product_factors = product_factors_of(config.dtype);
+  device.memory_bytes = card.memory_bytes;
+  device.kernels = kKernels;
+  // A framework runs an eager step launch by launch, and allocates as it goes.
+  const bool is_eager = config.mode == Mode::kEager;
+  device.pools_steps = is_eager && card.has_pools;
+  const cuda::CudaOptions options{
+      .records_steps = !is_eager, .pools_steps = device.pools_steps, .tf32 = config.dtype == Precision::kTf32};
+  device.cache_bytes = card.cache_bytes;
+  if (const DataSheet* const sheet = machine_of_driver(card.name); sheet != nullptr) {
+    device.datasheet_flops = product_peak(*sheet, config.dtype).stated;
+    device.datasheet_bandwidth = sheet->bandwidth;
+  }
+  device.open = [&card, options] {
+    cuda::FoundDriver found = cuda::find_driver();
+    if (found.driver == nullptr) throw Error("--device cuda: " + found.missing);
+    return std::make_unique<cuda::CudaBackend>(std::move(found.driver), cuda::find_blas(), card, kKernels, cuda_image(),
+                                               options);
+  };
+  return device;
 }
 
 Device find_roofline(const RunConfig& config, const std::string& name) {

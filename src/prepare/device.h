@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/launch_loop.h"
 #include "base/units.h"
 #include "config/run_config.h"
 #include "points/expand.h"
@@ -19,24 +20,31 @@ namespace laptime {
 // Bytes that a device holds for one allocation of `bytes`, whole pages included.
 using HeldBytes = int64_t (*)(int64_t bytes);
 
+// The loops of a launch of a kernel on that many threads.
+using LaunchLoops = std::vector<LaunchLoop> (*)(const Kernel& kernel, const Signature& signature, int threads);
+
 // Predicted seconds of a launch of an op with these model FLOPs and bytes.
 using DeviceCost = std::function<double(const OpCard& op, double flops, int64_t bytes)>;
 
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
-  std::string name;                       // "cpu", "roofline:h100"; never "auto"
-  std::string identity;                   // unique on its machine, with its kernels; key of stored measurements
-  KernelRules rules;                      // which of its kernels may run; `identity` contains their key
-  std::string requested_math;             // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
-  DType product_factors{};                // type of the factors of matrix products
-  bool computes = true;                   // false: times are predicted, and there are no values
-  std::string isa;                        // instruction set of the kernels; empty if not applicable
-  std::optional<int> threads;             // CPU threads; none for other devices
-  std::optional<int64_t> memory_bytes;    // memory of the device; none: it uses the host's memory
-  HeldBytes held_bytes = nullptr;         // what an allocation takes; null: exactly its bytes
-  std::optional<double> datasheet_flops;  // peak FLOP/s for the dtype
-  DeviceCost cost;                        // null for a device that computes
-  Seconds launch_cost{};                  // the part of each `cost` that starts the kernel
+  std::string name;                             // "cpu", "roofline:h100"; never "auto"
+  std::string identity;                         // unique on its machine, with its kernels; key of stored measurements
+  KernelRules rules;                            // which of its kernels may run; `identity` contains their key
+  std::string requested_math;                   // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
+  DType product_factors{};                      // type of the factors of matrix products
+  bool computes = true;                         // false: times are predicted, and there are no values
+  std::string isa;                              // instruction set of the kernels; empty if not applicable
+  std::optional<int> threads;                   // CPU threads; none for other devices
+  std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
+  HeldBytes held_bytes = nullptr;               // what an allocation takes; null: exactly its bytes
+  bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block
+  std::optional<double> datasheet_flops;        // peak FLOP/s for the dtype
+  std::optional<double> datasheet_bandwidth{};  // bytes/s; of a device that computes
+  std::optional<int64_t> cache_bytes{};         // last level of the device's own caches; none: those of the host
+  LaunchLoops launch_loops = nullptr;           // null for a device whose kernels do not run in threads of the host
+  DeviceCost cost;                              // null for a device that computes
+  Seconds launch_cost{};                        // the part of each `cost` that starts the kernel
   std::shared_ptr<const KernelTable> kernels;
   std::function<std::unique_ptr<Backend>()> open;  // Error if this machine lacks the device
 };

@@ -16,6 +16,10 @@ namespace {
 constexpr double kUsableFraction = 0.95;
 constexpr const char* kLimit = "--memory-limit";
 
+int64_t step_bytes(const Plan& plan, const MemoryBound& bound) {
+  return bound.pools_steps ? plan.live_peak_bytes : plan.arena_bytes;
+}
+
 std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan, const MemoryBound& bound) {
   std::vector<std::pair<std::string, int64_t>> parts;
   int64_t listed = 0;
@@ -24,8 +28,9 @@ std::vector<std::pair<std::string, int64_t>> parts(const Plan& plan, const Memor
     listed += bytes;
     if (bytes > 0) parts.emplace_back(name_of(static_cast<Role>(role)), bytes);
   }
-  if (const int64_t gaps = plan.predicted_peak_bytes() - listed; gaps > 0) parts.emplace_back("gaps", gaps);
-  const int64_t rounding = predicted_peak_bytes(plan, bound) - plan.predicted_peak_bytes();
+  const int64_t placed = plan.resident_bytes + step_bytes(plan, bound);
+  if (const int64_t gaps = placed - listed; gaps > 0) parts.emplace_back("gaps", gaps);
+  const int64_t rounding = predicted_peak_bytes(plan, bound) - placed;
   if (rounding > 0) parts.emplace_back("rounding", rounding);
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return parts;
@@ -57,7 +62,7 @@ std::vector<TensorUse> largest_tensors(const Plan& plan) {
 }  // namespace
 
 int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound) {
-  return (Size(bound.held(plan.resident_bytes)) + bound.held(plan.arena_bytes)).value();
+  return (Size(bound.held(plan.resident_bytes)) + bound.held(step_bytes(plan, bound))).value();
 }
 
 MemoryUse forecast_memory(const Plan& plan, const MemoryBound& bound) {
@@ -80,6 +85,7 @@ std::string memory_arithmetic(const Plan& plan, const MemoryBound& bound) {
 MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   MemoryBound bound;
   bound.held_bytes = device.held_bytes;
+  bound.pools_steps = device.pools_steps;
   bound.available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name}
                                         : available_memory(device.threads.value_or(1));
   bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(bound.available.bytes));
@@ -87,7 +93,11 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   if (!config.memory_limit) return bound;
   const int64_t limit = parse_bytes(kLimit, *config.memory_limit);
   if (limit > bound.bytes) return bound;
-  return {limit, {limit, kLimit}, fmt::format("{} is {}", kLimit, format_bytes(limit)), device.held_bytes};
+  return {limit,
+          {limit, kLimit},
+          fmt::format("{} is {}", kLimit, format_bytes(limit)),
+          device.held_bytes,
+          device.pools_steps};
 }
 
 std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice) {

@@ -17,11 +17,14 @@ struct MemoryBound {
   AvailableMemory available;       // --memory-limit, or the available memory, of which 95 % may be used
   std::string text;                // "--memory-limit is 8.00 GiB", "95 % of 24.0 GiB (MemAvailable) are usable"
   HeldBytes held_bytes = nullptr;  // of the device
+  bool pools_steps = false;        // of the device
 
   int64_t held(int64_t bytes) const { return held_bytes == nullptr ? bytes : held_bytes(bytes); }
 };
 
 // The bytes that a run of the plan holds on the device: sources and constants, and the arena, each as it is allocated.
+// On a device that pools steps: the values alive at the peak instead of an arena. What such a pool reserves beyond them
+// is known only when it has run.
 int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound);
 
 // The smaller of --memory-limit and 95 % of the available memory: that of the device, or of the machine for a CPU.

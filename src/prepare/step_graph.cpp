@@ -41,13 +41,19 @@ std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule
   return names;
 }
 
+// Composites that the user or an edition names stay whole.
+LowerKept lower_kept(const RunConfig& config) {
+  return config.mode == Mode::kCompile && !config.keep ? LowerKept::kFasterLowered : LowerKept::kNone;
+}
+
 PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& rule) {
   return {.keep = kept(config, rule),
           .lower = autocast_dtype(config.dtype),
           .forward_only = config.pass == Pass::kForward,
           .compile = config.mode == Mode::kCompile,
           .recompute = rule,
-          .optimizer_in_backward = config.optimizer_in_backward};
+          .optimizer_in_backward = config.optimizer_in_backward,
+          .lower_kept = lower_kept(config)};
 }
 
 }  // namespace
@@ -102,7 +108,7 @@ std::vector<std::string> composites_of(const RunConfig& config) {
   const Graph model = build_train_step(config);
   std::vector<Graph> graphs;
   graphs.reserve(rules.size());
-  for (const RecomputeRule& rule : rules) graphs.push_back(decompose(model, kept(whole, rule)));
+  for (const RecomputeRule& rule : rules) graphs.push_back(decompose(model, kept(whole, rule), lower_kept(whole)));
   const Graph lowered = decompose(model, {});  // composites that remain have no decomposition
   std::vector<std::string> names;
   for (const std::string_view name : composites()) {

@@ -213,8 +213,16 @@ bool read(std::string_view element, std::vector<PhaseShare>& phases) {
 constexpr std::array<std::string_view, 6> kMetricsOfListing{"forward_time", "backward_time", "optimizer_time",
                                                             "residue",      "setup_time",    "transient_excess"};
 // Read from fields that are not listed.
-constexpr std::array<std::string_view, 6> kMetricsOfWholeRecords{"total",           "mad",          "p10", "p90",
-                                                                 "loss_scale_last", "skipped_steps"};
+constexpr std::array<std::string_view, 10> kMetricsOfWholeRecords{"total",
+                                                                  "mad",
+                                                                  "p10",
+                                                                  "p90",
+                                                                  "loss_scale_last",
+                                                                  "skipped_steps",
+                                                                  "host_time",
+                                                                  "host_difference",
+                                                                  "requested_memory",
+                                                                  "reserved_memory"};
 
 // Paths in the order of the array `fields`.
 std::vector<std::string> listed_paths() {

@@ -45,6 +45,22 @@ struct TimeStats : Summary {
   }
 };
 
+// Samples on the host's clock, from before the first launch until the device is done, where the device has a clock of
+// its own; `time` is by the device's. Nothing where the host's clock is the only one.
+struct HostClock {
+  std::vector<double> samples;       // seconds of whole steps
+  std::optional<double> median;      // seconds
+  std::optional<double> difference;  // that median over the device's for whole steps, minus 1
+
+  friend bool operator==(const HostClock&, const HostClock&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit(Key{"samples", Unit::kSeconds}, self.samples);
+    visit(Key{"median", Unit::kSeconds}, self.median);
+    visit(Key{"difference", Unit::kFraction}, self.difference);
+  }
+};
+
 // Mean seconds of one phase inside a sample, and its share of the sample; the last one is named "residue".
 struct PhaseShare {
   std::string phase;
@@ -109,6 +125,8 @@ struct MemoryUse {
   std::optional<int64_t> peak_bytes;
   std::optional<int64_t> peak_rss_bytes;
   std::optional<int64_t> base_rss_bytes;
+  std::optional<int64_t> requested_bytes;  // most that tensors asked for at once: torch's requested_bytes
+  std::optional<int64_t> reserved_bytes;   // most of the device's memory taken for them: torch's reserved_bytes
   std::map<std::string, int64_t> parts;
   std::string recompute;  // what backward recomputed: "none", "block", "block in layers 0-3 of 12", "every=2"
   std::optional<int64_t> resident_bytes;        // held before the step begins: weights, states, inputs, constants
@@ -123,6 +141,8 @@ struct MemoryUse {
     visit(Key{"peak_bytes", Unit::kBytes}, self.peak_bytes);
     visit(Key{"peak_rss_bytes", Unit::kBytes}, self.peak_rss_bytes);
     visit(Key{"base_rss_bytes", Unit::kBytes}, self.base_rss_bytes);
+    visit(Key{"requested_bytes", Unit::kBytes}, self.requested_bytes);
+    visit(Key{"reserved_bytes", Unit::kBytes}, self.reserved_bytes);
     visit(Key{"parts", Unit::kBytes}, self.parts);
     visit("recompute", self.recompute);
     visit(Key{"resident_bytes", Unit::kBytes}, self.resident_bytes);
@@ -143,7 +163,8 @@ struct FlopsUse {
   std::optional<double> peak_datasheet;  // FLOP/s
   std::optional<double> mfu_measured;
   std::optional<double> mfu_datasheet;
-  std::string above_peak;  // why mfu_measured exceeds 1; empty where it does not
+  std::string above_peak;                     // why mfu_measured exceeds 1; empty where it does not
+  std::optional<double> products_per_second;  // FLOP/s of the fastest matrix product among the launches that were timed
 
   friend bool operator==(const FlopsUse&, const FlopsUse&) = default;
   template <class Self, class Visit>
@@ -158,6 +179,7 @@ struct FlopsUse {
     visit(Key{"mfu_measured", Unit::kFraction}, self.mfu_measured);
     visit(Key{"mfu_datasheet", Unit::kFraction}, self.mfu_datasheet);
     visit("above_peak", self.above_peak);
+    visit(Key{"products_per_second", Unit::kFlopsPerSecond}, self.products_per_second);
   }
 };
 
@@ -345,6 +367,7 @@ struct Record {
   JsonObject config;
   std::string math_mode;                  // what actually ran, where `config.dtype` is what was asked for
   std::map<std::string, TimeStats> time;  // only what has exactly as many samples as there were steps
+  HostClock host;
   std::vector<PhaseShare> phases;
   std::vector<ClassShare> classes;  // empty where marks of launches would have taken too much of a step
   std::optional<double> tokens_per_second;
@@ -381,6 +404,7 @@ struct Record {
     visit("config", self.config);
     visit("math_mode", self.math_mode);
     visit("time", self.time);
+    visit("host", self.host);
     visit("phases", self.phases);
     visit("classes", self.classes);
     visit(Key{"tokens_per_second", Unit::kTokensPerSecond}, self.tokens_per_second);

@@ -107,20 +107,47 @@ struct TracedStep {
   }
 };
 
+// How busy a device was that runs beside the host: in steps during which it kept records of its own, and in steps that
+// it ran as one recording, in which no kernel waits for the host. Nothing for a device that has no such records and
+// recordings.
+struct DeviceUse {
+  std::string records;           // what recorded: "CUPTI"
+  std::string missing;           // why there are no records; empty where there are
+  int64_t kernels = 0;           // of one watched step
+  int64_t copies = 0;            // copies and fills of memory in it
+  std::vector<double> busy;      // seconds of each watched step in which any of them ran
+  std::vector<double> recorded;  // seconds of steps that ran from a recording
+  int64_t usually_recorded = 0;  // 1: so did the untraced steps
+
+  friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("records", self.records);
+    visit("missing", self.missing);
+    visit("kernels", self.kernels);
+    visit("copies", self.copies);
+    visit(Key{"busy", Unit::kSeconds}, self.busy);
+    visit(Key{"recorded", Unit::kSeconds}, self.recorded);
+    visit("usually_recorded", self.usually_recorded);
+  }
+};
+
 struct StepTrace {
   std::vector<std::string> texts;
   TraceLaunches launches;
   TraceBuffers buffers;
-  int64_t resident_bytes = 0;          // of the block of resident buffers, with the gaps of alignment
-  int64_t arena_bytes = 0;             // of the arena of the step
-  int64_t live_peak_bytes = 0;         // most bytes of step buffers alive at once
-  int64_t peak_launch = 0;             // the launch at which that peak is reached
-  std::vector<TracedStep> steps;       // empty: the step did not run, or was not traced
-  std::vector<double> untraced;        // seconds of steps without marks, run in turn with those of `steps`
-  std::optional<double> mark;          // seconds that one mark takes
-  std::optional<double> peak_flops;    // measured FLOP/s of matrix products of this step's type
-  std::optional<double> bandwidth;     // measured bytes/s of main memory
-  std::optional<int64_t> cache_bytes;  // of the last level of the caches
+  int64_t resident_bytes = 0;     // of the block of resident buffers, with the gaps of alignment
+  int64_t arena_bytes = 0;        // of the arena of the step
+  int64_t live_peak_bytes = 0;    // most bytes of step buffers alive at once
+  int64_t peak_launch = 0;        // the launch at which that peak is reached
+  std::vector<TracedStep> steps;  // empty: the step did not run, or was not traced
+  std::vector<double> untraced;   // seconds of steps without marks, run in turn with those of `steps`
+  std::optional<double> mark;     // seconds that one mark takes
+  DeviceUse device;
+  std::optional<double> peak_flops;                            // measured FLOP/s of matrix products of this step's type
+  std::optional<double> bandwidth;                             // measured bytes/s of main memory
+  std::optional<double> datasheet_flops, datasheet_bandwidth;  // of the device; FLOP/s, bytes/s
+  std::optional<int64_t> cache_bytes;                          // of the last level of the caches
 
   size_t launch_count() const { return launches.op.size(); }
   size_t buffer_count() const { return buffers.bytes.size(); }
@@ -142,8 +169,11 @@ struct StepTrace {
     visit("steps", self.steps);
     visit(Key{"untraced", Unit::kSeconds}, self.untraced);
     visit(Key{"mark", Unit::kSeconds}, self.mark);
+    visit("device", self.device);
     visit(Key{"peak_flops", Unit::kFlopsPerSecond}, self.peak_flops);
     visit(Key{"bandwidth", Unit::kBytesPerSecond}, self.bandwidth);
+    visit(Key{"datasheet_flops", Unit::kFlopsPerSecond}, self.datasheet_flops);
+    visit(Key{"datasheet_bandwidth", Unit::kBytesPerSecond}, self.datasheet_bandwidth);
     visit(Key{"cache_bytes", Unit::kBytes}, self.cache_bytes);
   }
 };

@@ -63,7 +63,8 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"verify tiny_2025 compile +ok ")
         self.assertRegex(done.stdout, r"kernels of linear +ok ")
-        self.assertIn("3 passed, 0 failed", done.stdout)
+        self.assertRegex(done.stdout, r"records of CUPTI +ok ")
+        self.assertIn("8 passed, 0 failed", done.stdout)
         done = run([*check, "--fake"], self.environment)
         self.assertRegex(done.stdout, r"verify tiny_2025 compile +passed before")
 
@@ -127,6 +128,69 @@ class OnTheFakeCard(ProgramTest):
         self.assertIsNone(sensors["uncorrected_errors"])
         self.assertIn("the device was slowed in 3 of 3 steps: power cap", record["verdict"]["reasons"])
         self.assertIn("1 other program used the device too", record["verdict"]["reasons"])
+
+    def test_an_eager_step_takes_its_memory_from_a_pool(self):
+        words = [*TINY, *ONE_STEP, "--device", "cuda"]
+        self.assert_ok(self.bench(*words, "--mode", "eager,compile"))
+        eager, compiled = (record["memory"] for record in self.stored())
+        self.assertEqual(eager["peak_bytes"], eager["predicted_peak_bytes"])
+        self.assertGreater(eager["reserved_bytes"], eager["peak_bytes"])  # 2 MiB at a time
+        self.assertLess(eager["requested_bytes"], eager["peak_bytes"] + 1)
+        self.assertEqual(compiled["reserved_bytes"], compiled["peak_bytes"])
+        done = self.laptime("memory", "--view", "categories", *words, "--mode", "eager")
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"reserved .* taken from the device by the pool of the step")
+        self.assertIn("in five accounts", done.stdout)
+
+    def test_a_step_is_timed_by_two_clocks(self):
+        self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))
+        (record,) = self.stored()
+        host = record["host"]
+        self.assertEqual(len(host["samples"]), 3)
+        device = record["time"]["step"]["median"]
+        self.assertAlmostEqual(host["difference"], host["median"] / device - 1, places=6)
+        done = self.laptime("show", "--store", self.store, "--columns", "median,host_time,host_difference")
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"host_time +host_difference")
+
+    def test_a_profile_says_how_long_the_card_idles(self):
+        words = [*TINY, *ONE_STEP, "--traced-steps", "2", "--device", "cuda"]
+        done = self.laptime("profile", *words, "--mode", "eager", "--store", self.store)
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"launch-bound: \d+ kernels.*, \d+ % idle; in a graph [\d.]+ [mu]?s")
+        self.assertRegex(done.stdout, r"known by CUPTI in 2 watched steps, against the untraced step")
+        self.environment["LAPTIME_FAKE_CUPTI_REFUSES"] = "1"
+        done = self.laptime("profile", *words, "--mode", "eager", "--store", "none")
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"launch-bound: \d+ launches, \d+ % idle; in a graph [\d.]+ [mu]?s")
+        self.assertRegex(done.stdout, r"by events: .*CUPTI refuses: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES \(status 35\)")
+        done = self.laptime("profile", *words, "--mode", "compile", "--store", "none")
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"steps ran from a graph, \d+ launches in one; how long the device idles is not known")
+
+    def test_a_profile_has_the_measured_limits_of_the_card(self):
+        done = self.laptime("profile", *TINY, *ONE_STEP, "--device", "cuda", "--store", self.store)
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"peak of matrix products [\d.]+ [MG]FLOP/s, bandwidth of memory [\d.]+ GB/s")
+        (record,) = self.stored()
+        self.assertGreater(record["flops"]["mfu_measured"], 0)
+        self.assertIsNone(record["flops"]["mfu_datasheet"])  # there is no such card
+
+    def test_a_tool_hears_the_names_of_ranges(self):
+        tool = FAKE / "liblaptime_fake_nvtx.so"
+        if not tool.exists():
+            self.skipTest("built without the header of NVTX")
+        heard = self.folder / "ranges.txt"
+        self.environment |= {"NVTX_INJECTION64_PATH": str(tool), "LAPTIME_FAKE_NVTX_OUTPUT": str(heard)}
+        self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "1", "--device", "cuda", "--mode", "eager"))
+        lines = heard.read_text().splitlines()
+        step = lines[lines.index("step"):]
+        self.assertLess(lines.index("warmup"), lines.index("step"))
+        self.assertEqual([line.strip() for line in step if line.startswith("  ") and line[2] != " "],
+                         ["forward", "backward", "optimizer"])
+        self.assertIn("    scaled dot product attention", step)
+        for name in ("computing attention scores", "computing softmax", "final matmul"):
+            self.assertIn("      " + name, step)
 
     def test_the_check_for_a_card_lists_its_steps(self):
         done = run([CHECK, BINARY, "--list"], self.environment)

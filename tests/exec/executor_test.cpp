@@ -1,11 +1,14 @@
 // Running plans: sources and outputs, states between steps, NaN in unwritten memory, find_nan, and timed phases.
 #include "exec/executor.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -89,6 +92,7 @@ TEST_F(ExecutorOnCpu, AStateKeepsItsValueBetweenSteps) {
 class RecordingBackend : public cpu::CpuBackend {
  public:
   using CpuBackend::CpuBackend;
+  bool records_steps() const override { return true; }
   std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override {
     ++recordings;
     return std::make_unique<Again>(enqueue, runs);
@@ -131,6 +135,89 @@ TEST(ExecutorOnARecordingDevice, StepsAfterTheFirstRunFromTheRecordingButThoseWi
   EXPECT_EQ(backend.runs, 2);
   EXPECT_EQ(backend.recordings, 1);
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{16, -32, 8}));
+}
+
+// A CPU that hands out the values of a step one by one, and overwrites what it gets back.
+class PoolingBackend : public RecordingBackend {
+ public:
+  using RecordingBackend::RecordingBackend;
+  bool records_steps() const override { return false; }
+  std::unique_ptr<StepPool> step_pool() override { return std::make_unique<Pool>(*this); }
+  bool names_ranges() const override { return true; }
+  void begin_range(const char* name) override { ranges += fmt::format("{}(", name); }
+  void end_range() override { ranges += ")"; }
+
+  std::map<std::byte*, std::vector<std::byte>> handed_out;
+  std::string ranges;
+
+ private:
+  class Pool : public StepPool {
+   public:
+    explicit Pool(PoolingBackend& owner) : owner_(owner) {}
+    std::byte* allocate(int64_t bytes) override {
+      std::vector<std::byte> memory(static_cast<size_t>(bytes), std::byte{0xFF});
+      std::byte* const address = memory.data();
+      owner_.handed_out.emplace(address, std::move(memory));
+      peak_ = std::max(peak_, now_ += bytes);
+      return address;
+    }
+    void free(std::byte* address) override {
+      const auto found = owner_.handed_out.find(address);
+      ASSERT_NE(found, owner_.handed_out.end());
+      now_ -= static_cast<int64_t>(found->second.size());
+      std::ranges::fill(found->second, std::byte{0xFF});
+      owner_.handed_out.erase(found);
+    }
+    int64_t peak_requested_bytes() const override { return peak_; }
+    int64_t peak_reserved_bytes() const override { return peak_; }
+
+   private:
+    PoolingBackend& owner_;
+    int64_t now_ = 0;
+    int64_t peak_ = 0;
+  };
+};
+
+TEST(ExecutorOnAPoolingDevice, ValuesOfAStepComeFromThePool) {
+  PoolingBackend backend{all_cpu_kernels(), 1};
+  Builder build;
+  const ValueId w = build.source("w", floats({3}), Role::kParameter);
+  const ValueId twice = mul_scalar(build, w, 2);
+  build.output("y", exp(build, neg(build, square(build, twice))));
+  assign(build, w, twice);
+  Executor step(make_plan(build.finish(), first_kernel(backend)), backend);
+  write(step, "w", {0, 0.25F, 0.5F});
+  ASSERT_NE(step.pool(), nullptr);
+  step.run();
+  step.run(Marks::kLaunches);
+  EXPECT_EQ(step.pool()->peak_requested_bytes(), step.plan().live_peak_bytes);
+  EXPECT_EQ(backend.handed_out.size(), 1U);  // the output
+  EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{0, 1, 2}));
+  EXPECT_FLOAT_EQ(floats_of(step.read_output("y"))[1], std::exp(-1.0F));
+  // From a recording the values are in an arena, and the state goes on.
+  int inputs = 0;
+  EXPECT_EQ(step.run_recorded(2, [&] { ++inputs; }).size(), 2U);
+  EXPECT_EQ(inputs, 2);
+  EXPECT_EQ(backend.runs, 2);
+  EXPECT_TRUE(backend.handed_out.empty());
+  step.run();
+  EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{0, 8, 16}));
+  EXPECT_FLOAT_EQ(floats_of(step.read_output("y"))[0], 1);
+  EXPECT_FALSE(step.find_nan().has_value());
+}
+
+TEST(ExecutorOnAPoolingDevice, NamesTheRangesOfAStep) {
+  PoolingBackend backend{all_cpu_kernels(), 1};
+  Builder build;
+  const ValueId x = build.source("x", floats({3}), Role::kInput);
+  build.output("y", exp(build, neg(build, square(build, x))));
+  Plan plan = make_plan(build.finish(), first_kernel(backend));
+  ASSERT_EQ(plan.steps.size(), 3U);
+  plan.steps[0].region.range = "attention/scores";
+  plan.steps[1].region.range = "attention/softmax";
+  Executor step(std::move(plan), backend);
+  step.run();
+  EXPECT_EQ(backend.ranges, "forward(attention(scores()softmax()))");
 }
 
 TEST_F(ExecutorOnCpu, ConstantsAreComputedBeforeTheFirstStep) {

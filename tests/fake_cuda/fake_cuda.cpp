@@ -3,6 +3,7 @@
 // as on a card, so that a program that does not wait reads old bytes.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +45,12 @@ struct StreamObject {
     }
   }
 };
+struct PoolObject {
+  std::map<DeviceAddress, size_t> handed_out;  // address -> bytes
+  size_t used = 0, most_used = 0;
+  size_t reserved = 0;  // in whole granules; never given back, as the threshold says
+  uint64_t threshold = 0;
+};
 struct EventObject {
   StreamObject* stream = nullptr;
   bool happened = false;
@@ -65,6 +72,7 @@ constexpr Status kIllegalAddress = 700;
 constexpr Status kLaunchFailed = 719;
 constexpr Status kCaptureUnsupported = 900;
 constexpr size_t kMemoryBytes = size_t{4} << 30;
+constexpr size_t kPoolGranule = size_t{2} << 20;
 
 // LAPTIME_FAKE_CUDA_TAKEN: bytes of the card's memory that other programs hold.
 size_t taken_bytes() {
@@ -87,7 +95,7 @@ struct PlannedFailure {
 // The state of the driver, which is the process's.
 struct FakeCard {
   std::mutex mutex;
-  pid_t owner = 0;  // the process that called cuInit
+  pid_t owner = 0;  // the process that called cuInit; no other may use the driver
   ContextObject context;
   std::map<DeviceAddress, size_t> memory;  // address -> bytes
   size_t held = 0;
@@ -102,6 +110,25 @@ FakeCard& card() {
   return the_card;
 }
 
+// What fake_cupti.cpp wants to hear of: kinds as CUPTI numbers them, and nanoseconds.
+using Watcher = void (*)(int kind, uint64_t begin, uint64_t end);
+Watcher& watcher() {
+  static Watcher the_watcher = nullptr;
+  return the_watcher;
+}
+constexpr int kCopyRan = 1, kFillRan = 2, kKernelRan = 10;
+
+template <class Work>
+void run_watched(int kind, const Work& work) {
+  const auto now = [] {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::nanoseconds(since).count());
+  };
+  const uint64_t begin = now();
+  work();
+  if (watcher() != nullptr) watcher()(kind, begin, now());
+}
+
 // A card cannot be used in a process that a user of the card has forked.
 bool is_usable() { return card().owner == getpid(); }
 
@@ -112,6 +139,12 @@ Status run(StreamObject& stream) {
     if (card().failed == kSuccess) next();
   }
   return card().failed;
+}
+
+// The pool of each address that a pool handed out.
+std::map<DeviceAddress, PoolObject*>& pool_of() {
+  static std::map<DeviceAddress, PoolObject*> all;
+  return all;
 }
 
 // Whether the bytes are within one allocation.
@@ -126,6 +159,11 @@ bool is_allocated(DeviceAddress address, size_t bytes) {
 
 // NOLINTBEGIN(readability-identifier-naming,performance-no-int-to-ptr): the names of libcuda
 extern "C" {
+
+void watch_fake_card(Watcher ran) {
+  const std::lock_guard lock(card().mutex);
+  watcher() = ran;
+}
 
 Status cuInit(unsigned) {
   if (card().owner == 0) card().owner = getpid();
@@ -163,7 +201,7 @@ Status cuDeviceGetUuid_v2(DeviceUuid* uuid, DeviceNumber) {
   return kSuccess;
 }
 Status cuDeviceGetAttribute(int* value, int attribute, DeviceNumber) {
-  *value = attribute == 75 ? 9 : 0;
+  *value = attribute == 75 ? 9 : attribute == 115 ? 1 : attribute == 38 ? 1 << 20 : 0;
   return kSuccess;
 }
 Status cuDeviceTotalMem_v2(size_t* bytes, DeviceNumber) { return *bytes = kMemoryBytes, kSuccess; }
@@ -203,11 +241,75 @@ Status cuMemGetInfo_v2(size_t* free, size_t* total) {
   *total = kMemoryBytes;
   return kSuccess;
 }
+Status cuMemPoolCreate(PoolHandle* pool, const PoolProperties* properties) {
+  if (properties->allocation_type != 1 || properties->location_type != 1 || properties->device != 0)
+    return kInvalidValue;
+  return *pool = new PoolObject, kSuccess;
+}
+Status cuMemPoolDestroy(PoolHandle pool) {
+  const std::lock_guard lock(card().mutex);
+  if (!pool->handed_out.empty()) return kInvalidValue;
+  card().held -= pool->reserved;
+  delete pool;
+  return kSuccess;
+}
+Status cuMemPoolSetAttribute(PoolHandle pool, int attribute, void* value) {
+  if (attribute != kPoolReleaseThreshold) return kInvalidValue;
+  pool->threshold = *static_cast<const uint64_t*>(value);
+  return kSuccess;
+}
+Status cuMemPoolGetAttribute(PoolHandle pool, int attribute, void* value) {
+  const std::lock_guard lock(card().mutex);
+  switch (attribute) {
+    case kPoolReservedHigh: *static_cast<uint64_t*>(value) = pool->reserved; return kSuccess;
+    case kPoolUsedHigh: *static_cast<uint64_t*>(value) = pool->most_used; return kSuccess;
+    default: return kInvalidValue;
+  }
+}
+Status cuMemAllocFromPoolAsync(DeviceAddress* address, size_t bytes, PoolHandle pool, StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
+  if (bytes == 0 || pool->threshold != UINT64_MAX) return kInvalidValue;
+  if (stream->capture != nullptr) return kCaptureUnsupported;
+  const size_t used = pool->used + (bytes + 511) / 512 * 512;
+  const size_t reserved = std::max(pool->reserved, (used + kPoolGranule - 1) / kPoolGranule * kPoolGranule);
+  if (card().held + reserved - pool->reserved > kMemoryBytes - taken_bytes()) return kOutOfMemory;
+  void* const memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  if (memory == nullptr) return kOutOfMemory;
+  std::memset(memory, 0xFF, bytes);  // what a pool hands out has any contents
+  *address = reinterpret_cast<DeviceAddress>(memory);
+  pool->handed_out[*address] = bytes;
+  pool_of()[*address] = pool;
+  card().held += reserved - pool->reserved;
+  pool->reserved = reserved;
+  pool->used = used;
+  pool->most_used = std::max(pool->most_used, used);
+  card().memory[*address] = bytes;
+  return kSuccess;
+}
+// The bytes are gone when the stream gets there, and not before: earlier launches may still use them.
+Status cuMemFreeAsync(DeviceAddress address, StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
+  const auto found = pool_of().find(address);
+  if (found == pool_of().end()) return kInvalidValue;
+  PoolObject& pool = *found->second;
+  const size_t bytes = pool.handed_out.at(address);
+  pool.used -= (bytes + 511) / 512 * 512;
+  pool.handed_out.erase(address);
+  pool_of().erase(found);
+  card().memory.erase(address);
+  stream->enqueue([=] {
+    std::memset(reinterpret_cast<void*>(address), 0xFF, bytes);
+    std::free(reinterpret_cast<void*>(address));
+  });
+  return kSuccess;
+}
 Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
   if (!is_allocated(address, bytes)) return kInvalidValue;
-  stream->enqueue([=] { std::memset(reinterpret_cast<void*>(address), value, bytes); });
+  stream->enqueue([=] { run_watched(kFillRan, [=] { std::memset(reinterpret_cast<void*>(address), value, bytes); }); });
   return kSuccess;
 }
 Status cuMemcpyHtoD_v2(DeviceAddress to, const void* from, size_t bytes) {
@@ -222,6 +324,17 @@ Status cuMemcpyDtoH_v2(void* to, DeviceAddress from, size_t bytes) {
   if (card().failed != kSuccess) return card().failed;
   if (!is_allocated(from, bytes)) return kInvalidValue;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return kSuccess;
+}
+
+Status cuMemcpyDtoDAsync_v2(DeviceAddress to, DeviceAddress from, size_t bytes, StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
+  if (!is_allocated(to, bytes) || !is_allocated(from, bytes)) return kInvalidValue;
+  stream->enqueue([=] {
+    run_watched(kCopyRan,
+                [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
+  });
   return kSuccess;
 }
 
@@ -308,7 +421,8 @@ Status cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
       return;
     }
     try {
-      run_grid(kernel, grid_x, static_cast<int>(block_x), args.data(), {.checked = false});
+      run_watched(kKernelRan,
+                  [&] { run_grid(kernel, grid_x, static_cast<int>(block_x), args.data(), {.checked = false}); });
     } catch (const std::exception& error) {
       std::fprintf(stderr, "fake card: %s\n", error.what());
       card().failed = kLaunchFailed;

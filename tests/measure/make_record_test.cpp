@@ -11,7 +11,9 @@
 namespace laptime {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class MakeRecord : public testing::Test {
  protected:
@@ -98,6 +100,39 @@ TEST_F(MakeRecord, AnMfuAboveOneIsExplained) {
   const Record result = record();
   EXPECT_GT(*result.flops.mfu_measured, 1);
   EXPECT_THAT(result.flops.above_peak, HasSubstr("masked attention"));
+}
+
+TEST_F(MakeRecord, AProductAboveThePeakOfItsArithmeticIsAReason) {
+  prepared_.device.computes = true;
+  prepared_.device.datasheet_flops = 2e9;
+  run_.products = {ProductMath::kFloat32, 1.2e9};
+  EXPECT_THAT(record().verdict.reasons, Not(Contains(HasSubstr("arithmetic"))));
+  EXPECT_EQ(record().flops.products_per_second, 1.2e9);
+  run_.products.flops_per_second = 1.6e9;
+  EXPECT_THAT(record().verdict.reasons,
+              Contains("a product in float32 reached 1.600 GFLOP/s, above the peak of float32 (1.000 GFLOP/s as "
+                       "measured here): it ran in another arithmetic, or not all of it ran"));
+  run_.limits.product_flops = 1.5e9;  // as if the peak had been measured in that arithmetic too
+  run_.products.flops_per_second = 3.2e9;
+  EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s by the data sheet")));
+  run_.products.math = ProductMath::kBFloat16;  // the peak says nothing of it
+  EXPECT_THAT(record().verdict.reasons, Not(Contains(HasSubstr("arithmetic"))));
+}
+
+TEST_F(MakeRecord, TwoClocksThatDifferAreAReason) {
+  EXPECT_FALSE(record().host.median.has_value());
+  prepared_.device.computes = true;
+  const auto with_host = [&](double factor) {
+    for (Timeline& timeline : run_.sampling.steps) timeline.host = factor * timeline.total();
+    return record();
+  };
+  const Record near = with_host(1.01);
+  EXPECT_EQ(near.host.samples, (std::vector<double>{4 * 1.01, 12 * 1.01}));
+  EXPECT_NEAR(*near.host.difference, 0.01, 1e-9);
+  EXPECT_THAT(near.verdict.reasons, Not(Contains(HasSubstr("clock"))));
+  EXPECT_THAT(with_host(1.25).verdict.reasons,
+              Contains("the host's clock says 25.0 % more than the device's for a step: 10.00 s against 8.000 s"));
+  EXPECT_THAT(with_host(0.5).verdict.reasons, Contains(HasSubstr("50.0 % less")));
 }
 
 TEST_F(MakeRecord, APredictionIsNoMeasurement) {

@@ -9,6 +9,7 @@
 #include "measure/run_one.h"
 #include "points/expand.h"
 #include "prepare/device.h"
+#include "prepare/prepare.h"
 #include "report/explanation_text.h"
 #include "support/points.h"
 
@@ -54,6 +55,20 @@ TEST(MemoryBound, IsTheSmallerOfLimitAndDeviceMemory) {
   EXPECT_EQ(limit.available.bound_by, "--memory-limit");
   EXPECT_EQ(limit.text, "--memory-limit is 1.000 GiB");
   EXPECT_EQ(bound_with({{"memory-limit", "1TiB"}}).text, device.text);
+}
+
+TEST(MemoryBound, ADeviceThatPoolsStepsHoldsWhatIsAlive) {
+  const SweepPoint point = on_l4();
+  Device device = find_device(point.config);
+  const Prepared placed = prepare(point.config, device, {});
+  device.pools_steps = true;
+  const Prepared pooled = prepare(point.config, device, {});
+  EXPECT_EQ(predicted_peak_bytes(pooled.plan, pooled.bound), pooled.plan.resident_bytes + pooled.plan.live_peak_bytes);
+  EXPECT_EQ(pooled.memory.predicted_peak_bytes, predicted_peak_bytes(pooled.plan, pooled.bound));
+  EXPECT_LE(*pooled.memory.predicted_peak_bytes, *placed.memory.predicted_peak_bytes);
+  int64_t parts = 0;
+  for (const auto& [name, bytes] : pooled.memory.parts) parts += bytes;
+  EXPECT_EQ(parts, *pooled.memory.predicted_peak_bytes);
 }
 
 TEST(MemoryLimit, SlowExplainAndBenchRespectItForEveryRecomputation) {

@@ -128,6 +128,28 @@ TEST(LaunchCosts, AddUpToTheStep) {
   EXPECT_NEAR(whole, expected, 1e-9 * expected);
 }
 
+TEST(LaunchCosts, KnowTheFastestProductThatWasTimedWell) {
+  const Plan plan = prepared().plan;
+  LaunchCosts costs(plan);
+  EXPECT_EQ(costs.products().flops_per_second, 0);
+  double best = 0;
+  std::vector<Seconds> times{Seconds{0}};
+  for (const PlanStep& step : plan.steps) {
+    const Signature signature = step.signature();
+    const bool is_product = product_flops_of(signature) > 0 && product_flops_of(signature) == flops_of(signature);
+    if (is_product) best = std::max(best, step.flops);
+    // Attention has other FLOPs too, and is faster than any product here.
+    times.push_back(times.back() + Seconds{is_product ? 1 : 1e-4});
+  }
+  costs.add(times);
+  EXPECT_DOUBLE_EQ(costs.products().flops_per_second, best);
+  EXPECT_NE(costs.products().math, ProductMath::kNone);
+  LaunchCosts of_short_launches(plan);
+  for (Seconds& time : times) time *= 1e-5;
+  of_short_launches.add(times);
+  EXPECT_EQ(of_short_launches.products().flops_per_second, 0);
+}
+
 TEST(LaunchCosts, ARunLearnsWhatThePredictionOfTheNextUses) {
   const SweepPoint point = tiny();
   const PointResult first = run_one(point, {}, {}, find_device, {.wanted = true, .traced_steps = 2});

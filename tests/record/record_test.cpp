@@ -126,7 +126,7 @@ TEST(Record, TextIsOneLineOfPlainAscii) {
 TEST(Record, UnknownKeysAreIgnored) {
   Json json = to_json(sample_record());
   json["later"] = {{"a", 1}};
-  json["memory"]["reserved_bytes"] = 5;
+  json["memory"]["later_bytes"] = 5;
   EXPECT_EQ(record_from_json(json), sample_record());
 }
 

@@ -1,11 +1,9 @@
 // Loads libcublasLt.
 #include "backend/cuda/blas.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <type_traits>
-
+#include "backend/cuda/library.h"
 #include "base/error.h"
 
 namespace laptime::cuda {
@@ -14,28 +12,22 @@ namespace {
 // Versions whose interface is that of Blas, the newest first.
 constexpr const char* kLibraries[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 
-bool load_functions(void* library, Blas& functions) {
-  bool complete = true;
-  const auto load = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    complete = complete && function != nullptr;
-  };
-  load(functions.cublasLtCreate, "cublasLtCreate");
-  load(functions.cublasLtDestroy, "cublasLtDestroy");
-  load(functions.cublasLtGetVersion, "cublasLtGetVersion");
-  load(functions.cublasLtGetStatusString, "cublasLtGetStatusString");
-  load(functions.cublasLtMatmulDescCreate, "cublasLtMatmulDescCreate");
-  load(functions.cublasLtMatmulDescDestroy, "cublasLtMatmulDescDestroy");
-  load(functions.cublasLtMatmulDescSetAttribute, "cublasLtMatmulDescSetAttribute");
-  load(functions.cublasLtMatrixLayoutCreate, "cublasLtMatrixLayoutCreate");
-  load(functions.cublasLtMatrixLayoutDestroy, "cublasLtMatrixLayoutDestroy");
-  load(functions.cublasLtMatrixLayoutSetAttribute, "cublasLtMatrixLayoutSetAttribute");
-  load(functions.cublasLtMatmulPreferenceCreate, "cublasLtMatmulPreferenceCreate");
-  load(functions.cublasLtMatmulPreferenceDestroy, "cublasLtMatmulPreferenceDestroy");
-  load(functions.cublasLtMatmulPreferenceSetAttribute, "cublasLtMatmulPreferenceSetAttribute");
-  load(functions.cublasLtMatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic");
-  load(functions.cublasLtMatmul, "cublasLtMatmul");
-  return complete;
+void find_functions(Library& library, Blas& functions) {
+  library.find(functions.cublasLtCreate, "cublasLtCreate");
+  library.find(functions.cublasLtDestroy, "cublasLtDestroy");
+  library.find(functions.cublasLtGetVersion, "cublasLtGetVersion");
+  library.find(functions.cublasLtGetStatusString, "cublasLtGetStatusString");
+  library.find(functions.cublasLtMatmulDescCreate, "cublasLtMatmulDescCreate");
+  library.find(functions.cublasLtMatmulDescDestroy, "cublasLtMatmulDescDestroy");
+  library.find(functions.cublasLtMatmulDescSetAttribute, "cublasLtMatmulDescSetAttribute");
+  library.find(functions.cublasLtMatrixLayoutCreate, "cublasLtMatrixLayoutCreate");
+  library.find(functions.cublasLtMatrixLayoutDestroy, "cublasLtMatrixLayoutDestroy");
+  library.find(functions.cublasLtMatrixLayoutSetAttribute, "cublasLtMatrixLayoutSetAttribute");
+  library.find(functions.cublasLtMatmulPreferenceCreate, "cublasLtMatmulPreferenceCreate");
+  library.find(functions.cublasLtMatmulPreferenceDestroy, "cublasLtMatmulPreferenceDestroy");
+  library.find(functions.cublasLtMatmulPreferenceSetAttribute, "cublasLtMatmulPreferenceSetAttribute");
+  library.find(functions.cublasLtMatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic");
+  library.find(functions.cublasLtMatmul, "cublasLtMatmul");
 }
 
 }  // namespace
@@ -51,10 +43,11 @@ void Blas::check(BlasStatus status, const char* what) const {
 
 std::shared_ptr<const Blas> find_blas() {
   for (const char* const name : kLibraries) {
-    void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL);  // stays loaded
-    if (library == nullptr) continue;
+    Library library(name);
+    if (!library.is_loaded()) continue;
     auto functions = std::make_shared<Blas>();
-    if (load_functions(library, *functions)) return functions;
+    find_functions(library, *functions);
+    if (library.missing() == nullptr) return functions;
   }
   return nullptr;
 }

@@ -74,7 +74,7 @@ struct Blas {
                                StreamHandle stream) = nullptr;
   // NOLINTEND(readability-identifier-naming)
 
-  // What failed and why, such as "cuda: cublasLtMatmul failed: ...".
+  // The message for a failed call, such as "cuda: cublasLtMatmul failed: ...".
   std::string failure(BlasStatus status, const char* what) const;
   // Throws Error unless `status` is kBlasSuccess.
   void check(BlasStatus status, const char* what) const;

@@ -1,5 +1,5 @@
-// Descriptors of products, and the choice of their algorithms. A row-major product is asked for as its transpose:
-// D^T = B^T A^T in column-major matrices.
+// Descriptors of products, and the choice of their algorithms. The library computes a row-major product D = A B as
+// D^T = B^T A^T, because it takes column-major matrices.
 #include "backend/cuda/blas_products.h"
 
 #include <array>

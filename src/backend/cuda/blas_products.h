@@ -32,7 +32,7 @@ struct BlasProduct {
   DType bias = DType::kFloat32;
   bool adds_c = false;
   bool tf32 = false;  // float32 factors are rounded to the 10 bits of mantissa of TF32
-  int algorithm = 0;  // which of the library's proposals, the one that it expects to be fastest first
+  int algorithm = 0;  // index of the algorithm among those the library proposes, the fastest by its estimate first
 
   friend auto operator<=>(const BlasProduct&, const BlasProduct&) = default;
 };

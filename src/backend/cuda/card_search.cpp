@@ -41,7 +41,8 @@ std::string text_of(const CardSearch& search) {
   std::string text;
   for (const std::string& field :
        {search.missing, card.name, card.uuid, fmt::to_string(card.number), fmt::to_string(card.compute_capability),
-        fmt::to_string(card.driver_version), fmt::to_string(card.memory_bytes), fmt::to_string(search.blas_version)}) {
+        fmt::to_string(card.driver_version), fmt::to_string(card.memory_bytes), fmt::to_string(search.blas_version),
+        fmt::to_string(card.has_pools ? 1 : 0), fmt::to_string(card.cache_bytes)}) {
     text += field;
     text += kSeparator;
   }
@@ -49,7 +50,7 @@ std::string text_of(const CardSearch& search) {
 }
 
 CardSearch search_of(std::string_view text) {
-  std::array<std::string, 8> fields;
+  std::array<std::string, 10> fields;
   for (std::string& field : fields) {
     const size_t end = text.find(kSeparator);
     if (end == std::string_view::npos)
@@ -65,6 +66,8 @@ CardSearch search_of(std::string_view text) {
   card.compute_capability = std::stoi(fields[4]);
   card.driver_version = std::stoi(fields[5]);
   card.memory_bytes = std::stoll(fields[6]);
+  card.has_pools = fields[8] == "1";
+  card.cache_bytes = std::stoll(fields[9]);
   return {card, "", std::stoll(fields[7])};
 }
 

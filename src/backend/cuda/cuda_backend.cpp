@@ -22,16 +22,20 @@ constexpr int kRelaxedCapture = 2;          // CU_STREAM_CAPTURE_MODE_RELAXED: k
 
 }  // namespace
 
+void CudaBackend::Held::add(int64_t bytes) {
+  now += bytes;
+  peak = std::max(peak, now);
+}
+
 class CudaBackend::Memory : public DeviceMemory {
  public:
   Memory(std::shared_ptr<const Driver> driver, std::shared_ptr<Held> held, DeviceAddress address, int64_t bytes)
       : driver_(std::move(driver)), held_(std::move(held)), address_(address), bytes_(bytes) {
-    held_->now += bytes_;
-    held_->peak = std::max(held_->peak, held_->now);
+    held_->add(bytes_);
   }
   ~Memory() override {
     driver_->cuMemFree(address_);
-    held_->now -= bytes_;
+    held_->add(-bytes_);
   }
   std::byte* data() override { return std::bit_cast<std::byte*>(address_); }
 
@@ -40,6 +44,62 @@ class CudaBackend::Memory : public DeviceMemory {
   std::shared_ptr<Held> held_;
   DeviceAddress address_;
   int64_t bytes_;
+};
+
+// A pool of the driver for one stream. It keeps what it has until it is destroyed, because giving memory back to the
+// device and asking for it again would wait for the device in every step.
+class CudaBackend::Pool : public StepPool {
+ public:
+  explicit Pool(CudaBackend& owner) : owner_(owner) {
+    const Driver& driver = *owner_.driver_;
+    const PoolProperties properties{.device = owner_.card_.number};
+    driver.check(driver.cuMemPoolCreate(&pool_, &properties), "cuMemPoolCreate");
+    uint64_t keep_all = UINT64_MAX;
+    driver.check(driver.cuMemPoolSetAttribute(pool_, kPoolReleaseThreshold, &keep_all), "cuMemPoolSetAttribute");
+  }
+  ~Pool() override {
+    for (const auto& [address, bytes] : allocated_) owner_.driver_->cuMemFreeAsync(address, owner_.stream_->handle);
+    owner_.driver_->cuStreamSynchronize(owner_.stream_->handle);
+    owner_.held_->add(-now_);
+    owner_.driver_->cuMemPoolDestroy(pool_);
+  }
+
+  std::byte* allocate(int64_t bytes) override {
+    const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+    DeviceAddress address = 0;
+    const Status status = owner_.driver_->cuMemAllocFromPoolAsync(&address, size, pool_, owner_.stream_->handle);
+    owner_.check_allocation(status, size, "cuMemAllocFromPoolAsync");
+    allocated_[address] = bytes;
+    count(bytes);
+    return std::bit_cast<std::byte*>(address);
+  }
+  void free(std::byte* address) override {
+    const auto found = allocated_.find(address_of(address));
+    LAPTIME_CHECK(found != allocated_.end(), "the pool did not hand out this address");
+    owner_.note_failure(owner_.driver_->cuMemFreeAsync(found->first, owner_.stream_->handle), "cuMemFreeAsync");
+    count(-found->second);
+    allocated_.erase(found);
+  }
+  int64_t peak_requested_bytes() const override { return peak_; }
+  int64_t peak_reserved_bytes() const override {
+    uint64_t bytes = 0;
+    const Driver& driver = *owner_.driver_;
+    driver.check(driver.cuMemPoolGetAttribute(pool_, kPoolReservedHigh, &bytes), "cuMemPoolGetAttribute");
+    return static_cast<int64_t>(bytes);
+  }
+
+ private:
+  void count(int64_t bytes) {
+    now_ += bytes;
+    peak_ = std::max(peak_, now_);
+    owner_.held_->add(bytes);
+  }
+
+  CudaBackend& owner_;
+  PoolHandle pool_ = nullptr;
+  std::unordered_map<DeviceAddress, int64_t> allocated_;
+  int64_t now_ = 0;
+  int64_t peak_ = 0;
 };
 
 // A recorded step as a CUDA graph.
@@ -105,12 +165,12 @@ void CudaBackend::Stream::launch(const BlasProduct& product, const BlasOperands&
 
 CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, std::shared_ptr<const Blas> blas, const Card& card,
                          std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image,
-                         bool records_steps)
+                         CudaOptions options)
     : driver_(std::move(driver)),
       card_(card),
       kernels_(std::move(kernels)),
       sensors_(CardSensors::open(card.uuid)),
-      records_steps_(records_steps) {
+      options_(options) {
   driver_->check(driver_->cuDevicePrimaryCtxRetain(&context_, card_.number), "cuDevicePrimaryCtxRetain");
   make_current();
   stream_ = std::make_unique<Stream>(*this, std::move(blas), image);
@@ -148,15 +208,22 @@ void CudaBackend::note_failure(const std::string& failure) {
 
 DeviceAddress CudaBackend::allocate_bytes(size_t bytes) const {
   DeviceAddress address = 0;
-  const Status status = driver_->cuMemAlloc(&address, bytes);
+  check_allocation(driver_->cuMemAlloc(&address, bytes), bytes, "cuMemAlloc");
+  return address;
+}
+
+void CudaBackend::check_allocation(Status status, size_t bytes, const char* what) const {
   if (status == kOutOfMemory) {
     size_t free = 0;
     size_t total = 0;
     driver_->check(driver_->cuMemGetInfo(&free, &total), "cuMemGetInfo");
     throw OutOfMemory(static_cast<int64_t>(bytes), static_cast<int64_t>(free));
   }
-  driver_->check(status, "cuMemAlloc");
-  return address;
+  driver_->check(status, what);
+}
+
+std::unique_ptr<StepPool> CudaBackend::step_pool() {
+  return options_.pools_steps ? std::make_unique<Pool>(*this) : nullptr;
 }
 
 std::unique_ptr<DeviceMemory> CudaBackend::allocate(int64_t bytes, Contents contents) {
@@ -203,7 +270,6 @@ void CudaBackend::mark(size_t index) {
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {
-  if (!records_steps_) return nullptr;
   auto recording = std::make_unique<Graph>(*this);
   driver_->check(driver_->cuStreamBeginCapture(stream_->handle, kRelaxedCapture), "cuStreamBeginCapture");
   recording_ = recording.get();

@@ -11,35 +11,51 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/blas.h"
+#include "backend/cuda/cupti.h"
 #include "backend/cuda/driver.h"
 #include "backend/cuda/nvml.h"
+#include "backend/cuda/nvtx.h"
 #include "backend/cuda/queue.h"
 
 namespace laptime::cuda {
 
+struct CudaOptions {
+  bool records_steps = false;  // steps run as graphs
+  bool pools_steps = false;    // step_pool() makes pools, which the card must have
+  bool tf32 = false;           // products of float32 are those of tf32, also for their limit
+};
+
 class CudaBackend : public Backend {
  public:
   // `image`: the compiled kernels of the table (fatbin). Error if the card cannot load them. `blas` may be null if no
-  // kernel of the table takes it. `records_steps`: record() makes graphs.
+  // kernel of the table takes it.
   CudaBackend(std::shared_ptr<const Driver> driver, std::shared_ptr<const Blas> blas, const Card& card,
-              std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image, bool records_steps = false);
+              std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image, CudaOptions options = {});
   ~CudaBackend() override;
 
   std::string name() const override { return "cuda"; }
   bool computes() const override { return true; }
   const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
+  std::unique_ptr<StepPool> step_pool() override;
   int64_t peak_held_bytes() const override { return held_->peak; }
   void reset_peak_held_bytes() override { held_->peak = held_->now; }
   void prepare(const Kernel& kernel, const Signature& signature) override;
   void launch(const Launch& launch) override;
   void pause(Seconds time) override;
   void mark(size_t index) override;
+  bool records_steps() const override { return options_.records_steps; }
   std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override;
   void synchronize() override;  // Error if a launch failed since the last call
   Seconds time_of_mark(size_t index) const override { return marks_.at(index).time; }
+  bool has_own_clock() const override { return true; }
   Seconds now() override;
   std::optional<Sensors> sensors() override;
+  Activities watch(const std::function<void()>& work) override { return watch_card(work); }
+  bool names_ranges() const override { return names_ranges_; }
+  void begin_range(const char* name) override { begin_nvtx_range(name); }
+  void end_range() override { end_nvtx_range(); }
+  std::vector<DeviceLimit> limits(DType factors) override;
   void write(std::byte* device, const std::byte* host, int64_t bytes) override;
   void read(std::byte* host, const std::byte* device, int64_t bytes) override;
 
@@ -52,6 +68,7 @@ class CudaBackend : public Backend {
     void launch(const GridLaunch& launch) override;
     void prepare(const BlasProduct& product) override;
     void launch(const BlasProduct& product, const BlasOperands& operands) override;
+    bool has_products() const { return products_ != nullptr; }
     // The name of the kernel is looked up on its first launch.
     FunctionHandle function(const char* kernel);
 
@@ -72,14 +89,22 @@ class CudaBackend : public Backend {
   struct Held {  // bytes; shared with DeviceMemory objects, which may outlive the backend
     int64_t now = 0;
     int64_t peak = 0;
+    void add(int64_t bytes);
   };
   class Memory;
+  class Pool;
   class Graph;
 
   void make_current() const;
-  DeviceAddress allocate_bytes(size_t bytes) const;  // throws OutOfMemory
+  DeviceAddress allocate_bytes(size_t bytes) const;                            // throws OutOfMemory
+  void check_allocation(Status status, size_t bytes, const char* what) const;  // throws OutOfMemory, Error
   EventHandle new_event() const;
   Seconds since_origin(EventHandle event) const;
+  // The best FLOP/s of square products of cuBLASLt, and the best bytes/s, read and written, of a copy.
+  double measure_products(DType factors);
+  double measure_copies();
+  // The shortest of many runs of what is enqueued.
+  Seconds shortest_run(const std::function<void()>& enqueue);
   void note_failure(Status status, const char* what);
   void note_failure(const std::string& failure);
 
@@ -90,7 +115,8 @@ class CudaBackend : public Backend {
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<CardSensors> sensors_;  // null: NVML is missing
-  bool records_steps_;
+  CudaOptions options_;
+  bool names_ranges_ = nvtx_is_heard();
   Graph* recording_ = nullptr;  // what the stream records now; null: the stream runs
   std::vector<Mark> marks_;
   // Events tell times in float32 milliseconds since another event, so the origin moves along: at the time

@@ -1,12 +1,11 @@
 // Loads libcuda.
 #include "backend/cuda/driver.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "backend/cuda/library.h"
 #include "base/error.h"
 
 namespace laptime::cuda {
@@ -15,6 +14,8 @@ namespace {
 constexpr const char* kLibrary = "libcuda.so.1";
 constexpr int kMajorAttribute = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 constexpr int kMinorAttribute = 76;
+constexpr int kCacheAttribute = 38;   // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
+constexpr int kPoolsAttribute = 115;  // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
 
 // What to do after an error that does not explain itself.
 struct Advice {
@@ -36,52 +37,52 @@ std::string text_of(const Driver& driver, Status status) {
   return fmt::format("{} (error {})", text, status);
 }
 
-// Fills the table; returns the name of a function that the library lacks.
-const char* load_functions(void* library, Driver& driver) {
-  const char* missing = nullptr;
-  const auto load = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr && missing == nullptr) missing = name;
-  };
-  load(driver.cuInit, "cuInit");
-  load(driver.cuDriverGetVersion, "cuDriverGetVersion");
-  load(driver.cuGetErrorString, "cuGetErrorString");
-  load(driver.cuDeviceGetCount, "cuDeviceGetCount");
-  load(driver.cuDeviceGet, "cuDeviceGet");
-  load(driver.cuDeviceGetName, "cuDeviceGetName");
-  load(driver.cuDeviceGetUuid, "cuDeviceGetUuid_v2");
-  load(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
-  load(driver.cuDeviceTotalMem, "cuDeviceTotalMem_v2");
-  load(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-  load(driver.cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
-  load(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
-  load(driver.cuMemAlloc, "cuMemAlloc_v2");
-  load(driver.cuMemFree, "cuMemFree_v2");
-  load(driver.cuMemGetInfo, "cuMemGetInfo_v2");
-  load(driver.cuMemsetD8Async, "cuMemsetD8Async");
-  load(driver.cuMemcpyHtoD, "cuMemcpyHtoD_v2");
-  load(driver.cuMemcpyDtoH, "cuMemcpyDtoH_v2");
-  load(driver.cuStreamCreate, "cuStreamCreate");
-  load(driver.cuStreamDestroy, "cuStreamDestroy_v2");
-  load(driver.cuStreamSynchronize, "cuStreamSynchronize");
-  load(driver.cuEventCreate, "cuEventCreate");
-  load(driver.cuEventDestroy, "cuEventDestroy_v2");
-  load(driver.cuEventRecord, "cuEventRecord");
-  load(driver.cuEventRecordWithFlags, "cuEventRecordWithFlags");
-  load(driver.cuEventSynchronize, "cuEventSynchronize");
-  load(driver.cuEventElapsedTime, "cuEventElapsedTime");
-  load(driver.cuModuleLoadData, "cuModuleLoadData");
-  load(driver.cuModuleUnload, "cuModuleUnload");
-  load(driver.cuModuleGetFunction, "cuModuleGetFunction");
-  load(driver.cuLaunchKernel, "cuLaunchKernel");
-  load(driver.cuLaunchHostFunc, "cuLaunchHostFunc");
-  load(driver.cuStreamBeginCapture, "cuStreamBeginCapture_v2");
-  load(driver.cuStreamEndCapture, "cuStreamEndCapture");
-  load(driver.cuGraphInstantiate, "cuGraphInstantiateWithFlags");
-  load(driver.cuGraphLaunch, "cuGraphLaunch");
-  load(driver.cuGraphDestroy, "cuGraphDestroy");
-  load(driver.cuGraphExecDestroy, "cuGraphExecDestroy");
-  return missing;
+void find_functions(Library& library, Driver& driver) {
+  library.find(driver.cuInit, "cuInit");
+  library.find(driver.cuDriverGetVersion, "cuDriverGetVersion");
+  library.find(driver.cuGetErrorString, "cuGetErrorString");
+  library.find(driver.cuDeviceGetCount, "cuDeviceGetCount");
+  library.find(driver.cuDeviceGet, "cuDeviceGet");
+  library.find(driver.cuDeviceGetName, "cuDeviceGetName");
+  library.find(driver.cuDeviceGetUuid, "cuDeviceGetUuid_v2");
+  library.find(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
+  library.find(driver.cuDeviceTotalMem, "cuDeviceTotalMem_v2");
+  library.find(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  library.find(driver.cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
+  library.find(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
+  library.find(driver.cuMemAlloc, "cuMemAlloc_v2");
+  library.find(driver.cuMemFree, "cuMemFree_v2");
+  library.find(driver.cuMemGetInfo, "cuMemGetInfo_v2");
+  library.find(driver.cuMemPoolCreate, "cuMemPoolCreate");
+  library.find(driver.cuMemPoolDestroy, "cuMemPoolDestroy");
+  library.find(driver.cuMemPoolGetAttribute, "cuMemPoolGetAttribute");
+  library.find(driver.cuMemPoolSetAttribute, "cuMemPoolSetAttribute");
+  library.find(driver.cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync");
+  library.find(driver.cuMemFreeAsync, "cuMemFreeAsync");
+  library.find(driver.cuMemsetD8Async, "cuMemsetD8Async");
+  library.find(driver.cuMemcpyHtoD, "cuMemcpyHtoD_v2");
+  library.find(driver.cuMemcpyDtoH, "cuMemcpyDtoH_v2");
+  library.find(driver.cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
+  library.find(driver.cuStreamCreate, "cuStreamCreate");
+  library.find(driver.cuStreamDestroy, "cuStreamDestroy_v2");
+  library.find(driver.cuStreamSynchronize, "cuStreamSynchronize");
+  library.find(driver.cuEventCreate, "cuEventCreate");
+  library.find(driver.cuEventDestroy, "cuEventDestroy_v2");
+  library.find(driver.cuEventRecord, "cuEventRecord");
+  library.find(driver.cuEventRecordWithFlags, "cuEventRecordWithFlags");
+  library.find(driver.cuEventSynchronize, "cuEventSynchronize");
+  library.find(driver.cuEventElapsedTime, "cuEventElapsedTime");
+  library.find(driver.cuModuleLoadData, "cuModuleLoadData");
+  library.find(driver.cuModuleUnload, "cuModuleUnload");
+  library.find(driver.cuModuleGetFunction, "cuModuleGetFunction");
+  library.find(driver.cuLaunchKernel, "cuLaunchKernel");
+  library.find(driver.cuLaunchHostFunc, "cuLaunchHostFunc");
+  library.find(driver.cuStreamBeginCapture, "cuStreamBeginCapture_v2");
+  library.find(driver.cuStreamEndCapture, "cuStreamEndCapture");
+  library.find(driver.cuGraphInstantiate, "cuGraphInstantiateWithFlags");
+  library.find(driver.cuGraphLaunch, "cuGraphLaunch");
+  library.find(driver.cuGraphDestroy, "cuGraphDestroy");
+  library.find(driver.cuGraphExecDestroy, "cuGraphExecDestroy");
 }
 
 }  // namespace
@@ -97,12 +98,12 @@ void Driver::check(Status status, const char* what) const {
 }
 
 FoundDriver find_driver() {
-  // The library stays loaded: it does not support being unloaded while its threads run.
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return {nullptr, fmt::format("no NVIDIA driver: {} cannot be loaded", kLibrary)};
+  Library library(kLibrary);
+  if (!library.is_loaded()) return {nullptr, fmt::format("no NVIDIA driver: {} cannot be loaded", kLibrary)};
   auto driver = std::make_shared<Driver>();
-  if (const char* const missing = load_functions(library, *driver); missing != nullptr)
-    return {nullptr, fmt::format("the NVIDIA driver is too old: {} has no {}", kLibrary, missing)};
+  find_functions(library, *driver);
+  if (library.missing() != nullptr)
+    return {nullptr, fmt::format("the NVIDIA driver is too old: {} has no {}", kLibrary, library.missing())};
   if (const Status status = driver->cuInit(0); status != kSuccess)
     return {nullptr, fmt::format("the NVIDIA driver finds no usable GPU: {}", text_of(*driver, status))};
   int count = 0;
@@ -128,6 +129,12 @@ Card first_card(const Driver& driver) {
   size_t bytes = 0;
   driver.check(driver.cuDeviceTotalMem(&bytes, card.number), "cuDeviceTotalMem");
   card.memory_bytes = static_cast<int64_t>(bytes);
+  int cache_bytes = 0;
+  driver.check(driver.cuDeviceGetAttribute(&cache_bytes, kCacheAttribute, card.number), "cuDeviceGetAttribute");
+  card.cache_bytes = cache_bytes;
+  int pools = 0;
+  driver.check(driver.cuDeviceGetAttribute(&pools, kPoolsAttribute, card.number), "cuDeviceGetAttribute");
+  card.has_pools = pools != 0;
   return card;
 }
 

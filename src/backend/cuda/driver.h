@@ -20,9 +20,23 @@ using StreamHandle = struct StreamObject*;
 using EventHandle = struct EventObject*;
 using GraphHandle = struct GraphObject*;
 using GraphExecHandle = struct GraphExecObject*;
+using PoolHandle = struct PoolObject*;
 struct DeviceUuid {
   unsigned char bytes[16];
 };
+
+// What a pool allocates (CUmemPoolProps): memory of one device, not shared with other processes.
+struct PoolProperties {
+  int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED, the only one there is for a device
+  int handle_types = 0;
+  int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  DeviceNumber device = 0;
+  void* security_attributes = nullptr;
+  size_t most_bytes = 0;
+  unsigned char reserved[56] = {};
+};
+// Numbers of CUmemPool_attribute; their values are of 64 bits.
+inline constexpr int kPoolReleaseThreshold = 4, kPoolReservedHigh = 6, kPoolUsedHigh = 8;
 
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
@@ -45,9 +59,17 @@ struct Driver {
   Status (*cuMemAlloc)(DeviceAddress* address, size_t bytes) = nullptr;
   Status (*cuMemFree)(DeviceAddress address) = nullptr;
   Status (*cuMemGetInfo)(size_t* free, size_t* total) = nullptr;
+  Status (*cuMemPoolCreate)(PoolHandle* pool, const PoolProperties* properties) = nullptr;
+  Status (*cuMemPoolDestroy)(PoolHandle pool) = nullptr;
+  Status (*cuMemPoolGetAttribute)(PoolHandle pool, int attribute, void* value) = nullptr;
+  Status (*cuMemPoolSetAttribute)(PoolHandle pool, int attribute, void* value) = nullptr;
+  Status (*cuMemAllocFromPoolAsync)(DeviceAddress* address, size_t bytes, PoolHandle pool,
+                                    StreamHandle stream) = nullptr;
+  Status (*cuMemFreeAsync)(DeviceAddress address, StreamHandle stream) = nullptr;
   Status (*cuMemsetD8Async)(DeviceAddress address, unsigned char value, size_t bytes, StreamHandle stream) = nullptr;
   Status (*cuMemcpyHtoD)(DeviceAddress to, const void* from, size_t bytes) = nullptr;
   Status (*cuMemcpyDtoH)(void* to, DeviceAddress from, size_t bytes) = nullptr;
+  Status (*cuMemcpyDtoDAsync)(DeviceAddress to, DeviceAddress from, size_t bytes, StreamHandle stream) = nullptr;
   Status (*cuStreamCreate)(StreamHandle* stream, unsigned flags) = nullptr;
   Status (*cuStreamDestroy)(StreamHandle stream) = nullptr;
   Status (*cuStreamSynchronize)(StreamHandle stream) = nullptr;
@@ -95,6 +117,8 @@ struct Card {
   int compute_capability = 0;  // 90 for 9.0
   int driver_version = 0;      // 13000 for 13.0
   int64_t memory_bytes = 0;
+  int64_t cache_bytes = 0;  // of the last level
+  bool has_pools = false;   // allocates in the order of a stream
 };
 
 // The first card that the driver shows.

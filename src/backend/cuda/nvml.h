@@ -36,7 +36,8 @@ struct Nvml {
 
 class CardSensors {
  public:
-  // `uuid`: 32 hexadecimal digits. Null where NVML is missing or does not know the card. Never throws.
+  // Opens the card with this UUID of 32 hexadecimal digits. Returns null if NVML is not installed or does not know the
+  // card. Never throws.
   static std::unique_ptr<CardSensors> open(const std::string& uuid);
 
   Sensors read() const;

@@ -20,7 +20,7 @@ class Queue : public laptime::Queue {
  public:
   // Launches are executed in order.
   virtual void launch(const GridLaunch& launch) = 0;
-  // Products of cuBLASLt, for kernels that name it as their library. prepare() may throw.
+  // Matrix products by cuBLASLt, for kernels whose Kernel::library is set. prepare() may throw.
   virtual void prepare(const BlasProduct& product) = 0;
   virtual void launch(const BlasProduct& product, const BlasOperands& operands) = 0;
 };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "base/error.h"
@@ -118,7 +119,8 @@ TEST_F(Cuda, MarksTellWhenWhatIsBeforeThemIsDone) {
 }
 
 TEST_F(Cuda, ARecordingRunsTheSameLaunchesAndMarksAgain) {
-  CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage, true);
+  CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage,
+                      {.records_steps = true});
   Squares squares(backend);
   const std::unique_ptr<Recording> recording = backend.record([&] {
     backend.mark(0);
@@ -139,9 +141,82 @@ TEST_F(Cuda, ARecordingRunsTheSameLaunchesAndMarksAgain) {
   }
 }
 
-TEST_F(Cuda, ABackendThatRecordsNoStepsCallsNothing) {
+TEST_F(Cuda, StepsRunFromRecordingsIfAskedFor) {
+  EXPECT_FALSE(open()->records_steps());
+  const CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage,
+                            {.records_steps = true});
+  EXPECT_TRUE(backend.records_steps());
+}
+
+TEST_F(Cuda, RecordsOfTheCardSayHowLongItWasBusy) {
   const auto backend = open();
-  EXPECT_EQ(backend->record([] { FAIL(); }), nullptr);
+  Squares squares(*backend);
+  squares.enqueue();
+  squares.values();  // before the card is watched
+  const Activities activities = backend->watch([&] {
+    squares.enqueue();
+    backend->pause(Seconds{0.05});
+    squares.enqueue();
+    backend->synchronize();
+  });
+  EXPECT_EQ(activities.missing, "");
+  EXPECT_EQ(activities.kernels, 2);
+  EXPECT_EQ(activities.copies, 0);
+  EXPECT_GT(activities.busy.count(), 0);
+  const Activities of_memory = backend->watch([&] { backend->allocate(100); });
+  EXPECT_EQ(of_memory.copies, 1);
+}
+
+TEST_F(Cuda, APoolCountsWhatWasAskedForAndWhatItHolds) {
+  CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage,
+                      {.pools_steps = true});
+  EXPECT_EQ(open()->step_pool(), nullptr);
+  {
+    const std::unique_ptr<StepPool> pool = backend.step_pool();
+    std::byte* const first = pool->allocate(1000);
+    std::byte* const second = pool->allocate(500);
+    pool->free(first);
+    pool->free(pool->allocate(100));
+    EXPECT_EQ(pool->peak_requested_bytes(), 1500);
+    EXPECT_EQ(pool->peak_reserved_bytes(), 2 << 20);
+    EXPECT_EQ(backend.peak_held_bytes(), 1500);
+    pool->free(second);
+    EXPECT_THROW(pool->allocate(int64_t{5} << 30), OutOfMemory);
+  }
+  backend.reset_peak_held_bytes();
+  EXPECT_EQ(backend.peak_held_bytes(), 0);
+}
+
+TEST_F(Cuda, BytesThatWereFreedServeTheLaunchesBefore) {
+  CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage,
+                      {.pools_steps = true});
+  const std::unique_ptr<DeviceMemory> result = backend.allocate(40);
+  const std::unique_ptr<StepPool> pool = backend.step_pool();
+  std::byte* const passing = pool->allocate(40);
+  const std::vector<float> start(10, 3.0F);
+  backend.write(passing, reinterpret_cast<const std::byte*>(start.data()), 40);
+  const TensorView from{passing, contiguous_type(DType::kFloat32, {10})};
+  const TensorView to{result->data(), contiguous_type(DType::kFloat32, {10})};
+  const Attributes none;
+  backend.launch({.kernel = &backend.kernels(kSquare)[0], .attributes = &none, .in = {&from, 1}, .out = {&to, 1}});
+  pool->free(passing);
+  EXPECT_THAT(floats_of(backend, *result, 10), Each(9.0F));
+}
+
+TEST_F(Cuda, MeasuresItsLimits) {
+  const auto backend = open();
+  std::map<std::string, double> values;
+  for (const DType factors : {DType::kFloat32, DType::kBFloat16}) {
+    for (const DeviceLimit& limit : backend->limits(factors)) values[limit.name] = limit.measure();
+  }
+  EXPECT_THAT(values, testing::SizeIs(3));  // the bandwidth is that of both
+  for (const auto& [name, value] : values) EXPECT_GT(value, 0) << name;
+  EXPECT_TRUE(values.contains("bfloat16_product_flops_per_second/cublaslt"));
+  CudaBackend tf32(found_.driver, cuda::find_blas(), cuda::first_card(*found_.driver), kernels_, kImage,
+                   {.tf32 = true});
+  EXPECT_EQ(tf32.limits(DType::kFloat32).back().name, "tf32_product_flops_per_second/cublaslt");
+  CudaBackend without(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage);
+  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // no products without cuBLASLt
 }
 
 TEST_F(Cuda, ReadsTheSensorsOfTheCard) {

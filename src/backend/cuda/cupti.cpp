@@ -1,0 +1,150 @@
+// Loads libcupti, and adds up its records.
+#include "backend/cuda/cupti.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backend/cuda/library.h"
+
+namespace laptime::cuda {
+namespace {
+
+// Versions whose interface is that of Cupti, the newest first; the toolkit's folder is not always one of the loader's.
+constexpr const char* kCuptiLibraries[] = {"libcupti.so.13", "libcupti.so.12", "/usr/local/cuda/lib64/libcupti.so",
+                                           "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+constexpr CuptiStatus kCuptiDone = 0;
+constexpr int kCopy = 1, kFill = 2, kKernel = 10;  // CUPTI_ACTIVITY_KIND_MEMCPY, _MEMSET, _CONCURRENT_KERNEL
+constexpr std::array kKinds{kKernel, kCopy, kFill};
+constexpr uint32_t kAlsoUnfinishedBuffers = 1;  // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
+
+// The library hands its records to functions that get no argument of ours, on threads of its own. So what they need is
+// one object of the process.
+struct Collected {
+  std::mutex mutex;
+  Cupti functions;
+  std::string missing;  // why there is no library
+  std::vector<ActivityRecord> records;
+  bool is_open = false;
+};
+
+Collected& collected() {
+  static Collected& all = *new Collected;  // outlives the library's threads
+  return all;
+}
+
+struct alignas(8) Buffer {
+  std::array<uint8_t, size_t{1} << 20> bytes;
+};
+
+void request_buffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
+  *buffer = (new Buffer)->bytes.data();
+  *bytes = sizeof(Buffer);
+  *most_records = 0;  // as many as fit
+}
+
+void take_buffer(void*, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
+  const std::lock_guard lock(collected().mutex);
+  ActivityRecord* record = nullptr;
+  while (collected().functions.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == kCuptiDone) {
+    if (std::ranges::find(kKinds, static_cast<int>(record->kind)) != kKinds.end())
+      collected().records.push_back(*record);
+  }
+  delete reinterpret_cast<Buffer*>(buffer);
+}
+
+bool find_functions(Library& library, Cupti& functions) {
+  if (!library.is_loaded()) return false;
+  library.find(functions.cuptiActivityRegisterCallbacks, "cuptiActivityRegisterCallbacks");
+  library.find(functions.cuptiActivityEnable, "cuptiActivityEnable");
+  library.find(functions.cuptiActivityDisable, "cuptiActivityDisable");
+  library.find(functions.cuptiActivityFlushAll, "cuptiActivityFlushAll");
+  library.find(functions.cuptiActivityGetNextRecord, "cuptiActivityGetNextRecord");
+  library.find(functions.cuptiGetResultString, "cuptiGetResultString");
+  return library.missing() == nullptr;
+}
+
+std::string refusal_of(const Cupti& functions, CuptiStatus status) {
+  const char* text = nullptr;
+  const bool is_known = functions.cuptiGetResultString(status, &text) == kCuptiDone && text != nullptr;
+  return fmt::format("CUPTI refuses: {} (status {})", is_known ? text : "unknown", status);
+}
+
+// Loads the library once. Returns why it cannot be used; empty if it can.
+std::string open_library() {
+  Collected& all = collected();
+  if (std::exchange(all.is_open, true)) return all.missing;
+  all.missing = "libcupti is not installed";
+  for (const char* const name : kCuptiLibraries) {
+    Library library(name);
+    Cupti functions;
+    if (!find_functions(library, functions)) continue;
+    all.functions = functions;
+    const CuptiStatus status = functions.cuptiActivityRegisterCallbacks(request_buffer, take_buffer);
+    all.missing = status == kCuptiDone ? "" : refusal_of(functions, status);
+    break;
+  }
+  return all.missing;
+}
+
+// Turns the records on, all kinds or none. Returns why that failed; empty: they are on.
+std::string begin_records(const Cupti& functions) {
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    const CuptiStatus status = functions.cuptiActivityEnable(kKinds.at(i));
+    if (status == kCuptiDone) continue;
+    while (i > 0) functions.cuptiActivityDisable(kKinds.at(--i));
+    return refusal_of(functions, status);
+  }
+  return "";
+}
+
+// Seconds in which at least one of them ran.
+Seconds busy_time(std::vector<ActivityRecord> records) {
+  std::ranges::sort(records, {}, &ActivityRecord::begin);
+  uint64_t busy = 0;
+  uint64_t until = 0;
+  for (const ActivityRecord& record : records) {
+    const uint64_t begin = std::max(record.begin, until);
+    if (record.end <= begin) continue;
+    busy += record.end - begin;
+    until = record.end;
+  }
+  return Seconds{static_cast<double>(busy) * 1e-9};
+}
+
+}  // namespace
+
+Activities watch_card(const std::function<void()>& work) {
+  Activities activities;
+  activities.records = "CUPTI";
+  activities.missing = open_library();
+  Collected& all = collected();
+  const Cupti& functions = all.functions;
+  if (activities.missing.empty()) activities.missing = begin_records(functions);
+  if (!activities.missing.empty()) {
+    work();
+    return activities;
+  }
+  // What the process did before belongs to no step.
+  functions.cuptiActivityFlushAll(kAlsoUnfinishedBuffers);
+  {
+    const std::lock_guard lock(all.mutex);
+    all.records.clear();
+  }
+  work();
+  functions.cuptiActivityFlushAll(kAlsoUnfinishedBuffers);
+  for (const int kind : kKinds) functions.cuptiActivityDisable(kind);
+  const std::lock_guard lock(all.mutex);
+  for (const ActivityRecord& record : all.records) {
+    (record.kind == kKernel ? activities.kernels : activities.copies) += 1;
+  }
+  activities.busy = busy_time(all.records);
+  if (activities.kernels == 0) activities.missing = "CUPTI recorded no kernel";
+  return activities;
+}
+
+}  // namespace laptime::cuda

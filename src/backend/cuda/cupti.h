@@ -1,0 +1,42 @@
+// ActivityLog: when each kernel and copy ran on a card, by CUPTI, which is loaded at run time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backend/activities.h"
+
+namespace laptime::cuda {
+
+using CuptiStatus = int;
+// The beginning that the records of kernels, copies and fills have in common since CUDA 8 (CUpti_ActivityKernel4 and
+// later, CUpti_ActivityMemcpy, CUpti_ActivityMemset).
+struct ActivityRecord {
+  uint32_t kind;
+  unsigned char other[12];
+  uint64_t begin, end;  // nanoseconds
+};
+
+// A member has the name of a function of libcupti.
+struct Cupti {
+  // NOLINTBEGIN(readability-identifier-naming): the names of libcupti
+  CuptiStatus (*cuptiActivityRegisterCallbacks)(void (*requested)(uint8_t** buffer, size_t* bytes,
+                                                                  size_t* most_records),
+                                                void (*completed)(void* context, uint32_t stream, uint8_t* buffer,
+                                                                  size_t bytes, size_t valid_bytes)) = nullptr;
+  CuptiStatus (*cuptiActivityEnable)(int kind) = nullptr;
+  CuptiStatus (*cuptiActivityDisable)(int kind) = nullptr;
+  CuptiStatus (*cuptiActivityFlushAll)(uint32_t flag) = nullptr;
+  CuptiStatus (*cuptiActivityGetNextRecord)(uint8_t* buffer, size_t valid_bytes, ActivityRecord** record) = nullptr;
+  CuptiStatus (*cuptiGetResultString)(CuptiStatus status, const char** text) = nullptr;
+  // NOLINTEND(readability-identifier-naming)
+};
+
+// Runs `work`, which must wait for the card, and returns what ran on the card meanwhile. Without records, because the
+// library is missing or refuses, `work` runs all the same.
+Activities watch_card(const std::function<void()>& work);
+
+}  // namespace laptime::cuda

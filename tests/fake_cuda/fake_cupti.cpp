@@ -1,0 +1,91 @@
+// A library with the functions of libcupti that laptime calls: it keeps a record of each kernel, copy and fill that the
+// card of fake_cuda.cpp runs while its kind is enabled, and hands them over in buffers, as CUPTI does.
+// LAPTIME_FAKE_CUPTI_REFUSES: it refuses to record, as where the driver keeps profiling for administrators.
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "backend/cuda/cupti.h"
+
+extern "C" void watch_fake_card(void (*ran)(int kind, uint64_t begin, uint64_t end));
+
+namespace {
+
+using namespace laptime::cuda;
+
+constexpr CuptiStatus kDone = 0, kInvalidKind = 21, kNoMore = 12, kNotPermitted = 35;
+
+struct State {
+  void (*requested)(uint8_t**, size_t*, size_t*) = nullptr;
+  void (*completed)(void*, uint32_t, uint8_t*, size_t, size_t) = nullptr;
+  std::set<int> enabled;
+  std::vector<ActivityRecord> records;
+};
+
+State& state() {
+  static State the_state;
+  return the_state;
+}
+
+void note(int kind, uint64_t begin, uint64_t end) {
+  if (state().enabled.contains(kind)) state().records.push_back({static_cast<uint32_t>(kind), {}, begin, end});
+}
+
+// Records have more fields than laptime reads, and each kind has its own size.
+size_t size_of_record(uint32_t kind) { return kind == 10 ? 192 : kind == 1 ? 96 : 80; }
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the names of libcupti
+extern "C" {
+
+CuptiStatus cuptiActivityRegisterCallbacks(void (*requested)(uint8_t**, size_t*, size_t*),
+                                           void (*completed)(void*, uint32_t, uint8_t*, size_t, size_t)) {
+  state().requested = requested;
+  state().completed = completed;
+  watch_fake_card(note);
+  return kDone;
+}
+CuptiStatus cuptiActivityEnable(int kind) {
+  if (std::getenv("LAPTIME_FAKE_CUPTI_REFUSES") != nullptr && kind != 10) return kNotPermitted;
+  if (kind != 1 && kind != 2 && kind != 10) return kInvalidKind;
+  state().enabled.insert(kind);
+  return kDone;
+}
+CuptiStatus cuptiActivityDisable(int kind) { return state().enabled.erase(kind) == 1 ? kDone : kInvalidKind; }
+CuptiStatus cuptiActivityFlushAll(uint32_t) {
+  size_t next = 0;
+  while (next < state().records.size()) {
+    uint8_t* buffer = nullptr;
+    size_t bytes = 0;
+    size_t most = 0;
+    state().requested(&buffer, &bytes, &most);
+    size_t used = 0;
+    for (; next < state().records.size(); ++next) {
+      const ActivityRecord& record = state().records[next];
+      const size_t size = size_of_record(record.kind);
+      if (used + size > bytes) break;
+      std::memset(buffer + used, 0xFF, size);
+      std::memcpy(buffer + used, &record, sizeof(record));
+      used += size;
+    }
+    state().completed(nullptr, 0, buffer, bytes, used);
+  }
+  state().records.clear();
+  return kDone;
+}
+CuptiStatus cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid_bytes, ActivityRecord** record) {
+  uint8_t* const next =
+      *record == nullptr ? buffer : reinterpret_cast<uint8_t*>(*record) + size_of_record((*record)->kind);
+  if (next >= buffer + valid_bytes) return kNoMore;
+  *record = reinterpret_cast<ActivityRecord*>(next);
+  return kDone;
+}
+CuptiStatus cuptiGetResultString(CuptiStatus status, const char** text) {
+  *text = status == kNotPermitted ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" : "CUPTI_ERROR_UNKNOWN";
+  return kDone;
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)
