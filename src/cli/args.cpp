@@ -39,7 +39,8 @@ std::string hint_of_bench(const Command& command, std::string_view flag) {
   for (const OptionRow& row : command.options()) flags.push_back(fmt::format("--{}", row.option.flag));
   const std::string_view name = word.substr(0, word.find('='));
   const std::string_view flag = name.starts_with("--") ? name.substr(2) : name;
-  std::string hint = hint_for("", flag);
+  std::string hint = hint_for(fmt::format("laptime {}", command.name), flag);
+  if (hint.empty()) hint = hint_for("", flag);
   if (hint.empty()) hint = hint_of_bench(command, flag);
   if (hint.empty()) hint = did_you_mean(name, {flags.begin(), flags.end()});
   throw Error::format("laptime {}: unknown option {}{} (laptime {} --help)", command.name, quote(name), hint,

@@ -16,6 +16,7 @@
 #include "cli/placeholder.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
+#include "config/ready_sweeps.h"
 #include "model/gpt/editions.h"
 #include "prepare/device.h"
 #include "prepare/step_graph.h"
@@ -44,6 +45,12 @@ Words edition_words() {
   Words words;
   for (const GptEdition& edition : gpt_editions())
     words.push_back({std::string(name_of(edition.edition)), std::string(edition.about)});
+  return words;
+}
+
+Words sweep_words() {
+  Words words;
+  for (const ReadySweep& sweep : ready_sweeps()) words.push_back({std::string(sweep.name), std::string(sweep.about)});
   return words;
 }
 
@@ -85,10 +92,10 @@ struct NamesOfOption {
   bool files = false;  // or a file
 };
 
-constexpr std::array kNames{NamesOfOption{"model", model_words},         NamesOfOption{"edition", edition_words},
-                            NamesOfOption{"device", device_words, true}, NamesOfOption{"keep", composite_words},
-                            NamesOfOption{"lower", composite_words},     NamesOfOption{"columns", columns_words},
-                            NamesOfOption{"sort", named_columns}};
+constexpr std::array kNames{NamesOfOption{"model", model_words},        NamesOfOption{"edition", edition_words},
+                            NamesOfOption{"config", sweep_words, true}, NamesOfOption{"device", device_words, true},
+                            NamesOfOption{"keep", composite_words},     NamesOfOption{"lower", composite_words},
+                            NamesOfOption{"columns", columns_words},    NamesOfOption{"sort", named_columns}};
 
 // Every value that an option has by name.
 Completions values_of(const OptionRow& row) {
@@ -195,7 +202,7 @@ Completions filter_words(const Command& command, std::span<const std::string_vie
   return row == nullptr ? Completions{} : matching(values_of(*row).words, text);
 }
 
-// A word that is no option: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]", "[FILTER|SWEEP.toml]".
+// A word that is no option: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]", "[FILTER|SWEEP]".
 Completions positional_words(const Command& command, const Position& position, std::string_view text) {
   std::vector<std::string_view> shapes = split(command.arguments, ' ');
   std::erase(shapes, "[OPTIONS]");
@@ -205,7 +212,9 @@ Completions positional_words(const Command& command, const Position& position, s
   if (index >= last && shapes[last].starts_with("[FILTER")) {
     if (command.filter_columns == nullptr) return {};
     Completions words = filter_words(command, std::span(position.positionals).subspan(last), text);
-    words.files = index == last && shapes[last].find("|SWEEP.toml") != std::string_view::npos;
+    if (index != last || shapes[last].find("|SWEEP") == std::string_view::npos) return words;
+    words.files = true;
+    for (WordHelp& sweep : matching(sweep_words(), text).words) words.words.push_back(std::move(sweep));
     return words;
   }
   if (index > last && !shapes[last].ends_with("...")) return {};

@@ -80,7 +80,9 @@ std::string csv_text(const std::vector<PointReport>& reports, const TableStyle&)
 Json json_of(const PointReport& report) {
   Json grids = Json::object();
   for (const Grid& grid : report.grids) grids[grid.name] = grid_json(grid);
-  return {{"name", report.name}, {"conclusions", report.lines}, {"tables", std::move(grids)}};
+  Json json{{"name", report.name}, {"conclusions", report.lines}, {"tables", std::move(grids)}};
+  if (!report.verdict.empty()) json["verdict"] = report.verdict;
+  return json;
 }
 
 std::string json_text(const std::vector<PointReport>& reports, const TableStyle&) {

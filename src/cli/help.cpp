@@ -5,10 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/commands/bench.h"
 #include "cli/sweep_words.h"
+#include "config/synonyms.h"
 #include "report/aligned.h"
 #include "report/text.h"
 
@@ -67,6 +70,21 @@ bool is_same_option(const OptionRow& a, const OptionRow& b) {
          a.choices == b.choices;
 }
 
+// "also fwd for forward; also train, training for step; ": words that the option takes for its own values.
+std::string synonyms_of(const OptionRow& row) {
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_value;
+  for (const Synonym& synonym : synonyms()) {
+    if (synonym.flag != row.option.flag) continue;
+    auto known =
+        std::find_if(by_value.begin(), by_value.end(), [&](const auto& one) { return one.first == synonym.meant; });
+    if (known == by_value.end()) known = by_value.insert(by_value.end(), {synonym.meant, {}});
+    known->second.push_back(synonym.word);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [value, words] : by_value) texts.push_back(fmt::format("{} for {}", fmt::join(words, ", "), value));
+  return texts.empty() ? "" : fmt::format("also {}; ", fmt::join(texts, "; "));
+}
+
 std::string option_lines(const OptionRow& row, size_t width) {
   return lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row), word_column(width),
                   width);
@@ -105,6 +123,7 @@ std::string value_words(const OptionRow& row) {
 std::string explanation(const OptionRow& row) {
   std::string notes;
   if (!row.choices.empty()) notes += fmt::format("one of {}; ", fmt::join(row.choices, ", "));
+  notes += synonyms_of(row);
   if (!row.option.unit.empty()) notes += fmt::format("{}; ", row.option.unit);
   return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
 }

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "config/output_config.h"
+#include "config/ready_sweeps.h"
 #include "config/run_config.h"
-#include "config/sweep_file.h"
 
 namespace laptime {
 namespace {
@@ -45,7 +45,7 @@ void keep_formats(std::vector<OptionRow>& rows, std::initializer_list<OutputForm
 Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise) {
   SweepSource source;
   for (const GivenFlag& given : words.flags) assign_given(source, given);
-  return source.config.empty() ? otherwise : read_sweep_file(source.config);
+  return source.config.empty() ? otherwise : read_sweep("--config", source.config);
 }
 
 void set_given(Sweep& sweep, const CommandWords& words) {

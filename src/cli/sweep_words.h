@@ -20,10 +20,11 @@ struct SweepSource {
     visit(Option{.flag = "config",
                  .key = "config",
                  .group = "Sweep",
-                 .help = "sweep file (TOML, the same words); options given beside it override it",
+                 .help = "a sweep of the program by its name (laptime list sweeps), or a file of your own (TOML, the "
+                         "same words); options given beside it override it",
                  .otherwise = "none",
                  .axis = false,
-                 .value = "FILE"},
+                 .value = "NAME|FILE"},
           self.config);
   }
 };

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "config/flat_toml.h"
-#include "config/machine_files.h"
 #include "config/run_config.h"
+#include "config/toml_files.h"
 
 namespace laptime {
 namespace {
@@ -74,6 +74,7 @@ constexpr std::array kFields{
     Field{"float32", kFlopRate.example, kNumber<&DataSheet::float32, kFlopRate>},
     Field{"tf32", "", kNumber<&DataSheet::tf32, kFlopRate>},
     Field{"bfloat16", "", kNumber<&DataSheet::bfloat16, kFlopRate>},
+    Field{"driver_name", "", kText<&DataSheet::driver_name>},
     Field{"measured_float32", "", kNumber<&DataSheet::measured_float32, kFlopRate>},
     Field{"measured_tf32", "", kNumber<&DataSheet::measured_tf32, kFlopRate>},
     Field{"measured_bfloat16", "", kNumber<&DataSheet::measured_bfloat16, kFlopRate>},
@@ -141,10 +142,16 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
 const std::vector<DataSheet>& known_machines() {
   static const std::vector<DataSheet> kMachines = [] {
     std::vector<DataSheet> machines;
-    for (const MachineFile& file : machine_files()) machines.push_back(parse_machine(file.text, file.name));
+    for (const TomlFile& file : machine_files()) machines.push_back(parse_machine(file.text, file.name));
     return machines;
   }();
   return kMachines;
+}
+
+const DataSheet* machine_of_driver(std::string_view driver_name) {
+  const std::vector<DataSheet>& machines = known_machines();
+  const auto found = std::ranges::find(machines, driver_name, &DataSheet::driver_name);
+  return driver_name.empty() || found == machines.end() ? nullptr : &*found;
 }
 
 std::string did_you_mean_machine(std::string_view word) {

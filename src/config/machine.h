@@ -18,8 +18,9 @@ inline constexpr size_t kMaxMachineFileBytes = 16'384;
 struct DataSheet {
   std::string name{};  // of its file: "h100"
   std::string title{};
-  std::string source{};  // where the figures are from
-  int64_t memory = 0;    // bytes
+  std::string source{};       // where the figures are from
+  std::string driver_name{};  // what the driver of the device calls it; empty: not known
+  int64_t memory = 0;         // bytes
   double bandwidth = 0;
   double launch = 0;    // seconds to start a kernel
   double float32 = 0;   // also of all ops that are no products
@@ -39,6 +40,9 @@ DataSheet parse_machine(std::string_view text, std::string_view name);
 
 // The machines that come with the program (machines/*.toml), by name.
 const std::vector<DataSheet>& known_machines();
+
+// The known machine that a driver calls so; null if there is none.
+const DataSheet* machine_of_driver(std::string_view driver_name);
 
 // "; did you mean roofline:a100 (NVIDIA A100 SXM 80 GB) or roofline:a100-40 (...)?": the known machines whose names
 // begin as the word does, else the nearest name; empty where there is none.

@@ -70,6 +70,8 @@ constexpr std::string_view kList = "the values of an option are a list, as in --
 constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit";
 constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not computed";
 constexpr std::string_view kTracing = "laptime profile times every launch, and laptime export trace writes a timeline";
+constexpr std::string_view kOfGrids =
+    "--view chooses the table and --sort its order; --output csv has every column of it";
 constexpr std::array kHints{
     // options of hyperfine, llama-bench, nsys and profilers
     Hint{"", "export-json", "--output json --output-file FILE"},
@@ -111,6 +113,15 @@ constexpr std::array kHints{
     Hint{"pass", "decode", "--pass inference, one forward pass; tokens are not generated"},
     Hint{"pass", "optimizer", "--pass step, whose row has the optimizer as a phase"},
     Hint{"device", "mps", "--device m4 predicts one of Apple's"},
+    Hint{"optimizer", "none", "--pass forward_backward, a step without its optimizer"},
+    Hint{"optimizer", "sgd", "--pass forward_backward, a step without its optimizer; of optimizers there is AdamW"},
+    Hint{"optimizer", "adamw", "--optimizer 2025, 2026 or torch: three ways to write AdamW"},
+    Hint{"optimizer", "adam", "--optimizer 2025, 2026 or torch: three ways to write AdamW"},
+    Hint{"view", "nsys", "--view kernels, the table of nsys stats; laptime export nsys writes it as a file"},
+    Hint{"view", "stats", "--view kernels"}, Hint{"view", "all", "--view summary, or one of the others"},
+    // options of one command
+    Hint{"laptime profile", "columns", kOfGrids}, Hint{"laptime memory", "columns", kOfGrids},
+    Hint{"laptime plan", "columns", kOfGrids},
     // commands
     Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},
     Hint{"command", "benchmark", "laptime bench"}, Hint{"command", "measure", "laptime bench"},
@@ -139,12 +150,19 @@ const Synonym* find(std::string_view flag, std::string_view word) {
   return found == kSynonyms.end() ? nullptr : found;
 }
 
-// A machine by its bare name, or a file of one, is a prediction, which its rows say.
-bool names_machine(std::string_view word) {
+// A machine by its bare name, or a file of one, is a prediction, which its rows say. Letter case is free, except in the
+// name of a file.
+std::string meant_device(std::string_view word) {
+  if (word.ends_with(".toml"))
+    return word.starts_with(kMachinePrefix) ? std::string(word) : std::string(kMachinePrefix) + std::string(word);
+  const std::string text = plain(word);
+  if (const Synonym* const synonym = find("device", text)) return std::string(synonym->meant);
+  const std::string name = text.starts_with(kMachinePrefix) ? text.substr(kMachinePrefix.size()) : text;
   const std::vector<DataSheet>& known = known_machines();
   const bool is_known =
-      std::any_of(known.begin(), known.end(), [&](const DataSheet& machine) { return machine.name == word; });
-  return is_known || (word.ends_with(".toml") && !word.starts_with(kMachinePrefix));
+      std::any_of(known.begin(), known.end(), [&](const DataSheet& machine) { return machine.name == name; });
+  if (is_known) return std::string(kMachinePrefix) + name;
+  return text == "auto" || text == "cpu" || text == "cuda" ? text : std::string(word);
 }
 
 template <class Config>
@@ -181,7 +199,7 @@ std::string meant_flag(std::string_view word) {
 }
 
 std::string meant_value(std::string_view flag, std::string_view word) {
-  if (flag == "device" && names_machine(word)) return std::string(kMachinePrefix) + std::string(word);
+  if (flag == "device") return meant_device(word);
   const Synonym* const synonym = find(flag, plain(word));
   return std::string(synonym == nullptr ? word : synonym->meant);
 }

@@ -16,7 +16,9 @@ std::span<const Synonym> synonyms();
 
 // A word of another program that stands for no word of this one, and what to type instead.
 struct Hint {
-  std::string_view of;    // as Synonym::flag; "command", "format" for a word in the place of these
+  // As Synonym::flag; "laptime profile" for an option of one command, "command", "format" for a word in the place of
+  // these.
+  std::string_view of;
   std::string_view word;  // as Synonym::word
   std::string_view instead;
 };

@@ -23,14 +23,18 @@ constexpr std::array kWords{
     StabilityWord{Stability::kStable, "stable", "the median is known within 1 %, and steps have settled", ""},
     StabilityWord{Stability::kUntested, "untested", "too few steps or samples to say how good the time is",
                   "more --steps, or neither --steps nor --warmup: then it samples until the time is known"},
-    StabilityWord{Stability::kNoisy, "noisy", "good to a few percent: interval or drift beyond 1 %, or two modes",
+    StabilityWord{Stability::kNoisy, "noisy", "good to a few percent: interval or drift of 1 to 5 %, or two modes",
                   "believe larger differences alone; laptime compare tells smaller ones"},
-    StabilityWord{Stability::kUnstable, "unstable", "not to be relied on: interval beyond 5 % or spread beyond 10 %",
+    StabilityWord{Stability::kUnstable, "unstable",
+                  "not to be relied on: interval beyond 5 %, or standard deviation beyond 10 % of the mean",
                   "a quieter machine; laptime compare tells differences in spite of it"},
     StabilityWord{Stability::kNoSteadyState, "no_steady_state",
-                  "not to be relied on: steps still got faster or slower while sampled",
+                  "not to be relied on: steps still got faster or slower while sampled (drift beyond 5 %, or 5 steps "
+                  "more than 1 % from the 5 before)",
                   "more --warmup or a longer --budget; laptime compare tells differences in spite of it"}};
 static_assert(kNoisyInterval == 0.01 && kUnstableInterval == 0.05 && kUnstableSpread == 0.10, "as the words say");
+static_assert(kNoisyDrift == 0.01 && kNoSteadyStateDrift == 0.05, "as the words say");
+static_assert(kSteadyWindow == 5 && kSteadyTolerance == 0.01, "as the words say");
 
 constexpr bool words_are_in_order() {
   for (size_t i = 0; i < kWords.size(); ++i) {
@@ -66,8 +70,8 @@ void judge_steady_state(const Observations& seen, Judgement& judgement) {
     return;
   }
   add(judgement, Stability::kNoSteadyState,
-      fmt::format("after {} the median of {} steps still differs by {:.1f} % from the {} before (limit {:g} %)",
-                  counted(seen.steady_state.after, "step"), kSteadyWindow, 100 * std::fabs(seen.steady_state.change),
+      fmt::format("after {} the median of {} steps is still {:+.1f} % from the {} before (limit {:g} %)",
+                  counted(seen.steady_state.after, "step"), kSteadyWindow, 100 * seen.steady_state.change,
                   kSteadyWindow, 100 * kSteadyTolerance));
 }
 

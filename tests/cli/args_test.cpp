@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/commands/attention.h"
+#include "cli/commands/bench.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/list.h"
 #include "cli/commands/show.h"
@@ -22,6 +23,7 @@
 #include "cli/sweep_words.h"
 #include "cli/terminal.h"
 #include "config/option_table.h"
+#include "config/ready_sweeps.h"
 #include "config/synonyms.h"
 #include "distribution/verdict.h"
 #include "points/expand.h"
@@ -212,7 +214,8 @@ TEST(Args, ShowTakesAFilter) {
 
 TEST(Args, ListTakesOneTopic) {
   EXPECT_EQ(parse_list(split("list kernels")).name, "kernels");
-  EXPECT_THAT(refusal("list"), HasSubstr("models, editions, devices, kernels, columns, metrics, verdicts, options"));
+  EXPECT_THAT(refusal("list"),
+              HasSubstr("models, editions, sweeps, devices, kernels, columns, metrics, verdicts, options"));
   EXPECT_THAT(refusal("list optoins"), HasSubstr("did you mean 'options'?"));
   EXPECT_THAT(refusal("list models devices"), HasSubstr("unexpected 'devices'"));
   for (const ListTopic& topic : list_topics()) {
@@ -224,6 +227,19 @@ TEST(Args, ListTakesOneTopic) {
       for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << topic.name << line;
     }
   }
+}
+
+TEST(Args, SweepsOfTheProgramHaveNames) {
+  const std::string listed = parse_list(split("list sweeps")).text(0);
+  for (const ReadySweep& sweep : ready_sweeps()) {
+    EXPECT_THAT(listed, HasSubstr(fmt::format("\n{} ", sweep.name)));
+    EXPECT_THAT(listed, HasSubstr(std::string(sweep.about)));
+  }
+  EXPECT_EQ(bench("bench --config end_to_end --model small").sweep.name, "end_to_end");
+  EXPECT_THAT(refusal("bench --config end_to_ent"), HasSubstr("did you mean 'end_to_end'? (laptime list sweeps)"));
+  EXPECT_THAT(refusal("report end_to_ent --html a.html"), StartsWith("laptime report: 'end_to_ent' is no file"));
+  EXPECT_EQ(refusal("report end_to_end --html a.html"), "");
+  EXPECT_EQ(refusal("report model=small --html a.html"), "");  // a filter
 }
 
 TEST(Args, EveryVerdictIsExplained) {
@@ -278,7 +294,7 @@ TEST(Args, HelpExplainsOwnOptionsAndNamesThoseOfBench) {
   const std::string help = text("profile --help");
   EXPECT_THAT(help, HasSubstr("\n  --traced-steps N "));
   EXPECT_THAT(help, testing::Not(HasSubstr("\n  --model ")));
-  EXPECT_LT(std::count(help.begin(), help.end(), '\n'), 60);
+  EXPECT_LT(std::count(help.begin(), help.end(), '\n'), 62);
   for (const Command* const command : commands()) {
     const std::string of_command = text(std::string(command->name) + " --help");
     for (const OptionRow& row : command->options())
@@ -308,6 +324,35 @@ TEST(Args, WordsOfOtherProgramsHaveHints) {
   EXPECT_THAT(refusal("attention --num-heads 3"), HasSubstr("it is an option of laptime bench"));
   EXPECT_THAT(refusal("bench --context 12k"), EndsWith("'12k' is not a whole number; write 12000 or 12288"));
   EXPECT_THAT(refusal("bench --model small --model medium"), EndsWith("by commas: --model small,medium"));
+}
+
+TEST(Args, WordsThatAStudentMayTryHaveHints) {
+  EXPECT_THAT(refusal("profile --view nsys"), HasSubstr("laptime export nsys"));
+  EXPECT_THAT(refusal("bench --optimizer none"), HasSubstr("--pass forward_backward"));
+  EXPECT_THAT(refusal("bench --optimizer sgd"), HasSubstr("--pass forward_backward"));
+  for (const char* const command : {"profile", "memory", "plan"})
+    EXPECT_THAT(refusal(fmt::format("{} --columns time", command)), HasSubstr("--view chooses the table")) << command;
+  EXPECT_THAT(refusal("explain --columns time"), Not(HasSubstr("--view")));
+}
+
+// A word that is taken for another one is never taken in silence: the help of the option has it.
+TEST(Args, HelpNamesTheWordsThatAnOptionTakesForItsOwn) {
+  const std::vector<OptionRow> rows = kBench.options();
+  for (const Synonym& synonym : synonyms()) {
+    if (synonym.flag.empty()) continue;
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const OptionRow& one) { return one.option.flag == synonym.flag; });
+    ASSERT_NE(row, rows.end()) << synonym.flag;
+    EXPECT_THAT(explanation(*row),
+                AllOf(HasSubstr(std::string(synonym.word)), HasSubstr(fmt::format(" for {};", synonym.meant))));
+  }
+}
+
+TEST(Args, AGridIsShownAlone) {
+  EXPECT_EQ(refusal("plan --model small,medium --pass inference,step --grid"), "");
+  for (const char* const more : {"--largest", "--framework", "--view layers"})
+    EXPECT_THAT(refusal(fmt::format("plan --model small --grid {}", more)), HasSubstr("--grid shows peaks alone"))
+        << more;
 }
 
 // A hint names no option or command that there is not, and no word that is understood.

@@ -131,12 +131,15 @@ TEST(Completion, Filters) {
   EXPECT_THAT(candidates({"profile", "sig"}), ElementsAre("signature"));
   EXPECT_THAT(candidates({"report", "context_l"}), ElementsAre("context_length"));
   EXPECT_TRUE(completions_of(std::vector<std::string>{"report", "swe"}).files);
+  EXPECT_THAT(candidates({"report", "assi"}), ElementsAre("assignment_2025"));
+  EXPECT_THAT(candidates({"bench", "--config", "end_"}), ElementsAre("end_to_end"));
+  EXPECT_THAT(candidates({"show", "assi"}), IsEmpty());
   EXPECT_FALSE(completions_of(std::vector<std::string>{"show", "swe"}).files);
 }
 
 TEST(Completion, LinesHaveTheMeaningBehindATab) {
   EXPECT_THAT(completion_lines(completions_of(std::vector<std::string>{"bench", "--conf"})),
-              AllOf(testing::StartsWith("--config\tsweep file"), testing::EndsWith("\n")));
+              AllOf(testing::StartsWith("--config\ta sweep of the program"), testing::EndsWith("\n")));
   EXPECT_EQ(completion_lines({.words = {{"none"}}, .files = true}), "none\n:files\n");
 }
 

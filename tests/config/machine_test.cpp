@@ -47,6 +47,14 @@ TEST(DataSheet, IsReadFromItsFile) {
   EXPECT_EQ(measured.bandwidth, 100e9);
 }
 
+TEST(DataSheet, IsFoundByTheNameThatTheDriverGives) {
+  const DataSheet* const card = machine_of_driver("NVIDIA H200");
+  ASSERT_NE(card, nullptr);
+  EXPECT_EQ(card->name, "h200");
+  EXPECT_EQ(machine_of_driver("NVIDIA H200 NVL"), nullptr);  // another card
+  EXPECT_EQ(machine_of_driver(""), nullptr);
+}
+
 TEST(DataSheet, WrongFilesAreRefusedWithTheLine) {
   const std::string paper(kPaper);
   const auto with = [&](const std::string& line) { return paper + line + "\n"; };

@@ -127,6 +127,13 @@ TEST(Option, ReadsWords) {
   for (const char* device : {"auto", "cpu", "cuda", "roofline:h200", "roofline:A100-80GB"}) {
     EXPECT_EQ(refusal("device", device), "") << device;
   }
+  for (const char* device : {"AUTO", "CPU", "H100", "roofline:H100", "ROOFLINE:h100", "h100_nvl", "GPU"}) {
+    EXPECT_EQ(refusal("device", device), "") << device;
+  }
+  EXPECT_EQ(meant_value("device", "H100"), "roofline:h100");
+  EXPECT_EQ(meant_value("device", "Roofline:RTX-Pro-6000"), "roofline:rtx-pro-6000");
+  EXPECT_EQ(meant_value("device", "CPU"), "cpu");
+  EXPECT_EQ(meant_value("device", "My.toml"), "roofline:My.toml");  // letters count in the name of a file
   EXPECT_THAT(
       refusal("device", "a100-80"),
       HasSubstr("did you mean roofline:a100-40 (NVIDIA A100 SXM 40 GB) or roofline:a100 (NVIDIA A100 SXM 80 GB)?"));

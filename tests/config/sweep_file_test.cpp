@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "config/attention_sweep.h"
+#include "config/ready_sweeps.h"
 #include "points/expand.h"
 
 namespace laptime {
@@ -202,6 +203,69 @@ TEST(SweepFile, AnEmptyValueIsAnErrorForEveryOption) {
       EXPECT_THROW(parse_sweep(fmt::format("{} = {}\n", flag, value), "a.toml"), Error) << flag << " = " << value;
     }
   }
+}
+
+std::string refusal_of_name(const std::string& name) {
+  try {
+    read_sweep("--config", name);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ReadySweeps, AreTheFilesOfTheFolder) {
+  const std::filesystem::path folder = std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps";
+  std::vector<std::string> stems;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) stems.push_back(file.path().stem().string());
+  std::vector<std::string> names;
+  for (const ReadySweep& ready : ready_sweeps()) {
+    names.emplace_back(ready.name);
+    const Sweep by_name = read_sweep("--config", names.back());
+    const Sweep by_file = read_sweep("--config", (folder / (names.back() + ".toml")).string());
+    EXPECT_EQ(by_name.name, by_file.name);
+    EXPECT_EQ(by_name.file, "") << ready.name;
+    EXPECT_EQ(by_name.output, by_file.output) << ready.name;
+    ASSERT_EQ(by_name.axes.size(), by_file.axes.size()) << ready.name;
+    for (size_t i = 0; i < by_name.axes.size(); ++i) EXPECT_EQ(by_name.axes[i].values, by_file.axes[i].values);
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAreArray(stems));
+}
+
+// The first comment line of a file stands alone in `laptime list sweeps`.
+TEST(ReadySweeps, SayWhatTheyMeasureInOneSentence) {
+  for (const ReadySweep& ready : ready_sweeps()) {
+    EXPECT_GT(ready.about.size(), 20U) << ready.name;
+    EXPECT_THAT(std::string(ready.about), testing::Not(HasSubstr(". "))) << ready.name;
+    const bool is_whole = ready.about.ends_with('.') || ready.about.find(": laptime ") != std::string_view::npos;
+    EXPECT_TRUE(is_whole) << ready.name << ": " << ready.about;
+  }
+}
+
+TEST(ReadySweeps, AFileOfTheNameComesFirst) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "ready_sweeps";
+  std::filesystem::create_directories(folder / "contexts");  // a folder is no file
+  std::ofstream(folder / "end_to_end") << "context = 32\n";
+  std::filesystem::current_path(folder);
+  const Sweep file = read_sweep("--config", "end_to_end");
+  const Sweep ready = read_sweep("--config", "contexts");
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(file.file, "end_to_end");
+  EXPECT_EQ(file.axes.size(), 1U);
+  EXPECT_EQ(ready.name, "contexts");
+  EXPECT_EQ(ready.file, "");
+}
+
+TEST(ReadySweeps, AnUnknownNameLeadsToTheNearest) {
+  EXPECT_EQ(refusal_of_name("end_to_ende"),
+            "--config: 'end_to_ende' is no file and no sweep of the program; did you mean 'end_to_end'? "
+            "(laptime list sweeps)");
+  EXPECT_EQ(refusal_of_name("no/such/warmup.toml"),
+            "--config: 'no/such/warmup.toml' does not exist; the program has a sweep of this name, without folder and "
+            ".toml: warmup");
+  EXPECT_THAT(refusal_of_name("my.toml"), HasSubstr("'my.toml' does not exist"));
 }
 
 }  // namespace

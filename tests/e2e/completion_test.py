@@ -73,8 +73,9 @@ class Completion(ProgramTest):
     def test_bash_completes_files(self):
         (self.folder / "my sweep.toml").touch()
         (self.folder / "other").touch()
-        self.assertEqual(self.bash("laptime bench --config m"), ["my sweep.toml"])
-        self.assertEqual(self.bash("laptime bench --config=m"), ["my sweep.toml"])
+        self.assertEqual(self.bash("laptime bench --config my"), ["my sweep.toml"])
+        self.assertEqual(self.bash("laptime bench --config=my"), ["my sweep.toml"])
+        self.assertEqual(self.bash("laptime bench --config end_"), ["end_to_end"])
         self.assertEqual(self.bash("laptime bench --store o"), ["other"])
         self.assertEqual(self.bash("laptime bench --batch o"), [""])
 

@@ -67,6 +67,7 @@ WRONG = {
     "a store that is a folder": (["bench", *PREDICTED, "--store", "."], ["'.'"]),
     "a store that is not there": (["show", "--store", "none.sqlite"], ["none.sqlite"]),
     "a filter that breaks off": (["show", "--store", "good.sqlite", "model ="], ["model"]),
+    "a sweep that there is not": (["bench", "--config", "end_to_ent"], ["'end_to_end'", "laptime list sweeps"]),
     "a filter by no column": (["show", "--store", "good.sqlite", "medain > 1"], ["'medain'", "'median'"]),
     "a list of nothing": (["list"], ["models"]),
     "a list of something else": (["list", "planets"], ["'planets'"]),

@@ -52,6 +52,14 @@ class Plan(ProgramTest):
         self.assertIn("* does not fit into the 4.000 GiB that the step may use.", grid("--memory-limit", "4GiB")["notes"])
         self.assertEqual(grid("--batch", "2")["title"].count("batch"), 1)
 
+    def test_the_grid_alone(self):
+        words = ["--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
+        whole, grid = self.plan(*words), self.plan(*words, "--grid")
+        self.assertEqual(list(grid["tables"]), ["peaks_by_pass"])
+        self.assertEqual(grid["tables"]["peaks_by_pass"], whole["tables"]["peaks_by_pass"])
+        single = self.plan("--model", "small,medium", "--device", "h100", "--store", "none", "--grid")
+        self.assertEqual(list(single["tables"]), ["plan"])  # one pass makes no grid
+
     def test_the_largest_sizes_are_a_short_answer(self):
         words = ["plan", "--model", "small", "--num-layers", "2", "--device", "h100", "--store", "none", "--largest"]
         brief = self.laptime(*words)

@@ -159,7 +159,7 @@ TEST(Resolve, CroppingNeedsAPositionTable) {
   EXPECT_EQ(cropped.step_context(), 64);
   EXPECT_EQ(cropped.step_model().context_length, 64);
   EXPECT_EQ(cropped.model.context_length, 128);
-  EXPECT_THAT(reason({{"crop-context", "64"}}), HasSubstr("position table"));
+  EXPECT_THAT(reason({{"crop-context", "64"}}), HasSubstr("edition 2025 has none; give --edition 2024 or gpt2"));
   EXPECT_THAT(reason({{"edition", "2024"}, {"crop-context", "129"}}), HasSubstr("more than"));
 }
 

@@ -13,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "config/model_presets.h"
+#include "config/ready_sweeps.h"
 #include "distribution/verdict.h"
 #include "export/formats.h"
 #include "model/gpt/editions.h"
@@ -113,8 +114,19 @@ std::string verdicts(size_t width) {
   return aligned(lines, {}, 0, width) + "\n" + broken_at_spaces(kMore, width) + "\n";
 }
 
+std::string sweeps(size_t width) {
+  std::vector<Cells> lines{{"sweep", "what it measures"}};
+  for (const ReadySweep& sweep : ready_sweeps()) lines.push_back({std::string(sweep.name), std::string(sweep.about)});
+  constexpr std::string_view kMore =
+      "laptime bench --config NAME runs one and prints its table, laptime report NAME --html FILE makes a page of it, "
+      "and laptime profile, memory and attention take --config too. Options given beside the name replace its own: "
+      "laptime bench --config end_to_end --model small.";
+  return aligned(lines, {}, 0, width) + "\n" + broken_at_spaces(kMore, width) + "\n";
+}
+
 constexpr std::array kTopics{ListTopic{"models", "named sizes of models", models},
                              ListTopic{"editions", "definitions of the model", editions},
+                             ListTopic{"sweeps", "ready-made tables, for --config and laptime report", sweeps},
                              ListTopic{"devices", "what runs here, and machines to predict for", devices},
                              ListTopic{"kernels", "implementations of each op", kernels},
                              ListTopic{"columns", "of tables, for --columns, --sort and filters", columns},

@@ -16,6 +16,7 @@
 #include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
+#include "config/machine.h"
 #include "config/sweep.h"
 #include "measure/forecast_point.h"
 #include "report/memory/memory_report.h"
@@ -88,7 +89,11 @@ struct MemoryCommand {
 class MemoryOutput : public PointOutput {
  public:
   MemoryOutput(const OutputConfig& config, const MemoryOptions& options, size_t points)
-      : output_(config), peaks_(config.sort), query_{MemoryView::kAll, options.top}, is_single_(points == 1) {
+      : output_(config),
+        peaks_(config.sort),
+        query_{MemoryView::kAll, options.top},
+        is_single_(points == 1),
+        predicts_(options.predict) {
     query_.view = options.view.value_or(is_single_ ? MemoryView::kAll : MemoryView::kSummary);
     if (!options.svg.empty()) svg_.emplace(options.svg);
     if (is_single_ || options.view) return;
@@ -99,6 +104,7 @@ class MemoryOutput : public PointOutput {
 
   void add(const PointResult& result) override {
     peaks_.add(result.record, result.trace);
+    note_prediction(result.record);
     if (query_.view != MemoryView::kSummary || is_single_) output_.add(report_of(result));
     if (svg_ && result.trace) pictured_.push_back(result);
   }
@@ -113,11 +119,27 @@ class MemoryOutput : public PointOutput {
   PointReport summary() const {
     PointReport report = peaks_.report();
     if (!more_.empty()) report.lines.push_back(more_);
+    if (!predict_hint_.empty()) report.lines.push_back(predict_hint_);
     return report;
   }
 
+  // A large point is slow to run, or does not fit at all: its plan says the same without a run.
+  void note_prediction(const Record& record) {
+    constexpr int64_t kLarge = int64_t{4} << 30;
+    const bool is_too_large = record.status == Status::kOutOfMemory;
+    const bool is_large = was_held(record) && record.memory.predicted_peak_bytes.value_or(0) >= kLarge;
+    const bool computes = !record.config.text("device").starts_with(kMachinePrefix);
+    if (predicts_ || !computes || !(is_too_large || (is_large && predict_hint_.empty()))) return;
+    predict_hint_ = fmt::format("{}With --predict nothing runs: every point comes from its plan, within seconds.",
+                                is_too_large ? "What does not fit is predicted from its plan. " : "");
+  }
+
   PointReport report_of(const PointResult& result) const {
-    if (result.trace) return memory_report(result.record, *result.trace, query_);
+    if (result.trace) {
+      PointReport report = memory_report(result.record, *result.trace, query_);
+      if (is_single_ && !predict_hint_.empty()) report.lines.push_back(predict_hint_);
+      return report;
+    }
     const Record& record = result.record;
     return {record.name, {fmt::format("{}: {}", name_of(record.status), record.reason)}, {}};
   }
@@ -133,7 +155,9 @@ class MemoryOutput : public PointOutput {
   PeakTable peaks_;
   MemoryQuery query_;
   bool is_single_;
-  std::string more_;  // how to see more than the summary; empty where it was asked for
+  bool predicts_;             // --predict is given
+  std::string predict_hint_;  // what --predict would do, where some point is large
+  std::string more_;          // how to see more than the summary; empty where it was asked for
   std::optional<WholeFile> svg_;
   std::vector<PointResult> pictured_;
 };
@@ -187,8 +211,8 @@ constinit const Command kMemory{
     .details =
         "Takes the options of bench. A point that fits runs a few steps, so that its bytes are held and measured. One "
         "that does not fit, and every point of a device that computes nothing, gives the same tables from its plan, "
-        "marked predicted; with --predict every point does, and nothing runs. With --resume stored points are shown "
-        "again, in another view too, without a run.",
+        "marked predicted. With --predict every point does: nothing runs, and a model of any size takes seconds. With "
+        "--resume stored points are shown again, in another view too, without a run.",
     .options = memory_options,
     .parse = memory_action,
     .examples =

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "cli/grid_output.h"
 #include "cli/planning_line.h"
@@ -32,6 +33,7 @@ struct PlanOptions {
   ProfileView view = ProfileView::kSummary;
   bool largest = false;
   bool framework = false;
+  bool grid = false;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -55,6 +57,14 @@ struct PlanOptions {
                  .help = "also the peak of the same point in eager mode without recomputation, as a framework runs it",
                  .axis = false},
           self.framework);
+    visit(
+        Option{.flag = "grid",
+               .key = "grid",
+               .group = kGroup,
+               .help = "the grid of peaks and what fits alone, several times as fast: no plans of compile mode, and no "
+                       "search for a recomputation that fits",
+               .axis = false},
+        self.grid);
   }
 };
 
@@ -82,6 +92,8 @@ PlanCommand parse_plan(const CommandWords& words) {
   }
   plan.sweep = starting_sweep(words, {});
   plan.options = options;
+  if (options.grid && (options.largest || options.framework || plan.asks_view))
+    throw Error("laptime plan: --grid shows peaks alone; leave it out, or --largest, --framework and --view");
   set_given(plan.sweep, words);
   return plan;
 }
@@ -101,11 +113,12 @@ class PlanRun {
     PointResult result = forecast_point(point, knowledge_);
     PlannedPoint planned{result.record};
     const bool has_plan = result.trace.has_value();
-    if (has_plan && result.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
+    const bool has_advice = has_plan && !options_.grid;
+    if (has_advice && result.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
       const Prepared lean = plan_of(recomputing(point.config, "auto"), knowledge_);
       planned.fitting_recompute = lean.shortage.empty() ? typed_recompute(lean.memory.recompute) : "nothing fits";
     }
-    if (has_plan && !has_compiled_) planned.compiled = better_compiled(point, result.record);
+    if (has_advice && !has_compiled_) planned.compiled = better_compiled(point, result.record);
     if (has_plan && options_.largest) {
       show(point, "largest batch that fits");
       planned.largest_batch = largest_that_fits(point.config, knowledge_, Enlarged::kBatch, kLargestBatch);
@@ -208,15 +221,16 @@ ExitCode run(const PlanCommand& command) {
   for (const SweepPoint& point : points) last = plan.add(point);
   // Whoever asks for the largest sizes reads the answer, not where the time goes; files and programs get all of it.
   const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
-  const bool is_brief = is_for_people && command.options.largest && !command.asks_view;
+  const bool is_brief = is_for_people && (command.options.largest || command.options.grid) && !command.asks_view;
   PointReport report{points.size() == 1 ? points.front().name : "plan", {}, {}};
   if (points.size() == 1 && !is_brief) report = report_of(points.front(), last, known, command.options.view);
   if (points.size() == 1 && is_brief && last.trace)
     report.lines.emplace_back("where its time and memory go: the same with --view summary");
   plan.clear_line();
   report.lines.insert(report.lines.begin(), plan.answer());
-  report.grids.insert(report.grids.begin(), plan.table());
-  if (std::optional<Grid> fitting = plan.fitting()) report.grids.insert(report.grids.begin(), std::move(*fitting));
+  std::optional<Grid> fitting = plan.fitting();
+  if (!command.options.grid || !fitting) report.grids.insert(report.grids.begin(), plan.table());
+  if (fitting) report.grids.insert(report.grids.begin(), std::move(*fitting));
   output.add(std::move(report));
   output.finish();
   return ExitCode::kOk;
@@ -234,15 +248,19 @@ constinit const Command kPlan{
     .summary = "time and bytes of a step before it runs, here or on another machine; what fits",
     .details =
         "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
-        "that were measured, by "
-        "laptime calibrate and by every earlier run, and for other sizes from the nearest ones; on a machine that is "
-        "described (--device roofline:NAME) they are bounds of its data sheet. Bytes are those of the plan. Several "
-        "points are one table, after a grid of what fits where they differ in pass or number type; a single one is "
+        "that were measured, by laptime calibrate and by every earlier run, and for other sizes from the nearest ones; "
+        "on a machine that is described (--device roofline:NAME) they are bounds of its data sheet. Bytes are those of "
+        "the plan. Several "
+        "points are one table, after a grid of what fits where they differ in pass or number type. For that table "
+        "every "
+        "point is planned in compile mode as well, and for one that does not fit the recomputation that does is "
+        "searched, which takes most of the time: --grid leaves both out. A single point is "
         "shown by phase, class, layer or op (--view) and with what its memory is held for.",
     .options = plan_options,
     .parse = plan_action,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"
+        "  laptime plan --model small,medium,large,xl,2.7B --context 256,1024 --pass inference,step --grid\n"
         "  laptime plan --model small,medium,large,xl,2.7B --context 256,1024 --pass inference,step --device h100\n"
         "  laptime plan --model 2.7B --device h100 --mode compile --view layers\n",
 };

@@ -147,7 +147,7 @@ class ProfileOutput : public PointOutput {
 
   void finish() override {
     if (options_.compare_modes) compare("mode");
-    if (options_.compare_dtypes) compare("dtype");
+    if (options_.compare_dtypes) compare("dtype", /*shows_casts=*/true);
     share_of_passes();
     for (PointReport& report : held_back_) output_.add(std::move(report));
     output_.finish();
@@ -162,12 +162,15 @@ class ProfileOutput : public PointOutput {
   std::string picture() const {
     std::vector<TracePanel> panels;
     for (const PointResult& point : profiled_)
-      panels.push_back({point.record.name, profile_conclusion(*point.trace), &*point.trace});
+      panels.push_back(
+          {point.record.name, disturbance(*point.trace) + profile_conclusion(*point.trace), &*point.trace});
     return profile_svg(panels);
   }
 
   // Compares each pair of points that differ only in `key`.
-  void compare(const std::string& key) {
+  void compare(const std::string& key, bool shows_casts = false) {
+    std::vector<CastComparison> pairs;
+    std::vector<PointReport> reports;
     for (size_t a = 0; a < profiled_.size(); ++a) {
       for (size_t b = a + 1; b < profiled_.size(); ++b) {
         const Json& first = profiled_[a].record.config.json();
@@ -175,11 +178,15 @@ class ProfileOutput : public PointOutput {
         if (!differ_only_in(key, first, second)) continue;
         const ComparedProfile left{plain_text(first.at(key)), &*profiled_[a].trace};
         const ComparedProfile right{plain_text(second.at(key)), &*profiled_[b].trace};
-        output_.add({.name = fmt::format("{} against {}: {}", left.title, right.title, profiled_[b].record.name),
-                     .lines = {},
-                     .grids = compare_profiles(left, right)});
+        reports.push_back({.name = fmt::format("{} against {}: {}", left.title, right.title, profiled_[b].record.name),
+                           .lines = {},
+                           .grids = compare_profiles(left, right, options_.view)});
+        pairs.push_back({profiled_[b].record.name, left, right});
       }
     }
+    if (shows_casts && !pairs.empty())
+      output_.add({.name = "casts of every point", .lines = {}, .grids = {cast_shares(pairs)}});
+    for (PointReport& report : reports) output_.add(std::move(report));
   }
 
   void share_of_passes() {
@@ -191,7 +198,10 @@ class ProfileOutput : public PointOutput {
         return;
       passes.push_back({plain_text(config.at("pass")), &*point.trace});
     }
-    output_.add({.name = "passes side by side", .lines = {}, .grids = {class_shares(passes)}});
+    PointReport report{.name = "passes side by side", .lines = {}, .grids = {class_shares(passes)}};
+    if (std::string sentence = top_kernels_sentence(passes); !sentence.empty())
+      report.lines.push_back(std::move(sentence));
+    output_.add(std::move(report));
   }
 
   static bool differ_only_in(const std::string& key, const Json& a, const Json& b) {
@@ -276,12 +286,12 @@ constinit const Command kProfile{
     .summary = "where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
-        "the tables are means over the marked ones. 'Of bound' is the time that FLOPs at the measured peak of matrix "
-        "products, or bytes at the measured bandwidth of memory, would take at least, over the time that they took. "
-        "With --resume a stored profile of at least as many traced steps is shown again, in another view or with "
-        "another filter, without a run. "
-        "FILTER selects launches, as in laptime show, by phase, scope, layer, part, op, class, kernel, signature, "
-        "flops or bytes: laptime profile \"op = matmul and part = ffn\"",
+        "the tables are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of "
+        "matrix products) or bytes (measured bandwidth of memory), over the time taken. With --resume a stored "
+        "profile of at least as many traced steps is shown in another view or with another filter, without a run; "
+        "laptime export nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by "
+        "phase, scope, layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and "
+        "part = ffn\"",
     .options = profile_options,
     .parse = profile_action,
     .filter_columns = columns_of_launches,

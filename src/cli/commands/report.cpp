@@ -24,8 +24,8 @@
 #include "cli/store_reading.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
+#include "config/ready_sweeps.h"
 #include "config/sweep.h"
-#include "config/sweep_file.h"
 #include "distribution/bootstrap.h"
 #include "record/store.h"
 #include "report/filter.h"
@@ -40,7 +40,6 @@ namespace {
 constexpr int64_t kMostTracedSteps = 1000;
 constexpr size_t kMostRecords = 2000;  // of a page: with more it would open slowly
 constexpr size_t kMostTraces = 64;     // of the newest records; a page shows no more
-constexpr std::string_view kSweepFile = ".toml";
 
 struct ReportOptions {
   std::string html;
@@ -60,8 +59,7 @@ struct ReportOptions {
     visit(Option{.flag = "traced-steps",
                  .key = "traced_steps",
                  .group = kGroup,
-                 .help =
-                     "of a sweep file: steps of each point whose launches are timed, in turn with as many that are not",
+                 .help = "of a sweep: steps of each point whose launches are timed, in turn with as many that are not",
                  .min = 1,
                  .max = kMostTracedSteps,
                  .axis = false},
@@ -185,10 +183,16 @@ void reject_options_of_a_run(const CommandWords& words) {
     const bool is_of_run = std::find(of_sweeps.begin(), of_sweeps.end(), given.flag) != of_sweeps.end();
     if (!is_of_run || given.flag == kStore) continue;
     throw Error::format(
-        "laptime report: --{} is for a sweep that runs; name its file (laptime report SWEEP.toml), or select stored "
-        "records by a filter: \"{} = {}\"",
+        "laptime report: --{} is for a sweep that runs; name it (laptime report SWEEP; laptime list sweeps), or "
+        "select stored records by a filter: \"{} = {}\"",
         given.flag, given.flag, given.text);
   }
+}
+
+// A comparison has a sign or several words; a single word without a sign is the name of a sweep.
+bool names_sweep(const std::vector<std::string>& positionals) {
+  return positionals.size() == 1 && !positionals.front().empty() &&
+         positionals.front().find_first_of(" \t\n()'\"=<>!~") == std::string::npos;
 }
 
 ReportCommand parse_report(const CommandWords& words) {
@@ -200,15 +204,14 @@ ReportCommand parse_report(const CommandWords& words) {
   if (command.options.html.empty())
     throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
   reject_last_and_run("report", command.selection);
-  const bool is_sweep = words.positionals.size() == 1 && words.positionals.front().ends_with(kSweepFile);
-  if (!is_sweep) {
+  if (!names_sweep(words.positionals)) {
     reject_options_of_a_run(words);
     command.filter = fmt::format("{}", fmt::join(words.positionals, " "));
     return command;
   }
   if (command.selection.last || !command.selection.run.empty())
-    throw Error("laptime report: --last and --run select stored records; a sweep file makes its own");
-  command.sweep = read_sweep_file(words.positionals.front());
+    throw Error("laptime report: --last and --run select stored records; a sweep makes its own");
+  command.sweep = read_sweep("laptime report", words.positionals.front());
   set_given(*command.sweep, words);
   return command;
 }
@@ -221,15 +224,14 @@ CommandAction report_action(const CommandWords& words) {
 
 constinit const Command kReport{
     .name = "report",
-    .arguments = "[FILTER|SWEEP.toml] [OPTIONS]",
-    .summary = "one page with charts, tables and answers, from stored records or a sweep file",
+    .arguments = "[FILTER|SWEEP] [OPTIONS]",
+    .summary = "one page with charts, tables and answers, from stored records or a sweep",
     .details =
         "With FILTER, as in laptime show, or without anything, the page shows stored records: laptime report --last "
-        "--html report.html. With the name of a sweep file the sweep runs first, with its launches traced, and the "
-        "page "
-        "shows its records: laptime report sweeps/assignment_2025.toml --html report.html; the options of bench change "
-        "the sweep, and --resume takes from the store what has been measured. Sections whose data is missing are left "
-        "out, and the last line of the page says which command would fill them.",
+        "--html report.html. With a sweep, by its name (laptime list sweeps) or its file, the sweep runs first, with "
+        "its launches traced, and the page shows its records: laptime report assignment_2025 --html report.html; the "
+        "options of bench change the sweep, and --resume takes from the store what has been measured. Sections whose "
+        "data is missing are left out, and the last line of the page says which command would fill them.",
     .options = report_options,
     .parse = report_action,
     .filter_columns = named_columns,

@@ -1,0 +1,69 @@
+// Looks sweeps up among the files that are part of the program.
+#include "config/ready_sweeps.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "config/sweep_file.h"
+#include "config/toml_files.h"
+
+namespace laptime {
+namespace {
+
+std::string_view first_comment_line(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const size_t begin = line.find_first_not_of("# ");
+  return line.starts_with('#') && begin != std::string_view::npos ? line.substr(begin) : std::string_view();
+}
+
+bool is_file(const std::string& name) {
+  std::error_code error;
+  return std::filesystem::exists(name, error) && !std::filesystem::is_directory(name, error);
+}
+
+const ReadySweep* find_ready(std::string_view name) {
+  const std::span<const ReadySweep> sweeps = ready_sweeps();
+  const auto found =
+      std::find_if(sweeps.begin(), sweeps.end(), [&](const ReadySweep& one) { return one.name == name; });
+  return found == sweeps.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::span<const ReadySweep> ready_sweeps() {
+  static const std::vector<ReadySweep> kSweeps = [] {
+    std::vector<ReadySweep> sweeps;
+    for (const TomlFile& file : sweep_files()) {
+      const std::string_view name = file.name.substr(0, file.name.rfind('.'));
+      sweeps.push_back({name, first_comment_line(file.text), file.text});
+    }
+    return sweeps;
+  }();
+  return kSweeps;
+}
+
+Sweep read_sweep(std::string_view where, const std::string& name) {
+  const std::filesystem::path path(name);
+  const bool names_file = path.has_parent_path() || path.extension() == ".toml";
+  if (is_file(name)) return read_sweep_file(path);
+  if (names_file) {
+    if (find_ready(path.stem().string()) == nullptr || std::filesystem::exists(path)) return read_sweep_file(path);
+    throw Error::format("{}: {} does not exist; the program has a sweep of this name, without folder and .toml: {}",
+                        where, quote(name), path.stem().string());
+  }
+  if (const ReadySweep* const ready = find_ready(name)) {
+    Sweep sweep = parse_sweep(ready->text, std::string(ready->name) + ".toml");
+    sweep.name = ready->name;
+    return sweep;
+  }
+  std::vector<std::string_view> names;
+  for (const ReadySweep& one : ready_sweeps()) names.push_back(one.name);
+  throw Error::format("{}: {} is no file and no sweep of the program{} (laptime list sweeps)", where, quote(name),
+                      did_you_mean(name, names));
+}
+
+}  // namespace laptime
