@@ -23,7 +23,10 @@ namespace {
 constexpr std::array kSets{
     ColumnSet{"default", "", "time, rate, memory and verdict of each row", default_columns},
     ColumnSet{"all", "", "the same with mean, minimum and maximum; in files every key of a record", all_columns},
-    ColumnSet{"attention", "", "attention alone: each phase, and what it adds to memory", columns_attention},
+    ColumnSet{
+        "attention", "",
+        "attention alone: each phase, and memory: resident (the documents' model), before_backward (model + forward)",
+        columns_attention},
     ColumnSet{"first_steps", "", "what warm-up does: mean, standard deviation and the first samples",
               columns_first_steps},
     ColumnSet{"prediction", "", "predicted beside measured: time and memory", columns_prediction, prediction_summary},
@@ -32,7 +35,8 @@ constexpr std::array kSets{
     ColumnSet{"mean_std", "2025b", "the same", columns_2025_ab},
     ColumnSet{"min_max", "2025c", "minimum, maximum, mean and standard deviation", columns_2025_c},
     ColumnSet{"forward_backward", "2025d", "mean and standard deviation of forward, backward and both", columns_2025_d},
-    ColumnSet{"attention_memory", "2025d_attention", "the same of attention alone, with its memory",
+    ColumnSet{"attention_memory", "2025d_attention",
+              "the same of attention alone, with memory: model, model+fwd, model+fwd+back, fwd, back",
               columns_2025_d_attention}};
 constexpr size_t kMaxColumns = 200;
 
@@ -46,6 +50,7 @@ struct RatioColumn {
   Ratio ratio;
   Figure figure;
   Against verdict_against = nullptr;  // null: the cell is a figure alone
+  Ratio rough = nullptr;              // what the cell shows where a verdict is against the ratio
 };
 constexpr Figure kValue = [](const TimeRatio& ratio) { return std::optional(ratio.value); };
 constexpr Figure kLow = [](const TimeRatio& ratio) {
@@ -55,10 +60,11 @@ constexpr Figure kHigh = [](const TimeRatio& ratio) {
   return ratio.interval ? std::optional(ratio.interval->high) : std::nullopt;
 };
 constexpr std::array kRatioColumns{
-    RatioColumn{"speedup", "speedup", &Baselines::speedup, kValue, &Baselines::verdict_against_speedup},
+    RatioColumn{"speedup", "speedup", &Baselines::speedup, kValue, &Baselines::verdict_against_speedup,
+                &Baselines::rough_speedup},
     RatioColumn{"speedup_low", "speedup_low", &Baselines::speedup, kLow},
     RatioColumn{"speedup_high", "speedup_high", &Baselines::speedup, kHigh},
-    RatioColumn{"gain", "gain", &Baselines::gain, kValue, &Baselines::verdict_against_gain},
+    RatioColumn{"gain", "gain", &Baselines::gain, kValue, &Baselines::verdict_against_gain, &Baselines::rough_gain},
     RatioColumn{"gain_low", "gain_low", &Baselines::gain, kLow},
     RatioColumn{"gain_high", "gain_high", &Baselines::gain, kHigh}};
 
@@ -87,6 +93,8 @@ Column column_of(const RatioColumn& column, const Baselines& baselines) {
     const bool is_speedup = column.ratio == &Baselines::speedup;
     made.text_of = [&baselines, column, is_speedup](const Row& row, std::string_view phase, const CellContext&) {
       const bool is_baseline = is_speedup && baselines.is_baseline(row.record());
+      if (const auto rough = (baselines.*column.rough)(row.record(), phase))
+        return fmt::format("{}{:.2f}x", kRoughMark, rough->value);
       return ratio_text((baselines.*column.ratio)(row.record(), phase), is_baseline,
                         (baselines.*column.verdict_against)(row.record()));
     };

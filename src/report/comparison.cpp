@@ -194,9 +194,9 @@ std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
   return ops;
 }
 
-// `parts` sum to `whole`, less what lies between the launches.
+// `parts` sum to `whole`, less what lies between the launches. They are shares of the difference where there is one.
 Grid parts_grid(const char* name, std::string title, GridColumn first, const std::vector<PartDifference>& parts,
-                const PartDifference& whole) {
+                const PartDifference& whole, bool is_decided) {
   Grid grid{.name = name,
             .title = std::move(title),
             .columns = {std::move(first),
@@ -207,8 +207,9 @@ Grid parts_grid(const char* name, std::string title, GridColumn first, const std
             .rows = {},
             .notes = {}};
   const auto add = [&](const PartDifference& part) {
-    grid.rows.push_back({part.key, part.a, part.b, part.difference(),
-                         whole.difference() != 0 ? Json(part.difference() / whole.difference()) : Json(nullptr)});
+    grid.rows.push_back(
+        {part.key, part.a, part.b, part.difference(),
+         is_decided && whole.difference() != 0 ? Json(part.difference() / whole.difference()) : Json(nullptr)});
   };
   PartDifference rest{"everything else", whole.a, whole.b};
   for (size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {
@@ -338,14 +339,17 @@ PointReport comparison_report(const ComparedNames& names, const std::vector<Comp
   if (std::string cause = cause_sentence(ops, parts, whole); differs && !cause.empty())
     report.lines.push_back(std::move(cause));
   report.grids.push_back(phases_of(rounds, margin));
-  constexpr const char* kTitle =
-      "where the difference comes from, by {}: means of traced steps, over the less disturbed half of the rounds";
+  const auto title = [differs](const char* by) {
+    return fmt::format("{}: means of traced steps, over the less disturbed half of the rounds",
+                       differs ? "where the difference comes from, by " + std::string(by)
+                               : fmt::format("times by {}, whose differences are not decided either", by));
+  };
   if (!ops.empty())
-    report.grids.push_back(parts_grid("ops", fmt::format(kTitle, "op"), text_column("op", "Op"), ops, whole));
+    report.grids.push_back(parts_grid("ops", title("op"), text_column("op", "Op"), ops, whole, differs));
   if (!parts.empty()) {
-    report.grids.push_back(parts_grid(
-        "parts", ops.empty() ? fmt::format(kTitle, "part of the model") : "by part of the model, from the same steps",
-        text_column("part", "Part"), parts, whole));
+    report.grids.push_back(
+        parts_grid("parts", ops.empty() ? title("part of the model") : "by part of the model, from the same steps",
+                   text_column("part", "Part"), parts, whole, differs));
   }
   report.grids.push_back(rounds_grid(rounds));
   return report;

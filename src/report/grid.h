@@ -48,6 +48,7 @@ struct PointReport {
   std::string name;                // of the record
   std::vector<std::string> lines;  // sentences above the tables, the conclusion first
   std::vector<Grid> grids;
+  std::string verdict{};  // of JSON, "disturbed"; empty where none is given
 };
 
 // Aligned columns. Where a terminal is too narrow, optional columns are left out, then texts of a whole first column

@@ -45,12 +45,17 @@ bool contains(const Parts& parts, std::string_view part, size_t& next) {
   return contains(parts, part);
 }
 
-// "float32" for "dtype:float32": these values say themselves what they are.
-std::string_view spoken(std::string_view part) {
-  for (const std::string_view tag : {"model:", "dtype:", "mode:", "device:"}) {
-    if (part.starts_with(tag)) return part.substr(tag.size());
+// "float32" for "dtype:float32": these values say themselves what they are. A cropped model has two context lengths,
+// that of its weights and the one it runs with, which is said in words.
+std::string spoken(std::string_view part) {
+  constexpr std::string_view kCropped = "crop:";
+  if (part.starts_with(kCropped) && part != "crop:none") {
+    return fmt::format("cropped to the first {} positions", part.substr(kCropped.size()));
   }
-  return part;
+  for (const std::string_view tag : {"model:", "dtype:", "mode:", "device:"}) {
+    if (part.starts_with(tag)) return std::string(part.substr(tag.size()));
+  }
+  return std::string(part);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "report/lines.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -61,7 +62,8 @@ bool shows_first_steps(const Record& record, bool verbose) {
   return verbose || varies_warmup(record) || *record.transient.excess > 0.1 * time->median;
 }
 
-void add_notes(const Record& record, bool verbose, std::vector<TableLine>& lines) {
+void add_notes(const Record& record, const LineStyle& style, std::vector<TableLine>& lines) {
+  const bool verbose = style.verbose;
   const auto note = [&](const std::string& text) { lines.push_back({{}, "  " + text}); };
   if (is_predicted(record)) return;  // nothing was set up, and no step was the first
   const TimeStats* const time = record.main_time();
@@ -73,9 +75,8 @@ void add_notes(const Record& record, bool verbose, std::vector<TableLine>& lines
   if (record.stopping.steps_per_sample.value_or(1) > 1) {
     note(fmt::format("a sample is {} steps: one is too short to time", *record.stopping.steps_per_sample));
   }
-  std::string reasons;
-  for (const std::string& reason : record.verdict.reasons) reasons += (reasons.empty() ? "" : "; ") + reason;
-  if (!reasons.empty()) note(spaced(record.verdict.rating) + ": " + reasons);
+  const std::vector<std::string>& reasons = style.reasons == nullptr ? record.verdict.reasons : *style.reasons;
+  if (!reasons.empty()) note(fmt::format("{}: {}", spaced(record.verdict.rating), fmt::join(reasons, "; ")));
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   }
   const auto notes_first_steps = [](const Column& column) { return column.then_first_steps; };
   if (have_notes(columns)) {
-    add_notes(record, style.verbose, lines);
+    add_notes(record, style, lines);
   } else if (std::any_of(columns.begin(), columns.end(), notes_first_steps) &&
              shows_first_steps(record, style.verbose)) {
     lines.push_back({{}, "  " + first_steps_text(record)});

@@ -20,6 +20,7 @@ struct LineStyle {
   bool details = true;   // lines for the phases, and notes
   bool verbose = false;  // set-up and first steps where they do not matter, too
   const Heading* heading = nullptr;
+  const std::vector<std::string>* reasons = nullptr;  // of the verdict, those that the row says; null: all of them
   std::span<const std::optional<Scale>> scales = {};  // of each column, for one unit in all of its cells
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "distribution/verdict.h"
@@ -100,6 +101,21 @@ const TimeStats* time_of(const Record& record, const std::map<std::string, TimeS
   return found == times.end() ? nullptr : &found->second;
 }
 
+// How far apart the samples of a time lie, as a fraction of it; a drift shows in it too. None from too few samples.
+std::optional<double> spread_of(const TimeStats& time) {
+  constexpr int64_t kFewest = 3;
+  if (time.count < kFewest || !time.p10 || !time.p90 || time.median <= 0) return std::nullopt;
+  return (*time.p90 - *time.p10) / time.median;
+}
+
+// Whether a ratio of two times would still say the same if both were off by several times the spread of their samples.
+bool is_beyond_doubt(double ratio, const TimeStats& a, const TimeStats& b) {
+  constexpr double kTimesSpread = 3;
+  const std::optional<double> spread_a = spread_of(a);
+  const std::optional<double> spread_b = spread_of(b);
+  return ratio > 0 && spread_a && spread_b && std::abs(std::log(ratio)) > kTimesSpread * (*spread_a + *spread_b);
+}
+
 }  // namespace
 
 std::string verdict_against_comparing(const Record& record) {
@@ -136,17 +152,23 @@ Baselines::Values Baselines::values_of(const std::string& run) const {
   return values;
 }
 
+std::string Baselines::text_of(const Values& values) {
+  std::string text;
+  for (const char* const key : kMayDiffer) {
+    const auto value = values.find(key);
+    if (value == values.end()) continue;
+    const std::string shown = value->second.empty() || value->second == "null" ? "none" : value->second;
+    text += (text.empty() ? "" : " ") + (usual_value(key).empty() ? key + (":" + shown) : shown);
+  }
+  return text;
+}
+
+std::string Baselines::description_for(const Record& record) const { return text_of(values_of(record.run)); }
+
 std::vector<std::string> Baselines::descriptions() const {
   std::vector<std::string> descriptions;
   for (const auto& [run, seen] : runs_) {
-    const Values values = values_of(run);
-    std::string text;
-    for (const char* const key : kMayDiffer) {
-      const auto value = values.find(key);
-      if (value == values.end()) continue;
-      const std::string shown = value->second.empty() || value->second == "null" ? "none" : value->second;
-      text += (text.empty() ? "" : " ") + (usual_value(key).empty() ? key + (":" + shown) : shown);
-    }
+    std::string text = text_of(values_of(run));
     if (text.empty() || std::find(descriptions.begin(), descriptions.end(), text) != descriptions.end()) continue;
     descriptions.push_back(text);
   }
@@ -178,11 +200,23 @@ void Baselines::add(const Record& record) {
 
 std::optional<TimeRatio> Baselines::speedup(const Record& record, std::string_view phase) const {
   const std::string point = point_of(record);
-  return point.empty() ? std::nullopt : compared(baselines_, point, record, phase, /*inverse=*/false);
+  return point.empty() ? std::nullopt : compared(baselines_, point, record, phase, false, Trust::kFull);
+}
+std::optional<TimeRatio> Baselines::rough_speedup(const Record& record, std::string_view phase) const {
+  const std::string point = point_of(record);
+  return point.empty() ? std::nullopt : compared(baselines_, point, record, phase, false, Trust::kRough);
+}
+
+std::optional<TimeRatio> Baselines::any_speedup(const Record& record, std::string_view phase) const {
+  const std::string point = point_of(record);
+  return point.empty() ? std::nullopt : compared(baselines_, point, record, phase, false, Trust::kAny);
 }
 
 std::optional<TimeRatio> Baselines::gain(const Record& record, std::string_view phase) const {
-  return compared(whole_, whole_point_of(record), record, phase, /*inverse=*/true);
+  return compared(whole_, whole_point_of(record), record, phase, true, Trust::kFull);
+}
+std::optional<TimeRatio> Baselines::rough_gain(const Record& record, std::string_view phase) const {
+  return compared(whole_, whole_point_of(record), record, phase, true, Trust::kRough);
 }
 
 std::string Baselines::verdict_against_speedup(const Record& record) const {
@@ -210,17 +244,18 @@ std::optional<Uncompared> Baselines::uncompared(const Record& record) const {
 }
 
 std::optional<TimeRatio> Baselines::compared(const ByPoint& baselines, const std::string& point, const Record& record,
-                                             std::string_view phase, bool inverse) {
+                                             std::string_view phase, bool inverse, Trust trust) {
   const auto found = baselines.find(point);
-  if (record.status != Status::kOk || found == baselines.end() || untrusted(record) || found->second.against ||
-      found->second.predicted != is_predicted(record)) {
+  if (record.status != Status::kOk || found == baselines.end() || found->second.predicted != is_predicted(record))
     return std::nullopt;
-  }
+  const bool is_doubted = untrusted(record) || found->second.against;
+  if (trust != Trust::kAny && is_doubted != (trust == Trust::kRough)) return std::nullopt;
   const TimeStats* const baseline = time_of(record, found->second.time, phase);
   const TimeStats* const own = time_of(record, record.time, phase);
   if (baseline == nullptr || own == nullptr) return std::nullopt;
   std::optional<TimeRatio> ratio = inverse ? ratio_of_medians(*own, *baseline) : ratio_of_medians(*baseline, *own);
-  if (ratio && found->second.predicted) ratio->interval.reset();
+  if (ratio && trust == Trust::kRough && !is_beyond_doubt(ratio->value, *own, *baseline)) return std::nullopt;
+  if (ratio && (is_doubted || found->second.predicted)) ratio->interval.reset();
   return ratio;
 }
 

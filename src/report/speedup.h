@@ -1,6 +1,7 @@
 // How many times faster a record is than the baseline of its run, and what lowering a composite costs.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +16,9 @@
 #include "report/compare_command.h"
 
 namespace laptime {
+
+// Before a ratio of two times of which one has a verdict against it.
+inline constexpr std::string_view kRoughMark = "~";
 
 // What keeps a record from being compared with its baseline.
 struct Uncompared {
@@ -47,6 +51,9 @@ class Baselines {
   // What the baselines of the runs have: "float32 eager", "threads:1"; one for each kind of run.
   std::vector<std::string> descriptions() const;
 
+  // What the baseline of the record's own run has; empty where that run has none.
+  std::string description_for(const Record& record) const;
+
   bool is_baseline(const Record& record) const;
 
   // Median time of the baseline over that of the record, for one phase ("" for the pass that was asked for). None where
@@ -54,9 +61,17 @@ class Baselines {
   // no steady state, or the side has too few steps to test for one.
   std::optional<TimeRatio> speedup(const Record& record, std::string_view phase) const;
 
+  // The same where a verdict is against comparing, but the ratio is far larger than what the samples of both sides
+  // spread and drift: a rough figure, without an interval. None where speedup() has one.
+  std::optional<TimeRatio> rough_speedup(const Record& record, std::string_view phase) const;
+  // Either of them, and where the ratio is not as large as that: any figure but that of speedup() is rough.
+  std::optional<TimeRatio> any_speedup(const Record& record, std::string_view phase) const;
+
   // The record's median time over that of the step with every composite whole: above 1, keeping what this record lowers
   // gains that much.
   std::optional<TimeRatio> gain(const Record& record, std::string_view phase) const;
+  // As rough_speedup().
+  std::optional<TimeRatio> rough_gain(const Record& record, std::string_view phase) const;
 
   // The verdict that keeps a record from being compared, its own or that of its baseline: "untested", "baseline
   // unstable"; empty where none does.
@@ -77,10 +92,17 @@ class Baselines {
   // Of each option that a run varies, the value of its baseline.
   using Values = std::map<std::string, std::string>;
 
+  enum class Trust : uint8_t {
+    kFull,   // no verdict is against comparing
+    kRough,  // one is, but the ratio is beyond doubt
+    kAny,
+  };
+
   Values values_of(const std::string& run) const;
+  static std::string text_of(const Values& values);
   std::string point_of(const Record& record) const;
   static std::optional<TimeRatio> compared(const ByPoint& baselines, const std::string& point, const Record& record,
-                                           std::string_view phase, bool inverse);
+                                           std::string_view phase, bool inverse, Trust trust);
   static std::string verdict_against(const ByPoint& baselines, const std::string& point, const Record& record);
 
   std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option

@@ -182,11 +182,14 @@ std::string header(const TableLayout& layout, const TableStyle& style) {
          });
 }
 
-// The lines of a record, and where a row comes from that its command did not measure.
+// The lines of a record, without reasons that a row before it has said already, and where a row comes from that its
+// command did not measure.
 std::vector<TableLine> lines_with_source(const Record& record, const TableLayout& layout, const TableStyle& style,
-                                         const Heading& heading) {
+                                         const Heading& heading, TableNotes& notes) {
+  const std::vector<std::string> fresh = style.verbose ? record.verdict.reasons : notes.take_reasons(record);
   std::vector<TableLine> lines =
-      lines_of(Row(record), layout.columns, {.details = style.details, .verbose = style.verbose, .heading = &heading});
+      lines_of(Row(record), layout.columns,
+               {.details = style.details, .verbose = style.verbose, .heading = &heading, .reasons = &fresh});
   if (style.stored_runs != nullptr && style.stored_runs->contains(record.run))
     lines.push_back({{},
                      fmt::format("  from the store, {} {}", is_predicted(record) ? "predicted" : "measured",
@@ -360,7 +363,8 @@ std::string TableStream::add(const Record& record) {
   if (begins_run) text += run_line(record, state_->style);
   state_->begun = true;
   state_->run = record.run;
-  return text + record_text(lines_with_source(record, layout, state_->style, *state_->heading), layout, state_->style);
+  return text + record_text(lines_with_source(record, layout, state_->style, *state_->heading, *state_->notes), layout,
+                            state_->style);
 }
 
 std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns) {
@@ -402,7 +406,7 @@ void table(const Records& records, const TableStyle& style, std::string_view col
     notes.add(record, heading);
     if (layout.is_stacked && !is_first) sink("\n");
     is_first = false;
-    sink(record_text(lines_with_source(record, layout, style, heading), layout, style));
+    sink(record_text(lines_with_source(record, layout, style, heading, notes), layout, style));
     return true;
   });
   sink(notes_text(notes, style) + runs_text(heading, style));

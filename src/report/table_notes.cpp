@@ -37,7 +37,8 @@ TableNotes::TableNotes(std::span<const Column> columns, bool details, const Base
       has_mfu_(std::any_of(columns.begin(), columns.end(), shows_measured_mfu)),
       has_verdict_(std::any_of(columns.begin(), columns.end(), shows_verdict)),
       has_speedup_(std::any_of(columns.begin(), columns.end(), shows_speedup)),
-      details_(details) {
+      details_(details),
+      says_reasons_(details && have_notes(columns)) {
   const auto has = [&](std::string_view title) {
     return std::any_of(columns.begin(), columns.end(), [&](const Column& column) { return column.title == title; });
   };
@@ -50,7 +51,7 @@ TableNotes::TableNotes(std::span<const Column> columns, bool details, const Base
 
 Extent TableNotes::extent() const {
   if (details_) return Extent::kWhole;
-  if (has_speedup_) return Extent::kWithConfig;
+  if (has_speedup_) return Extent::kWhole;  // rough speed-ups are judged by the spread of the samples
   return has_mfu_ ? Extent::kRow : Extent::kNames;
 }
 
@@ -62,6 +63,7 @@ void TableNotes::add_verdict(const Record& record) {
     const auto found = std::find(compare_commands_.begin(), compare_commands_.end(), command);
     if (!command.empty() && found == compare_commands_.end()) compare_commands_.push_back(std::move(command));
     some_uncompared_ = true;
+    (baselines_->rough_speedup(record, "") ? some_rough_ : some_refused_) = true;
     some_fixed_ = some_fixed_ || record.stopping.rule == "fixed";
   }
   for (const StabilityWord& word : stability_words()) {
@@ -112,11 +114,33 @@ void TableNotes::add(const Record& record, const Heading& heading) {
       heading.short_name(record), skipped, time->count * record.stopping.steps_per_sample.value_or(1)));
 }
 
+std::vector<std::string> TableNotes::take_reasons(const Record& record) {
+  if (!says_reasons_ || is_predicted(record) || record.main_time() == nullptr) return record.verdict.reasons;
+  std::vector<std::string> fresh;
+  for (const std::string& reason : record.verdict.reasons) {
+    const auto known =
+        std::find_if(reasons_.begin(), reasons_.end(), [&](const SharedReason& one) { return one.reason == reason; });
+    if (known == reasons_.end()) {
+      reasons_.push_back({reason, 1});
+      fresh.push_back(reason);
+    } else {
+      ++known->rows;
+    }
+  }
+  const bool some_are_below = fresh.size() < record.verdict.reasons.size();
+  if (some_are_below && !fresh.empty()) fresh.emplace_back("more below the table");
+  return fresh;
+}
+
 std::vector<std::string> TableNotes::compare_lines() const {
   constexpr size_t kMost = 8;
   if (!some_uncompared_) return {};
-  std::vector<std::string> lines{
-      "no speedup where a verdict stands in its place; A and B measured in turn show it all the same:"};
+  std::vector<std::string> lines;
+  std::string text =
+      some_rough_ ? fmt::format("{}: roughly, because a verdict is against one of the two times", kRoughMark) : "";
+  if (some_refused_) text += fmt::format("{}no speedup where a verdict stands in its place", text.empty() ? "" : "; ");
+  lines.push_back(text +
+                  fmt::format("; A and B measured in turn show it {}:", some_refused_ ? "all the same" : "exactly"));
   for (size_t i = 0; i < std::min(kMost, compare_commands_.size()); ++i)
     lines.push_back("  " + compare_commands_[i] + store_words(store_));
   if (compare_commands_.empty()) lines.emplace_back("  laptime compare --help");
@@ -159,6 +183,9 @@ std::vector<std::string> TableNotes::lines() const {
         store_ == "none" ? "" : fmt::format(": laptime show --last --columns first_steps{}", store_words(store_))));
   }
   lines.insert(lines.end(), of_columns_.begin(), of_columns_.end());
+  for (const SharedReason& shared : reasons_) {
+    if (shared.rows > 1) lines.push_back(fmt::format("{} rows: {}", shared.rows, shared.reason));
+  }
   if (std::string verdicts = verdict_line(); !verdicts.empty()) lines.push_back(std::move(verdicts));
   const std::vector<std::string> comparisons = compare_lines();
   lines.insert(lines.end(), comparisons.begin(), comparisons.end());

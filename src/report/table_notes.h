@@ -15,8 +15,8 @@
 
 namespace laptime {
 
-// Which peak an mfu is of, rows whose samples skipped updates, what the verdicts of the rows mean, and how to compare
-// rows whose verdict is against their speed-up.
+// Which peak an mfu is of, reasons that several verdicts have, rows whose samples skipped updates, what the verdicts of
+// the rows mean, and how to compare rows whose verdict is against their speed-up.
 class TableNotes {
  public:
   // `details`: few rows, which may be read whole. The date of a peak and skipped steps are in no listing. `baselines`
@@ -26,6 +26,10 @@ class TableNotes {
   // How much of a record add() looks at.
   Extent extent() const;
   void add(const Record& record, const Heading& heading);
+
+  // The reasons of a record's verdict that no row before it had, where rows say them. The others stand once below the
+  // table, with the number of rows that have them.
+  std::vector<std::string> take_reasons(const Record& record);
 
   // A sentence each.
   std::vector<std::string> lines() const;
@@ -54,9 +58,17 @@ class TableNotes {
   bool details_ = false;
   std::map<std::string, Peaks> peaks_;  // measured ones, by arithmetic
   std::vector<std::string> skips_;
+  bool says_reasons_ = false;  // below its rows
+  struct SharedReason {
+    std::string reason;
+    size_t rows = 0;
+  };
+  std::vector<SharedReason> reasons_;
   std::set<Stability> verdicts_;  // that rows or their baselines have, but for the best
-  // Of the rows that have a verdict in place of a speed-up.
+  // Of the rows whose verdict is against their speed-up.
   bool some_uncompared_ = false;
+  bool some_rough_ = false;                      // of those, some have a rough speed-up
+  bool some_refused_ = false;                    // some have none
   bool some_fixed_ = false;                      // the number of steps was given
   std::vector<std::string> compare_commands_{};  // each once
 };

@@ -65,7 +65,7 @@ class OfPoints(CompareTest):
     def test_a_measured_comparison_has_every_table_and_keeps_its_records(self):
         done = self.run_points(*TINY, "--mode", "eager,compile", "--budget", "1s", "--threads", "1")
         self.assert_ok(done)
-        for words in ("medians over the rounds", "where the difference comes from", "B / A, round by round:"):
+        for words in ("medians over the rounds", "means of traced steps", "B / A, round by round:"):
             self.assertIn(words, done.stdout)
         self.assertIn("A: mode eager; B: mode compile", done.stderr)
         kept = self.stored()

@@ -67,6 +67,20 @@ class Profile(ProgramTest):
         points = self.profile("--store", "none", "--pass", "inference,step")
         self.assertEqual([point["name"].split("/")[0] for point in points], ["passes side by side", "inference", "step"])
         self.assertIn("class_shares", points[0]["tables"])
+        self.assertRegex(points[0]["conclusions"][0], r"kernel takes most time.*all matrix products together: .* of step")
+        self.assertIn(" of the forward pass", points[1]["conclusions"][0])
+        self.assertIn(points[1]["verdict"], ("disturbed", "undisturbed"))
+
+    def test_number_types_side_by_side(self):
+        sizes = [*TINY, *QUICK, "--seed", "1,2", "--store", "none", "--output", "json", "--compare-dtypes"]
+        done = self.laptime("profile", *sizes, "--view", "kernels")
+        self.assert_ok(done)
+        points = json.loads(done.stdout)
+        casts = points[0]["tables"]["casts"]["rows"]
+        self.assertEqual(len(casts), 2)
+        for row in casts:
+            self.assertGreater(row["cast_share"], 0)
+        self.assertEqual([list(point["tables"]) for point in points[1:3]], [["compared_kernels"]] * 2)
 
     def test_phases_are_apart_and_alone(self):
         (point,) = self.profile("--store", "s.sqlite", "--view", "kernels", "--by", "phase")

@@ -102,6 +102,9 @@ class Module(ModuleTest):
         self.assertTrue(report.conclusions)
         (report,) = laptime.profile("op = matmul", **TINY, device="h100", traced_steps=1, view="ops")
         self.assertEqual({row["op"] for row in report.tables["ops"]}, {"matmul"})
+        self.assertEqual(report.verdict, "")  # of a prediction
+        (measured,) = laptime.profile(**TINY, traced_steps=2, view="ops")
+        self.assertIn(measured.verdict, ("disturbed", "undisturbed"))
         self.assertIn("matmul", repr(report) + laptime.explain(**TINY))
 
     def test_ctrl_c_ends_the_program_and_keeps_its_records(self):

@@ -143,6 +143,7 @@ class FromRecords(ReportTest):
                 (["model = = 1", "--html", "old.html"], "filter"),
                 (["bad.toml", "--html", "old.html"], "bad.toml"),
                 (["absent.toml", "--html", "old.html"], "absent.toml"),
+                (["assignment", "--html", "old.html"], "did you mean 'assignment_2025'?", "laptime list sweeps"),
                 (["--model", "small", "--html", "old.html"], "--model", "sweep"),
                 (["bad.toml", "--last", "--html", "old.html"], "--last"),
                 (["--last", "--run", "x", "--html", "old.html"], "--last or --run"),
@@ -326,6 +327,54 @@ class InABrowser(ReportTest):
         for place, row in zip(places[0], table["rows"], strict=True):
             self.assertAlmostEqual(place, row[at], places=9)
         self.assertTrue(places[1])
+
+    def options_of(self, section: str) -> list:
+        """[chart, data of its option's series, rows of its table by key] of each figure of a section."""
+        return self.chromium.run(f"""JSON.parse(document.getElementById("data").textContent).sections
+            .find(({{ id }}) => id === "{section}").figures.filter(({{ chart }}) => chart).map(figure => {{
+                const {{ option }} = laptimeChart(figure, {{ dark: false, width: 1100 }});
+                const keys = figure.table.columns.map(({{ key }}) => key);
+                return [figure.chart, option.series.map(({{ type, data }}) => ({{ type, data }})),
+                    figure.table.rows.map(row => Object.fromEntries(row.map((value, i) => [keys[i], value])))];
+            }})""")
+
+    def test_samples_stand_in_their_order_within_the_axis(self):
+        self.open()
+        for chart, series, rows in self.options_of("samples"):
+            dots = next(one["data"] for one in series if one["type"] == "scatter")
+            self.assertEqual(len(dots), len(rows))
+            heights = {}
+            for dot, row in zip(dots, rows):
+                self.assertLessEqual(abs(dot["value"][0]), 100 * chart["range"] + 1e-9)
+                heights.setdefault(row["point"], []).append(dot["symbolOffset"][1])
+                beyond = abs(row["deviation"]) > chart["range"]
+                self.assertEqual(dot.get("symbol"), "triangle" if beyond else None)
+            for of_point in heights.values():
+                self.assertEqual(of_point, sorted(of_point))
+                self.assertGreater(len(set(of_point)), 1)
+
+    def test_a_rough_factor_is_hollow_and_says_why(self):
+        with closing(sqlite3.connect(self.store)) as database:
+            for number, text in database.execute("SELECT id, json FROM records").fetchall():
+                record = json.loads(text)
+                stable = record["config"]["mode"] == "eager" or record["config"]["context_length"] == 16
+                record["verdict"] = {"rating": "stable" if stable else "unstable", "reasons": []}
+                database.execute("UPDATE records SET json = ? WHERE id = ?", (json.dumps(record), number))
+            database.commit()
+        self.assert_ok(self.report("--html", self.page))
+        self.open()
+        charts = self.options_of("speed-up")
+        self.assertEqual(len(charts), 1)
+        for _, series, rows in charts:
+            marks = [mark for one in series if one["type"] == "scatter" for mark in one["data"]]
+            self.assertEqual(len(marks), len(rows))
+            hollow = [mark["row"] for mark in marks if (mark.get("itemStyle") or {}).get("borderWidth")]
+            rough = [i for i, row in enumerate(rows) if row["doubt"]]
+            self.assertEqual(sorted(hollow), rough)
+            self.assertTrue(rough)
+            self.assertLess(len(rough), len(rows))
+            for i in rough:
+                self.assertIsNone(rows[i]["speedup_low"])
 
     def test_the_first_links_lead_to_every_section(self):
         self.open()

@@ -50,7 +50,7 @@ class Table(ProgramTest):
         words = [*MODEL, "--device", "h100", "--edition", "2024", "--context", "16", "--crop-context", "8", "--clip-norm", "1"]
         done = self.bench(*words)
         self.assert_ok(done)
-        self.assertRegex(done.stdout, r"\npoint: custom, ctx:16, .*crop:8, clip_norm:1")
+        self.assertRegex(done.stdout, r"\npoint: custom, ctx:16, .*cropped to the first 8 positions, clip_norm:1")
 
     def test_all_columns(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))

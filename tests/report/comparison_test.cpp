@@ -95,6 +95,19 @@ TEST(Comparison, FewRoundsDecideNothing) {
   EXPECT_TRUE(grid_named(report, "phases").rows[0][4].is_null());
 }
 
+// Shares of a difference that there is not would be those of noise.
+TEST(Comparison, WhatIsUndecidedHasNoCauses) {
+  const PointReport decided = comparison_report({"a", "b", ""}, rounds_of(0.7, 9), 0.01);
+  EXPECT_TRUE(grid_named(decided, "ops").title.starts_with("where the difference comes from, by op"));
+  EXPECT_TRUE(grid_named(decided, "ops").rows[0][4].is_number());
+  for (const PointReport& report : {comparison_report({"a", "b", ""}, rounds_of(0.7, 3), 0.01),
+                                    comparison_report({"a", "b", ""}, rounds_of(1, 9), 0.01)}) {
+    const Grid ops = grid_named(report, "ops");
+    EXPECT_TRUE(ops.title.starts_with("times by op, whose differences are not decided either")) << ops.title;
+    for (const std::vector<Json>& row : ops.rows) EXPECT_TRUE(row[4].is_null());
+  }
+}
+
 TEST(Comparison, APartWithOtherOpsIsOneRow) {
   std::vector<ComparedRound> rounds = rounds_of(1, 9);
   for (ComparedRound& round : rounds) {

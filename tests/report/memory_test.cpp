@@ -234,7 +234,7 @@ TEST(MemoryReport, SaysWhatPeaksAndWhere) {
   EXPECT_TRUE(report.grids.empty());
   EXPECT_EQ(report.lines.at(0),
             "Peak 4.270 KiB, reached in backward by matmul in lm_head: optimizer state 46 %, parameters 23 %, saved "
-            "activations 15 %.");
+            "activations 15 %, the rest 16 %.");
   EXPECT_EQ(report.lines.at(1), "Forward saves 658 B for backward, of which each of layers 0-1 300 B.");
   EXPECT_EQ(report.lines.at(2),
             "First and later steps peak equally: the optimizer state (1.953 KiB) is there before the first step. "

@@ -7,86 +7,17 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "report/profile/device_use.h"
 #include "report/profile/views.h"
 #include "report/row.h"
 #include "report/text.h"
+#include "report/traced_step.h"
 
 namespace laptime {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
-
-class Profile : public testing::Test {
- protected:
-  Profile() {
-    //  phase      scope                 layer part    range     op       class      flops bytes ns
-    add("forward", "layers.0.attn.scores", 0, "attn", "a/scores", "matmul", "matmul", 4e6, 1000, {100, 300});
-    add("forward", "layers.0.attn.weights", 0, "attn", "a/softmax", "exp", "softmax", 10, 4000, {50, 50});
-    add("forward", "layers.1.attn.scores", 1, "attn", "a/scores", "matmul", "matmul", 4e6, 1000, {200, 400});
-    add("forward", "lm_head", -1, "lm_head", "", "matmul", "matmul", 8e6, 2000, {400, 400});
-    add("backward", "lm_head", -1, "lm_head", "", "matmul", "matmul", 16e6, 4000, {500, 700});
-    add("optimizer", "lm_head", -1, "lm_head", "", "mul", "optimizer", 0, 8000, {100, 100});
-    trace_.steps[0].total = 1400e-9;
-    trace_.steps[1].total = 2000e-9;
-    trace_.untraced = {1300e-9, 1500e-9};
-    trace_.mark = 1e-9;
-    trace_.peak_flops = 40e12;
-    trace_.bandwidth = 80e9;
-    check(trace_);
-    record_.name = "point";
-  }
-
-  int64_t text(const std::string& word) {
-    trace_.texts.push_back(word);
-    return static_cast<int64_t>(trace_.texts.size()) - 1;
-  }
-
-  void add(const std::string& phase, const std::string& scope, int64_t layer, const std::string& part,
-           const std::string& range, const std::string& op, const std::string& work_class, double flops, int64_t bytes,
-           std::array<int64_t, 2> nanoseconds) {
-    TraceLaunches& l = trace_.launches;
-    l.phase.push_back(text(phase));
-    l.scope.push_back(text(scope));
-    l.layer.push_back(layer);
-    l.part.push_back(text(part));
-    l.range.push_back(text(range));
-    l.op.push_back(text(op));
-    l.work_class.push_back(text(work_class));
-    l.kernel.push_back(text("k"));
-    l.signature.push_back(text(op + "(float32 [" + std::to_string(bytes) + "])"));
-    l.flops.push_back(flops);
-    l.bytes.push_back(bytes);
-    l.recomputed.push_back(0);
-    trace_.steps.resize(2);
-    for (size_t i = 0; i < 2; ++i) trace_.steps[i].launches.push_back(nanoseconds.at(i));
-  }
-
-  static double column_sum(const Grid& grid, const std::string& key) {
-    double sum = 0;
-    for (size_t i = 0; i < grid.columns.size(); ++i) {
-      if (grid.columns[i].key != key) continue;
-      for (const std::vector<Json>& row : grid.rows) sum += row[i].is_number() ? row[i].get<double>() : 0;
-    }
-    return sum;
-  }
-
-  static Json cell(const Grid& grid, const std::string& row_text, const std::string& key) {
-    for (const std::vector<Json>& row : grid.rows) {
-      bool found = false;
-      for (const Json& value : row) found = found || value == row_text;
-      if (!found) continue;
-      for (size_t i = 0; i < grid.columns.size(); ++i) {
-        if (grid.columns[i].key == key) return row[i];
-      }
-    }
-    return nullptr;
-  }
-
-  Grid view(const ProfileQuery& query) { return view_tables(trace_, query).front(); }
-
-  StepTrace trace_;
-  Record record_;
-};
 
 TEST_F(Profile, EveryViewAddsUpToTheLaunches) {
   const double launches = totals_of(trace_).launches;
@@ -105,13 +36,36 @@ TEST_F(Profile, EveryViewAddsUpToTheLaunches) {
   EXPECT_NEAR(column_sum(phases, "total_s"), 2 * totals_of(trace_).step, 1e-15);  // the phases, the residue, the step
 }
 
-TEST_F(Profile, SharesOfEachPassAddUpToItsStep) {
-  StepTrace longer = trace_;
-  for (TracedStep& step : longer.steps) step.total *= 3;
-  const Grid shares = class_shares({{"inference", &trace_}, {"step", &longer}});
-  EXPECT_NEAR(column_sum(shares, "inference"), 1, 1e-12);
-  EXPECT_NEAR(column_sum(shares, "step"), 1, 1e-12);
-  EXPECT_EQ(shares.rows.back().front(), "residue");
+TEST_F(Profile, SaysWhetherTheDeviceWaitsForLaunches) {
+  EXPECT_TRUE(device_use_lines(trace_).empty());
+  trace_.device.missing = "libcupti is not installed";
+  trace_.device.recorded = {700e-9, 700e-9};  // an untraced step takes 1400 ns
+  const std::vector<std::string> by_events = device_use_lines(trace_);
+  ASSERT_EQ(by_events.size(), 2U);
+  EXPECT_EQ(by_events[0], "launch-bound: 6 launches, 50 % idle; in a graph 700.0 ns");
+  EXPECT_THAT(by_events[1], HasSubstr("by events: "));
+  EXPECT_THAT(by_events[1], HasSubstr("because libcupti is not installed"));
+
+  trace_.device.missing = "";
+  trace_.device.records = "CUPTI";
+  trace_.device.kernels = 9;
+  trace_.device.copies = 1;
+  trace_.device.busy = {1330e-9, 1330e-9};
+  EXPECT_EQ(
+      device_use_lines(trace_),
+      (std::vector<std::string>{"not launch-bound: 9 kernels and 1 memory operation, 5 % idle; in a graph 700.0 ns",
+                                "known by CUPTI in 2 watched steps, against the untraced step"}));
+
+  trace_.device = {.records = "", .missing = "it refuses", .busy = {}, .recorded = {1e-6}, .usually_recorded = 1};
+  EXPECT_EQ(device_use_lines(trace_).front(),
+            "steps ran from a graph, 6 launches in one; how long the device idles is not known, because it refuses");
+}
+
+TEST_F(Profile, HoldsLaunchesAgainstTheDataSheet) {
+  trace_.datasheet_flops = 40e12;
+  trace_.datasheet_bandwidth = 80e9;
+  // 100, 50, 100, 200, 400 and 100 ns: the first two products and the last two need FLOPs, the others bytes.
+  EXPECT_THAT(device_use_lines(trace_).front(), HasSubstr("at least 950.0 ns, 68 % of the untraced step"));
 }
 
 TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
@@ -341,75 +295,60 @@ TEST_F(Profile, NarrowTablesKeepTheirNames) {
   }
 }
 
-TEST_F(Profile, ComparedProfilesCloseTheirSums) {
-  StepTrace faster = trace_;
-  for (TracedStep& step : faster.steps) {
-    for (int64_t& launch : step.launches) launch /= 2;
-    step.total /= 2;
-  }
-  for (const Grid& grid : compare_profiles({"eager", &trace_}, {"compile", &faster})) {
-    ASSERT_EQ(grid.rows.back()[0], "step");
-    double saved = 0;
-    double shares = 0;
-    for (size_t i = 0; i + 1 < grid.rows.size(); ++i) {
-      saved += grid.rows[i][3].get<double>();
-      shares += grid.rows[i][4].get<double>();
-    }
-    EXPECT_NEAR(saved, grid.rows.back()[3].get<double>(), 1e-15);
-    EXPECT_NEAR(shares, 1, 1e-9);
-    EXPECT_NEAR(grid.rows.back()[5].get<double>(), 2, 1e-9);
-  }
-}
-
-TEST_F(Profile, ASpeedUpHasItsInterval) {
-  StepTrace slow = trace_;
-  slow.steps.resize(1, slow.steps.front());
-  slow.untraced = {slow.steps.front().total};
-  const auto compared = [](const StepTrace& a, const StepTrace& b) {
-    return compare_profiles({"eager", &a}, {"compile", &b}).front();
+TEST_F(Profile, APassIsCalledByItsName) {
+  EXPECT_EQ(pass_of(trace_), "step");
+  const auto cut = [&](size_t launches) {
+    StepTrace part = trace_;
+    part.launches = {};
+    for (auto column : {&TraceLaunches::phase, &TraceLaunches::scope, &TraceLaunches::layer, &TraceLaunches::part,
+                        &TraceLaunches::range, &TraceLaunches::op, &TraceLaunches::work_class, &TraceLaunches::kernel,
+                        &TraceLaunches::signature, &TraceLaunches::bytes, &TraceLaunches::recomputed})
+      (part.launches.*column)
+          .assign((trace_.launches.*column).begin(),
+                  (trace_.launches.*column).begin() + static_cast<std::ptrdiff_t>(launches));
+    part.launches.flops.assign(trace_.launches.flops.begin(),
+                               trace_.launches.flops.begin() + static_cast<std::ptrdiff_t>(launches));
+    for (TracedStep& step : part.steps) step.launches.resize(launches);
+    return part;
   };
-  const Grid few = compared(slow, slow);
-  EXPECT_TRUE(few.rows.back()[6].is_null());
-  EXPECT_THAT(few.notes.front(), HasSubstr("without an interval, which takes --traced-steps 6"));
-  slow.steps.resize(8, slow.steps.front());
-  for (size_t i = 0; i < slow.steps.size(); ++i) slow.steps[i].total *= 1 + 0.01 * static_cast<double>(i);
-  StepTrace fast = slow;
-  for (TracedStep& step : fast.steps) step.total /= 2;
-  const std::vector<Json> step = compared(slow, fast).rows.back();
-  EXPECT_NEAR(step[5].get<double>(), 2, 1e-9);
-  EXPECT_LT(step[6].get<double>(), 2);
-  EXPECT_GT(step[6].get<double>(), 1.8);
-  EXPECT_GT(step[7].get<double>(), 2);
-  EXPECT_THAT(compared(slow, fast).notes.front(), HasSubstr("95 % interval"));
-}
-
-TEST_F(Profile, GainsAndLossesThatCancelHaveNoShares) {
-  StepTrace other = trace_;
-  for (TracedStep& step : other.steps) {
-    step.launches[3] -= 300;
-    step.launches[4] += 290;
-    step.total -= 10e-9;
+  EXPECT_EQ(pass_of(cut(5)), "forward and backward pass");
+  const StepTrace forward = cut(4);
+  EXPECT_EQ(pass_of(forward), "forward pass");
+  const PointReport report = profile_report(record_, forward, {.top = 1});
+  for (const std::string& line : report.lines) EXPECT_THAT(line, testing::Not(HasSubstr("of the step")));
+  EXPECT_THAT(report.lines.front(), HasSubstr(" of the forward pass"));
+  for (const Grid& grid : report.grids) {
+    EXPECT_THAT(grid_text(grid, {}), testing::Not(HasSubstr("of the step"))) << grid.name;
+    EXPECT_THAT(grid.title, testing::Not(HasSubstr("step"))) << grid.name;
   }
-  const Grid grid = compare_profiles({"eager", &trace_}, {"compile", &other}).front();
-  EXPECT_NEAR(cell(grid, "forward matmul", "saved_s").get<double>(), 300e-9, 1e-15);
-  for (const std::vector<Json>& row : grid.rows) EXPECT_TRUE(row[4].is_null());
-  EXPECT_THAT(grid.notes, testing::Contains(HasSubstr("No shares")));
+  EXPECT_THAT(grid_text(report.grids.front(), {}), HasSubstr("forward pass"));
+  EXPECT_EQ(report.grids.front().rows.back()[0], "step");  // for programs
 }
 
-TEST_F(Profile, APartOfOneSideHasNoSpeedUp) {
-  StepTrace with_casts = trace_;
-  with_casts.texts.emplace_back("cast");
-  with_casts.launches.work_class[1] = static_cast<int64_t>(with_casts.texts.size()) - 1;
-  const Grid grid = compare_profiles({"float32", &trace_}, {"bfloat16", &with_casts}).front();
-  EXPECT_TRUE(cell(grid, "forward cast", "float32_s").is_null());
-  EXPECT_NEAR(cell(grid, "forward cast", "bfloat16_s").get<double>(), 50e-9, 1e-15);
-  for (const char* const column : {"saved_s", "of_all_saved", "speedup"})
-    EXPECT_TRUE(cell(grid, "forward cast", column).is_null()) << column;
-  EXPECT_TRUE(cell(grid, "forward softmax", "bfloat16_s").is_null());
-  EXPECT_NEAR(cell(grid, "forward softmax", "saved_s").get<double>(), 50e-9, 1e-15);
-  EXPECT_THAT(grid.notes.back(), HasSubstr("bfloat16 has parts that float32 has not: 50.00 ns"));
-  EXPECT_EQ(format_value(0.0012, Unit::kRatio), "0.0012x");
-  EXPECT_EQ(format_value(1.5, Unit::kRatio), "1.50x");
+TEST_F(Profile, ADisturbedProfileSaysSoFirst) {
+  const auto report = [&] { return profile_report(record_, trace_, {}); };
+  const TracedStep step = trace_.steps.front();
+  trace_.steps.assign(8, step);
+  for (const double factor : {0.95, 1.05}) {
+    trace_.untraced.assign(8, factor * step.total);
+    EXPECT_EQ(report().verdict, "undisturbed") << factor;
+    EXPECT_THAT(report().lines.front(), testing::StartsWith("matmul ")) << factor;
+  }
+  for (const double factor : {0.5, 1.7}) {
+    trace_.untraced.assign(8, factor * step.total);
+    EXPECT_EQ(report().verdict, "disturbed") << factor;
+    EXPECT_THAT(report().lines.front(),
+                testing::StartsWith(fmt::format("disturbed: traced steps took {:.2f} times as long", 1 / factor)));
+  }
+  trace_.untraced.assign(8, step.total);
+  trace_.steps.front().total *= 3;  // a single pause is in every mean of the tables
+  EXPECT_EQ(report().verdict, "disturbed");
+  trace_.steps.front() = step;
+  trace_.mark = step.total / static_cast<double>(trace_.launch_count());  // marks alone double a short step
+  trace_.untraced.assign(8, 0.5 * step.total);
+  EXPECT_EQ(report().verdict, "undisturbed");
+  trace_.untraced.clear();  // predicted
+  EXPECT_EQ(report().verdict, "");
 }
 
 TEST_F(Profile, BarsAreAsLongAsTheirShares) {

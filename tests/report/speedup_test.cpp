@@ -71,6 +71,7 @@ TEST(Speedup, HasOneBaselineInAnyOrderOfTheRows) {
 TEST(Speedup, IsNotShownBesideAVerdictAgainstIt) {
   std::vector<Record> records = stored_records();
   records.resize(2);
+  for (Record& record : records) record.time["step"].p90 = 2 * record.time["step"].median;
   const auto cell = [&](size_t row) {
     const Baselines baselines(records);
     return columns_of("speedup", baselines, RecordList({}))[0].cell(Row(records[row]), "");
@@ -96,12 +97,44 @@ TEST(Speedup, IsNotShownBesideAVerdictAgainstIt) {
   EXPECT_EQ(cell(1), "- (no steady state)");
 }
 
+// A drift of a percent leaves no doubt that a step is twice as fast.
+TEST(Speedup, IsRoughWhereItIsFarLargerThanTheDoubt) {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  const auto cell_of = [&](const std::vector<double>& slow, const std::vector<double>& fast) {
+    records[0].time["step"] = make_time_stats(slow);
+    records[1].time["step"] = make_time_stats(fast);
+    return columns_of("speedup", Baselines(records), RecordList({}))[0].cell(Row(records[1]), "");
+  };
+  records[1].verdict.rating = "no_steady_state";
+  const std::vector<double> drifting{1.000, 1.002, 1.004, 1.006, 1.008, 1.011};
+  EXPECT_EQ(cell_of({2, 2, 2, 2, 2, 2}, drifting), "~1.99x");
+  EXPECT_EQ(cell_of({1.02, 1.02, 1.02, 1.02, 1.02, 1.02}, drifting), "- (no steady state)");
+  EXPECT_EQ(cell_of({2, 2, 2, 2, 2, 2}, {1.0, 1.1, 1.2, 1.3, 1.4, 1.5}), "- (no steady state)");
+  EXPECT_EQ(cell_of({2, 2}, {1, 1}), "- (no steady state)");  // nothing is known of the spread
+  EXPECT_EQ(cell_of({1, 1, 1, 1, 1, 1}, {3, 3, 3, 3, 3, 3}), "~0.33x");
+  records[1].verdict.rating = "stable";
+  records[0].verdict.rating = "untested";
+  EXPECT_EQ(cell_of({2, 2, 2, 2, 2, 2}, drifting), "~1.99x");
+  const Baselines baselines(records);
+  EXPECT_FALSE(baselines.speedup(records[1], ""));        // files and filters take sure ratios alone
+  EXPECT_FALSE(baselines.rough_speedup(records[0], ""));  // the baseline itself
+  const std::string text = table(records, {.details = false}, "dtype,median,speedup,verdict");
+  EXPECT_THAT(text, HasSubstr("~1.99x"));
+  EXPECT_THAT(text, HasSubstr("~: roughly, because a verdict is against one of the two times; A and B measured in turn "
+                              "show it exactly:"));
+}
+
 TEST(Speedup, NeedsASteadyStateOnBothSidesAndOneKindOfTime) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   records[1].verdict.rating = "no_steady_state";
   EXPECT_FALSE(Baselines(records).speedup(records[1], ""));
+  const std::optional<TimeRatio> rough = Baselines(records).any_speedup(records[1], "");
+  ASSERT_TRUE(rough);
+  EXPECT_FALSE(rough->interval);
   records[1].verdict.rating = "stable";
+  EXPECT_EQ(rough->value, Baselines(records).speedup(records[1], "")->value);
   EXPECT_TRUE(Baselines(records).speedup(records[1], ""));
   records[0].verdict.rating = "no_steady_state";
   EXPECT_FALSE(Baselines(records).speedup(records[1], ""));

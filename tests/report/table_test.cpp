@@ -188,6 +188,27 @@ TEST(Table, NotesStandWhereTheyMatter) {
   EXPECT_THAT(text(false), HasSubstr("set-up 300.0 s"));
 }
 
+TEST(Table, AReasonOfSeveralRowsStandsOnceAndIsCounted) {
+  std::vector<Record> records(4, stored_records().front());
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].name += "/seed:" + std::to_string(i);
+    records[i].verdict = {"untested", {"4 steps are too few"}};
+  }
+  records[1].verdict.reasons.emplace_back("two modes");
+  const auto count = [](const std::string& text, std::string_view part) {
+    size_t found = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  const std::string text = table(records, {});
+  EXPECT_EQ(count(text, "  untested: 4 steps are too few"), 1U) << text;
+  EXPECT_THAT(text, HasSubstr("\n4 rows: 4 steps are too few\n"));
+  EXPECT_THAT(text, HasSubstr("  untested: two modes; more below the table\n"));
+  EXPECT_THAT(text, Not(HasSubstr("rows: two modes")));
+  EXPECT_EQ(count(table(records, {.verbose = true}), "untested: 4 steps are too few"), 4U);
+  EXPECT_THAT(table(records, {.verbose = true}), Not(HasSubstr("4 rows:")));
+}
+
 TEST(Table, AVerdictHasItsReasonsInEverySetThatShowsIt) {
   Record record = stored_records().front();
   record.verdict = {"untested", {"4 steps are too few to test for a steady state (it takes 10)"}};

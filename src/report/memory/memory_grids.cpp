@@ -86,11 +86,19 @@ Grid accounts_grid(const Record& record, const StepTrace& trace, const MemoryLed
             .rows = {},
             .notes = {}};
   grid.rows.push_back({"requested", ledger.peak().total(), "tensors alive at the peak"});
-  grid.rows.push_back({"planned", ledger.planned(),
-                       fmt::format("{} for the whole run and an arena of {}", format_bytes(trace.resident_bytes),
-                                   format_bytes(trace.arena_bytes))});
+  const bool is_pooled = memory.reserved_bytes && memory.reserved_bytes != memory.peak_bytes;
+  const std::string arena = format_bytes(trace.arena_bytes);
+  grid.rows.push_back(
+      {"planned", ledger.planned(),
+       fmt::format("{} for the whole run and {}", format_bytes(trace.resident_bytes),
+                   is_pooled ? arena + " for the step, if it were one block" : "an arena of " + arena)});
   const bool held = was_held(record);
-  grid.rows.push_back({"held", held ? or_null(memory.peak_bytes) : Json(), "allocated on the device, in whole pages"});
+  grid.rows.push_back({"held", held ? or_null(memory.peak_bytes) : Json(),
+                       is_pooled ? "asked for on the device, one by one" : "allocated on the device, in whole pages"});
+  if (is_pooled) {
+    grid.title = "The same memory in five accounts";
+    grid.rows.push_back({"reserved", *memory.reserved_bytes, "taken from the device by the pool of the step"});
+  }
   grid.rows.push_back({"resident", or_null(memory.peak_rss_bytes),
                        held && memory.base_rss_bytes ? fmt::format("of the process at its peak; {} before the step",
                                                                    format_bytes(*memory.base_rss_bytes))

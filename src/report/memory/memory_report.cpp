@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -24,7 +25,7 @@ double percent(int64_t part, int64_t whole) {
   return whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// "saved activations 52 %, parameters 26 %, gradients 20 %": the three that hold most.
+// "saved activations 52 %, parameters 26 %, gradients 20 %, the rest 2 %": the three that hold most. Adds up to 100 %.
 std::string shares_text(const MemoryLedger& ledger) {
   constexpr size_t kNamed = 3;
   std::array<size_t, kMemoryCategoryCount> order{};
@@ -32,12 +33,16 @@ std::string shares_text(const MemoryLedger& ledger) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return ledger.peak().bytes.at(a) > ledger.peak().bytes.at(b); });
   std::vector<std::string> shares;
+  int64_t left = 100;
   for (size_t i = 0; i < kNamed; ++i) {
     const MemoryCategory category = category_at(order.at(i));
     if (ledger.peak()[category] == 0) break;
-    shares.push_back(
-        fmt::format("{} {:.0f} %", title_of(category), percent(ledger.peak()[category], ledger.planned())));
+    const auto share = static_cast<int64_t>(std::lround(percent(ledger.peak()[category], ledger.planned())));
+    if (share == 0) break;
+    left -= share;
+    shares.push_back(fmt::format("{} {} %", title_of(category), share));
   }
+  if (left > 0 && !shares.empty()) shares.push_back(fmt::format("the rest {} %", left));
   return fmt::format("{}", fmt::join(shares, ", "));
 }
 

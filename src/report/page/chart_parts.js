@@ -40,6 +40,11 @@ const chartParts = (() => {
     return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#111111" : "#ffffff";
   };
 
+  // A text on a patterned area: dark or light ink on a plate of the area's plain colour.
+  const onPattern = (hex, dark) => ({
+    color: dark ? "#111111" : inkOn(hex), fontSize: 11, fontWeight: 600, backgroundColor: tinted(hex, dark), padding: [1, 2], borderRadius: 2,
+  });
+
   const canvas = document.createElement("canvas").getContext("2d");
   const textWidth = (text, size = 12) => {
     canvas.font = `${size}px ${FONT}`;
@@ -169,7 +174,7 @@ const chartParts = (() => {
   const unique = (values) => [...new Set(values)];
 
   return {
-    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
+    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, onPattern, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
     valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
   };
 })();

@@ -3,7 +3,7 @@
 "use strict";
 const laptimeChart = (() => {
   const {
-    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, inkOn, textWidth, shortened, widest, reader, colorsOf, base, number, counted,
+    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, onPattern, textWidth, shortened, widest, reader, colorsOf, base, number, counted,
     named, valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
   } = chartParts;
 
@@ -14,10 +14,22 @@ const laptimeChart = (() => {
     const texts = chart.text ? t.rows.map((row) => t.shown(row, chart.text)) : [];
     const rows = rowsOf(c, names, texts, width);
     const tooltip = { formatter: ({ dataIndex }) => t.tip(dataIndex) };
-    const series = chart.parts.map((part) => ({
+    const most = Math.max(...t.rows.map((row) => unit(t.value(row, chart.total))));
+    const room = width - rows.left - rows.right;
+    // As much of the number and the share of a part as has room.
+    const labelOf = (row, i) => {
+      const [long, short] = chart.labels[row][i];
+      const wide = (room * 0.8 * unit(t.value(row, chart.parts[i].key) ?? 0)) / most;
+      return [`${long} · ${short}`, long, short].find((text) => textWidth(text, 11) + 10 < wide) ?? "";
+    };
+    const series = chart.parts.map((part, i) => ({
       name: part.name, type: "bar", stack: "whole", barMaxWidth: rows.barWidth,
       itemStyle: { color: tinted(part.color, dark), decal: patternOf(part.pattern) },
-      data: t.rows.map((row) => unit(t.value(row, part.key) ?? 0)), tooltip,
+      data: t.rows.map((row) => {
+        const value = unit(t.value(row, part.key) ?? 0);
+        const text = chart.labels ? labelOf(row, i) : "";
+        return text ? { value, label: { show: true, formatter: text, ...onPattern(part.color, dark) } } : value;
+      }), tooltip,
     }));
     if (chart.low) {
       const places = t.rows.filter((row) => t.value(row, chart.low) !== null)
@@ -90,54 +102,70 @@ const laptimeChart = (() => {
     };
   }
 
-  // Every value as a dot around the zero of its series, and a band.
+  // Every value as a dot around the zero of its series, in order from top to bottom of its row, and a band. Values out of
+  // range stand at the edge, with their number.
   function strip(chart, t, c, dark, width) {
     const names = chart.bands.map((band) => band.series);
     const texts = chart.bands.map((band) => band.text);
     const rows = rowsOf(c, names, texts, width);
     const order = Object.fromEntries(names.map((name, i) => [name, i]));
-    const dots = t.rows.map((row) => ({
-      value: [100 * t.value(row, chart.value), order[t.value(row, chart.series)]], row,
-      symbolOffset: [0, ((row * 7) % 5 - 2) * 2.4],
-    }));
-    const most = Math.max(1, ...dots.map((dot) => Math.abs(dot.value[0])));
+    const range = 100 * chart.range;
+    const clip = (value) => Math.max(-range, Math.min(range, value));
+    const counts = {};
+    for (const row of t.rows) counts[t.value(row, chart.series)] = (counts[t.value(row, chart.series)] ?? 0) + 1;
+    const places = {};
+    const high = rows.barWidth + 2; // of a cloud
+    const dots = t.rows.map((row) => {
+      const name = t.value(row, chart.series);
+      const place = (places[name] = (places[name] ?? -1) + 1);
+      const value = 100 * t.value(row, chart.value);
+      const beyond = Math.abs(value) > range;
+      return {
+        value: [clip(value), order[name]], row,
+        symbolOffset: [0, counts[name] > 1 ? high * (place / (counts[name] - 1) - 0.5) : 0],
+        ...(beyond ? { symbol: "triangle", symbolRotate: value > 0 ? -90 : 90, symbolSize: 7, itemStyle: { color: c.ink, opacity: 1 } } : {}),
+      };
+    });
+    const edges = chart.bands.flatMap((band, i) => [[-range, band.below], [range, band.above]].filter(([, count]) => count > 0)
+      .map(([x, count]) => ({ value: [x, i], label: { show: true, formatter: String(count), position: x < 0 ? "right" : "left", distance: 6 } })));
     return {
       height: rows.above + rows.height + 58,
       option: {
         ...base(c), grid: { left: rows.left, right: rows.right, top: rows.above + 6, bottom: 50 },
-        xAxis: valueAxis(c, chart.axis_title, { min: -Math.ceil(most), max: Math.ceil(most), axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
+        xAxis: valueAxis(c, chart.axis_title, { min: -range * 1.04, max: range * 1.04, axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
         yAxis: rows.yAxis,
         series: [
           {
             type: "custom", silent: true, z: 1, encode: { x: [0, 1], y: 2 },
-            data: chart.bands.map((band, i) => [100 * (band.low ?? 0), 100 * (band.high ?? 0), i]),
+            data: chart.bands.map((band, i) => [clip(100 * (band.low ?? 0)), clip(100 * (band.high ?? 0)), i]),
             renderItem: (params, api) => {
               const [x1, y] = api.coord([api.value(0), api.value(2)]);
               const [x2] = api.coord([api.value(1), api.value(2)]);
-              return { type: "rect", shape: { x: x1, y: y - 10, width: Math.max(1, x2 - x1), height: 20 }, style: { fill: c.accent, opacity: 0.22 } };
+              const wide = Math.max(4, x2 - x1);
+              return { type: "rect", shape: { x: (x1 + x2 - wide) / 2, y: y - high / 2 - 3, width: wide, height: high + 6 }, style: { fill: dark ? "rgba(230, 170, 60, 0.45)" : "rgba(230, 159, 0, 0.4)", stroke: dark ? "#e6aa3c" : "#b37700", lineWidth: 1 } };
             },
           },
           {
-            type: "scatter", symbolSize: 5, itemStyle: { color: c.accent, opacity: 0.75 }, data: dots,
+            type: "scatter", symbolSize: 4, z: 3, itemStyle: { color: c.accent, opacity: 0.85 }, data: dots,
             tooltip: { formatter: ({ data }) => t.tip(data.row) },
             markLine: { silent: true, symbol: "none", lineStyle: { color: c.ink, width: 1 }, label: { show: false }, data: [{ xAxis: 0 }] },
           },
+          { type: "scatter", silent: true, symbolSize: 1, z: 6, itemStyle: { color: "transparent" }, data: edges, labelLayout: { hideOverlap: false },
+            label: { color: c.ink, fontSize: 11, fontWeight: 600, textBorderColor: c.ground, textBorderWidth: 3 } },
           ...rows.behind,
         ],
       },
     };
   }
 
-  // Ratios with their intervals: the whole large, its parts small.
+  // Ratios with their intervals: the whole large, its parts small, rough ones hollow.
   function ratios(chart, t, c, dark, width) {
     const names = unique(t.rows.map((row) => t.value(row, chart.label)));
     const parts = unique(t.rows.map((row) => t.value(row, chart.part)));
     const colorOf = (part) => (chart.looks[part] ? tinted(chart.looks[part].color, dark) : c.ink);
     const texts = names.map((name) => {
       const row = t.rows.find((one) => t.value(one, chart.label) === name && t.value(one, chart.part) === parts[0]);
-      if (row === undefined) return "";
-      const interval = t.value(row, chart.low) === null ? "" : ` (${t.shown(row, chart.low)} .. ${t.shown(row, chart.high)})`;
-      return t.shown(row, chart.value) + interval;
+      return row === undefined ? "" : t.value(row, chart.text);
     });
     const rows = rowsOf(c, names, texts, width, 38);
     const top = legendHeight(parts, width) + rows.above;
@@ -146,7 +174,11 @@ const laptimeChart = (() => {
       const offset = i === 0 ? 0 : 9;
       const dots = {
         name: part, type: "scatter", symbol: shapeOf(chart.looks[part]?.pattern ?? 1), symbolSize: i === 0 ? 10 : 7, symbolOffset: [0, offset], itemStyle: { color: colorOf(part) }, z: i === 0 ? 6 : 4,
-        data: own.map((row) => ({ value: [t.value(row, chart.value), names.indexOf(t.value(row, chart.label))], row })),
+        data: own.map((row) => ({
+          value: [t.value(row, chart.value), names.indexOf(t.value(row, chart.label))], row,
+          // A rough factor is hollow.
+          itemStyle: t.value(row, chart.doubt) ? { color: c.ground, borderColor: colorOf(part), borderWidth: 1.5 } : undefined,
+        })),
         tooltip: { formatter: ({ data }) => t.tip(data.row) },
       };
       if (i > 0) return [dots];
@@ -193,13 +225,11 @@ const laptimeChart = (() => {
           return {
             name: part, type: "bar", stack: "whole", barMaxWidth: rows.barWidth,
             itemStyle: { color: tinted(color, dark), decal: patternOf(pattern) },
-            label: {
-              show: true, color: dark ? "#111111" : inkOn(color), fontSize: 11, textBorderColor: tinted(color, dark), textBorderWidth: 3,
-              formatter: ({ data }) => (data.value > 0 ? shareText(data.value) : ""),
-            },
             data: names.map((name) => {
               const row = shared.find((one) => labelOf(one) === name && t.value(one, chart.part) === part);
-              return { value: row === undefined ? 0 : t.value(row, chart.value), row };
+              const value = row === undefined ? 0 : t.value(row, chart.value);
+              const text = value > 0 ? shareText(value) : "";
+              return { value, row, label: text ? { show: true, formatter: text, ...onPattern(color, dark) } : undefined };
             }),
             tooltip: { formatter: ({ data }) => (data.row === undefined ? "" : t.tip(data.row)) },
           };
@@ -350,10 +380,12 @@ const laptimeChart = (() => {
   function ranked(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
     const valueOf = (row) => unit(t.value(row, chart.value));
-    const isOwn = (row) => t.value(row, chart.where) !== "published";
+    const isOwn = (row) => !isPublished(t.value(row, chart.where));
     const names = chart.rows.map((row) => t.value(row, chart.label));
     const rows = rowsOf(c, names, chart.rows.map((row) => t.shown(row, chart.text)), width);
-    const kinds = [["published", "circle", 9], ["here", "diamond", 15], ["predicted here", "diamond", 15]]
+    const isPublished = (where) => where.startsWith("published");
+    const SAME = "published, same arithmetic";
+    const kinds = [["published", "circle", 9], [SAME, "circle", 9], ["published, other arithmetic", "circle", 8], ["here", "diamond", 15], ["predicted here", "diamond", 15]]
       .filter(([where]) => chart.rows.some((row) => t.value(row, chart.where) === where));
     const top = legendHeight(kinds.map(([where]) => where), width) + rows.above;
     const places = chart.rows.map((row, i) => ({ row, i }));
@@ -373,7 +405,7 @@ const laptimeChart = (() => {
           },
           ...kinds.map(([where, symbol, symbolSize]) => ({
             name: where, type: "scatter", symbol, symbolSize, z: 6,
-            itemStyle: where === "here" ? { color: c.accent } : where === "published" ? { color: c.muted } : { color: c.ground, borderColor: c.accent, borderWidth: 2 },
+            itemStyle: where === "here" ? { color: c.accent } : where === SAME || where === "published" ? { color: c.ink } : { color: c.ground, borderColor: isPublished(where) ? c.muted : c.accent, borderWidth: 2 },
             data: places.filter(({ row }) => t.value(row, chart.where) === where).map(({ row, i }) => ({ value: [valueOf(row), i], row })),
             tooltip: { formatter: ({ data }) => t.tip(data.row) },
             markLine: chart.own !== null && where === (kinds.some(([one]) => one === "here") ? "here" : "predicted here") ? {

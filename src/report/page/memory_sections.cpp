@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -62,6 +63,7 @@ struct Peak {
   int64_t bytes = 0;
   bool held = false;
   std::map<std::string, int64_t> parts{};  // by key: "parameters_bytes"
+  std::string where{};                     // "in backward, by matmul in layers.0.ffn"; empty without a trace
 };
 
 constexpr std::string_view kActivations = "activations_bytes";  // saved and temporary, where they are not told apart
@@ -90,6 +92,8 @@ Peak peak_of(const PageView& view, const Record& record) {
     for (size_t i = 0; i < kMemoryCategoryCount; ++i)
       peak.parts[key_of_bytes(category_at(i))] += ledger.peak()[category_at(i)];
     peak.bytes = ledger.planned();
+    peak.where = fmt::format("in {}, by {}", traced->trace->launch(ledger.peak_launch()).phase,
+                             launch_text(*traced->trace, ledger.peak_launch()));
   } else {
     for (const auto& [role, bytes] : memory.parts) peak.parts[key_of_role(role)] += bytes;
   }
@@ -148,6 +152,27 @@ class Unseen {
   std::vector<std::string> parts_;
 };
 
+// Whole percents of the parts of a peak that add up to 100: those with the largest remainders are rounded up.
+std::vector<int64_t> percents_of(const Peak& peak, const std::vector<ChartPart>& parts) {
+  std::vector<int64_t> percents;
+  std::vector<std::pair<double, size_t>> remainders;
+  int64_t left = 100;
+  int64_t all = 0;
+  for (const ChartPart& part : parts) all += bytes_of(peak, part);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const double percent =
+        all > 0 ? 100 * static_cast<double>(bytes_of(peak, parts[i])) / static_cast<double>(all) : 0.0;
+    percents.push_back(static_cast<int64_t>(percent));
+    remainders.emplace_back(percent - std::floor(percent), i);
+    left -= percents.back();
+  }
+  if (all == 0) return percents;
+  std::stable_sort(remainders.begin(), remainders.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (size_t i = 0; i < remainders.size() && left > 0; ++i, --left) ++percents[remainders[i].second];
+  return percents;
+}
+
 std::string state_of(const Peak& peak) {
   if (peak.record->status == Status::kOutOfMemory) return "out of memory";
   return peak.held ? "held" : "predicted";
@@ -169,23 +194,37 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
     if (!unseen.leaves_out(part.name, largest_of(peaks, part), most)) drawn.push_back(part);
   }
   grid.columns.push_back(text_column("state", "state"));
+  grid.columns.push_back(text_column("shares", "shares of the peak"));
   grid.columns.push_back(text_column("text", "peak in words"));
   bool some_not_held = false;
+  Json labels = Json::array();  // of each bar, those of its drawn parts
   for (const Peak& peak : peaks) {
+    const std::vector<int64_t> percents = percents_of(peak, parts);
+    std::vector<std::string> shares;
+    Json& of_bar = labels.emplace_back(Json::array());
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (percents[i] > 0) shares.push_back(fmt::format("{} {} %", parts[i].name, percents[i]));
+      const bool is_drawn =
+          std::any_of(drawn.begin(), drawn.end(), [&](const ChartPart& one) { return one.key == parts[i].key; });
+      if (is_drawn) of_bar.push_back({format_bytes(bytes_of(peak, parts[i])), fmt::format("{} %", percents[i])});
+    }
     std::vector<Json> row{peak.name, peak.bytes};
     for (const ChartPart& part : parts)
       row.push_back(peak.parts.contains(part.key) ? Json(bytes_of(peak, part)) : Json());
     const std::string state = state_of(peak);
     some_not_held = some_not_held || state != "held";
     row.emplace_back(state);
-    row.emplace_back(state == "held" ? format_bytes(peak.bytes)
-                                     : fmt::format("{} ({})", format_bytes(peak.bytes), state));
+    row.emplace_back(fmt::format("{}", fmt::join(shares, ", ")));
+    row.emplace_back(fmt::format("{}{}{}", format_bytes(peak.bytes), peak.where.empty() ? "" : " " + peak.where,
+                                 state == "held" ? "" : fmt::format(" ({})", state)));
     grid.rows.push_back(std::move(row));
   }
   if (peaks.size() < all) grid.notes.push_back(fmt::format("The first {} of {} points.", peaks.size(), all));
   std::string summary =
-      "What memory is held for at the moment of a step when most is held; that most stands to the right of the bar "
-      "(above it on a narrow screen).";
+      "What memory is held for at the moment of a step when most is held. That most stands to the right of the bar "
+      "(above it on a narrow screen), with the phase and the op of that moment where they are known; in its parts "
+      "stand "
+      "their bytes and shares, which add up to 100 %.";
   if (some_not_held)
     summary += " Where (predicted) or (out of memory) follows it, the step did not run, and it is what the plan needs.";
   return {.title = "Most memory held in a step, by category",
@@ -193,6 +232,7 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
           .chart = {{"kind", "bars"},
                     {"label", "point"},
                     {"parts", parts_json(drawn)},
+                    {"labels", std::move(labels)},
                     {"total", "peak_bytes"},
                     {"text", "text"},
                     {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
@@ -356,7 +396,7 @@ PageSection timeline_section(const PageView& view) {
                                          {"peak",
                                           {{"x", ledger.peak_launch()},
                                            {"bytes", ledger.peak().total()},
-                                           {"text", format_bytes(ledger.peak().total())}}},
+                                           {"text", format_bytes(ledger.planned())}}},
                                          {"most", most},
                                          {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
                                          {"x_title", "kernel launches in order"},

@@ -166,10 +166,11 @@
     const node = make("section", { id: section.id, "aria-labelledby": `${section.id}-title` }, heading);
     if (section.questions.length) {
       const list = make("dl", { class: "questions" });
-      for (const { question, answers } of section.questions) {
+      for (const { question, answers, conclusion } of section.questions) {
         const items = make("ul");
         for (const answer of answers) items.append(make("li", {}, answer));
         list.append(make("dt", {}, question), make("dd", {}, answers.length === 1 ? answers[0] : items));
+        if (conclusion) list.append(make("dd", { class: "conclusion" }, `Conclusion: ${conclusion}`));
       }
       node.append(list);
     }

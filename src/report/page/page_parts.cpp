@@ -162,7 +162,8 @@ Json looks_json(std::span<const NamedLook> looks) {
 Json page_json(const PageSection& section) {
   Json questions = Json::array();
   for (const PageQuestion& question : section.questions)
-    questions.push_back({{"question", question.question}, {"answers", question.answers}});
+    questions.push_back(
+        {{"question", question.question}, {"answers", question.answers}, {"conclusion", question.conclusion}});
   Json figures = Json::array();
   for (const PageFigure& figure : section.figures) {
     figures.push_back({{"title", figure.title},

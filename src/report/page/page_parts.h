@@ -66,6 +66,7 @@ struct PageFigure {
 struct PageQuestion {
   std::string question;
   std::vector<std::string> answers;
+  std::string conclusion{};  // what follows from the answers, or why nothing does; empty where an answer says it
 };
 
 struct PageSection {

@@ -1,6 +1,11 @@
 // The sections of a page. Each is empty where the records do not have its data.
 #pragma once
 
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "report/page/page_parts.h"
 #include "report/page/page_view.h"
 
@@ -11,6 +16,8 @@ inline constexpr size_t kMostBars = 40;
 inline constexpr size_t kMostSeries = 8;
 inline constexpr size_t kMostPanels = 6;
 
+inline constexpr std::array<std::string_view, 3> kStepPhases{"forward", "backward", "optimizer"};
+
 // The header of a page: what every figure stands on.
 Json page_header(const PageView& view);
 // The answer in two or three sentences.
@@ -18,6 +25,10 @@ std::vector<std::string> page_conclusion(const PageView& view);
 // How a point compares with the slowest of the same work, with its prediction and with published times; empty where
 // there is nothing to compare it with.
 std::string comparison_sentence(const PageView& view, const Record& record);
+
+// Inference that took longer than the forward of the same step, of which it does no more: "inference ctx:64 takes 8.1
+// ms, but the forward of the same step 7.2 ms". One of the two times is disturbed.
+std::vector<std::string> slow_inferences(const PageView& view);
 
 PageSection summary_of_comparisons(const PageView& view);
 PageSection questions_section(const PageView& view);

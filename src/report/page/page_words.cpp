@@ -15,6 +15,7 @@
 #include "base/words.h"
 #include "distribution/drift.h"
 #include "distribution/steady_state.h"
+#include "distribution/stopping_rule.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
@@ -23,6 +24,8 @@
 
 namespace laptime {
 namespace {
+
+constexpr std::string_view kDrifts = "drifts";
 
 std::string in_words(std::string_view name) {
   std::string text(name);
@@ -66,7 +69,7 @@ std::string drift_text(const Record& record) {
   const std::span<const double> samples = std::span(steps).subspan(static_cast<size_t>(warmup));
   const Drift drift = find_drift(samples);
   if (drift.significant && std::abs(drift.change) > kNoisyDrift)
-    return fmt::format("drifts {:+.1f} % over {}", 100 * drift.change, counted(samples.size(), "sample"));
+    return fmt::format("{} {:+.1f} % over {}", kDrifts, 100 * drift.change, counted(samples.size(), "sample"));
   const auto step_text = [](std::string_view which, const SteadyState& state) {
     return fmt::format("{} {} steps {:+.1f} %", which, kSteadyWindow, 100 * state.change);
   };
@@ -77,11 +80,56 @@ std::string drift_text(const Record& record) {
   return begin.steadiness == Steadiness::kNotReached ? step_text("first", begin) : "";
 }
 
-std::string verdict_and_drift(const Record& record) {
+std::string verdict_and_reason(const Record& record) {
   std::string verdict = verdict_text(record);
-  if (is_predicted(record) || record.verdict.rating != name_of(Stability::kNoSteadyState)) return verdict;
-  const std::string drift = drift_text(record);
-  return drift.empty() ? verdict : fmt::format("{}: {}", verdict, drift);
+  const std::string& rating = record.verdict.rating;
+  if (is_predicted(record) || rating == name_of(Stability::kStable)) return verdict;
+  const bool is_unstable = rating == name_of(Stability::kUnstable);
+  std::vector<std::string> reasons;
+  if (const TimeStats* const time = record.main_time();
+      time != nullptr && (is_unstable || rating == name_of(Stability::kNoisy))) {
+    if (time->ci_low && time->ci_high && time->median > 0) {
+      const double width = relative_half_width({*time->ci_low, *time->ci_high}, time->median);
+      if (width > (is_unstable ? kUnstableInterval : kNoisyInterval))
+        reasons.push_back(fmt::format("interval ±{:.1f} %", 100 * width));
+    }
+    if (is_unstable && time->std && time->mean > 0 && *time->std >= kUnstableSpread * time->mean)
+      reasons.push_back(fmt::format("standard deviation {:.0f} %", 100 * *time->std / time->mean));
+    if (!is_unstable && time->modes.size() == 2) reasons.emplace_back("two modes");
+  }
+  // Steps that are not steady at the ends alone are of the verdict "no steady state".
+  if (std::string drift = drift_text(record); rating == name_of(Stability::kNoSteadyState) ||
+                                              (rating == name_of(Stability::kNoisy) && drift.starts_with(kDrifts))) {
+    if (!drift.empty()) reasons.push_back(std::move(drift));
+  }
+  if (reasons.empty() && !record.verdict.reasons.empty()) reasons.push_back(record.verdict.reasons.front());
+  return reasons.empty() ? verdict : fmt::format("{}: {}", verdict, fmt::join(reasons, ", "));
+}
+
+std::string peak_name(const Record& record) {
+  const std::string type = record.config.text("dtype");
+  return fmt::format("{} {}peak of matrix products", is_predicted(record) ? "data sheet's" : "measured",
+                     type.empty() ? "" : type + " ");
+}
+
+std::string bandwidth_name(const Record& record) {
+  return fmt::format("{} bandwidth of main memory", is_predicted(record) ? "data sheet's" : "measured");
+}
+
+bool is_same_arithmetic(std::string_view published, const Record& record) {
+  const Json own = cells::arithmetic_of(Row(record), "");
+  if (!own.is_string()) return false;
+  std::string_view text = own.get_ref<const std::string&>();
+  if (!text.starts_with(published)) return false;
+  text.remove_prefix(published.size());
+  constexpr std::array<std::string_view, 4> kAsExact{",", " partly split", " split", " widened"};
+  return text.empty() ||
+         std::any_of(kAsExact.begin(), kAsExact.end(), [&](std::string_view part) { return text.starts_with(part); });
+}
+
+PageWord interval_word() {
+  return {"95 % interval",
+          "where the median of many more samples would lie, as resampling these samples shows; (a .. b) behind a time"};
 }
 
 std::string published_against(double published, const Record& record, const TimeStats& own, std::string_view as) {

@@ -21,13 +21,29 @@ std::vector<double> whole_series(const Record& record);
 // where they went less than the limits of the verdict.
 std::string drift_text(const Record& record);
 
-// The verdict; with how far steps went where it is that they were not steady: "no steady state: last 5 steps -1.5 %".
-std::string verdict_and_drift(const Record& record);
+// The verdict; of one that is not stable with its reason in a few words: "unstable: interval +-6.1 %", "no steady
+// state: last 5 steps -1.5 %", "noisy: two modes".
+std::string verdict_and_reason(const Record& record);
+
+// What the step's products are held against: "measured float32 peak of matrix products", "data sheet's ..." for a
+// prediction; and the same of main memory.
+std::string peak_name(const Record& record);
+std::string bandwidth_name(const Record& record);
 
 // A published time against one of the page's, both in seconds: "18.7 times as fast as here (18.5 .. 18.8)", where the
 // brackets have what the 95 % interval of `own` allows; "roughly 1.30 times as slow as here" where the verdict on its
 // record speaks against comparing. `as` follows the ratio: " as here".
 std::string published_against(double published, const Record& record, const TimeStats& own, std::string_view as);
+
+// Of a published arithmetic against which the throughput or the source speaks (PublishedFigure::certainty).
+inline constexpr std::string_view kDoubtful = "doubtful";
+
+// Whether a published arithmetic ("float32", "bfloat16 autocast") is that of a record, whose products of float32 may be
+// sums of products of bfloat16 terms, which are about as exact.
+bool is_same_arithmetic(std::string_view published, const Record& record);
+
+// What "95 % interval" means wherever it stands on a page.
+PageWord interval_word();
 
 // The verdicts on these records, the best first.
 std::vector<PageWord> verdict_words(const std::vector<const Record*>& records);

@@ -35,21 +35,23 @@ std::string without_prediction(const std::vector<std::string>& names) {
 
 PageSection prediction_section(const PageView& view) {
   PageSection section{.id = "prediction", .title = "Predicted against measured"};
-  Grid grid{
-      .name = "predictions",
-      .title = "Predicted before the run, and measured",
-      .columns = {text_column("point", "Point"),
-                  {"predicted_s", "Predicted", Unit::kSeconds},
-                  {"measured_s", "Measured", Unit::kSeconds},
-                  {.key = "error",
-                   .title = "Error",
-                   .unit = Unit::kFraction,
-                   .shown = [](const Json& error) { return fmt::format("{:+.1f} %", 100 * error.get<double>()); }},
-                  bytes_column("predicted_bytes", "Predicted memory"),
-                  bytes_column("held_bytes", "Memory held"),
-                  text_column("basis", "Predicted from")},
-      .rows = {},
-      .notes = {}};
+  Grid grid{.name = "predictions",
+            .title = "Predicted before the run, and measured",
+            .columns = {text_column("point", "Point"),
+                        {"predicted_s", "Predicted", Unit::kSeconds},
+                        {"measured_s", "Measured", Unit::kSeconds},
+                        {.key = "error",
+                         .title = "Prediction over measured time",
+                         .unit = Unit::kFraction,
+                         .shown =
+                             [](const Json& error) {
+                               return fmt::format("{:+.1f} % of the measured time", 100 * error.get<double>());
+                             }},
+                        bytes_column("predicted_bytes", "Predicted memory"),
+                        bytes_column("held_bytes", "Memory held"),
+                        text_column("basis", "Predicted from")},
+            .rows = {},
+            .notes = {}};
   size_t points = 0;
   double most = 0;
   std::vector<std::string> without;
@@ -82,7 +84,11 @@ PageSection prediction_section(const PageView& view) {
     section.lines.push_back(fmt::format("{}: {}.", view.name(*record), prediction_error_sentence(*record)));
   std::string summary =
       "A ring is the time that was predicted before the run, a dot the measured median. To the right (above on a "
-      "narrow screen) stands by how much the prediction was longer (+) or shorter (-).";
+      "narrow screen) stands by how much the prediction was longer (+) or shorter (-), as a share of the measured "
+      "time. "
+      "A prediction adds up the launches of the step: the times of launches of the same shapes, where this machine "
+      "has measured them, and times scaled from other sizes of the same op, where it has not; the table says for how "
+      "much of the time the shapes were the same.";
   summary += left_out_sentence(std::min(points, kMostBars), points) + without_prediction(without);
   section.figures.push_back({.title = "Predicted and measured time",
                              .summary = std::move(summary),

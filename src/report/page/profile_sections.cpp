@@ -6,12 +6,14 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/units.h"
 #include "record/metrics.h"
 #include "report/model_name.h"
 #include "report/page/page_sections.h"
+#include "report/page/page_words.h"
 #include "report/page/traced_time.h"
 #include "report/palette.h"
 #include "report/profile/launch_sums.h"
@@ -117,7 +119,8 @@ std::optional<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::
   return std::nullopt;
 }
 
-// The points of the headline's model and context first, so that the headline is among those with room.
+// The points of the headline's model and context first, so that the headline is among those with room; then by model,
+// context and pass, the more complete first, so that what differs in number type and mode alone stands together.
 std::vector<const Record*> headline_first(const PageView& view) {
   std::vector<const Record*> records = view.timed();
   const Record* const headline = view.headline();
@@ -125,8 +128,11 @@ std::vector<const Record*> headline_first(const PageView& view) {
   const auto work = [](const Record& record) {
     return std::pair(model_text(record), config_number(record, "context_length").value_or(0));
   };
-  std::stable_partition(records.begin(), records.end(),
-                        [&](const Record* one) { return work(*one) == work(*headline); });
+  const auto order = [&](const Record& one) {
+    return std::tuple(work(one) != work(*headline), work(one), -rank_of_pass(one));
+  };
+  std::stable_sort(records.begin(), records.end(),
+                   [&](const Record* a, const Record* b) { return order(*a) < order(*b); });
   return records;
 }
 
@@ -143,7 +149,8 @@ struct DrawnClasses {
   bool some_attention = false;  // as a class of its own
   bool some_softmax = false;    // of attention that runs op by op
   bool some_loss_in_inference = false;
-  bool some_differ = false;  // traced times from measured ones
+  bool some_differ = false;        // traced times from measured ones
+  bool some_of_one_class = false;  // phases
 
   void add(const Record& record, const ClassedStep& classed) {
     for (const ClassShare& one : classed.classes) {
@@ -164,6 +171,7 @@ struct DrawnClasses {
           "runs it op by op, it is matrix products, softmax, elementwise ops and copies.";
     }
     if (some_loss_in_inference) text += " Inference ends with the loss too: the model is run on known text.";
+    if (some_of_one_class) text += " The optimizer has no bar: all of it is of the class optimizer.";
     if (some_differ) {
       text += " A percentage in brackets marks a bar whose traced time is more than 10 % from the measured one.";
     }
@@ -265,8 +273,18 @@ PageSection classes_section(const PageView& view) {
     ++points;
     close_sums(*record, classed);
     std::map<std::string, double> phases;
-    for (const ClassShare& one : classed.classes) phases[one.phase] += one.seconds;
-    const size_t drawn_phases = phases.size() - phases.count(kResidue);
+    std::map<std::string, size_t> class_counts;
+    for (const ClassShare& one : classed.classes) {
+      phases[one.phase] += one.seconds;
+      ++class_counts[one.phase];
+    }
+    // A bar of a phase that is a class of its own would say 100 % and nothing else.
+    const auto is_one_class = [&](const ClassShare& one) {
+      return one.phase == one.work_class && class_counts[one.phase] == 1 && phases.size() > 1;
+    };
+    const size_t drawn_phases =
+        phases.size() - phases.count(kResidue) -
+        static_cast<size_t>(std::count_if(classed.classes.begin(), classed.classes.end(), is_one_class));
     if (drawn_points + 1 < points || texts.size() + drawn_phases > kMostBars) continue;
     ++drawn_points;
     if (classed.traced != nullptr) traced.push_back(*classed.traced);
@@ -274,7 +292,8 @@ PageSection classes_section(const PageView& view) {
     std::string phase;
     for (const ClassShare& one : classed.classes) {
       const double whole = phases[one.phase];
-      const bool is_drawn = one.phase != kResidue && whole > 0;
+      drawn.some_of_one_class = drawn.some_of_one_class || is_one_class(one);
+      const bool is_drawn = one.phase != kResidue && whole > 0 && !is_one_class(one);
       if (is_drawn && one.phase != phase) {
         std::string text = format_seconds(whole);
         const std::optional<double> measured = measured_phase(*record, one.phase, drawn_phases == 1);
@@ -376,13 +395,13 @@ PageSection roofline_section(const PageView& view) {
          .summary = fmt::format(
              "A mark is an op in one phase, its area the time that it takes in a traced step; its number leads to the "
              "list, which has that time, its share of the time of these ops, and how much of its bound the op "
-             "reaches{}. The line is what main memory and the measured peak of products allow; a mark above it finds "
-             "its "
-             "operands in the caches. Left of the ridge at {:.3g} FLOP per byte memory bounds an op ({}B/s), right of "
-             "it "
-             "arithmetic ({}/s); a mark far below the line uses neither to the full. {}",
+             "reaches{}. The line is what the {} ({}B/s) and the {} ({}/s) allow; a mark above it finds its operands "
+             "in "
+             "the caches. Left of the ridge at {:.3g} FLOP per byte memory bounds an op, right of it arithmetic; a "
+             "mark far below the line uses neither to the full. {}",
              dots.size() > kMostNumbered ? fmt::format(" (the {} longest of {})", kMostNumbered, dots.size()) : "",
-             *trace.peak_flops / *trace.bandwidth, format_count(*trace.bandwidth), format_flops(*trace.peak_flops),
+             bandwidth_name(*point.record), format_count(*trace.bandwidth), peak_name(*point.record),
+             format_flops(*trace.peak_flops), *trace.peak_flops / *trace.bandwidth,
              what_bounds(dots, *trace.peak_flops, *trace.bandwidth)),
          .chart = {{"kind", "roofline"},
                    {"x", "flop_per_byte"},
@@ -397,8 +416,10 @@ PageSection roofline_section(const PageView& view) {
                    {"peak", *trace.peak_flops},
                    {"bandwidth", *trace.bandwidth},
                    {"axis", axis_of(*trace.peak_flops, Unit::kFlopsPerSecond)},
-                   {"peak_text", fmt::format("peak of products {}/s", format_flops(*trace.peak_flops))},
-                   {"bandwidth_text", fmt::format("memory {}B/s", format_count(*trace.bandwidth))}},
+                   {"peak_text", fmt::format("{} {}/s", peak_name(*point.record), format_flops(*trace.peak_flops))},
+                   {"peak_short", fmt::format("peak {}/s", format_flops(*trace.peak_flops))},
+                   {"bandwidth_text",
+                    fmt::format("{} {}B/s", bandwidth_name(*point.record), format_count(*trace.bandwidth))}},
          .table = page_table(grid)});
     if (std::string sentence = two_shares(point, dots); !sentence.empty()) section.lines.push_back(std::move(sentence));
   }

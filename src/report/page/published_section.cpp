@@ -59,6 +59,7 @@ struct TimeOfWork {
   std::optional<int64_t> warmup{};
   std::string note{};
   bool drawn = true;
+  std::string arithmetic{};  // of a published time
 
   bool is_published() const { return where == "published"; }
 };
@@ -93,14 +94,15 @@ TimeOfWork own_time(const PageView& view, const Record& record, const std::strin
 
 TimeOfWork published_time(const PublishedFigure& figure) {
   return {.label = fmt::format("{}, {} {}, {}{}", figure.hardware, figure.software, figure.mode, figure.arithmetic,
-                               figure.certainty == "doubtful" ? " (doubtful)" : ""),
+                               figure.certainty == kDoubtful ? " (doubtful)" : ""),
           .name = figure.source,
           .where = "published",
           .seconds = figure.seconds,
           .std = figure.std,
           .certainty = figure.certainty,
           .warmup = figure.warmup,
-          .note = figure.seconds ? figure.note : "out of memory"};
+          .note = figure.seconds ? figure.note : "out of memory",
+          .arithmetic = figure.arithmetic};
 }
 
 // Adds to the labels that several drawn times have what tells these times apart.
@@ -157,18 +159,46 @@ const TimeOfWork* fastest_own(const std::vector<TimeOfWork>& times) {
   return nullptr;
 }
 
-// The time as people read it: a published one against the page's own, one of the page with its interval and verdict.
-std::string text_of(const TimeOfWork& time, const TimeOfWork* own) {
+// What a published time is held against: the shortest of the page with the same arithmetic, else the shortest.
+struct Counterpart {
+  const TimeOfWork* own = nullptr;  // null: none of this work is of the page
+  bool is_alike = false;
+};
+Counterpart counterpart_of(const TimeOfWork& published, const std::vector<TimeOfWork>& times) {
+  for (const std::string_view where : {"here", "predicted here"}) {
+    const auto found = std::find_if(times.begin(), times.end(), [&](const TimeOfWork& time) {
+      return time.where == where && published.certainty != kDoubtful &&
+             is_same_arithmetic(published.arithmetic, *time.record);
+    });
+    if (found != times.end()) return {&*found, true};
+  }
+  return {fastest_own(times), false};
+}
+
+// How a chart marks the time.
+std::string kind_of(const TimeOfWork& time, const std::vector<TimeOfWork>& times) {
+  if (!time.is_published()) return time.where;
+  const Counterpart counterpart = counterpart_of(time, times);
+  if (counterpart.own == nullptr) return time.where;
+  return counterpart.is_alike ? "published, same arithmetic" : "published, other arithmetic";
+}
+
+// The time as people read it: a published one against the page's own, with its source; one of the page with its
+// interval and verdict.
+std::string text_of(const TimeOfWork& time, const std::vector<TimeOfWork>& times) {
   if (!time.seconds) return "out of memory";
   std::string seconds = format_seconds(*time.seconds);
   if (time.is_published()) {
-    return own == nullptr
-               ? seconds
-               : fmt::format("{}, {}", seconds, published_against(*time.seconds, *own->record, *own->stats, ""));
+    const auto [own, is_alike] = counterpart_of(time, times);
+    if (own != nullptr) {
+      seconds += fmt::format(", {}{}", published_against(*time.seconds, *own->record, *own->stats, ""),
+                             is_alike ? "" : " in another arithmetic");
+    }
+    return fmt::format("{}; {}", seconds, time.name);
   }
   if (time.stats != time.record->main_time()) return seconds;
   const std::string median = cell_of("median", *time.record);
-  return is_predicted(*time.record) ? median : fmt::format("{}, {}", median, verdict_text(*time.record));
+  return is_predicted(*time.record) ? median : fmt::format("{}, {}", median, verdict_and_reason(*time.record));
 }
 
 Grid grid_of(std::string title, const std::vector<WorkTimes>& works) {
@@ -178,7 +208,8 @@ Grid grid_of(std::string title, const std::vector<WorkTimes>& works) {
                         text_column("label", "Hardware, program and mode, arithmetic"),
                         text_column("where", "Where"),
                         {"time_s", "Time", Unit::kSeconds},
-                        text_column("text", "Time, against the fastest of this page"),
+                        text_column("kind", "Like for like"),
+                        text_column("text", "Time, against this page, and source"),
                         {"std_s", "Std", Unit::kSeconds},
                         {"warmup", "Warm-up"},
                         text_column("certainty", "Arithmetic is"),
@@ -188,10 +219,10 @@ Grid grid_of(std::string title, const std::vector<WorkTimes>& works) {
             .notes = {"Arithmetic is proven where the names of the kernels show it, stated where only the source says "
                       "so, and doubtful where the throughput or the source speaks against it."}};
   for (const auto& [work, times] : works) {
-    const TimeOfWork* const own = fastest_own(times);
     for (const TimeOfWork& time : times) {
-      grid.rows.push_back({work.text(), time.label, time.where, or_null(time.seconds), text_of(time, own),
-                           or_null(time.std), or_null(time.warmup), time.certainty, time.name, time.note});
+      grid.rows.push_back({work.text(), time.label, time.where, or_null(time.seconds), kind_of(time, times),
+                           text_of(time, times), or_null(time.std), or_null(time.warmup), time.certainty, time.name,
+                           time.note});
     }
   }
   return grid;
@@ -231,8 +262,10 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
     summary += "Each dot is a published time; none is of this page.";
   } else {
     summary +=
-        "A diamond in a band is of this page, a hollow one predicted; a dot is a published time, with how many times "
-        "as fast it is as the fastest of this page, which is the upright line.";
+        "A diamond in a band is of this page, a hollow one predicted. A full dot is a published time in an arithmetic "
+        "that this page has too, with how many times as fast it is as the fastest of the page in that arithmetic; a "
+        "hollow dot has another arithmetic and is held against the fastest of the page, which is the upright line. "
+        "Behind each stands its source.";
     const std::string doubt = verdict_against_comparing(*own->record);
     if (own->where == "here" && !doubt.empty()) {
       summary += fmt::format(" That is rough, because the verdict on the fastest of this page is {}.", doubt);
@@ -249,7 +282,7 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
           .chart = {{"kind", "ranked"},
                     {"label", "label"},
                     {"value", "time_s"},
-                    {"where", "where"},
+                    {"where", "kind"},
                     {"text", "text"},
                     {"rows", std::move(rows)},
                     {"own", own == nullptr ? Json() : Json(*own->seconds)},
@@ -295,7 +328,7 @@ std::vector<Work> published_steps() {
   return works;
 }
 
-// Of these works those whose context is nearest to that of the headline.
+// The works whose context length is nearest to that of the headline.
 std::vector<Work> nearest_works(const PageView& view, const std::vector<Work>& works) {
   const int64_t wanted = view.headline() == nullptr ? 0 : config_number(*view.headline(), "context_length").value_or(0);
   const auto distance = [&](const Work& work) { return std::abs(work.context.value_or(0) - wanted); };
@@ -333,7 +366,8 @@ PageSection published_section(const PageView& view) {
         "these works, for example with laptime bench --model small --context 128 --batch 4, and make the page again.");
   } else {
     section.lines.emplace_back(
-        "Each chart has times of the same model, context, batch and pass; the machines and programs differ.");
+        "Each chart has times of the same model, context, batch and pass; full dots are of the same arithmetic too. "
+        "The machines and programs differ.");
   }
   section.lines.emplace_back(
       "Compare arithmetic before times: several sources call float32 what their kernels show to be TF32.");

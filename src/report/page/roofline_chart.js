@@ -22,7 +22,9 @@ const rooflineChart = (() => {
           if (box.x < frame.x || box.x + w > frame.x + frame.width || box.y < frame.y || box.y + h > frame.y + frame.height) continue;
           if (boxes.some((other) => overlap(box, other))) continue;
           boxes.push(box);
-          return { dot, x, y, isAway: away > 8 };
+          // A leader where the text stands away, or where several dots are so close that it could be of another.
+          const near = dots.some((other) => other !== dot && Math.hypot(other.x - x, other.y - y) < other.radius + away + 14);
+          return { dot, x, y, isAway: away > 8 || near };
         }
       }
       return { dot, x: dot.x, y: dot.y, isAway: false };
@@ -72,10 +74,11 @@ const rooflineChart = (() => {
       const [x, y] = at(t.value(row, chart.x), unit(t.value(row, chart.y)));
       return { x, y, radius: sizeOf(row) / 2, text: String(row + 1), row };
     });
+    const peakText = textWidth(chart.peak_text) + 12 < frame.width ? chart.peak_text : chart.peak_short;
     // The texts of the roof: the peak above its right end, the bandwidth above the slope, left of the ridge.
     const [ridgeX, peakY] = at(ridge, peak);
     const slope = at(ridge / 2, peak / 2);
-    const peakBox = { x: frame.x + frame.width - textWidth(chart.peak_text) - 4, y: peakY - 20, width: textWidth(chart.peak_text) + 4, height: 18 };
+    const peakBox = { x: frame.x + frame.width - textWidth(peakText) - 4, y: peakY - 20, width: textWidth(peakText) + 4, height: 18 };
     const isSlopeFree = slope[0] - textWidth(chart.bandwidth_text) - 14 > frame.x;
     const slopeBox = { x: slope[0] - textWidth(chart.bandwidth_text) - 14, y: slope[1] - 16, width: textWidth(chart.bandwidth_text) + 8, height: 16 };
     const boxOf = ({ x, y, radius }) => ({ x: x - radius, y: y - radius, width: 2 * radius, height: 2 * radius });
@@ -91,7 +94,11 @@ const rooflineChart = (() => {
       renderItem: ({ dataIndex }) => {
         const { dot, x, y, isAway } = places[dataIndex];
         const text = { type: "text", style: { text: dot.text, x, y, fill: c.ink, font: `11px ${FONT}`, textAlign: "center", textVerticalAlign: "middle" } };
-        const line = { type: "line", shape: { x1: dot.x, y1: dot.y, x2: x, y2: y + (y < dot.y ? 6 : -6) }, style: { stroke: c.muted, lineWidth: 1 } };
+        // From the middle of the dot to the edge of the text that is nearest to it.
+        const [dx, dy] = [dot.x - x, dot.y - y];
+        const half = textWidth(dot.text, 11) / 2 + 1;
+        const share = Math.min(1, Math.min(half / Math.max(1e-6, Math.abs(dx)), 6 / Math.max(1e-6, Math.abs(dy))));
+        const line = { type: "line", shape: { x1: dot.x, y1: dot.y, x2: x + dx * share, y2: y + dy * share }, style: { stroke: c.ink, lineWidth: 0.8, opacity: 0.7 } };
         return { type: "group", children: isAway ? [line, text] : [text] };
       },
     };
@@ -101,7 +108,7 @@ const rooflineChart = (() => {
       markPoint: {
         silent: true, symbolSize: 0, label: { color: c.muted, fontSize: 12 },
         data: [
-          { coord: [x2, peak], label: { formatter: chart.peak_text, position: "insideBottomRight", align: "right", offset: [0, -4] } },
+          { coord: [x2, peak], label: { formatter: peakText, position: "insideBottomRight", align: "right", offset: [0, -4] } },
           ...(isSlopeFree ? [{ coord: [ridge / 2, peak / 2], label: { formatter: chart.bandwidth_text, align: "right", offset: [-10, -8] } }] : []),
         ],
       },

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -15,6 +18,7 @@
 #include "distribution/median.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
+#include "report/page/gains.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/published/published.h"
@@ -40,28 +44,51 @@ std::string work_key(const Record& record) {
   return work;
 }
 
+struct RecordOfWork {
+  const Record* record = nullptr;
+  std::string work;          // its work_key
+  bool is_headline = false;  // the work is that of the headline
+};
+// The records of the page that have a time, in their order.
+std::vector<RecordOfWork> records_with_work(const PageView& view) {
+  const Record* const headline = view.headline();
+  const std::string headline_work = headline == nullptr ? "" : work_key(*headline);
+  std::vector<RecordOfWork> records;
+  for (const Record* const record : view.timed()) {
+    std::string work = work_key(*record);
+    const bool is_headline = headline != nullptr && work == headline_work;
+    records.push_back({record, std::move(work), is_headline});
+  }
+  return records;
+}
+
 // The work of the headline first, then the more complete passes, and of equal passes the longer contexts; works that
 // only one point does are left out.
 std::vector<Rivals> rivals_of(const PageView& view) {
-  std::vector<Rivals> all;
-  for (const Record* const record : view.timed()) {
-    auto found = std::find_if(all.begin(), all.end(),
-                              [&](const Rivals& rivals) { return work_key(*rivals.front()) == work_key(*record); });
-    if (found == all.end()) found = all.insert(all.end(), Rivals{});
-    found->push_back(record);
+  struct RivalsAtWork {
+    std::string work;
+    bool is_headline = false;
+    Rivals rivals;
+  };
+  std::vector<RivalsAtWork> works;
+  for (const RecordOfWork& one : records_with_work(view)) {
+    auto found = std::find_if(works.begin(), works.end(), [&](const auto& known) { return known.work == one.work; });
+    if (found == works.end()) found = works.insert(works.end(), {one.work, one.is_headline, {}});
+    found->rivals.push_back(one.record);
   }
-  std::erase_if(all, [](const Rivals& rivals) { return rivals.size() < 2; });
-  for (Rivals& rivals : all) {
-    std::stable_sort(rivals.begin(), rivals.end(),
+  std::erase_if(works, [](const RivalsAtWork& one) { return one.rivals.size() < 2; });
+  for (RivalsAtWork& one : works) {
+    std::stable_sort(one.rivals.begin(), one.rivals.end(),
                      [](const Record* a, const Record* b) { return median_seconds(*a) < median_seconds(*b); });
   }
-  const Record* const headline = view.headline();
-  const auto order = [&](const Rivals& rivals) {
-    const Record& first = *rivals.front();
-    const bool is_headline = headline != nullptr && work_key(first) == work_key(*headline);
-    return std::tuple(is_headline, rank_of_pass(first), config_number(first, "context_length").value_or(0));
+  const auto order = [](const RivalsAtWork& one) {
+    const Record& first = *one.rivals.front();
+    return std::tuple(one.is_headline, rank_of_pass(first), config_number(first, "context_length").value_or(0));
   };
-  std::stable_sort(all.begin(), all.end(), [&](const Rivals& a, const Rivals& b) { return order(a) > order(b); });
+  std::stable_sort(works.begin(), works.end(),
+                   [&](const RivalsAtWork& a, const RivalsAtWork& b) { return order(a) > order(b); });
+  std::vector<Rivals> all;
+  for (RivalsAtWork& one : works) all.push_back(std::move(one.rivals));
   return all;
 }
 
@@ -93,8 +120,8 @@ std::string rivals_sentence(const PageView& view, const Rivals& rivals) {
 }
 
 std::string figure_text(const PublishedFigure& figure) {
-  return fmt::format("{} ({}, {} {})", format_seconds(*figure.seconds), figure.hardware, figure.arithmetic,
-                     figure.mode);
+  return fmt::format("{} ({}, {} {}; source: {})", format_seconds(*figure.seconds), figure.hardware, figure.arithmetic,
+                     figure.mode, figure.source);
 }
 
 // "20 times as fast as here (19.8 .. 20.3)": of a published time against that of a record.
@@ -103,19 +130,36 @@ std::string against_here(const PublishedFigure& figure, const Record& record) {
                            is_predicted(record) ? " as predicted" : " as here");
 }
 
+// Published times of the same work: those of the same arithmetic where there are some, else all.
+struct PublishedTimes {
+  std::vector<const PublishedFigure*> figures;  // the shortest first
+  bool are_alike = false;                       // of the same arithmetic, which nothing speaks against
+
+  explicit PublishedTimes(const Record& record) : figures(published_times_of(record)) {
+    std::vector<const PublishedFigure*> alike;
+    for (const PublishedFigure* const figure : figures) {
+      if (figure->certainty != kDoubtful && is_same_arithmetic(figure->arithmetic, record)) alike.push_back(figure);
+    }
+    are_alike = !alike.empty();
+    if (are_alike) figures = std::move(alike);
+  }
+  std::string_view what() const {
+    return are_alike ? "same model, context, batch, pass and arithmetic" : "same work, but only in another arithmetic";
+  }
+};
+
 // Empty where nobody published a time of the same work.
 std::string published_sentence(const PageView& view, const Record& record) {
-  const std::vector<const PublishedFigure*> figures = published_times_of(record);
-  if (figures.empty()) return "";
+  const PublishedTimes times(record);
+  if (times.figures.empty()) return "";
   const double here = median_seconds(record);
-  const PublishedFigure& first = *figures.front();
-  std::string text =
-      fmt::format("{} took {} {}; published for the same model, context, batch and pass: {}, {}", view.name(record),
-                  format_seconds(here), is_predicted(record) ? "by prediction" : "here", figure_text(first),
-                  against_here(first, record));
-  if (figures.size() > 1) {
-    text += fmt::format(", to {}, {}; {} in all", figure_text(*figures.back()), against_here(*figures.back(), record),
-                        counted(figures.size(), "time"));
+  const PublishedFigure& first = *times.figures.front();
+  std::string text = fmt::format("{} took {} {}; published for the {}: {}, {}", view.name(record), format_seconds(here),
+                                 is_predicted(record) ? "by prediction" : "here", times.what(), figure_text(first),
+                                 against_here(first, record));
+  if (times.figures.size() > 1) {
+    text += fmt::format(", to {}, {}; {} in all", figure_text(*times.figures.back()),
+                        against_here(*times.figures.back(), record), counted(times.figures.size(), "time"));
   }
   return text + ".";
 }
@@ -130,7 +174,7 @@ std::optional<double> predicted_seconds(const Record& record) {
 std::string prediction_text(const Record& record) {
   const std::optional<double> predicted = predicted_seconds(record);
   if (!predicted) return "";
-  return fmt::format("predicted {}, measured {}: {:+.1f} %", format_seconds(*predicted),
+  return fmt::format("predicted {}, measured {}: {:+.1f} % of the measured time", format_seconds(*predicted),
                      format_seconds(median_seconds(record)), 100 * (*predicted / median_seconds(record) - 1));
 }
 
@@ -142,23 +186,59 @@ std::vector<std::string> against_rivals(const PageView& view) {
   return answers;
 }
 
+// How much faster others were like for like, or why that cannot be said.
+std::string published_conclusion(const PageView& view) {
+  std::vector<double> ratios;  // of the page's time over the shortest published one of the same arithmetic
+  for (const Record* const record : view.timed()) {
+    const PublishedTimes times(*record);
+    if (!times.figures.empty() && times.are_alike)
+      ratios.push_back(median_seconds(*record) / *times.figures.front()->seconds);
+  }
+  if (ratios.empty()) return "none, because nobody published a time of the same work and arithmetic.";
+  const auto text = [](double ratio) {
+    return fmt::format("{:.3g} times as {}", ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "fast" : "slow");
+  };
+  const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
+  const std::string from = text(*low);
+  const std::string to = text(*high);
+  return fmt::format("like for like, the shortest published times are {} as those of this page, on other machines.",
+                     from == to ? from : fmt::format("{} to {}", from, to));
+}
+
+// Which way was the fastest most often, and what each option gains.
+std::string fastest_way(const PageView& view) {
+  std::map<std::string, size_t> wins;
+  const std::vector<Rivals> works = rivals_of(view);
+  for (const Rivals& rivals : works) {
+    const Record& first = *rivals.front();
+    ++wins[fmt::format("{} {}", first.config.text("dtype"), first.config.text("mode"))];
+  }
+  if (wins.empty()) return "";
+  const auto most =
+      std::max_element(wins.begin(), wins.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text =
+      fmt::format("{} is the fastest for {} of {}", most->first, most->second, counted(works.size(), "work"));
+  for (const OptionGains& option : option_gains(view)) text += "; " + option.conclusion();
+  return text + ".";
+}
+
 std::vector<std::string> against_published(const PageView& view) {
   std::vector<std::string> answers;
   std::vector<std::string> seen;  // one answer for each work, that of its fastest point
-  std::vector<const Record*> records = view.timed();
-  // Measured ones first, and among them the work of the headline.
-  const auto order = [&](const Record& record) {
-    const bool is_headline = view.headline() != nullptr && work_key(record) == work_key(*view.headline());
-    return std::tuple(is_predicted(record), !is_headline, median_seconds(record));
+  std::vector<RecordOfWork> records = records_with_work(view);
+  // Measured records come before predicted ones. Among equals, records of the same work as the headline come first, and
+  // of one work those in whose arithmetic someone published a time.
+  const auto order = [](const RecordOfWork& one) {
+    return std::tuple(is_predicted(*one.record), !one.is_headline, !PublishedTimes(*one.record).are_alike,
+                      median_seconds(*one.record));
   };
   std::stable_sort(records.begin(), records.end(),
-                   [&](const Record* a, const Record* b) { return order(*a) < order(*b); });
-  for (const Record* const record : records) {
-    if (answers.size() == kMostComparisons || std::find(seen.begin(), seen.end(), work_key(*record)) != seen.end())
-      continue;
-    std::string sentence = published_sentence(view, *record);
+                   [&](const RecordOfWork& a, const RecordOfWork& b) { return order(a) < order(b); });
+  for (const RecordOfWork& one : records) {
+    if (answers.size() == kMostComparisons || std::find(seen.begin(), seen.end(), one.work) != seen.end()) continue;
+    std::string sentence = published_sentence(view, *one.record);
     if (sentence.empty()) continue;
-    seen.push_back(work_key(*record));
+    seen.push_back(one.work);
     answers.push_back(std::move(sentence));
   }
   if (answers.empty() && !records.empty()) {
@@ -200,6 +280,21 @@ std::vector<std::string> against_predictions(const PageView& view) {
       counted(errors.all.size(), "point"), 100 * median(errors.all), farthest, prediction_text(*errors.farthest))};
 }
 
+std::string prediction_conclusion(const PageView& view) {
+  const PredictionErrors errors = prediction_errors(view);
+  if (errors.all.empty()) return "";
+  const auto unsteady = std::count_if(view.timed().begin(), view.timed().end(), [](const Record* record) {
+    return predicted_seconds(*record) && !verdict_against_comparing(*record).empty();
+  });
+  std::string text = fmt::format(
+      "a prediction here is off by {:.1f} % of the measured time in the middle case, and by {:.1f} % at most",
+      100 * median(errors.all), 100 * *std::max_element(errors.all.begin(), errors.all.end()));
+  if (unsteady > 0)
+    text += fmt::format("; {} of the {} measured times cannot be relied on, so part of that is theirs", unsteady,
+                        errors.all.size());
+  return text + ".";
+}
+
 }  // namespace
 
 std::string comparison_sentence(const PageView& view, const Record& record) {
@@ -217,27 +312,33 @@ std::string comparison_sentence(const PageView& view, const Record& record) {
                                                  rivals.size(), work, view.name(other), times_as_long(record, other)));
   }
   if (const std::string text = prediction_text(record); !text.empty()) {
-    const std::vector<double> errors = prediction_errors(view).all;
-    const std::string typical = errors.size() < 2 ? ""
-                                                  : fmt::format("; half of the {} predictions here are within {:.1f} %",
-                                                                errors.size(), 100 * median(errors));
+    const PredictionErrors errors = prediction_errors(view);
+    std::string typical;
+    if (errors.all.size() > 1) {
+      typical = fmt::format(
+          "; half of the {} predictions here are within {:.1f} % of the measured time, and the worst, of "
+          "{}, {}",
+          errors.all.size(), 100 * median(errors.all), view.name(*errors.farthest),
+          errors.farthest == &record ? "is this one" : prediction_text(*errors.farthest));
+    }
     sentences.push_back(fmt::format("The prediction before the run: {}{}.", text, typical));
   }
-  if (const std::vector<const PublishedFigure*> figures = published_times_of(record); !figures.empty()) {
-    sentences.push_back(fmt::format("The shortest published time for the same work is {}, {}.",
-                                    figure_text(*figures.front()), against_here(*figures.front(), record)));
+  if (const PublishedTimes times(record); !times.figures.empty()) {
+    sentences.push_back(fmt::format("The shortest published time of the {} is {}, {}.", times.what(),
+                                    figure_text(*times.figures.front()), against_here(*times.figures.front(), record)));
   }
   return fmt::format("{}", fmt::join(sentences, " "));
 }
 
 PageSection summary_of_comparisons(const PageView& view) {
   PageSection section{.id = "comparisons", .title = "How it compares"};
-  const auto add = [&](const char* question, std::vector<std::string> answers) {
-    if (!answers.empty()) section.questions.push_back({question, std::move(answers)});
+  const auto add = [&](const char* question, std::vector<std::string> answers, std::string conclusion) {
+    if (!answers.empty()) section.questions.push_back({question, std::move(answers), std::move(conclusion)});
   };
-  add("Which number type and mode is fastest, and by how much?", against_rivals(view));
-  add("Against times that other people published, on other machines?", against_published(view));
-  add("Against the prediction that was made before the run?", against_predictions(view));
+  add("Which number type and mode is fastest, and by how much?", against_rivals(view), fastest_way(view));
+  add("Against times that other people published, on other machines?", against_published(view),
+      published_conclusion(view));
+  add("Against the prediction that was made before the run?", against_predictions(view), prediction_conclusion(view));
   return section;
 }
 

@@ -18,11 +18,13 @@
 #include "report/lines.h"
 #include "report/memory/memory_report.h"
 #include "report/model_name.h"
+#include "report/page/gains.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/page/traced_time.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
+#include "report/speedup.h"
 
 namespace laptime {
 namespace {
@@ -81,14 +83,13 @@ std::string time_sentence(const PageView& view, const Record& record) {
   std::string text = fmt::format("{}, {}: {}", work_of(record), manner_of(record), time_with_interval(record));
   if (record.tokens_per_second) text += fmt::format(", {} tokens/s", cell_of("tokens/s", record));
   if (const std::string mfu = cell_of("mfu", record); mfu != "-")
-    text += fmt::format(", {} of the peak of matrix products", mfu);
+    text += fmt::format(", {} of the {}", mfu, peak_name(record));
   if (const std::optional<TimeRatio> speedup = view.baselines().speedup(record, "");
       speedup && !view.baselines().is_baseline(record)) {
-    text +=
-        fmt::format(", {:.2f} times as fast as {}", speedup->value, fmt::join(view.baselines().descriptions(), " or "));
+    text += fmt::format(", {:.2f} times as fast as {}", speedup->value, view.baselines().description_for(record));
   }
   if (!is_predicted(record) && record.verdict.rating != name_of(Stability::kStable))
-    text += fmt::format(" ({})", verdict_and_drift(record));
+    text += fmt::format(" ({})", verdict_and_reason(record));
   return text + ".";
 }
 
@@ -116,6 +117,54 @@ std::string verdict_sentence(const Record& record) {
   std::string text = fmt::format("Verdict: {}", verdict_text(record));
   if (!record.verdict.reasons.empty()) text += fmt::format(", because {}", fmt::join(record.verdict.reasons, "; "));
   return text + ".";
+}
+
+// The shortest time of the headline's pass, how many times of that pass and of the page cannot be relied on, and why.
+std::string sureness_sentence(const PageView& view, const Record& headline) {
+  const Record* shortest = nullptr;
+  std::map<std::string, size_t> unreliable;  // of the pass, by verdict
+  size_t of_pass = 0;
+  size_t unreliable_of_pass = 0;
+  size_t unreliable_of_page = 0;
+  for (const Record* const record : view.timed()) {
+    if (is_predicted(*record)) continue;
+    const std::string verdict = verdict_against_comparing(*record);
+    unreliable_of_page += verdict.empty() ? 0U : 1U;
+    if (record->config.text("pass") != headline.config.text("pass")) continue;
+    ++of_pass;
+    if (shortest == nullptr || record->main_time()->median < shortest->main_time()->median) shortest = record;
+    if (verdict.empty()) continue;
+    ++unreliable_of_pass;
+    ++unreliable[verdict];
+  }
+  if (shortest == nullptr || view.timed().size() < 2) return "";
+  const std::string pass = headline.config.text("pass");
+  std::string text = fmt::format("The shortest {} of this page is {} with {} ({}).", pass, view.name(*shortest),
+                                 time_with_interval(*shortest), verdict_and_reason(*shortest));
+  const size_t all = view.timed().size();
+  text += fmt::format(" Of {} of {}{}, {} can be relied on", counted(of_pass, "time"), pass == "step" ? "a " : "", pass,
+                      of_pass - unreliable_of_pass);
+  if (unreliable_of_pass > 0) text += fmt::format("; {} cannot ({})", unreliable_of_pass, counted_words(unreliable));
+  if (all > of_pass) text += fmt::format("; of all {} times here {} cannot", all, unreliable_of_page);
+  return text + ". Each verdict has its reason beside the time.";
+}
+
+// How much of the whole step's bound it reaches, where its trace says so; empty where it does not.
+std::string bound_sentence(const Record& record, const StepTrace& trace) {
+  double floor = 0;
+  double arithmetic = 0;  // of the floor: launches that the peak bounds
+  for (const LaunchSum& sum :
+       sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.signature); })) {
+    floor += sum.floor;
+    if (sum.bound() == "compute") arithmetic += sum.floor;
+  }
+  const TimeStats& time = *record.main_time();
+  if (floor <= 0 || !trace.peak_flops || !trace.bandwidth || time.median <= 0) return "";
+  return fmt::format(
+      "What bounds it: at the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the whole step "
+      "would take {}: it runs at {} of that bound. {} of the bound is arithmetic, the rest memory.",
+      peak_name(record), format_flops(*trace.peak_flops), bandwidth_name(record), format_count(*trace.bandwidth),
+      format_seconds(floor), page_percent(floor / time.median), page_percent(arithmetic / floor));
 }
 
 // Why times are too long and vary, where more wanted to run than there were threads; else empty.
@@ -174,7 +223,11 @@ Json page_header(const PageView& view) {
     count += fmt::format(", from {} records; charts show the newest of each that has samples enough for an interval",
                          view.records().size());
   }
-  std::vector<PageWord> words = verdict_words(view.points());
+  std::vector<PageWord> words;
+  const bool some_measured = std::any_of(view.timed().begin(), view.timed().end(),
+                                         [](const Record* record) { return !is_predicted(*record); });
+  if (some_measured) words.push_back(interval_word());
+  for (PageWord& word : verdict_words(view.points())) words.push_back(std::move(word));
   for (PageWord& word : arithmetic_words(view.points())) words.push_back(std::move(word));
   return {{"title", "laptime report"},
           {"shared", view.heading().shared_text(first)},
@@ -187,7 +240,12 @@ std::vector<std::string> page_conclusion(const PageView& view) {
   const Record* const headline = view.headline();
   if (headline == nullptr) return {"No point has a time: the tables say why."};
   std::vector<std::string> lines{time_sentence(view, *headline), verdict_sentence(*headline)};
+  if (std::string sureness = sureness_sentence(view, *headline); !sureness.empty())
+    lines.push_back(std::move(sureness));
   if (std::string phases = phases_sentence(*headline); !phases.empty()) lines.push_back(std::move(phases));
+  if (const std::vector<std::string> slow = slow_inferences(view); !slow.empty())
+    lines.push_back(fmt::format("One of these two times is disturbed: {}.", slow.front()));
+  for (std::string& sentence : gain_sentences(view)) lines.push_back(std::move(sentence));
   if (std::string comparison = comparison_sentence(view, *headline); !comparison.empty())
     lines.push_back(std::move(comparison));
   const auto same = [&](const TracedPoint& point) { return point.name == view.name(*headline); };
@@ -196,6 +254,8 @@ std::vector<std::string> page_conclusion(const PageView& view) {
     if (!point.trace->steps.empty()) {
       lines.push_back(fmt::format("Where its time goes, {}: {}.", traced_how(*headline, *point.trace),
                                   profile_conclusion(*point.trace)));
+      if (std::string bound = bound_sentence(*headline, *point.trace); !bound.empty())
+        lines.push_back(std::move(bound));
     }
     lines.push_back(peak_sentence(*point.record, *point.trace));
   }

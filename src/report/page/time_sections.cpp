@@ -1,25 +1,26 @@
-// How long steps take: by phase, from the first step on, sample by sample, and against the baseline of a run.
+// How long steps take: by phase, from the first step on, and sample by sample.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/units.h"
 #include "base/words.h"
+#include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "report/column_sets/column_sets.h"
 #include "report/model_name.h"
+#include "report/page/gains.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/palette.h"
 
 namespace laptime {
 namespace {
-
-constexpr std::array<std::string_view, 3> kStepPhases{"forward", "backward", "optimizer"};
 
 Json seconds_of(const Record& record, std::string_view phase) {
   const auto found = record.time.find(std::string(phase));
@@ -78,7 +79,7 @@ std::string steadiness_text(const Record& record, const std::vector<double>& ste
 // "812.4 ms (805.1 .. 820.0), noisy"; a prediction says itself that it is one, and a record may have no verdict.
 std::string time_and_verdict(const Record& record) {
   const std::string time = cell_of("median", record);
-  const std::string verdict = verdict_and_drift(record);
+  const std::string verdict = verdict_and_reason(record);
   return is_predicted(record) || verdict.empty() ? time : fmt::format("{}, {}", time, verdict);
 }
 
@@ -172,7 +173,28 @@ PageSection step_time_section(const PageView& view) {
   for (const auto& [name, group] : groups_of(view.timed())) {
     section.figures.push_back(step_times(view, group, name.empty() ? "" : ": " + name));
   }
+  for (const std::string& one : slow_inferences(view))
+    section.lines.push_back(one + ": inference does no more work, so the machine was slower during one of the two.");
   return section;
+}
+
+std::vector<std::string> slow_inferences(const PageView& view) {
+  std::vector<std::string> found;
+  for (const Record* const record : view.timed()) {
+    if (is_predicted(*record) || record->config.text("pass") != "inference") continue;
+    const std::string rest = rest_of_config(*record, "pass");
+    for (const Record* const step : view.timed()) {
+      const auto forward = step->time.find("forward");
+      if (step->config.text("pass") != "step" || is_predicted(*step) || step->fingerprint != record->fingerprint ||
+          forward == step->time.end() || rest_of_config(*step, "pass") != rest)
+        continue;
+      const TimeStats& time = *record->main_time();
+      if (!time.ci_low || !forward->second.ci_high || *time.ci_low <= *forward->second.ci_high) continue;
+      found.push_back(fmt::format("{} takes {}, but the forward of the same step {}", view.name(*record),
+                                  format_seconds(time.median), format_seconds(forward->second.median)));
+    }
+  }
+  return found;
 }
 
 PageSection first_steps_section(const PageView& view) {
@@ -223,6 +245,25 @@ PageSection first_steps_section(const PageView& view) {
   return section;
 }
 
+// How far from the median the chart of samples reaches, as a fraction: as far as most samples of most points lie, so
+// that one slow sample does not hide the others. Those beyond stand at its edge.
+double robust_range(const std::vector<const Record*>& records) {
+  constexpr double kUsual = 0.9;  // of the samples of a point
+  constexpr double kRoom = 2.5;
+  constexpr double kLeast = 0.01;
+  std::vector<double> usual;
+  double most = 0;
+  for (const Record* const record : records) {
+    const TimeStats& time = *record->main_time();
+    std::vector<double> distances;
+    for (const double sample : time.samples) distances.push_back(std::abs(sample / time.median - 1));
+    std::sort(distances.begin(), distances.end());
+    most = std::max(most, distances.back());
+    usual.push_back(distances[static_cast<size_t>(kUsual * static_cast<double>(distances.size() - 1))]);
+  }
+  return std::max(kLeast, std::min(most, kRoom * median(usual)));
+}
+
 PageSection samples_section(const PageView& view) {
   PageSection section{.id = "samples", .title = "How sure: every sample"};
   const std::vector<const Record*> all = measured(view);
@@ -238,12 +279,19 @@ PageSection samples_section(const PageView& view) {
             .rows = {},
             .notes = {}};
   Json bands = Json::array();
+  const double range = robust_range(records);
   for (const Record* const record : records) {
     const TimeStats& time = *record->main_time();
     const std::string name = view.name(*record);
-    for (size_t i = 0; i < time.samples.size(); ++i)
-      grid.rows.push_back({name, i + 1, time.samples[i], time.samples[i] / time.median - 1});
-    Json band{{"series", name}, {"text", time_and_verdict(*record)}};
+    size_t below = 0;
+    size_t above = 0;
+    for (size_t i = 0; i < time.samples.size(); ++i) {
+      const double deviation = time.samples[i] / time.median - 1;
+      below += deviation < -range ? 1U : 0U;
+      above += deviation > range ? 1U : 0U;
+      grid.rows.push_back({name, i + 1, time.samples[i], deviation});
+    }
+    Json band{{"series", name}, {"text", time_and_verdict(*record)}, {"below", below}, {"above", above}};
     if (time.ci_low && time.ci_high) {
       band["low"] = *time.ci_low / time.median - 1;
       band["high"] = *time.ci_high / time.median - 1;
@@ -254,16 +302,20 @@ PageSection samples_section(const PageView& view) {
   section.figures.push_back(
       {.title = "Distance of each sample from the median of its point",
        .summary =
-           "A dot is one sample, none is dropped; the band is the 95 % interval of the median. Beside it stand the "
-           "median, its interval and the verdict. In a narrow cloud the samples agree; the verdict also says whether "
-           "they "
-           "kept getting faster or slower." +
+           fmt::format(
+               "A dot is one sample, none is dropped. Within a row time goes from top to bottom: a cloud that leans "
+               "says that steps got faster or slower. The framed band is the 95 % interval of the median. The axis "
+               "ends "
+               "at {} from the median; a triangle at its edge is a sample beyond, and the number beside it says how "
+               "many they are. To the right (above on a narrow screen) stand the median, its interval and the verdict.",
+               page_percent(range)) +
            left_out_sentence(records.size(), all.size()),
        .chart = {{"kind", "strip"},
                  {"series", "point"},
                  {"value", "deviation"},
                  {"text", "seconds_s"},
                  {"bands", std::move(bands)},
+                 {"range", range},
                  {"axis_title", "from the median, %"}},
        .words = verdict_words(records),
        .table = page_table(grid)});
@@ -272,62 +324,6 @@ PageSection samples_section(const PageView& view) {
     section.lines.push_back(fmt::format("{}, verdict {}: {}.", view.name(*record), verdict_text(*record),
                                         fmt::join(record->verdict.reasons, "; ")));
   }
-  return section;
-}
-
-PageSection speedup_section(const PageView& view) {
-  PageSection section{.id = "speed-up", .title = "What bfloat16 and compilation gain"};
-  const Baselines& baselines = view.baselines();
-  Grid grid{.name = "speedups",
-            .title = "Speed-up",
-            .columns = {text_column("point", "Point"),
-                        text_column("part", "Part"),
-                        {"speedup", "Speed-up", Unit::kRatio},
-                        {"speedup_low", "95 % from", Unit::kRatio},
-                        {"speedup_high", "to", Unit::kRatio}},
-            .rows = {},
-            .notes = {}};
-  size_t points = 0;
-  for (const Record* const record : view.timed()) {
-    if (baselines.is_baseline(*record) || !baselines.speedup(*record, "") || ++points > kMostBars) continue;
-    std::vector<std::string> parts{record->config.text("pass")};
-    for (const std::string_view phase : kStepPhases) {
-      if (phase != parts.front()) parts.emplace_back(phase);
-    }
-    for (const std::string& part : parts) {
-      const std::optional<TimeRatio> ratio = baselines.speedup(*record, part);
-      if (!ratio) continue;
-      grid.rows.push_back({view.name(*record), part == parts.front() ? "whole pass" : part, ratio->value,
-                           ratio->interval ? Json(ratio->interval->low) : Json(),
-                           ratio->interval ? Json(ratio->interval->high) : Json()});
-    }
-  }
-  const std::vector<std::string> against = baselines.descriptions();
-  if (grid.rows.empty()) {
-    if (!against.empty()) {
-      section.lines.push_back(
-          fmt::format("No speed-up over {} can be stated: it takes two times of one run that are both "
-                      "steady.",
-                      fmt::join(against, ", or ")));
-    }
-    return section;
-  }
-  note_left_out(grid, std::min(points, kMostBars), points);
-  section.figures.push_back(
-      {.title = fmt::format("Times as fast as {}", fmt::join(against, ", or ")),
-       .summary =
-           "The median of the baseline over that of the point, with its 95 % interval. An interval that holds 1 shows "
-           "no difference." +
-           left_out_sentence(std::min(points, kMostBars), points),
-       .chart = {{"kind", "ratios"},
-                 {"label", "point"},
-                 {"part", "part"},
-                 {"value", "speedup"},
-                 {"low", "speedup_low"},
-                 {"high", "speedup_high"},
-                 {"looks", looks_json(phase_looks())},
-                 {"axis_title", "times as fast"}},
-       .table = page_table(grid)});
   return section;
 }
 

@@ -10,6 +10,7 @@
 #include "distribution/median.h"
 #include "record/metrics.h"
 #include "report/profile/launch_sums.h"
+#include "report/speedup.h"
 
 namespace laptime {
 namespace {
@@ -85,6 +86,15 @@ std::string traced_times_sentence(const std::vector<TracedPoint>& points) {
   if (differs_much(ratios.low, 1) || differs_much(ratios.high, 1))
     text += ". Where they differ much, trust the shares rather than the times";
   return text + ".";
+}
+
+std::string trace_doubt(const TracedPoint& point) {
+  const TimeStats* const time = point.record->main_time();
+  if (is_predicted(*point.record) || time == nullptr || time->count == 0 || time->median <= 0) return "";
+  if (const double traced = totals_of(*point.trace).step; differs_much(traced, time->median))
+    return fmt::format("traced steps took {:.2f} times the measured median", traced / time->median);
+  const std::string verdict = verdict_against_comparing(*point.record);
+  return verdict.empty() ? "" : "the verdict is " + verdict;
 }
 
 }  // namespace laptime

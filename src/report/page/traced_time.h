@@ -19,4 +19,8 @@ std::string against_measured(double traced, double measured);
 // much of that the marks cost. Empty where no point was both traced and measured.
 std::string traced_times_sentence(const std::vector<TracedPoint>& points);
 
+// Why the shares of a trace are not to be relied on: the traced steps took much longer or shorter than the samples, so
+// that the machine was disturbed in one of them, or the verdict on the samples says so. Empty where they are.
+std::string trace_doubt(const TracedPoint& point);
+
 }  // namespace laptime

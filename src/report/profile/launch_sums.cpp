@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -120,6 +121,16 @@ std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& te
       seconds[step] += static_cast<double>(trace.steps[step].launches[i]) * 1e-9;
   }
   return seconds;
+}
+
+std::string pass_of(const StepTrace& trace) {
+  std::set<std::string_view> phases;
+  for (size_t i = 0; i < trace.launch_count(); ++i) phases.insert(trace.launch(i).phase);
+  const bool has_forward = phases.erase("forward") > 0;
+  const bool has_backward = phases.erase("backward") > 0;
+  if (!phases.empty() || !(has_forward || has_backward)) return "step";
+  if (has_forward && has_backward) return "forward and backward pass";
+  return has_forward ? "forward pass" : "backward pass";
 }
 
 StepTotals totals_of(const StepTrace& trace) {

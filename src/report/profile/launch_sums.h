@@ -54,6 +54,10 @@ std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key
 // Seconds of the launches that `test` accepts, added up in each traced step.
 std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test);
 
+// What the launches make together, as a noun: "step" with an optimizer, else "forward pass", "backward pass" or
+// "forward and backward pass".
+std::string pass_of(const StepTrace& trace);
+
 // Totals of whole steps, the means over the traced ones.
 struct StepTotals {
   double step = 0;      // seconds

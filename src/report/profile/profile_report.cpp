@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -14,6 +15,8 @@
 #include "base/words.h"
 #include "distribution/bootstrap.h"
 #include "distribution/median.h"
+#include "record/metrics.h"
+#include "report/profile/device_use.h"
 #include "report/profile/sum_columns.h"
 #include "report/profile/views.h"
 
@@ -22,6 +25,7 @@ namespace {
 
 constexpr std::string_view kSoftmaxClass = "softmax";
 constexpr std::string_view kProductClass = "matmul";
+constexpr std::string_view kCastClass = "cast";
 std::string class_of(const TraceLaunch& launch) { return std::string(launch.work_class); }
 
 constexpr double kWorthNaming = 0.02;  // of the step: classes with less are not in the conclusion
@@ -91,13 +95,34 @@ std::string sum_against_step(const std::vector<double>& launches, const std::vec
   return text + (interval->low > 1 || interval->high < 1 ? "the two do not match" : "no difference seen");
 }
 
+std::vector<double> whole_steps(const StepTrace& trace) {
+  std::vector<double> steps;
+  for (const TracedStep& step : trace.steps) steps.push_back(step.total);
+  return steps;
+}
+
+// How many times as long the mean traced step, of which the tables are, took as the median untraced one beside it; none
+// where nothing was measured.
+std::optional<double> traced_over_untraced(const StepTrace& trace) {
+  if (trace.untraced.empty() || trace.steps.empty() || median(trace.untraced) <= 0) return std::nullopt;
+  return totals_of(trace).step / median(trace.untraced);
+}
+
+// Whether the two differ by more than the marks can explain.
+bool is_disturbed(const StepTrace& trace) {
+  constexpr double kMuch = 0.1;
+  const std::optional<double> ratio = traced_over_untraced(trace);
+  if (!ratio) return false;
+  const double marks = trace.mark.value_or(0) * static_cast<double>(trace.launch_count()) / median(trace.untraced);
+  return *ratio > 1 + kMuch + marks || *ratio < 1 - kMuch;
+}
+
 // What tracing costs: by the marks, and as measured against the untraced steps beside it.
 std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& totals) {
   std::vector<std::string> lines;
   const auto launches = static_cast<double>(trace.launch_count());
   if (!trace.untraced.empty()) {
-    std::vector<double> traced;
-    for (const TracedStep& step : trace.steps) traced.push_back(step.total);
+    const std::vector<double> traced = whole_steps(trace);
     const double with = median(traced);
     const double without = median(trace.untraced);
     lines.push_back(fmt::format("{} in turn with {} untraced: median {} against {}, {}",
@@ -109,21 +134,30 @@ std::vector<std::string> tracing_cost(const StepTrace& trace, const StepTotals& 
   if (trace.mark && *trace.mark > 0) {
     const double marks = launches * *trace.mark;
     lines.push_back(
-        fmt::format("tracing takes {} launches x {} for a mark = {}, {:.3f} % of the step; a mean launch "
+        fmt::format("tracing takes {} launches x {} for a mark = {}, {:.3f} % of the {}; a mean launch "
                     "takes {}",
                     trace.launch_count(), format_seconds(*trace.mark), format_seconds(marks), 100 * marks / totals.step,
-                    format_seconds(totals.launches / launches)));
+                    pass_of(trace), format_seconds(totals.launches / launches)));
   }
   return lines;
+}
+
+// People read the row "step" of a pass that is none as "forward pass".
+GridColumn whole_pass_named(GridColumn column, const std::string& pass) {
+  column.shown = [pass](const Json& value) { return value == "step" ? pass : value.get<std::string>(); };
+  return column;
 }
 
 Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals& totals) {
   std::vector<LaunchSum> sums =
       sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.phase); });
+  const std::string pass = pass_of(trace);
   Grid grid{.name = "phases",
-            .title = record.verdict.rating == kPredicted ? "phases of a step, predicted"
-                                                         : "phases of a step, mean of the traced steps",
-            .columns = {{"phase", "Phase", Unit::kNone, true},
+            .title = fmt::format("phases of a {}, {}", pass,
+                                 record.verdict.rating == kPredicted ? "predicted"
+                                 : pass == "step"                    ? "mean of the traced steps"
+                                                                     : "mean of the traced ones"),
+            .columns = {whole_pass_named(text_column("phase", "Phase"), pass),
                         {"total_s", "Total", Unit::kSeconds, false},
                         {"time_share", "Time", Unit::kFraction, false},
                         {"launches", "Launches", Unit::kNone, false},
@@ -143,6 +177,26 @@ Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals&
 }
 
 std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
+std::string op_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.op); }
+std::string kernel_key(const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); }
+std::string range_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.range); }
+bool is_in_attention(const TraceLaunch& launch) { return !launch.range.empty(); }
+
+// A comparison of two profiles: what its rows add up, and which launches are in it.
+struct ComparisonRows {
+  ProfileView view;  // that asks for it; the summary has those of classes and parts
+  const char* name;
+  const char* by;
+  std::string (*key)(const TraceLaunch& launch);
+  bool (*test)(const TraceLaunch& launch) = nullptr;
+};
+constexpr std::array kComparisons{
+    ComparisonRows{ProfileView::kClasses, "compared_classes", "phase and class", class_key},
+    ComparisonRows{ProfileView::kLayers, "compared_parts", "phase and part of the model", part_key},
+    ComparisonRows{ProfileView::kKernels, "compared_kernels", "kernel", kernel_key},
+    ComparisonRows{ProfileView::kOps, "compared_ops", "phase and op", op_key},
+    ComparisonRows{ProfileView::kAttention, "compared_attention", "phase and part of attention", range_key,
+                   is_in_attention}};
 
 // Seconds of one part in two profiles: the means over the traced steps, none where a profile has no launch of it, and
 // those of each step.
@@ -151,12 +205,6 @@ struct TwoTimes {
   std::vector<double> steps_a{}, steps_b{};
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
-
-std::vector<double> whole_steps(const StepTrace& trace) {
-  std::vector<double> steps;
-  for (const TracedStep& step : trace.steps) steps.push_back(step.total);
-  return steps;
-}
 
 std::vector<double> residues(const StepTrace& trace) {
   std::vector<double> steps = whole_steps(trace);
@@ -185,16 +233,17 @@ std::string speedup_note(const StepTrace& a, const StepTrace& b) {
   return text + ", with its 95 % interval. Each side is one run; laptime compare repeats the runs in turn.";
 }
 
-Grid comparison(const std::string& name, const std::string& title, const ComparedProfile& a, const ComparedProfile& b,
-                const LaunchKey& key) {
+Grid comparison(const ComparisonRows& which, const ComparedProfile& a, const ComparedProfile& b) {
   std::vector<std::string> order;
   std::map<std::string, TwoTimes> rows;
   const auto add = [&](const StepTrace& trace, std::optional<double> TwoTimes::*side,
                        std::vector<double> TwoTimes::*steps) {
-    for (const LaunchSum& sum : sum_launches(trace, key)) {
+    const auto is_in = [&](const TraceLaunch& launch) { return which.test == nullptr || which.test(launch); };
+    for (const LaunchSum& sum : sum_launches(trace, which.key, is_in)) {
       if (!rows.contains(sum.key)) order.push_back(sum.key);
       rows[sum.key].*side = sum.total;
-      rows[sum.key].*steps = seconds_by_step(trace, [&](const TraceLaunch& launch) { return key(launch) == sum.key; });
+      rows[sum.key].*steps = seconds_by_step(
+          trace, [&](const TraceLaunch& launch) { return is_in(launch) && which.key(launch) == sum.key; });
     }
   };
   add(*a.trace, &TwoTimes::a, &TwoTimes::steps_a);
@@ -203,12 +252,14 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
   const StepTotals whole_b = totals_of(*b.trace);
   std::stable_sort(order.begin(), order.end(),
                    [&](const std::string& x, const std::string& y) { return rows[x].saved() > rows[y].saved(); });
+  const std::vector<std::string> whole =
+      which.test == nullptr ? std::vector<std::string>{"residue", "step"} : std::vector<std::string>{"step"};
   rows["residue"] = {whole_a.residue(), whole_b.residue(), residues(*a.trace), residues(*b.trace)};
   rows["step"] = {whole_a.step, whole_b.step, whole_steps(*a.trace), whole_steps(*b.trace)};
-  order.insert(order.end(), {"residue", "step"});
-  Grid grid{.name = name,
-            .title = title,
-            .columns = {{"part", "Part", Unit::kNone, true},
+  order.insert(order.end(), whole.begin(), whole.end());
+  Grid grid{.name = which.name,
+            .title = fmt::format("{} and {}, by {}", a.title, b.title, which.by),
+            .columns = {whole_pass_named(text_column("part", "Part"), pass_of(*a.trace)),
                         {a.title + "_s", a.title, Unit::kSeconds, false},
                         {b.title + "_s", b.title, Unit::kSeconds, false},
                         {"saved_s", "Saved", Unit::kSeconds, false},
@@ -237,10 +288,12 @@ Grid comparison(const std::string& name, const std::string& title, const Compare
     const std::vector<Json> cells = speedup_cells(times);
     std::copy(cells.begin(), cells.end(), row.begin() + 5);
   }
-  if (!has_shares) grid.notes.emplace_back("No shares: parts change by more than the step does.");
+  if (!has_shares) grid.notes.emplace_back("No shares: parts change by more than the whole does.");
   if (added > 0) {
-    grid.notes.push_back(fmt::format("{} has parts that {} has not: {}, by which Saved of the step is less.", b.title,
-                                     a.title, format_seconds(added)));
+    grid.notes.push_back(
+        fmt::format("The parts that only {} has take {}; the {} saves that much less than the rows above "
+                    "it save together.",
+                    b.title, format_seconds(added), pass_of(*a.trace)));
   }
   return grid;
 }
@@ -254,33 +307,64 @@ std::string profile_conclusion(const StepTrace& trace) {
   std::vector<std::string> parts;
   for (const LaunchSum& sum : sums) {
     if (sum.total < kWorthNaming * step) continue;
-    parts.push_back(fmt::format("{} {:.1f} %{}{}", sum.key, 100 * sum.total / step, parts.empty() ? " of the step" : "",
-                                against_bound(sum)));
+    parts.push_back(fmt::format("{} {:.1f} %{}{}", sum.key, 100 * sum.total / step,
+                                parts.empty() ? " of the " + pass_of(trace) : "", against_bound(sum)));
   }
   return fmt::format("{}{}", fmt::join(parts, "; "), bounds_text(trace));
 }
 
-std::string softmax_against_products(const StepTrace& trace) {
-  const auto in_forward_attention = [](std::string_view work_class) -> LaunchTest {
+std::string disturbance(const StepTrace& trace) {
+  if (!is_disturbed(trace)) return "";
+  return fmt::format(
+      "disturbed: traced steps took {:.2f} times as long on average as the median untraced one beside them, so that "
+      "times "
+      "and shares are rough; profile again on a quieter machine, or with more --traced-steps. ",
+      *traced_over_untraced(trace));
+}
+
+namespace {
+
+// Softmax and the two products around it in forward, by traced step.
+struct SoftmaxAndProducts {
+  LaunchTest is_softmax, is_product;
+  std::vector<double> softmax, products;  // seconds
+
+  explicit SoftmaxAndProducts(const StepTrace& trace)
+      : is_softmax(in_attention(kSoftmaxClass)),
+        is_product(in_attention(kProductClass)),
+        softmax(seconds_by_step(trace, is_softmax)),
+        products(seconds_by_step(trace, is_product)) {}
+
+  bool is_known() const { return !softmax.empty() && median(softmax) > 0 && median(products) > 0; }
+  // The median of the steps, because launches are so short that one pause of the machine would decide a mean.
+  double ratio() const { return median(softmax) / median(products); }
+
+ private:
+  static LaunchTest in_attention(std::string_view work_class) {
     return [work_class](const TraceLaunch& launch) {
       return !launch.range.empty() && launch.phase == "forward" && launch.work_class == work_class;
     };
-  };
-  const LaunchTest is_softmax = in_forward_attention(kSoftmaxClass);
-  const LaunchTest is_product = in_forward_attention(kProductClass);
-  const std::vector<double> softmax = seconds_by_step(trace, is_softmax);
-  const std::vector<double> products = seconds_by_step(trace, is_product);
-  if (softmax.empty() || median(softmax) <= 0 || median(products) <= 0) return "";
-  // The median of the steps, because launches are so short that one pause of the machine would decide a mean.
-  const size_t steps = softmax.size();
-  const double softmax_flops = sum_launches(trace, class_of, is_softmax).front().flops;
-  const double products_flops = sum_launches(trace, class_of, is_product).front().flops;
+  }
+};
+
+}  // namespace
+
+std::optional<double> softmax_time_over_products(const StepTrace& trace) {
+  const SoftmaxAndProducts times(trace);
+  return times.is_known() ? std::optional(times.ratio()) : std::nullopt;
+}
+
+std::string softmax_against_products(const StepTrace& trace) {
+  const SoftmaxAndProducts times(trace);
+  if (!times.is_known()) return "";
+  const size_t steps = times.softmax.size();
+  const double softmax_flops = sum_launches(trace, class_of, times.is_softmax).front().flops;
+  const double products_flops = sum_launches(trace, class_of, times.is_product).front().flops;
   std::string text = fmt::format(
       "forward{}: softmax takes {} as long as the two products ({} against {}), for {} of their FLOPs ({} against {})",
-      steps > 1 ? fmt::format(", median of {} traced steps", steps) : "",
-      multiple_text(median(softmax) / median(products)), format_seconds(median(softmax)),
-      format_seconds(median(products)), multiple_text(softmax_flops / products_flops), format_flops(softmax_flops),
-      format_flops(products_flops));
+      steps > 1 ? fmt::format(", median of {} traced steps", steps) : "", multiple_text(times.ratio()),
+      format_seconds(median(times.softmax)), format_seconds(median(times.products)),
+      multiple_text(softmax_flops / products_flops), format_flops(softmax_flops), format_flops(products_flops));
   const bool is_measured = !trace.untraced.empty();
   if (is_measured && static_cast<int64_t>(steps) < kFewestForInterval)
     text += fmt::format("; known roughly from so few steps (--traced-steps {})", kFewestForInterval);
@@ -290,8 +374,11 @@ std::string softmax_against_products(const StepTrace& trace) {
 PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query) {
   PointReport report{.name = record.name, .lines = {}, .grids = {}};
   const StepTotals totals = totals_of(trace);
-  report.lines.push_back(profile_conclusion(trace));
+  report.lines.push_back(disturbance(trace) + profile_conclusion(trace));
+  if (!trace.untraced.empty() && !is_predicted(record))
+    report.verdict = is_disturbed(trace) ? "disturbed" : "undisturbed";
   for (std::string& line : tracing_cost(trace, totals)) report.lines.push_back(std::move(line));
+  for (std::string& line : device_use_lines(trace)) report.lines.push_back(std::move(line));
   report.grids.push_back(phases_grid(record, trace, totals));
   for (Grid& grid : view_tables(trace, query)) report.grids.push_back(std::move(grid));
   if (query.view == ProfileView::kAttention) {
@@ -301,11 +388,71 @@ PointReport profile_report(const Record& record, const StepTrace& trace, const P
   return report;
 }
 
-std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfile& b) {
-  return {
-      comparison("compared_classes", fmt::format("{} and {}, by phase and class", a.title, b.title), a, b, class_key),
-      comparison("compared_parts", fmt::format("{} and {}, by phase and part of the model", a.title, b.title), a, b,
-                 part_key)};
+std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
+  std::vector<Grid> grids;
+  for (const ComparisonRows& one : kComparisons) {
+    const bool is_of_summary = one.view == ProfileView::kClasses || one.view == ProfileView::kLayers;
+    if (view == one.view || (view == ProfileView::kSummary && is_of_summary)) grids.push_back(comparison(one, a, b));
+  }
+  return grids;
+}
+
+Grid cast_shares(const std::vector<CastComparison>& pairs) {
+  Grid grid{.name = "casts",
+            .title = "what casts between number types take, and what is left",
+            .columns = {whole_column(text_column("point", "Point")),
+                        {"casts_s", "Casts", Unit::kSeconds},
+                        {"cast_share", "Of the whole", Unit::kFraction},
+                        {"from_s", "", Unit::kSeconds},
+                        {"to_s", "", Unit::kSeconds},
+                        {"speedup", "Speed-up", Unit::kRatio}},
+            .rows = {},
+            .notes = {}};
+  for (const CastComparison& pair : pairs) {
+    grid.columns[3].title = pair.from.title;
+    grid.columns[4].title = pair.to.title;
+    double casts = 0;
+    for (const LaunchSum& sum : sum_launches(*pair.to.trace, class_of)) casts += sum.key == kCastClass ? sum.total : 0;
+    const double before = median(whole_steps(*pair.from.trace));
+    const double after = median(whole_steps(*pair.to.trace));
+    const double whole = totals_of(*pair.to.trace).step;
+    grid.rows.push_back({pair.name, casts, whole > 0 ? Json(casts / whole) : Json(nullptr), before, after,
+                         after > 0 ? Json(before / after) : Json(nullptr)});
+  }
+  return grid;
+}
+
+std::string top_kernels_sentence(const std::vector<ComparedProfile>& passes) {
+  std::vector<std::string> titles;
+  std::vector<std::string> kernels;
+  std::vector<std::string> shares;
+  std::vector<std::string> products;
+  for (const ComparedProfile& pass : passes) {
+    const std::vector<LaunchSum> sums = sum_launches(*pass.trace, kernel_key);
+    const double whole = totals_of(*pass.trace).step;
+    if (sums.empty() || whole <= 0) continue;
+    const auto text = [&](const LaunchSum& sum) {
+      return fmt::format("{} of {} in {}", percent_text(sum.total / whole), pass.title, counted(sum.calls, "call"));
+    };
+    const auto top = std::max_element(sums.begin(), sums.end(),
+                                      [](const LaunchSum& x, const LaunchSum& y) { return x.total < y.total; });
+    titles.push_back(pass.title);
+    kernels.push_back(top->key);
+    shares.push_back(text(*top));
+    for (const LaunchSum& sum : sum_launches(*pass.trace, class_of)) {
+      if (sum.key == kProductClass) products.push_back(text(sum));
+    }
+  }
+  if (titles.size() < 2) return "";
+  const bool is_same = std::all_of(kernels.begin(), kernels.end(), [&](const auto& one) { return one == kernels[0]; });
+  if (!is_same) {
+    for (size_t i = 0; i < shares.size(); ++i) shares[i] = fmt::format("{} with {}", kernels[i], shares[i]);
+  }
+  std::string sentence = is_same ? fmt::format("The same kernel takes most time in {}: {}, {}",
+                                               fmt::join(titles, " and "), kernels[0], fmt::join(shares, ", "))
+                                 : fmt::format("Not the same kernel takes most time: {}", fmt::join(shares, ", "));
+  if (!products.empty()) sentence += fmt::format("; all matrix products together: {}", fmt::join(products, ", "));
+  return sentence + ".";
 }
 
 Grid class_shares(const std::vector<ComparedProfile>& profiles) {

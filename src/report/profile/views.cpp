@@ -58,7 +58,7 @@ double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool
 
 // Orders the rows as asked and keeps `top` of them: the first of an asked order, otherwise those that take most time,
 // which in a tree includes the rows that contain them. `rows` are those that the grid was made of.
-void order_and_cut(Grid& grid, const std::vector<SumRow>& rows, const ProfileQuery& query, double step) {
+void order_and_cut(Grid& grid, const std::vector<SumRow>& rows, const ProfileQuery& query, const StepTrace& trace) {
   std::vector<size_t> order(rows.size());
   std::iota(order.begin(), order.end(), size_t{0});
   if (!query.sort.empty()) order = row_order(grid, query.sort);
@@ -77,9 +77,9 @@ void order_and_cut(Grid& grid, const std::vector<SumRow>& rows, const ProfileQue
   grid.rows = std::move(kept);
   if (top < rows.size()) {
     const bool is_tree = std::any_of(rows.begin(), rows.end(), [](const SumRow& row) { return row.inside; });
-    grid.notes.push_back(fmt::format("and {} more row{} with {:.1f} % of the step{} (--top 0 shows all)",
+    grid.notes.push_back(fmt::format("and {} more row{} with {:.1f} % of the {}{} (--top 0 shows all)",
                                      rows.size() - top, rows.size() - top == 1 ? "" : "s",
-                                     100 * seconds_not_shown(rows, is_shown) / step,
+                                     100 * seconds_not_shown(rows, is_shown) / totals_of(trace).step, pass_of(trace),
                                      is_tree ? " that no row above contains" : ""));
   }
   explain_above_bound(grid);
@@ -115,9 +115,9 @@ Grid kernels_view(const StepTrace& trace, const ProfileQuery& query, double step
   const std::vector<SumRow> rows = rows_by_total(sum_launches(trace, key, query.test));
   std::vector<GridColumn> texts{text_column("kernel", "Name")};
   if (by_phase) texts.insert(texts.begin(), text_column("phase", "Phase"));
-  Grid grid = sum_grid("kernels", fmt::format("kernels of {}, per step", phases_text(trace, query)), texts, rows,
-                       SumColumns::kKernels, step);
-  order_and_cut(grid, rows, query, step);
+  Grid grid = sum_grid("kernels", fmt::format("kernels of {}, per {}", phases_text(trace, query), pass_of(trace)),
+                       texts, rows, SumColumns::kKernels, step);
+  order_and_cut(grid, rows, query, trace);
   return grid;
 }
 
@@ -127,9 +127,9 @@ Grid ops_view(const StepTrace& trace, const ProfileQuery& query, double step) {
     return fmt::format("{}{}{}{}", launch.phase, kSeparator, op, layer_suffix(launch, query));
   };
   const std::vector<SumRow> rows = rows_by_total(sum_launches(trace, key, query.test));
-  Grid grid = sum_grid("ops", "ops, per step", {text_column("phase", "Phase"), text_column("op", "Op")}, rows,
-                       SumColumns::kAll, step);
-  order_and_cut(grid, rows, query, step);
+  Grid grid = sum_grid("ops", "ops, per " + pass_of(trace), {text_column("phase", "Phase"), text_column("op", "Op")},
+                       rows, SumColumns::kAll, step);
+  order_and_cut(grid, rows, query, trace);
   return grid;
 }
 
@@ -140,9 +140,9 @@ Grid classes_view(const StepTrace& trace, const ProfileQuery& query, double step
     return std::find(phases.begin(), phases.end(), row.texts.front()) - phases.begin();
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const SumRow& a, const SumRow& b) { return rank(a) < rank(b); });
-  Grid grid = sum_grid("classes", "classes of work, per step",
+  Grid grid = sum_grid("classes", "classes of work, per " + pass_of(trace),
                        {text_column("phase", "Phase"), text_column("class", "Class")}, rows, SumColumns::kAll, step);
-  order_and_cut(grid, rows, query, step);
+  order_and_cut(grid, rows, query, trace);
   return grid;
 }
 
@@ -245,7 +245,7 @@ Grid layers_view(const StepTrace& trace, const ProfileQuery& query, double step)
                fmt::format("scopes of {}, {}", phases_text(trace, query),
                            each_layer ? "layer by layer" : "equal layers in one row"),
                {text_column("scope", "Scope"), text_column("layers", "Layers")}, rows, SumColumns::kShort, step);
-  order_and_cut(grid, rows, query, step);
+  order_and_cut(grid, rows, query, trace);
   return grid;
 }
 
@@ -273,9 +273,9 @@ Grid attention_view(const StepTrace& trace, const ProfileQuery& query, double st
     }
     rows.push_back({{sum.key, "scaled dot product attention"}, std::move(sum)});
   }
-  Grid grid = sum_grid("attention", "scaled dot product attention, all layers, per step",
+  Grid grid = sum_grid("attention", "scaled dot product attention, all layers, per " + pass_of(trace),
                        {text_column("phase", "Phase"), text_column("part", "Part")}, rows, SumColumns::kShort, step);
-  order_and_cut(grid, rows, query, step);
+  order_and_cut(grid, rows, query, trace);
   if (grid.rows.empty()) grid.notes.emplace_back("no launch of this selection belongs to attention");
   return grid;
 }
@@ -313,8 +313,9 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
     grid.columns.push_back({phase + "_share", "of " + phase, Unit::kFraction, false, phase == "optimizer" ? 1 : 0});
   }
   if (has_backward) grid.columns.push_back({"forward_backward_share", "of fwd+bwd", Unit::kFraction, false});
-  grid.columns.push_back({"step_s", "step", Unit::kSeconds, false});
-  grid.columns.push_back({"step_share", "of step", Unit::kFraction, false});
+  const std::string whole = pass_of(trace) == "step" ? "step" : "pass";
+  grid.columns.push_back({"step_s", whole, Unit::kSeconds, false});
+  grid.columns.push_back({"step_share", "of " + whole, Unit::kFraction, false});
   std::vector<std::pair<std::string, double>> order(class_total.begin(), class_total.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   const auto share = [](double part, double whole) { return whole > 0 ? Json(part / whole) : Json(nullptr); };

@@ -1,0 +1,175 @@
+// What the reader of a page concludes: how sure a time is, what options gain, what bounds a step, where its memory
+// peaks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record/time_stats.h"
+#include "report/page/gains.h"
+#include "report/page/page.h"
+#include "report/page/page_sections.h"
+#include "report/page/page_words.h"
+#include "report/page_inputs.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Each verdict that speaks against a time has its reason beside it, by the limits of the verdict.
+TEST(PageAnswers, AnUnsureTimeHasItsReasonBesideIt) {
+  Record record = two_points().records[0];
+  record.verdict = {"unstable", {"of a reason"}};
+  EXPECT_EQ(verdict_and_reason(record), "unstable: of a reason");
+  record.time["step"] = make_time_stats(std::vector{1.0, 1.3, 0.7, 1.25, 0.75, 1.0});
+  EXPECT_THAT(verdict_and_reason(record),
+              testing::ContainsRegex("^unstable: interval ±[0-9.]+ %, standard deviation 2"));
+  record.time["step"] = make_time_stats(std::vector{1.00, 1.03, 0.98, 1.01, 0.99, 1.02, 1.03, 0.98, 1.00, 1.02});
+  record.verdict.rating = "noisy";
+  EXPECT_THAT(verdict_and_reason(record), testing::ContainsRegex("^noisy: interval ±[0-9.]+ %$"));
+  record.verdict = {"untested", {"8 steps are too few"}};
+  EXPECT_EQ(verdict_and_reason(record), "untested: 8 steps are too few");
+}
+
+TEST(PageAnswers, TheFrontPageNamesTheShortestTimeAndHowManyCannotBeReliedOn) {
+  PageInput input = two_points();
+  input.records[0].verdict = {"unstable", {"of a reason"}};
+  const std::string front = Json::parse(page_data(input))["conclusion"].dump();
+  EXPECT_THAT(front, HasSubstr("The shortest step of this page is bfloat16 with 500.0 ms"));
+  EXPECT_THAT(front, HasSubstr("Of 2 times of a step, 1 can be relied on; 1 cannot (unstable)"));
+}
+
+// The pair of float32 and bfloat16 has a factor whatever its verdicts are; a rough one says why, and has no interval.
+TEST(PageAnswers, EveryPairHasAFactorAndARoughOneSaysWhy) {
+  PageInput input = two_points();
+  std::vector<OptionGains> gains = option_gains(PageView(input));
+  ASSERT_EQ(gains.size(), 1U);
+  EXPECT_THAT(gains[0].gains.at(0).text(), testing::StartsWith("2.00 (95 %: "));
+  EXPECT_EQ(gains[0].conclusion(),
+            "bfloat16 is worth it here by time: of 1 pair with float32 it is faster in 1, 2.00 times as fast");
+  std::swap(input.records[0].time, input.records[1].time);
+  EXPECT_THAT(option_gains(PageView(input))[0].conclusion(), HasSubstr("costs time here"));
+  std::swap(input.records[0].time, input.records[1].time);
+
+  input.records[0].verdict = {"unstable", {"of a reason"}};
+  gains = option_gains(PageView(input));
+  EXPECT_EQ(gains[0].gains.at(0).text(), "~2.00 (rough: the verdict on float32 is unstable)");
+  EXPECT_FALSE(gains[0].gains.at(0).ratio.interval);
+  EXPECT_THAT(gains[0].conclusion(), HasSubstr("cannot be said"));
+  EXPECT_THAT(Json::parse(page_data(input))["conclusion"].dump(),
+              HasSubstr("Gain of bfloat16 over float32, times as fast: ~2.00."));
+  const Json section = section_of(input, "speed-up");
+  ASSERT_EQ(section["figures"].size(), 1U);  // the chart of the baseline would say the same
+  EXPECT_THAT(section["figures"][0]["table"]["rows"].dump(), HasSubstr("the verdict on float32 is unstable"));
+  EXPECT_THAT(section["figures"][0]["summary"].get<std::string>(), HasSubstr("hollow mark"));
+  EXPECT_THAT(section["lines"].dump(), HasSubstr("Conclusion: "));
+
+  input.records[0].verdict = {"stable", {}};
+  input.records[1].run = "another";
+  EXPECT_THAT(option_gains(PageView(input))[0].gains.at(0).text(), HasSubstr("two commands measured"));
+  input.records[1].fingerprint = "another machine";
+  EXPECT_TRUE(option_gains(PageView(input)).empty());
+}
+
+// Each question ends in a conclusion; a disturbed trace is marked and leads to none.
+TEST(PageAnswers, AnswersEndInAConclusionOrSayWhyNoneCanBeDrawn) {
+  PageInput input = two_points();
+  for (Record& record : input.records) {
+    record.time["forward"] = make_time_stats(std::vector{0.1, 0.1, 0.1});
+    record.time["backward"] = make_time_stats(std::vector{0.2, 0.2, 0.2});
+  }
+  input.records[1].config.json()["pass"] = "backward";
+  input.traces = {trace_of_steps(1.0), trace_of_steps(0.2)};
+  const auto conclusion = [&](const char* word) {
+    const Json section = section_of(input, "questions");
+    for (const Json& one : section["questions"]) {
+      EXPECT_NE(one["conclusion"], "") << one["question"];
+      if (one["question"].get<std::string>().find(word) != std::string::npos)
+        return one["answers"].dump() + one["conclusion"].get<std::string>();
+    }
+    return std::string();
+  };
+  EXPECT_THAT(conclusion("how much do they vary"), HasSubstr("backward takes 2.00 times as long as forward, by all 2"));
+  EXPECT_THAT(conclusion("how much do they vary"), Not(HasSubstr("backward 200.0 ms, backward")));
+  EXPECT_THAT(conclusion("Which kernel takes most"), HasSubstr("elementwise takes most time"));
+  input.traces = {trace_of_steps(2.5), trace_of_steps(0.5)};
+  EXPECT_THAT(conclusion("Which kernel takes most"), HasSubstr("none, because"));
+  EXPECT_THAT(conclusion("Which kernel takes most"), HasSubstr("rough: traced steps took 2.50 times"));
+}
+
+// One slow sample does not hide the others: the axis ends before it, and its number stands at the edge.
+TEST(PageAnswers, ASampleFarOutStandsAtTheEdge) {
+  PageInput input = two_points();
+  std::vector<double> samples(40);
+  for (size_t i = 0; i < samples.size(); ++i) samples[i] = 1 + 0.0005 * static_cast<double>(i % 7);
+  samples[11] = 3;
+  for (Record& record : input.records) record.time["step"] = make_time_stats(samples);
+  const Json chart = section_of(input, "samples")["figures"][0]["chart"];
+  EXPECT_LT(chart["range"].get<double>(), 0.05);
+  EXPECT_EQ(chart["bands"][0]["above"], 1);
+  EXPECT_EQ(chart["bands"][0]["below"], 0);
+}
+
+TEST(PageAnswers, InferenceThatIsSlowerThanForwardIsTold) {
+  PageInput input = two_points();
+  input.records[1] = input.records[0];
+  input.records[1].name = "inference/model:small/ctx:256/dtype:float32/mode:eager";
+  input.records[1].config.json()["pass"] = "inference";
+  input.records[1].time = {{"inference", make_time_stats(std::vector{0.5, 0.5, 0.5, 0.5, 0.5, 0.5})}};
+  input.records[0].time["forward"] = make_time_stats(std::vector{0.4, 0.4, 0.4, 0.4, 0.4, 0.4});
+  EXPECT_EQ(slow_inferences(PageView(input)),
+            std::vector<std::string>{"inference takes 500.0 ms, but the forward of the same step 400.0 ms"});
+  input.records[0].time["forward"] = make_time_stats(std::vector{0.6, 0.6, 0.6, 0.6, 0.6, 0.6});
+  EXPECT_TRUE(slow_inferences(PageView(input)).empty());
+}
+
+TEST(PageAnswers, APeakSaysWhereItIsAndItsSharesAddUp) {
+  PageInput input = two_points();
+  input.records.resize(1);
+  input.traces = {trace_of_steps(1.0)};
+  const Json figure = section_of(input, "memory")["figures"][0];
+  EXPECT_THAT(figure["table"].dump(), HasSubstr("in forward, by matmul in layers.0.attn"));
+  EXPECT_THAT(figure["table"].dump(), HasSubstr("parameters 80 %, saved activations 20 %"));
+  EXPECT_EQ(figure["chart"]["labels"][0].size(), figure["chart"]["parts"].size());
+}
+
+// The share of the bound of the whole step, with the names of what bounds it.
+TEST(PageAnswers, TheFrontPageSaysWhatBoundsTheStep) {
+  PageInput input = two_points();
+  input.records.resize(1);
+  StepTrace trace = trace_of_steps(1.0);
+  trace.peak_flops = 1e12;
+  trace.bandwidth = 1e10;
+  trace.launches.flops = {2e11, 1e11};
+  trace.launches.bytes = {1 << 20, 2'000'000'000};
+  trace.launches.signature[1] = trace.launches.phase[1];  // another signature than that of the first launch
+  input.traces = {trace};
+  const std::string front = Json::parse(page_data(input))["conclusion"].dump();
+  EXPECT_THAT(front, HasSubstr("the measured float32 peak of matrix products (1.000 TFLOP/s)"));
+  EXPECT_THAT(front, HasSubstr("it runs at 40 % of that bound. 50 % of the bound is arithmetic"));
+}
+
+TEST(PageAnswers, PublishedTimesAreOfTheSameArithmeticWhereThereAreSome) {
+  const PageInput input = two_points();
+  EXPECT_TRUE(is_same_arithmetic("bfloat16 autocast", input.records[1]));
+  EXPECT_FALSE(is_same_arithmetic("bfloat16", input.records[1]));
+  EXPECT_FALSE(is_same_arithmetic("tf32", input.records[0]));
+  const Json answers = section_of(input, "comparisons")["questions"][1]["answers"];
+  EXPECT_THAT(answers.dump(), HasSubstr("and arithmetic: "));
+  EXPECT_THAT(answers.dump(), HasSubstr("source: "));
+  const Json section = section_of(input, "comparisons");
+  EXPECT_THAT(section["questions"][1]["conclusion"].get<std::string>(),
+              testing::StartsWith("like for like, the shortest published times are 19.5 times as fast as"));
+  const Json figure = section_of(input, "published")["figures"][0];
+  EXPECT_THAT(figure["table"].dump(), HasSubstr("published, same arithmetic"));
+  EXPECT_THAT(figure["table"].dump(), HasSubstr(" in another arithmetic; "));
+}
+
+}  // namespace
+}  // namespace laptime
