@@ -142,7 +142,7 @@ class Browser:
           }
           // A busy machine may not have drawn those that passed by.
           for (let i = 0; i < 200; ++i) {
-            const left = [...document.querySelectorAll(".chart")].find(chart => !chart.querySelector("svg"));
+            const left = [...document.querySelectorAll(".chart")].find(chart => !chart.querySelector("svg path, svg text"));
             if (!left) break;
             left.scrollIntoView();
             await new Promise(done => setTimeout(done, 50));

@@ -43,7 +43,7 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
       {"logits", "linear", "lm_head", "forward", "activation", "float32", {4, 256, 10'000}, 40'960'000}};
   record.loss = {{9.21, 9.19, 9.15}};
   record.setup = {0.01, 0.8, 0.1, 1.2, 0.02, 2.13};
-  record.transient = {{0.9, 0.6}, 2, 0.48, 0.3, 0.18};
+  record.transient = {{0.9, 0.6}, 2, 0.48, 0.3, 0.18, {}};
   record.stopping = {"fixed", "5 samples, as asked for", 2, 5, 1};
   record.prediction.from = "measured launches";
   record.prediction.newest = "2025-11-20T09:00:00Z";
