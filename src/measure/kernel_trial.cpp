@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,8 +16,9 @@
 namespace laptime {
 namespace {
 
-constexpr Seconds kTrialBudget{0.3};  // of first races
+constexpr Seconds kTrialBudget{0.2};  // of first races
 constexpr Seconds kLongRun{0.5};
+constexpr double kBeyondNoise = 1.5;  // a lead that noise does not turn round
 
 struct Contest {
   Signature signature;
@@ -70,13 +72,15 @@ class Race {
     result = race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
   }
 
-  // The kernel to take and, where its bits are its own and others share theirs, the fastest of those others.
+  // The kernel to take and, where its bits are its own and others share theirs, the fastest of those others, unless
+  // that one is so far behind that another race would not change it.
   std::vector<const Kernel*> finalists() const {
     const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
     const size_t taken = clear_winner(result, shares_bits);
     std::vector<const Kernel*> finalists{kernels_[taken]};
     if (shares_bits(taken)) return finalists;
-    if (const auto other = fastest_of(result, shares_bits)) finalists.push_back(kernels_[*other]);
+    const std::optional<size_t> other = fastest_of(result, shares_bits);
+    if (other && result.shortest[*other] < kBeyondNoise * result.shortest[taken]) finalists.push_back(kernels_[*other]);
     return finalists;
   }
 

@@ -19,7 +19,7 @@ struct TriedKernels {
 
 // Times the candidates, except the reference, of each signature in the plan that has several and no choice yet, on
 // random operands. Candidates that need more memory than the point may use are left out. The signatures of least work
-// come first; once the races took 0.3 s, those of ops that had a race are left to the next run.
+// come first; once the races took 0.2 s, those of ops that had a race are left to the next run.
 TriedKernels try_kernels(const Prepared& prepared, Backend& backend);
 
 }  // namespace laptime
