@@ -70,7 +70,7 @@ void judge_steady_state(const Observations& seen, Judgement& judgement) {
     return;
   }
   add(judgement, Stability::kNoSteadyState,
-      fmt::format("after {} the median of {} steps is still {:+.1f} % from the {} before (limit {:g} %)",
+      fmt::format("after {} the median of {} steps still differs by {:+.1f} % from the {} before (limit {:g} %)",
                   counted(seen.steady_state.after, "step"), kSteadyWindow, 100 * seen.steady_state.change,
                   kSteadyWindow, 100 * kSteadyTolerance));
 }

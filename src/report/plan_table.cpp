@@ -270,7 +270,7 @@ std::optional<Grid> prediction_grid(const Record& record) {
             .columns = {text_column("part", "Part"),
                         {"predicted_s", "Predicted", Unit::kSeconds},
                         {"measured_s", "Measured", Unit::kSeconds},
-                        {"error", "Error", Unit::kFraction}},
+                        {"error", "Error, of measured", Unit::kFraction}},
             .rows = {},
             .notes = {}};
   const auto add = [&](const Compared& row) {
@@ -287,13 +287,16 @@ std::optional<Grid> prediction_grid(const Record& record) {
   return grid;
 }
 
+std::string predicted_against_measured(double predicted, double measured) {
+  return fmt::format("predicted {}, measured {}: {:+.1f} % of the measured time", format_seconds(predicted),
+                     format_seconds(measured), 100 * (predicted / measured - 1));
+}
+
 std::string prediction_error_sentence(const Record& record) {
   const std::vector<Compared> times = compared_times(record);
   if (times.empty()) return "";
   const Compared& whole = times.back();
-  const double error = whole.predicted - whole.measured;
-  std::string text = fmt::format("predicted {}, measured {}: {:+.1f} %", format_seconds(whole.predicted),
-                                 format_seconds(whole.measured), 100 * error / whole.measured);
+  std::string text = predicted_against_measured(whole.predicted, whole.measured);
   std::vector<Compared> parts = compared_classes(record);
   if (parts.empty()) parts.assign(times.begin(), times.end() - 1);
   std::stable_sort(parts.begin(), parts.end(), [](const Compared& a, const Compared& b) {

@@ -52,7 +52,8 @@ TEST(Verdict, NoSteadyStateIsTheWorst) {
   const Judgement judgement = judge(seen);
   EXPECT_EQ(judgement.stability, Stability::kNoSteadyState);
   ASSERT_EQ(judgement.reasons.size(), 2U);
-  EXPECT_EQ(judgement.reasons[0], "after 30 steps the median of 5 steps is still +3.4 % from the 5 before (limit 1 %)");
+  EXPECT_EQ(judgement.reasons[0],
+            "after 30 steps the median of 5 steps still differs by +3.4 % from the 5 before (limit 1 %)");
 }
 
 TEST(Verdict, AWideIntervalIsNoisyThenUnstable) {
