@@ -130,9 +130,8 @@ std::string threads_text(const Explanation& explanation) {
   right[0] = right[1] = false;
   return fmt::format(
       "speed-up over one thread, at most\n{}  A unit is work that one thread does alone. Units are those of the "
-      "launches "
-      "with the most work, on {} threads;\n  the speed-up is that of all launches of the kernel. Units alone bound it "
-      "here: bandwidth, caches and clock are not in it.\n",
+      "launches with the most work, on {} threads;\n  the speed-up is that of all launches of the kernel. Units alone "
+      "bound it here: bandwidth, caches and clock are not in it.\n",
       aligned(rows, right, kIndent), explanation.threads.back().threads);
 }
 

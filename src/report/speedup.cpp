@@ -108,15 +108,14 @@ std::optional<double> spread_of(const TimeStats& time) {
   return (*time.p90 - *time.p10) / time.median;
 }
 
-// Whether a ratio of two times would still say the same if both were off by several times the spread of their samples.
+}  // namespace
+
 bool is_beyond_doubt(double ratio, const TimeStats& a, const TimeStats& b) {
   constexpr double kTimesSpread = 3;
   const std::optional<double> spread_a = spread_of(a);
   const std::optional<double> spread_b = spread_of(b);
   return ratio > 0 && spread_a && spread_b && std::abs(std::log(ratio)) > kTimesSpread * (*spread_a + *spread_b);
 }
-
-}  // namespace
 
 std::string verdict_against_comparing(const Record& record) {
   const std::optional<Stability> own = untrusted(record);
@@ -202,6 +201,7 @@ std::optional<TimeRatio> Baselines::speedup(const Record& record, std::string_vi
   const std::string point = point_of(record);
   return point.empty() ? std::nullopt : compared(baselines_, point, record, phase, false, Trust::kFull);
 }
+
 std::optional<TimeRatio> Baselines::rough_speedup(const Record& record, std::string_view phase) const {
   const std::string point = point_of(record);
   return point.empty() ? std::nullopt : compared(baselines_, point, record, phase, false, Trust::kRough);
@@ -215,6 +215,7 @@ std::optional<TimeRatio> Baselines::any_speedup(const Record& record, std::strin
 std::optional<TimeRatio> Baselines::gain(const Record& record, std::string_view phase) const {
   return compared(whole_, whole_point_of(record), record, phase, true, Trust::kFull);
 }
+
 std::optional<TimeRatio> Baselines::rough_gain(const Record& record, std::string_view phase) const {
   return compared(whole_, whole_point_of(record), record, phase, true, Trust::kRough);
 }

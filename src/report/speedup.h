@@ -20,6 +20,9 @@ namespace laptime {
 // Before a ratio of two times of which one has a verdict against it.
 inline constexpr std::string_view kRoughMark = "~";
 
+// Whether a ratio of two times would still say the same if both were off by several times the spread of their samples.
+bool is_beyond_doubt(double ratio, const TimeStats& a, const TimeStats& b);
+
 // What keeps a record from being compared with its baseline.
 struct Uncompared {
   Stability stability = Stability::kStable;  // the verdict on the record, or else on its baseline

@@ -50,8 +50,7 @@ TableNotes::TableNotes(std::span<const Column> columns, bool details, const Base
 }
 
 Extent TableNotes::extent() const {
-  if (details_) return Extent::kWhole;
-  if (has_speedup_) return Extent::kWhole;  // rough speed-ups are judged by the spread of the samples
+  if (details_ || has_speedup_) return Extent::kWhole;  // rough speed-ups are judged by the spread of the samples
   return has_mfu_ ? Extent::kRow : Extent::kNames;
 }
 
@@ -135,12 +134,12 @@ std::vector<std::string> TableNotes::take_reasons(const Record& record) {
 std::vector<std::string> TableNotes::compare_lines() const {
   constexpr size_t kMost = 8;
   if (!some_uncompared_) return {};
-  std::vector<std::string> lines;
-  std::string text =
-      some_rough_ ? fmt::format("{}: roughly, because a verdict is against one of the two times", kRoughMark) : "";
-  if (some_refused_) text += fmt::format("{}no speedup where a verdict stands in its place", text.empty() ? "" : "; ");
-  lines.push_back(text +
-                  fmt::format("; A and B measured in turn show it {}:", some_refused_ ? "all the same" : "exactly"));
+  std::vector<std::string> marks;
+  if (some_rough_)
+    marks.push_back(fmt::format("{} marks a rough speedup: a verdict is against one of its two times", kRoughMark));
+  if (some_refused_) marks.emplace_back("no speedup where a verdict stands in its place");
+  std::vector<std::string> lines{fmt::format("{}; A and B measured in turn show it {}:", fmt::join(marks, "; "),
+                                             some_refused_ ? "all the same" : "exactly")};
   for (size_t i = 0; i < std::min(kMost, compare_commands_.size()); ++i)
     lines.push_back("  " + compare_commands_[i] + store_words(store_));
   if (compare_commands_.empty()) lines.emplace_back("  laptime compare --help");

@@ -27,8 +27,8 @@ class TableNotes {
   Extent extent() const;
   void add(const Record& record, const Heading& heading);
 
-  // The reasons of a record's verdict that no row before it had, where rows say them. The others stand once below the
-  // table, with the number of rows that have them.
+  // The reasons of a record's verdict that no row before it had, where rows say them. Below the table each reason of
+  // several rows stands again, with their number.
   std::vector<std::string> take_reasons(const Record& record);
 
   // A sentence each.

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/profile/profile_report.h"
+#include "report/profile/compared_profiles.h"
 #include "report/row.h"
 #include "report/traced_step.h"
 
@@ -124,7 +124,22 @@ TEST_F(ComparedProfiles, CastsAreAShareOfEachPoint) {
   EXPECT_NEAR(cell(casts, "small", "cast_share").get<double>(), 50.0 / 850, 1e-12);
   EXPECT_NEAR(cell(casts, "small", "speedup").get<double>(), 2, 1e-12);
   EXPECT_EQ(cell(casts, "medium", "casts_s"), 0.0);
-  EXPECT_EQ(casts.columns[3].title, "float32");
+  EXPECT_EQ(cell(casts, "small", "from"), "float32");
+  EXPECT_EQ(cell(casts, "small", "to"), "bfloat16");
+}
+
+// In whichever order the types were given, the casts are those of the type that casts, and pairs may differ in types.
+TEST_F(ComparedProfiles, CastsAreThoseOfTheTypeThatCasts) {
+  StepTrace with_casts = trace_;
+  with_casts.texts.emplace_back("cast");
+  with_casts.launches.work_class[1] = static_cast<int64_t>(with_casts.texts.size()) - 1;
+  const Grid casts = cast_shares({{"small", {"bfloat16", &with_casts}, {"float32", &trace_}},
+                                  {"medium", {"float32", &trace_}, {"float16", &with_casts}}});
+  EXPECT_EQ(cell(casts, "small", "from"), "float32");
+  EXPECT_EQ(cell(casts, "small", "to"), "bfloat16");
+  EXPECT_GT(cell(casts, "small", "casts_s").get<double>(), 0);
+  EXPECT_EQ(cell(casts, "medium", "to"), "float16");
+  EXPECT_THAT(casts.notes, testing::Contains(HasSubstr("Speed-up: ratio of the medians")));
 }
 
 TEST_F(ComparedProfiles, TheTopKernelOfEachPassIsNamed) {
@@ -135,7 +150,7 @@ TEST_F(ComparedProfiles, TheTopKernelOfEachPassIsNamed) {
   StepTrace other = trace_;
   for (TracedStep& step : other.steps) step.launches[1] = 1'000'000;
   EXPECT_THAT(top_kernels_sentence({{"inference", &other}, {"step", &trace_}}),
-              AllOf(testing::StartsWith("Not the same kernel takes most time: exp:k with "),
+              AllOf(testing::StartsWith("Different kernels take most time: exp:k with "),
                     HasSubstr(", matmul:k with 88 % of step in 4 calls; all matrix products")));
 }
 

@@ -22,6 +22,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+std::vector<OptionGains> option_gains_of(const PageInput& input) { return PageView(input).gains(); }
+
 // Each verdict that speaks against a time has its reason beside it, by the limits of the verdict.
 TEST(PageAnswers, AnUnsureTimeHasItsReasonBesideIt) {
   Record record = two_points().records[0];
@@ -48,17 +50,17 @@ TEST(PageAnswers, TheFrontPageNamesTheShortestTimeAndHowManyCannotBeReliedOn) {
 // The pair of float32 and bfloat16 has a factor whatever its verdicts are; a rough one says why, and has no interval.
 TEST(PageAnswers, EveryPairHasAFactorAndARoughOneSaysWhy) {
   PageInput input = two_points();
-  std::vector<OptionGains> gains = option_gains(PageView(input));
+  std::vector<OptionGains> gains = option_gains_of(input);
   ASSERT_EQ(gains.size(), 1U);
   EXPECT_THAT(gains[0].gains.at(0).text(), testing::StartsWith("2.00 (95 %: "));
   EXPECT_EQ(gains[0].conclusion(),
-            "bfloat16 is worth it here by time: of 1 pair with float32 it is faster in 1, 2.00 times as fast");
+            "bfloat16 is worth it here by time: times as fast as float32 at 1 point: faster at 1 (2.00)");
   std::swap(input.records[0].time, input.records[1].time);
-  EXPECT_THAT(option_gains(PageView(input))[0].conclusion(), HasSubstr("costs time here"));
+  EXPECT_THAT(option_gains_of(input)[0].conclusion(), HasSubstr("costs time here"));
   std::swap(input.records[0].time, input.records[1].time);
 
   input.records[0].verdict = {"unstable", {"of a reason"}};
-  gains = option_gains(PageView(input));
+  gains = option_gains_of(input);
   EXPECT_EQ(gains[0].gains.at(0).text(), "~2.00 (rough: the verdict on float32 is unstable)");
   EXPECT_FALSE(gains[0].gains.at(0).ratio.interval);
   EXPECT_THAT(gains[0].conclusion(), HasSubstr("cannot be said"));
@@ -72,9 +74,9 @@ TEST(PageAnswers, EveryPairHasAFactorAndARoughOneSaysWhy) {
 
   input.records[0].verdict = {"stable", {}};
   input.records[1].run = "another";
-  EXPECT_THAT(option_gains(PageView(input))[0].gains.at(0).text(), HasSubstr("two commands measured"));
+  EXPECT_THAT(option_gains_of(input)[0].gains.at(0).text(), HasSubstr("two commands measured"));
   input.records[1].fingerprint = "another machine";
-  EXPECT_TRUE(option_gains(PageView(input)).empty());
+  EXPECT_TRUE(option_gains_of(input).empty());
 }
 
 // Each question ends in a conclusion; a disturbed trace is marked and leads to none.
@@ -95,12 +97,63 @@ TEST(PageAnswers, AnswersEndInAConclusionOrSayWhyNoneCanBeDrawn) {
     }
     return std::string();
   };
-  EXPECT_THAT(conclusion("how much do they vary"), HasSubstr("backward takes 2.00 times as long as forward, by all 2"));
+  EXPECT_THAT(conclusion("how much do they vary"),
+              HasSubstr("backward takes 2.00 times as long as forward at all 2 points."));
   EXPECT_THAT(conclusion("how much do they vary"), Not(HasSubstr("backward 200.0 ms, backward")));
   EXPECT_THAT(conclusion("Which kernel takes most"), HasSubstr("elementwise takes most time"));
   input.traces = {trace_of_steps(2.5), trace_of_steps(0.5)};
   EXPECT_THAT(conclusion("Which kernel takes most"), HasSubstr("none, because"));
   EXPECT_THAT(conclusion("Which kernel takes most"), HasSubstr("rough: traced steps took 2.50 times"));
+}
+
+// What is predicted is called so in every conclusion.
+TEST(PageAnswers, ConclusionsNamePredictions) {
+  PageInput input = two_points();
+  for (Record& record : input.records) {
+    record.verdict = {kPredicted, {}};
+    record.time["forward"] = make_time_stats(std::vector{0.1});
+    record.time["backward"] = make_time_stats(std::vector{0.2});
+  }
+  input.traces = {trace_of_steps(1.0), trace_of_steps(0.5)};
+  EXPECT_EQ(option_gains_of(input).at(0).conclusion(),
+            "by prediction bfloat16 is worth it here by time: times as fast as float32 at 1 point: faster at 1 (2.00)");
+  const Json comparisons = section_of(input, "comparisons");
+  EXPECT_EQ(comparisons["questions"][0]["conclusion"],
+            "of 1 comparison, bfloat16 eager (predicted) is the fastest in 1.");
+  EXPECT_THAT(comparisons["questions"][1]["conclusion"].get<std::string>(), HasSubstr(" as those predicted here,"));
+  const Json questions = section_of(input, "questions")["questions"];
+  for (const size_t question : {size_t{0}, size_t{2}}) {
+    EXPECT_THAT(questions[question]["conclusion"].get<std::string>(), testing::StartsWith("by prediction "))
+        << questions[question]["question"];
+  }
+
+  Record measured = input.records[0];
+  measured.verdict = {"stable", {}};
+  measured.config.json()["batch_size"] = 77;
+  measured.name += "/batch:77";
+  Record faster = input.records[1];
+  faster.verdict = {"stable", {}};
+  faster.config.json()["batch_size"] = 77;
+  faster.name += "/batch:77";
+  input.records.push_back(measured);
+  input.records.push_back(faster);
+  input.traces.resize(4);
+  EXPECT_EQ(option_gains_of(input).at(0).conclusion(),
+            "bfloat16 is worth it here by time: times as fast as float32 at 2 points: faster at 1 (2.00), predicted at "
+            "1 (2.00)");
+}
+
+TEST(PageAnswers, TheFastestIsNamedOnlyWhereItIsClear) {
+  PageInput input = two_points();
+  const auto conclusion = [&] {
+    return section_of(input, "comparisons")["questions"][0]["conclusion"].get<std::string>();
+  };
+  EXPECT_EQ(conclusion(), "of 1 comparison, bfloat16 eager is the fastest in 1.");
+  input.records[1].verdict = {"unstable", {"of a reason"}};
+  EXPECT_EQ(conclusion(), "of 1 comparison, bfloat16 eager is the fastest in 1.");  // twice as fast, beyond doubt
+  input.records[1].verdict = {"stable", {}};
+  input.records[1].time["step"] = make_time_stats(std::vector{0.999, 1.000, 0.998, 1.001, 0.999, 0.998});
+  EXPECT_EQ(conclusion(), "none, because in 1 comparison the two fastest cannot be told apart.");
 }
 
 // One slow sample does not hide the others: the axis ends before it, and its number stands at the edge.

@@ -121,8 +121,8 @@ TEST(Speedup, IsRoughWhereItIsFarLargerThanTheDoubt) {
   EXPECT_FALSE(baselines.rough_speedup(records[0], ""));  // the baseline itself
   const std::string text = table(records, {.details = false}, "dtype,median,speedup,verdict");
   EXPECT_THAT(text, HasSubstr("~1.99x"));
-  EXPECT_THAT(text, HasSubstr("~: roughly, because a verdict is against one of the two times; A and B measured in turn "
-                              "show it exactly:"));
+  EXPECT_THAT(text, HasSubstr("~ marks a rough speedup: a verdict is against one of its two times; A and B measured in "
+                              "turn show it exactly:"));
 }
 
 TEST(Speedup, NeedsASteadyStateOnBothSidesAndOneKindOfTime) {

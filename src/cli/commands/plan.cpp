@@ -250,11 +250,10 @@ constinit const Command kPlan{
         "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
         "that were measured, by laptime calibrate and by every earlier run, and for other sizes from the nearest ones; "
         "on a machine that is described (--device roofline:NAME) they are bounds of its data sheet. Bytes are those of "
-        "the plan. Several "
-        "points are one table, after a grid of what fits where they differ in pass or number type. For that table "
-        "every "
-        "point is planned in compile mode as well, and for one that does not fit the recomputation that does is "
-        "searched, which takes most of the time: --grid leaves both out. A single point is "
+        "the plan. Several points are one table, after a grid of what fits where they differ in pass or number type. "
+        "For that table every point is also planned in compile mode, and where one does not fit, the least "
+        "recomputation that makes it fit is searched for. Both take most of the time; --grid leaves them out. A single "
+        "point is "
         "shown by phase, class, layer or op (--view) and with what its memory is held for.",
     .options = plan_options,
     .parse = plan_action,

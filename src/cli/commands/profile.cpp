@@ -21,6 +21,7 @@
 #include "config/sweep.h"
 #include "distribution/bootstrap.h"
 #include "report/filter.h"
+#include "report/profile/compared_profiles.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/profile_svg.h"
 #include "sweep/ablation.h"

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -17,13 +16,10 @@
 #include "report/memory/ledger.h"
 #include "report/memory/memory_grids.h"
 #include "report/memory/saved.h"
+#include "report/percents.h"
 
 namespace laptime {
 namespace {
-
-double percent(int64_t part, int64_t whole) {
-  return whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
 
 // "saved activations 52 %, parameters 26 %, gradients 20 %, the rest 2 %": the three that hold most. Adds up to 100 %.
 std::string shares_text(const MemoryLedger& ledger) {
@@ -32,15 +28,14 @@ std::string shares_text(const MemoryLedger& ledger) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return ledger.peak().bytes.at(a) > ledger.peak().bytes.at(b); });
+  std::vector<int64_t> bytes(ledger.peak().bytes.begin(), ledger.peak().bytes.end());
+  bytes.push_back(ledger.planned() - ledger.peak().total());  // gaps
+  const std::vector<int64_t> percents = whole_percents(bytes);
   std::vector<std::string> shares;
   int64_t left = 100;
-  for (size_t i = 0; i < kNamed; ++i) {
-    const MemoryCategory category = category_at(order.at(i));
-    if (ledger.peak()[category] == 0) break;
-    const auto share = static_cast<int64_t>(std::lround(percent(ledger.peak()[category], ledger.planned())));
-    if (share == 0) break;
-    left -= share;
-    shares.push_back(fmt::format("{} {} %", title_of(category), share));
+  for (size_t i = 0; i < kNamed && percents[order.at(i)] > 0; ++i) {
+    left -= percents[order.at(i)];
+    shares.push_back(fmt::format("{} {} %", title_of(category_at(order.at(i))), percents[order.at(i)]));
   }
   if (left > 0 && !shares.empty()) shares.push_back(fmt::format("the rest {} %", left));
   return fmt::format("{}", fmt::join(shares, ", "));

@@ -142,7 +142,7 @@ const laptimeChart = (() => {
               const [x1, y] = api.coord([api.value(0), api.value(2)]);
               const [x2] = api.coord([api.value(1), api.value(2)]);
               const wide = Math.max(4, x2 - x1);
-              return { type: "rect", shape: { x: (x1 + x2 - wide) / 2, y: y - high / 2 - 3, width: wide, height: high + 6 }, style: { fill: dark ? "rgba(230, 170, 60, 0.45)" : "rgba(230, 159, 0, 0.4)", stroke: dark ? "#e6aa3c" : "#b37700", lineWidth: 1 } };
+              return { type: "rect", shape: { x: (x1 + x2 - wide) / 2, y: y - high / 2 - 3, width: wide, height: high + 6 }, style: { fill: c.band, stroke: c.frame, lineWidth: 1 } };
             },
           },
           {
@@ -263,10 +263,17 @@ const laptimeChart = (() => {
       itemStyle: { color: tinted(color, dark), decal: patternOf(pattern) }, areaStyle: { color: tinted(color, dark), opacity: 1 },
       data: [...t.rows.map((row) => [xs[row], unit(t.value(row, key) ?? 0)]), [end, unit(t.value(t.count - 1, key) ?? 0)]],
     }));
-    const nearRight = placeOf(chart.peak.x) + textWidth(`peak ${chart.peak.text}`, 13) + 20 > width - right;
+    // The text of the peak stands beside or above its dot, where it crosses no line of a phase if there is such a place.
+    const peak = { text: `peak ${chart.peak.text}`, at: placeOf(chart.peak.x) };
+    peak.width = textWidth(peak.text, 13) + 6;
+    const lines = chart.phases.map((phase) => placeOf(phase.first));
+    const crossed = ({ begin }) => lines.filter((line) => line > begin && line < begin + peak.width).length;
+    const sides = [{ side: "right", begin: peak.at + 8, offset: [0, -9] }, { side: "left", begin: peak.at - 8 - peak.width, offset: [0, -9] }, { side: "top", begin: peak.at - peak.width / 2, offset: [0, 0] }]
+      .filter(({ begin }) => begin > left && begin + peak.width < width - right);
+    const { side, offset } = sides.reduce((best, one) => (best === undefined || crossed(one) < crossed(best) ? one : best), undefined) ?? { side: "left", offset: [0, -9] };
     series.push({
       type: "scatter", silent: true, symbolSize: 7, itemStyle: { color: c.ink, borderColor: c.ground, borderWidth: 1 }, z: 9, data: [[chart.peak.x, unit(chart.peak.bytes)]],
-      label: { show: true, formatter: `peak ${chart.peak.text}`, position: nearRight ? "left" : "right", offset: [0, -9], color: c.ink, fontWeight: 600, textBorderColor: c.ground, textBorderWidth: 3 },
+      label: { show: true, formatter: peak.text, position: side, offset, color: c.ink, fontWeight: 600, backgroundColor: c.ground, padding: [1, 3] },
       markLine: {
         silent: true, symbol: "none", lineStyle: { color: c.muted, type: "dashed", width: 1 },
         label: { color: c.ink, position: "end", formatter: ({ name }) => name },
@@ -380,35 +387,36 @@ const laptimeChart = (() => {
   function ranked(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
     const valueOf = (row) => unit(t.value(row, chart.value));
-    const isOwn = (row) => !isPublished(t.value(row, chart.where));
+    const kindOf = (row) => t.value(row, chart.where);
     const names = chart.rows.map((row) => t.value(row, chart.label));
     const rows = rowsOf(c, names, chart.rows.map((row) => t.shown(row, chart.text)), width);
-    const isPublished = (where) => where.startsWith("published");
-    const SAME = "published, same arithmetic";
-    const kinds = [["published", "circle", 9], [SAME, "circle", 9], ["published, other arithmetic", "circle", 8], ["here", "diamond", 15], ["predicted here", "diamond", 15]]
-      .filter(([where]) => chart.rows.some((row) => t.value(row, chart.where) === where));
-    const top = legendHeight(kinds.map(([where]) => where), width) + rows.above;
+    const kinds = chart.kinds.filter(({ name }) => chart.rows.some((row) => kindOf(row) === name));
+    const own = kinds.filter((kind) => kind.own).map(({ name }) => name);
+    const top = legendHeight(kinds.map(({ name }) => name), width) + rows.above;
     const places = chart.rows.map((row, i) => ({ row, i }));
+    const lookOf = (kind) => {
+      const look = kind.full ? { color: kind.own ? c.accent : c.ink } : { color: c.ground, borderColor: kind.own ? c.accent : c.muted, borderWidth: 2 };
+      return { symbol: kind.own ? "diamond" : "circle", symbolSize: kind.own ? 15 : kind.full ? 9 : 8, itemStyle: look };
+    };
     return {
       height: top + rows.height + 54,
       option: {
-        ...base(c), legend: legendOf(c, kinds.map(([where]) => where)), grid: { left: rows.left, right: rows.right, top, bottom: 50 },
+        ...base(c), legend: legendOf(c, kinds.map(({ name }) => name)), grid: { left: rows.left, right: rows.right, top, bottom: 50 },
         xAxis: logAxis(c, named(chart.axis_title, chart.axis), true, { min: below(unit(chart.least), 10), max: above(unit(chart.most), 10), axisLabel: { formatter: number } }),
         yAxis: rows.yAxis,
         series: [
           {
-            type: "custom", silent: true, z: 1, data: places.filter(({ row }) => isOwn(row)).map(({ row, i }) => [valueOf(row), i]),
+            type: "custom", silent: true, z: 1, data: places.filter(({ row }) => own.includes(kindOf(row))).map(({ row, i }) => [valueOf(row), i]),
             renderItem: ({ coordSys }, api) => {
               const [, y] = api.coord([api.value(0), api.value(1)]);
               return { type: "rect", shape: { x: coordSys.x, y: y - rows.barWidth / 2, width: coordSys.width, height: rows.barWidth }, style: { fill: c.accent, opacity: 0.18 } };
             },
           },
-          ...kinds.map(([where, symbol, symbolSize]) => ({
-            name: where, type: "scatter", symbol, symbolSize, z: 6,
-            itemStyle: where === "here" ? { color: c.accent } : where === SAME || where === "published" ? { color: c.ink } : { color: c.ground, borderColor: isPublished(where) ? c.muted : c.accent, borderWidth: 2 },
-            data: places.filter(({ row }) => t.value(row, chart.where) === where).map(({ row, i }) => ({ value: [valueOf(row), i], row })),
+          ...kinds.map((kind) => ({
+            name: kind.name, type: "scatter", z: 6, ...lookOf(kind),
+            data: places.filter(({ row }) => kindOf(row) === kind.name).map(({ row, i }) => ({ value: [valueOf(row), i], row })),
             tooltip: { formatter: ({ data }) => t.tip(data.row) },
-            markLine: chart.own !== null && where === (kinds.some(([one]) => one === "here") ? "here" : "predicted here") ? {
+            markLine: chart.own !== null && kind.name === own[0] ? {
               z: 2, silent: true, symbol: "none", lineStyle: { color: c.accent, type: "dashed", width: 1 }, label: { show: false }, data: [{ xAxis: unit(chart.own) }],
             } : undefined,
           })),

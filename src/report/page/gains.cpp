@@ -5,19 +5,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/words.h"
 #include "record/metrics.h"
+#include "report/page/page_view.h"
+#include "report/page/page_words.h"
 #include "report/speedup.h"
 
 namespace laptime {
 namespace {
-
-constexpr const char* kMode = "mode";
-constexpr const char* kNumberType = "dtype";
 
 // The name of a point without the word of one value, and without spaces that are left over.
 std::string without_word(const std::string& name, std::string_view word) {
@@ -52,17 +51,24 @@ bool can_be_compared(const Record& from, const Record& to) {
 
 OptionGains gains_of(const PageView& view, const char* option, std::string from, std::string to) {
   OptionGains all{.option = option, .from = std::move(from), .to = std::move(to), .gains = {}};
+  std::map<std::string, std::vector<const Record*>> before;  // by all that is not the option
+  for (const Record* const record : view.timed()) {
+    if (record->config.text(option) == all.from) before[rest_of_config(*record, option)].push_back(record);
+  }
   for (const Record* const after : view.timed()) {
     if (after->config.text(option) != all.to) continue;
-    const std::string rest = rest_of_config(*after, option);
-    const auto before = std::find_if(view.timed().begin(), view.timed().end(), [&](const Record* one) {
-      return one->config.text(option) == all.from && can_be_compared(*one, *after) &&
-             rest_of_config(*one, option) == rest;
-    });
-    if (before == view.timed().end()) continue;
-    const std::optional<TimeRatio> ratio = ratio_of_medians(*(*before)->main_time(), *after->main_time());
+    const std::vector<const Record*>& alike = before[rest_of_config(*after, option)];
+    const auto found =
+        std::find_if(alike.begin(), alike.end(), [&](const Record* one) { return can_be_compared(*one, *after); });
+    if (found == alike.end()) continue;
+    const std::optional<TimeRatio> ratio = ratio_of_medians(*(*found)->main_time(), *after->main_time());
     if (!ratio) continue;
-    Gain gain{*before, after, without_word(view.name(*after), all.to), *ratio, doubt_of(**before, *after, all)};
+    Gain gain{*found,
+              after,
+              without_word(view.name(*after), all.to),
+              *ratio,
+              doubt_of(**found, *after, all),
+              is_beyond_doubt(ratio->value, *after->main_time(), *(*found)->main_time())};
     if (!gain.doubt.empty() || is_predicted(*after)) gain.ratio.interval.reset();
     all.gains.push_back(std::move(gain));
   }
@@ -71,9 +77,8 @@ OptionGains gains_of(const PageView& view, const char* option, std::string from,
   return all;
 }
 
-std::string range_text(const std::vector<double>& factors) {
-  const auto [low, high] = std::minmax_element(factors.begin(), factors.end());
-  return factors.size() == 1 ? fmt::format("{:.2f}", *low) : fmt::format("{:.2f} to {:.2f}", *low, *high);
+std::string range_of_factors(const std::vector<double>& factors) {
+  return range_text(factors, [](double factor) { return fmt::format("{:.2f}", factor); });
 }
 
 }  // namespace
@@ -85,64 +90,85 @@ std::string rest_of_config(const Record& record, std::string_view option) {
   return config.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-std::string Gain::text() const {
-  if (!doubt.empty()) return fmt::format("~{:.2f} (rough: {})", ratio.value, doubt);
-  if (is_predicted(*to)) return fmt::format("{:.2f} (predicted)", ratio.value);
+std::string factor_text(const TimeRatio& ratio, const std::string& doubt, bool predicted) {
+  if (!doubt.empty()) return fmt::format("{}{:.2f} (rough: {})", kRoughMark, ratio.value, doubt);
+  if (predicted) return fmt::format("{:.2f} (predicted)", ratio.value);
   if (!ratio.interval) return fmt::format("{:.2f}", ratio.value);
   const bool holds_one = ratio.interval->low <= 1 && ratio.interval->high >= 1;
   return fmt::format("{:.2f} (95 %: {:.2f} to {:.2f}{})", ratio.value, ratio.interval->low, ratio.interval->high,
                      holds_one ? "; no difference seen" : "");
 }
 
-std::string OptionGains::conclusion() const {
-  std::vector<double> faster;
-  std::vector<double> slower;
-  std::vector<double> rough;
-  size_t equal = 0;
-  for (const Gain& gain : gains) {
-    const double low = gain.ratio.interval ? gain.ratio.interval->low : gain.ratio.value;
-    const double high = gain.ratio.interval ? gain.ratio.interval->high : gain.ratio.value;
-    if (!gain.doubt.empty()) {
-      rough.push_back(gain.ratio.value);
-    } else if (low > 1) {
-      faster.push_back(gain.ratio.value);
-    } else if (high < 1) {
-      slower.push_back(gain.ratio.value);
-    } else {
-      ++equal;
+std::string Gain::text() const { return factor_text(ratio, doubt, is_predicted(*to)); }
+
+namespace {
+
+// The pairs of an option by what they show, as factors.
+struct SortedGains {
+  std::vector<double> faster, slower, equal, rough, predicted;
+  bool rough_is_faster = true;  // every rough one is faster beyond doubt
+  bool rough_is_slower = true;
+
+  // Predictions count as measurements where there is nothing else.
+  SortedGains(const std::vector<Gain>& gains, bool counts_predicted) {
+    for (const Gain& gain : gains) {
+      const double factor = gain.ratio.value;
+      const Interval range = gain.ratio.interval.value_or(Interval{factor, factor});
+      if (!gain.doubt.empty()) {
+        rough.push_back(factor);
+        rough_is_faster = rough_is_faster && gain.is_beyond_doubt && factor > 1;
+        rough_is_slower = rough_is_slower && gain.is_beyond_doubt && factor < 1;
+      } else if (is_predicted(*gain.to) && !counts_predicted) {
+        predicted.push_back(factor);
+      } else {
+        (range.low > 1 ? faster : range.high < 1 ? slower : equal).push_back(factor);
+      }
     }
   }
-  const std::string pairs = counted(gains.size(), "pair");
-  if (rough.size() == gains.size()) {
-    constexpr double kMuch = 1.2;  // more than unsteady times usually differ by
-    const auto [low, high] = std::minmax_element(rough.begin(), rough.end());
-    if (*low > kMuch || *high < 1 / kMuch) {
+
+  std::string_view worth() const {
+    if (slower.empty() && equal.empty()) return "is worth it here by time";
+    if (faster.empty() && equal.empty()) return "costs time here";
+    if (faster.empty() && slower.empty()) return "makes no difference here that can be seen";
+    return faster.empty() ? "gains nothing here" : "is worth it at some points only";
+  }
+};
+
+}  // namespace
+
+std::string OptionGains::conclusion() const {
+  const bool all_predicted =
+      std::all_of(gains.begin(), gains.end(), [](const Gain& gain) { return is_predicted(*gain.to); });
+  const SortedGains sorted(gains, all_predicted);
+  const std::string points = counted(gains.size(), "point");
+  if (sorted.faster.empty() && sorted.slower.empty() && sorted.equal.empty()) {
+    const std::string factors = fmt::format("{}{}", kRoughMark, range_of_factors(sorted.rough));
+    if (!sorted.rough_is_faster && !sorted.rough_is_slower) {
       return fmt::format(
-          "{} is {} than {} here, but how much cannot be said: the factors of all {} of points (~{}) are "
-          "rough; laptime compare tells it in spite of unsteady times",
-          to, *low > kMuch ? "faster" : "slower", from, pairs, range_text(rough));
+          "whether {} is faster than {} cannot be said: the factors at all {} ({}) are rough; laptime compare tells a "
+          "difference in spite of unsteady times",
+          to, from, counted(sorted.rough.size(), "point"), factors);
     }
     return fmt::format(
-        "whether {} is faster than {} cannot be said: the factors of all {} of points (~{}) are rough; laptime compare "
-        "tells a difference in spite of unsteady times",
-        to, from, pairs, range_text(rough));
+        "{} is {} than {} here, but how much cannot be said: the factors at all {} ({}) are rough; laptime compare "
+        "tells it in spite of unsteady times",
+        to, sorted.rough_is_faster ? "faster" : "slower", from, counted(sorted.rough.size(), "point"), factors);
   }
   std::vector<std::string> parts;
-  if (!faster.empty())
-    parts.push_back(fmt::format("faster in {}, {} times as fast", faster.size(), range_text(faster)));
-  if (!slower.empty())
-    parts.push_back(fmt::format("slower in {}, {} times as fast", slower.size(), range_text(slower)));
-  if (equal > 0) parts.push_back(fmt::format("no difference is seen in {}", equal));
-  if (!rough.empty()) parts.push_back(fmt::format("{} rough (~{})", rough.size(), range_text(rough)));
-  const std::string_view worth = slower.empty() && equal == 0       ? "is worth it here by time"
-                                 : faster.empty() && equal == 0     ? "costs time here"
-                                 : faster.empty() && slower.empty() ? "makes no difference here that can be seen"
-                                 : faster.empty()                   ? "gains nothing here"
-                                                                    : "is worth it for some sizes only";
-  return fmt::format("{} {}: of {} with {} it is {}", to, worth, pairs, from, fmt::join(parts, "; "));
+  const auto add = [&](std::string_view what, const std::vector<double>& factors, std::string_view mark) {
+    if (!factors.empty())
+      parts.push_back(fmt::format("{} at {} ({}{})", what, factors.size(), mark, range_of_factors(factors)));
+  };
+  add("faster", sorted.faster, "");
+  add("slower", sorted.slower, "");
+  if (!sorted.equal.empty()) parts.push_back(fmt::format("no difference seen at {}", sorted.equal.size()));
+  add("rough", sorted.rough, kRoughMark);
+  add("predicted", sorted.predicted, "");
+  return fmt::format("{}{} {}: times as fast as {} at {}: {}", all_predicted ? "by prediction " : "", to,
+                     sorted.worth(), from, points, fmt::join(parts, ", "));
 }
 
-std::vector<OptionGains> option_gains(const PageView& view) {
+std::vector<OptionGains> find_gains(const PageView& view) {
   std::set<std::string> types;
   for (const Record* const record : view.timed()) types.insert(record->config.text(kNumberType));
   std::vector<OptionGains> all;
@@ -156,12 +182,25 @@ std::vector<OptionGains> option_gains(const PageView& view) {
   return all;
 }
 
+std::vector<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::vector<TracedPoint>& points) {
+  std::map<std::string, std::vector<const TracedPoint*>> compiled;
+  for (const TracedPoint& point : points) {
+    if (point.record->config.text(kMode) == "compile") compiled[rest_of_config(*point.record, kMode)].push_back(&point);
+  }
+  std::vector<std::pair<TracedPoint, TracedPoint>> pairs;
+  for (const TracedPoint& eager : points) {
+    if (eager.record->config.text(kMode) != "eager") continue;
+    for (const TracedPoint* const one : compiled[rest_of_config(*eager.record, kMode)]) pairs.emplace_back(eager, *one);
+  }
+  return pairs;
+}
+
 std::vector<std::string> gain_sentences(const PageView& view) {
   constexpr size_t kMost = 8;  // factors of a sentence
   std::vector<std::string> sentences;
   if (view.headline() == nullptr) return sentences;
   const int pass = rank_of_pass(*view.headline());
-  for (const OptionGains& option : option_gains(view)) {
+  for (const OptionGains& option : view.gains()) {
     std::vector<std::string> factors;
     bool some_rough = false;
     size_t left_out = 0;
@@ -176,14 +215,15 @@ std::vector<std::string> gain_sentences(const PageView& view) {
           gain.ratio.interval ? fmt::format(" ({:.2f} .. {:.2f})", gain.ratio.interval->low, gain.ratio.interval->high)
                               : "";
       factors.push_back(fmt::format("{}{}{:.2f}{}", gain.name.empty() ? "" : gain.name + " ",
-                                    gain.doubt.empty() ? "" : "~", gain.ratio.value, interval));
+                                    gain.doubt.empty() ? "" : kRoughMark, gain.ratio.value, interval));
     }
     if (factors.empty()) continue;
     sentences.push_back(fmt::format(
         "Gain of {} over {}, times as fast: {}{}.{}", option.to, option.from, fmt::join(factors, ", "),
         left_out > 0 ? fmt::format(", and {} more below", left_out) : "",
-        some_rough ? " ~ is rough: a verdict speaks against the time of one side; the chart of gains says which."
-                   : ""));
+        some_rough
+            ? fmt::format(" {} marks a rough factor; its reason stands beside it in the chart of gains.", kRoughMark)
+            : ""));
   }
   return sentences;
 }

@@ -3,20 +3,28 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "record/record.h"
 #include "record/time_stats.h"
-#include "report/page/page_view.h"
 
 namespace laptime {
+
+class PageView;
+struct TracedPoint;
+
+inline constexpr const char* kMode = "mode";
+inline constexpr const char* kNumberType = "dtype";
 
 // One pair of points.
 struct Gain {
   const Record* from = nullptr;
   const Record* to = nullptr;
-  std::string name;   // of both points, without the value in which they differ
-  TimeRatio ratio;    // how many times as fast `to` is; no interval where it is rough or predicted
-  std::string doubt;  // why the ratio is rough: "the verdict on eager is unstable"; empty where it is not
+  std::string name;              // of both points, without the value in which they differ
+  TimeRatio ratio;               // how many times as fast `to` is; no interval where it is rough or predicted
+  std::string doubt;             // why the ratio is rough: "the verdict on eager is unstable"; empty where it is not
+  bool is_beyond_doubt = false;  // whether it is far larger than what the samples of both sides spread
 
   // "1.46 (95 %: 1.40 to 1.52)", "~1.46 (rough: the verdict on eager is unstable)", "1.46 (predicted)".
   std::string text() const;
@@ -28,12 +36,18 @@ struct OptionGains {
   std::string from, to;     // "eager", "compile"
   std::vector<Gain> gains;
 
-  // Whether `to` is worth it by time, with the number of pairs and the range of their factors, or why that cannot be
-  // said.
+  // Whether `to` is worth it by time, with the number of points and the range of their factors, or why that cannot be
+  // said. Predictions say that they are.
   std::string conclusion() const;
 };
-// Those that have a pair: eager to compile mode, and float32 to each other number type.
-std::vector<OptionGains> option_gains(const PageView& view);
+// Those that have a pair: eager to compile mode, and float32 to each other number type. PageView::gains() has them.
+std::vector<OptionGains> find_gains(const PageView& view);
+
+// Of these points each pair that differs in mode alone, eager first.
+std::vector<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::vector<TracedPoint>& points);
+
+// A ratio of two times in words, with its interval, or why it has none: as Gain::text().
+std::string factor_text(const TimeRatio& ratio, const std::string& doubt, bool predicted);
 
 // One sentence for each option: the factor at each size of the headline's pass.
 std::vector<std::string> gain_sentences(const PageView& view);

@@ -11,6 +11,7 @@
 #include "record/metrics.h"
 #include "report/page/gains.h"
 #include "report/page/page_sections.h"
+#include "report/page/page_words.h"
 #include "report/palette.h"
 #include "report/speedup.h"
 
@@ -48,7 +49,7 @@ PageFigure factors_figure(std::string title, std::string summary, const std::vec
                          one.ratio.interval ? Json(one.ratio.interval->high) : Json(), one.doubt, one.text});
   }
   if (some_rough)
-    summary += " A hollow mark and ~ are a rough factor: its reason stands beside it, and it has no interval.";
+    summary += " A hollow mark and ~ mean a rough factor: its reason stands beside it, and it has no interval.";
   return {.title = std::move(title),
           .summary = std::move(summary),
           .chart = {{"kind", "ratios"},
@@ -64,18 +65,13 @@ PageFigure factors_figure(std::string title, std::string summary, const std::vec
           .table = page_table(grid)};
 }
 
-const TimeStats* time_of(const Record& record, std::string_view part) {
-  const auto found = record.time.find(std::string(part));
-  return found == record.time.end() || found->second.count == 0 ? nullptr : &found->second;
-}
-
 // The whole pass and its phases.
 void add_factors(const Gain& gain, std::vector<Factor>& factors) {
   factors.push_back(
       {gain.name.empty() ? gain.to->config.text("pass") : gain.name, kWholePass, gain.ratio, gain.doubt, gain.text()});
   for (const std::string_view phase : kStepPhases) {
-    const TimeStats* const from = time_of(*gain.from, phase);
-    const TimeStats* const to = time_of(*gain.to, phase);
+    const TimeStats* const from = time_of_part(*gain.from, phase);
+    const TimeStats* const to = time_of_part(*gain.to, phase);
     if (from == nullptr || to == nullptr || to == gain.to->main_time()) continue;
     std::optional<TimeRatio> ratio = ratio_of_medians(*from, *to);
     if (!ratio) continue;
@@ -112,16 +108,13 @@ void add_baselines(const PageView& view, const std::vector<OptionGains>& pairs, 
         if (phase != parts.front()) parts.emplace_back(phase);
       }
       const std::string verdict = baselines.verdict_against_speedup(*record);
-      Gain words;
-      words.to = record;
-      words.ratio = *baselines.any_speedup(*record, "");
-      if (!verdict.empty()) words.doubt = "verdict: " + verdict;
+      const std::string doubt = verdict.empty() ? "" : "verdict: " + verdict;
       for (const std::string& part : parts) {
         const std::optional<TimeRatio> ratio = baselines.any_speedup(*record, part);
         if (!ratio) continue;
         const bool is_whole = part == parts.front();
-        factors.push_back(
-            {view.name(*record), is_whole ? kWholePass : part, *ratio, words.doubt, is_whole ? words.text() : ""});
+        factors.push_back({view.name(*record), is_whole ? kWholePass : part, *ratio, doubt,
+                           is_whole ? factor_text(*ratio, doubt, is_predicted(*record)) : ""});
       }
     }
     if (factors.empty()) continue;
@@ -138,7 +131,7 @@ void add_baselines(const PageView& view, const std::vector<OptionGains>& pairs, 
 
 PageSection speedup_section(const PageView& view) {
   PageSection section{.id = "speed-up", .title = "What bfloat16 and compilation gain"};
-  const std::vector<OptionGains> pairs = option_gains(view);
+  const std::vector<OptionGains>& pairs = view.gains();
   for (const OptionGains& option : pairs) {
     section.figures.push_back(pairs_figure(option));
     section.lines.push_back(fmt::format("Conclusion: {}.", option.conclusion()));

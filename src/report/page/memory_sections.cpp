@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -16,6 +15,7 @@
 #include "report/model_name.h"
 #include "report/page/page_sections.h"
 #include "report/palette.h"
+#include "report/percents.h"
 
 namespace laptime {
 namespace {
@@ -152,25 +152,11 @@ class Unseen {
   std::vector<std::string> parts_;
 };
 
-// Whole percents of the parts of a peak that add up to 100: those with the largest remainders are rounded up.
 std::vector<int64_t> percents_of(const Peak& peak, const std::vector<ChartPart>& parts) {
-  std::vector<int64_t> percents;
-  std::vector<std::pair<double, size_t>> remainders;
-  int64_t left = 100;
-  int64_t all = 0;
-  for (const ChartPart& part : parts) all += bytes_of(peak, part);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const double percent =
-        all > 0 ? 100 * static_cast<double>(bytes_of(peak, parts[i])) / static_cast<double>(all) : 0.0;
-    percents.push_back(static_cast<int64_t>(percent));
-    remainders.emplace_back(percent - std::floor(percent), i);
-    left -= percents.back();
-  }
-  if (all == 0) return percents;
-  std::stable_sort(remainders.begin(), remainders.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (size_t i = 0; i < remainders.size() && left > 0; ++i, --left) ++percents[remainders[i].second];
-  return percents;
+  std::vector<int64_t> bytes;
+  bytes.reserve(parts.size());
+  for (const ChartPart& part : parts) bytes.push_back(bytes_of(peak, part));
+  return whole_percents(bytes);
 }
 
 std::string state_of(const Peak& peak) {
@@ -222,9 +208,8 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
   if (peaks.size() < all) grid.notes.push_back(fmt::format("The first {} of {} points.", peaks.size(), all));
   std::string summary =
       "What memory is held for at the moment of a step when most is held. That most stands to the right of the bar "
-      "(above it on a narrow screen), with the phase and the op of that moment where they are known; in its parts "
-      "stand "
-      "their bytes and shares, which add up to 100 %.";
+      "(above it on a narrow screen), with the phase and the op of that moment where they are known. The parts of the "
+      "bar have their bytes and shares, which add up to 100 %.";
   if (some_not_held)
     summary += " Where (predicted) or (out of memory) follows it, the step did not run, and it is what the plan needs.";
   return {.title = "Most memory held in a step, by category",

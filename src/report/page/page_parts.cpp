@@ -185,10 +185,6 @@ std::string cell_of(std::string_view header, const Record& record) {
   return column == nullptr ? "" : column->cell(Row(record), "");
 }
 
-std::string page_percent(double fraction) {
-  return fmt::format("{:.{}f} %", 100 * fraction, std::abs(fraction) < 0.1 ? 1 : 0);
-}
-
 void note_left_out(Grid& grid, size_t shown, size_t all) {
   if (shown < all) grid.notes.push_back(fmt::format("The first {} of {} points.", shown, all));
 }

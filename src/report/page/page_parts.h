@@ -87,9 +87,6 @@ Json words_json(const std::vector<PageWord>& words);
 // The cell of a record in the column of the default table with this header: "812.4 ms (805.1 .. 820.0)".
 std::string cell_of(std::string_view header, const Record& record);
 
-// "62 %", "6.2 %": of a fraction, with two digits at least.
-std::string page_percent(double fraction);
-
 // Notes on the table of a chart how many of all points it shows, where it does not show all.
 void note_left_out(Grid& grid, size_t shown, size_t all);
 // " 8 of 16 points are shown, ...": the same for the summary of a chart; empty where all are shown.

@@ -58,6 +58,7 @@ PageView::PageView(const PageInput& input)
   choose_points();
   choose_traces();
   choose_headline();
+  gains_ = find_gains(*this);
 }
 
 std::string PageView::name(const Record& record) const {

@@ -9,6 +9,7 @@
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/heading.h"
+#include "report/page/gains.h"
 #include "report/records.h"
 #include "report/speedup.h"
 
@@ -56,6 +57,9 @@ class PageView {
   // these the fastest. Null without a measured or predicted time.
   const Record* headline() const { return headline_; }
 
+  // What compile mode and number types gain, by pairs of points.
+  const std::vector<OptionGains>& gains() const { return gains_; }
+
  private:
   void choose_points();
   void choose_traces();
@@ -70,6 +74,7 @@ class PageView {
   std::vector<const Record*> timed_;
   std::vector<TracedPoint> traced_;
   const Record* headline_ = nullptr;
+  std::vector<OptionGains> gains_;
 };
 
 // The processor of a record.

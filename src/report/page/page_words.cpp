@@ -127,6 +127,18 @@ bool is_same_arithmetic(std::string_view published, const Record& record) {
          std::any_of(kAsExact.begin(), kAsExact.end(), [&](std::string_view part) { return text.starts_with(part); });
 }
 
+std::string range_text(const std::vector<double>& values, const std::function<std::string(double)>& text) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const std::string from = text(*low);
+  const std::string to = text(*high);
+  return from == to ? from : fmt::format("{} to {}", from, to);
+}
+
+const TimeStats* time_of_part(const Record& record, std::string_view part) {
+  const TimeStats* const time = cells::time_of(record, part);
+  return time == nullptr || time->count == 0 ? nullptr : time;
+}
+
 PageWord interval_word() {
   return {"95 % interval",
           "where the median of many more samples would lie, as resampling these samples shows; (a .. b) behind a time"};

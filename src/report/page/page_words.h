@@ -42,6 +42,12 @@ inline constexpr std::string_view kDoubtful = "doubtful";
 // sums of products of bfloat16 terms, which are about as exact.
 bool is_same_arithmetic(std::string_view published, const Record& record);
 
+// "0.52 to 0.61"; "0.52" where both ends read alike.
+std::string range_text(const std::vector<double>& values, const std::function<std::string(double)>& text);
+
+// The times of a phase or of the pass by its name; null where it was not timed.
+const TimeStats* time_of_part(const Record& record, std::string_view part);
+
 // What "95 % interval" means wherever it stands on a page.
 PageWord interval_word();
 

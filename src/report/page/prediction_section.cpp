@@ -41,7 +41,7 @@ PageSection prediction_section(const PageView& view) {
                         {"predicted_s", "Predicted", Unit::kSeconds},
                         {"measured_s", "Measured", Unit::kSeconds},
                         {.key = "error",
-                         .title = "Prediction over measured time",
+                         .title = "Error of the prediction",
                          .unit = Unit::kFraction,
                          .shown =
                              [](const Json& error) {
@@ -85,10 +85,9 @@ PageSection prediction_section(const PageView& view) {
   std::string summary =
       "A ring is the time that was predicted before the run, a dot the measured median. To the right (above on a "
       "narrow screen) stands by how much the prediction was longer (+) or shorter (-), as a share of the measured "
-      "time. "
-      "A prediction adds up the launches of the step: the times of launches of the same shapes, where this machine "
-      "has measured them, and times scaled from other sizes of the same op, where it has not; the table says for how "
-      "much of the time the shapes were the same.";
+      "time. A prediction adds up the launches of the step: the times of launches of the same shapes, where this "
+      "machine has measured them, and times scaled from other sizes of the same op, where it has not; the table says "
+      "for how much of the time the shapes were the same.";
   summary += left_out_sentence(std::min(points, kMostBars), points) + without_prediction(without);
   section.figures.push_back({.title = "Predicted and measured time",
                              .summary = std::move(summary),

@@ -12,10 +12,13 @@
 #include "base/units.h"
 #include "record/metrics.h"
 #include "report/model_name.h"
+#include "report/page/gains.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/page/traced_time.h"
 #include "report/palette.h"
+#include "report/percents.h"
+#include "report/profile/compared_profiles.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/roofline.h"
@@ -51,9 +54,7 @@ ClassedStep classed_step(const Record& record, const std::vector<TracedPoint>& p
 }
 
 constexpr const char* kOther = "other";  // the class of time that no launch took
-constexpr std::string_view kProducts = "matmul";
 constexpr std::string_view kAttention = "attention";
-constexpr std::string_view kSoftmax = "softmax";
 constexpr std::string_view kLoss = "loss";
 constexpr const char* kResidue = "residue";  // as a record names what its phases leave of a step
 
@@ -102,23 +103,6 @@ PageFigure table_figure(std::string title, std::string summary, const Grid& grid
           .is_open = is_open};
 }
 
-// Two profiled points that differ in nothing but their mode; none if there is no such pair.
-std::optional<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::vector<TracedPoint>& profiled) {
-  const auto other_words = [](const Record& record) {
-    Json config = record.config.json();
-    for (const char* key : {"mode", "warmup", "steps"}) config.erase(key);
-    return config.dump();
-  };
-  for (const TracedPoint& eager : profiled) {
-    if (eager.record->config.text("mode") != "eager") continue;
-    for (const TracedPoint& compiled : profiled) {
-      const bool is_other = compiled.record->config.text("mode") == "compile";
-      if (is_other && other_words(*eager.record) == other_words(*compiled.record)) return std::pair(eager, compiled);
-    }
-  }
-  return std::nullopt;
-}
-
 // The points of the headline's model and context first, so that the headline is among those with room; then by model,
 // context and pass, the more complete first, so that what differs in number type and mode alone stands together.
 std::vector<const Record*> headline_first(const PageView& view) {
@@ -138,8 +122,7 @@ std::vector<const Record*> headline_first(const PageView& view) {
 
 // The measured median of a phase; of a pass that is one phase, that of the pass. None where it was not timed alone.
 std::optional<double> measured_phase(const Record& record, const std::string& phase, bool is_only_phase) {
-  const auto found = record.time.find(phase);
-  if (found != record.time.end() && found->second.count > 0) return found->second.median;
+  if (const TimeStats* const time = time_of_part(record, phase)) return time->median;
   return is_only_phase ? std::optional(record.main_time()->median) : std::nullopt;
 }
 
@@ -156,7 +139,7 @@ struct DrawnClasses {
     for (const ClassShare& one : classed.classes) {
       some_other = some_other || (one.work_class == kOther && one.phase != kResidue);
       some_attention = some_attention || one.work_class == kAttention;
-      some_softmax = some_softmax || one.work_class == kSoftmax;
+      some_softmax = some_softmax || one.work_class == kSoftmaxClass;
       some_loss_in_inference =
           some_loss_in_inference || (one.work_class == kLoss && record.config.text("pass") == "inference");
     }
@@ -208,7 +191,7 @@ std::string what_bounds(const std::vector<RooflineDot>& dots, double peak, doubl
     if (side.seconds <= 0) return;
     sides.push_back(
         fmt::format("{} of this time is in ops {} of the ridge, whose nearer bound is {}; they reach {} of it",
-                    page_percent(side.seconds / all), where, bound, page_percent(side.floor / side.seconds)));
+                    percent_text(side.seconds / all), where, bound, percent_text(side.floor / side.seconds)));
   };
   add(arithmetic, "arithmetic", "right");
   add(memory, "memory", "left");
@@ -216,7 +199,7 @@ std::string what_bounds(const std::vector<RooflineDot>& dots, double peak, doubl
   const bool is_near = arithmetic.floor + memory.floor > kNear * all;
   const double above = arithmetic.above + memory.above;
   const std::string counted =
-      above <= 0 ? "" : fmt::format(" Ops above the line, {} of this time, count as at it.", page_percent(above / all));
+      above <= 0 ? "" : fmt::format(" Ops above the line, {} of this time, count as at it.", percent_text(above / all));
   return fmt::format("{}.{}{}", fmt::join(sides, "; "), counted,
                      is_near ? "" : " Most of the time, neither is used to the full.");
 }
@@ -229,7 +212,7 @@ std::string two_shares(const TracedPoint& point, const std::vector<RooflineDot>&
   double flops = 0;
   double seconds = 0;
   for (const RooflineDot& dot : dots) {
-    if (dot.work_class != kProducts) continue;
+    if (dot.work_class != kProductClass) continue;
     flops += dot.rate * dot.seconds;
     seconds += dot.seconds;
   }
@@ -238,8 +221,8 @@ std::string two_shares(const TracedPoint& point, const std::vector<RooflineDot>&
   return fmt::format(
       "{}: {} of the peak is what the whole step reaches, all its model FLOPs over its measured median of {}; {} is "
       "what its matrix products reach, their FLOPs over the {} that they take in a traced step of {}, which is {}.",
-      point.name, page_percent(*record.flops.mfu_measured), format_seconds(time->median),
-      page_percent(flops / seconds / *point.trace->peak_flops), format_seconds(seconds), format_seconds(step),
+      point.name, percent_text(*record.flops.mfu_measured), format_seconds(time->median),
+      percent_text(flops / seconds / *point.trace->peak_flops), format_seconds(seconds), format_seconds(step),
       against_measured(step, time->median));
 }
 
@@ -355,8 +338,8 @@ PageSection kernels_section(const PageView& view) {
       }
     }
   }
-  if (const auto pair = eager_and_compile(profiled)) {
-    const auto& [eager, compiled] = *pair;
+  if (const auto pairs = eager_and_compile(profiled); !pairs.empty()) {
+    const auto& [eager, compiled] = pairs.front();
     for (const Grid& grid : compare_profiles({"eager", eager.trace}, {"compile", compiled.trace}))
       section.figures.push_back(table_figure(fmt::format("{}: {}", compiled.name, grid.title), "", grid, false));
   }
@@ -387,8 +370,8 @@ PageSection roofline_section(const PageView& view) {
     for (const RooflineDot& dot : dots) {
       const double bound = std::min(*trace.peak_flops, dot.intensity * *trace.bandwidth);
       grid.rows.push_back({dot.phase, dot.op, dot.work_class, dot.intensity, dot.rate, dot.seconds, dot.rate / bound,
-                           fmt::format("{}, {}, {}", format_seconds(dot.seconds), page_percent(dot.seconds / seconds),
-                                       page_percent(dot.rate / bound))});
+                           fmt::format("{}, {}, {}", format_seconds(dot.seconds), percent_text(dot.seconds / seconds),
+                                       percent_text(dot.rate / bound))});
     }
     section.figures.push_back(
         {.title = fmt::format("Ops of {} under the roofline", point.name),
@@ -396,8 +379,7 @@ PageSection roofline_section(const PageView& view) {
              "A mark is an op in one phase, its area the time that it takes in a traced step; its number leads to the "
              "list, which has that time, its share of the time of these ops, and how much of its bound the op "
              "reaches{}. The line is what the {} ({}B/s) and the {} ({}/s) allow; a mark above it finds its operands "
-             "in "
-             "the caches. Left of the ridge at {:.3g} FLOP per byte memory bounds an op, right of it arithmetic; a "
+             "in the caches. Left of the ridge at {:.3g} FLOP per byte memory bounds an op, right of it arithmetic; a "
              "mark far below the line uses neither to the full. {}",
              dots.size() > kMostNumbered ? fmt::format(" (the {} longest of {})", kMostNumbered, dots.size()) : "",
              bandwidth_name(*point.record), format_count(*trace.bandwidth), peak_name(*point.record),

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <limits>
@@ -46,6 +47,29 @@ Work work_of(const PublishedFigure& figure) {
   return {figure.pass, figure.model, figure.edition, figure.context_length, figure.batch_size};
 }
 
+constexpr const char* kHere = "here";
+constexpr const char* kPredictedHere = "predicted here";
+constexpr const char* kPublished = "published";  // with nothing here to hold it against
+constexpr const char* kSameArithmetic = "published, same arithmetic";
+constexpr const char* kOtherArithmetic = "published, other arithmetic";
+
+// How a chart marks a time: own ones with diamonds, published ones with dots; full, or hollow.
+struct TimeKind {
+  const char* name;
+  bool is_own;
+  bool is_full;
+};
+constexpr std::array kTimeKinds{TimeKind{kPublished, false, true}, TimeKind{kSameArithmetic, false, true},
+                                TimeKind{kOtherArithmetic, false, false}, TimeKind{kHere, true, true},
+                                TimeKind{kPredictedHere, true, false}};
+
+Json kinds_json() {
+  Json kinds = Json::array();
+  for (const TimeKind& kind : kTimeKinds)
+    kinds.push_back({{"name", kind.name}, {"own", kind.is_own}, {"full", kind.is_full}});
+  return kinds;
+}
+
 // One time of a work.
 struct TimeOfWork {
   std::string label;  // who: hardware, program, mode, arithmetic
@@ -61,7 +85,7 @@ struct TimeOfWork {
   bool drawn = true;
   std::string arithmetic{};  // of a published time
 
-  bool is_published() const { return where == "published"; }
+  bool is_published() const { return where == kPublished; }
 };
 
 using WorkTimes = std::pair<Work, std::vector<TimeOfWork>>;
@@ -83,7 +107,7 @@ TimeOfWork own_time(const PageView& view, const Record& record, const std::strin
                            system.empty() ? "laptime" : record.binary.version, record.config.text("mode"),
                            arithmetic.is_string() ? ", " + arithmetic.get<std::string>() : ""),
       .name = view.name(record),
-      .where = predicted ? "predicted here" : "here",
+      .where = predicted ? kPredictedHere : kHere,
       .seconds = time.median,
       .std = predicted ? std::nullopt : time.std,
       .record = &record,
@@ -96,7 +120,7 @@ TimeOfWork published_time(const PublishedFigure& figure) {
   return {.label = fmt::format("{}, {} {}, {}{}", figure.hardware, figure.software, figure.mode, figure.arithmetic,
                                figure.certainty == kDoubtful ? " (doubtful)" : ""),
           .name = figure.source,
-          .where = "published",
+          .where = kPublished,
           .seconds = figure.seconds,
           .std = figure.std,
           .certainty = figure.certainty,
@@ -151,7 +175,7 @@ std::vector<TimeOfWork> times_of(const PageView& view, const Work& work) {
 
 // The shortest time of the page, a measured one where there is one.
 const TimeOfWork* fastest_own(const std::vector<TimeOfWork>& times) {
-  for (const std::string_view where : {"here", "predicted here"}) {
+  for (const std::string_view where : {kHere, kPredictedHere}) {
     const auto found =
         std::find_if(times.begin(), times.end(), [&](const TimeOfWork& time) { return time.where == where; });
     if (found != times.end()) return &*found;
@@ -165,7 +189,7 @@ struct Counterpart {
   bool is_alike = false;
 };
 Counterpart counterpart_of(const TimeOfWork& published, const std::vector<TimeOfWork>& times) {
-  for (const std::string_view where : {"here", "predicted here"}) {
+  for (const std::string_view where : {kHere, kPredictedHere}) {
     const auto found = std::find_if(times.begin(), times.end(), [&](const TimeOfWork& time) {
       return time.where == where && published.certainty != kDoubtful &&
              is_same_arithmetic(published.arithmetic, *time.record);
@@ -175,12 +199,12 @@ Counterpart counterpart_of(const TimeOfWork& published, const std::vector<TimeOf
   return {fastest_own(times), false};
 }
 
-// How a chart marks the time.
+// How a chart marks the time: the name of one of kTimeKinds.
 std::string kind_of(const TimeOfWork& time, const std::vector<TimeOfWork>& times) {
   if (!time.is_published()) return time.where;
   const Counterpart counterpart = counterpart_of(time, times);
   if (counterpart.own == nullptr) return time.where;
-  return counterpart.is_alike ? "published, same arithmetic" : "published, other arithmetic";
+  return counterpart.is_alike ? kSameArithmetic : kOtherArithmetic;
 }
 
 // The time as people read it: a published one against the page's own, with its source; one of the page with its
@@ -267,9 +291,9 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
         "hollow dot has another arithmetic and is held against the fastest of the page, which is the upright line. "
         "Behind each stands its source.";
     const std::string doubt = verdict_against_comparing(*own->record);
-    if (own->where == "here" && !doubt.empty()) {
+    if (own->where == kHere && !doubt.empty()) {
       summary += fmt::format(" That is rough, because the verdict on the fastest of this page is {}.", doubt);
-    } else if (own->where == "here" && own->stats->ci_low) {
+    } else if (own->where == kHere && own->stats->ci_low) {
       summary += " In brackets stands what the 95 % interval of the fastest allows.";
     }
   }
@@ -283,6 +307,7 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
                     {"label", "label"},
                     {"value", "time_s"},
                     {"where", "kind"},
+                    {"kinds", kinds_json()},
                     {"text", "text"},
                     {"rows", std::move(rows)},
                     {"own", own == nullptr ? Json() : Json(*own->seconds)},

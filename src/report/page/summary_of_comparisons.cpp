@@ -21,6 +21,7 @@
 #include "report/page/gains.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
+#include "report/plan_table.h"
 #include "report/published/published.h"
 #include "report/speedup.h"
 
@@ -174,8 +175,7 @@ std::optional<double> predicted_seconds(const Record& record) {
 std::string prediction_text(const Record& record) {
   const std::optional<double> predicted = predicted_seconds(record);
   if (!predicted) return "";
-  return fmt::format("predicted {}, measured {}: {:+.1f} % of the measured time", format_seconds(*predicted),
-                     format_seconds(median_seconds(record)), 100 * (*predicted / median_seconds(record) - 1));
+  return predicted_against_measured(*predicted, median_seconds(record));
 }
 
 std::vector<std::string> against_rivals(const PageView& view) {
@@ -188,38 +188,66 @@ std::vector<std::string> against_rivals(const PageView& view) {
 
 // How much faster others were like for like, or why that cannot be said.
 std::string published_conclusion(const PageView& view) {
-  std::vector<double> ratios;  // of the page's time over the shortest published one of the same arithmetic
+  struct Ratios {
+    std::vector<double> all{};  // of the page's time over the shortest published one of the same arithmetic
+    bool some_rough = false;
+  };
+  Ratios measured;
+  Ratios predicted;
   for (const Record* const record : view.timed()) {
     const PublishedTimes times(*record);
-    if (!times.figures.empty() && times.are_alike)
-      ratios.push_back(median_seconds(*record) / *times.figures.front()->seconds);
+    if (times.figures.empty() || !times.are_alike) continue;
+    Ratios& ratios = is_predicted(*record) ? predicted : measured;
+    ratios.all.push_back(median_seconds(*record) / *times.figures.front()->seconds);
+    ratios.some_rough = ratios.some_rough || !verdict_against_comparing(*record).empty();
   }
-  if (ratios.empty()) return "none, because nobody published a time of the same work and arithmetic.";
+  const bool counts_predicted = measured.all.empty();
+  const Ratios& ratios = counts_predicted ? predicted : measured;
+  if (ratios.all.empty()) return "none, because nobody published a time of the same work and arithmetic.";
   const auto text = [](double ratio) {
     return fmt::format("{:.3g} times as {}", ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "fast" : "slow");
   };
-  const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
-  const std::string from = text(*low);
-  const std::string to = text(*high);
-  return fmt::format("like for like, the shortest published times are {} as those of this page, on other machines.",
-                     from == to ? from : fmt::format("{} to {}", from, to));
+  return fmt::format("like for like, the shortest published times are {}{} as those {}, on other machines.",
+                     ratios.some_rough ? "roughly " : "", range_text(ratios.all, text),
+                     counts_predicted ? "predicted here" : "of this page");
 }
 
-// Which way was the fastest most often, and what each option gains.
+// Whether the fastest of a work is faster than the next beyond what the times of both vary by. Predictions vary by
+// nothing.
+bool has_clear_winner(const Rivals& rivals) {
+  const Record& fast = *rivals[0];
+  const Record& next = *rivals[1];
+  const std::optional<TimeRatio> ratio = ratio_of_medians(*next.main_time(), *fast.main_time());
+  if (!ratio) return false;
+  if (is_predicted(fast)) return ratio->value > 1;
+  if (verdict_against_comparing(fast).empty() && verdict_against_comparing(next).empty())
+    return ratio->interval && ratio->interval->low > 1;
+  return is_beyond_doubt(ratio->value, *next.main_time(), *fast.main_time());
+}
+
+// Which ways were the fastest, the most frequent first.
 std::string fastest_way(const PageView& view) {
-  std::map<std::string, size_t> wins;
   const std::vector<Rivals> works = rivals_of(view);
+  if (works.empty()) return "";
+  std::map<std::string, size_t> wins;
+  size_t undecided = 0;
   for (const Rivals& rivals : works) {
     const Record& first = *rivals.front();
-    ++wins[fmt::format("{} {}", first.config.text("dtype"), first.config.text("mode"))];
+    if (!has_clear_winner(rivals)) {
+      ++undecided;
+      continue;
+    }
+    ++wins[fmt::format("{} {}{}", first.config.text(kNumberType), first.config.text(kMode),
+                       is_predicted(first) ? " (predicted)" : "")];
   }
-  if (wins.empty()) return "";
-  const auto most =
-      std::max_element(wins.begin(), wins.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::string text =
-      fmt::format("{} is the fastest for {} of {}", most->first, most->second, counted(works.size(), "work"));
-  for (const OptionGains& option : option_gains(view)) text += "; " + option.conclusion();
-  return text + ".";
+  const std::string comparisons = counted(works.size(), "comparison");
+  if (wins.empty()) return fmt::format("none, because in {} the two fastest cannot be told apart.", comparisons);
+  std::vector<std::pair<std::string, size_t>> ways(wins.begin(), wins.end());
+  std::stable_sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> parts;
+  for (const auto& [way, count] : ways) parts.push_back(fmt::format("{} is the fastest in {}", way, count));
+  if (undecided > 0) parts.push_back(fmt::format("in {} the two fastest cannot be told apart", undecided));
+  return fmt::format("of {}, {}.", comparisons, fmt::join(parts, ", "));
 }
 
 std::vector<std::string> against_published(const PageView& view) {
@@ -287,11 +315,11 @@ std::string prediction_conclusion(const PageView& view) {
     return predicted_seconds(*record) && !verdict_against_comparing(*record).empty();
   });
   std::string text = fmt::format(
-      "a prediction here is off by {:.1f} % of the measured time in the middle case, and by {:.1f} % at most",
+      "half of the predictions here are within {:.1f} % of the measured time, and the worst is off by {:.1f} %",
       100 * median(errors.all), 100 * *std::max_element(errors.all.begin(), errors.all.end()));
   if (unsteady > 0)
-    text += fmt::format("; {} of the {} measured times cannot be relied on, so part of that is theirs", unsteady,
-                        errors.all.size());
+    text += fmt::format("; {} of the {} measured times cannot be relied on, so that part of these errors is theirs",
+                        unsteady, errors.all.size());
   return text + ".";
 }
 

@@ -22,6 +22,7 @@
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/page/traced_time.h"
+#include "report/percents.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/speedup.h"
@@ -125,9 +126,11 @@ std::string sureness_sentence(const PageView& view, const Record& headline) {
   std::map<std::string, size_t> unreliable;  // of the pass, by verdict
   size_t of_pass = 0;
   size_t unreliable_of_pass = 0;
+  size_t of_page = 0;
   size_t unreliable_of_page = 0;
   for (const Record* const record : view.timed()) {
     if (is_predicted(*record)) continue;
+    ++of_page;
     const std::string verdict = verdict_against_comparing(*record);
     unreliable_of_page += verdict.empty() ? 0U : 1U;
     if (record->config.text("pass") != headline.config.text("pass")) continue;
@@ -137,19 +140,18 @@ std::string sureness_sentence(const PageView& view, const Record& headline) {
     ++unreliable_of_pass;
     ++unreliable[verdict];
   }
-  if (shortest == nullptr || view.timed().size() < 2) return "";
+  if (shortest == nullptr || of_page < 2) return "";
   const std::string pass = headline.config.text("pass");
   std::string text = fmt::format("The shortest {} of this page is {} with {} ({}).", pass, view.name(*shortest),
                                  time_with_interval(*shortest), verdict_and_reason(*shortest));
-  const size_t all = view.timed().size();
   text += fmt::format(" Of {} of {}{}, {} can be relied on", counted(of_pass, "time"), pass == "step" ? "a " : "", pass,
                       of_pass - unreliable_of_pass);
   if (unreliable_of_pass > 0) text += fmt::format("; {} cannot ({})", unreliable_of_pass, counted_words(unreliable));
-  if (all > of_pass) text += fmt::format("; of all {} times here {} cannot", all, unreliable_of_page);
+  if (of_page > of_pass) text += fmt::format("; of all {} measured times {} cannot", of_page, unreliable_of_page);
   return text + ". Each verdict has its reason beside the time.";
 }
 
-// How much of the whole step's bound it reaches, where its trace says so; empty where it does not.
+// How much of its bound a pass reaches, where its trace says so; empty where it does not.
 std::string bound_sentence(const Record& record, const StepTrace& trace) {
   double floor = 0;
   double arithmetic = 0;  // of the floor: launches that the peak bounds
@@ -161,10 +163,10 @@ std::string bound_sentence(const Record& record, const StepTrace& trace) {
   const TimeStats& time = *record.main_time();
   if (floor <= 0 || !trace.peak_flops || !trace.bandwidth || time.median <= 0) return "";
   return fmt::format(
-      "What bounds it: at the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the whole step "
-      "would take {}: it runs at {} of that bound. {} of the bound is arithmetic, the rest memory.",
+      "What bounds it: at the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the {} would "
+      "take {}: it runs at {} of that bound. {} of the bound is arithmetic, the rest memory.",
       peak_name(record), format_flops(*trace.peak_flops), bandwidth_name(record), format_count(*trace.bandwidth),
-      format_seconds(floor), page_percent(floor / time.median), page_percent(arithmetic / floor));
+      pass_of(trace), format_seconds(floor), percent_text(floor / time.median), percent_text(arithmetic / floor));
 }
 
 // Why times are too long and vary, where more wanted to run than there were threads; else empty.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "base/units.h"
 #include "base/words.h"
@@ -18,13 +19,14 @@
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/palette.h"
+#include "report/percents.h"
 
 namespace laptime {
 namespace {
 
 Json seconds_of(const Record& record, std::string_view phase) {
-  const auto found = record.time.find(std::string(phase));
-  return found == record.time.end() || found->second.count == 0 ? Json(nullptr) : Json(found->second.median);
+  const TimeStats* const time = time_of_part(record, phase);
+  return time == nullptr ? Json(nullptr) : Json(time->median);
 }
 
 // The parts of a bar: phases that some record has, and the passes that have none of their own.
@@ -179,19 +181,22 @@ PageSection step_time_section(const PageView& view) {
 }
 
 std::vector<std::string> slow_inferences(const PageView& view) {
+  std::map<std::string, std::vector<const Record*>> steps;  // measured ones, by all that is not the pass
+  for (const Record* const record : view.timed()) {
+    if (!is_predicted(*record) && record->config.text("pass") == "step")
+      steps[rest_of_config(*record, "pass")].push_back(record);
+  }
   std::vector<std::string> found;
   for (const Record* const record : view.timed()) {
     if (is_predicted(*record) || record->config.text("pass") != "inference") continue;
-    const std::string rest = rest_of_config(*record, "pass");
-    for (const Record* const step : view.timed()) {
-      const auto forward = step->time.find("forward");
-      if (step->config.text("pass") != "step" || is_predicted(*step) || step->fingerprint != record->fingerprint ||
-          forward == step->time.end() || rest_of_config(*step, "pass") != rest)
+    const TimeStats& time = *record->main_time();
+    for (const Record* const step : steps[rest_of_config(*record, "pass")]) {
+      const TimeStats* const forward = time_of_part(*step, "forward");
+      if (forward == nullptr || step->fingerprint != record->fingerprint || !time.ci_low || !forward->ci_high ||
+          *time.ci_low <= *forward->ci_high)
         continue;
-      const TimeStats& time = *record->main_time();
-      if (!time.ci_low || !forward->second.ci_high || *time.ci_low <= *forward->second.ci_high) continue;
       found.push_back(fmt::format("{} takes {}, but the forward of the same step {}", view.name(*record),
-                                  format_seconds(time.median), format_seconds(forward->second.median)));
+                                  format_seconds(time.median), format_seconds(forward->median)));
     }
   }
   return found;
@@ -305,10 +310,10 @@ PageSection samples_section(const PageView& view) {
            fmt::format(
                "A dot is one sample, none is dropped. Within a row time goes from top to bottom: a cloud that leans "
                "says that steps got faster or slower. The framed band is the 95 % interval of the median. The axis "
-               "ends "
-               "at {} from the median; a triangle at its edge is a sample beyond, and the number beside it says how "
-               "many they are. To the right (above on a narrow screen) stand the median, its interval and the verdict.",
-               page_percent(range)) +
+               "ends at {} from the median; a triangle at its edge is a sample beyond it, and the number beside it is "
+               "how many there are. To the right (above on a narrow screen) stand the median, its interval and the "
+               "verdict.",
+               percent_text(range)) +
            left_out_sentence(records.size(), all.size()),
        .chart = {{"kind", "strip"},
                  {"series", "point"},

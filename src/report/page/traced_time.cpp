@@ -10,12 +10,11 @@
 #include "distribution/median.h"
 #include "record/metrics.h"
 #include "report/profile/launch_sums.h"
+#include "report/profile/profile_report.h"
 #include "report/speedup.h"
 
 namespace laptime {
 namespace {
-
-constexpr double kMuch = 0.1;  // of the measured time
 
 struct RatioRange {
   double low = 0;
@@ -36,11 +35,7 @@ struct RatioRange {
 };
 
 // What a mark after each launch adds to a step, by the untraced steps run in turn with the traced ones.
-double cost_of_marks(const StepTrace& trace) {
-  std::vector<double> traced;
-  for (const TracedStep& step : trace.steps) traced.push_back(step.total);
-  return median(traced) / median(trace.untraced) - 1;
-}
+double cost_of_marks(const StepTrace& trace) { return median(whole_steps(trace)) / median(trace.untraced) - 1; }
 
 std::string percents(const RatioRange& range) {
   const auto text = [](double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); };
@@ -49,7 +44,7 @@ std::string percents(const RatioRange& range) {
 
 }  // namespace
 
-bool differs_much(double traced, double measured) { return std::abs(traced / measured - 1) > kMuch; }
+bool differs_much(double traced, double measured) { return std::abs(traced / measured - 1) > kDisturbed; }
 
 std::string against_measured(double traced, double measured) {
   const double ratio = traced / measured;

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "distribution/median.h"
+#include "report/profile/launch_sums.h"
 
 namespace laptime {
 namespace {
@@ -43,10 +44,8 @@ std::string known_by(const DeviceUse& device) {
 std::string datasheet_text(const StepTrace& trace) {
   if (!trace.datasheet_flops || !trace.datasheet_bandwidth || trace.untraced.empty()) return "";
   double floor = 0;
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const double bytes = static_cast<double>(trace.launches.bytes[i]) / *trace.datasheet_bandwidth;
-    floor += std::max(bytes, trace.launches.flops[i] / *trace.datasheet_flops);
-  }
+  for (size_t i = 0; i < trace.launch_count(); ++i)
+    floor += least_seconds(trace.launch(i), trace.datasheet_flops, trace.datasheet_bandwidth);
   return fmt::format("by the data sheet ({}/s, {}B/s) the launches need at least {}, {:.0f} % of the untraced step",
                      format_flops(*trace.datasheet_flops), format_count(*trace.datasheet_bandwidth),
                      format_seconds(floor), 100 * floor / median(trace.untraced));

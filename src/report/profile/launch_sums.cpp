@@ -38,6 +38,13 @@ constexpr std::array kColumns{
     LaunchColumn{"bytes", [](const TraceLaunch& l) { return Json(l.bytes); }},
     LaunchColumn{"recomputed", [](const TraceLaunch& l) { return Json(l.recomputed); }}};
 
+double compute_seconds(const TraceLaunch& launch, const std::optional<double>& flops) {
+  return flops ? launch.flops / *flops : 0;
+}
+double memory_seconds(const TraceLaunch& launch, const std::optional<double>& bandwidth) {
+  return bandwidth ? static_cast<double>(launch.bytes) / *bandwidth : 0;
+}
+
 }  // namespace
 
 std::string part_key(const TraceLaunch& launch) {
@@ -45,6 +52,8 @@ std::string part_key(const TraceLaunch& launch) {
   if (launch.layer < 0) return fmt::format("{} {}", launch.phase, part);
   return fmt::format("{} layers.*{}{}", launch.phase, part.empty() ? "" : ".", part);
 }
+
+std::string class_of(const TraceLaunch& launch) { return std::string(launch.work_class); }
 
 std::vector<std::string_view> launch_columns() {
   std::vector<std::string_view> names;
@@ -87,6 +96,11 @@ std::string LaunchSum::bound() const {
   return compute_floor > memory_floor ? "compute" : "memory";
 }
 
+double least_seconds(const TraceLaunch& launch, const std::optional<double>& flops,
+                     const std::optional<double>& bandwidth) {
+  return std::max(compute_seconds(launch, flops), memory_seconds(launch, bandwidth));
+}
+
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test) {
   std::vector<LaunchSum> sums;
   std::map<std::string, size_t> index;
@@ -98,16 +112,14 @@ std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key
     if (is_new) sums.emplace_back().key = name;
     LaunchSum& sum = sums[known->second];
     const auto bytes = static_cast<double>(launch.bytes);
-    const double compute = trace.peak_flops ? launch.flops / *trace.peak_flops : 0;
-    const double memory = trace.bandwidth ? bytes / *trace.bandwidth : 0;
     ++sum.calls;
     sum.total += trace.mean_seconds(i);
     sum.flops += launch.flops;
     sum.bytes += bytes;
     if (trace.cache_bytes && launch.bytes > *trace.cache_bytes) sum.uncached_bytes += bytes;
-    sum.compute_floor += compute;
-    sum.memory_floor += memory;
-    sum.floor += std::max(compute, memory);
+    sum.compute_floor += compute_seconds(launch, trace.peak_flops);
+    sum.memory_floor += memory_seconds(launch, trace.bandwidth);
+    sum.floor += least_seconds(launch, trace.peak_flops, trace.bandwidth);
     for (const TracedStep& step : trace.steps) sum.instances.push_back(static_cast<double>(step.launches[i]) * 1e-9);
   }
   return sums;
@@ -116,11 +128,18 @@ std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key
 std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test) {
   std::vector<double> seconds(trace.steps.size());
   for (size_t i = 0; i < trace.launch_count(); ++i) {
-    if (!test(trace.launch(i))) continue;
+    if (test && !test(trace.launch(i))) continue;
     for (size_t step = 0; step < seconds.size(); ++step)
       seconds[step] += static_cast<double>(trace.steps[step].launches[i]) * 1e-9;
   }
   return seconds;
+}
+
+std::vector<double> whole_steps(const StepTrace& trace) {
+  std::vector<double> steps;
+  steps.reserve(trace.steps.size());
+  for (const TracedStep& step : trace.steps) steps.push_back(step.total);
+  return steps;
 }
 
 std::string pass_of(const StepTrace& trace) {

@@ -48,11 +48,24 @@ using LaunchKey = std::function<std::string(const TraceLaunch&)>;
 std::string part_key(const TraceLaunch& launch);
 using LaunchTest = std::function<bool(const TraceLaunch&)>;
 
+// Classes of work that questions are about.
+inline constexpr std::string_view kProductClass = "matmul";
+inline constexpr std::string_view kSoftmaxClass = "softmax";
+inline constexpr std::string_view kCastClass = "cast";
+std::string class_of(const TraceLaunch& launch);
+
 // One sum per key, in the order of the first launch. Launches that `test` refuses are left out; null: none.
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {});
 
-// Seconds of the launches that `test` accepts, added up in each traced step.
-std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test);
+// Seconds of the launches that `test` accepts, added up in each traced step. A null test accepts all.
+std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test = {});
+// Seconds of each traced step, the time between its launches included.
+std::vector<double> whole_steps(const StepTrace& trace);
+
+// The least seconds of a launch: its FLOPs at `flops` per second or its bytes at `bandwidth`, whichever take longer. A
+// rate that is not known counts as endless.
+double least_seconds(const TraceLaunch& launch, const std::optional<double>& flops,
+                     const std::optional<double>& bandwidth);
 
 // What the launches make together, as a noun: "step" with an optimizer, else "forward pass", "backward pass" or
 // "forward and backward pass".

@@ -43,42 +43,31 @@ struct ProfileQuery {
 // "matmul 81.2 % of the step, at 0.94 of ...; optimizer 3.1 %, at ..."
 std::string profile_conclusion(const StepTrace& trace);
 
+// Traced steps that differ from untraced ones by more than this fraction were disturbed: their shares are rough.
+inline constexpr double kDisturbed = 0.1;
+
 // "disturbed: ... ": where traced steps took much longer or shorter than the untraced ones beside them, so that shares
 // are rough; empty otherwise.
 std::string disturbance(const StepTrace& trace);
 
-// The documents' question: softmax against the two products around it in forward. Empty where they are not apart.
+// Softmax of attention and the two products around it, in forward.
+struct SoftmaxAndProducts {
+  std::vector<double> softmax, products;  // seconds in each traced step
+  double softmax_flops = 0;               // of a step
+  double products_flops = 0;
+
+  // Of the medians over the steps, because these launches are so short that one pause of the machine would decide a
+  // mean.
+  double time_ratio() const;
+  double flops_ratio() const { return softmax_flops / products_flops; }
+};
+// None where the launches of a trace do not tell the two apart.
+std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);
+// The documents' question: how their times and FLOPs compare, in a sentence. Empty where they are not apart.
 std::string softmax_against_products(const StepTrace& trace);
-// The ratio of their times in that sentence; none where it is empty.
-std::optional<double> softmax_time_over_products(const StepTrace& trace);
 
 // The conclusion, the cost of tracing, phases and residue, and the tables of the view. The trace must have steps.
 // Error for an unknown column in `sort`.
 PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query);
-
-// Two profiles of one model side by side: "eager" and "compile".
-struct ComparedProfile {
-  std::string title;  // "eager"
-  const StepTrace* trace = nullptr;
-};
-// By what the view shows; the summary by class and by part of the model.
-std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfile& b,
-                                   ProfileView view = ProfileView::kSummary);
-
-// A point in two number types.
-struct CastComparison {
-  std::string name;
-  ComparedProfile from, to;
-};
-// A row for each point: what casts take in the second type, as a share of all its time, and the speed-up in spite of
-// them. All have the same two types.
-Grid cast_shares(const std::vector<CastComparison>& pairs);
-
-// The documents' question: whether one kernel takes most time in each of these passes, its share and calls, and those
-// of all matrix products. Empty for fewer than two passes.
-std::string top_kernels_sentence(const std::vector<ComparedProfile>& passes);
-
-// How the share of each class changes from one profile to the next (inference, forward_backward, step).
-Grid class_shares(const std::vector<ComparedProfile>& profiles);
 
 }  // namespace laptime

@@ -83,6 +83,11 @@ std::string lower(std::string_view text) {
 
 }  // namespace
 
+GridColumn with_pass_name(GridColumn column, const std::string& pass) {
+  column.shown = [pass](const Json& value) { return value == "step" ? pass : value.get<std::string>(); };
+  return column;
+}
+
 GridColumn of_bound_column() {
   GridColumn column{kOfRoofline.key, kOfRoofline.title, kOfRoofline.unit, false, kOfRoofline.optional};
   column.shown = [](const Json& value) {

@@ -26,6 +26,9 @@ struct SumRow {
   std::optional<size_t> inside = {};  // index of the row whose sum contains this one
 };
 
+// The column with the name of this pass in place of "step": people read the total of a forward pass as that.
+GridColumn with_pass_name(GridColumn column, const std::string& pass);
+
 // The fraction of the bound that a sum reaches. People see a fraction above 1 as ">100 %".
 GridColumn of_bound_column();
 

@@ -1,0 +1,264 @@
+// Rows of comparisons: what a part takes on each side, and what is saved.
+#include "report/profile/compared_profiles.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/units.h"
+#include "base/words.h"
+#include "distribution/bootstrap.h"
+#include "distribution/median.h"
+#include "report/percents.h"
+#include "report/profile/sum_columns.h"
+
+namespace laptime {
+namespace {
+
+std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
+std::string op_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.op); }
+std::string kernel_key(const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); }
+std::string range_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.range); }
+bool is_in_attention(const TraceLaunch& launch) { return !launch.range.empty(); }
+
+// A comparison of two profiles: what its rows add up, and which launches are in it.
+struct ComparisonRows {
+  ProfileView view;  // that asks for it; the summary has those of classes and parts
+  const char* name;
+  const char* by;
+  std::string (*key)(const TraceLaunch& launch);
+  bool (*test)(const TraceLaunch& launch) = nullptr;
+};
+constexpr std::array kComparisons{
+    ComparisonRows{ProfileView::kClasses, "compared_classes", "phase and class", class_key},
+    ComparisonRows{ProfileView::kLayers, "compared_parts", "phase and part of the model", part_key},
+    ComparisonRows{ProfileView::kKernels, "compared_kernels", "kernel", kernel_key},
+    ComparisonRows{ProfileView::kOps, "compared_ops", "phase and op", op_key},
+    ComparisonRows{ProfileView::kAttention, "compared_attention", "phase and part of attention", range_key,
+                   is_in_attention}};
+
+// Seconds of one part in two profiles: the means over the traced steps, none where a profile has no launch of it, and
+// those of each step.
+struct TwoTimes {
+  std::optional<double> a, b;
+  std::vector<double> steps_a{}, steps_b{};
+  double saved() const { return a.value_or(0) - b.value_or(0); }
+};
+
+std::vector<double> residues(const StepTrace& trace) {
+  std::vector<double> steps = whole_steps(trace);
+  const std::vector<double> launches = seconds_by_step(trace);
+  for (size_t i = 0; i < steps.size(); ++i) steps[i] -= launches[i];
+  return steps;
+}
+
+TwoTimes whole_times(const StepTrace& a, const StepTrace& b) {
+  return {totals_of(a).step, totals_of(b).step, whole_steps(a), whole_steps(b)};
+}
+
+// The speed-up and the ends of its interval, each null where it is not known.
+std::vector<Json> speedup_cells(const TwoTimes& times) {
+  const bool has_both = times.b && *times.a > 0 && *times.b > 0;
+  if (!has_both || median(times.steps_b) <= 0) return {nullptr, nullptr, nullptr};
+  const std::optional<Interval> interval = bootstrap_ratio_interval(times.steps_a, times.steps_b);
+  return {median(times.steps_a) / median(times.steps_b), interval ? Json(interval->low) : Json(nullptr),
+          interval ? Json(interval->high) : Json(nullptr)};
+}
+
+// What the speed-ups are of, and how well they are known.
+std::string speedup_note(const StepTrace& a, const StepTrace& b) {
+  const auto fewest = static_cast<int64_t>(std::min(a.steps.size(), b.steps.size()));
+  const std::string text = "Speed-up: ratio of the medians over the traced steps";
+  if (a.untraced.empty() || b.untraced.empty()) return text + ".";  // predicted
+  if (fewest < kFewestForInterval) {
+    return fmt::format("{}, without an interval, which takes --traced-steps {}.", text, kFewestForInterval);
+  }
+  return text + ", with its 95 % interval. Each side is one run; laptime compare repeats the runs in turn.";
+}
+
+Grid comparison(const ComparisonRows& which, const ComparedProfile& a, const ComparedProfile& b) {
+  std::vector<std::string> order;
+  std::map<std::string, TwoTimes> rows;
+  const auto add = [&](const StepTrace& trace, std::optional<double> TwoTimes::*side,
+                       std::vector<double> TwoTimes::*steps) {
+    const auto is_in = [&](const TraceLaunch& launch) { return which.test == nullptr || which.test(launch); };
+    for (const LaunchSum& sum : sum_launches(trace, which.key, is_in)) {
+      if (!rows.contains(sum.key)) order.push_back(sum.key);
+      rows[sum.key].*side = sum.total;
+      rows[sum.key].*steps = seconds_by_step(
+          trace, [&](const TraceLaunch& launch) { return is_in(launch) && which.key(launch) == sum.key; });
+    }
+  };
+  add(*a.trace, &TwoTimes::a, &TwoTimes::steps_a);
+  add(*b.trace, &TwoTimes::b, &TwoTimes::steps_b);
+  const StepTotals whole_a = totals_of(*a.trace);
+  const StepTotals whole_b = totals_of(*b.trace);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const std::string& x, const std::string& y) { return rows[x].saved() > rows[y].saved(); });
+  const std::vector<std::string> whole =
+      which.test == nullptr ? std::vector<std::string>{"residue", "step"} : std::vector<std::string>{"step"};
+  rows["residue"] = {whole_a.residue(), whole_b.residue(), residues(*a.trace), residues(*b.trace)};
+  rows["step"] = whole_times(*a.trace, *b.trace);
+  order.insert(order.end(), whole.begin(), whole.end());
+  Grid grid{.name = which.name,
+            .title = fmt::format("{} and {}, by {}", a.title, b.title, which.by),
+            .columns = {with_pass_name(text_column("part", "Part"), pass_of(*a.trace)),
+                        {a.title + "_s", a.title, Unit::kSeconds, false},
+                        {b.title + "_s", b.title, Unit::kSeconds, false},
+                        {"saved_s", "Saved", Unit::kSeconds, false},
+                        {"of_all_saved", "Of all saved", Unit::kFraction, false},
+                        {"speedup", "Speed-up", Unit::kRatio, false},
+                        optional_column(1, {"speedup_low", "Low", Unit::kRatio, false}),
+                        optional_column(1, {"speedup_high", "High", Unit::kRatio, false})},
+            .rows = {},
+            .notes = {speedup_note(*a.trace, *b.trace)}};
+  const double all_saved = rows["step"].saved();
+  // Where parts change by more than the step does, because gains and losses cancel, shares would say nothing.
+  const bool has_shares = std::all_of(order.begin(), order.end(), [&](const std::string& part) {
+    return std::abs(rows[part].saved()) <= std::abs(all_saved);
+  });
+  double added = 0;  // seconds of parts that only B has
+  for (const std::string& part : order) {
+    const TwoTimes& times = rows[part];
+    std::vector<Json>& row = grid.rows.emplace_back();
+    row = {part, or_null(times.a), or_null(times.b), nullptr, nullptr, nullptr, nullptr, nullptr};
+    if (!times.a) {
+      added += *times.b;
+      continue;
+    }
+    row[3] = times.saved();
+    if (has_shares && all_saved != 0) row[4] = times.saved() / all_saved;
+    const std::vector<Json> cells = speedup_cells(times);
+    std::copy(cells.begin(), cells.end(), row.begin() + 5);
+  }
+  if (!has_shares) grid.notes.emplace_back("No shares: parts change by more than the whole does.");
+  if (added > 0) {
+    grid.notes.push_back(
+        fmt::format("The parts that only {} has take {}; the {} saves that much less than the rows above it save "
+                    "together.",
+                    b.title, format_seconds(added), pass_of(*a.trace)));
+  }
+  return grid;
+}
+
+}  // namespace
+
+std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
+  std::vector<Grid> grids;
+  for (const ComparisonRows& one : kComparisons) {
+    const bool is_of_summary = one.view == ProfileView::kClasses || one.view == ProfileView::kLayers;
+    if (view == one.view || (view == ProfileView::kSummary && is_of_summary)) grids.push_back(comparison(one, a, b));
+  }
+  return grids;
+}
+
+namespace {
+
+double cast_seconds(const StepTrace& trace) {
+  const LaunchTest is_cast = [](const TraceLaunch& launch) { return launch.work_class == kCastClass; };
+  const std::vector<LaunchSum> casts = sum_launches(trace, class_of, is_cast);
+  return casts.empty() ? 0 : casts.front().total;
+}
+
+}  // namespace
+
+Grid cast_shares(const std::vector<CastComparison>& pairs) {
+  Grid grid{.name = "casts",
+            .title = "what casts between number types take, and what is gained in spite of them",
+            .columns = {whole_column(text_column("point", "Point")),
+                        text_column("from", "From"),
+                        text_column("to", "To"),
+                        {"casts_s", "Casts", Unit::kSeconds},
+                        {"cast_share", "Of the whole", Unit::kFraction},
+                        {"from_s", "Before", Unit::kSeconds},
+                        {"to_s", "After", Unit::kSeconds},
+                        {"speedup", "Speed-up", Unit::kRatio},
+                        optional_column(1, {"speedup_low", "Low", Unit::kRatio}),
+                        optional_column(1, {"speedup_high", "High", Unit::kRatio})},
+            .rows = {},
+            .notes = {}};
+  for (const CastComparison& pair : pairs) {
+    const bool is_turned = cast_seconds(*pair.a.trace) > cast_seconds(*pair.b.trace);
+    const ComparedProfile& from = is_turned ? pair.b : pair.a;
+    const ComparedProfile& to = is_turned ? pair.a : pair.b;
+    const double casts = cast_seconds(*to.trace);
+    const TwoTimes whole = whole_times(*from.trace, *to.trace);
+    std::vector<Json>& row = grid.rows.emplace_back();
+    row = {pair.name,        from.title,      to.title, casts, *whole.b > 0 ? Json(casts / *whole.b) : Json(nullptr),
+           or_null(whole.a), or_null(whole.b)};
+    for (Json& cell : speedup_cells(whole)) row.push_back(std::move(cell));
+  }
+  if (!pairs.empty()) grid.notes.push_back(speedup_note(*pairs.front().a.trace, *pairs.front().b.trace));
+  return grid;
+}
+
+std::string top_kernels_sentence(const std::vector<ComparedProfile>& passes) {
+  std::vector<std::string> titles;
+  std::vector<std::string> kernels;
+  std::vector<std::string> shares;
+  std::vector<std::string> products;
+  for (const ComparedProfile& pass : passes) {
+    const std::vector<LaunchSum> sums = sum_launches(*pass.trace, kernel_key);
+    const double whole = totals_of(*pass.trace).step;
+    if (sums.empty() || whole <= 0) continue;
+    const auto text = [&](const LaunchSum& sum) {
+      return fmt::format("{} of {} in {}", percent_text(sum.total / whole), pass.title, counted(sum.calls, "call"));
+    };
+    const auto top = std::max_element(sums.begin(), sums.end(),
+                                      [](const LaunchSum& x, const LaunchSum& y) { return x.total < y.total; });
+    titles.push_back(pass.title);
+    kernels.push_back(top->key);
+    shares.push_back(text(*top));
+    for (const LaunchSum& sum : sum_launches(*pass.trace, class_of)) {
+      if (sum.key == kProductClass) products.push_back(text(sum));
+    }
+  }
+  if (titles.size() < 2) return "";
+  std::string sentence;
+  if (std::all_of(kernels.begin(), kernels.end(), [&](const auto& one) { return one == kernels[0]; })) {
+    sentence = fmt::format("The same kernel takes most time in {}: {}, {}", fmt::join(titles, " and "), kernels[0],
+                           fmt::join(shares, ", "));
+  } else {
+    for (size_t i = 0; i < shares.size(); ++i) shares[i] = fmt::format("{} with {}", kernels[i], shares[i]);
+    sentence = fmt::format("Different kernels take most time: {}", fmt::join(shares, ", "));
+  }
+  if (!products.empty()) sentence += fmt::format("; all matrix products together: {}", fmt::join(products, ", "));
+  return sentence + ".";
+}
+
+Grid class_shares(const std::vector<ComparedProfile>& profiles) {
+  Grid grid{.name = "class_shares", .title = "share of each class", .columns = {}, .rows = {}, .notes = {}};
+  grid.columns.push_back({"class", "Class", Unit::kNone, true});
+  std::map<std::string, std::map<size_t, double>> shares;
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    const double step = totals_of(*profiles[i].trace).step;
+    grid.columns.push_back({profiles[i].title, profiles[i].title, Unit::kFraction, false});
+    for (const LaunchSum& sum : sum_launches(*profiles[i].trace, class_of)) {
+      shares[sum.key][i] = sum.total / step;
+    }
+  }
+  for (const auto& [name, by_profile] : shares) {
+    std::vector<Json> row{name};
+    for (size_t i = 0; i < profiles.size(); ++i)
+      row.push_back(by_profile.contains(i) ? Json(by_profile.at(i)) : Json(0.0));
+    grid.rows.push_back(std::move(row));
+  }
+  std::stable_sort(grid.rows.begin(), grid.rows.end(), [](const std::vector<Json>& a, const std::vector<Json>& b) {
+    return a[1].get<double>() > b[1].get<double>();
+  });
+  std::vector<Json> residue{"residue"};
+  for (const ComparedProfile& profile : profiles) {
+    const StepTotals totals = totals_of(*profile.trace);
+    residue.push_back(totals.residue() / totals.step);
+  }
+  grid.rows.push_back(std::move(residue));
+  return grid;
+}
+
+}  // namespace laptime
