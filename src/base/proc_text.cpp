@@ -157,6 +157,16 @@ std::vector<double> parse_load_average(std::string_view text) {
   return averages;
 }
 
+std::optional<double> parse_run_delay(std::string_view text) {
+  const std::vector<std::string_view> words = split(trim(text), ' ');
+  if (words.size() != 3) return std::nullopt;
+  const std::string_view wait = words[1];
+  int64_t nanoseconds = 0;
+  const auto [end, error] = std::from_chars(wait.data(), wait.data() + wait.size(), nanoseconds);
+  if (error != std::errc() || end != wait.data() + wait.size()) return std::nullopt;
+  return 1e-9 * static_cast<double>(nanoseconds);
+}
+
 Processor parse_cpuinfo(std::string_view text) {
   Processor processor;
   processor.vendor = line_value(text, "vendor_id");

@@ -42,6 +42,9 @@ std::optional<int64_t> parse_steal_ticks(std::string_view stat, const std::vecto
 // The averages over 1, 5 and 15 minutes of /proc/loadavg; fewer or none when malformed.
 std::vector<double> parse_load_average(std::string_view text);
 
+// Seconds for which a thread could run and waited for a core, from its file schedstat: "RUN_NS WAIT_NS TURNS".
+std::optional<double> parse_run_delay(std::string_view text);
+
 // What /proc/cpuinfo says of an x86 machine.
 struct Processor {
   std::optional<std::string> vendor;

@@ -111,10 +111,10 @@ PointReport demonstrate_autocast() {
                            (*row)[1].get<std::string>());
   }
   if (!wrong.empty())
-    lines.push_back(
-        fmt::format("This is an exercise of the course that the models come from. One of the write-ups of it that "
-                    "laptime is checked against states for float16: {}. That is wrong.",
-                    wrong));
+    lines.push_back(fmt::format(
+        "This is an exercise of the course that the models come from. One of its published solutions states "
+        "for float16: {}. That is wrong.",
+        wrong));
   return {"demo autocast", std::move(lines), {std::move(dtypes), std::move(errors)}};
 }
 

@@ -140,6 +140,8 @@ Judgement judge(const Observations& seen) {
   judge_spread(seen.summary, judgement);
   judge_loss(seen, seen.stolen_fractions, "was stolen by other guests of the host", judgement);
   judge_loss(seen, seen.throttled_fractions, "was throttled by a CPU quota", judgement);
+  judge_loss(seen, seen.waiting_fractions, "was spent waiting for a core that another thread or program held",
+             judgement);
   if (seen.shortest_timed > Seconds(0) && seen.shortest_timed < kShortestSample) {
     judgement.reasons.push_back(fmt::format("samples as short as {} (under {}) feel every interrupt",
                                             format_seconds(seen.shortest_timed.count()),

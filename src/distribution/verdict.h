@@ -32,7 +32,7 @@ inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kUnstableSpread = 0.10;  // sample standard deviation as a fraction of the mean
 inline constexpr double kNoisyDrift = 0.01;  // change from the first sample to the last, as a fraction of the median
 inline constexpr double kNoSteadyStateDrift = 0.05;
-inline constexpr double kNoisyLoss = 0.005;  // of the time that was stolen or throttled
+inline constexpr double kNoisyLoss = 0.005;  // of the time that was stolen, throttled or waited
 inline constexpr double kUnstableLoss = 0.03;
 
 // What a verdict looks at. The fractions are per sample, in the order of the samples, or empty where not known.
@@ -41,6 +41,7 @@ struct Observations {
   std::span<const double> samples;              // seconds, those that the summary is of
   std::span<const double> stolen_fractions;     // of the threads' time, by other guests of the host
   std::span<const double> throttled_fractions;  // of the threads' time, by a CPU quota
+  std::span<const double> waiting_fractions;    // of the threads' time, for a core
   SteadyState steady_state;
   int64_t steps = 0;         // all of them, warm-up included
   Seconds shortest_timed{};  // the shortest region of time that was measured as one

@@ -118,6 +118,8 @@ struct OpCard {
   // Whether for these inputs its decomposition takes less time than the op kept whole, and hardly more memory. Null:
   // never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
+  // Whether its kernels may leave out products that `flops` counts: those that a mask hides.
+  bool may_skip_products = false;
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};

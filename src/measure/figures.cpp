@@ -198,6 +198,7 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   const Sampling& sampling = run.sampling;
   std::vector<double> stolen;
   std::vector<double> throttled;
+  std::vector<double> waiting;
   double shortest = main.min * static_cast<double>(sampling.steps_per_sample);
   const auto batch = static_cast<size_t>(sampling.steps_per_sample);
   for (size_t i = static_cast<size_t>(sampling.warmup); work.threads && i + batch <= run.states.size(); i += batch) {
@@ -205,11 +206,13 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
     const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
     if (const auto fraction = stolen_fraction(change, wall, *work.threads)) stolen.push_back(*fraction);
     if (const auto fraction = throttled_fraction(change, wall, *work.threads)) throttled.push_back(*fraction);
+    if (const auto fraction = waiting_fraction(change, wall, *work.threads)) waiting.push_back(*fraction);
   }
   Observations observations{main,
                             main.samples,
                             stolen,
                             throttled,
+                            waiting,
                             sampling.steady_state,
                             static_cast<int64_t>(sampling.steps.size()),
                             Seconds{shortest}};

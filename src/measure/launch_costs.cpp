@@ -21,7 +21,8 @@ LaunchCosts::LaunchCosts(const Plan& plan) : plan_(plan) {
       group.cost.kind = kind_of(signature);
       group.cost.flops = step.flops;
       group.cost.bytes = step.bytes;
-      const bool is_product = step.flops > 0 && product_flops_of(signature) == flops_of(signature);
+      const bool is_product =
+          step.flops > 0 && product_flops_of(signature) == flops_of(signature) && !signature.op->may_skip_products;
       if (is_product) group.math = step.kernel->math_of_products(signature);
       groups_.push_back(std::move(group));
     }

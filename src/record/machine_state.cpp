@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <system_error>
 #include <utility>
 
 #include "base/proc_text.h"
@@ -20,6 +21,20 @@ std::vector<int64_t> allowed_cores(const std::filesystem::path& root) {
   }
   const auto online = read_word(root / "sys/devices/system/cpu/online");
   return online ? parse_cpu_list(*online) : std::vector<int64_t>();
+}
+
+// Seconds that the threads of this process waited for a core, from the files of the scheduler.
+std::optional<double> waiting_seconds(const std::filesystem::path& root) {
+  std::optional<double> seconds;
+  std::error_code error;
+  // A thread may end meanwhile.
+  for (std::filesystem::directory_iterator thread(root / "proc/self/task", error), end; !error && thread != end;
+       thread.increment(error)) {
+    const auto text = read_text_file(thread->path() / "schedstat");
+    const auto waiting = text ? parse_run_delay(*text) : std::nullopt;
+    if (waiting) seconds = seconds.value_or(0) + *waiting;
+  }
+  return seconds;
 }
 
 template <class T>
@@ -53,6 +68,7 @@ MachineState MachineCounters::read() const {
     state.throttled_seconds = throttling->seconds;
     state.throttled_periods = throttling->periods;
   }
+  state.waiting_seconds = waiting_seconds(root_);
   if (const auto text = read_text_file(root_ / "proc/loadavg")) {
     const std::vector<double> averages = parse_load_average(*text);
     if (!averages.empty()) state.load = averages.front();
@@ -70,6 +86,7 @@ MachineState change(const MachineState& before, const MachineState& after) {
   MachineState difference;
   difference.stolen_seconds = grown(before.stolen_seconds, after.stolen_seconds);
   difference.throttled_seconds = grown(before.throttled_seconds, after.throttled_seconds);
+  difference.waiting_seconds = grown(before.waiting_seconds, after.waiting_seconds);
   difference.throttled_periods = grown(before.throttled_periods, after.throttled_periods);
   difference.involuntary_switches = grown(before.involuntary_switches, after.involuntary_switches);
   difference.minor_faults = grown(before.minor_faults, after.minor_faults);
@@ -84,6 +101,10 @@ std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, i
 
 std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads) {
   return fraction(grown.throttled_seconds, wall, threads);
+}
+
+std::optional<double> waiting_fraction(const MachineState& grown, Seconds wall, int64_t threads) {
+  return fraction(grown.waiting_seconds, wall, threads);
 }
 
 }  // namespace laptime

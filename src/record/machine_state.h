@@ -16,6 +16,7 @@ namespace laptime {
 struct MachineState {
   std::optional<double> stolen_seconds;     // core seconds that the host took from the allowed cores, in ticks of 10 ms
   std::optional<double> throttled_seconds;  // thread seconds that a CPU quota took
+  std::optional<double> waiting_seconds;    // thread seconds in which a thread could run and had no core
   std::optional<int64_t> throttled_periods;
   std::optional<int64_t> involuntary_switches;  // of all threads of the process, like the next two
   std::optional<int64_t> minor_faults;          // pages touched for the first time
@@ -26,6 +27,7 @@ struct MachineState {
   static void visit_fields(Self& self, Visit&& visit) {
     visit(Key{"stolen_seconds", Unit::kSeconds}, self.stolen_seconds);
     visit(Key{"throttled_seconds", Unit::kSeconds}, self.throttled_seconds);
+    visit(Key{"waiting_seconds", Unit::kSeconds}, self.waiting_seconds);
     visit("throttled_periods", self.throttled_periods);
     visit("involuntary_switches", self.involuntary_switches);
     visit("minor_faults", self.minor_faults);
@@ -53,5 +55,6 @@ MachineState change(const MachineState& before, const MachineState& after);
 // time passed. `grown` is a change().
 std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, int64_t threads);
 std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads);
+std::optional<double> waiting_fraction(const MachineState& grown, Seconds wall, int64_t threads);
 
 }  // namespace laptime

@@ -168,7 +168,6 @@ Column column_by_name(std::string_view name, const Records& records) {
                 .width = 12,
                 .read = named(name),
                 .marks_predicted = false};
-  if (resolved == "std") return of_sample(std::move(column));
   return resolved == "std_population" ? of_population(std::move(column)) : column;
 }
 

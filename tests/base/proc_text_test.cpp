@@ -81,6 +81,13 @@ TEST(LoadAverage, IsThreeNumbers) {
   EXPECT_TRUE(parse_load_average("x 1 2").empty());
 }
 
+TEST(RunDelay, IsTheSecondOfThreeNumbers) {
+  EXPECT_DOUBLE_EQ(parse_run_delay("394552 3000000000 2\n").value_or(0), 3);
+  EXPECT_FALSE(parse_run_delay("394552 3000000000"));
+  EXPECT_FALSE(parse_run_delay("1 x 2"));
+  EXPECT_FALSE(parse_run_delay(""));
+}
+
 // Two sockets of one core with two threads each.
 constexpr const char* kCpuinfo =
     "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 207\n"

@@ -151,6 +151,16 @@ TEST(Verdict, ThrottledTimeCountsLikeStolenTime) {
   EXPECT_EQ(all_reasons(judgement), "1.0 % of the time was throttled by a CPU quota (limit 0.5 %)\n");
 }
 
+TEST(Verdict, WaitingForACoreCountsLikeStolenTime) {
+  Observations seen = observe(kCalm);
+  const std::vector<double> waiting(kCalm.size(), 0.97);
+  seen.waiting_fractions = waiting;
+  const Judgement judgement = judge(seen);
+  EXPECT_EQ(judgement.stability, Stability::kUnstable);
+  EXPECT_EQ(all_reasons(judgement),
+            "97.0 % of the time was spent waiting for a core that another thread or program held (limit 3 %)\n");
+}
+
 TEST(Verdict, AShortSampleDoesNotChangeTheWord) {
   Observations seen = observe(kCalm);
   seen.shortest_timed = Seconds(1.2e-3);

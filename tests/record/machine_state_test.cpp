@@ -23,11 +23,14 @@ TEST(MachineCounters, ReadTheFilesOfAMachine) {
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
   root.write("sys/fs/cgroup/cpu.stat", "nr_throttled 3\nthrottled_usec 2500\n");
+  root.write("proc/self/task/7/schedstat", "394552 3000000000 2\n");
+  root.write("proc/self/task/8/schedstat", "1 500000000 9\n");
   const MachineState state = MachineCounters(root.path()).read();
   ASSERT_TRUE(state.stolen_seconds.has_value());
   EXPECT_DOUBLE_EQ(*state.stolen_seconds, 50.0 / static_cast<double>(sysconf(_SC_CLK_TCK)));
   EXPECT_EQ(state.throttled_periods, 3);
   EXPECT_DOUBLE_EQ(state.throttled_seconds.value_or(0), 2.5e-3);
+  EXPECT_DOUBLE_EQ(state.waiting_seconds.value_or(0), 3.5);
   EXPECT_EQ(state.load, 1.5);
 }
 
@@ -36,6 +39,7 @@ TEST(MachineCounters, MissingFilesAreEmptyFields) {
   const MachineState state = MachineCounters(root.path()).read();
   EXPECT_FALSE(state.stolen_seconds);
   EXPECT_FALSE(state.throttled_seconds);
+  EXPECT_FALSE(state.waiting_seconds);
   EXPECT_FALSE(state.load);
   EXPECT_TRUE(state.minor_faults);  // asked of the kernel, not read from a file
 }
@@ -79,8 +83,10 @@ TEST(LostFraction, IsOfTheThreadsTime) {
   EXPECT_FALSE(stolen_fraction(grown, Seconds(1), 2));
   grown.stolen_seconds = 0.1;
   grown.throttled_seconds = 50;
+  grown.waiting_seconds = 1;
   EXPECT_DOUBLE_EQ(stolen_fraction(grown, Seconds(2), 2).value(), 0.025);
   EXPECT_DOUBLE_EQ(throttled_fraction(grown, Seconds(2), 2).value(), 1);  // other processes of the group waited too
+  EXPECT_DOUBLE_EQ(waiting_fraction(grown, Seconds(2), 2).value(), 0.25);
   EXPECT_FALSE(stolen_fraction(grown, Seconds(0), 2));
 }
 

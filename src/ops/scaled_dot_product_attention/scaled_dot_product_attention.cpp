@@ -227,13 +227,15 @@ const OpCard kScaledDotProductAttention = {.name = "scaled_dot_product_attention
                                            .reference = reference,
                                            .decompose = decompose,
                                            .is_faster_lowered = is_faster_lowered,
+                                           .may_skip_products = true,
                                            .optional_outputs = {1}};
 const OpCard kScaledDotProductAttentionBackward = {.name = "scaled_dot_product_attention_backward",
                                                    .kind = OpKind::kContraction,
                                                    .work_class = WorkClass::kAttention,
                                                    .infer = infer_backward,
                                                    .flops = [](const Signature& s) { return 2 * attention_flops(s); },
-                                                   .reference = reference_backward};
+                                                   .reference = reference_backward,
+                                                   .may_skip_products = true};
 
 std::span<const OpCard* const> scaled_dot_product_attention_cards() {
   static constexpr const OpCard* kCards[] = {&kCausalMask, &kScaledDotProductAttention,

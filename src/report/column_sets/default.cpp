@@ -139,6 +139,9 @@ std::vector<Column> table_columns() {
   mean = of_sample(std::move(mean));
   mean.text_of = mean_text;
   mean.width = 20;  // of "3.113 ms (predicted)"
+  Column& deviation = columns.emplace_back(
+      of_sample(time_column("std", &TimeStats::mean, "standard deviation of the samples, divided by n - 1")));
+  deviation.read = from_time([](const TimeStats& time) { return time.std ? Json(*time.std) : Json(); });
   columns.push_back(time_column("min", &TimeStats::min, "shortest sample"));
   columns.push_back(time_column("max", &TimeStats::max, "longest sample"));
   Column& samples = columns.emplace_back(plain_column("n", Unit::kNone, 3, "number of samples"));

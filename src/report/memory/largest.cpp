@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "record/scope_path.h"
 
@@ -55,7 +56,7 @@ void keep_largest(std::vector<LargeTensors>& groups, size_t top, const Bytes& by
 
 std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top) {
   std::vector<LargeTensors> groups = groups_of(trace, peak_launch, true);
-  keep_largest(groups, top, [](const LargeTensors& group) { return group.bytes; });
+  keep_largest(groups, top, [](const LargeTensors& group) { return std::pair(group.bytes, group.alive_at_peak); });
   return groups;
 }
 

@@ -23,7 +23,7 @@ struct LargeTensors {
   int64_t alive_at_peak = 0;    // how many
 };
 
-// At most `top` groups, the largest single tensors first.
+// At most `top` groups, the largest single tensors first, and of tensors of one size those with most alive at the peak.
 std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top);
 
 // Of the buffers that do not live for the whole run, the groups with most bytes in all.

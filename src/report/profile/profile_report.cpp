@@ -209,7 +209,9 @@ PointReport profile_report(const Record& record, const StepTrace& trace, const P
   report.lines.push_back(disturbance(trace) + profile_conclusion(trace));
   if (!trace.untraced.empty() && !is_predicted(record))
     report.verdict = is_disturbed(trace) ? "disturbed" : "undisturbed";
-  for (std::string& line : tracing_cost(trace, totals)) report.lines.push_back(std::move(line));
+  if (!is_predicted(record)) {
+    for (std::string& line : tracing_cost(trace, totals)) report.lines.push_back(std::move(line));
+  }
   for (std::string& line : device_use_lines(trace)) report.lines.push_back(std::move(line));
   report.grids.push_back(phases_grid(record, trace, totals));
   for (Grid& grid : view_tables(trace, query)) report.grids.push_back(std::move(grid));
