@@ -118,8 +118,8 @@ TEST_F(ComparedProfiles, CastsAreAShareOfEachPoint) {
   with_casts.texts.emplace_back("cast");
   with_casts.launches.work_class[1] = static_cast<int64_t>(with_casts.texts.size()) - 1;
   for (TracedStep& step : with_casts.steps) step.total /= 2;
-  const Grid casts = cast_shares({{"small", {"float32", &trace_}, {"bfloat16", &with_casts}},
-                                  {"medium", {"float32", &trace_}, {"bfloat16", &trace_}}});
+  const Grid casts = cast_shares({{{"float32", &trace_, "small"}, {"bfloat16", &with_casts, "small"}},
+                                  {{"float32", &trace_, "medium"}, {"bfloat16", &trace_, "medium"}}});
   ASSERT_EQ(casts.rows.size(), 2U);
   EXPECT_NEAR(cell(casts, "small", "cast_share").get<double>(), 50.0 / 850, 1e-12);
   EXPECT_NEAR(cell(casts, "small", "speedup").get<double>(), 2, 1e-12);
@@ -133,8 +133,8 @@ TEST_F(ComparedProfiles, CastsAreThoseOfTheTypeThatCasts) {
   StepTrace with_casts = trace_;
   with_casts.texts.emplace_back("cast");
   with_casts.launches.work_class[1] = static_cast<int64_t>(with_casts.texts.size()) - 1;
-  const Grid casts = cast_shares({{"small", {"bfloat16", &with_casts}, {"float32", &trace_}},
-                                  {"medium", {"float32", &trace_}, {"float16", &with_casts}}});
+  const Grid casts = cast_shares({{{"bfloat16", &with_casts, "small"}, {"float32", &trace_, "wide"}},
+                                  {{"float32", &trace_, "medium"}, {"float16", &with_casts, "medium"}}});
   EXPECT_EQ(cell(casts, "small", "from"), "float32");
   EXPECT_EQ(cell(casts, "small", "to"), "bfloat16");
   EXPECT_GT(cell(casts, "small", "casts_s").get<double>(), 0);

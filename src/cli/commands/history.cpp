@@ -121,6 +121,10 @@ HistoryCommand parse_history(const CommandWords& words) {
   return command;
 }
 
+CommandAction history_action(const CommandWords& words) {
+  return [command = parse_history(words)] { return run(command); };
+}
+
 }  // namespace
 
 constinit const Command kHistory{
@@ -133,9 +137,7 @@ constinit const Command kHistory{
         "orders of them do; a level has at least three. FILTER is that of laptime show: laptime history \"model = "
         "small\" --metric forward_time.",
     .options = history_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_history(words)] { return run(command); };
-    },
+    .parse = history_action,
     .filter_columns = named_columns,
 };
 

@@ -253,8 +253,7 @@ constinit const Command kPlan{
         "the plan. Several points are one table, after a grid of what fits where they differ in pass or number type. "
         "For that table every point is also planned in compile mode, and where one does not fit, the least "
         "recomputation that makes it fit is searched for. Both take most of the time; --grid leaves them out. A single "
-        "point is "
-        "shown by phase, class, layer or op (--view) and with what its memory is held for.",
+        "point is shown by phase, class, layer or op (--view) and with what its memory is held for.",
     .options = plan_options,
     .parse = plan_action,
     .examples =

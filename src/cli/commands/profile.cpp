@@ -170,19 +170,19 @@ class ProfileOutput : public PointOutput {
 
   // Compares each pair of points that differ only in `key`.
   void compare(const std::string& key, bool shows_casts = false) {
-    std::vector<CastComparison> pairs;
+    std::vector<std::pair<ComparedProfile, ComparedProfile>> pairs;
     std::vector<PointReport> reports;
     for (size_t a = 0; a < profiled_.size(); ++a) {
       for (size_t b = a + 1; b < profiled_.size(); ++b) {
         const Json& first = profiled_[a].record.config.json();
         const Json& second = profiled_[b].record.config.json();
         if (!differ_only_in(key, first, second)) continue;
-        const ComparedProfile left{plain_text(first.at(key)), &*profiled_[a].trace};
-        const ComparedProfile right{plain_text(second.at(key)), &*profiled_[b].trace};
+        const ComparedProfile left{plain_text(first.at(key)), &*profiled_[a].trace, profiled_[a].record.name};
+        const ComparedProfile right{plain_text(second.at(key)), &*profiled_[b].trace, profiled_[b].record.name};
         reports.push_back({.name = fmt::format("{} against {}: {}", left.title, right.title, profiled_[b].record.name),
                            .lines = {},
                            .grids = compare_profiles(left, right, options_.view)});
-        pairs.push_back({profiled_[b].record.name, left, right});
+        pairs.emplace_back(left, right);
       }
     }
     if (shows_casts && !pairs.empty())

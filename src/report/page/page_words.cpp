@@ -25,8 +25,6 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kDrifts = "drifts";
-
 std::string in_words(std::string_view name) {
   std::string text(name);
   std::replace(text.begin(), text.end(), '_', ' ');
@@ -47,6 +45,39 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kArithmet
       "as exact"},
      {"tf32", "factors of matrix products are rounded to the 10 bits of mantissa of TF32"}}};
 
+// Seconds of the samples alone; none where a step has no finite time.
+std::span<const double> finite_samples(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  const auto are_finite = [](const std::vector<double>& steps) {
+    return std::all_of(steps.begin(), steps.end(), [](double step) { return std::isfinite(step); });
+  };
+  if (time == nullptr || !are_finite(time->samples) || !are_finite(record.transient.warmup)) return {};
+  return time->samples;
+}
+
+// "drifts +3.1 % over 60 samples"; empty where the trend is less than the limit of the verdict.
+std::string trend_text(const Record& record) {
+  const std::span<const double> samples = finite_samples(record);
+  if (samples.empty()) return "";
+  const Drift drift = find_drift(samples);
+  if (!drift.significant || std::abs(drift.change) <= kNoisyDrift) return "";
+  return fmt::format("drifts {:+.1f} % over {}", 100 * drift.change, counted(samples.size(), "sample"));
+}
+
+// "last 5 steps -1.5 %": the end of the samples, or else their begin, where it was not steady.
+std::string ends_text(const Record& record) {
+  if (finite_samples(record).empty()) return "";
+  const std::vector<double> steps = whole_series(record);
+  const auto warmup = static_cast<int64_t>(record.transient.warmup.size());
+  const auto text = [](std::string_view which, const SteadyState& state) {
+    return fmt::format("{} {} steps {:+.1f} %", which, kSteadyWindow, 100 * state.change);
+  };
+  if (const SteadyState end = steady_at_end(steps); end.steadiness == Steadiness::kNotReached) return text("last", end);
+  if (warmup < kSteadyWindow || warmup + kSteadyWindow > static_cast<int64_t>(steps.size())) return "";
+  const SteadyState begin = find_steady_state(steps, warmup, warmup);
+  return begin.steadiness == Steadiness::kNotReached ? text("first", begin) : "";
+}
+
 }  // namespace
 
 std::string verdict_text(const Record& record) {
@@ -61,23 +92,8 @@ std::vector<double> whole_series(const Record& record) {
 }
 
 std::string drift_text(const Record& record) {
-  const std::vector<double> steps = whole_series(record);
-  const auto warmup = static_cast<int64_t>(record.transient.warmup.size());
-  const auto count = static_cast<int64_t>(steps.size());
-  if (count == warmup || !std::all_of(steps.begin(), steps.end(), [](double step) { return std::isfinite(step); }))
-    return "";
-  const std::span<const double> samples = std::span(steps).subspan(static_cast<size_t>(warmup));
-  const Drift drift = find_drift(samples);
-  if (drift.significant && std::abs(drift.change) > kNoisyDrift)
-    return fmt::format("{} {:+.1f} % over {}", kDrifts, 100 * drift.change, counted(samples.size(), "sample"));
-  const auto step_text = [](std::string_view which, const SteadyState& state) {
-    return fmt::format("{} {} steps {:+.1f} %", which, kSteadyWindow, 100 * state.change);
-  };
-  if (const SteadyState end = steady_at_end(steps); end.steadiness == Steadiness::kNotReached)
-    return step_text("last", end);
-  if (warmup < kSteadyWindow || warmup + kSteadyWindow > count) return "";
-  const SteadyState begin = find_steady_state(steps, warmup, warmup);
-  return begin.steadiness == Steadiness::kNotReached ? step_text("first", begin) : "";
+  std::string trend = trend_text(record);
+  return trend.empty() ? ends_text(record) : trend;
 }
 
 std::string verdict_and_reason(const Record& record) {
@@ -97,11 +113,11 @@ std::string verdict_and_reason(const Record& record) {
       reasons.push_back(fmt::format("standard deviation {:.0f} %", 100 * *time->std / time->mean));
     if (!is_unstable && time->modes.size() == 2) reasons.emplace_back("two modes");
   }
-  // Steps that are not steady at the ends alone are of the verdict "no steady state".
-  if (std::string drift = drift_text(record); rating == name_of(Stability::kNoSteadyState) ||
-                                              (rating == name_of(Stability::kNoisy) && drift.starts_with(kDrifts))) {
-    if (!drift.empty()) reasons.push_back(std::move(drift));
-  }
+  // Steps that are unsteady at the ends alone have the verdict "no steady state".
+  std::string drift = rating == name_of(Stability::kNoSteadyState) ? drift_text(record)
+                      : rating == name_of(Stability::kNoisy)       ? trend_text(record)
+                                                                   : "";
+  if (!drift.empty()) reasons.push_back(std::move(drift));
   if (reasons.empty() && !record.verdict.reasons.empty()) reasons.push_back(record.verdict.reasons.front());
   return reasons.empty() ? verdict : fmt::format("{}: {}", verdict, fmt::join(reasons, ", "));
 }

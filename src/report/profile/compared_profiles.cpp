@@ -168,7 +168,7 @@ double cast_seconds(const StepTrace& trace) {
 
 }  // namespace
 
-Grid cast_shares(const std::vector<CastComparison>& pairs) {
+Grid cast_shares(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs) {
   Grid grid{.name = "casts",
             .title = "what casts between number types take, and what is gained in spite of them",
             .columns = {whole_column(text_column("point", "Point")),
@@ -183,18 +183,18 @@ Grid cast_shares(const std::vector<CastComparison>& pairs) {
                         optional_column(1, {"speedup_high", "High", Unit::kRatio})},
             .rows = {},
             .notes = {}};
-  for (const CastComparison& pair : pairs) {
-    const bool is_turned = cast_seconds(*pair.a.trace) > cast_seconds(*pair.b.trace);
-    const ComparedProfile& from = is_turned ? pair.b : pair.a;
-    const ComparedProfile& to = is_turned ? pair.a : pair.b;
+  for (const auto& [a, b] : pairs) {
+    const bool is_turned = cast_seconds(*a.trace) > cast_seconds(*b.trace);
+    const ComparedProfile& from = is_turned ? b : a;
+    const ComparedProfile& to = is_turned ? a : b;
     const double casts = cast_seconds(*to.trace);
     const TwoTimes whole = whole_times(*from.trace, *to.trace);
     std::vector<Json>& row = grid.rows.emplace_back();
-    row = {pair.name,        from.title,      to.title, casts, *whole.b > 0 ? Json(casts / *whole.b) : Json(nullptr),
+    row = {to.point,         from.title,      to.title, casts, *whole.b > 0 ? Json(casts / *whole.b) : Json(nullptr),
            or_null(whole.a), or_null(whole.b)};
     for (Json& cell : speedup_cells(whole)) row.push_back(std::move(cell));
   }
-  if (!pairs.empty()) grid.notes.push_back(speedup_note(*pairs.front().a.trace, *pairs.front().b.trace));
+  if (!pairs.empty()) grid.notes.push_back(speedup_note(*pairs.front().first.trace, *pairs.front().second.trace));
   return grid;
 }
 

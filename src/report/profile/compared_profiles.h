@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record/step_trace.h"
@@ -14,19 +15,15 @@ namespace laptime {
 struct ComparedProfile {
   std::string title;  // "eager"
   const StepTrace* trace = nullptr;
+  std::string point{};  // the name of its record, where a table has rows of several points
 };
 // Two of them, by what the view shows; the summary by class and by part of the model.
 std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfile& b,
                                    ProfileView view = ProfileView::kSummary);
 
-// A point in two number types.
-struct CastComparison {
-  std::string name;
-  ComparedProfile a, b;
-};
-// A row for each pair: what casts take in the type that casts more, as a share of all its time, and the speed-up over
-// the other type in spite of them.
-Grid cast_shares(const std::vector<CastComparison>& pairs);
+// Points in two number types each. A row for each pair: what casts take in the type that casts more, as a share of all
+// its time, and the speed-up over the other type in spite of them.
+Grid cast_shares(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs);
 
 // The documents' question: whether one kernel takes most time in each of these passes, its share and calls, and those
 // of all matrix products. Empty for fewer than two passes.
