@@ -81,6 +81,7 @@ std::string synonyms_of(const OptionRow& row) {
     known->second.push_back(synonym.word);
   }
   std::vector<std::string> texts;
+  texts.reserve(by_value.size());
   for (const auto& [value, words] : by_value) texts.push_back(fmt::format("{} for {}", fmt::join(words, ", "), value));
   return texts.empty() ? "" : fmt::format("also {}; ", fmt::join(texts, "; "));
 }

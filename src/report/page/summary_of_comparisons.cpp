@@ -89,6 +89,7 @@ std::vector<Rivals> rivals_of(const PageView& view) {
   std::stable_sort(works.begin(), works.end(),
                    [&](const RivalsAtWork& a, const RivalsAtWork& b) { return order(a) > order(b); });
   std::vector<Rivals> all;
+  all.reserve(works.size());
   for (RivalsAtWork& one : works) all.push_back(std::move(one.rivals));
   return all;
 }
