@@ -43,6 +43,18 @@ TEST_F(ComparedProfiles, ComparedProfilesCloseTheirSums) {
   }
 }
 
+TEST_F(ComparedProfiles, DisturbedOnesAreCounted) {
+  StepTrace calm = trace_;
+  calm.mark = 0;
+  calm.steps.resize(1);
+  calm.untraced = {calm.steps.front().total};
+  StepTrace disturbed = calm;
+  disturbed.untraced.front() /= 2;
+  EXPECT_TRUE(disturbed_profiles({{"eager", &calm}, {"compile", &calm}}).empty());
+  EXPECT_THAT(disturbed_profiles({{"eager", &calm}, {"compile", &disturbed}}),
+              testing::ElementsAre(HasSubstr("disturbed: 1 of 2 profiles")));
+}
+
 TEST_F(ComparedProfiles, ASpeedUpHasItsInterval) {
   StepTrace slow = trace_;
   slow.steps.resize(1, slow.steps.front());

@@ -180,13 +180,16 @@ class ProfileOutput : public PointOutput {
         const ComparedProfile left{plain_text(first.at(key)), &*profiled_[a].trace, profiled_[a].record.name};
         const ComparedProfile right{plain_text(second.at(key)), &*profiled_[b].trace, profiled_[b].record.name};
         reports.push_back({.name = fmt::format("{} against {}: {}", left.title, right.title, profiled_[b].record.name),
-                           .lines = {},
+                           .lines = disturbed_profiles({left, right}),
                            .grids = compare_profiles(left, right, options_.view)});
         pairs.emplace_back(left, right);
       }
     }
-    if (shows_casts && !pairs.empty())
-      output_.add({.name = "casts of every point", .lines = {}, .grids = {cast_shares(pairs)}});
+    if (shows_casts && !pairs.empty()) {
+      std::vector<ComparedProfile> all;
+      for (const auto& [left, right] : pairs) all.insert(all.end(), {left, right});
+      output_.add({.name = "casts of every point", .lines = disturbed_profiles(all), .grids = {cast_shares(pairs)}});
+    }
     for (PointReport& report : reports) output_.add(std::move(report));
   }
 
@@ -199,7 +202,8 @@ class ProfileOutput : public PointOutput {
         return;
       passes.push_back({plain_text(config.at("pass")), &*point.trace});
     }
-    PointReport report{.name = "passes side by side", .lines = {}, .grids = {class_shares(passes)}};
+    PointReport report{
+        .name = "passes side by side", .lines = disturbed_profiles(passes), .grids = {class_shares(passes)}};
     if (std::string sentence = top_kernels_sentence(passes); !sentence.empty())
       report.lines.push_back(std::move(sentence));
     output_.add(std::move(report));

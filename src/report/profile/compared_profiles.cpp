@@ -198,6 +198,16 @@ Grid cast_shares(const std::vector<std::pair<ComparedProfile, ComparedProfile>>&
   return grid;
 }
 
+std::vector<std::string> disturbed_profiles(const std::vector<ComparedProfile>& profiles) {
+  const auto disturbed = std::count_if(profiles.begin(), profiles.end(), [](const ComparedProfile& profile) {
+    return !disturbance(*profile.trace).empty();
+  });
+  if (disturbed == 0) return {};
+  return {
+      fmt::format("disturbed: {} of {} profiles, whose times and shares here are rough; each says so in its own part",
+                  disturbed, profiles.size())};
+}
+
 std::string top_kernels_sentence(const std::vector<ComparedProfile>& passes) {
   std::vector<std::string> titles;
   std::vector<std::string> kernels;
