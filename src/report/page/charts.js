@@ -263,17 +263,21 @@ const laptimeChart = (() => {
       itemStyle: { color: tinted(color, dark), decal: patternOf(pattern) }, areaStyle: { color: tinted(color, dark), opacity: 1 },
       data: [...t.rows.map((row) => [xs[row], unit(t.value(row, key) ?? 0)]), [end, unit(t.value(t.count - 1, key) ?? 0)]],
     }));
-    // The text of the peak stands beside or above its dot, where it crosses no line of a phase if there is such a place.
-    const peak = { text: `peak ${chart.peak.text}`, at: placeOf(chart.peak.x) };
-    peak.width = textWidth(peak.text, 13) + 6;
-    const lines = chart.phases.map((phase) => placeOf(phase.first));
-    const crossed = ({ begin }) => lines.filter((line) => line > begin && line < begin + peak.width).length;
-    const sides = [{ side: "right", begin: peak.at + 8, offset: [0, -9] }, { side: "left", begin: peak.at - 8 - peak.width, offset: [0, -9] }, { side: "top", begin: peak.at - peak.width / 2, offset: [0, 0] }]
-      .filter(({ begin }) => begin > left && begin + peak.width < width - right);
-    const { side, offset } = sides.reduce((best, one) => (best === undefined || crossed(one) < crossed(best) ? one : best), undefined) ?? { side: "left", offset: [0, -9] };
+    // The text of the peak stands beside or above its dot, in one line or two, where it crosses the fewest lines of phases.
+    const at = placeOf(chart.peak.x);
+    const places = ["peak ", "peak\n"].flatMap((word) => {
+      const text = word + chart.peak.text;
+      const long = widest(text.split("\n")) - 14;
+      const up = word.endsWith("\n") ? -16 : -9;
+      return [["right", at + 8, up], ["left", at - 8 - long, up], ["top", at - long / 2, 0]]
+        .map(([position, begin, y]) => ({ text, position, begin, end: begin + long, offset: [0, y] }));
+    });
+    const fitting = places.filter(({ begin, end: last }) => begin > left && last < width - right);
+    const crossed = ({ begin, end: last }) => chart.phases.filter(({ first }) => placeOf(first) > begin && placeOf(first) < last).length;
+    const place = (fitting.length > 0 ? fitting : places).reduce((best, one) => (crossed(one) < crossed(best) ? one : best));
     series.push({
       type: "scatter", silent: true, symbolSize: 7, itemStyle: { color: c.ink, borderColor: c.ground, borderWidth: 1 }, z: 9, data: [[chart.peak.x, unit(chart.peak.bytes)]],
-      label: { show: true, formatter: peak.text, position: side, offset, color: c.ink, fontWeight: 600, backgroundColor: c.ground, padding: [1, 3] },
+      label: { show: true, formatter: place.text, position: place.position, offset: place.offset, align: { right: "left", left: "right", top: "center" }[place.position], color: c.ink, fontWeight: 600, lineHeight: 15, backgroundColor: c.ground, padding: [1, 3] },
       markLine: {
         silent: true, symbol: "none", lineStyle: { color: c.muted, type: "dashed", width: 1 },
         label: { color: c.ink, position: "end", formatter: ({ name }) => name },

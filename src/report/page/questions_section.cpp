@@ -117,7 +117,7 @@ Answers gains(const PageView& view) {
     }
     conclusions.push_back(option.conclusion());
   }
-  answers.conclusion = fmt::format("{}.", fmt::join(conclusions, ". "));
+  answers.conclusion = fmt::format("{}.", fmt::join(conclusions, "; "));
   return answers;
 }
 

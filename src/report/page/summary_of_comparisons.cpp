@@ -312,15 +312,16 @@ std::vector<std::string> against_predictions(const PageView& view) {
 std::string prediction_conclusion(const PageView& view) {
   const PredictionErrors errors = prediction_errors(view);
   if (errors.all.empty()) return "";
-  const auto unsteady = std::count_if(view.timed().begin(), view.timed().end(), [](const Record* record) {
-    return predicted_seconds(*record) && !verdict_against_comparing(*record).empty();
+  const auto reliable = std::count_if(view.timed().begin(), view.timed().end(), [](const Record* record) {
+    return predicted_seconds(*record) && verdict_against_comparing(*record).empty();
   });
   std::string text = fmt::format(
       "half of the predictions here are within {:.1f} % of the measured time, and the worst is off by {:.1f} %",
       100 * median(errors.all), 100 * *std::max_element(errors.all.begin(), errors.all.end()));
-  if (unsteady > 0)
-    text += fmt::format("; {} of the {} measured times cannot be relied on, so that part of these errors is theirs",
-                        unsteady, errors.all.size());
+  if (reliable < static_cast<std::ptrdiff_t>(errors.all.size())) {
+    text += fmt::format("; {} of the {} measured times can be relied on, and part of the error is that of the others",
+                        reliable == 0 ? "none" : std::to_string(reliable), errors.all.size());
+  }
   return text + ".";
 }
 
