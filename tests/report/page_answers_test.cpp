@@ -31,10 +31,10 @@ TEST(PageAnswers, AnUnsureTimeHasItsReasonBesideIt) {
   EXPECT_EQ(verdict_and_reason(record), "unstable: of a reason");
   record.time["step"] = make_time_stats(std::vector{1.0, 1.3, 0.7, 1.25, 0.75, 1.0});
   EXPECT_THAT(verdict_and_reason(record),
-              testing::ContainsRegex("^unstable: interval ±[0-9.]+ %, standard deviation 2"));
+              testing::ContainsRegex("^unstable: interval -[0-9.]+ .. \\+[0-9.]+ %, standard deviation 2"));
   record.time["step"] = make_time_stats(std::vector{1.00, 1.03, 0.98, 1.01, 0.99, 1.02, 1.03, 0.98, 1.00, 1.02});
   record.verdict.rating = "noisy";
-  EXPECT_THAT(verdict_and_reason(record), testing::ContainsRegex("^noisy: interval ±[0-9.]+ %$"));
+  EXPECT_THAT(verdict_and_reason(record), testing::ContainsRegex("^noisy: interval -[0-9.]+ .. \\+[0-9.]+ %$"));
   record.verdict = {"untested", {"8 steps are too few"}};
   EXPECT_EQ(verdict_and_reason(record), "untested: 8 steps are too few");
 }

@@ -107,7 +107,8 @@ std::string verdict_and_reason(const Record& record) {
     if (time->ci_low && time->ci_high && time->median > 0) {
       const double width = relative_half_width({*time->ci_low, *time->ci_high}, time->median);
       if (width > (is_unstable ? kUnstableInterval : kNoisyInterval))
-        reasons.push_back(fmt::format("interval ±{:.1f} %", 100 * width));
+        reasons.push_back(fmt::format("interval {:+.1f} .. {:+.1f} %", 100 * (*time->ci_low / time->median - 1),
+                                      100 * (*time->ci_high / time->median - 1)));
     }
     if (is_unstable && time->std && time->mean > 0 && *time->std >= kUnstableSpread * time->mean)
       reasons.push_back(fmt::format("standard deviation {:.0f} %", 100 * *time->std / time->mean));

@@ -204,7 +204,7 @@ std::string published_conclusion(const PageView& view) {
   }
   const bool counts_predicted = measured.all.empty();
   const Ratios& ratios = counts_predicted ? predicted : measured;
-  if (ratios.all.empty()) return "none, because nobody published a time of the same work and arithmetic.";
+  if (ratios.all.empty()) return "none: laptime knows of no published time of the same work and arithmetic.";
   const auto text = [](double ratio) {
     return fmt::format("{:.3g} times as {}", ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "fast" : "slow");
   };

@@ -35,7 +35,7 @@ std::string counted_words(const std::map<std::string, size_t>& counts) {
   std::vector<std::string> parts;
   parts.reserve(counts.size());
   for (const auto& [word, count] : counts)
-    parts.push_back(counts.size() == 1 ? word : fmt::format("{} {}", word, count));
+    parts.push_back(counts.size() == 1 ? word : fmt::format("{} {}", count, word));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -94,15 +94,15 @@ std::string time_sentence(const PageView& view, const Record& record) {
   return text + ".";
 }
 
-// "Its phases: forward 28.60 ms, backward 55.20 ms, optimizer 10.30 ms."; empty for a pass of one phase.
-std::string phases_sentence(const Record& record) {
+// "Phases of step ctx:128: forward 28.60 ms, backward 55.20 ms, optimizer 10.30 ms."; empty for a pass of one phase.
+std::string phases_sentence(const PageView& view, const Record& record) {
   std::vector<std::string> phases;
   for (const PhaseShare& share : record.phases) {
     const auto time = record.time.find(share.phase);
     if (time != record.time.end() && &time->second != record.main_time())
       phases.push_back(fmt::format("{} {}", share.phase, format_seconds(time->second.median)));
   }
-  return phases.empty() ? "" : fmt::format("Its phases: {}.", fmt::join(phases, ", "));
+  return phases.empty() ? "" : fmt::format("Phases of {}: {}.", view.name(record), fmt::join(phases, ", "));
 }
 
 // "by steps traced launch by launch (76.3 ms, 2.33 times ...)"
@@ -244,7 +244,7 @@ std::vector<std::string> page_conclusion(const PageView& view) {
   std::vector<std::string> lines{time_sentence(view, *headline), verdict_sentence(*headline)};
   if (std::string sureness = sureness_sentence(view, *headline); !sureness.empty())
     lines.push_back(std::move(sureness));
-  if (std::string phases = phases_sentence(*headline); !phases.empty()) lines.push_back(std::move(phases));
+  if (std::string phases = phases_sentence(view, *headline); !phases.empty()) lines.push_back(std::move(phases));
   if (const std::vector<std::string> slow = slow_inferences(view); !slow.empty())
     lines.push_back(fmt::format("One of these two times is disturbed: {}.", slow.front()));
   for (std::string& sentence : gain_sentences(view)) lines.push_back(std::move(sentence));
