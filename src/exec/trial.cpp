@@ -68,8 +68,6 @@ Trial::Trial(Backend& backend, const Signature& signature, IndexSet absent, Devi
   for (size_t i = 0; i < signature.in.size(); ++i) fill_random(backend, operands_[i], i + 1);
 }
 
-void Trial::prepare(const Kernel& kernel) { backend_.prepare(kernel, signature_); }
-
 Seconds Trial::time(const Kernel& kernel) {
   const std::span<const TensorView> all(operands_);
   const Launch launch{&kernel,

@@ -21,9 +21,7 @@ class Trial {
   // and memory must outlive the trial.
   Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
-  // Prepares a kernel before its first run, untimed, since preparation is not part of a step.
-  void prepare(const Kernel& kernel);
-  // Runs the kernel once and returns the time.
+  // Runs the kernel, which the backend has prepared, once and returns the time.
   Seconds time(const Kernel& kernel);
 
  private:

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "exec/race.h"
 #include "exec/trial.h"
 #include "measure/hopeless_kernels.h"
@@ -63,12 +64,30 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
   return contests;
 }
 
+// Prepares a kernel. False if its library cannot run the signature on this device, which it says only now.
+bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend) try {
+  backend.prepare(kernel, signature);
+  return true;
+} catch (const Error&) {
+  if (kernel.library == nullptr) throw;
+  return false;
+}
+
+// Prepares the kernels and leaves out those that are not ready.
+void prepare(Contest& contest, Backend& backend) {
+  std::vector<const Kernel*> ready;
+  for (const Kernel* kernel : contest.kernels) {
+    if (is_ready(*kernel, contest.signature, backend)) ready.push_back(kernel);
+  }
+  if (ready.empty()) backend.prepare(*contest.kernels.front(), contest.signature);  // throws the reason
+  contest.kernels = std::move(ready);
+}
+
 // A race of some kernels. Which kernel wins may change from race to race, and with it the bits of the loss unless the
 // kernels give the same ones; so a kernel whose bits are its own needs a clear lead over those that share theirs.
 class Race {
  public:
   Race(Trial& trial, const std::vector<const Kernel*>& kernels) : kernels_(kernels) {
-    for (const Kernel* kernel : kernels) trial.prepare(*kernel);
     result = race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
   }
 
@@ -123,12 +142,14 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
   };
   std::vector<Contest*> raced;
   for (Contest& contest : contests) {
-    if (const Kernel* const kernel = assumed(contest)) {
+    if (const Kernel* const kernel = assumed(contest);
+        kernel != nullptr && is_ready(*kernel, contest.signature, backend)) {
       tried.assumed.push_back({{}, contest.key, kernel->name, 0, {}});
       continue;
     }
     Trial trial(backend, contest.signature, contest.absent, *memory);
     hopeless.remove_from(contest.kernels, contest.flops);
+    prepare(contest, backend);
     const Race first(trial, contest.kernels);
     hopeless.add(contest.kernels, contest.flops, first.result);
     contest.kernels = first.finalists();

@@ -136,7 +136,7 @@ TEST(Trial, TimesAKernelOnOperandsOfItsSignature) {
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(bytes);
   Trial trial(backend, signature, {}, *memory);
   for (const Kernel* kernel : kernels) {
-    trial.prepare(*kernel);
+    backend.prepare(*kernel, signature);
     const double seconds = trial.time(*kernel).count();
     EXPECT_GT(seconds, 0) << kernel->name;
     EXPECT_LT(seconds, 10) << kernel->name;
