@@ -153,8 +153,8 @@ foreach(row IN LISTS LAPTIME_LONG_TESTS)
   endif()
 endforeach()
 
-# Libraries in place of libcuda, libcublasLt, libcupti and libnvidia-ml, and a tool that listens to NVTX, whose card is this machine: kernels run on it as in the tests of ops.
-# Programs take them where their folder is in LD_LIBRARY_PATH or in their run path.
+# Libraries in place of libcuda, libcublasLt, libcudnn, libcupti and libnvidia-ml, and a tool that listens to NVTX, whose card
+# is this machine: kernels run on it as in the tests of ops. Programs take them where their folder is in LD_LIBRARY_PATH or in their run path.
 file(GLOB fake_cuda_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
 add_library(laptime_fake_cuda SHARED tests/fake_cuda/fake_cuda.cpp ${fake_cuda_sources} src/base/error.cpp
   src/base/units.cpp)
@@ -163,12 +163,15 @@ set_target_properties(laptime_fake_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
 add_library(laptime_fake_cublaslt SHARED tests/fake_cuda/fake_cublaslt.cpp)
 target_link_libraries(laptime_fake_cublaslt PRIVATE laptime_fake_cuda)
 set_target_properties(laptime_fake_cublaslt PROPERTIES OUTPUT_NAME cublasLt SOVERSION 13)
+add_library(laptime_fake_cudnn SHARED tests/fake_cuda/fake_cudnn.cpp)
+target_link_libraries(laptime_fake_cudnn PRIVATE laptime_fake_cuda)
+set_target_properties(laptime_fake_cudnn PROPERTIES OUTPUT_NAME cudnn SOVERSION 9)
 add_library(laptime_fake_nvml SHARED tests/fake_cuda/fake_nvml.cpp)
 set_target_properties(laptime_fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml SOVERSION 1)
 add_library(laptime_fake_cupti SHARED tests/fake_cuda/fake_cupti.cpp)
 target_link_libraries(laptime_fake_cupti PRIVATE laptime_fake_cuda)
 set_target_properties(laptime_fake_cupti PROPERTIES OUTPUT_NAME cupti SOVERSION 13)
-set(fake_libraries laptime_fake_cuda laptime_fake_cublaslt laptime_fake_cupti laptime_fake_nvml)
+set(fake_libraries laptime_fake_cuda laptime_fake_cublaslt laptime_fake_cudnn laptime_fake_cupti laptime_fake_nvml)
 if(LAPTIME_NVTX)
   add_library(laptime_fake_nvtx SHARED tests/fake_cuda/fake_nvtx.cpp)
   target_include_directories(laptime_fake_nvtx SYSTEM PRIVATE ${LAPTIME_NVTX})
@@ -188,3 +191,17 @@ foreach(name backend_cuda ops)
     add_dependencies(test_${name} ${fake_libraries})
   endif()
 endforeach()
+
+# The real cuDNN of the toolkit, if it is there, makes plans without a card, on a driver that only loads code.
+find_library(LAPTIME_CUDNN NAMES libcudnn.so.9 HINTS ${nvcc_folder}/../lib64 ${nvcc_folder}/../lib)
+if(LAPTIME_CUDNN AND TARGET test_backend_cuda)
+  add_library(laptime_cardless_driver SHARED tests/fake_cuda/cardless_driver.cpp)
+  target_include_directories(laptime_cardless_driver PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  set_target_properties(laptime_cardless_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cardless_driver)
+  add_dependencies(test_backend_cuda laptime_cardless_driver)
+  get_filename_component(cudnn_folder ${LAPTIME_CUDNN} DIRECTORY)
+  add_test(NAME cudnn_plans COMMAND test_backend_cuda --gtest_filter=DnnAttention.SlowTheRealLibrary*)
+  set_tests_properties(cudnn_plans PROPERTIES
+    ENVIRONMENT "LAPTIME_CUDNN=${LAPTIME_CUDNN};LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/cardless_driver:${cudnn_folder}")
+endif()

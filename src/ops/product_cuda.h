@@ -79,7 +79,7 @@ struct BlasKernel {
               return with_product(signature, [](const Product& p) { return math_of_factors(p.compute); });
             },
         .reproducible = false,
-        .library = "cuBLASLt"};
+        .library = kBlasName};
   }
 };
 

@@ -15,6 +15,7 @@
 #include "backend/cuda/blas.h"
 #include "backend/cuda/card_search.h"
 #include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/dnn.h"
 #include "backend/cuda/driver.h"
 #include "backend/roofline/roofline_backend.h"
 #include "base/build_id.h"
@@ -99,18 +100,26 @@ std::string cuda_refusal(const RunConfig& config) {
 // The kernels that this machine has the libraries for.
 std::vector<Kernel> cuda_kernels_here() {
   std::vector<Kernel> kernels = cuda_kernels();
-  if (cuda_here().blas_version == 0) std::erase_if(kernels, [](const Kernel& k) { return k.library != nullptr; });
+  std::erase_if(kernels, [](const Kernel& kernel) {
+    if (kernel.library == nullptr) return false;
+    const std::string_view library = kernel.library;
+    return (library == cuda::kBlasName && cuda_here().blas_version == 0) ||
+           (library == cuda::kDnnName && cuda_here().dnn_version == 0);
+  });
   return kernels;
 }
 
 std::string cuda_text() {
   const cuda::CardSearch& found = cuda_here();
   if (!found.missing.empty()) return fmt::format("not here: {} ({})", found.missing, kUntested);
-  const int64_t blas = found.blas_version;
-  const std::string library =
-      blas == 0 ? "no cuBLASLt" : fmt::format("cuBLASLt {}.{}", blas / 10'000, blas / 100 % 100);
-  return fmt::format("{}, compute capability {}.{}, {}, {}; {}", found.card->name, found.card->compute_capability / 10,
-                     found.card->compute_capability % 10, format_bytes(found.card->memory_bytes), library, kUntested);
+  const auto library = [](const char* name, int64_t version) {
+    return version == 0 ? fmt::format("no {}", name)
+                        : fmt::format("{} {}.{}", name, version / 10'000, version / 100 % 100);
+  };
+  return fmt::format("{}, compute capability {}.{}, {}, {}, {}; {}", found.card->name,
+                     found.card->compute_capability / 10, found.card->compute_capability % 10,
+                     format_bytes(found.card->memory_bytes), library(cuda::kBlasName, found.blas_version),
+                     library(cuda::kDnnName, found.dnn_version), kUntested);
 }
 
 DataSheet described_machine(const std::string& name) {
@@ -137,8 +146,9 @@ Device find_cuda(const RunConfig& config) {
   Device device;
   device.name = "cuda";
   device.rules = rules_of(config);
-  device.identity = fmt::format("cuda/{}/{}/driver:{}/cublaslt:{}{}/kernels:{}", card.name, card.uuid,
-                                card.driver_version, cuda_here().blas_version, key_of(device.rules), cuda_kernels_id());
+  device.identity =
+      fmt::format("cuda/{}/{}/driver:{}/cublaslt:{}/cudnn:{}{}/kernels:{}", card.name, card.uuid, card.driver_version,
+                  cuda_here().blas_version, cuda_here().dnn_version, key_of(device.rules), cuda_kernels_id());
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.memory_bytes = card.memory_bytes;
@@ -156,8 +166,8 @@ Device find_cuda(const RunConfig& config) {
   device.open = [&card, options] {
     cuda::FoundDriver found = cuda::find_driver();
     if (found.driver == nullptr) throw Error("--device cuda: " + found.missing);
-    return std::make_unique<cuda::CudaBackend>(std::move(found.driver), cuda::find_blas(), card, kKernels, cuda_image(),
-                                               options);
+    return std::make_unique<cuda::CudaBackend>(std::move(found.driver), cuda::find_libraries(), card, kKernels,
+                                               cuda_image(), options);
   };
   return device;
 }

@@ -57,6 +57,8 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
            {{1, 2, 14, 64}, false},
            {{2, 1, 45, 100}, false},
            {{1, 1, 66, 128}},
+           {{2, 3, 20, 24}},
+           {{1, 2, 2, 8}, false},
            {{1, 2, 30, 20}, true, 0.3},
            {{1, 1, 40, 16}, false, 0.5},
            {{1, 1, 9, 16}, true, 1.0},

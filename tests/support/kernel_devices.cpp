@@ -68,7 +68,7 @@ const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
                                const cuda::FoundDriver found = cuda::find_driver();
                                if (found.driver == nullptr) throw Error(found.missing);
                                return std::make_unique<cuda::CudaBackend>(
-                                   found.driver, cuda::find_blas(), cuda::first_card(*found.driver),
+                                   found.driver, cuda::find_libraries(), cuda::first_card(*found.driver),
                                    std::make_shared<KernelTable>(cuda_kernels()), cuda_image());
                              }();
                              return *kCard;
@@ -88,9 +88,12 @@ std::map<const OpCard*, std::vector<KernelOnDevice>> all_kernels() {
       if (kernel.name != kReferenceName) of_op.push_back({std::move(kernel), &kOnCpu});
     }
   }
-  const bool has_library = card && cuda::find_blas() != nullptr;
+  const cuda::CudaLibraries libraries = card ? cuda::find_libraries() : cuda::CudaLibraries{};
+  const auto has = [&](std::string_view library) {
+    return library == cuda::kDnnName ? libraries.dnn != nullptr : libraries.blas != nullptr;
+  };
   for (Kernel& kernel : cuda_kernels()) {
-    if (card && kernel.library != nullptr && !has_library) continue;
+    if (card && kernel.library != nullptr && !has(kernel.library)) continue;
     kernel.name = "cuda:" + kernel.name;
     const KernelDevice* const on_host = kernel.library == nullptr ? &kAsOnCuda : &kByLibrary;
     std::vector<KernelOnDevice>& of_op = by_op[kernel.op];

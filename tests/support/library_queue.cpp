@@ -1,4 +1,4 @@
-// Opens the libraries of tests/fake_cuda, and waits after each product.
+// Opens the libraries of tests/fake_cuda, and waits after each launch of them.
 #include "support/library_queue.h"
 
 #include <string>
@@ -11,14 +11,17 @@ namespace laptime::test {
 
 LibraryQueue::LibraryQueue() : HostQueue({.checked = false}), found_(cuda::find_driver()) {
   std::shared_ptr<const cuda::Blas> blas = cuda::find_blas();
-  if (found_.driver == nullptr || blas == nullptr)
-    throw Error("build laptime_fake_cuda and laptime_fake_cublaslt, and run the test by ctest");
+  std::shared_ptr<const cuda::Dnn> dnn = cuda::find_dnn();
+  if (found_.driver == nullptr || blas == nullptr || dnn == nullptr)
+    throw Error("build laptime_fake_cuda, laptime_fake_cublaslt and laptime_fake_cudnn, and run the test by ctest");
   found_.driver->check(found_.driver->cuStreamCreate(&stream_, 0), "cuStreamCreate");
   found_.driver->check(found_.driver->cuMemAlloc(&workspace_, cuda::BlasProducts::kWorkspaceBytes), "cuMemAlloc");
   products_ = std::make_unique<cuda::BlasProducts>(std::move(blas), stream_, workspace_);
+  attentions_ = std::make_unique<cuda::DnnAttentions>(std::move(dnn), stream_);
 }
 
 LibraryQueue::~LibraryQueue() {
+  attentions_.reset();
   products_.reset();
   found_.driver->cuMemFree(workspace_);
   found_.driver->cuStreamDestroy(stream_);
@@ -28,6 +31,13 @@ void LibraryQueue::prepare(const cuda::BlasProduct& product) { products_->prepar
 
 void LibraryQueue::launch(const cuda::BlasProduct& product, const cuda::BlasOperands& operands) {
   if (const std::string failure = products_->run(product, operands); !failure.empty()) throw Error(failure);
+  found_.driver->check(found_.driver->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+void LibraryQueue::prepare(const cuda::DnnAttention& attention) { attentions_->prepare(attention); }
+
+void LibraryQueue::launch(const cuda::DnnAttention& attention, const cuda::DnnAttentionOperands& operands) {
+  if (const std::string failure = attentions_->run(attention, operands); !failure.empty()) throw Error(failure);
   found_.driver->check(found_.driver->cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 

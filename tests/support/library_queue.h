@@ -1,4 +1,4 @@
-// LibraryQueue: a queue of CUDA launches on the host that also multiplies matrices by the cuBLASLt of tests/fake_cuda.
+// LibraryQueue: a queue of CUDA launches on the host with the cuBLASLt and the cuDNN of tests/fake_cuda.
 #pragma once
 
 #include <memory>
@@ -17,6 +17,8 @@ class LibraryQueue : public HostQueue {
   ~LibraryQueue() override;
   void prepare(const cuda::BlasProduct& product) override;
   void launch(const cuda::BlasProduct& product, const cuda::BlasOperands& operands) override;
+  void prepare(const cuda::DnnAttention& attention) override;
+  void launch(const cuda::DnnAttention& attention, const cuda::DnnAttentionOperands& operands) override;
   using HostQueue::launch;
 
  private:
@@ -24,6 +26,7 @@ class LibraryQueue : public HostQueue {
   cuda::StreamHandle stream_ = nullptr;
   cuda::DeviceAddress workspace_ = 0;
   std::unique_ptr<cuda::BlasProducts> products_;
+  std::unique_ptr<cuda::DnnAttentions> attentions_;
 };
 
 }  // namespace laptime::test

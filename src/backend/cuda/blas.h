@@ -80,6 +80,9 @@ struct Blas {
   void check(BlasStatus status, const char* what) const;
 };
 
+// In Kernel::library.
+inline constexpr const char* kBlasName = "cuBLASLt";
+
 // Loads libcublasLt; null where it is not installed. Never throws.
 std::shared_ptr<const Blas> find_blas();
 

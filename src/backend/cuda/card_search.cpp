@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "backend/cuda/blas.h"
+#include "backend/cuda/dnn.h"
 #include "base/error.h"
 
 namespace laptime::cuda {
@@ -26,12 +27,15 @@ constexpr char kSeparator = '\0';   // between fields
 
 CardSearch ask_driver() {
   const FoundDriver found = find_driver();
-  if (found.driver == nullptr) return {std::nullopt, found.missing, 0};
+  if (found.driver == nullptr) return {std::nullopt, found.missing};
   try {
+    const Card card = first_card(*found.driver);
     const std::shared_ptr<const Blas> blas = find_blas();
-    return {first_card(*found.driver), "", blas == nullptr ? 0 : static_cast<int64_t>(blas->cublasLtGetVersion())};
+    const std::shared_ptr<const Dnn> dnn = card.compute_capability < kOldestDnnCard ? nullptr : find_dnn();
+    return {card, "", blas == nullptr ? 0 : static_cast<int64_t>(blas->cublasLtGetVersion()),
+            dnn == nullptr ? 0 : static_cast<int64_t>(dnn->cudnnGetVersion())};
   } catch (const Error& error) {
-    return {std::nullopt, error.what(), 0};
+    return {std::nullopt, error.what()};
   }
 }
 
@@ -42,7 +46,7 @@ std::string text_of(const CardSearch& search) {
   for (const std::string& field :
        {search.missing, card.name, card.uuid, fmt::to_string(card.number), fmt::to_string(card.compute_capability),
         fmt::to_string(card.driver_version), fmt::to_string(card.memory_bytes), fmt::to_string(search.blas_version),
-        fmt::to_string(card.has_pools ? 1 : 0), fmt::to_string(card.cache_bytes)}) {
+        fmt::to_string(card.has_pools ? 1 : 0), fmt::to_string(card.cache_bytes), fmt::to_string(search.dnn_version)}) {
     text += field;
     text += kSeparator;
   }
@@ -50,15 +54,14 @@ std::string text_of(const CardSearch& search) {
 }
 
 CardSearch search_of(std::string_view text) {
-  std::array<std::string, 10> fields;
+  std::array<std::string, 11> fields;
   for (std::string& field : fields) {
     const size_t end = text.find(kSeparator);
-    if (end == std::string_view::npos)
-      return {std::nullopt, "the process that looks for a GPU gave no whole answer", 0};
+    if (end == std::string_view::npos) return {std::nullopt, "the process that looks for a GPU gave no whole answer"};
     field = text.substr(0, end);
     text.remove_prefix(end + 1);
   }
-  if (!fields[0].empty()) return {std::nullopt, fields[0], 0};
+  if (!fields[0].empty()) return {std::nullopt, fields[0]};
   Card card;
   card.name = fields[1];
   card.uuid = fields[2];
@@ -68,7 +71,7 @@ CardSearch search_of(std::string_view text) {
   card.memory_bytes = std::stoll(fields[6]);
   card.has_pools = fields[8] == "1";
   card.cache_bytes = std::stoll(fields[9]);
-  return {card, "", std::stoll(fields[7])};
+  return {card, "", std::stoll(fields[7]), std::stoll(fields[10])};
 }
 
 [[noreturn]] void answer(int pipe_end, pid_t parent) {
@@ -99,7 +102,7 @@ std::optional<std::string> read_all(int pipe_end) {
 CardSearch search_card() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return {std::nullopt, fmt::format("no pipe to the process that looks for a GPU: {}", std::strerror(errno)), 0};
+    return {std::nullopt, fmt::format("no pipe to the process that looks for a GPU: {}", std::strerror(errno))};
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) answer(ends[1], parent);
@@ -107,17 +110,15 @@ CardSearch search_card() {
   std::optional<std::string> text;
   if (child > 0) text = read_all(ends[0]);
   close(ends[0]);
-  if (child < 0) return {std::nullopt, fmt::format("no process to look for a GPU in: {}", std::strerror(errno)), 0};
+  if (child < 0) return {std::nullopt, fmt::format("no process to look for a GPU in: {}", std::strerror(errno))};
   if (!text) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (!text) return {std::nullopt, "the NVIDIA driver did not answer within a minute; try nvidia-smi", 0};
+  if (!text) return {std::nullopt, "the NVIDIA driver did not answer within a minute; try nvidia-smi"};
   if (WIFSIGNALED(status))
-    return {std::nullopt,
-            fmt::format("the NVIDIA driver ended the process that looks for a GPU by signal {}; try "
-                        "nvidia-smi",
-                        WTERMSIG(status)),
-            0};
+    return {std::nullopt, fmt::format("the NVIDIA driver ended the process that looks for a GPU by signal {}; try "
+                                      "nvidia-smi",
+                                      WTERMSIG(status))};
   return search_of(*text);
 }
 

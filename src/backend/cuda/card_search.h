@@ -14,6 +14,7 @@ struct CardSearch {
   std::optional<Card> card;
   std::string missing;
   int64_t blas_version = 0;  // of cuBLASLt, 130002 for 13.0.2; 0: it is not installed
+  int64_t dnn_version = 0;   // of cuDNN, 91900 for 9.19.0; 0: it is not installed, or too old for us or for the card
 };
 
 // Asks the driver in a short-lived process. A process that has initialised the driver cannot use it in the processes

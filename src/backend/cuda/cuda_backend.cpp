@@ -121,17 +121,20 @@ class CudaBackend::Graph : public Recording {
   CudaBackend& owner_;
 };
 
-CudaBackend::Stream::Stream(CudaBackend& owner, std::shared_ptr<const Blas> blas, std::span<const std::byte> image)
-    : owner_(owner) {
+CudaLibraries find_libraries() { return {find_blas(), find_dnn()}; }
+
+CudaBackend::Stream::Stream(CudaBackend& owner, CudaLibraries libraries, std::span<const std::byte> image)
+    : owner_(owner), dnn_(std::move(libraries.dnn)) {
   const Driver& driver = *owner.driver_;
   driver.check(driver.cuStreamCreate(&handle, kNonBlockingStream), "cuStreamCreate");
   driver.check(driver.cuModuleLoadData(&module_, image.data()), "loading the kernels (cuModuleLoadData)");
-  if (blas == nullptr) return;
+  if (libraries.blas == nullptr) return;
   workspace_ = owner.allocate_bytes(BlasProducts::kWorkspaceBytes);
-  products_ = std::make_unique<BlasProducts>(std::move(blas), handle, workspace_);
+  products_ = std::make_unique<BlasProducts>(std::move(libraries.blas), handle, workspace_);
 }
 
 CudaBackend::Stream::~Stream() {
+  attentions_.reset();
   products_.reset();
   if (workspace_ != 0) owner_.driver_->cuMemFree(workspace_);
   owner_.driver_->cuModuleUnload(module_);
@@ -163,7 +166,17 @@ void CudaBackend::Stream::launch(const BlasProduct& product, const BlasOperands&
   owner_.note_failure(products_->run(product, operands));
 }
 
-CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, std::shared_ptr<const Blas> blas, const Card& card,
+void CudaBackend::Stream::prepare(const DnnAttention& attention) {
+  LAPTIME_CHECK(dnn_ != nullptr, "cuDNN is missing");
+  if (attentions_ == nullptr) attentions_ = std::make_unique<DnnAttentions>(dnn_, handle);
+  attentions_->prepare(attention);
+}
+
+void CudaBackend::Stream::launch(const DnnAttention& attention, const DnnAttentionOperands& operands) {
+  owner_.note_failure(attentions_->run(attention, operands));
+}
+
+CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, CudaLibraries libraries, const Card& card,
                          std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image,
                          CudaOptions options)
     : driver_(std::move(driver)),
@@ -173,7 +186,7 @@ CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, std::shared_ptr<c
       options_(options) {
   driver_->check(driver_->cuDevicePrimaryCtxRetain(&context_, card_.number), "cuDevicePrimaryCtxRetain");
   make_current();
-  stream_ = std::make_unique<Stream>(*this, std::move(blas), image);
+  stream_ = std::make_unique<Stream>(*this, std::move(libraries), image);
   origin_ = new_event();
   next_origin_ = new_event();
   driver_->check(driver_->cuEventRecord(origin_, stream_->handle), "cuEventRecord");

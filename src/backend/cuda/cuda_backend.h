@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "backend/cuda/blas.h"
 #include "backend/cuda/cupti.h"
+#include "backend/cuda/dnn.h"
 #include "backend/cuda/driver.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/nvtx.h"
@@ -25,11 +26,19 @@ struct CudaOptions {
   bool tf32 = false;           // products of float32 are those of tf32, also for their limit
 };
 
+// Libraries of the kernels; null where no kernel of the table takes one.
+struct CudaLibraries {
+  std::shared_ptr<const Blas> blas;
+  std::shared_ptr<const Dnn> dnn;
+};
+
+// Those that are installed here.
+CudaLibraries find_libraries();
+
 class CudaBackend : public Backend {
  public:
-  // `image`: the compiled kernels of the table (fatbin). Error if the card cannot load them. `blas` may be null if no
-  // kernel of the table takes it.
-  CudaBackend(std::shared_ptr<const Driver> driver, std::shared_ptr<const Blas> blas, const Card& card,
+  // `image`: the compiled kernels of the table (fatbin). Error if the card cannot load them.
+  CudaBackend(std::shared_ptr<const Driver> driver, CudaLibraries libraries, const Card& card,
               std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image, CudaOptions options = {});
   ~CudaBackend() override;
 
@@ -63,11 +72,13 @@ class CudaBackend : public Backend {
   // Launches into the stream. A failure is kept for synchronize(), because launches do not throw.
   class Stream : public Queue {
    public:
-    Stream(CudaBackend& owner, std::shared_ptr<const Blas> blas, std::span<const std::byte> image);
+    Stream(CudaBackend& owner, CudaLibraries libraries, std::span<const std::byte> image);
     ~Stream() override;
     void launch(const GridLaunch& launch) override;
     void prepare(const BlasProduct& product) override;
     void launch(const BlasProduct& product, const BlasOperands& operands) override;
+    void prepare(const DnnAttention& attention) override;
+    void launch(const DnnAttention& attention, const DnnAttentionOperands& operands) override;
     bool has_products() const { return products_ != nullptr; }
     // The name of the kernel is looked up on its first launch.
     FunctionHandle function(const char* kernel);
@@ -80,6 +91,9 @@ class CudaBackend : public Backend {
     std::unordered_map<std::string_view, FunctionHandle> functions_;
     std::unique_ptr<BlasProducts> products_;  // null: the library is missing
     DeviceAddress workspace_ = 0;             // of products_; not among the held bytes, as little as the context is
+    std::shared_ptr<const Dnn> dnn_;
+    std::unique_ptr<DnnAttentions>
+        attentions_;  // made when it is first needed, because its start takes time and memory
   };
   struct Mark {
     EventHandle event = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/cuda/blas_products.h"
+#include "backend/cuda/dnn_attention.h"
 #include "backend/cuda/tensor.h"
 #include "backend/kernel.h"
 
@@ -20,9 +21,11 @@ class Queue : public laptime::Queue {
  public:
   // Launches are executed in order.
   virtual void launch(const GridLaunch& launch) = 0;
-  // Matrix products by cuBLASLt, for kernels whose Kernel::library is set. prepare() may throw.
+  // Matrix products by cuBLASLt and attention by cuDNN, for kernels whose Kernel::library says so. prepare() may throw.
   virtual void prepare(const BlasProduct& product) = 0;
   virtual void launch(const BlasProduct& product, const BlasOperands& operands) = 0;
+  virtual void prepare(const DnnAttention& attention) = 0;
+  virtual void launch(const DnnAttention& attention, const DnnAttentionOperands& operands) = 0;
 };
 
 template <class K>

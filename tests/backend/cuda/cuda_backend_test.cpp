@@ -24,8 +24,8 @@ constexpr std::array<std::byte, 1> kImage{};  // the fake card does not read it
 class Cuda : public testing::Test {
  protected:
   std::unique_ptr<CudaBackend> open() {
-    return std::make_unique<CudaBackend>(found_.driver, cuda::find_blas(), cuda::first_card(*found_.driver), kernels_,
-                                         kImage);
+    return std::make_unique<CudaBackend>(found_.driver, cuda::find_libraries(), cuda::first_card(*found_.driver),
+                                         kernels_, kImage);
   }
 
   cuda::FoundDriver found_ = cuda::find_driver();
@@ -119,8 +119,7 @@ TEST_F(Cuda, MarksTellWhenWhatIsBeforeThemIsDone) {
 }
 
 TEST_F(Cuda, ARecordingRunsTheSameLaunchesAndMarksAgain) {
-  CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage,
-                      {.records_steps = true});
+  CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.records_steps = true});
   Squares squares(backend);
   const std::unique_ptr<Recording> recording = backend.record([&] {
     backend.mark(0);
@@ -143,7 +142,7 @@ TEST_F(Cuda, ARecordingRunsTheSameLaunchesAndMarksAgain) {
 
 TEST_F(Cuda, StepsRunFromRecordingsIfAskedFor) {
   EXPECT_FALSE(open()->records_steps());
-  const CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage,
+  const CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage,
                             {.records_steps = true});
   EXPECT_TRUE(backend.records_steps());
 }
@@ -168,8 +167,7 @@ TEST_F(Cuda, RecordsOfTheCardSayHowLongItWasBusy) {
 }
 
 TEST_F(Cuda, APoolCountsWhatWasAskedForAndWhatItHolds) {
-  CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage,
-                      {.pools_steps = true});
+  CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.pools_steps = true});
   EXPECT_EQ(open()->step_pool(), nullptr);
   {
     const std::unique_ptr<StepPool> pool = backend.step_pool();
@@ -188,8 +186,7 @@ TEST_F(Cuda, APoolCountsWhatWasAskedForAndWhatItHolds) {
 }
 
 TEST_F(Cuda, BytesThatWereFreedServeTheLaunchesBefore) {
-  CudaBackend backend(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage,
-                      {.pools_steps = true});
+  CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.pools_steps = true});
   const std::unique_ptr<DeviceMemory> result = backend.allocate(40);
   const std::unique_ptr<StepPool> pool = backend.step_pool();
   std::byte* const passing = pool->allocate(40);
@@ -212,10 +209,10 @@ TEST_F(Cuda, MeasuresItsLimits) {
   EXPECT_THAT(values, testing::SizeIs(3));  // the bandwidth is that of both
   for (const auto& [name, value] : values) EXPECT_GT(value, 0) << name;
   EXPECT_TRUE(values.contains("bfloat16_product_flops_per_second/cublaslt"));
-  CudaBackend tf32(found_.driver, cuda::find_blas(), cuda::first_card(*found_.driver), kernels_, kImage,
+  CudaBackend tf32(found_.driver, cuda::find_libraries(), cuda::first_card(*found_.driver), kernels_, kImage,
                    {.tf32 = true});
   EXPECT_EQ(tf32.limits(DType::kFloat32).back().name, "tf32_product_flops_per_second/cublaslt");
-  CudaBackend without(found_.driver, nullptr, cuda::first_card(*found_.driver), kernels_, kImage);
+  CudaBackend without(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage);
   EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // no products without cuBLASLt
 }
 

@@ -24,9 +24,11 @@ class HostQueue : public cuda::Queue {
   }
   void prepare(const cuda::BlasProduct&) override { refuse(); }
   void launch(const cuda::BlasProduct&, const cuda::BlasOperands&) override { refuse(); }
+  void prepare(const cuda::DnnAttention&) override { refuse(); }
+  void launch(const cuda::DnnAttention&, const cuda::DnnAttentionOperands&) override { refuse(); }
 
  private:
-  static void refuse() { throw Error("a queue of the host has no cuBLASLt"); }
+  static void refuse() { throw Error("a queue of the host has no library"); }
 
   HostGridOptions options_;
 };

@@ -1,0 +1,70 @@
+// DnnAttention: attention by cuDNN in one stream, each shape prepared before it runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/cuda/dnn_graph.h"
+#include "tensor/dtype.h"
+
+namespace laptime::cuda {
+
+// Attention over q, k and v [batch, heads, positions, width], or its gradient. All are of one 16-bit type and aligned
+// to 16 bytes, and the elements of a row are adjacent.
+struct DnnAttention {
+  using Strides = std::array<int64_t, 3>;  // of batch, head and position, in elements
+
+  int64_t batch = 1, heads = 1, positions = 1, width = 1;
+  DType dtype = DType::kBFloat16;
+  bool causal = true;
+  bool backward = false;
+  Strides q{}, k{}, v{}, values{};
+  Strides grad_values{}, grad_q{}, grad_k{}, grad_v{};  // of backward
+
+  friend auto operator<=>(const DnnAttention&, const DnnAttention&) = default;
+};
+
+// Addresses on the device.
+struct DnnAttentionOperands {
+  void* q = nullptr;
+  void* k = nullptr;
+  void* v = nullptr;
+  void* values = nullptr;
+  void* log_sum_exp = nullptr;  // float32 [batch, heads, positions, 1] without gaps
+  void* grad_values = nullptr;
+  void* grad_q = nullptr;
+  void* grad_k = nullptr;
+  void* grad_v = nullptr;
+  std::byte* workspace = nullptr;  // workspace_of() bytes
+};
+
+// The most bytes of workspace that attention may take.
+int64_t workspace_of(const DnnAttention& attention);
+
+// The plan for a device. Error if the library has none that adds in a fixed order within the workspace.
+std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::shared_ptr<const Dnn>& dnn,
+                                 const DnnTarget& target);
+
+class DnnAttentions {
+ public:
+  // The context of the stream must be current. Error if the library cannot start.
+  DnnAttentions(std::shared_ptr<const Dnn> dnn, StreamHandle stream);
+  DnnAttentions(const DnnAttentions&) = delete;
+  DnnAttentions& operator=(const DnnAttentions&) = delete;
+  ~DnnAttentions();
+
+  // Error as plan_of().
+  void prepare(const DnnAttention& attention);
+  // Enqueues what was prepared. Returns what failed; empty: nothing.
+  std::string run(const DnnAttention& attention, const DnnAttentionOperands& operands);
+
+ private:
+  std::shared_ptr<const Dnn> dnn_;
+  DnnHandle handle_ = nullptr;
+  std::map<DnnAttention, std::unique_ptr<DnnPlan>> plans_;
+};
+
+}  // namespace laptime::cuda

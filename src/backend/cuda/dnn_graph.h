@@ -1,0 +1,145 @@
+// DnnGraph: tensors and operations of cuDNN, and the plan that the library makes of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/cuda/dnn.h"
+
+namespace laptime::cuda {
+
+// A descriptor of the library, destroyed with the object.
+class DnnDescriptor {
+ public:
+  DnnDescriptor(std::shared_ptr<const Dnn> dnn, int kind);
+  DnnDescriptor(DnnDescriptor&& other) noexcept;
+  DnnDescriptor& operator=(DnnDescriptor&& other) noexcept;
+  DnnDescriptor(const DnnDescriptor&) = delete;
+  DnnDescriptor& operator=(const DnnDescriptor&) = delete;
+  ~DnnDescriptor();
+
+  // `type`: of the values, as the library numbers types of attributes. All throw Error.
+  template <class T>
+  void set(int attribute, int type, std::span<const T> values) {
+    set(attribute, type, static_cast<int64_t>(values.size()), values.data());
+  }
+  template <class T>
+  void set(int attribute, int type, const T& value) {
+    set(attribute, type, 1, &value);
+  }
+  void set(int attribute, const DnnDescriptor& value) { set(attribute, dnn::kDescriptorValue, value.handle_); }
+  void finalize(const char* what);
+
+  DnnDescriptorHandle handle() const { return handle_; }
+
+ private:
+  void set(int attribute, int type, int64_t count, const void* values);
+
+  std::shared_ptr<const Dnn> dnn_;
+  DnnDescriptorHandle handle_ = nullptr;
+};
+
+// For which device plans are made: that of a handle or, without a device, what a descriptor says of one.
+struct DnnTarget {
+  DnnHandle handle = nullptr;
+  const DnnDescriptor* device = nullptr;
+};
+
+// Runs a graph on a device.
+class DnnPlan {
+ public:
+  int64_t workspace_bytes() const { return workspace_bytes_; }
+  // Enqueues the plan in the stream of the handle. `operands`: the addresses of the graph's operands, in their order.
+  // Returns what failed; empty: nothing.
+  std::string run(DnnHandle handle, std::span<void* const> operands, void* workspace);
+
+ private:
+  friend class DnnGraph;
+  DnnPlan(std::shared_ptr<const Dnn> dnn, DnnDescriptor plan) : dnn_(std::move(dnn)), plan_(std::move(plan)) {}
+
+  std::shared_ptr<const Dnn> dnn_;
+  DnnDescriptor plan_;
+  std::vector<DnnDescriptor> parts_;  // of the graph, to which the plan may refer
+  int64_t workspace_bytes_ = 0;
+  std::vector<float> numbers_;
+  std::vector<int64_t> ids_;      // of operands, then of numbers
+  std::vector<void*> addresses_;  // of the same
+};
+
+using DnnSizes = std::array<int64_t, 4>;
+
+// Operands in device memory, numbers, and operations in the order in which they are added. What an operation computes
+// exists only within the kernels that cuDNN makes, unless it is stored to an operand.
+class DnnGraph {
+ public:
+  using Tensor = size_t;
+
+  // Aligned to 16 bytes. `type`: of the elements, as the library numbers it. Strides are in elements.
+  Tensor operand(int type, const DnnSizes& sizes, const DnnSizes& strides);
+  // A float32 that the plan holds.
+  Tensor number(float value);
+
+  // [B, h, m, k] x [B, h, k, n], in float32.
+  Tensor matmul(Tensor a, Tensor b);
+  // Of each element of x, or of x and b, which is broadcast; in float32.
+  Tensor pointwise(int mode, Tensor x);
+  Tensor pointwise(int mode, Tensor x, Tensor b);
+  // Where each element of x stands on an axis.
+  Tensor index(Tensor x, int64_t axis);
+  // A boolean for each pair of elements.
+  Tensor compare(int mode, Tensor x, Tensor b);
+  // x where the mask holds, else b.
+  Tensor select(Tensor x, Tensor b, Tensor mask);
+  // Along the last axis.
+  Tensor reduce(int mode, Tensor x);
+  // With the last two axes exchanged.
+  Tensor transposed(Tensor x);
+
+  // The operation that made x, which must be the last one, rounds it to this type, or stores it to an operand.
+  Tensor rounded(Tensor x, int type);
+  void store(Tensor x, Tensor operand);
+
+  // The first plan that the library proposes that adds in a fixed order and needs no more workspace; null if there is
+  // none. Error if the library refuses the graph itself.
+  std::unique_ptr<DnnPlan> plan(const std::shared_ptr<const Dnn>& dnn, const DnnTarget& target,
+                                int64_t most_workspace) const;
+
+ private:
+  enum class Place : uint8_t { kWithin, kMemory, kNumber };
+  struct Value {
+    DnnSizes sizes{}, strides{};
+    int type = dnn::kFloat;
+    Place place = Place::kWithin;
+  };
+  struct Operation {
+    int kind = 0;
+    int mode = 0;       // of a pointwise operation or a reduction
+    int math = 0;       // the type in which it computes
+    int64_t axis = -1;  // of an index
+    std::optional<Tensor> x = {}, b = {}, t = {};
+    Tensor y = 0;
+  };
+
+  Tensor add(const Value& value);
+  // Adds the operation and the value that it computes.
+  Tensor emit(Operation operation, const Value& result);
+  Value like(Tensor x, int type) const;
+  DnnDescriptor describe(const std::shared_ptr<const Dnn>& dnn, Tensor tensor) const;
+  // Adds the descriptors of the operation; the last one is its own.
+  static void describe(const std::shared_ptr<const Dnn>& dnn, const Operation& operation,
+                       std::vector<DnnDescriptor>& parts);
+
+  std::vector<Value> values_;
+  std::vector<Operation> operations_;
+  std::vector<Tensor> operands_;
+  std::vector<Tensor> number_ids_;
+  std::vector<float> numbers_;
+};
+
+}  // namespace laptime::cuda

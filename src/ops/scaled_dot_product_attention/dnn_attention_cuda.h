@@ -1,0 +1,11 @@
+// Attention by cuDNN, as kernels of the op.
+#pragma once
+
+#include "backend/kernel.h"
+
+namespace laptime::cuda {
+
+Kernel dnn_attention_kernel();
+Kernel dnn_attention_backward_kernel();
+
+}  // namespace laptime::cuda

@@ -1,0 +1,119 @@
+// cuDNN: the loader and refusals with the library of tests/fake_cuda, and what the real library says without a card.
+#include "backend/cuda/dnn_attention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+
+namespace laptime::test {
+namespace {
+
+using cuda::Dnn;
+using cuda::DnnAttention;
+using cuda::DnnAttentions;
+using testing::HasSubstr;
+
+// Heads side by side in memory, as a model has them.
+DnnAttention attention_of(int64_t batch, int64_t heads, int64_t positions, int64_t width) {
+  const DnnAttention::Strides strides{positions * heads * width, width, heads * width};
+  return {.batch = batch,
+          .heads = heads,
+          .positions = positions,
+          .width = width,
+          .q = strides,
+          .k = strides,
+          .v = strides,
+          .values = strides,
+          .grad_values = strides,
+          .grad_q = strides,
+          .grad_k = strides,
+          .grad_v = strides};
+}
+
+// Sets a variable of the environment until the end of its scope.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+  ~Setting() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+std::string error_of(DnnAttentions& attentions, const DnnAttention& attention) try {
+  attentions.prepare(attention);
+  return "";
+} catch (const Error& error) {
+  return error.what();
+}
+
+TEST(DnnAttention, AnOldOrMissingLibraryIsNotTaken) {
+  EXPECT_NE(cuda::find_dnn(), nullptr);
+  EXPECT_EQ(cuda::find_dnn("libcudnn_of_nobody.so.9"), nullptr);
+  const Setting old("LAPTIME_FAKE_CUDNN_VERSION", "91002");
+  EXPECT_EQ(cuda::find_dnn(), nullptr);
+}
+
+TEST(DnnAttention, SaysWhatHasNoPlan) {
+  DnnAttentions attentions(cuda::find_dnn(), nullptr);
+  DnnAttention attention = attention_of(1, 2, 16, 8);
+  attention.backward = true;
+  {
+    const Setting refuses("LAPTIME_FAKE_CUDNN_REFUSES", "1");
+    EXPECT_THAT(error_of(attentions, attention), HasSubstr("cuDNN has no plan for attention [1, 2, 16, 8] in bfloat16, "
+                                                           "backward; choose the kernel of laptime with --kernels"));
+  }
+  EXPECT_EQ(error_of(attentions, attention), "");
+}
+
+TEST(DnnAttention, SaysWhatFails) {
+  DnnAttentions attentions(cuda::find_dnn(), nullptr);
+  const DnnAttention attention = attention_of(1, 1, 4, 8);
+  attentions.prepare(attention);
+  EXPECT_THAT(attentions.run(attention, {}), HasSubstr("cudnnBackendExecute failed: CUDNN_STATUS_BAD_PARAM"));
+}
+
+// What cuDNN is told of a card that is not here, in place of a handle.
+std::string device_text(int compute_capability, int processors, int shared_bytes) {
+  return fmt::format(
+      R"({{"deviceVer":{},"multiProcessorCount":{},"maxSharedMemoryPerBlockOptin":{},"driverVer":13000,)"
+      R"("totalGlobalMem":80000000000,"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],)"
+      R"("regsPerBlock":65536,"warpSize":32,"maxSharedMemoryPerBlock":49152,"reservedSharedMemoryPerBlock":1024,)"
+      R"("maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"pciDeviceId":0,)"
+      R"("isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1500000,"memClockRateKHz":2000000,)"
+      R"("l2CacheSize":50000000,"deviceName":"described","cudaDeviceId":0}})",
+      10 * compute_capability, processors, shared_bytes);
+}
+
+// The library recognises our graphs and compiles its kernels for cards that are not here. Its kernels do not run.
+TEST(DnnAttention, SlowTheRealLibraryHasPlansForEveryGeneration) {
+  const char* const library = std::getenv("LAPTIME_CUDNN");
+  if (library == nullptr) GTEST_SKIP() << "runs as the test cudnn_plans, where cuDNN lies beside nvcc";
+  const std::shared_ptr<const Dnn> dnn = cuda::find_dnn(library);
+  if (dnn == nullptr) GTEST_SKIP() << library << " is older than cuDNN 9.18, or cannot be loaded";
+  struct Generation {
+    int compute_capability, processors, shared_bytes;
+  };
+  for (const Generation& card : {Generation{80, 108, 166'912}, {90, 132, 232'448}, {100, 148, 232'448}}) {
+    const std::string text = device_text(card.compute_capability, card.processors, card.shared_bytes);
+    cuda::DnnDescriptor device(dnn, cuda::dnn::kDevice);
+    device.set(cuda::dnn::kDeviceJson, cuda::dnn::kCharValue, std::span<const char>(text.c_str(), text.size() + 1));
+    device.finalize("describing a device");
+    for (const bool backward : {false, true}) {
+      SCOPED_TRACE(fmt::format("compute capability {}, backward {}", card.compute_capability, backward));
+      DnnAttention attention = attention_of(4, 12, 256, 64);
+      attention.backward = backward;
+      const auto plan = plan_of(attention, dnn, {.device = &device});
+      EXPECT_LE(plan->workspace_bytes(), workspace_of(attention));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace laptime::test
