@@ -63,8 +63,11 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"verify tiny_2025 compile +ok ")
         self.assertRegex(done.stdout, r"kernels of linear +ok ")
+        self.assertRegex(done.stdout, r"devices +ok .*\n  cuDNN 9\.19")
+        self.assertRegex(done.stdout, r"kernels of attention +ok ")
+        self.assertRegex(done.stdout, r"  scaled_dot_product_attention:(tiles|cudnn), scaled_dot_product_attention_backward:(tiles|cudnn)\n")
         self.assertRegex(done.stdout, r"records of CUPTI +ok ")
-        self.assertIn("8 passed, 0 failed", done.stdout)
+        self.assertIn("10 passed, 0 failed", done.stdout)
         done = run([*check, "--fake"], self.environment)
         self.assertRegex(done.stdout, r"verify tiny_2025 compile +passed before")
 
@@ -82,6 +85,38 @@ class OnTheFakeCard(ProgramTest):
         kernels = {use["kernel"] for use in other["kernels"] if use["op"] in ("linear", "matmul")}
         self.assertEqual(kernels, {"cublaslt_3"})
         self.assertAlmostEqual(record["loss"]["values"][0], other["loss"]["values"][0], places=5)
+
+    def attention_kernels(self, record: dict) -> set:
+        return {use["kernel"] for use in record["kernels"] if use["op"].startswith("scaled_dot_product_attention")}
+
+    def test_the_attention_of_cudnn_runs(self):
+        words = [*TINY, "--warmup", "0", "--steps", "3", "--device", "cuda", "--dtype", "bfloat16", "--mode", "compile"]
+        self.assert_ok(self.bench(*words))
+        (record,) = self.stored()
+        losses = []
+        for kernel in ("tiles", "cudnn"):
+            for use in record["kernels"]:
+                if use["op"].startswith("scaled_dot_product_attention"):
+                    use["kernel"] = kernel
+            chosen = self.folder / f"{kernel}.json"
+            chosen.write_text(json.dumps([record]))
+            self.assert_ok(self.bench(*words, "--kernels", chosen))
+            self.assertEqual(self.attention_kernels(self.stored()[-1]), {kernel})
+            losses.append(self.stored()[-1]["loss"]["values"])
+        for ours, other in zip(*losses, strict=True):
+            self.assertAlmostEqual(ours, other, places=2)
+
+    def test_without_cudnn_attention_is_ours(self):
+        words = [*TINY, *ONE_STEP, "--device", "cuda", "--dtype", "bfloat16", "--mode", "compile"]
+        self.environment["LAPTIME_FAKE_CUDNN_REFUSES"] = "1"
+        self.assert_ok(self.bench(*words))
+        del self.environment["LAPTIME_FAKE_CUDNN_REFUSES"]
+        self.environment["LAPTIME_FAKE_CUDNN_VERSION"] = "91002"
+        self.assert_ok(self.bench(*words))
+        for record in self.stored():
+            self.assertEqual(self.attention_kernels(record), {"tiles"})
+        done = self.laptime("list", "devices")
+        self.assertIn("no cuDNN", done.stdout)
 
     def test_tf32_rounds_the_factors_and_says_so(self):
         self.assert_ok(self.bench(*TINY, *ONE_STEP, "--device", "cuda", "--dtype", "float32,tf32", "--mode", "compile"))
