@@ -92,7 +92,8 @@ struct Dnn {
 // In Kernel::library.
 inline constexpr const char* kDnnName = "cuDNN";
 
-// Loads libcudnn, from a file where one is named; null where it is not installed or older than kOldestDnn. Never throws.
+// Loads libcudnn, from a file where one is named; null where it is not installed or older than kOldestDnn. Never
+// throws.
 std::shared_ptr<const Dnn> find_dnn(const char* library = "libcudnn.so.9");
 
 }  // namespace laptime::cuda
