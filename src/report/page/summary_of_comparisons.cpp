@@ -246,6 +246,7 @@ std::string fastest_way(const PageView& view) {
   std::vector<std::pair<std::string, size_t>> ways(wins.begin(), wins.end());
   std::stable_sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
+  parts.reserve(ways.size() + 1);
   for (const auto& [way, count] : ways) parts.push_back(fmt::format("{} is the fastest in {}", way, count));
   if (undecided > 0) parts.push_back(fmt::format("in {} the two fastest cannot be told apart", undecided));
   return fmt::format("of {}, {}.", comparisons, fmt::join(parts, ", "));
