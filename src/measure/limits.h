@@ -17,9 +17,9 @@ struct LimitsRequest {
 };
 
 // The limits of a step whose matrix products have factors of this type: stored values from `known`, or measured now. A
-// peak or bandwidth below what the run has reached is measured again, because the machine may have been slower when it
-// was measured; the larger value counts, and no bandwidth is below the one reached. New measurements are added to
-// `learned`, without device and date.
+// peak or bandwidth below what the run has reached is measured again, up to four times, because the machine may have
+// been slower when it was measured; the largest value counts, and no bandwidth is below the one reached. New
+// measurements are added to `learned`, without device and date.
 MeasuredLimits measure_limits(Backend& backend, DType factors, const LimitsRequest& request,
                               const std::vector<MeasuredPeak>& known, std::vector<MeasuredPeak>& learned);
 

@@ -64,7 +64,7 @@ StepTrace trace_of_launch(int64_t bytes, std::optional<int64_t> cache_bytes) {
 }
 
 TEST(Limits, NoBandwidthIsBelowTheOneReached) {
-  ScriptedBackend backend({70}, DeviceLimit::Kind::kBandwidth);
+  ScriptedBackend backend({70, 60, 65, 70}, DeviceLimit::Kind::kBandwidth);
   std::vector<MeasuredPeak> learned;
   const LimitsRequest request{.bandwidth = true, .reached_bandwidth = 120};
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, request, kKnown, learned).bandwidth, 120);
@@ -78,11 +78,19 @@ TEST(Limits, BytesThatFitIntoTheCachesTellNothingOfMemory) {
   EXPECT_EQ(memory_bandwidth_reached(trace_of_launch(4000, std::nullopt)), 0);
 }
 
-TEST(Limits, TheLargerOfTwoMeasurementsCounts) {
-  ScriptedBackend backend({90});
+TEST(Limits, TheLargestMeasurementCounts) {
+  ScriptedBackend backend({90, 105, 80, 95});
   std::vector<MeasuredPeak> learned;
-  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 100);
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 105);
   EXPECT_EQ(learned.size(), 1U);
+  EXPECT_EQ(backend.measured(), 4U);
+}
+
+TEST(Limits, AreMeasuredAgainUntilTheRunIsBelow) {
+  ScriptedBackend backend({60, 60, 125});
+  std::vector<MeasuredPeak> learned;
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, {}, learned).product_flops, 125);
+  EXPECT_EQ(backend.measured(), 3U);
 }
 
 }  // namespace
