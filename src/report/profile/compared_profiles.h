@@ -25,8 +25,8 @@ std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfi
 // its time, and the speed-up over the other type in spite of them.
 Grid cast_shares(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs);
 
-// How many of these profiles are disturbed (disturbance() of report/profile/profile_report.h), in a sentence; none where
-// none is.
+// How many of these profiles are disturbed (disturbance() of report/profile/profile_report.h), in a sentence; none
+// where none is.
 std::vector<std::string> disturbed_profiles(const std::vector<ComparedProfile>& profiles);
 
 // The documents' question: whether one kernel takes most time in each of these passes, its share and calls, and those
