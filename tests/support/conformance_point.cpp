@@ -55,10 +55,9 @@ bool Point::reduces() const {
 }
 
 const std::vector<std::vector<double>>& Point::tolerance(const Kernel& kernel) {
-  const DType dtype = signature.in[0].dtype;
-  if (!kernel.rounds_between_products || !is_16_bit_float(dtype)) return tolerance_;
+  if (!kernel.rounds_between_products || !is_16_bit_float(signature.in[0].dtype)) return tolerance_;
   if (tolerance_of_rounding_.empty()) {
-    const double half_unit = dtype == DType::kBFloat16 ? 0x1p-8 : 0x1p-11;
+    const double half_unit = signature.in[0].dtype == DType::kBFloat16 ? 0x1p-8 : 0x1p-11;
     constexpr double kSlack = 4;  // changes of terms may cancel in every draw
     tolerance_of_rounding_ = tolerance_;
     add_sensitivity(half_unit, kSlack, tolerance_of_rounding_);
