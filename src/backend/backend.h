@@ -132,8 +132,8 @@ class Backend {
   // The clock of the device, read by the host. It is monotonic with an arbitrary origin.
   virtual Seconds now() = 0;
 
-  // Runs `work`, which must end with the queue empty, and says what the device ran meanwhile. Only where it keeps such
-  // records, which makes launches slower.
+  // Runs `work`, which must leave the queue empty, and returns what the device recorded of it. Recording makes launches
+  // slower. A device without records says so in `missing`.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;

@@ -92,7 +92,7 @@ std::vector<Kernel> product_kernels(const OpCard& op) {
     (kernels.push_back(BlasKernel<kProductOf, kAlgorithms, false>::of(op)), ...);
     (kernels.push_back(BlasKernel<kProductOf, kAlgorithms, true>::of(op)), ...);
   }
-  (std::make_integer_sequence<int, 3>());
+  (std::make_integer_sequence<int, kBlasAlgorithms>());
   kernels.push_back(
       {.op = &op,
        .name = "tiles",

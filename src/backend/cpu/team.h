@@ -24,7 +24,7 @@ class Team : public Queue {
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
   explicit Team(int threads);
-  // A team that runs no loop: it adds each to `loops`, as it would be on that many threads.
+  // A team that runs no loop. It records in `loops` how each would divide among that many threads.
   Team(int threads, std::vector<LaunchLoop>& loops);
   ~Team() override;
 

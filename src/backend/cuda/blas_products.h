@@ -12,6 +12,9 @@
 
 namespace laptime::cuda {
 
+// How many of the algorithms that the library proposes for a product are tried.
+inline constexpr int kBlasAlgorithms = 3;
+
 // A batch of matrices in memory: one of the two strides is 1, and the other is `leading`.
 struct BlasMatrix {
   DType dtype = DType::kFloat32;

@@ -12,7 +12,6 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int kAlgorithms = 3;  // of those that cuBLASLt proposes, as many as are kernels
 constexpr int64_t kSmallestProduct = 128, kLargestProduct = 8192;
 constexpr Seconds kLongEnough{1e-3};                  // a product that takes so long keeps the whole card busy
 constexpr Seconds kTimeOfEach{0.05};                  // for repetitions
@@ -64,7 +63,7 @@ double CudaBackend::measure_products(DType factors) {
     const BlasMatrix matrix{.dtype = factors, .leading = size, .batch_stride = count};
     const BlasOperands operands{.a = a->data(), .b = b->data(), .d = d->data()};
     Seconds shortest{1e9};
-    for (int algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
+    for (int algorithm = 0; algorithm < kBlasAlgorithms; ++algorithm) {
       const BlasProduct product{.m = size,
                                 .n = size,
                                 .k = size,

@@ -1,4 +1,4 @@
-// ActivityLog: when each kernel and copy ran on a card, by CUPTI, which is loaded at run time.
+// What kernels and copies ran on a card during some work, by CUPTI, which is loaded at run time.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ struct Cupti {
   // NOLINTEND(readability-identifier-naming)
 };
 
-// Runs `work`, which must wait for the card, and returns what ran on the card meanwhile. Without records, because the
-// library is missing or refuses, `work` runs all the same.
+// Runs `work`, which must wait for the card, and returns what ran on the card meanwhile. Where the library is missing
+// or refuses, `work` runs without records.
 Activities watch_card(const std::function<void()>& work);
 
 }  // namespace laptime::cuda

@@ -36,9 +36,8 @@ Tensor columns(DnnGraph& graph, const DnnAttention& attention, const DnnAttentio
 
 // [batch, heads, positions, 1] in float32
 Tensor row_numbers(DnnGraph& graph, const DnnAttention& attention) {
-  const int64_t head = attention.positions;
   return graph.operand(dnn::kFloat, {attention.batch, attention.heads, attention.positions, 1},
-                       {attention.heads * head, head, 1, 1});
+                       {attention.heads * attention.positions, attention.positions, 1, 1});
 }
 
 Tensor scale_of(DnnGraph& graph, const DnnAttention& attention) {
@@ -121,15 +120,13 @@ int64_t plan_bytes(const DnnAttention& attention) {
 struct Pieces {
   void* sums = nullptr;  // an operand of backward
   void* rest = nullptr;  // of the plan
-  int64_t rest_bytes = 0;
   int64_t bytes = 0;
 
   Pieces(const DnnAttention& attention, std::byte* memory) {
     Workspace workspace(memory);
     const Size rows = Size(attention.batch) * attention.heads * attention.positions;
     if (attention.backward) sums = workspace.take<float>(rows.value());
-    rest_bytes = plan_bytes(attention);
-    rest = workspace.take<std::byte>(rest_bytes);
+    rest = workspace.take<std::byte>(plan_bytes(attention));
     bytes = workspace.bytes();
   }
 };

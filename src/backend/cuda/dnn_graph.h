@@ -14,7 +14,7 @@
 
 namespace laptime::cuda {
 
-// A descriptor of the library, destroyed with the object.
+// Owns a descriptor of cuDNN.
 class DnnDescriptor {
  public:
   DnnDescriptor(std::shared_ptr<const Dnn> dnn, int kind);
@@ -105,8 +105,8 @@ class DnnGraph {
   Tensor rounded(Tensor x, int type);
   void store(Tensor x, Tensor operand);
 
-  // The first plan that the library proposes that adds in a fixed order and needs no more workspace; null if there is
-  // none. Error if the library refuses the graph itself.
+  // The first of the library's proposals that adds in a fixed order and fits into `most_workspace` bytes; null if none
+  // does. Error if the library refuses the graph itself.
   std::unique_ptr<DnnPlan> plan(const std::shared_ptr<const Dnn>& dnn, const DnnTarget& target,
                                 int64_t most_workspace) const;
 

@@ -53,7 +53,7 @@ constexpr const char* kPublished = "published";  // with nothing here to hold it
 constexpr const char* kSameArithmetic = "published, same arithmetic";
 constexpr const char* kOtherArithmetic = "published, other arithmetic";
 
-// How a chart marks a time: own ones with diamonds, published ones with dots; full, or hollow.
+// How a chart marks a time: our own with a diamond, a published one with a dot; the mark is full or hollow.
 struct TimeKind {
   const char* name;
   bool is_own;
@@ -183,7 +183,7 @@ const TimeOfWork* fastest_own(const std::vector<TimeOfWork>& times) {
   return nullptr;
 }
 
-// What a published time is held against: the shortest of the page with the same arithmetic, else the shortest.
+// The time of this page that a published time is compared with: the shortest in the same arithmetic, else the shortest.
 struct Counterpart {
   const TimeOfWork* own = nullptr;  // null: none of this work is of the page
   bool is_alike = false;

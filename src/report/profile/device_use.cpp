@@ -14,7 +14,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kLaunchBound = 0.1;  // idle share from which on launches are called the bound
+constexpr double kLaunchBound = 0.1;  // a step that idles for this share or more is called launch-bound
 
 // Seconds in which the device has work. Without records: what the step takes as a recording.
 std::optional<double> busy_of(const DeviceUse& device) {
