@@ -164,7 +164,7 @@ void add_benchmarks(Machine& machine, const Signature& signature, const std::str
 }
 
 std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds) {
-  const Operands operands = make_operands(machine.backend(), signature, nullptr);
+  const std::vector<Operands> operands = make_operands(machine.backend(), signature, Bound::kBytes);
   std::vector<KernelTimes> times;
   std::vector<const Kernel*> kernels;
   int64_t workspace_bytes = 0;
@@ -179,14 +179,16 @@ std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& si
   const double flops = flops_of(signature);
   const DType dtype = factor_type(signature);
   constexpr int kWarmup = 2;
+  size_t turn = 0;
   for (int round = -kWarmup; round < rounds; ++round) {
     double before = machine.flops_rate_now(dtype);
     for (size_t i = 0; i < kernels.size(); ++i) {
+      const Operands& cold = operands[turn++ % operands.size()];
       const Seconds begin = machine.backend().now();
       machine.backend().launch({.kernel = kernels[i],
                                 .attributes = &signature.attributes,
-                                .in = operands.in,
-                                .out = operands.out,
+                                .in = cold.in,
+                                .out = cold.out,
                                 .workspace = workspace->data()});
       const double seconds = (machine.backend().now() - begin).count();
       const double after = machine.flops_rate_now(dtype);

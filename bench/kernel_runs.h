@@ -66,7 +66,8 @@ struct KernelTimes {
   double fraction() const { return fractions[fractions.size() / 2]; }
 };
 // Launches all kernels, except the reference, that support the signature: one launch of each per round, with the peak
-// loops before and after every launch, so that other load on the machine affects all kernels alike.
+// loops before and after every launch, so that other load on the machine affects all kernels alike. Operands are in no
+// cache.
 std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds);
 
 // The main function of a benchmark program; it takes the arguments of Google Benchmark.

@@ -1,5 +1,5 @@
 // Benchmarks of the matrix products of a training step on 4 x 256 tokens, each as a fraction of the peak measured just
-// before and after it.
+// before and after it. Operands are in no cache, as in a step.
 //   bench_matmul [--threads 2] [--rounds 11] [--model small|medium] [--dtype float32|bfloat16|all]
 #include <fmt/format.h>
 
@@ -41,8 +41,14 @@ struct Product {
   int64_t m, n, k;
   bool a_transposed, b_transposed;
 
+  // Weights and their gradients are float32 in either number type, as compile mode keeps them under autocast.
   Signature signature(DType dtype) const {
-    return signature_of(kMatmul, {}, {factor(dtype, {m, k}, a_transposed), factor(dtype, {k, n}, b_transposed)});
+    const bool makes_weight_gradient = a_transposed;
+    const TensorType a = factor(dtype, {m, k}, a_transposed);
+    if (a_transposed)
+      return signature_of(kMatmul, ProductAttributes{.output = DType::kFloat32}, {a, factor(dtype, {k, n}, false)});
+    return signature_of(kMatmul, ProductAttributes{.compute = dtype},
+                        {a, factor(DType::kFloat32, {k, n}, b_transposed)});
   }
 };
 std::vector<Product> products_of(const Weight& weight) {

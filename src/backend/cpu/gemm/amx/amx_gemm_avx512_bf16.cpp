@@ -257,7 +257,8 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm) {
   Task task = task_for(gemm);
   constexpr int64_t kPanelBytes = kPanelWords * int64_t{sizeof(float)};
   constexpr int64_t kScratchPanels = cpu::Team::kScratchBytes / kPanelBytes;
-  task.a_panels = gemm_tiles::a_panels_per_block(kPanelBytes, kScratchPanels / 2);
+  constexpr int kCachePercent = 42;
+  task.a_panels = gemm_tiles::a_panels_per_block(kPanelBytes, kCachePercent, kScratchPanels / 2);
   gemm_tiles::BlockingCosts costs{.max_mc = task.a_panels * kMicroTile,
                                   .max_nc = INT64_MAX / 2,
                                   .row_multiple = kMicroTile,

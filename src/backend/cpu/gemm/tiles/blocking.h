@@ -17,28 +17,31 @@ inline int64_t kc_of(int64_t k, int64_t max_kc, int64_t multiple) {
   const int64_t chunks = std::max<int64_t>(1, ceil_div(k, max_kc));
   return align_up(ceil_div(k, chunks), multiple);
 }
-inline int64_t kc_of(int64_t k) { return kc_of(k, kMaxKc, 16); }
+template <class Words>
+int64_t kc_of(int64_t k) {
+  return kc_of(k, kMaxKc<Words>, 16);
+}
 
-// Panels in a packed block of A: what fits into a little less than half of a core's L2 cache.
-inline int64_t a_panels_per_block(int64_t panel_bytes, int64_t max_panels) {
-  return std::clamp<int64_t>(cpu::second_level_cache() * 42 / 100 / panel_bytes, 4, max_panels);
+// Panels in a packed block of A: what fits into `percent` of a core's L2 cache.
+inline int64_t a_panels_per_block(int64_t panel_bytes, int percent, int64_t max_panels) {
+  return std::clamp<int64_t>(cpu::second_level_cache() * percent / 100 / panel_bytes, 4, max_panels);
 }
 
 // How a thread's scratch is divided: one panel of B, one block of A, and the partial sums of the block of C where C has
 // a 16-bit type and K has several chunks.
-template <class Words>
 struct ScratchLayout {
-  static constexpr int64_t kBPanelFloats = kMaxKcWords<Words> * kNr;
+  static constexpr int64_t kBPanelFloats = kMaxKcWords * kNr;
   static constexpr int64_t kFloats = cpu::Team::kScratchBytes / 4;
 
   int64_t a_panels = 0;         // of a block of A
   int64_t partial_columns = 0;  // of the partial sums; the bound of nc
   explicit ScratchLayout(bool has_partial_sums) {
+    constexpr int kCachePercent = 50;
     constexpr int64_t kMaxAPanels = 40;
-    a_panels = a_panels_per_block(4 * kAPanelFloats<Words>, kMaxAPanels);
+    a_panels = a_panels_per_block(4 * kAPanelFloats, kCachePercent, kMaxAPanels);
     partial_columns = INT64_MAX / 2;
     if (has_partial_sums)
-      partial_columns = (kFloats - kBPanelFloats - a_panels * kAPanelFloats<Words>) / (a_panels * kMr) / kNr * kNr;
+      partial_columns = (kFloats - kBPanelFloats - a_panels * kAPanelFloats) / (a_panels * kMr) / kNr * kNr;
   }
 };
 

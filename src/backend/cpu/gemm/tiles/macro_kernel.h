@@ -34,7 +34,7 @@ struct PrepackedB {
 template <class Words>
 struct Task {
   const cpu::Gemm& gemm;
-  ScratchLayout<Words> scratch;
+  ScratchLayout scratch;
   PackA pack_a;
   PackB pack_b;
   int64_t kc = 0;
@@ -50,8 +50,8 @@ class MacroKernel {
   MacroKernel(const Task<Words>& task, const cpu::GemmBlock& block, std::byte* scratch)
       : task_(task), gemm_(task.gemm), block_(block), panels_(block.rows) {
     b_panel_ = reinterpret_cast<float*>(scratch);
-    a_block_ = b_panel_ + ScratchLayout<Words>::kBPanelFloats;
-    partial_sums_ = a_block_ + task.scratch.a_panels * kAPanelFloats<Words>;
+    a_block_ = b_panel_ + ScratchLayout::kBPanelFloats;
+    partial_sums_ = a_block_ + task.scratch.a_panels * kAPanelFloats;
   }
 
   void run(Queue& queue) {
@@ -157,7 +157,7 @@ class MacroKernel {
     for (int64_t panel = 0; panel < panels_.count(); ++panel) {
       const int64_t rows = panels_.rows(panel);
       tile.rows = std::min(rows, block_.rows - panels_.first_row(panel));
-      float* const a_panel = a_block_ + panel * kAPanelFloats<Words>;
+      float* const a_panel = a_block_ + panel * kAPanelFloats;
       if (options.packs_a) {
         task_.pack_a.panel(source_, panels_, panel, a_panel);
         *options.a_prefetches = a_rows_prefetcher(panel + 1);

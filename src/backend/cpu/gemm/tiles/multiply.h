@@ -6,8 +6,8 @@
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
 template <class Words>
-ScratchLayout<Words> scratch_layout_of(const cpu::Gemm& gemm) {
-  return ScratchLayout<Words>(is_16_bit_float(gemm.c_dtype) && gemm.shape.k > kc_of(gemm.shape.k));
+ScratchLayout scratch_layout_of(const cpu::Gemm& gemm) {
+  return ScratchLayout(is_16_bit_float(gemm.c_dtype) && gemm.shape.k > kc_of<Words>(gemm.shape.k));
 }
 
 // Bytes of B packed before the products; 0 where no panel of B would be packed more than once anyway.
@@ -34,7 +34,7 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first, const Pa
                    .scratch = scratch_layout_of<Words>(gemm),
                    .pack_a = pack_a,
                    .pack_b = pack_b,
-                   .kc = kc_of(gemm.shape.k),
+                   .kc = kc_of<Words>(gemm.shape.k),
                    .prepacked_b = {}};
   if (packs_first) {
     task.prepacked_b = PrepackedB<Words>::in(reinterpret_cast<float*>(gemm.workspace), gemm.shape);

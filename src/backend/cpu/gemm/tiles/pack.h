@@ -13,12 +13,11 @@ constexpr int kNrVectors = 2;
 constexpr int kNr = kNrVectors * kLanes;
 constexpr int kMr = kRegisters == 32 ? 14 : kLanes == 8 ? 6 : 4;
 
-constexpr int64_t kMaxKc = 384;  // elements of K
+constexpr int64_t kMaxKcWords = 384;
 template <class Words>
-constexpr int64_t kMaxKcWords = kMaxKc / Words::kSpan;
+constexpr int64_t kMaxKc = kMaxKcWords* Words::kSpan;  // elements of K
 // Floats of one packed panel of A: mr x kc words, and what its last vector store writes past them.
-template <class Words>
-constexpr int64_t kAPanelFloats = kMr* kMaxKcWords<Words> + kLanes;
+constexpr int64_t kAPanelFloats = kMr * kMaxKcWords + kLanes;
 
 // Distances from one row, or column, to the next, in elements.
 struct Strides {
@@ -95,13 +94,13 @@ void pack_a_block(const ABlockSource& source, const RowPanels& panels, float* pa
     const bool prefetches = left > kPrefetchWords * Words::kSpan;
     int64_t panel = 0;
     if (left >= Words::kSpan) {
-      for (; panel < vector_panels; ++panel, to += kAPanelFloats<Words>) {
+      for (; panel < vector_panels; ++panel, to += kAPanelFloats) {
         const Element* const row = from + panels.first_row(panel);
         if (prefetches) __builtin_prefetch(row + kPrefetchWords * Words::kSpan * stride);
         store(to, Words::across_k(row, stride));
       }
     }
-    for (; panel < panels.count(); ++panel, to += kAPanelFloats<Words>) {
+    for (; panel < panels.count(); ++panel, to += kAPanelFloats) {
       for (int64_t i = 0; i < panels.rows(panel); ++i) {
         const int64_t row = std::min(panels.first_row(panel) + i, source.rows - 1);
         to[i] = Words::one(from + row * row_stride, stride, left);
