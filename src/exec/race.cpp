@@ -62,4 +62,14 @@ size_t clear_winner(const RaceResult& result, const std::function<bool(size_t)>&
   return favoured && result.shortest[*favoured] < kClearLead * result.seconds ? *favoured : result.winner;
 }
 
+std::vector<size_t> tied_with(const RaceResult& result, size_t candidate, const std::function<bool(size_t)>& counts) {
+  const Seconds own = result.shortest[candidate];
+  std::vector<size_t> tied;
+  for (size_t other = 0; other < result.shortest.size(); ++other) {
+    const Seconds seconds = result.shortest[other];
+    if (counts(other) && seconds < kClearLead * own && own < kClearLead * seconds) tied.push_back(other);
+  }
+  return tied;
+}
+
 }  // namespace laptime

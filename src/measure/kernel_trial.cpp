@@ -2,7 +2,6 @@
 #include "measure/kernel_trial.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include "exec/race.h"
 #include "exec/trial.h"
 #include "measure/hopeless_kernels.h"
+#include "measure/kernel_standings.h"
 
 namespace laptime {
 namespace {
@@ -87,16 +87,20 @@ void prepare(Contest& contest, Backend& backend) {
 // kernels give the same ones; so a kernel whose bits are its own needs a clear lead over those that share theirs.
 class Race {
  public:
-  Race(Trial& trial, const std::vector<const Kernel*>& kernels) : kernels_(kernels) {
-    result = race(kernels.size(), [&](size_t candidate) { return trial.time(*kernels[candidate]); });
+  Race(Trial& trial, std::vector<const Kernel*> kernels) : kernels_(std::move(kernels)) {
+    result = race(kernels_.size(), [&](size_t candidate) { return trial.time(*kernels_[candidate]); });
   }
 
   // The kernel to take and, where its bits are its own and others share theirs, the fastest of those others, unless
-  // that one is so far behind that another race would not change it.
-  std::vector<const Kernel*> finalists() const {
+  // that one is so far behind that another race would not change it. Where the kernel to take leads others of its kind
+  // by no more than noise, `standings` decide between them.
+  std::vector<const Kernel*> finalists(const KernelStandings& standings) const {
     const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
     const size_t taken = clear_winner(result, shares_bits);
-    std::vector<const Kernel*> finalists{kernels_[taken]};
+    std::vector<const Kernel*> tied;
+    const auto is_of_same_kind = [&](size_t candidate) { return shares_bits(candidate) == shares_bits(taken); };
+    for (const size_t candidate : tied_with(result, taken, is_of_same_kind)) tied.push_back(kernels_[candidate]);
+    std::vector<const Kernel*> finalists{standings.best_of(tied)};
     if (shares_bits(taken)) return finalists;
     const std::optional<size_t> other = fastest_of(result, shares_bits);
     if (other && result.shortest[*other] < kBeyondNoise * result.shortest[taken]) finalists.push_back(kernels_[*other]);
@@ -129,18 +133,19 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(bytes);  // shared by all contests
   TriedKernels tried;
   HopelessKernels hopeless;
-  std::map<const OpCard*, const Kernel*> winners;  // of the race of most work
+  KernelStandings standings;
   // The least work first, so that slow kernels are found out where they cost least.
   std::stable_sort(contests.begin(), contests.end(),
                    [](const Contest& a, const Contest& b) { return a.flops < b.flops; });
   const Seconds begin = backend.now();
-  const auto assumed = [&](const Contest& contest) -> const Kernel* {
-    const auto winner = winners.find(contest.signature.op);
-    if (winner == winners.end() || backend.now() - begin < kTrialBudget) return nullptr;
-    const auto found = std::find(contest.kernels.begin(), contest.kernels.end(), winner->second);
-    return found == contest.kernels.end() ? nullptr : *found;
+  const auto assumed = [&](const Contest& contest) {
+    return backend.now() - begin < kTrialBudget ? nullptr : standings.clear_best_of(contest.kernels);
   };
-  std::vector<Contest*> raced;
+  struct Raced {
+    Contest* contest;
+    Race race;
+  };
+  std::vector<Raced> raced;
   for (Contest& contest : contests) {
     if (const Kernel* const kernel = assumed(contest);
         kernel != nullptr && is_ready(*kernel, contest.signature, backend)) {
@@ -150,24 +155,24 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
     Trial trial(backend, contest.signature, contest.absent, *memory);
     hopeless.remove_from(contest.kernels, contest.flops);
     prepare(contest, backend);
-    const Race first(trial, contest.kernels);
+    Race first(trial, contest.kernels);
     hopeless.add(contest.kernels, contest.flops, first.result);
-    contest.kernels = first.finalists();
-    const Kernel* const winner = contest.kernels.front();
-    winners[contest.signature.op] = winner;
-    tried.raced.push_back({{}, contest.key, winner->name, first.seconds_of(*winner), {}});
-    raced.push_back(&contest);
+    standings.add(contest.kernels, first.result);
+    raced.push_back({&contest, std::move(first)});
   }
   // A second race, after all first ones, for the kernels whose bits are their own. Long runs need none: noise is a
   // small part of them.
-  for (size_t i = 0; i < raced.size(); ++i) {
-    const Contest& contest = *raced[i];
-    if (contest.kernels.size() < 2 || tried.raced[i].seconds > kLongRun.count()) continue;
-    Trial trial(backend, contest.signature, contest.absent, *memory);
-    const Race second(trial, contest.kernels);
-    const Kernel* const taken = second.finalists().front();
-    tried.raced[i].kernel = taken->name;
-    tried.raced[i].seconds = second.seconds_of(*taken);
+  for (const auto& [contest, first] : raced) {
+    const std::vector<const Kernel*> finalists = first.finalists(standings);
+    const Kernel* taken = finalists.front();
+    double seconds = first.seconds_of(*taken);
+    if (finalists.size() > 1 && seconds <= kLongRun.count()) {
+      Trial trial(backend, contest->signature, contest->absent, *memory);
+      const Race second(trial, finalists);
+      taken = second.finalists(standings).front();
+      seconds = second.seconds_of(*taken);
+    }
+    tried.raced.push_back({{}, contest->key, taken->name, seconds, {}});
   }
   return tried;
 }

@@ -82,6 +82,15 @@ TEST(Race, OneCandidateWins) {
   EXPECT_DOUBLE_EQ(result.seconds.count(), 3e-3);
 }
 
+TEST(TiedWith, ThoseThatNoiseMayHavePutBehindOrBefore) {
+  const RaceResult result{
+      .winner = 0, .seconds = Seconds(1.0), .shortest = {Seconds(1.0), Seconds(1.04), Seconds(1.08)}};
+  const auto all = [](size_t) { return true; };
+  EXPECT_EQ(tied_with(result, 0, all), (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(tied_with(result, 1, all), (std::vector<size_t>{0, 1, 2}));
+  EXPECT_EQ(tied_with(result, 0, [](size_t candidate) { return candidate != 1; }), std::vector<size_t>{0});
+}
+
 TEST(ClearWinner, NeedsALeadOverTheFastestFavouredCandidate) {
   const auto favours = [](const std::vector<size_t>& favoured) {
     return [favoured](size_t candidate) {
