@@ -127,7 +127,8 @@ foreach(folder tools e2e)
   endforeach()
 endforeach()
 
-add_test(NAME peers COMMAND python3 -m unittest -v test_comparison test_attention WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/peers)
+add_test(NAME peers COMMAND python3 -m unittest -v test_comparison test_attention test_devices
+         WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/peers)
 set_tests_properties(peers PROPERTIES LABELS tools ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 
 # C++ tests that run the program.

@@ -3,18 +3,22 @@
 import dataclasses
 import random
 import statistics
+import subprocess
+from collections.abc import Callable
 
+import devices
 import records
 
 SAME_WITHIN = 0.02  # ratios within this distance of 1 count as equal
 # Relative differences. In bfloat16 the frameworks keep logits or the whole residual stream in bfloat16, whereas laptime
 # follows the casts of CUDA autocast.
-FIRST_LOSS_WITHIN = {"float32": 1e-5, "bfloat16": 1e-2}
+# In tf32 every factor of a product has lost up to 2^-11 of itself.
+FIRST_LOSS_WITHIN = {"float32": 1e-5, "tf32": 1e-3, "bfloat16": 1e-2}
 MUST_AGREE = (
     "edition d_model d_ff num_layers num_heads vocab_size context_length batch_size dtype pass optimizer seed threads "
-    "warmup steps"
+    "warmup steps device"
 ).split()
-DTYPES = {"f32": "float32", "float32": "float32", "bf16": "bfloat16", "bfloat16": "bfloat16"}
+DTYPES = {"f32": "float32", "bf16": "bfloat16"} | {name: name for name in devices.DTYPES}
 PASSES = ("step", "forward_backward", "forward", "backward", "inference")
 
 
@@ -30,13 +34,15 @@ class Column:
     system: str  # laptime, pytorch or jax
     flags: tuple
     dtype: str = ""  # of the only cases that it runs; empty: of every case
+    devices: tuple = devices.DEVICES
 
 
+_ON_CPU = ("cpu",)
 _COLUMNS = (
     Column("laptime-eager", "laptime", ("--mode", "eager")),
     Column("laptime-compile", "laptime", ("--mode", "compile")),
     # Beside the one above, which takes whichever arithmetic is faster.
-    Column("laptime-compile-ieee", "laptime", ("--mode", "compile", "--float32-precision", "ieee"), "float32"),
+    Column("laptime-compile-ieee", "laptime", ("--mode", "compile", "--float32-precision", "ieee"), "float32", _ON_CPU),
     Column("pytorch-reference", "pytorch", ("--implementation", "reference", "--mode", "eager")),
     Column("pytorch-reference-compile", "pytorch", ("--implementation", "reference", "--mode", "compile")),
     Column("pytorch-tuned", "pytorch", ("--implementation", "tuned", "--mode", "eager")),
@@ -46,10 +52,10 @@ _COLUMNS = (
         "pytorch",
         ("--implementation", "tuned", "--mode", "compile", "--compile-mode", "max-autotune"),
     ),
-    Column("jax", "jax", ("--mode", "compile")),
+    Column("jax", "jax", ("--mode", "compile"), "", _ON_CPU),
 )
 AGAIN = "again"
-# Other ways to run a column, named after a "+": ending -> (systems that have it, flags).
+# Other ways to run a column, named after a "+": ending -> (systems that have it, flags). All but AGAIN are for the CPU.
 _WAYS = {
     "jemalloc": (("pytorch", "jax"), ("--allocator", "jemalloc")),
     "tcmalloc": (("pytorch", "jax"), ("--allocator", "tcmalloc")),
@@ -59,15 +65,31 @@ _WAYS = {
 }
 
 
-def columns_of(text):
-    """The columns of a comma-separated list of names; `all` is every column as its system is installed."""
+def card_here(laptime):
+    """The GPU as laptime describes it; WrongInput if there is none."""
+    try:
+        done = subprocess.run([laptime, "list", "devices"], capture_output=True, text=True)
+    except OSError:
+        hint = "build it, or name another with --laptime"
+        raise WrongInput(f"--device cuda: {laptime} is not there; {hint}") from None
+    rows = (line.split(None, 1) for line in done.stdout.splitlines())
+    row = next((row[1] for row in rows if row[:1] == ["cuda"]), "no such device")
+    if row.startswith("not here") or done.returncode != 0:
+        raise WrongInput(f"--device cuda: {row}")
+    return row.split(",")[0]
+
+
+def columns_of(text, device="cpu"):
+    """The columns of a comma-separated list of names; `all` is every column of the device as its system is installed."""
     known = {c.name: c for c in _COLUMNS}
     chosen = []
     for word in text.split(","):
         base, plus, way = word.partition("+")
         systems, flags = _WAYS.get(way, ((), ())) if plus else ((known[base].system,) if base in known else (), ())
         if word == "all":
-            chosen += _COLUMNS
+            chosen += [c for c in _COLUMNS if device in c.devices]
+        elif base in known and (device not in known[base].devices or (device != "cpu" and way not in ("", AGAIN))):
+            raise WrongInput(f"--columns: '{word}' is for --device cpu; leave it out")
         elif base not in known or known[base].system not in systems:
             ways = ", ".join(f"+{name} ({' or '.join(of)})" for name, (of, _) in _WAYS.items())
             raise WrongInput(
@@ -112,7 +134,9 @@ def cases_of(text):
 
 def differing_configs(ours, theirs):
     """Names of the settings that make two records incomparable."""
-    return [k for k in MUST_AGREE if str(ours["config"].get(k)) != str(theirs["config"].get(k))]
+    # On a GPU no thread of the host computes.
+    settings = [k for k in MUST_AGREE if k != "threads" or ours["config"].get("device") != "cuda"]
+    return [k for k in settings if str(ours["config"].get(k)) != str(theirs["config"].get(k))]
 
 
 def loss_difference(ours, theirs, count=None):
@@ -146,6 +170,28 @@ def above_start(record):
     return record["memory"]["peak_rss_bytes"] - (record["memory"]["base_rss_bytes"] or 0)
 
 
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """The two peaks that rows of a device compare."""
+
+    peak: str  # what `peak` is, for a legend
+    second: str
+    peak_of: Callable  # record -> bytes
+    second_of: Callable
+
+
+_MEMORY = {
+    "cpu": Memory("peak resident", "above start", lambda r: r["memory"]["peak_rss_bytes"], above_start),
+    "cuda": Memory(
+        "peak of tensors", "reserved", lambda r: r["memory"]["peak_bytes"], lambda r: r["memory"]["reserved_bytes"]
+    ),
+}
+
+
+def memory_of(device):
+    return _MEMORY[device]
+
+
 def row_of(column, rounds):
     """One row. `rounds` holds the records of the processes of the column in order, starting with the first round.
 
@@ -155,6 +201,7 @@ def row_of(column, rounds):
     row = {
         "column": column.name,
         "system": column.system,
+        "device": rounds[-1]["config"].get("device", "cpu"),
         "status": rounds[-1]["status"],
         "reason": rounds[-1]["reason"],
         "arithmetic": good[0]["math_mode"] if good else "",
@@ -166,12 +213,15 @@ def row_of(column, rounds):
     samples = [s for r in good for s in r["time"][r["config"]["pass"]]["samples"]]
     names = [n for n in good[0]["time"] if all(n in r["time"] for r in good)]
     first_done = [r["machine"].get("first_step_done_seconds") for r in good]
+    host = [r.get("host", {}).get("median") for r in good]
+    memory = memory_of(row["device"])
     return row | {
         "median": statistics.median(row["rounds"]),
         "mad": records.mad(samples),
         "phases": {n: statistics.median(r["time"][n]["median"] for r in good) for n in names},
-        "peak_rss_bytes": statistics.median(r["memory"]["peak_rss_bytes"] for r in good),
-        "above_start_bytes": statistics.median(above_start(r) for r in good),
+        "host": None if None in host else statistics.median(host),
+        "peak_bytes": statistics.median(memory.peak_of(r) for r in good),
+        "second_bytes": statistics.median(memory.second_of(r) for r in good),
         "first_step_done": None if None in first_done else statistics.median(first_done),
     }
 
@@ -191,8 +241,9 @@ def ratio(ours, theirs):
         "ci_low": low,
         "ci_high": high,
         "verdict": verdict(low, high),
-        "memory": ours["peak_rss_bytes"] / theirs["peak_rss_bytes"],
-        "memory_above_start": ours["above_start_bytes"] / theirs["above_start_bytes"],
+        "by_host": None if None in (ours["host"], theirs["host"]) else theirs["host"] / ours["host"],
+        "memory": ours["peak_bytes"] / theirs["peak_bytes"],
+        "second_memory": ours["second_bytes"] / theirs["second_bytes"],
     }
 
 
@@ -206,7 +257,7 @@ _OPPONENTS = {
     "fastest PyTorch as installed": (lambda r: _is_pytorch(r) and "+" not in r["column"], "median"),
     "reference eager": (lambda r: r["column"] == "pytorch-reference", "median"),
     "JAX": (lambda r: r["column"] == "jax", "median"),
-    "leanest PyTorch": (_is_pytorch, "peak_rss_bytes"),
+    "leanest PyTorch": (_is_pytorch, "peak_bytes"),
     "fastest peer": (lambda r: r["system"] != "laptime", "median"),
 }
 
@@ -268,7 +319,9 @@ def case_text(result):
     """The rows of one case as text, with a verdict on the laptime columns."""
     rows, ours = result["rows"], list(result["ratios"])
     phases = [n for n in ("forward", "backward", "optimizer") if any(n in r.get("phases", {}) for r in rows)]
-    head = ["", "median s", "rounds", "mad", *phases, "peak MiB", "above start", "first step", *(f"/ {n}" for n in ours), "loss apart"]
+    memory, by_host = memory_of(rows[0]["device"]), any(r.get("host") for r in rows)
+    head = ["", "median s", *(["host s"] if by_host else []), "rounds", "mad", *phases]
+    head += ["peak MiB", memory.second, "first step", *(f"/ {n}" for n in ours), "loss apart"]
     lines, remarks = [head], []
     by_name = {r["column"]: r for r in rows}
     for r in rows:
@@ -283,11 +336,12 @@ def case_text(result):
             [
                 r["column"],
                 f"{r['median']:.4f}",
+                *([f"{r['host']:.4f}" if r["host"] else ""] if by_host else []),
                 f"{min(r['rounds']):.3f} ... {max(r['rounds']):.3f}",
                 f"{r['mad']:.4f}",
                 *(f"{r['phases'][n]:.4f}" if n in r["phases"] else "" for n in phases),
-                f"{r['peak_rss_bytes'] / 2**20:.0f}",
-                f"{r['above_start_bytes'] / 2**20:.0f}",
+                f"{r['peak_bytes'] / 2**20:.0f}",
+                f"{r['second_bytes'] / 2**20:.0f}",
                 "" if first is None else f"{first:.1f}",
                 *("" if a is None or a["ours"] == a["theirs"] else f"{a['median']:.2f}" for a in against),
                 f"{r['first_loss_apart']:.0e}" if r.get("losses_agree", True) else f"{r['first_loss_apart']:.0e} WRONG",
@@ -299,10 +353,11 @@ def case_text(result):
             if name == "fastest peer":
                 continue
             sure = "" if a["ci_low"] is None else f", 95 % {a['ci_low']:.2f} ... {a['ci_high']:.2f}"
+            by_clock = "" if a["by_host"] is None else f"; by the host's clock {a['by_host']:.2f}x"
             text.append(
                 f"  {column} against {name} ({a['theirs']}): {a['median']:.2f}x (rounds {a['min']:.2f} ... "
-                f"{a['max']:.2f}{sure}), {a['verdict']}; memory {a['memory']:.2f}x, above the start "
-                f"{a['memory_above_start']:.2f}x"
+                f"{a['max']:.2f}{sure}), {a['verdict']}{by_clock}; memory {a['memory']:.2f}x, {memory.second} "
+                f"{a['second_memory']:.2f}x"
             )
         if result["floor"]:
             least, median = floor_of_row(by_name[column], result["floor"]), by_name[column]["median"]
@@ -317,15 +372,17 @@ def summary_rows(results):
     """Header and one line per case: seconds (peak MiB) of every column, and of ours the floor and the fastest peer over it."""
     names = list(dict.fromkeys(r["column"] for result in results for r in result["rows"]))
     ours = list(dict.fromkeys(n for result in results for n in result["ratios"]))
-    lines = [["case", *names, *(f"floor / {n}" for n in ours), *(f"fastest peer / {n}" for n in ours)]]
+    floors = ours if any(result["floor"] for result in results) else []
+    lines = [["case", *names, *(f"floor / {n}" for n in floors), *(f"fastest peer / {n}" for n in ours)]]
     for result in results:
         by_name = {r["column"]: r for r in result["rows"]}
+        digits = 2 if result["rows"][0]["device"] == "cpu" else 4
         line = [result["case"]]
         for name in names:
             r = by_name.get(name)
             good = r is not None and r["status"] == "ok"
-            line.append(f"{r['median']:.2f} ({r['peak_rss_bytes'] / 2**20:.0f})" if good else r["status"] if r else "")
-        for name in ours:
+            line.append(f"{r['median']:.{digits}f} ({r['peak_bytes'] / 2**20:.0f})" if good else r["status"] if r else "")
+        for name in floors:
             r = by_name.get(name)
             known = result["floor"] and r is not None and r["status"] == "ok"
             line.append(f"{floor_of_row(r, result['floor']) / r['median']:.0%}" if known else "")

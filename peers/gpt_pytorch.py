@@ -13,12 +13,12 @@ IMPLEMENTATIONS = ("reference", "tuned")
 
 
 def parameters(c):
-    """Name -> trainable float32 tensor from the seeded streams."""
+    """Name -> trainable float32 tensor from the seeded streams, on the device of the configuration."""
     out = {}
     for name, (shape, std) in model_config.parameter_shapes(c).items():
         # norm weights are one plus noise, so that ignoring one changes the loss
         w = torch.from_numpy(streams.uniform(c["seed"], name, shape, 0.05 if std is None else std))
-        out[name] = (1.0 + w if std is None else w).requires_grad_(True)
+        out[name] = (1.0 + w if std is None else w).to(c["device"]).requires_grad_(True)
     return out
 
 
@@ -26,7 +26,7 @@ def batch(c):
     """Tokens and targets, int64 (B, T)."""
     shape = (c["batch_size"], c["context_length"])
     return tuple(
-        torch.from_numpy(streams.integers(c["seed"], n, shape, c["vocab_size"])) for n in ("tokens", "targets")
+        torch.from_numpy(streams.integers(c["seed"], n, shape, c["vocab_size"])).to(c["device"]) for n in ("tokens", "targets")
     )
 
 
@@ -37,7 +37,7 @@ def rope_tables(c):
     d_head = c["d_model"] // c["num_heads"]
     frequency = torch.tensor(10000.0) ** -(torch.arange(0, d_head, 2, dtype=torch.float32) / d_head)
     angle = torch.arange(c["context_length"], dtype=torch.float32)[:, None] * frequency[None, :]
-    return torch.cos(angle), torch.sin(angle)
+    return torch.cos(angle).to(c["device"]), torch.sin(angle).to(c["device"])
 
 
 def _rope(x, tables, edition):
@@ -100,8 +100,8 @@ def _logits(c, p, tables, tokens, tuned):
 
     x = p["token_embeddings.weight"][tokens]
     if not modern:
-        x = x + p["position_embeddings.weight"][torch.arange(length)]
-    mask = None if tuned else torch.ones(length, length, dtype=torch.bool).tril()
+        x = x + p["position_embeddings.weight"][torch.arange(length, device=x.device)]
+    mask = None if tuned else torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
     for i in range(c["num_layers"]):
         block = f"layers.{i}."
         y = norm(block + "ln1", x)
@@ -173,7 +173,7 @@ def clip_gradients(p, max_norm, tuned):
 
 
 class CudaAutocast(TorchFunctionMode):
-    """The casts of torch.autocast("cuda", bfloat16) on any device; the autocast of the CPU has other lists.
+    """The casts of torch.autocast("cuda", bfloat16) on the CPU, whose own autocast has other lists.
 
     It intercepts every call in Python, which costs time: for comparing numbers rather than speed.
     """

@@ -37,13 +37,13 @@ class Step:
         setup["plan"] = time.perf_counter() - started
 
     def sample(self):
-        """(pass -> seconds, loss)."""
+        """(pass -> seconds, None, loss)."""
         started = time.perf_counter()
         kept, loss = self.jax.block_until_ready(self.function(self.state, self.tokens, self.targets))
         seconds = time.perf_counter() - started
         if self.config["pass"] == "step":
             self.state = kept
-        return {self.config["pass"]: seconds}, float(loss)
+        return {self.config["pass"]: seconds}, None, float(loss)
 
 
 def prepare(config, setup):

@@ -72,14 +72,25 @@ def seconds_since_start():
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
+# What Python, the C++ library and PyTorch say where an allocation fails, the last two on a GPU.
+_NO_MEMORY = ("allocate memory", "bad_alloc", "MemoryError", "CUDA out of memory", "CUDA error: out of memory")
+_SCALE = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def card_bytes(before, text, after=""):
+    """The bytes that PyTorch states between these words of its message about a full GPU, such as "20.00 MiB"; or None."""
+    found = re.search(rf"{before} ([\d.]+) (bytes|KiB|MiB|GiB){after}", text)
+    return int(float(found[1]) * _SCALE[found[2]]) if found else None
+
+
 def how_it_ended(code, stderr):
     """(status, reason, bytes requested) of a process that left no record."""
     lines = [line for line in stderr.strip().splitlines() if line.strip()]
     refused = re.search(r"tried to allocate (\d+) bytes", stderr) or re.search(r"allocating (\d+) bytes", stderr)
-    requested = int(refused[1]) if refused else None
+    requested = int(refused[1]) if refused else card_bytes(r"Tried to allocate", stderr)
     if code == -signal.SIGKILL:
         return "out_of_memory", "killed by the kernel", requested
-    if refused or "allocate memory" in stderr or "bad_alloc" in stderr or "MemoryError" in stderr:
+    if refused or any(words in stderr for words in _NO_MEMORY):
         return "out_of_memory", lines[-1] if lines else "no memory", requested
     if code < 0:
         return "failed", f"signal {signal.Signals(-code).name}", requested
@@ -96,13 +107,14 @@ def measure_in_child(script, options, config, flag_names=None, left_out=()):
         flag = "--" + (flag_names or {}).get(key, key).replace("_", "-")
         if value is not None and value is not False and key not in ("output_file", "in_process", "launcher", *left_out):
             flags += [flag] if value is True else [flag, str(value)]
-    limit = int(available_memory() * _MEMORY_SHARE)
+    # The driver of a GPU reserves far more addresses than it uses, so that a limit would stop it.
+    limit = None if options.device == "cuda" else int(available_memory() * _MEMORY_SHARE)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "record.json")
         child = subprocess.run(
             [*flags, "--output-file", str(path)],
             env=os.environ | environment(options.allocator, options.jemalloc),
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+            preexec_fn=None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -111,7 +123,8 @@ def measure_in_child(script, options, config, flag_names=None, left_out=()):
             return json.loads(path.read_text())[0]
     record = records.empty_record(config)
     record["status"], record["reason"], record["bytes_requested"] = how_it_ended(child.returncode, child.stderr)
-    record["bytes_available"] = limit if record["status"] == "out_of_memory" else None
+    if record["status"] == "out_of_memory":
+        record["bytes_available"] = card_bytes("of which", child.stderr, " is free") if limit is None else limit
     return record
 
 

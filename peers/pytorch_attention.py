@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures causal attention alone in PyTorch on the CPU: forward, backward, and the bytes held between them.
+"""Measures causal attention alone in PyTorch, on the CPU or a GPU: forward, backward, and the bytes held between them.
 
     build/peers-venv/bin/python peers/pytorch_attention.py --d-model 64 --context 1024,4096 --output-file attention.json
 
@@ -17,6 +17,7 @@ import sys
 import time
 from pathlib import Path
 
+import devices
 import model_config
 import processes
 import records
@@ -31,7 +32,8 @@ def parse_arguments():
     parser.add_argument("--d-model", default="16,32,64,128", help="list")
     parser.add_argument("--context", dest="context_length", default="256,1024,4096", help="sequence length; list")
     parser.add_argument("--batch", dest="batch_size", type=int, default=8)
-    parser.add_argument("--dtype", default="float32", help="float32, bfloat16 (tensors of that type); list")
+    parser.add_argument("--device", choices=devices.DEVICES, default="cpu", help="default: %(default)s")
+    parser.add_argument("--dtype", default="float32", help="float32, bfloat16 (tensors of that type), tf32 on cuda; list")
     parser.add_argument("--implementation", default=",".join(IMPLEMENTATIONS), help="list")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: all cores")
@@ -43,7 +45,7 @@ def parse_arguments():
 
 def points(options):
     """(options, config) of every point."""
-    known = {"implementation": IMPLEMENTATIONS, "dtype": ("float32", "bfloat16")}
+    known = {"implementation": IMPLEMENTATIONS, "dtype": devices.DTYPES}
     for values in itertools.product(*(str(getattr(options, axis)).split(",") for axis in AXES)):
         chosen = dict(zip(AXES, values))
         for key, words in known.items():
@@ -56,6 +58,9 @@ def points(options):
         point = argparse.Namespace(**(vars(options) | chosen))
         if min(point.batch_size, point.threads, point.steps) < 1 or min(point.warmup, point.seed) < 0:
             raise model_config.ConfigError("--batch, --threads, --steps must be at least 1, --warmup and --seed 0")
+        devices.check(point.device, point.dtype)
+        if point.device == "cuda" and point.allocator != "malloc":
+            raise model_config.ConfigError("--allocator is for --device cpu")
         yield point, make_config(point)
 
 
@@ -70,7 +75,7 @@ def make_config(point):
         "dtype": point.dtype,
         "mode": "compile" if point.implementation == "compile" else "eager",
         "pass": "forward_backward",
-        "device": "cpu",
+        "device": point.device,
         "threads": point.threads,
         "warmup": point.warmup,
         "steps": point.steps,
@@ -96,13 +101,13 @@ class Attention:
         import torch
         import torch.nn.functional as F
 
-        self.torch, self.config = torch, config
-        torch.set_num_threads(config["threads"])
+        self.config, self.device = config, devices.of(config)
         started = time.perf_counter()
         shape = (config["batch_size"], config["context_length"], config["d_model"])
-        dtype = getattr(torch, config["dtype"])
+        dtype = getattr(torch, devices.torch_type(config["dtype"]))
         self.q, self.k, self.v, self.grad = (
-            torch.from_numpy(streams.uniform(config["seed"], name, shape, 1.0)).to(dtype) for name in "qkvg"
+            torch.from_numpy(streams.uniform(config["seed"], name, shape, 1.0)).to(config["device"], dtype)
+            for name in "qkvg"
         )
         for x in (self.q, self.k, self.v):
             x.requires_grad_(True)
@@ -113,13 +118,14 @@ class Attention:
                 q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1), is_causal=True
             ).squeeze(1)
         else:
-            mask = torch.ones(length, length, dtype=torch.bool).tril()
+            mask = torch.ones(length, length, dtype=torch.bool, device=config["device"]).tril()
             self.function = lambda q, k, v: gpt_pytorch.attention(q, k, v, mask)
         if config["mode"] == "compile":
             started = time.perf_counter()
             self.function = torch.compile(self.function)
             self.sample()
             setup["plan"] = time.perf_counter() - started
+        self.device.forget_peaks()
 
     def input_bytes(self):
         """q, k, v and the gradient of the output."""
@@ -130,26 +136,33 @@ class Attention:
             x.grad = None
 
     def sample(self, watch=contextlib.nullcontext):
-        """phase -> seconds. `watch()` surrounds the forward pass."""
+        """(phase -> seconds, seconds of the whole on the host's clock if the device has its own).
+
+        `watch()` surrounds the forward pass.
+        """
         self._release()
-        clock = time.perf_counter
-        started = clock()
+        clock = self.device.clock()
+        clock.mark()
         with watch():
             out = self.function(self.q, self.k, self.v)
-        forwarded = clock()
+        clock.mark()
         out.backward(self.grad)
-        backwarded = clock()
-        return {
-            "forward": forwarded - started,
-            "backward": backwarded - forwarded,
-            "forward_backward": backwarded - started,
-        }
+        clock.mark()
+        (_, forwarded, backwarded), host = clock.read()
+        return {"forward": forwarded, "backward": backwarded - forwarded, "forward_backward": backwarded}, host
 
     def held_bytes(self):
         """Bytes allocated in a forward pass and still held at its end: values saved for backward, and the output."""
-        profiler = self.torch.profiler.profile(profile_memory=True)
-        self.sample(lambda: profiler)
-        return sum(event.self_cpu_memory_usage for event in profiler.key_averages())
+        watched = []
+
+        @contextlib.contextmanager
+        def watch():
+            with self.device.held_bytes() as held:
+                watched.append(held)
+                yield
+
+        self.sample(watch)
+        return watched[0][0]
 
 
 def measure(config):
@@ -163,9 +176,9 @@ def measure(config):
     attention = Attention(config, setup)
     setup["total"] = time.perf_counter() - began
     record["setup"] |= setup
-    samples, warmup_seconds = {}, []
+    samples, host_samples, warmup_seconds = {}, [], []
     for i in range(config["warmup"] + config["steps"]):
-        seconds = attention.sample()
+        seconds, host_seconds = attention.sample()
         if i == 0:
             record["machine"]["first_step_done_seconds"] = processes.seconds_since_start()
         if i < config["warmup"]:
@@ -173,11 +186,16 @@ def measure(config):
             continue
         for name, value in seconds.items():
             samples.setdefault(name, []).append(value)
+        if host_seconds is not None:
+            host_samples.append(host_seconds)
     record["memory"]["peak_rss_bytes"] = records.peak_rss_bytes()
+    record["memory"] |= attention.device.memory()
+    record["machine"] |= attention.device.describes
     math_mode = config["dtype"]
     records.fill(
         record, samples, warmup_seconds, [], math_mode, f"pytorch {torch.__version__}", product_flops(config)
     )
+    records.fill_host(record, host_samples)
     # after the samples, because the profiler itself takes time and memory
     record["machine"]["input_bytes"] = attention.input_bytes()
     record["machine"]["before_backward_bytes"] = attention.input_bytes() + attention.held_bytes()
@@ -196,8 +214,11 @@ def summary(record):
         if name != "forward_backward"
     )
     held = record["machine"]["before_backward_bytes"] / 2**20
-    peak = record["memory"]["peak_rss_bytes"] / 2**20
-    return f"{head} {'   '.join(times)}   before backward {held:8.1f} MiB   peak resident {peak:.0f} MiB"
+    memory = record["memory"]
+    peak = f"peak resident {memory['peak_rss_bytes'] / 2**20:.0f} MiB"
+    if memory["peak_bytes"] is not None:
+        peak = f"peak of tensors {memory['peak_bytes'] / 2**20:.0f} MiB"
+    return f"{head} {'   '.join(times)}   before backward {held:8.1f} MiB   {peak}"
 
 
 def main():
@@ -205,8 +226,11 @@ def main():
     try:
         if importlib.util.find_spec("torch") is None:
             raise model_config.ConfigError("no torch in this Python; run peers/setup, then build/peers-venv/bin/python")
+        swept = list(points(options))
+        if options.device == "cuda" and not options.in_process:
+            devices.require_card()
         return processes.run_points(
-            list(points(options)),
+            swept,
             measure,
             lambda point, config: processes.measure_in_child(Path(__file__), point, config, _FLAG_NAMES),
             options,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures one training step of a model in PyTorch on the CPU and writes records of laptime's schema.
+"""Measures one training step of a model in PyTorch, on the CPU or a GPU, and writes records of laptime's schema.
 
     build/peers-venv/bin/python peers/pytorch_step.py --model small --context 256 --pass step --output-file step.json
 
@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import devices
 import model_config
 import step_program
 
@@ -24,7 +25,7 @@ class Step:
         import gpt_pytorch
 
         self.torch, self.gpt, self.config = torch, gpt_pytorch, config
-        torch.set_num_threads(config["threads"])
+        self.device = devices.of(config)
         started = time.perf_counter()
         self.p = gpt_pytorch.parameters(config)
         setup["weights"] = time.perf_counter() - started
@@ -40,13 +41,14 @@ class Step:
             self._forward_backward()
             self._release()
             setup["plan"] = time.perf_counter() - started
+        self.device.forget_peaks()
 
     def _autocast(self):
-        if self.config["dtype"] == "float32":
+        if self.config["dtype"] != "bfloat16":
             return contextlib.nullcontext()
-        if self.config["autocast"] == "cuda":
+        if self.config["autocast"] != self.device.name:
             return self.gpt.CudaAutocast()
-        return self.torch.autocast("cpu", self.torch.bfloat16)
+        return self.device.autocast()
 
     def _forward_backward(self):
         """Compiles the functions that samples run, without updating weights."""
@@ -63,31 +65,41 @@ class Step:
             w.grad = None
 
     def sample(self):
-        """(phase or pass -> seconds, loss)."""
-        wanted, clock = self.config["pass"], time.perf_counter
+        """(phase or pass -> seconds, seconds of the whole on the host's clock if the device has its own, loss)."""
+        wanted = self.config["pass"]
         if wanted != "step":
             self._release()  # in a step, releasing gradients is part of the timed work
-        started = clock()
+        clock = self.device.clock()
+        clock.mark()
         if wanted == "step":
             self._release()
-        released = clock()
+        clock.mark()
         with self._grad_mode(), self._autocast():
             loss = self.loss()
-        forwarded = clock()
-        if wanted in ("forward", "inference"):
-            return {wanted: forwarded - released}, loss.item()
-        loss.backward()
-        backwarded = clock()
-        seconds = {"forward": forwarded - released, "backward": backwarded - forwarded}
-        if wanted == "backward":
-            return seconds, loss.item()
-        if wanted == "forward_backward":
-            return seconds | {wanted: backwarded - released}, loss.item()
-        if self.config["clip_norm"]:
-            self.gpt.clip_gradients(self.p, self.config["clip_norm"], self.config["implementation"] == "tuned")
-        self.optimizer.step()
-        stepped = clock()
-        return seconds | {"optimizer": stepped - backwarded, "step": stepped - started}, loss.item()
+        clock.mark()
+        if wanted not in ("forward", "inference"):
+            loss.backward()
+            clock.mark()
+        if wanted == "step":
+            if self.config["clip_norm"]:
+                self.gpt.clip_gradients(self.p, self.config["clip_norm"], self.config["implementation"] == "tuned")
+            self.optimizer.step()
+            clock.mark()
+        marks, host = clock.read()
+        return phases(wanted, marks), host, loss.item()
+
+
+def phases(wanted, marks):
+    """Phase or pass -> seconds, from the times of its marks: start, gradients released, and the end of each phase."""
+    released, forwarded, *later = marks[1:]
+    if wanted in ("forward", "inference"):
+        return {wanted: forwarded - released}
+    seconds = {"forward": forwarded - released, "backward": later[0] - forwarded}
+    if wanted == "forward_backward":
+        return seconds | {wanted: later[0] - released}
+    if wanted == "step":
+        return seconds | {"optimizer": later[1] - later[0], "step": later[1] - marks[0]}
+    return seconds
 
 
 def add_options(parser):
@@ -108,14 +120,17 @@ def add_options(parser):
     parser.add_argument(
         "--autocast",
         choices=("cpu", "cuda"),
-        default="cpu",
-        help="whose casts bfloat16 means: PyTorch's own for the CPU, or CUDA's lists (slow, for numbers)",
+        help="whose casts bfloat16 means (default: those of the device); CUDA's lists on the CPU are slow, for numbers",
     )
 
 
 def check(config):
-    if config["dtype"] == "bfloat16" and config["autocast"] == "cuda" and config["mode"] == "compile":
-        raise model_config.ConfigError("--autocast cuda works in eager mode only")
+    if (config["device"], config["autocast"]) == ("cuda", "cpu"):
+        raise model_config.ConfigError("--autocast cpu is for --device cpu")
+    if config["dtype"] == "bfloat16" and config["autocast"] != config["device"] and config["mode"] == "compile":
+        raise model_config.ConfigError("--autocast cuda on the CPU works in eager mode only")
+    if config["device"] == "cuda" and (config["launcher"] or config["allocator"] != "malloc"):
+        raise model_config.ConfigError("--launcher and --allocator are for --device cpu")
 
 
 def version():
@@ -125,8 +140,8 @@ def version():
 
 
 def math_mode(config):
-    if config["dtype"] == "float32":
-        return "float32"
+    if config["dtype"] != "bfloat16":
+        return config["dtype"]
     return {"cpu": "bfloat16 (autocast, CPU lists)", "cuda": "bfloat16 (autocast, CUDA lists)"}[config["autocast"]]
 
 
@@ -142,8 +157,9 @@ PROGRAM = step_program.Program(
     math_mode=math_mode,
     check=check,
     add_options=add_options,
+    devices=devices.DEVICES,
     config_of=lambda options: {
-        "autocast": options.autocast,
+        "autocast": options.autocast or options.device,
         "compile_mode": options.compile_mode,
         "launcher": options.launcher,
     },

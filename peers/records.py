@@ -145,6 +145,8 @@ def _point_name(config):
         name += f"/d_model:{config['d_model']}"
     name += f"/dtype:{config['dtype']}/mode:{config['mode']}"
     name += f"/system:{config['system']}/implementation:{config['implementation']}"
+    if config["device"] != "cpu":
+        name += f"/device:{config['device']}"
     return name if config.get("allocator", "malloc") == "malloc" else f"{name}/allocator:{config['allocator']}"
 
 
@@ -164,6 +166,7 @@ def empty_record(config):
         "config": config,
         "math_mode": None,
         "time": {},
+        "host": {"samples": [], "median": None, "difference": None},
         "phases": [],
         "tokens_per_second": None,
         "flops": dict.fromkeys(_FLOPS_KEYS),
@@ -172,6 +175,8 @@ def empty_record(config):
             "peak_bytes": None,
             "peak_rss_bytes": None,
             "base_rss_bytes": None,
+            "requested_bytes": None,
+            "reserved_bytes": None,
             "parts": {},
         },
         "loss": {"values": []},
@@ -220,6 +225,15 @@ def fill(record, samples, warmup_seconds, losses, math_mode, version, forward_fl
     record["transient"]["warmup"] = warmup_seconds
     record["math_mode"] = math_mode
     record["binary"] |= {"version": version, "id": version}
+
+
+def fill_host(record, samples):
+    """Adds the samples of whole steps on the host's clock, where the device has a clock of its own."""
+    if not samples:
+        return
+    median = statistics.median(samples)
+    whole = record["time"][record["config"]["pass"]]["median"]
+    record["host"] = {"samples": samples, "median": median, "difference": median / whole - 1}
 
 
 def _phases(samples, whole):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import devices
 import model_config
 import processes
 import records
@@ -29,12 +30,13 @@ class Program:
     description: str
     modes: tuple
     implementations: tuple
-    prepare: Callable  # (config, setup: dict to fill) -> object with sample() -> (phase -> seconds, loss)
+    prepare: Callable  # (config, setup: dict to fill) -> object with sample() -> (phase -> seconds, host seconds, loss)
     version: Callable  # () -> text
     math_mode: Callable  # config -> text
     check: Callable  # (config) raises ConfigError
     add_options: Callable = lambda parser: None
     config_of: Callable = lambda options: {}  # additional config values of the system
+    devices: tuple = ("cpu",)
 
 
 def _words(known):
@@ -60,7 +62,8 @@ def parser_of(program):
     parser.add_argument("--batch", type=int, dest="batch_size")
     parser.add_argument("--weight-tie", action="store_true", default=None)
     parser.add_argument("--bias", action="store_true", default=None)
-    parser.add_argument("--dtype", type=_words(("float32", "bfloat16")), default="float32", help="list")
+    parser.add_argument("--device", choices=program.devices, default="cpu", help="default: %(default)s")
+    parser.add_argument("--dtype", type=_words(devices.DTYPES), default="float32", help="list; tf32 on cuda alone")
     parser.add_argument("--pass", type=_words(PASSES), default="step", help="what a sample is; list")
     parser.add_argument("--mode", type=_words(program.modes), default=program.modes[0], help="list")
     parser.add_argument(
@@ -104,7 +107,7 @@ def make_config(program, options):
         "dtype": options.dtype,
         "mode": options.mode,
         "pass": getattr(options, "pass"),
-        "device": "cpu",
+        "device": options.device,
         "threads": options.threads,
         "lr": 1e-3,
         "beta1": 0.9,
@@ -118,6 +121,7 @@ def make_config(program, options):
         "implementation": options.implementation,
         "allocator": options.allocator,
     } | program.config_of(options)
+    devices.check(config["device"], config["dtype"])
     program.check(config)
     return config
 
@@ -144,11 +148,11 @@ def measure(program, config):
     step = program.prepare(config, setup)
     setup["total"] = time.perf_counter() - began
     record["setup"] |= setup
-    samples, warmup_seconds, losses = {}, [], []
+    samples, host_samples, warmup_seconds, losses = {}, [], [], []
     faults = 0
     for i in range(config["warmup"] + config["steps"]):
         before = records.page_faults()
-        seconds, loss = step.sample()
+        seconds, host_seconds, loss = step.sample()
         if i == 0:
             record["machine"]["first_step_done_seconds"] = processes.seconds_since_start()
         losses.append(loss)
@@ -158,9 +162,15 @@ def measure(program, config):
         faults += records.page_faults() - before
         for name, value in seconds.items():
             samples.setdefault(name, []).append(value)
+        if host_seconds is not None:
+            host_samples.append(host_seconds)
     records.fill(record, samples, warmup_seconds, losses, program.math_mode(config), program.version())
+    records.fill_host(record, host_samples)
     record["machine"]["page_faults_per_step"] = faults / config["steps"]
     record["memory"]["peak_rss_bytes"] = records.peak_rss_bytes()
+    if device := getattr(step, "device", None):
+        record["memory"] |= device.memory()
+        record["machine"] |= device.describes
     return record
 
 
@@ -179,6 +189,11 @@ def summary(record):
             f"min {t['min']:.4f}   max {t['max']:.4f}"
         )
     losses, setup, machine = record["loss"]["values"], record["setup"], record["machine"]
+    if record["host"]["median"] is not None:
+        lines.append(f"  on the host's clock median {record['host']['median']:.4f} s   on {machine['device']}")
+    if memory["reserved_bytes"] is not None:
+        held, reserved = memory["peak_bytes"] / 2**20, memory["reserved_bytes"] / 2**20
+        lines.append(f"  peak of tensors {held:.0f} MiB ({reserved:.0f} reserved)")
     peak, base = memory["peak_rss_bytes"] / 2**20, memory["base_rss_bytes"] / 2**20
     lines.append(
         f"  loss {losses[0]:.6f} -> {losses[-1]:.6f}   {record['tokens_per_second']:.0f} tokens/s   set-up "
@@ -200,6 +215,8 @@ def main(program):
             raise model_config.ConfigError(
                 f"no {program.module} in this Python; run peers/setup, then build/peers-venv/bin/python"
             )
+        if options.device == "cuda" and not options.in_process:
+            devices.require_card()
         return processes.run_points(
             sweep,
             lambda config: measure(program, config),

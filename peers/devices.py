@@ -1,0 +1,188 @@
+"""The device on which PyTorch runs a step: where its tensors lie, its casts, its clock and its memory.
+
+    build/peers-venv/bin/python peers/devices.py      # the GPU that PyTorch would use, or why there is none (exit code 2)
+"""
+
+import contextlib
+import importlib.util
+import subprocess
+import sys
+import time
+
+import model_config
+
+DEVICES = ("cpu", "cuda")
+DTYPES = ("float32", "tf32", "bfloat16")
+
+
+def check(device, dtype):
+    """Raises unless the device computes in this type."""
+    if dtype == "tf32" and device != "cuda":
+        raise model_config.ConfigError("tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --device cuda")
+
+
+def torch_type(dtype):
+    """Name of the type of tensors: tf32 is a way to multiply tensors of float32."""
+    return "float32" if dtype == "tf32" else dtype
+
+
+def of(config):
+    """The device of a configuration; ConfigError if PyTorch finds none."""
+    return Cuda(config) if config["device"] == "cuda" else Cpu(config)
+
+
+class Cpu:
+    """This machine's processor."""
+
+    name = "cpu"
+    describes = {}  # what a record's `machine` says of the device
+
+    def __init__(self, config):
+        import torch
+
+        self.torch = torch
+        torch.set_num_threads(config["threads"])
+
+    def autocast(self):
+        return self.torch.autocast("cpu", self.torch.bfloat16)
+
+    def clock(self):
+        return HostClock()
+
+    def forget_peaks(self):
+        """From here on peaks are counted anew, where that is possible."""
+
+    def memory(self):
+        """Peaks for a record's `memory`."""
+        return {}
+
+    @contextlib.contextmanager
+    def held_bytes(self):
+        """A list, to which the bytes are added that the work within allocated and still holds at its end."""
+        held = []
+        with self.torch.profiler.profile(profile_memory=True) as profiler:
+            yield held
+        held.append(sum(event.self_cpu_memory_usage for event in profiler.key_averages()))
+
+
+class Cuda:
+    """The first GPU that PyTorch sees."""
+
+    name = "cuda"
+
+    def __init__(self, config):
+        import torch
+
+        if reason := missing(torch):
+            raise model_config.ConfigError(f"--device cuda: {reason}")
+        if config["mode"] == "compile" and not has_triton():
+            raise model_config.ConfigError(
+                "--mode compile on --device cuda takes triton, which is not installed: run peers/setup cuda"
+            )
+        self.torch = torch
+        torch.set_num_threads(config["threads"])
+        torch.cuda.set_device(0)
+        torch.set_float32_matmul_precision("high" if config["dtype"] == "tf32" else "highest")
+        torch.backends.cudnn.allow_tf32 = config["dtype"] == "tf32"
+        card = torch.cuda.get_device_properties(0)
+        self.describes = {
+            "device": card.name,
+            "device_memory_bytes": card.total_memory,
+            "device_libraries": [f"cuda {torch.version.cuda}", f"cudnn {torch.backends.cudnn.version()}"],
+        }
+        self.events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
+
+    def autocast(self):
+        return self.torch.autocast("cuda", self.torch.bfloat16)
+
+    def clock(self):
+        return CardClock(self.torch, self.events)
+
+    def forget_peaks(self):
+        self.torch.cuda.synchronize()
+        self.torch.cuda.empty_cache()
+        self.torch.cuda.reset_peak_memory_stats()
+
+    def memory(self):
+        statistics = self.torch.cuda.memory_stats()
+        return {
+            "peak_bytes": self.torch.cuda.max_memory_allocated(),
+            "requested_bytes": statistics["requested_bytes.all.peak"],
+            "reserved_bytes": self.torch.cuda.max_memory_reserved(),
+        }
+
+    @contextlib.contextmanager
+    def held_bytes(self):
+        held, before = [], self.torch.cuda.memory_allocated()
+        yield held
+        held.append(self.torch.cuda.memory_allocated() - before)
+
+
+class HostClock:
+    """Times on the host's clock, for work that is done when its call returns."""
+
+    def __init__(self):
+        self.marks = []
+
+    def mark(self):
+        self.marks.append(time.perf_counter())
+
+    def read(self):
+        """(seconds between the first mark and each, seconds of the whole on the host's clock if that is another)."""
+        return [mark - self.marks[0] for mark in self.marks], None
+
+
+class CardClock:
+    """Times by events in the card's stream, beside the host's clock from before the first mark until the card is done."""
+
+    def __init__(self, torch, events):
+        self.torch, self.events, self.marks = torch, events, 0
+        torch.cuda.synchronize()
+        self.started = time.perf_counter()
+
+    def mark(self):
+        self.events[self.marks].record()
+        self.marks += 1
+
+    def read(self):
+        self.torch.cuda.synchronize()
+        host = time.perf_counter() - self.started
+        return [1e-3 * self.events[0].elapsed_time(event) for event in self.events[: self.marks]], host
+
+
+def missing(torch):
+    """Why PyTorch has no GPU; empty if it has one."""
+    if torch.version.cuda is None:
+        return "this PyTorch was built without CUDA; run peers/setup cuda"
+    if not torch.cuda.is_available():
+        return "PyTorch finds no NVIDIA GPU or no driver for it; see nvidia-smi, or use --device cpu"
+    return ""
+
+
+def require_card():
+    """Raises unless PyTorch finds a GPU. Asked in a process of its own, so that this one holds no memory of the card."""
+    found = subprocess.run([sys.executable, __file__], capture_output=True, text=True)
+    if found.returncode != 0:
+        said = found.stderr.strip().splitlines()
+        raise model_config.ConfigError(f"--device cuda: {said[-1] if said else 'PyTorch does not start'}")
+
+
+def has_triton():
+    return importlib.util.find_spec("triton") is not None
+
+
+def main():
+    try:
+        import torch
+    except ImportError as error:
+        print(f"no PyTorch: {error}; run peers/setup cuda", file=sys.stderr)
+        return 2
+    if reason := missing(torch):
+        print(reason, file=sys.stderr)
+        return 2
+    print(torch.cuda.get_device_name(0))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

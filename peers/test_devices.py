@@ -1,0 +1,233 @@
+"""Tests of --device cuda that need no GPU; those with PyTorch take build/peers-venv and are skipped without it."""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import comparison
+import devices
+import model_config
+import processes
+import pytorch_step
+import records
+import step_program
+
+PEERS = Path(__file__).resolve().parent
+PYTHON = PEERS.parent / "build/peers-venv/bin/python"
+FULL = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 79.11 GiB of "
+    "which 512.00 MiB is free. Process 1 has 78.60 GiB memory in use."
+)
+
+
+def record(seconds, peak, reserved, host=None, losses=(9.0,), **config):
+    return {
+        "status": "ok",
+        "reason": None,
+        "time": {"step": records.time_stats(seconds)},
+        "host": {"samples": [], "median": host, "difference": None},
+        "math_mode": "tf32",
+        "loss": {"values": list(losses)},
+        "config": {"pass": "step", "device": "cuda"} | config,
+        "memory": {"peak_bytes": peak, "reserved_bytes": reserved, "peak_rss_bytes": 1, "base_rss_bytes": 0},
+        "machine": {"first_step_done_seconds": 2.0},
+    }
+
+
+class Options(unittest.TestCase):
+    def config(self, *words):
+        options = step_program.parser_of(pytorch_step.PROGRAM).parse_args(words)
+        (point,) = step_program.points(options)
+        return step_program.make_config(pytorch_step.PROGRAM, point)
+
+    def test_the_default_is_the_cpu(self):
+        config = self.config()
+        self.assertEqual((config["device"], config["autocast"]), ("cpu", "cpu"))
+        self.assertNotIn("device", records.empty_record(config)["name"])
+
+    def test_a_gpu_has_its_own_casts_and_name(self):
+        config = self.config("--device", "cuda", "--dtype", "bfloat16", "--mode", "compile")
+        self.assertEqual((config["device"], config["autocast"]), ("cuda", "cuda"))
+        self.assertEqual(pytorch_step.math_mode(config), "bfloat16 (autocast, CUDA lists)")
+        self.assertIn("/device:cuda", records.empty_record(config)["name"])
+
+    def test_tf32_is_arithmetic_of_a_gpu(self):
+        self.assertEqual(pytorch_step.math_mode(self.config("--device", "cuda", "--dtype", "tf32")), "tf32")
+        self.assertEqual(devices.torch_type("tf32"), "float32")
+        with self.assertRaisesRegex(model_config.ConfigError, "--device cuda"):
+            self.config("--dtype", "tf32")
+
+    def test_what_is_for_the_cpu_alone(self):
+        for words in (("--launcher",), ("--allocator", "jemalloc"), ("--autocast", "cpu")):
+            with self.assertRaises(model_config.ConfigError, msg=words):
+                self.config("--device", "cuda", *words)
+
+
+class Clocks(unittest.TestCase):
+    def test_phases_by_their_marks(self):
+        marks = [0.0, 0.5, 1.5, 3.5, 4.0]
+        want = {"forward": 1.0, "backward": 2.0, "optimizer": 0.5, "step": 4.0}
+        self.assertEqual(pytorch_step.phases("step", marks), want)
+        both = {"forward": 1.0, "backward": 2.0}
+        self.assertEqual(pytorch_step.phases("forward_backward", marks[:4]), both | {"forward_backward": 3.0})
+        self.assertEqual(pytorch_step.phases("backward", marks[:4]), both)
+        self.assertEqual(pytorch_step.phases("inference", marks[:3]), {"inference": 1.0})
+
+    def test_a_card_times_by_its_events(self):
+        waits = []
+
+        class Event:
+            def __init__(self, at):
+                self.at, self.recorded = at, False
+
+            def record(self):
+                self.recorded = True
+
+            def elapsed_time(self, end):
+                assert self.recorded and end.recorded and len(waits) == 2, "read before the card was done"
+                return end.at - self.at
+
+        card = argparse.Namespace(cuda=argparse.Namespace(synchronize=lambda: waits.append(1)))
+        clock = devices.CardClock(card, [Event(5.0), Event(7.0), Event(11.0)])
+        clock.mark()
+        clock.mark()
+        marks, host = clock.read()
+        self.assertEqual([round(mark, 9) for mark in marks], [0.0, 0.002])
+        self.assertGreater(host, 0)
+
+    def test_the_host_clock_of_a_record(self):
+        whole = {"pass": "step"}
+        found = {"time": {"step": {"median": 2.0}}, "config": whole, "host": None}
+        records.fill_host(found, [2.1, 2.0, 2.2])
+        self.assertEqual(found["host"]["median"], 2.1)
+        self.assertAlmostEqual(found["host"]["difference"], 0.05)
+        records.fill_host(found, [])
+        self.assertEqual(found["host"]["median"], 2.1)
+
+
+class Comparison(unittest.TestCase):
+    CASE = comparison.Case("small", 4, 512, "tf32")
+
+    def test_columns_of_a_gpu(self):
+        names = [c.name for c in comparison.columns_of("all", "cuda")]
+        self.assertIn("pytorch-tuned-max-autotune", names)
+        self.assertNotIn("jax", names)
+        self.assertNotIn("laptime-compile-ieee", names)
+        self.assertEqual(len(comparison.columns_of("pytorch-tuned,pytorch-tuned+again", "cuda")), 2)
+        for wrong in ("jax", "pytorch-tuned+jemalloc", "laptime-compile-ieee"):
+            with self.assertRaisesRegex(comparison.WrongInput, "--device cpu", msg=wrong):
+                comparison.columns_of(wrong, "cuda")
+
+    def test_tf32_is_a_case(self):
+        self.assertEqual(comparison.cases_of("small:4x512:tf32"), [self.CASE])
+
+    def test_memory_is_that_of_the_card(self):
+        by_name = {
+            "laptime-compile": [record([1.0], 1 << 30, 2 << 30, host=1.1)],
+            "pytorch-tuned": [record([3.0], 2 << 30, 8 << 30, host=3.3)],
+        }
+        columns = comparison.columns_of(",".join(by_name), "cuda")
+        result = comparison.compare(self.CASE, columns, by_name, None)
+        ratio = result["ratios"]["laptime-compile"]["fastest PyTorch"]
+        self.assertEqual((ratio["median"], ratio["memory"], ratio["second_memory"]), (3.0, 0.5, 0.25))
+        self.assertAlmostEqual(ratio["by_host"], 3.0)
+        text = comparison.case_text(result)
+        for words in ("host s", "reserved", "by the host's clock 3.00x"):
+            self.assertIn(words, text)
+        summary = comparison.summary_rows([result])
+        self.assertEqual(summary[0], ["case", "laptime-compile", "pytorch-tuned", "fastest peer / laptime-compile"])
+        self.assertEqual(summary[1][1], "1.0000 (1024)")
+
+    def test_losses_of_tf32_may_differ_more(self):
+        def fine(loss):
+            by_name = {
+                "laptime-compile": [record([1.0], 1, 1, losses=[9.0])],
+                "pytorch-tuned": [record([1.0], 1, 1, losses=[loss])],
+            }
+            return comparison.compare(self.CASE, comparison.columns_of(",".join(by_name)), by_name, None)["fine"]
+
+        self.assertTrue(fine(9.005))
+        self.assertFalse(fine(9.02))
+
+    def test_threads_of_the_host_do_not_matter(self):
+        same = {k: 1 for k in comparison.MUST_AGREE} | {"device": "cuda"}
+        ours, theirs = ({"config": same | {"threads": n}} for n in (1, 2))
+        self.assertEqual(comparison.differing_configs(ours, theirs), [])
+        other = {"config": same | {"device": "cpu"}}
+        self.assertEqual(comparison.differing_configs(ours, other), ["device"])
+
+    def test_a_full_card(self):
+        status, reason, requested = processes.how_it_ended(1, "Traceback\n" + FULL + "\n")
+        self.assertEqual((status, requested), ("out_of_memory", 3 << 29))
+        self.assertIn("79.11 GiB", reason)
+        self.assertEqual(processes.card_bytes("of which", FULL, " is free"), 512 << 20)
+        self.assertEqual(processes.how_it_ended(1, "RuntimeError: CUDA error: out of memory")[0], "out_of_memory")
+
+
+class WithoutACard(unittest.TestCase):
+    """Each program says in one line what is missing, and exits with 2."""
+
+    def refused(self, words, pattern):
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1), done.stderr)
+        self.assertRegex(done.stderr, pattern)
+
+    def test_the_comparisons(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder, "laptime")
+            program.write_text("#!/bin/sh\necho 'cpu   this machine'\necho 'cuda  not here: no NVIDIA driver'\n")
+            program.chmod(0o755)
+            for script in ("run", "attention"):
+                words = (sys.executable, PEERS / script, "--device", "cuda", "--laptime")
+                self.refused((*words, program), "--device cuda: not here: no NVIDIA driver")
+                self.refused((*words, Path(folder, "none")), "none is not there; build it")
+
+    def test_what_each_has_not(self):
+        self.refused((sys.executable, PEERS / "run", "--cases", "small:4x8:tf32"), "tf32 .* use --device cuda")
+        self.refused((sys.executable, PEERS / "run", "--device", "cuda", "--columns", "jax"), "'jax' is for --device cpu")
+        self.refused((PEERS / "setup", "rocm"), "unknown words 'rocm'")
+
+    @unittest.skipUnless(PYTHON.exists(), "needs build/peers-venv")
+    def test_pytorch(self):
+        if subprocess.run([PYTHON, PEERS / "devices.py"], capture_output=True).returncode == 0:
+            self.skipTest("PyTorch has a GPU here")
+        for script in ("pytorch_step.py", "pytorch_attention.py"):
+            self.refused((PYTHON, PEERS / script, "--device", "cuda"), "--device cuda: PyTorch finds no NVIDIA GPU")
+
+
+@unittest.skipUnless(PYTHON.exists(), "needs build/peers-venv")
+class OnTheCpu(unittest.TestCase):
+    def measured(self, script, *words):
+        done = subprocess.run(
+            [PYTHON, PEERS / script, *words, "--warmup", "1", "--steps", "2", "--output-file", "-"],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (found,) = json.loads(done.stdout)
+        return found
+
+    def test_a_step_has_no_memory_and_no_clock_of_a_card(self):
+        size = "--model custom --d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 64 --batch 1 --context 16"
+        found = self.measured("pytorch_step.py", *size.split())
+        self.assertEqual(found["config"]["device"], "cpu")
+        self.assertEqual(list(found["time"]), ["forward", "backward", "optimizer", "step"])
+        self.assertIsNone(found["host"]["median"])
+        self.assertIsNone(found["memory"]["peak_bytes"])
+        self.assertEqual(len(found["loss"]["values"]), 3)
+
+    def test_attention_holds_its_weights(self):
+        words = "--d-model 16 --context 64 --batch 2 --implementation eager"
+        found = self.measured("pytorch_attention.py", *words.split())
+        self.assertEqual(list(found["time"]), ["forward", "backward", "forward_backward"])
+        least = found["machine"]["input_bytes"] + 4 * 2 * 64 * 64
+        self.assertGreater(found["machine"]["before_backward_bytes"], least)
+
+
+if __name__ == "__main__":
+    unittest.main()
