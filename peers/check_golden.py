@@ -46,6 +46,9 @@ def losses(meta, dtype, system, implementation, steps):
         implementation=implementation or program.implementations[0],
         allocator="malloc",
         autocast="cuda",
+        device="cpu",
+        compile_mode="default",
+        launcher=False,
         threads=2,
         warmup=0,
         steps=steps,
@@ -57,7 +60,7 @@ def losses(meta, dtype, system, implementation, steps):
     )
     setattr(options, "pass", "step")
     step = program.prepare(step_program.make_config(program, options), {})
-    return [step.sample()[1] for _ in range(steps)]
+    return [step.sample()[-1] for _ in range(steps)]
 
 
 def main():

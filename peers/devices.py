@@ -86,9 +86,12 @@ class Cuda:
         torch.backends.cudnn.allow_tf32 = config["dtype"] == "tf32"
         card = torch.cuda.get_device_properties(0)
         self.describes = {
-            "device": card.name,
-            "device_memory_bytes": card.total_memory,
-            "device_libraries": [f"cuda {torch.version.cuda}", f"cudnn {torch.backends.cudnn.version()}"],
+            "card": {
+                "name": card.name,
+                "compute_capability": f"{card.major}.{card.minor}",
+                "memory_bytes": card.total_memory,
+                "libraries": [f"CUDA {torch.version.cuda}", f"cuDNN {torch.backends.cudnn.version()}"],
+            }
         }
         self.events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
 

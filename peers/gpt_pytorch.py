@@ -8,8 +8,16 @@ from torch.overrides import TorchFunctionMode
 
 import model_config
 import streams
+import streams_torch
 
 IMPLEMENTATIONS = ("reference", "tuned")
+
+
+def uniform(c, name, shape, std):
+    """A tensor of the stream `name`, on the device of the configuration."""
+    if c["device"] == "cpu":
+        return torch.from_numpy(streams.uniform(c["seed"], name, shape, std))
+    return streams_torch.uniform(torch, c["device"], c["seed"], name, shape, std)
 
 
 def parameters(c):
@@ -17,8 +25,8 @@ def parameters(c):
     out = {}
     for name, (shape, std) in model_config.parameter_shapes(c).items():
         # norm weights are one plus noise, so that ignoring one changes the loss
-        w = torch.from_numpy(streams.uniform(c["seed"], name, shape, 0.05 if std is None else std))
-        out[name] = (1.0 + w if std is None else w).to(c["device"]).requires_grad_(True)
+        w = uniform(c, name, shape, 0.05 if std is None else std)
+        out[name] = (1.0 + w if std is None else w).requires_grad_(True)
     return out
 
 

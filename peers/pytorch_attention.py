@@ -97,7 +97,6 @@ class Attention:
 
     def __init__(self, config, setup):
         import gpt_pytorch
-        import streams
         import torch
         import torch.nn.functional as F
 
@@ -106,8 +105,7 @@ class Attention:
         shape = (config["batch_size"], config["context_length"], config["d_model"])
         dtype = getattr(torch, devices.torch_type(config["dtype"]))
         self.q, self.k, self.v, self.grad = (
-            torch.from_numpy(streams.uniform(config["seed"], name, shape, 1.0)).to(config["device"], dtype)
-            for name in "qkvg"
+            gpt_pytorch.uniform(config, name, shape, 1.0).to(dtype) for name in "qkvg"
         )
         for x in (self.q, self.k, self.v):
             x.requires_grad_(True)

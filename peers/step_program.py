@@ -190,7 +190,7 @@ def summary(record):
         )
     losses, setup, machine = record["loss"]["values"], record["setup"], record["machine"]
     if record["host"]["median"] is not None:
-        lines.append(f"  on the host's clock median {record['host']['median']:.4f} s   on {machine['device']}")
+        lines.append(f"  on the host's clock median {record['host']['median']:.4f} s   on {machine['card']['name']}")
     if memory["reserved_bytes"] is not None:
         held, reserved = memory["peak_bytes"] / 2**20, memory["reserved_bytes"] / 2**20
         lines.append(f"  peak of tensors {held:.0f} MiB ({reserved:.0f} reserved)")

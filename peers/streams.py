@@ -27,9 +27,19 @@ def _fnv1a64(text):
     return h
 
 
+def key_of(seed, name):
+    """The key of a stream, an int of 64 bits."""
+    return int(_splitmix64(np.array([(seed ^ _fnv1a64(name)) & _WORD], np.uint64))[0])
+
+
+def scale_of(std):
+    """The float32 that `uniform` multiplies by."""
+    return np.float32(math.sqrt(3.0) * std)
+
+
 def _chunks(seed, name, count):
     """The stream in pieces: (first index, uint64 values)."""
-    key = _splitmix64(np.array([(seed ^ _fnv1a64(name)) & _WORD], np.uint64))[0]
+    key = np.uint64(key_of(seed, name))
     for first in range(0, count, _CHUNK):
         with np.errstate(over="ignore"):
             yield first, _splitmix64(key + np.arange(first, min(first + _CHUNK, count), dtype=np.uint64))
@@ -41,7 +51,7 @@ def uniform(seed, name, shape, std):
     for first, words in _chunks(seed, name, out.size):
         u = (words >> np.uint64(40)).astype(np.int64)
         unit = (2 * u - (1 << 24)).astype(np.float32) * np.float32(2.0**-24)
-        out[first : first + words.size] = unit * np.float32(math.sqrt(3.0) * std)
+        out[first : first + words.size] = unit * scale_of(std)
     return out.reshape(shape)
 
 

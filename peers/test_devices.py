@@ -201,6 +201,21 @@ class WithoutACard(unittest.TestCase):
 
 
 @unittest.skipUnless(PYTHON.exists(), "needs build/peers-venv")
+class Streams(unittest.TestCase):
+    def test_pytorch_makes_the_same_bits(self):
+        program = (
+            "import torch, streams, streams_torch\n"
+            "streams_torch._CHUNK = 1000\n"
+            "for seed, name, std in ((1, 'q', 1.0), (20230310, 'lm_head.weight', 0.02)):\n"
+            "    ours = torch.from_numpy(streams.uniform(seed, name, (50, 77), std))\n"
+            "    theirs = streams_torch.uniform(torch, 'cpu', seed, name, (50, 77), std)\n"
+            "    assert torch.equal(ours, theirs), (name, (ours - theirs).abs().max())\n"
+        )
+        done = subprocess.run([PYTHON, "-c", program], cwd=PEERS, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+@unittest.skipUnless(PYTHON.exists(), "needs build/peers-venv")
 class OnTheCpu(unittest.TestCase):
     def measured(self, script, *words):
         done = subprocess.run(
@@ -220,6 +235,13 @@ class OnTheCpu(unittest.TestCase):
         self.assertIsNone(found["host"]["median"])
         self.assertIsNone(found["memory"]["peak_bytes"])
         self.assertEqual(len(found["loss"]["values"]), 3)
+
+    def test_losses_are_those_of_golden_files(self):
+        golden = PEERS.parent / "tests/golden/tiny_2025.safetensors"
+        words = [PYTHON, PEERS / "check_golden.py", golden, "--steps", "2"]
+        done = subprocess.run(words, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("ok  "), 2, done.stdout)
 
     def test_attention_holds_its_weights(self):
         words = "--d-model 16 --context 64 --batch 2 --implementation eager"
