@@ -218,8 +218,9 @@ std::vector<Precision> GoldenCase::precisions() const {
 
 const PrecisionValues& GoldenCase::values(Precision precision) const {
   if (precision == Precision::kFloat16 && float16) return float16->values;
-  LAPTIME_CHECK(precision == Precision::kFloat32 || precision == Precision::kBFloat16, "{}", name_of(precision));
-  return precision == Precision::kFloat32 ? float32 : bfloat16;
+  if (precision == Precision::kBFloat16) return bfloat16;
+  LAPTIME_CHECK(precision == Precision::kFloat32 || precision == Precision::kTf32, "{}", name_of(precision));
+  return float32;
 }
 
 const std::map<std::string, std::string>& GoldenCase::dtypes(Precision precision) const {

@@ -85,7 +85,7 @@ struct GoldenCase {
 
   // Those that the file has values of: float32, bfloat16 and maybe float16.
   std::vector<Precision> precisions() const;
-  // Of one of precisions() (LAPTIME_CHECK).
+  // Of one of precisions() (LAPTIME_CHECK), or of tf32, which has those of float32.
   const PrecisionValues& values(Precision precision) const;
   // Of bfloat16 or float16 (LAPTIME_CHECK).
   const std::map<std::string, std::string>& dtypes(Precision precision) const;

@@ -112,7 +112,7 @@ class PrecisionRun {
 
   void compare_memory(const Graph& graph) {
     add("memory", compare_saved_bytes(golden_, precision_, saved_bytes(graph)));
-    if (precision_ != Precision::kFloat32) return;
+    if (is_mixed(precision_)) return;
     add("memory", compare_inference_peak(golden_, peak_of(Pass::kInference)));
     add("memory", compare_forward_backward_peak(golden_, peak_of(Pass::kForwardBackward)));
   }
@@ -236,7 +236,7 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
   };
   try {
     bool is_pinned = !machine.kernels;
-    for (const Precision precision : golden.precisions())
+    for (const Precision precision : kernels.tf32 ? std::vector{Precision::kTf32} : golden.precisions())
       is_pinned = PrecisionRun(golden, precision, machine, find, kernels, report, file).run() || is_pinned;
     if (!is_pinned) {
       throw Error::format(

@@ -18,12 +18,14 @@ using VerifyProgress = std::function<void(const std::string& stage, Seconds elap
 
 // Which kernels run. With `known`, which gives what is stored of a device (device_key), they are those that a
 // measurement takes: the stored choice of a signature, else the winner of a trial. Without it, the first candidates.
+// With `tf32` they multiply float32 in tf32, and nothing but that run is compared.
 struct VerifyKernels {
   KnowledgeOf known{};
+  bool tf32 = false;
 };
 
-// Checks the file for consistency, then runs the case in float32 and bfloat16 and compares losses, logits, gradients
-// and weights, in eager mode also dtypes, saved bytes and peak memory. Of `machine` only the options with
+// Checks the file for consistency, then runs the case in each of its types and compares losses, logits, gradients and
+// weights, in eager mode also dtypes, saved bytes and peak memory. Of `machine` only the options with
 // Option::configures_engine are used. Error for a device that computes nothing, and for a kernels file that names no
 // signature of either precision.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},

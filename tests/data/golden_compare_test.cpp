@@ -44,6 +44,11 @@ TEST(GoldenCompare, AllowsWhatTheRuleAllows) {
                    6 * std::max(4e-3, f16.at("after10/ln_final.weight")));
   EXPECT_DOUBLE_EQ(compare_loss(golden, Precision::kFloat16, 0, 1).allowed, 2 * 2.5e-4);
 
+  EXPECT_DOUBLE_EQ(allowed(Precision::kTf32, "logits"), 2 * 2e-3);
+  EXPECT_DOUBLE_EQ(allowed(Precision::kTf32, key), 2 * 2e-3);
+  EXPECT_DOUBLE_EQ(allowed(Precision::kTf32, "after10/ln_final.weight"), 6 * 4e-3);
+  EXPECT_DOUBLE_EQ(compare_loss(golden, Precision::kTf32, 0, 1).allowed, 2 * 1e-3);
+
   const GoldenCase large = read_golden(golden_path("small_2025"));
   const auto large_allowed = [&](Precision precision, const std::string& name) {
     return compare(large, precision, name, truth_of(large, name)).allowed;

@@ -40,7 +40,7 @@ std::vector<OptionRow> engine_options() {
 
 ExitCode run(const VerifyCommand& command) {
   for (const std::string& file : command.files) read_golden(file);  // reports a bad file before anything runs
-  const VerifyKernels kernels{stored_knowledge(command.store)};
+  const VerifyKernels kernels{.known = stored_knowledge(command.store), .tf32 = command.options.tf32};
   ProgressLine line(standard_error());
   bool pass = true;
   for (size_t i = 0; i < command.files.size(); ++i) {
