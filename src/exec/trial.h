@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -21,16 +22,22 @@ class Trial {
   // and memory must outlive the trial.
   Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
-  // Runs the kernel, which the backend has prepared, once and returns the time.
+  // Runs the kernel, which the backend has prepared, and returns the time of a launch. On a device with a clock of its
+  // own that is the time between marks around several launches of a short kernel, without what the host takes to
+  // enqueue them; a first launch, which may load code, is not timed.
   Seconds time(const Kernel& kernel);
 
  private:
+  // Mean of so many launches that the device finds in its queue.
+  Seconds time_in_queue(const Launch& launch, int launches);
+
   Backend& backend_;
   const Signature& signature_;
   std::vector<TensorView> operands_;  // inputs, then outputs
   std::byte* workspace_;
   double flops_;
   int64_t bytes_;
+  std::set<const Kernel*> launched_;
 };
 
 }  // namespace laptime

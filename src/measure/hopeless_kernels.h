@@ -12,11 +12,14 @@
 
 namespace laptime {
 
-// Kernels that lost all their races so far, by so much that later races, of more work, leave them out.
+// Kernels that lost all their races so far, by so much that later races, of more work, leave them out. A kernel of a
+// library that a device may lack is never one of them: it stands for what the library proposes for a shape, and that
+// is another algorithm for each.
 class HopelessKernels {
  public:
   void add(const std::vector<const Kernel*>& kernels, double flops, const RaceResult& result) {
     for (size_t i = 0; i < kernels.size(); ++i) {
+      if (kernels[i]->library != nullptr) continue;
       Races& races = races_[kernels[i]];
       ++races.count;
       races.closest = std::min(races.closest, result.shortest[i] / result.seconds);

@@ -17,7 +17,9 @@
 namespace laptime {
 namespace {
 
-constexpr Seconds kTrialBudget{0.2};  // of first races
+// Of first races. Those of a device with a clock of its own are short, but its libraries load code for each kernel, and
+// what wins one shape there says nothing about another.
+constexpr Seconds kTrialBudget{0.2}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
 constexpr double kBeyondNoise = 1.5;  // a lead that noise does not turn round
 
@@ -93,14 +95,20 @@ class Race {
 
   // The kernel to take and, where its bits are its own and others share theirs, the fastest of those others, unless
   // that one is so far behind that another race would not change it. Where the kernel to take leads others of its kind
-  // by no more than noise, `standings` decide between them.
+  // by no more than noise, `standings` decide between them. What a library proposes is another algorithm for each
+  // shape, so that other races say nothing about it.
   std::vector<const Kernel*> finalists(const KernelStandings& standings) const {
     const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
     const size_t taken = clear_winner(result, shares_bits);
-    std::vector<const Kernel*> tied;
-    const auto is_of_same_kind = [&](size_t candidate) { return shares_bits(candidate) == shares_bits(taken); };
-    for (const size_t candidate : tied_with(result, taken, is_of_same_kind)) tied.push_back(kernels_[candidate]);
-    std::vector<const Kernel*> finalists{standings.best_of(tied)};
+    const auto is_of_same_kind = [&](size_t candidate) {
+      return shares_bits(candidate) == shares_bits(taken) && kernels_[candidate]->library == nullptr;
+    };
+    std::vector<const Kernel*> finalists{kernels_[taken]};
+    if (finalists.front()->library == nullptr) {
+      std::vector<const Kernel*> tied;
+      for (const size_t candidate : tied_with(result, taken, is_of_same_kind)) tied.push_back(kernels_[candidate]);
+      finalists.front() = standings.best_of(tied);
+    }
     if (shares_bits(taken)) return finalists;
     const std::optional<size_t> other = fastest_of(result, shares_bits);
     if (other && result.shortest[*other] < kBeyondNoise * result.shortest[taken]) finalists.push_back(kernels_[*other]);
@@ -138,8 +146,9 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
   std::stable_sort(contests.begin(), contests.end(),
                    [](const Contest& a, const Contest& b) { return a.flops < b.flops; });
   const Seconds begin = backend.now();
+  const Seconds budget = backend.has_own_clock() ? kDeviceTrialBudget : kTrialBudget;
   const auto assumed = [&](const Contest& contest) {
-    return backend.now() - begin < kTrialBudget ? nullptr : standings.clear_best_of(contest.kernels);
+    return backend.now() - begin < budget ? nullptr : standings.clear_best_of(contest.kernels);
   };
   struct Raced {
     Contest* contest;

@@ -19,8 +19,8 @@ struct TriedKernels {
 
 // Times the candidates, except the reference, of each signature in the plan that has several and no choice yet, on
 // random operands. Candidates that need more memory than the point may use are left out. The signatures of least work
-// come first; once the races took 0.2 s, those of ops that had a race are left to the next run. A race that is too
-// close to call goes to the kernel that did best in all races of the op.
+// come first; once the races took 0.2 s, or 5 s on a device with a clock of its own, those of ops that had a race are
+// left to the next run. A race that is too close to call goes to the kernel that did best in all races of the op.
 TriedKernels try_kernels(const Prepared& prepared, Backend& backend);
 
 }  // namespace laptime

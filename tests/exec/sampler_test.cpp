@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "exec/small_step.h"
 #include "exec/trial.h"
@@ -143,6 +144,42 @@ TEST(Trial, TimesAKernelOnOperandsOfItsSignature) {
     (kernel->name == kReferenceName ? reference : fastest) = seconds;
   }
   EXPECT_LT(fastest, reference);
+}
+
+// A device with a clock of its own, which takes 50 ms to load the code of a kernel before its first launch.
+class LoadsCode : public roofline::RooflineBackend {
+ public:
+  using RooflineBackend::RooflineBackend;
+  bool has_own_clock() const override { return true; }
+  void launch(const Launch& launch) override {
+    if (std::exchange(launches, launches + 1) == 0) pause(Seconds{0.05});
+    RooflineBackend::launch(launch);
+  }
+  int launches = 0;
+};
+
+TEST(Trial, ADeviceWithAClockLoadsCodeBeforeItsLaunchIsTimed) {
+  auto kernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
+  Builder build;
+  const ValueId a = build.source("a", floats({96, 64}), Role::kParameter);
+  build.output("y", matmul(build, a, build.source("b", floats({64, 80}), Role::kParameter)));
+  const Graph graph = build.finish();
+  const Signature signature = signature_of(graph, graph.nodes[0]);
+  const auto time_on = [&](Seconds launch_cost) {
+    DataSheet sheet = kTestDevice;
+    sheet.launch = launch_cost.count();
+    LoadsCode backend(sheet, kernels, 1e12);
+    const Kernel& kernel = backend.kernels(kMatmul)[0];
+    const std::unique_ptr<DeviceMemory> memory = backend.allocate(Trial::bytes(signature, {}, kernel));
+    Trial trial(backend, signature, {}, *memory);
+    return std::pair(trial.time(kernel).count(), backend.launches);
+  };
+  const auto [slow, slow_launches] = time_on(Seconds{1e-3});
+  EXPECT_GT(slow, 0.9e-3);
+  EXPECT_LT(slow, 1.2e-3);
+  EXPECT_EQ(slow_launches, 2);
+  // Short launches are timed together: one to load, one to see how short, and some more.
+  EXPECT_GT(time_on(Seconds{1e-9}).second, 4);
 }
 
 }  // namespace

@@ -56,6 +56,12 @@ TEST_F(HopelessKernelsTest, SmallRacesSayNothingOfMuchMoreWorkUnlessRacesBetween
   EXPECT_FALSE(slow_takes_part(200e9));
 }
 
+TEST_F(HopelessKernelsTest, ProposalsOfALibraryAreNeverLeftOut) {
+  slow_.library = "cuBLASLt";
+  for (int race = 0; race < 4; ++race) race_with(10, 1e9);
+  EXPECT_TRUE(slow_takes_part(1e9));
+}
+
 TEST_F(HopelessKernelsTest, AContestKeepsItsKernelsIfAllAreHopeless) {
   race_with(10, 1e9);
   race_with(10, 1e9);
