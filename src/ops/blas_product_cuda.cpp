@@ -44,7 +44,8 @@ std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int
 class BlasCall {
  public:
   // Without memory, `workspace` only counts bytes.
-  BlasCall(const Product& product, const BlasChoice& choice, std::byte* memory) : workspace_(memory) {
+  BlasCall(const Product& product, const BlasChoice& choice, std::byte* memory)
+      : is_padded_(choice.padded), workspace_(memory) {
     const TensorView& c = product.c;
     const Shape& b_shape = product.b.shape();
     blas.batches = b_shape.rank() == 3 ? b_shape[0] : 1;
@@ -54,7 +55,13 @@ class BlasCall {
     blas.d = *matrix_of(c.type, blas.batches, blas.m, blas.n);
     blas.algorithm = choice.algorithm;
     blas.tf32 = choice.tf32;
+    blas.any_order = choice.any_order;
     operands.d = device_data(c).data;
+    if (is_padded_ && is_odd(blas.d) && product.addend == nullptr) {
+      c_copy = padded_piece(c.type);
+      blas.d = *matrix_of(c_copy->type, blas.batches, blas.m, blas.n);
+      operands.d = c_copy->data;
+    }
     operands.a = factor(product.a, product.compute, blas.m, blas.k, a_copy, blas.a);
     operands.b = factor(product.b, product.compute, blas.k, blas.n, b_copy, blas.b);
     if (product.bias != nullptr) add_bias(*product.bias, c.type.dtype);
@@ -68,13 +75,48 @@ class BlasCall {
   BlasOperands operands;
   // Where operands are copied to first, if they are.
   std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
+  // Where the result is made, if it is copied to its place.
+  std::optional<TensorView> c_copy;
+  bool pads = false;  // some copy is there for the sake of its rows
 
  private:
+  // Rows or columns begin at addresses that are no multiples of 16 bytes.
+  static bool is_odd(const BlasMatrix& matrix) { return matrix.leading * size_of(matrix.dtype) % kAlignment != 0; }
+
+  // A copy of a tensor of two axes or more whose last axis or last but one is contiguous, with its rows apart.
+  TensorView padded_piece(const TensorType& type) {
+    pads = true;
+    const Shape& shape = type.shape();
+    const bool columns_adjacent = type.layout.strides[-1] == 1;
+    const int64_t elements = kAlignment / size_of(type.dtype);
+    TensorType padded = contiguous_type(type.dtype, shape);
+    Dims& strides = padded.layout.strides;
+    const int64_t leading = align_up(columns_adjacent ? shape[-1] : shape[-2], elements);
+    strides[-1] = columns_adjacent ? 1 : leading;
+    strides[-2] = columns_adjacent ? leading : 1;
+    int64_t stride = leading * (columns_adjacent ? shape[-2] : shape[-1]);
+    for (int axis = shape.rank() - 3; axis >= 0; --axis) {
+      strides[axis] = stride;
+      stride *= shape[axis];
+    }
+    const Size bytes = Size(padded.layout.extent()) * size_of(type.dtype);
+    return {workspace_.take<std::byte>(bytes.value()), padded};
+  }
+
   TensorView piece(const TensorType& type) { return {workspace_.take<std::byte>(type.bytes()), type}; }
 
   const void* factor(const TensorView& view, DType compute, int64_t rows, int64_t columns,
                      std::optional<TensorView>& copy, BlasMatrix& matrix) {
     const std::optional<BlasMatrix> direct = matrix_of(view.type, blas.batches, rows, columns);
+    if (is_padded_ && direct && view.shape().rank() >= 2 && is_odd(*direct)) {
+      const TensorType type{compute, view.type.layout};
+      const TensorView piece = padded_piece(type);
+      if (const std::optional<BlasMatrix> padded = matrix_of(piece.type, blas.batches, rows, columns)) {
+        matrix = *padded;
+        copy = piece;
+        return piece.data;
+      }
+    }
     if (direct && view.type.dtype == compute) {
       matrix = *direct;
       return device_data(view).data;
@@ -110,6 +152,7 @@ class BlasCall {
     }
   }
 
+  bool is_padded_;
   Workspace workspace_;
 };
 
@@ -127,10 +170,13 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
   for (const int64_t size : {shape[-2], shape[-1], product.c.numel() / shape[-1]}) {
     if (size > INT32_MAX) return "a side of a matrix has 2^31 elements or more";
   }
+  if (choice.padded && !BlasCall(product, choice, nullptr).pads) return "all rows begin at multiples of 16 bytes";
   return "";
 }
 
-int64_t blas_workspace(const Product& product) { return BlasCall(product, {}, nullptr).bytes(); }
+int64_t blas_workspace(const Product& product, const BlasChoice& choice) {
+  return BlasCall(product, choice, nullptr).bytes();
+}
 
 void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue) {
   queue.prepare(BlasCall(product, choice, nullptr).blas);
@@ -143,6 +189,7 @@ void launch_blas(const KernelCall& call, const Product& product, const BlasChoic
   if (blas.bias_copy) launch_move(call, *product.bias, *blas.bias_copy);
   if (blas.addend_copy) launch_move(call, *product.addend, *blas.addend_copy);
   static_cast<Queue&>(call.queue).launch(blas.blas, blas.operands);
+  if (blas.c_copy) launch_move(call, *blas.c_copy, product.c);
 }
 
 }  // namespace laptime::cuda

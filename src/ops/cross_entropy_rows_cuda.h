@@ -24,20 +24,41 @@ struct CrossEntropyRows {
     WarpParts<float> maxima;
     WarpParts<double> sums;
   };
+  // What is subtracted from logits of this maximum. 0 instead of an infinite one, as inf - inf is no number.
+  LAPTIME_DEVICE static float shift_of(float maximum) { return fabsf(maximum) == INFINITY ? 0 : maximum; }
+
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const int64_t row = args.logits.row(thread.block());
     const auto logit = [&](int64_t column) {
       return load(thread, args.logits, row + column * args.logits.column_stride);
     };
+    // One pass: the largest logit that a thread has seen, and the sum of exp(logit - shift), where a larger logit
+    // rescales the sum.
     float row_max = -INFINITY;
-    for (int64_t column = thread.index(); column < args.columns; column += thread.threads())
-      row_max = fmaxf(row_max, logit(column));
-    row_max = block_max(thread, shared.maxima, row_max);
-    const float shift = fabsf(row_max) == INFINITY ? 0 : row_max;  // avoids inf - inf
     double row_sum = 0;
-    for (int64_t column = thread.index(); column < args.columns; column += thread.threads())
-      row_sum += static_cast<double>(expf(logit(column) - shift));
-    row_sum = block_sum(thread, shared.sums, row_sum);
+    const auto add = [&]<int kCount>(const float(&logits)[kCount]) {
+      float next_max = row_max;
+      for (int i = 0; i < kCount; ++i) next_max = fmaxf(next_max, logits[i]);
+      const float shift = shift_of(next_max);
+      if (next_max > row_max) row_sum *= static_cast<double>(expf(shift_of(row_max) - shift));
+      row_max = next_max;
+      for (int i = 0; i < kCount; ++i) row_sum += static_cast<double>(expf(logits[i] - shift));
+    };
+    constexpr int kTogether = 8;
+    int64_t column = thread.index();
+    for (; column + (kTogether - 1) * thread.threads() < args.columns; column += kTogether * thread.threads()) {
+      int64_t positions[kTogether];
+      for (int i = 0; i < kTogether; ++i)
+        positions[i] = row + (column + i * thread.threads()) * args.logits.column_stride;
+      float logits[kTogether];
+      load_many(thread, args.logits, positions, logits);
+      add(logits);
+    }
+    for (; column < args.columns; column += thread.threads()) add({logit(column)});
+    const float own_shift = shift_of(row_max);
+    row_max = block_max(thread, shared.maxima, row_max);
+    const float shift = shift_of(row_max);
+    row_sum = block_sum(thread, shared.sums, row_sum * static_cast<double>(expf(own_shift - shift)));
     if (thread.index() != 0) return;
     const double log_sum_exp = static_cast<double>(shift) + log(row_sum);
     const int64_t operand_row = args.first_row + thread.block();
@@ -66,30 +87,43 @@ struct MeanLoss {
   }
 };
 
-// grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits. Row 0 of the logits is
-// row `first_row` of targets and log_sum_exp.
+// A block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits. Row 0 of
+// the logits is row `first_row` of targets and log_sum_exp.
 struct CrossEntropyBackward {
   static constexpr const char* kName = "cross_entropy_backward";
+  static constexpr int kThreads = 256;
   struct Args {
     DeviceData grad_loss;
     DeviceRows logits, targets, log_sum_exp;  // the latter two: a row per element
     DeviceData grad;                          // contiguous
-    int64_t columns, rows;                    // of the logits
-    int64_t mean_rows;                        // over how many rows the loss is the mean
+    int64_t columns;
+    int64_t mean_rows;  // over how many rows the loss is the mean
     int64_t first_row = 0;
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const float scale = load(thread, args.grad_loss, 0) / static_cast<float>(args.mean_rows);
-    for_indices(thread, args.rows * args.columns, [&](int64_t at) {
-      const int64_t row = at / args.columns;
-      const int64_t column = at - row * args.columns;
-      const auto logit = load<double>(thread, args.logits, args.logits.row(row) + column * args.logits.column_stride);
-      const auto log_sum_exp = load<double>(thread, args.log_sum_exp, args.log_sum_exp.row(args.first_row + row));
-      const float probability = expf(static_cast<float>(logit - log_sum_exp));
-      const bool hit = column == load<int64_t>(thread, args.targets, args.targets.row(args.first_row + row));
-      store(thread, args.grad, at, (probability - (hit ? 1.0F : 0.0F)) * scale);
-    });
+    const int64_t row = args.logits.row(thread.block());
+    const int64_t operand_row = args.first_row + thread.block();
+    const auto log_sum_exp = load<double>(thread, args.log_sum_exp, args.log_sum_exp.row(operand_row));
+    const auto target = load<int64_t>(thread, args.targets, args.targets.row(operand_row));
+    const auto put = [&](int64_t column, float logit) {
+      const float probability = expf(static_cast<float>(static_cast<double>(logit) - log_sum_exp));
+      const float grad = (probability - (column == target ? 1.0F : 0.0F)) * scale;
+      store(thread, args.grad, thread.block() * args.columns + column, grad);
+    };
+    constexpr int kTogether = 8;
+    int64_t column = thread.index();
+    for (; column + (kTogether - 1) * thread.threads() < args.columns; column += kTogether * thread.threads()) {
+      int64_t positions[kTogether];
+      for (int i = 0; i < kTogether; ++i)
+        positions[i] = row + (column + i * thread.threads()) * args.logits.column_stride;
+      float logits[kTogether];
+      load_many(thread, args.logits, positions, logits);
+      for (int i = 0; i < kTogether; ++i) put(column + i * thread.threads(), logits[i]);
+    }
+    for (; column < args.columns; column += thread.threads())
+      put(column, load(thread, args.logits, row + column * args.logits.column_stride));
   }
 };
 

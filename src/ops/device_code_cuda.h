@@ -18,6 +18,7 @@
 #include "ops/reduce/reduce_cuda.h"
 #include "ops/relu/relu_cuda.h"
 #include "ops/rope/rope_cuda.h"
+#include "ops/scaled_dot_product_attention/attention_scores_cuda.h"
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention_cuda.h"
 #include "ops/softmax/softmax_cuda.h"
 #include "ops/swiglu/swiglu_cuda.h"

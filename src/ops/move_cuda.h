@@ -8,7 +8,7 @@ namespace laptime::cuda {
 
 // The elements of `from` into `to`, of the same shape, converted to its type.
 inline void launch_move(const KernelCall& call, const TensorView& from, const TensorView& to) {
-  launch_elements<CopyElements>(call, to.numel(), elements_of_call<2>({&to, 1}, {&from, 1}));
+  launch_mapped<CopyElements>(call, elements_of_call<2>({&to, 1}, {&from, 1}));
 }
 inline void launch_fill(const KernelCall& call, const TensorView& to, double value) {
   launch_elements<FillElements>(call, to.numel(), {elements_of_call<1>({&to, 1}, {}), value});

@@ -28,9 +28,13 @@ void launch_product(const KernelCall& call, const Product& product);
 struct BlasChoice {
   int algorithm = 0;  // which of the library's proposals
   bool tf32 = false;
+  bool any_order = false;  // as in BlasProduct
+  // Matrices whose rows do not begin at multiples of 16 bytes, as logits of 50,257 words, are copied to and from memory
+  // where they do: the library has slower algorithms for others.
+  bool padded = false;
 };
 std::string blas_refusal(const Product& product, const BlasChoice& choice);
-int64_t blas_workspace(const Product& product);
+int64_t blas_workspace(const Product& product, const BlasChoice& choice = {});
 void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue);
 void launch_blas(const KernelCall& call, const Product& product, const BlasChoice& choice);
 
@@ -49,9 +53,9 @@ struct ViewsOfSignature {
 };
 
 // The functions of a kernel that multiplies by cuBLASLt.
-template <ProductOfCall kProductOf, int kAlgorithm, bool kTf32>
+template <ProductOfCall kProductOf, int kAlgorithm, bool kTf32, bool kAnyOrder = false, bool kPadded = false>
 struct BlasKernel {
-  static constexpr BlasChoice kChoice{kAlgorithm, kTf32};
+  static constexpr BlasChoice kChoice{kAlgorithm, kTf32, kAnyOrder, kPadded};
 
   template <class Body>
   static auto with_product(const Signature& signature, const Body& body) {
@@ -61,12 +65,15 @@ struct BlasKernel {
   static Kernel of(const OpCard& op) {
     return {
         .op = &op,
-        .name = fmt::format("cublaslt{}_{}", kTf32 ? "_tf32" : "", kAlgorithm + 1),
+        .name = fmt::format("cublaslt{}{}_{}", kTf32 ? "_tf32" : "", kPadded ? "_padded" : "", kAlgorithm + 1),
         .supports =
             [](const Signature& signature) {
               return with_product(signature, [](const Product& p) { return blas_refusal(p, kChoice); });
             },
-        .workspace = [](const Signature& signature) { return with_product(signature, blas_workspace); },
+        .workspace =
+            [](const Signature& signature) {
+              return with_product(signature, [](const Product& p) { return blas_workspace(p, kChoice); });
+            },
         .prepare =
             [](const Signature& signature, laptime::Queue& queue) {
               with_product(signature, [&](const Product& p) { prepare_blas(p, kChoice, static_cast<Queue&>(queue)); });
@@ -93,6 +100,8 @@ std::vector<Kernel> product_kernels(const OpCard& op) {
     (kernels.push_back(BlasKernel<kProductOf, kAlgorithms, true>::of(op)), ...);
   }
   (std::make_integer_sequence<int, kBlasAlgorithms>());
+  kernels.push_back(BlasKernel<kProductOf, 0, false, false, true>::of(op));
+  kernels.push_back(BlasKernel<kProductOf, 0, true, false, true>::of(op));
   kernels.push_back(
       {.op = &op,
        .name = "tiles",

@@ -20,6 +20,39 @@ Walk<kOperands> walk_of(const LoopNest& nest) {
   return walk;
 }
 
+// Whether a multiple of four positions is an address at which four elements can be moved.
+inline bool is_aligned_for_fours(const DeviceData& data) {
+  return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
+}
+
+// Whether the columns of every row can be moved in fours.
+inline bool has_rows_in_fours(const DeviceRows& rows) {
+  if (rows.data == nullptr) return true;
+  bool whole = is_aligned_for_fours(rows) && rows.column_stride == 1;
+  for (int axis = 0; axis < rows.walk.rank; ++axis) whole = whole && rows.walk.stride[0][axis] % kFour == 0;
+  return whole;
+}
+// The same of a single row.
+inline bool is_row_in_fours(const DeviceData& row, int64_t column_stride) {
+  return row.data == nullptr || (is_aligned_for_fours(row) && column_stride == 1);
+}
+// And of a tensor without gaps and with so many columns.
+inline bool has_rows_in_fours(const DeviceData& data, int64_t columns) {
+  return data.data == nullptr || (is_aligned_for_fours(data) && columns % kFour == 0);
+}
+
+// Elements::in_fours of the first operands; those that are absent have no say.
+template <int kOperands>
+bool are_in_fours(const Elements<kOperands>& elements, int present) {
+  if (elements.walk.rank > 1) return false;
+  for (int k = 0; k < present; ++k) {
+    const DeviceData& data = elements.operand[k];
+    if (data.data == nullptr || !is_aligned_for_fours(data)) return false;
+    if (elements.walk.rank == 1 && elements.count > 1 && elements.walk.stride[k][0] != 1) return false;
+  }
+  return true;
+}
+
 // Outputs first, then inputs, all broadcast to the shape of output 0 and walked in its memory order.
 template <int kOperands>
 Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<const TensorView> in) {
@@ -36,7 +69,19 @@ Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<
   while (k < kOperands) layouts[k++] = layouts[0];
   elements.walk = walk_of<kOperands>(memory_order_nest(out[0].shape(), layouts));
   elements.count = out[0].numel();
+  elements.in_fours = are_in_fours(elements, static_cast<int>(out.size() + in.size()));
   return elements;
+}
+
+// One thread for each four elements or, where they are not moved four at a time, for each.
+template <class K, int kOperands>
+void launch_mapped(const KernelCall& call, const Elements<kOperands>& elements, const typename K::Args& args) {
+  const int64_t count = elements.count;
+  launch_elements<K>(call, elements.in_fours ? (count + kFour - 1) / kFour : count, args);
+}
+template <class K>
+void launch_mapped(const KernelCall& call, const typename K::Args& elements) {
+  launch_mapped<K>(call, elements, elements);
 }
 
 // [..., columns]; a tensor without axes is one row of one column.

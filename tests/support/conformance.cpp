@@ -160,8 +160,10 @@ std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t 
            kernel.math_of_products(point.signature) == math_of_factors(dtype);
   };
   const bool tf32 = kernel.math_of_products(point.signature) == ProductMath::kTf32;
+  // What tf32 rounds between up to three products in a row adds up.
+  const double products = tf32 && kernel.rounds_between_products ? 3 : 1;
   const double limit = rounds_to(DType::kBFloat16)          ? kBFloat16Limit
-                       : rounds_to(DType::kFloat16) || tf32 ? kFloat16Limit
+                       : rounds_to(DType::kFloat16) || tf32 ? products * kFloat16Limit
                                                             : kFloat32Limit;
   if (std::sqrt(error_squares) > limit * std::sqrt(squares))
     return fmt::format("output {}: the L2 error is {:.3g} of the norm, accepted is {:.3g}", output,

@@ -2,7 +2,6 @@
 // D^T = B^T A^T, because it takes column-major matrices.
 #include "backend/cuda/blas_products.h"
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -11,8 +10,6 @@
 
 namespace laptime::cuda {
 namespace {
-
-constexpr int kMostAlgorithms = 8;
 
 int type_number(DType dtype) {
   if (dtype == DType::kBFloat16) return blas::kRealBFloat16;
@@ -69,7 +66,7 @@ class Preference {
   Preference(const Blas& functions, const BlasProduct& product) : blas_(functions) {
     blas_.check(blas_.cublasLtMatmulPreferenceCreate(&handle_), "cublasLtMatmulPreferenceCreate");
     set(blas::kPreferWorkspaceBytes, uint64_t{BlasProducts::kWorkspaceBytes});
-    set(blas::kPreferReductions, blas::kReductionsInOrder);
+    if (!product.any_order) set(blas::kPreferReductions, blas::kReductionsInOrder);
     set(blas::kPreferAlignmentA, product.b.alignment);
     set(blas::kPreferAlignmentB, product.a.alignment);
     set(blas::kPreferAlignmentC, product.c.alignment);
@@ -124,12 +121,14 @@ void BlasProducts::prepare(const BlasProduct& product) {
     prepared->set(blas::kProductBiasType, static_cast<int32_t>(type_number(product.bias)));
   }
   const Preference preference(*blas_, product);
-  std::array<BlasHeuristic, kMostAlgorithms> proposals{};
+  std::vector<BlasHeuristic> proposals(static_cast<size_t>(product.algorithm) + 1);
   int count = 0;
   const BlasStatus status = blas_->cublasLtMatmulAlgoGetHeuristic(
       handle_, prepared->product, prepared->left, prepared->right, prepared->added, prepared->result,
       preference.handle(), product.algorithm + 1, proposals.data(), &count);
   while (count > 0 && proposals.at(static_cast<size_t>(count) - 1).state != kBlasSuccess) --count;
+  if (status == kBlasSuccess && count > 0 && count <= product.algorithm && product.any_order)
+    throw Error::format("cuda: cuBLASLt proposes {} algorithms for this product, not {}", count, product.algorithm + 1);
   if (status != kBlasSuccess || count == 0)
     throw Error::format(
         "cuda: cuBLASLt has no algorithm for a product of {} x {} x {} in {}; choose the kernel of laptime with "

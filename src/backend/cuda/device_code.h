@@ -16,10 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 
+// LAPTIME_UNROLL stands before a loop over a small array: an array that is indexed by a variable lies in memory.
 #if defined(__CUDACC__)
 #define LAPTIME_DEVICE __device__ inline
+#define LAPTIME_UNROLL _Pragma("unroll")
 #else
 #define LAPTIME_DEVICE inline
+#define LAPTIME_UNROLL
 #endif
 
 namespace laptime::cuda {

@@ -90,7 +90,9 @@ struct Gemm {
       }
       thread.synchronize();
     }
+    LAPTIME_UNROLL
     for (int i = 0; i < kPerThread; ++i) {
+      LAPTIME_UNROLL
       for (int j = 0; j < kPerThread; ++j)
         put(thread, args, batch, row + own_row + int64_t{i} * kSide, column + own_column + int64_t{j} * kSide,
             sums[i][j]);

@@ -15,11 +15,32 @@ struct CopyElements {
     thread.store(args.operand[0].at<Word>(at.of[0]), thread.load(args.operand[1].at<Word>(at.of[1])));
   }
 
+  template <class Word>
+  LAPTIME_DEVICE static void copy_four(const Thread& thread, const Args& args, int64_t index) {
+    const auto* const from = reinterpret_cast<const Four<Word>*>(args.operand[1].at<Word>(0));
+    thread.store(reinterpret_cast<Four<Word>*>(args.operand[0].at<Word>(0)) + index, thread.load(from + index));
+  }
+
+  LAPTIME_DEVICE static void copy_fours(const Thread& thread, const Args& args, int64_t bytes) {
+    const int64_t fours = args.count / kFour;
+    for_indices(thread, fours, [&](int64_t index) {
+      bytes == 4 ? copy_four<uint32_t>(thread, args, index) : copy_four<uint16_t>(thread, args, index);
+    });
+    for_indices(thread, args.count - fours * kFour, [&](int64_t index) {
+      const int64_t at = fours * kFour + index;
+      bytes == 4 ? copy<uint32_t>(thread, args, {{at, at}}) : copy<uint16_t>(thread, args, {{at, at}});
+    });
+  }
+
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const auto& to = args.operand[0];
     const auto& from = args.operand[1];
     const bool same = to.dtype == from.dtype;
     const int64_t bytes = size_of(to.dtype);
+    // A NaN of the same type keeps its bits only where words are copied; four floats that are cast do not.
+    if (args.in_fours && !same)
+      return map_elements<1, 1>(thread, args, [](const float(&in)[1], float(&out)[1]) { out[0] = in[0]; });
+    if (args.in_fours) return copy_fours(thread, args, bytes);
     for_elements(thread, args, [&](const auto& at) {
       if (!same) return store(thread, to, at.of[0], load<double>(thread, from, at.of[1]));
       switch (bytes) {

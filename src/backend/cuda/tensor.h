@@ -48,10 +48,72 @@ LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t pos
   }
 }
 
+// Elements of one type that are loaded together, before the first of them is converted: a thread that waits for each
+// element before it asks for the next leaves memory idle.
+template <class T, int kCount>
+LAPTIME_DEVICE void load_of_type(const Thread& thread, const DeviceData& x, const int64_t (&positions)[kCount],
+                                 float (&out)[kCount]) {
+  T raw[kCount];
+  for (int i = 0; i < kCount; ++i) raw[i] = thread.load(x.at<T>(positions[i]));
+  for (int i = 0; i < kCount; ++i) out[i] = static_cast<float>(raw[i]);
+}
+
+template <int kCount>
+LAPTIME_DEVICE void load_many(const Thread& thread, const DeviceData& x, const int64_t (&positions)[kCount],
+                              float (&out)[kCount]) {
+  switch (x.dtype) {
+    case DType::kFloat32: return load_of_type<float>(thread, x, positions, out);
+    case DType::kBFloat16: return load_of_type<BFloat16>(thread, x, positions, out);
+    case DType::kFloat16: return load_of_type<Float16>(thread, x, positions, out);
+    default:
+      LAPTIME_UNROLL
+      for (int i = 0; i < kCount; ++i) out[i] = load(thread, x, positions[i]);
+  }
+}
+
+// Four elements side by side, which a thread moves at once.
+constexpr int kFour = 4;
+template <class T>
+struct alignas(kFour * sizeof(T)) Four {
+  T of[kFour];
+};
+
+// Types that are moved four at a time.
+constexpr bool moves_fours(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
+}
+
+// Elements [position, position + 4) of a type for which moves_fours() holds. Their address is a multiple of the bytes
+// of four.
+LAPTIME_DEVICE void load_four(const Thread& thread, const DeviceData& x, int64_t position, float (&out)[kFour]) {
+  const auto load_as = [&]<class T>(T) {
+    const auto four = thread.load(reinterpret_cast<const Four<T>*>(x.at<T>(position)));
+    for (int i = 0; i < kFour; ++i) out[i] = static_cast<float>(four.of[i]);
+  };
+  if (x.dtype == DType::kFloat32) return load_as(float{});
+  return x.dtype == DType::kBFloat16 ? load_as(BFloat16{}) : load_as(Float16{});
+}
+LAPTIME_DEVICE void store_four(const Thread& thread, const DeviceData& y, int64_t position,
+                               const float (&values)[kFour]) {
+  const auto store_as = [&]<class T>(T) {
+    Four<T> four;
+    for (int i = 0; i < kFour; ++i) four.of[i] = T(values[i]);
+    thread.store(reinterpret_cast<Four<T>*>(y.at<T>(position)), four);
+  };
+  if (y.dtype == DType::kFloat32) return store_as(float{});
+  return y.dtype == DType::kBFloat16 ? store_as(BFloat16{}) : store_as(Float16{});
+}
+
 // The value rounded to `dtype` where that is narrower than float32.
 LAPTIME_DEVICE float rounded_to(DType dtype, float value) {
   if (dtype == DType::kBFloat16) return static_cast<float>(BFloat16(value));
   return dtype == DType::kFloat16 ? static_cast<float>(Float16(value)) : value;
+}
+
+// a / b of numbers that are not negative. A division of 64 bits takes several times as long as one of 32.
+LAPTIME_DEVICE int64_t quotient(int64_t a, int64_t b) {
+  if (((a | b) >> 32) == 0) return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
+  return a / b;
 }
 
 // Axes that several operands are walked along together; the last one varies fastest.
@@ -68,7 +130,7 @@ struct Walk {
   LAPTIME_DEVICE Positions at(int64_t flat) const {
     Positions positions{};
     for (int axis = rank - 1; axis >= 0; --axis) {
-      const int64_t rest = axis == 0 ? 0 : flat / size[axis];
+      const int64_t rest = axis == 0 ? 0 : quotient(flat, size[axis]);
       const int64_t index = flat - rest * size[axis];
       for (int k = 0; k < kOperands; ++k) positions.of[k] += index * stride[k][axis];
       flat = rest;
@@ -85,12 +147,34 @@ struct DeviceRows : DeviceData {
   LAPTIME_DEVICE int64_t row(int64_t index) const { return walk.at(index).of[0]; }
 };
 
+// body(column, count) for the columns of a row that this thread of a block takes: four at a time and then one by one
+// or, where they cannot be moved in fours, all one by one.
+template <class Body>
+LAPTIME_DEVICE void for_columns(const Thread& thread, int64_t columns, bool in_fours, const Body& body) {
+  const int64_t fours = in_fours ? columns / kFour : 0;
+  for (int64_t index = thread.index(); index < fours; index += thread.threads()) body(index * kFour, kFour);
+  for (int64_t column = fours * kFour + thread.index(); column < columns; column += thread.threads()) body(column, 1);
+}
+
+// `count` columns from `position` on, as for_columns() tells them.
+LAPTIME_DEVICE void load_columns(const Thread& thread, const DeviceData& x, int64_t position, int64_t column_stride,
+                                 int64_t column, int count, float (&out)[kFour]) {
+  if (count == kFour) return load_four(thread, x, position + column, out);
+  out[0] = load(thread, x, position + column * column_stride);
+}
+LAPTIME_DEVICE void store_columns(const Thread& thread, const DeviceData& y, int64_t position, int count,
+                                  const float (&values)[kFour]) {
+  if (count == kFour) return store_four(thread, y, position, values);
+  store(thread, y, position, values[0]);
+}
+
 // Tensors of one shape, walked together.
 template <int kOperands>
 struct Elements {
   DeviceData operand[kOperands] = {};
   Walk<kOperands> walk{};
   int64_t count = 0;
+  bool in_fours = false;  // element i stands at position i of every operand, four of which can be moved at once
 };
 
 // body(index) for those of the indices [0, count) that this thread takes: as many apart as the grid has threads.
@@ -104,6 +188,46 @@ LAPTIME_DEVICE void for_indices(const Thread& thread, int64_t count, const Body&
 template <int kOperands, class Body>
 LAPTIME_DEVICE void for_elements(const Thread& thread, const Elements<kOperands>& elements, const Body& body) {
   for_indices(thread, elements.count, [&](int64_t flat) { body(elements.walk.at(flat)); });
+}
+
+// body(in, out) computes the elements of this thread: the last kIn operands give `in`, and `out` goes to the first
+// kOut. All of `in` is loaded before `out` is stored, so that a result may overwrite an operand. An absent operand
+// gives 0.
+template <int kOut, int kIn, class Body>
+LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
+  const auto one = [&](const int64_t(&positions)[kOut + kIn]) {
+    float in[kIn] = {};
+    float out[kOut];
+    for (int k = 0; k < kIn; ++k) {
+      if (elements.operand[kOut + k].data != nullptr)
+        in[k] = load(thread, elements.operand[kOut + k], positions[kOut + k]);
+    }
+    body(in, out);
+    for (int k = 0; k < kOut; ++k) store(thread, elements.operand[k], positions[k], out[k]);
+  };
+  if (!elements.in_fours) return for_elements(thread, elements, [&](const auto& at) { one(at.of); });
+  const int64_t fours = elements.count / kFour;
+  for_indices(thread, fours, [&](int64_t index) {
+    float in[kIn][kFour] = {};
+    float out[kOut][kFour];
+    for (int k = 0; k < kIn; ++k) {
+      if (elements.operand[kOut + k].data != nullptr)
+        load_four(thread, elements.operand[kOut + k], index * kFour, in[k]);
+    }
+    for (int i = 0; i < kFour; ++i) {
+      float of_one[kIn];
+      float results[kOut];
+      for (int k = 0; k < kIn; ++k) of_one[k] = in[k][i];
+      body(of_one, results);
+      for (int k = 0; k < kOut; ++k) out[k][i] = results[k];
+    }
+    for (int k = 0; k < kOut; ++k) store_four(thread, elements.operand[k], index * kFour, out[k]);
+  });
+  for_indices(thread, elements.count - fours * kFour, [&](int64_t index) {
+    int64_t positions[kOut + kIn];
+    for (int64_t& position : positions) position = fours * kFour + index;
+    one(positions);
+  });
 }
 
 }  // namespace laptime::cuda

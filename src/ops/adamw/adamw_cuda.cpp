@@ -15,11 +15,11 @@ void update(const KernelCall& call) {
                             a.weight_decay,          a.rule == AdamRule::kTorch, numbers};
   if (call.in.size() > 6) prepare.skip = device_data(call.in[6]);
   launch<AdamPrepare>(call, 1, kWarp, prepare);
-  launch_elements<AdamUpdate>(
-      call, call.out[0].numel(),
-      {elements_of_call<7>(call.out, call.in.first(4)), static_cast<float>(a.beta1), static_cast<float>(1 - a.beta1),
-       static_cast<float>(a.beta2), static_cast<float>(1 - a.beta2), static_cast<float>(a.eps),
-       a.rule != AdamRule::k2025, numbers});
+  const Elements<7> elements = elements_of_call<7>(call.out, call.in.first(4));
+  launch_mapped<AdamUpdate>(
+      call, elements,
+      {elements, static_cast<float>(a.beta1), static_cast<float>(1 - a.beta1), static_cast<float>(a.beta2),
+       static_cast<float>(1 - a.beta2), static_cast<float>(a.eps), a.rule != AdamRule::k2025, numbers});
 }
 
 int64_t workspace(const Signature&) { return sizeof(AdamNumbers); }

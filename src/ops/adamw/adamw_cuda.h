@@ -49,26 +49,19 @@ struct AdamUpdate {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& next_w = args.elements.operand[0];
-    const auto& next_m = args.elements.operand[1];
-    const auto& next_v = args.elements.operand[2];
-    const auto& w_data = args.elements.operand[3];
-    const auto& grad_data = args.elements.operand[4];
-    const auto& m_data = args.elements.operand[5];
-    const auto& v_data = args.elements.operand[6];
     const AdamNumbers numbers = thread.load(args.numbers);
     if (numbers.skip != 0) return;  // the next values are in the bytes of the old ones
-    for_elements(thread, args.elements, [&](const auto& at) {
-      const float grad = load(thread, grad_data, at.of[4]);
-      const float m = fmaf(args.beta1, load(thread, m_data, at.of[5]), args.one_minus_beta1 * grad);
-      const float v = fmaf(args.beta2, load(thread, v_data, at.of[6]), args.one_minus_beta2 * grad * grad);
-      float w = load(thread, w_data, at.of[3]);
+    map_elements<3, 4>(thread, args.elements, [&](const float(&in)[4], float(&out)[3]) {
+      const float grad = in[1];
+      const float m = fmaf(args.beta1, in[2], args.one_minus_beta1 * grad);
+      const float v = fmaf(args.beta2, in[3], args.one_minus_beta2 * grad * grad);
+      float w = in[0];
       if (args.decay_first) w = fmaf(-numbers.decay, w, w);
       w -= numbers.size * m / fmaf(sqrtf(v), numbers.root_scale, args.eps);
       if (!args.decay_first) w = fmaf(-numbers.decay, w, w);
-      store(thread, next_w, at.of[0], w);
-      store(thread, next_m, at.of[1], m);
-      store(thread, next_v, at.of[2], v);
+      out[0] = w;
+      out[1] = m;
+      out[2] = v;
     });
   }
 };

@@ -21,10 +21,9 @@ void forward(const KernelCall& call) {
 
 void backward(const KernelCall& call) {
   const TensorView& logits = call.in[1];
-  launch_elements<CrossEntropyBackward>(
-      call, logits.numel(),
-      {device_data(call.in[0]), rows_of(logits), flat_of(call.in[2]), flat_of(call.in[3]), device_data(call.out[0]),
-       columns_of(logits), row_count(logits), row_count(logits)});
+  launch_rows<CrossEntropyBackward>(call, row_count(logits), CrossEntropyBackward::kThreads,
+                                    {device_data(call.in[0]), rows_of(logits), flat_of(call.in[2]), flat_of(call.in[3]),
+                                     device_data(call.out[0]), columns_of(logits), row_count(logits)});
 }
 
 }  // namespace

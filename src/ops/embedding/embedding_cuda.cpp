@@ -15,10 +15,17 @@ void forward(const KernelCall& call) {
 
 void backward(const KernelCall& call) {
   const int64_t positions = call.in[1].numel();
+  auto* const next = reinterpret_cast<int64_t*>(call.workspace);
   launch_fill(call, call.out[0], 0);
-  launch<EmbeddingBackward>(
-      call, positions, row_threads(columns_of(call.out[0])),
-      {rows_of(call.in[0]), flat_of(call.in[1]), device_data(call.out[0]), columns_of(call.out[0]), positions});
+  launch<EmbeddingNext>(call, positions, row_threads(positions),
+                        {flat_of(call.in[1]), positions, next, next + positions});
+  launch<EmbeddingBackward>(call, positions, row_threads(columns_of(call.out[0])),
+                            {rows_of(call.in[0]), flat_of(call.in[1]), device_data(call.out[0]),
+                             columns_of(call.out[0]), positions, next, next + positions});
+}
+
+int64_t backward_workspace(const Signature& signature) {
+  return (2 * Size(signature.in[1].numel()) * static_cast<int64_t>(sizeof(int64_t))).value();
 }
 
 std::string backward_refusal(const Signature& signature) {
@@ -33,7 +40,11 @@ void count_up(const KernelCall& call) {
 
 std::vector<Kernel> embedding_kernels() {
   return {{.op = &kEmbedding, .name = "rows", .launch = forward},
-          {.op = &kEmbeddingBackward, .name = "first_positions", .supports = backward_refusal, .launch = backward},
+          {.op = &kEmbeddingBackward,
+           .name = "first_positions",
+           .supports = backward_refusal,
+           .workspace = backward_workspace,
+           .launch = backward},
           {.op = &kArange, .name = "elements", .launch = count_up}};
 }
 

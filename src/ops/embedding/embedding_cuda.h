@@ -26,8 +26,40 @@ struct EmbeddingForward {
   }
 };
 
+// A block per position: the next position with the same id, or the number of positions where there is none, and whether
+// an earlier position has the id.
+struct EmbeddingNext {
+  static constexpr const char* kName = "embedding_next";
+  struct Args {
+    DeviceRows ids;  // a row per position
+    int64_t positions;
+    int64_t* next;         // [positions]
+    int64_t* has_earlier;  // [positions]
+  };
+  struct Shared {
+    WarpParts<int> earlier;
+    WarpParts<int64_t> next;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t own = thread.block();
+    const auto id = load<int64_t>(thread, args.ids, args.ids.row(own));
+    int earlier = 0;
+    for (int64_t position = thread.index(); position < own; position += thread.threads())
+      earlier |= load<int64_t>(thread, args.ids, args.ids.row(position)) == id ? 1 : 0;
+    int64_t next = args.positions;
+    for (int64_t position = own + 1 + thread.index(); position < args.positions; position += thread.threads()) {
+      if (position < next && load<int64_t>(thread, args.ids, args.ids.row(position)) == id) next = position;
+    }
+    earlier = block_sum(thread, shared.earlier, earlier);
+    next = join_block(thread, shared.next, next, [](int64_t a, int64_t b) { return a < b ? a : b; });
+    if (thread.index() != 0) return;
+    thread.store(args.next + own, next);
+    thread.store(args.has_earlier + own, static_cast<int64_t>(earlier != 0));
+  }
+};
+
 // A block per position. The block of the first position with an id writes the gradient of the id's row: the sum over
-// all positions with it. Rows whose id stands nowhere must be zero already.
+// all positions with it, in their order. Rows whose id stands nowhere must be zero already.
 struct EmbeddingBackward {
   static constexpr const char* kName = "embedding_backward";
   struct Args {
@@ -35,23 +67,18 @@ struct EmbeddingBackward {
     DeviceRows ids;          // a row per position
     DeviceData grad_weight;  // [ids, columns]
     int64_t columns, positions;
+    const int64_t* next;         // of EmbeddingNext
+    const int64_t* has_earlier;  // of the same
   };
-  struct Shared {
-    WarpParts<int> parts;
-  };
-  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const int64_t first = thread.block();
+    if (thread.load(args.has_earlier + first) != 0) return;
     const auto id = load<int64_t>(thread, args.ids, args.ids.row(first));
-    int earlier = 0;
-    for (int64_t position = thread.index(); position < first; position += thread.threads())
-      earlier += load<int64_t>(thread, args.ids, args.ids.row(position)) == id ? 1 : 0;
-    if (block_sum(thread, shared.parts, earlier) > 0) return;
     for (int64_t column = thread.index(); column < args.columns; column += thread.threads()) {
       float sum = 0;
-      for (int64_t position = first; position < args.positions; ++position) {
-        if (load<int64_t>(thread, args.ids, args.ids.row(position)) == id)
-          sum += load(thread, args.grad, args.grad.row(position) + column * args.grad.column_stride);
-      }
+      for (int64_t position = first; position < args.positions; position = thread.load(args.next + position))
+        sum += load(thread, args.grad, args.grad.row(position) + column * args.grad.column_stride);
       store(thread, args.grad_weight, id * args.columns + column, sum);
     }
   }

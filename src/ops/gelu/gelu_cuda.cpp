@@ -8,12 +8,12 @@ namespace laptime::cuda {
 namespace {
 
 void forward(const KernelCall& call) {
-  launch_elements<GeluForward>(call, call.out[0].numel(),
-                               {elements_of_call<2>(call.out, call.in), call.attributes.as<GeluAttributes>().tanh});
+  const Elements<2> elements = elements_of_call<2>(call.out, call.in);
+  launch_mapped<GeluForward>(call, elements, {elements, call.attributes.as<GeluAttributes>().tanh});
 }
 void backward(const KernelCall& call) {
-  launch_elements<GeluBackward>(call, call.out[0].numel(),
-                                {elements_of_call<3>(call.out, call.in), call.attributes.as<GeluAttributes>().tanh});
+  const Elements<3> elements = elements_of_call<3>(call.out, call.in);
+  launch_mapped<GeluBackward>(call, elements, {elements, call.attributes.as<GeluAttributes>().tanh});
 }
 
 }  // namespace

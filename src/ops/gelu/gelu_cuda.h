@@ -26,10 +26,8 @@ struct GeluForward {
   LAPTIME_DEVICE static float probability(float x) { return 0.5F * erfcf(-x * kSqrtHalf); }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    for_elements(thread, args.elements, [&](const auto& at) {
-      const float x = load(thread, args.elements.operand[1], at.of[1]);
-      const float y = x * (args.tanh ? sigmoid(argument(x)) : probability(x));
-      store(thread, args.elements.operand[0], at.of[0], y);
+    map_elements<1, 1>(thread, args.elements, [&](const float(&in)[1], float(&out)[1]) {
+      out[0] = in[0] * (args.tanh ? sigmoid(argument(in[0])) : probability(in[0]));
     });
   }
 };
@@ -55,13 +53,8 @@ struct GeluBackward {
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& grad_x = args.elements.operand[0];
-    const auto& grad_y = args.elements.operand[1];
-    const auto& x = args.elements.operand[2];
-    for_elements(thread, args.elements, [&](const auto& at) {
-      const float derivative = slope(load(thread, x, at.of[2]), args.tanh);
-      store(thread, grad_x, at.of[0], load(thread, grad_y, at.of[1]) * derivative);
-    });
+    map_elements<1, 2>(thread, args.elements,
+                       [&](const float(&in)[2], float(&out)[1]) { out[0] = in[0] * slope(in[1], args.tanh); });
   }
 };
 

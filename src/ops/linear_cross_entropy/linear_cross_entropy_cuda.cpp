@@ -142,9 +142,9 @@ void backward(const KernelCall& call) {
     const int64_t count = std::min(chunks.chunk_rows, chunks.rows - first);
     const TensorView grad = contiguous_view(workspace.logits, DType::kFloat32, {count, chunks.columns});
     factors.launch_logits(call, first, count, grad);
-    launch_elements<CrossEntropyBackward>(call, grad.numel(),
-                                          {device_data(call.in[In::kGradLoss]), rows_of(grad), targets, log_sum_exp,
-                                           device_data(grad), chunks.columns, count, chunks.rows, first});
+    launch_rows<CrossEntropyBackward>(call, count, CrossEntropyBackward::kThreads,
+                                      {device_data(call.in[In::kGradLoss]), rows_of(grad), targets, log_sum_exp,
+                                       device_data(grad), chunks.columns, chunks.rows, first});
     if (writes_bias)
       launch_elements<AddColumnSums>(call, chunks.columns,
                                      {workspace.logits, count, chunks.columns, first == 0, workspace.bias_sums});

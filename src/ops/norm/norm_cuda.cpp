@@ -9,7 +9,7 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kRowsPerPart = 64;
+constexpr int64_t kRowsPerPart = 16;
 constexpr int64_t kMostParts = 256;
 
 template <class Norm>
@@ -18,16 +18,20 @@ void forward(const KernelCall& call) {
   const TensorView& rstd = call.out[Norm::kCentred ? 2 : 1];
   NormForward::Args args{};
   args.x = rows_of(x);
-  args.weight = flat_of(call.in[1]);
+  args.weight = device_data(call.in[1]);
+  args.weight_stride = call.in[1].strides()[0];
   args.y = device_data(call.out[0]);
   args.rstd = device_data(rstd);
   args.columns = columns_of(x);
   args.eps = static_cast<float>(call.attributes.as<Norm>().eps);
   args.centred = Norm::kCentred;
   if (Norm::kCentred) {
-    args.bias = flat_of(call.in[2]);
+    args.bias = device_data(call.in[2]);
+    args.bias_stride = call.in[2].strides()[0];
     args.mean = device_data(call.out[1]);
   }
+  args.in_fours = has_rows_in_fours(args.x) && is_row_in_fours(args.weight, args.weight_stride) &&
+                  is_row_in_fours(args.bias, args.bias_stride) && has_rows_in_fours(args.y, args.columns);
   launch<NormForward>(call, row_count(x), row_threads(args.columns), args);
 }
 
@@ -49,7 +53,8 @@ void backward(const KernelCall& call) {
   args.x = rows_of(x);
   if (Norm::kCentred) args.mean = flat_of(call.in[2]);
   args.rstd = flat_of(call.in[kRstd]);
-  args.weight = flat_of(call.in[kRstd + 1]);
+  args.weight = device_data(call.in[kRstd + 1]);
+  args.weight_stride = call.in[kRstd + 1].strides()[0];
   if (call.attributes.as<NormBackwardAttributes>().addend) args.addend = rows_of(call.in[kRstd + 2]);
   args.grad_x = device_data(call.out[0]);
   args.grad_weight = device_data(call.out[1]);
@@ -59,10 +64,13 @@ void backward(const KernelCall& call) {
   args.rows_per_part = rows_per_part(args.rows);
   args.parts = parts_of(args.rows);
   args.partials = reinterpret_cast<double*>(call.workspace);
+  args.in_fours = has_rows_in_fours(args.grad_y) && has_rows_in_fours(args.x) && has_rows_in_fours(args.addend) &&
+                  is_row_in_fours(args.weight, args.weight_stride) && has_rows_in_fours(args.grad_x, args.columns);
   const int64_t tiles = (args.columns + kElementThreads - 1) / kElementThreads;
+  constexpr int64_t kSummed = NormParameterSums::kColumns;
   // grad_x may overwrite what the sums read.
   launch<NormParameterParts>(call, tiles * args.parts, kElementThreads, args);
-  launch<NormParameterSums>(call, tiles, kElementThreads, args);
+  launch<NormParameterSums>(call, (args.columns + kSummed - 1) / kSummed, NormParameterSums::kThreads, args);
   launch<NormGradX>(call, args.rows, row_threads(args.columns), args);
 }
 

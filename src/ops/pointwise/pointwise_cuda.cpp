@@ -12,7 +12,8 @@ template <Formula formula>
 void launch_formula(const KernelCall& call) {
   const bool has_value = !call.attributes.empty();
   const float value = has_value ? static_cast<float>(call.attributes.as<ScalarAttributes>().value) : 0.0F;
-  launch_elements<Pointwise>(call, call.out[0].numel(), {elements_of_call<3>(call.out, call.in), formula, value});
+  const Elements<3> elements = elements_of_call<3>(call.out, call.in);
+  launch_mapped<Pointwise>(call, elements, {elements, formula, value});
 }
 
 std::string pow_refusal(const Signature& signature) {

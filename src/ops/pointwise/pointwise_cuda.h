@@ -66,12 +66,9 @@ struct Pointwise {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& y = args.elements.operand[0];
-    const auto& a = args.elements.operand[1];
-    const auto& b = args.elements.operand[2];
-    for_elements(thread, args.elements, [&](const auto& at) {
-      const float second = b.data == nullptr ? args.value : load(thread, b, at.of[2]);
-      store(thread, y, at.of[0], value_of(args.formula, load(thread, a, at.of[1]), second, args.value));
+    const bool has_second = args.elements.operand[2].data != nullptr;
+    map_elements<1, 2>(thread, args.elements, [&](const float(&in)[2], float(&out)[1]) {
+      out[0] = value_of(args.formula, in[0], has_second ? in[1] : args.value, args.value);
     });
   }
 };

@@ -24,10 +24,19 @@ template <bool inverse>
 void rotate(const KernelCall& call) {
   const TensorView& x = call.in[0];
   const int64_t half = x.shape().back() / 2;
-  const int threads = static_cast<int>(std::min<int64_t>((half + kWarp - 1) / kWarp, 8)) * kWarp;
-  launch<RopeRotate>(call, row_count(x), threads,
-                     {rows_of(x), rows_of(call.out[0]), rows_of(call.in[1]), rows_of(call.in[2]), half, x.shape()[-2],
-                      inverse, call.attributes.as<RopeAttributes>().form == RopeForm::kHalves});
+  const int64_t positions = x.shape()[-2];
+  const bool halves = call.attributes.as<RopeAttributes>().form == RopeForm::kHalves;
+  if (half <= kElementThreads) {
+    const int64_t rows = row_count(x);
+    const int64_t rows_per_block = kElementThreads / std::max<int64_t>(half, 1);
+    launch<RopePairs>(call, (rows + rows_per_block - 1) / rows_per_block, kElementThreads,
+                      {rows_of(x), rows_of(call.out[0]), rows_of(call.in[1]), rows_of(call.in[2]), rows, half,
+                       positions, static_cast<int>(rows_per_block), inverse, halves});
+    return;
+  }
+  launch<RopeRotate>(
+      call, row_count(x), kElementThreads,
+      {rows_of(x), rows_of(call.out[0]), rows_of(call.in[1]), rows_of(call.in[2]), half, positions, inverse, halves});
 }
 
 std::string rotate_refusal(const Signature& signature) {

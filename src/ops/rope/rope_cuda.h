@@ -30,8 +30,58 @@ struct RopeAngles {
   }
 };
 
-// Rotates each pair. A block works on one row of d_head elements and reads them all before it writes, so that y may
-// overwrite x.
+// The places of a pair in a row of d_head elements, and its rotation.
+struct RopePair {
+  int64_t from1, from2, to1, to2;
+
+  LAPTIME_DEVICE RopePair(int64_t pair, int64_t half, bool inverse, bool halves) {
+    const bool from_halves = halves && inverse;
+    const bool to_halves = halves && !inverse;
+    from1 = from_halves ? pair : 2 * pair;
+    from2 = from_halves ? half + pair : 2 * pair + 1;
+    to1 = to_halves ? pair : 2 * pair;
+    to2 = to_halves ? half + pair : 2 * pair + 1;
+  }
+};
+
+// Rotates each pair, a thread per pair: a block works on as many whole rows as it has threads for, and reads them all
+// before it writes, so that y may overwrite x.
+struct RopePairs {
+  static constexpr const char* kName = "rope_pairs";
+  struct Args {
+    DeviceRows x, y;
+    DeviceRows cos, sin;  // [positions, half]
+    int64_t rows, half, positions;
+    int rows_per_block;
+    bool inverse, halves;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const auto half = static_cast<int>(args.half);
+    const int row_of_block = thread.index() / half;
+    const int pair = thread.index() - row_of_block * half;
+    const int64_t row = thread.block() * args.rows_per_block + row_of_block;
+    const bool has_pair = row_of_block < args.rows_per_block && row < args.rows;
+    const RopePair places(pair, half, args.inverse, args.halves);
+    float x[2] = {};
+    if (has_pair) {
+      const int64_t begin = args.x.row(row);
+      load_many<2>(thread, args.x,
+                   {begin + places.from1 * args.x.column_stride, begin + places.from2 * args.x.column_stride}, x);
+    }
+    thread.synchronize();
+    if (!has_pair) return;
+    const int64_t position = row - quotient(row, args.positions) * args.positions;
+    const float cos = load(thread, args.cos, args.cos.row(position) + pair * args.cos.column_stride);
+    float sin = load(thread, args.sin, args.sin.row(position) + pair * args.sin.column_stride);
+    if (args.inverse) sin = -sin;
+    const int64_t begin = args.y.row(row);
+    store(thread, args.y, begin + places.to1 * args.y.column_stride, cos * x[0] - sin * x[1]);
+    store(thread, args.y, begin + places.to2 * args.y.column_stride, sin * x[0] + cos * x[1]);
+  }
+};
+
+// The same for rows of more pairs than a block has threads: a block works on one row, which it reads to shared memory.
 struct RopeRotate {
   static constexpr const char* kName = "rope_rotate";
   struct Args {
@@ -52,16 +102,15 @@ struct RopeRotate {
       thread.store(shared.row, i, load(thread, args.x, x_row + i * args.x.column_stride));
     thread.synchronize();
     const int64_t position = thread.block() % args.positions;
-    const bool from_halves = args.halves && args.inverse;
-    const bool to_halves = args.halves && !args.inverse;
     for (int i = thread.index(); i < half; i += thread.threads()) {
       const float cos = load(thread, args.cos, args.cos.row(position) + i * args.cos.column_stride);
       float sin = load(thread, args.sin, args.sin.row(position) + i * args.sin.column_stride);
       if (args.inverse) sin = -sin;
-      const float x1 = thread.load(shared.row, from_halves ? i : 2 * i);
-      const float x2 = thread.load(shared.row, from_halves ? half + i : 2 * i + 1);
-      store(thread, args.y, y_row + (to_halves ? i : 2 * i) * args.y.column_stride, cos * x1 - sin * x2);
-      store(thread, args.y, y_row + (to_halves ? half + i : 2 * i + 1) * args.y.column_stride, sin * x1 + cos * x2);
+      const RopePair places(i, half, args.inverse, args.halves);
+      const float x1 = thread.load(shared.row, static_cast<int>(places.from1));
+      const float x2 = thread.load(shared.row, static_cast<int>(places.from2));
+      store(thread, args.y, y_row + places.to1 * args.y.column_stride, cos * x1 - sin * x2);
+      store(thread, args.y, y_row + places.to2 * args.y.column_stride, sin * x1 + cos * x2);
     }
   }
 };

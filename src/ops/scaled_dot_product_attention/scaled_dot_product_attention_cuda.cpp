@@ -1,9 +1,12 @@
 // Launches of attention on a CUDA device.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention_cuda.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "ops/scaled_dot_product_attention/dnn_attention_cuda.h"
+#include "ops/scaled_dot_product_attention/product_attention_cuda.h"
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 #include "ops/walks_cuda.h"
 
@@ -75,22 +78,25 @@ ProductMath product_math(const Signature&) { return ProductMath::kFloat32; }
 
 }  // namespace
 
-// Our own kernels come first: they run everywhere and take less memory. The trial finds where cuDNN is faster.
+// Our own kernels come first: they run everywhere and take less memory. The trial finds where a library is faster.
 std::vector<Kernel> scaled_dot_product_attention_kernels() {
-  return {{.op = &kCausalMask, .name = "elements", .launch = mask},
-          {.op = &kScaledDotProductAttention,
-           .name = "tiles",
-           .supports = refusal,
-           .launch = forward,
-           .product_math = product_math},
-          dnn_attention_kernel(),
-          {.op = &kScaledDotProductAttentionBackward,
-           .name = "tiles",
-           .supports = refusal,
-           .workspace = backward_workspace,
-           .launch = backward,
-           .product_math = product_math},
-          dnn_attention_backward_kernel()};
+  std::vector<Kernel> kernels{{.op = &kCausalMask, .name = "elements", .launch = mask},
+                              {.op = &kScaledDotProductAttention,
+                               .name = "tiles",
+                               .supports = refusal,
+                               .launch = forward,
+                               .product_math = product_math},
+                              dnn_attention_kernel(),
+                              {.op = &kScaledDotProductAttentionBackward,
+                               .name = "tiles",
+                               .supports = refusal,
+                               .workspace = backward_workspace,
+                               .launch = backward,
+                               .product_math = product_math},
+                              dnn_attention_backward_kernel()};
+  for (std::vector<Kernel> more : {product_attention_kernels(), product_attention_backward_kernels()})
+    std::ranges::move(more, std::back_inserter(kernels));
+  return kernels;
 }
 
 }  // namespace laptime::cuda

@@ -7,12 +7,8 @@
 namespace laptime::cuda {
 namespace {
 
-void forward(const KernelCall& call) {
-  launch_elements<SwigluForward>(call, call.out[0].numel(), elements_of_call<3>(call.out, call.in));
-}
-void backward(const KernelCall& call) {
-  launch_elements<SwigluBackward>(call, call.out[0].numel(), elements_of_call<5>(call.out, call.in));
-}
+void forward(const KernelCall& call) { launch_mapped<SwigluForward>(call, elements_of_call<3>(call.out, call.in)); }
+void backward(const KernelCall& call) { launch_mapped<SwigluBackward>(call, elements_of_call<5>(call.out, call.in)); }
 
 }  // namespace
 

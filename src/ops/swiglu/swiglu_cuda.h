@@ -13,33 +13,26 @@ struct SwigluForward {
   using Args = Elements<3>;  // y, a, b
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    for_elements(thread, args, [&](const auto& at) {
-      const float a = load(thread, args.operand[1], at.of[1]);
-      const float b = load(thread, args.operand[2], at.of[2]);
-      store(thread, args.operand[0], at.of[0], a / (1 + expf(-a)) * b);
+    map_elements<1, 2>(thread, args, [](const float(&in)[2], float(&out)[1]) {
+      const float a = in[0];
+      out[0] = a / (1 + expf(-a)) * in[1];
     });
   }
 };
 
-// With s = sigmoid(a): grad_a = grad_y b s (1 + a (1 - s)), grad_b = grad_y a s. All inputs of an element are read
-// before an output is written, so that outputs may overwrite inputs.
+// With s = sigmoid(a): grad_a = grad_y b s (1 + a (1 - s)), grad_b = grad_y a s. Outputs may overwrite inputs.
 struct SwigluBackward {
   static constexpr const char* kName = "swiglu_backward";
   using Args = Elements<5>;  // grad_a, grad_b, grad_y, a, b
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto& grad_a = args.operand[0];
-    const auto& grad_b = args.operand[1];
-    const auto& grad_y = args.operand[2];
-    const auto& a_data = args.operand[3];
-    const auto& b_data = args.operand[4];
-    for_elements(thread, args, [&](const auto& at) {
-      const float grad = load(thread, grad_y, at.of[2]);
-      const float a = load(thread, a_data, at.of[3]);
-      const float b = load(thread, b_data, at.of[4]);
+    map_elements<2, 3>(thread, args, [](const float(&in)[3], float(&out)[2]) {
+      const float grad = in[0];
+      const float a = in[1];
+      const float b = in[2];
       const float s = 1 / (1 + expf(-a));
-      store(thread, grad_a, at.of[0], grad * b * (s * (1 + a * (1 - s))));
-      store(thread, grad_b, at.of[1], grad * (a * s));
+      out[0] = grad * b * (s * (1 + a * (1 - s)));
+      out[1] = grad * (a * s);
     });
   }
 };

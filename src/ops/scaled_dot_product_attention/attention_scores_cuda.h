@@ -1,0 +1,74 @@
+// CUDA kernels between the products of attention whose scores are stored.
+#pragma once
+
+#include <cmath>
+
+#include "backend/cuda/block_sums.h"
+#include "backend/cuda/tensor.h"
+
+namespace laptime::cuda {
+
+// A block per row of scores [rows, positions], products of q and k, which become weights: the softmax of the visible
+// scores times `scale`, and 0 elsewhere. Row r is that of query r % positions.
+struct AttentionWeights {
+  static constexpr const char* kName = "attention_weights";
+  struct Args {
+    float* scores;
+    DeviceRows log_sum_exp;  // a row per element; may be absent
+    int64_t positions;
+    float scale;
+    bool causal;
+  };
+  struct Shared {
+    WarpParts<float> parts;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    float* const row = args.scores + thread.block() * args.positions;
+    const int64_t visible = args.causal ? thread.block() % args.positions + 1 : args.positions;
+    float row_max = -INFINITY;
+    for (int64_t key = thread.index(); key < visible; key += thread.threads())
+      row_max = fmaxf(row_max, thread.load(row + key) * args.scale);
+    row_max = block_max(thread, shared.parts, row_max);
+    float row_sum = 0;
+    for (int64_t key = thread.index(); key < visible; key += thread.threads())
+      row_sum += expf(thread.load(row + key) * args.scale - row_max);
+    row_sum = block_sum(thread, shared.parts, row_sum);
+    for (int64_t key = thread.index(); key < args.positions; key += thread.threads()) {
+      const float weight = key < visible ? expf(thread.load(row + key) * args.scale - row_max) / row_sum : 0.0F;
+      thread.store(row + key, weight);
+    }
+    if (thread.index() == 0 && args.log_sum_exp.data != nullptr)
+      store(thread, args.log_sum_exp, args.log_sum_exp.row(thread.block()), row_max + logf(row_sum));
+  }
+};
+
+// A block per row of scores and of grad_weights, products of grad_values and v: scores become weights, and grad_weights
+// the gradients of scores, weight (grad_weight - products) scale.
+struct AttentionScoreGradients {
+  static constexpr const char* kName = "attention_score_gradients";
+  struct Args {
+    float* scores;
+    float* grad_weights;
+    DeviceRows log_sum_exp;  // a row per element
+    const float* products;   // [rows]: rowsum(grad_values values)
+    int64_t positions;
+    float scale;
+    bool causal;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    float* const row = args.scores + thread.block() * args.positions;
+    float* const grad_row = args.grad_weights + thread.block() * args.positions;
+    const int64_t visible = args.causal ? thread.block() % args.positions + 1 : args.positions;
+    const float log_sum_exp = load(thread, args.log_sum_exp, args.log_sum_exp.row(thread.block()));
+    const float product = thread.load(args.products + thread.block());
+    for (int64_t key = thread.index(); key < args.positions; key += thread.threads()) {
+      const float weight = key < visible ? expf(thread.load(row + key) * args.scale - log_sum_exp) : 0.0F;
+      const float grad_score = key < visible ? weight * (thread.load(grad_row + key) - product) * args.scale : 0.0F;
+      thread.store(row + key, weight);
+      thread.store(grad_row + key, grad_score);
+    }
+  }
+};
+
+}  // namespace laptime::cuda

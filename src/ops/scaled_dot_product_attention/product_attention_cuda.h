@@ -1,0 +1,14 @@
+// Attention as products of cuBLASLt whose scores are stored, as kernels of the op.
+#pragma once
+
+#include <vector>
+
+#include "backend/kernel.h"
+
+namespace laptime::cuda {
+
+// For float32: products in float32, and in tf32.
+std::vector<Kernel> product_attention_kernels();
+std::vector<Kernel> product_attention_backward_kernels();
+
+}  // namespace laptime::cuda

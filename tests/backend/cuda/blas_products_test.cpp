@@ -1,0 +1,60 @@
+// Products of cuBLASLt on the library of tests/fake_cuda: which of its proposals are taken.
+#include "backend/cuda/blas_products.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace laptime::test {
+namespace {
+
+using cuda::BlasMatrix;
+using cuda::BlasProduct;
+using cuda::BlasProducts;
+
+class Products : public testing::Test {
+ protected:
+  void SetUp() override {
+    found_.driver->check(found_.driver->cuStreamCreate(&stream_, 0), "cuStreamCreate");
+    found_.driver->check(found_.driver->cuMemAlloc(&workspace_, BlasProducts::kWorkspaceBytes), "cuMemAlloc");
+    products_ = std::make_unique<BlasProducts>(cuda::find_blas(), stream_, workspace_);
+  }
+  void TearDown() override {
+    products_.reset();
+    found_.driver->cuMemFree(workspace_);
+    found_.driver->cuStreamDestroy(stream_);
+  }
+
+  static BlasProduct proposal(int algorithm, bool any_order) {
+    const BlasMatrix matrix{.dtype = DType::kFloat32, .leading = 8};
+    return {.m = 8,
+            .n = 8,
+            .k = 8,
+            .a = matrix,
+            .b = matrix,
+            .c = matrix,
+            .d = matrix,
+            .algorithm = algorithm,
+            .any_order = any_order};
+  }
+
+  cuda::FoundDriver found_ = cuda::find_driver();
+  cuda::StreamHandle stream_ = nullptr;
+  cuda::DeviceAddress workspace_ = 0;
+  std::unique_ptr<BlasProducts> products_;
+};
+
+TEST_F(Products, BeyondTheProposalsIsTheLastOneUnlessAllAreCompared) {
+  products_->prepare(proposal(20, false));
+  products_->prepare(proposal(2, true));
+  try {
+    products_->prepare(proposal(20, true));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("cuBLASLt proposes 3 algorithms for this product, not 21"));
+  }
+}
+
+}  // namespace
+}  // namespace laptime::test
