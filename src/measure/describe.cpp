@@ -62,6 +62,7 @@ void describe_device(const Device& device, Record& record) {
   machine.timer_resolution = clock.resolution.count();
   machine.timer_overhead = clock.overhead.count();
   record.machine = to_json(machine);
+  if (device.card) record.machine.json()["card"] = to_json(*device.card);
   Json config = record.config.json();
   config["device"] = device.name;
   if (device.threads) config["threads"] = *device.threads;

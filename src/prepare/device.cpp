@@ -109,17 +109,32 @@ std::vector<Kernel> cuda_kernels_here() {
   return kernels;
 }
 
+// "cuBLASLt 13.0" of 130002; "no cuBLASLt" of 0.
+std::string library_text(const char* name, int64_t version) {
+  return version == 0 ? fmt::format("no {}", name)
+                      : fmt::format("{} {}.{}", name, version / 10'000, version / 100 % 100);
+}
+
+DeviceCard card_of(const cuda::CardSearch& found) {
+  DeviceCard card{
+      .name = found.card->name,
+      .compute_capability =
+          fmt::format("{}.{}", found.card->compute_capability / 10, found.card->compute_capability % 10),
+      .driver = fmt::format("{}.{}", found.card->driver_version / 1000, found.card->driver_version / 10 % 100),
+      .memory_bytes = found.card->memory_bytes,
+      .libraries = {}};
+  if (found.blas_version != 0) card.libraries.push_back(library_text(cuda::kBlasName, found.blas_version));
+  if (found.dnn_version != 0) card.libraries.push_back(library_text(cuda::kDnnName, found.dnn_version));
+  return card;
+}
+
 std::string cuda_text() {
   const cuda::CardSearch& found = cuda_here();
   if (!found.missing.empty()) return fmt::format("not here: {} ({})", found.missing, kUntested);
-  const auto library = [](const char* name, int64_t version) {
-    return version == 0 ? fmt::format("no {}", name)
-                        : fmt::format("{} {}.{}", name, version / 10'000, version / 100 % 100);
-  };
-  return fmt::format("{}, compute capability {}.{}, {}, {}, {}; {}", found.card->name,
-                     found.card->compute_capability / 10, found.card->compute_capability % 10,
-                     format_bytes(found.card->memory_bytes), library(cuda::kBlasName, found.blas_version),
-                     library(cuda::kDnnName, found.dnn_version), kUntested);
+  const DeviceCard card = card_of(found);
+  return fmt::format("{}, compute capability {}, {}, {}, {}; {}", card.name, card.compute_capability,
+                     format_bytes(card.memory_bytes), library_text(cuda::kBlasName, found.blas_version),
+                     library_text(cuda::kDnnName, found.dnn_version), kUntested);
 }
 
 DataSheet described_machine(const std::string& name) {
@@ -152,6 +167,7 @@ Device find_cuda(const RunConfig& config) {
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.memory_bytes = card.memory_bytes;
+  device.card = card_of(cuda_here());
   device.kernels = kKernels;
   // A framework runs an eager step launch by launch, and allocates as it goes.
   const bool is_eager = config.mode == Mode::kEager;

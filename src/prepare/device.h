@@ -14,6 +14,7 @@
 #include "config/run_config.h"
 #include "points/expand.h"
 #include "prepare/kernel_rules.h"
+#include "record/device_card.h"
 
 namespace laptime {
 
@@ -39,6 +40,7 @@ struct Device {
   std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
   HeldBytes held_bytes = nullptr;               // what an allocation takes; null: exactly its bytes
   bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block
+  std::optional<DeviceCard> card{};             // none: the device is the machine itself, or exists on paper
   std::optional<double> datasheet_flops;        // peak FLOP/s for the dtype
   std::optional<double> datasheet_bandwidth{};  // bytes/s; of a device that computes
   std::optional<int64_t> cache_bytes{};         // last level of the device's own caches; none: those of the host

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json_size.h"
+#include "record/device_card.h"
 #include "record/device_sensors.h"
 #include "record/fields_json.h"
 #include "record/machine.h"
@@ -87,6 +88,7 @@ const std::vector<SchemaKey>& machine_keys() {
     std::vector<SchemaKey> keys;
     add_keys_of_fields<Machine>(keys, "machine.");
     add_keys_of_fields<MachineState>(keys, "machine.during.");
+    add_keys_of_fields<DeviceCard>(keys, "machine.card.");
     add_keys_of_fields<DeviceSensors>(keys, "machine.sensors.");
     return keys;
   }();

@@ -120,6 +120,14 @@ std::string Heading::short_name(const Record& record) const {
   return name;
 }
 
+std::string device_card_name(const Record& record) {
+  const Json& machine = record.machine.json();
+  const auto card = machine.find("card");
+  if (card == machine.end() || !card->is_object()) return {};
+  const auto name = card->find("name");
+  return name != card->end() && name->is_string() ? name->get<std::string>() : std::string();
+}
+
 std::vector<HeadingFact> Heading::facts(const Record& first) const {
   std::vector<HeadingFact> facts;
   const auto add = [&](std::string_view label, std::string text) { facts.push_back({label, std::move(text)}); };
@@ -134,16 +142,18 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
   } else if (machines_.size() > 1) {
     add("machine", counted(machines_.size(), "machine"));
   } else {
-    std::string cpu = text_of("cpu_model");
+    const std::string card = device_card_name(first);
+    const bool on_card = !card.empty();
+    std::string cpu = on_card ? card : text_of("cpu_model");
     if (cpu.empty()) cpu = first.fingerprint.substr(0, first.fingerprint.find(" ("));
     if (!cpu.empty()) add("machine", cpu);
     const Json& config = first.config.json();
     const auto threads = config.find("threads");
     const bool one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
-    if (one_value && threads != config.end() && threads->is_number()) {
+    if (!on_card && one_value && threads != config.end() && threads->is_number()) {
       add("threads", counted(threads->get<int64_t>(), "thread"));
     }
-    if (const std::string isa = text_of("isa_used"); !isa.empty()) add("instruction set", isa);
+    if (const std::string isa = text_of("isa_used"); !on_card && !isa.empty()) add("instruction set", isa);
   }
   if (commits_.size() > 1) add("program", fmt::format("{} commits of laptime", commits_.size()));
   if (commits_.size() == 1) add("program", "laptime " + *commits_.begin());

@@ -57,6 +57,9 @@ class Heading {
   std::set<std::string> runs_;
 };
 
+// The card that ran the record's point, such as "NVIDIA H200"; empty where the machine itself did.
+std::string device_card_name(const Record& record);
+
 // The day of a date in ISO 8601, "2025-11-21", and the date to the minute, "2025-11-21 10:15 UTC".
 std::string day_of(const std::string& created);
 std::string minute_of(const std::string& created);

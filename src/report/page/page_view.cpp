@@ -12,6 +12,7 @@
 
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
+#include "report/heading.h"
 
 namespace laptime {
 namespace {
@@ -31,6 +32,7 @@ int worth_of(const Record& record) { return has_interval(record) ? 2 : record.st
 }  // namespace
 
 std::string machine_of(const Record& record) {
+  if (std::string card = device_card_name(record); !card.empty()) return card;
   const std::string cpu = record.machine.text("cpu_model");
   return cpu.empty() || cpu == "null" ? record.fingerprint.substr(0, record.fingerprint.find(" (")) : cpu;
 }
