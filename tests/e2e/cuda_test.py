@@ -67,9 +67,15 @@ class OnTheFakeCard(ProgramTest):
         self.assertRegex(done.stdout, r"kernels of attention +ok ")
         self.assertRegex(done.stdout, r"  scaled_dot_product_attention:(tiles|cudnn), scaled_dot_product_attention_backward:(tiles|cudnn)\n")
         self.assertRegex(done.stdout, r"records of CUPTI +ok ")
-        self.assertIn("10 passed, 0 failed", done.stdout)
+        self.assertRegex(done.stdout, r"verify tiny_2025 compile tf32 +ok ")
+        self.assertRegex(done.stdout, r"kernels of linear +ok .*\n  kernels run on fake card\n")
+        self.assertRegex(done.stdout, r"small 4 x 512 bfloat16 against PyTorch, eager +>= 3.00 x +not measured\n")
+        self.assertIn("11 passed, 0 failed; ", done.stdout)
         done = run([*check, "--fake"], self.environment)
         self.assertRegex(done.stdout, r"verify tiny_2025 compile +passed before")
+        done = run([*check, "--fake", "--again", "--part", "numbers", "--minutes", "0.05"], self.environment)
+        self.assertRegex(done.stdout, r"devices +not begun: no time left")
+        self.assertIn("11 open; ", done.stdout)
 
     def test_a_chosen_algorithm_of_the_library_runs(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda"]
@@ -230,7 +236,7 @@ class OnTheFakeCard(ProgramTest):
     def test_the_check_for_a_card_lists_its_steps(self):
         done = run([CHECK, BINARY, "--list"], self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"kernels part 8 of 8 +\d+\.\d min\n")
+        self.assertRegex(done.stdout, r"kernels part 8 of 8 +numbers +\d+\.\d min\n")
         self.assertRegex(done.stdout, r"\n\d+ steps, about \d+ min\n\Z")
 
     def test_a_point_has_a_record(self):
@@ -239,6 +245,10 @@ class OnTheFakeCard(ProgramTest):
         (record,) = self.stored()
         self.assertEqual(record["config"]["device"], "cuda")
         self.assertEqual(record["status"], "ok")
+        card = record["machine"]["card"]
+        self.assertEqual((card["name"], card["compute_capability"], card["driver"]), ("fake card", "9.0", "13.0"))
+        self.assertIn("cuDNN 9.19", card["libraries"])
+        self.assertRegex(done.stdout, r"\Afake card, laptime ")
 
 
 if __name__ == "__main__":

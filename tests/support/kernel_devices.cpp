@@ -1,6 +1,9 @@
 // Teams of threads, CUDA kernels on the host, the library of tests/fake_cuda, and a card.
 #include "support/kernel_devices.h"
 
+#include <dlfcn.h>
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -60,6 +63,24 @@ const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                               .first_again = 1,
                               .is_slow = true};
 
+// Whether a function is one of the libraries of tests/fake_cuda, which the run path of a test names.
+bool is_stand_in(const void* function) {
+  Dl_info info{};
+  return dladdr(function, &info) != 0 && std::string_view(info.dli_fname).find("/fake_cuda/") != std::string_view::npos;
+}
+
+// The libraries for the first card of this machine. Where one is not installed, its stand-in does not take its place.
+cuda::CudaLibraries libraries_of_card() {
+  const cuda::FoundDriver found = cuda::find_driver();
+  cuda::CudaLibraries libraries = cuda::find_libraries();
+  if (found.driver == nullptr || is_stand_in(reinterpret_cast<const void*>(found.driver->cuInit))) return libraries;
+  if (libraries.blas != nullptr && is_stand_in(reinterpret_cast<const void*>(libraries.blas->cublasLtCreate)))
+    libraries.blas = nullptr;
+  if (libraries.dnn != nullptr && is_stand_in(reinterpret_cast<const void*>(libraries.dnn->cudnnCreate)))
+    libraries.dnn = nullptr;
+  return libraries;
+}
+
 // On the first card of this machine.
 const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
                            .first_again = 1,
@@ -67,9 +88,11 @@ const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
                              static const auto kCard = [] {
                                const cuda::FoundDriver found = cuda::find_driver();
                                if (found.driver == nullptr) throw Error(found.missing);
-                               return std::make_unique<cuda::CudaBackend>(
-                                   found.driver, cuda::find_libraries(), cuda::first_card(*found.driver),
-                                   std::make_shared<KernelTable>(cuda_kernels()), cuda_image());
+                               const cuda::Card card = cuda::first_card(*found.driver);
+                               fmt::print("kernels run on {}\n", card.name);  // tools/gpu_check reads it
+                               return std::make_unique<cuda::CudaBackend>(found.driver, libraries_of_card(), card,
+                                                                          std::make_shared<KernelTable>(cuda_kernels()),
+                                                                          cuda_image());
                              }();
                              return *kCard;
                            }};
@@ -88,7 +111,7 @@ std::map<const OpCard*, std::vector<KernelOnDevice>> all_kernels() {
       if (kernel.name != kReferenceName) of_op.push_back({std::move(kernel), &kOnCpu});
     }
   }
-  const cuda::CudaLibraries libraries = card ? cuda::find_libraries() : cuda::CudaLibraries{};
+  const cuda::CudaLibraries libraries = card ? libraries_of_card() : cuda::CudaLibraries{};
   const auto has = [&](std::string_view library) {
     return library == cuda::kDnnName ? libraries.dnn != nullptr : libraries.blas != nullptr;
   };

@@ -1,0 +1,199 @@
+"""What tools/gpu_check makes of its measurements: for each wish what was wanted, what came out, and the verdict."""
+
+import csv
+import json
+import re
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+EAGER = ("pytorch-reference", "pytorch-tuned")
+COMPILED = ("pytorch-tuned-compile",)
+OURS = "laptime-compile"
+SPEED_UPS = {"small": (3.0, 1.5), "2.7B": (1.5, 1.15)}  # times as fast as eager and as compiled PyTorch
+LARGE = 1 << 30  # bytes of a point whose memory is compared: pools take whole granules of megabytes
+PEAK_WITHIN = 0.02
+
+
+@dataclass
+class Verdict:
+    wish: str
+    wanted: str
+    got: str
+    verdict: str  # "ok", "missed" or "not measured"
+
+
+def at_least(wish: str, wanted: float, got: float | None, text) -> Verdict:
+    """The verdict on a number; `text` formats it."""
+    if got is None:
+        return Verdict(wish, f">= {text(wanted)}", "", "not measured")
+    return Verdict(wish, f">= {text(wanted)}", text(got), "ok" if got >= wanted else "missed")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.2f} x"
+
+
+def of_steps(wish: str, states: list[str]) -> Verdict:
+    """`states` of the steps that check it: passed, failed or open."""
+    wanted = f"{len(states)} pass"
+    passed = states.count("passed")
+    if "failed" in states:
+        return Verdict(wish, wanted, f"{passed} passed, {states.count('failed')} failed", "missed")
+    if not states or "open" in states:
+        return Verdict(wish, wanted, f"{passed} passed so far", "not measured")
+    return Verdict(wish, wanted, f"{passed} passed", "ok")
+
+
+def products(text: str) -> Verdict:
+    found = re.search(r"least ([\d.]+) %", text)
+    return at_least("products, of cuBLASLt's best", 0.95, float(found[1]) / 100 if found else None, percent)
+
+
+def kernel_rows(text: str) -> list[dict]:
+    """The rows of `laptime profile --view kernels --output csv`, which messages may precede."""
+    lines = text.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith("name,table,")), len(lines))
+    return [row for row in csv.DictReader(lines[start:]) if row["table"] == "kernels" and row["of_roofline"]]
+
+
+def of_bandwidth(wish: str, text: str, ops: tuple[str, ...]) -> Verdict:
+    """The share of the measured bandwidth that the launches of these ops reach together."""
+    rows = [row for row in kernel_rows(text) if row["kernel"].split(":")[0] in ops]
+    seconds = sum(float(row["total_s"]) for row in rows)
+    least = sum(float(row["total_s"]) * float(row["of_roofline"]) for row in rows)
+    return at_least(wish, 0.85, least / seconds if seconds else None, percent)
+
+
+def newest(records: list[dict], **config) -> dict | None:
+    """The last record that ended well and whose configuration has these values."""
+    good = [r for r in records if r["status"] == "ok" and all(r["config"].get(k) == v for k, v in config.items())]
+    return good[-1] if good else None
+
+
+def mfu(records: list[dict], model: str, wanted: float) -> list[Verdict]:
+    record = newest(records, model=model, mode="compile", dtype="bfloat16")
+    found = record["flops"] if record else {}
+    return [at_least(f"{model}: MFU of the {name} peak", wanted, found.get(key), percent)
+            for name, key in (("data sheet's", "mfu_datasheet"), ("measured", "mfu_measured"))]
+
+
+def attention(records: list[dict]) -> Verdict:
+    wish, wanted = "attention 16 x 16384 x 64, bfloat16, causal, forward and backward", "<= 5.36 ms (H200)"
+    record = newest(records, model="attention", context_length=16384, d_model=64, batch_size=16, dtype="bfloat16")
+    if record is None:
+        return Verdict(wish, wanted, "", "not measured")
+    taken = record["time"]
+    seconds = taken["forward_backward"]["median"] if "forward_backward" in taken else sum(
+        taken[phase]["median"] for phase in ("forward", "backward"))
+    card = record["machine"].get("card", {}).get("name", "")
+    return Verdict(wish, wanted, f"{1e3 * seconds:.2f} ms on {card}", "ok" if seconds <= 5.36e-3 else "missed")
+
+
+def ratios(case: dict, opponents: tuple[str, ...]) -> tuple[float | None, str]:
+    """How many times as fast as the fastest of them laptime is, the median over the rounds; or why nothing is known."""
+    rows = {row["column"]: row for row in case["rows"]}
+    ours = rows.get(OURS)
+    if ours is None or ours["status"] != "ok":
+        return None, f"{OURS}: {ours['status'] if ours else 'did not run'}"
+    found, reasons = [], []
+    for name in opponents:
+        row = rows.get(name)
+        if row is not None and row["status"] == "ok":
+            found.append(statistics.median(theirs / own for own, theirs in zip(ours["rounds"], row["rounds"])))
+        elif row is not None:
+            reasons.append(f"{name}: {row['status'].replace('_', ' ')}")
+    return (min(found), "") if found else (None, "; ".join(reasons))
+
+
+def against_pytorch(model: str, dtype: str, text: str) -> list[Verdict]:
+    """`text`: what peers/run printed as JSON; empty if it did not run."""
+    begin = text.find("{")
+    case = json.loads(text[begin:])["cases"][0] if begin >= 0 else None
+    verdicts = []
+    for name, opponents, wanted in zip(("eager", "torch.compile"), (EAGER, COMPILED), SPEED_UPS[model]):
+        wish = f"{model} 4 x 512 {dtype} against PyTorch, {name}"
+        got, reason = ratios(case, opponents) if case else (None, "")
+        verdict = at_least(wish, wanted, got, times)
+        if got is None and "out of memory" in reason and not reason.startswith(OURS):
+            verdict.verdict = "ok"  # PyTorch does not fit where laptime does
+        if got is None and reason:
+            verdict.got = reason
+        if case and not case["fine"]:
+            verdict.verdict, verdict.got = "missed", f"{verdict.got}, but the losses differ or a run failed".lstrip(", ")
+        verdicts.append(verdict)
+    return verdicts
+
+
+def predicted_memory(records: list[dict]) -> Verdict:
+    wanted = f"within {percent(PEAK_WITHIN)}"
+    apart = []
+    for record in records:
+        memory = record["memory"]
+        if record["status"] == "ok" and (memory["predicted_peak_bytes"] or 0) >= LARGE and memory["reserved_bytes"]:
+            apart.append((abs(memory["reserved_bytes"] / memory["predicted_peak_bytes"] - 1), record["name"]))
+    if not apart:
+        return Verdict("predicted peak of memory", wanted, "", "not measured")
+    worst, name = max(apart)
+    verdict = "ok" if worst <= PEAK_WITHIN else "missed"
+    return Verdict("predicted peak of memory", wanted, f"{percent(worst)} at most, of {len(apart)} points ({name})", verdict)
+
+
+def documents(records: list[dict]) -> Verdict:
+    """The points of the documents' sizes: each is measured, or out of memory."""
+    seen = {}
+    for record in records:
+        config = record["config"]
+        if config.get("model") in ("small", "medium", "large", "xl", "2.7B") and config.get("pass") == "step":
+            key = tuple(config.get(k) for k in ("model", "context_length", "mode", "dtype"))
+            if key[1] in (128, 256, 512, 1024) and key[3] in ("float32", "tf32", "bfloat16"):
+                seen[key] = record["status"]
+    good, full = (list(seen.values()).count(status) for status in ("ok", "out_of_memory"))
+    got = f"{good} measured, {full} out of memory"
+    verdict = "ok" if good + full >= 120 else "not measured" if good + full == len(seen) else "missed"
+    return Verdict("sizes small to 2.7B, contexts 128 to 1024", "120 points", got, verdict)
+
+
+def verdicts(outputs: dict[str, str], states: dict[str, str], records: list[dict]) -> list[Verdict]:
+    """`outputs`: text by the name of a step; `states`: passed, failed or open, by name."""
+    verify = [state for name, state in states.items() if name.startswith("verify ")]
+    kernels = [state for name, state in states.items() if name.startswith("kernels ") and name != "kernels of a step"]
+    of_step = outputs.get("kernels of a step", "")
+    every = [
+        of_steps("kernels against their references on the card", kernels),
+        of_steps("golden files: float32, bfloat16, tf32; eager and compile", verify),
+    ]
+    for model in SPEED_UPS:
+        for dtype in ("bfloat16", "tf32"):
+            every += against_pytorch(model, dtype, outputs.get(f"peers {model} {dtype}", ""))
+    every += [*mfu(records, "gpt2-124M", 0.45), *mfu(records, "gpt2-1558M", 0.52), attention(records)]
+    every += [
+        products(outputs.get("products", "")),
+        of_bandwidth("AdamW, of the measured bandwidth", of_step, ("adamw",)),
+        of_bandwidth("norms, of the measured bandwidth", of_step,
+                     ("rms_norm", "rms_norm_backward", "layer_norm", "layer_norm_backward")),
+        documents(records),
+        predicted_memory(records),
+    ]
+    return every
+
+
+def table(rows: list[Verdict]) -> str:
+    cells = [("wish", "wanted", "got", "verdict"), *((v.wish, v.wanted, v.got, v.verdict) for v in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(3)]
+    return "\n".join("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[3]]) for row in cells)
+
+
+def read_records(text: str) -> list[dict]:
+    """The records of `laptime show --output json`."""
+    begin = text.find("[")
+    return json.loads(text[begin:]) if begin >= 0 else []
+
+
+def read_outputs(folder: Path, names: dict[str, str]) -> dict[str, str]:
+    """What the steps printed; `names`: name of a step -> its file."""
+    return {name: (folder / f"{file}.txt").read_text() for name, file in names.items() if (folder / f"{file}.txt").exists()}
