@@ -168,6 +168,40 @@ class Comparison(unittest.TestCase):
         self.assertEqual(processes.how_it_ended(1, "RuntimeError: CUDA error: out of memory")[0], "out_of_memory")
 
 
+class Programs(unittest.TestCase):
+    def test_a_case_on_a_card_from_its_words_to_its_ratios(self):
+        given = {"batch_size": 4, "context_length": 512, "optimizer": "torch", "warmup": 0, "steps": 2}
+        config = model_config.resolve("small", "2025", given) | {
+            **{"dtype": "tf32", "pass": "step", "device": "cuda", "threads": 1, "mode": "compile", "system": "laptime"},
+            "implementation": "laptime",
+        }
+        made = records.empty_record(config)
+        records.fill(made, {"step": [0.02, 0.01]}, [], [9.0, 8.0], "tf32", "1")
+        records.fill_host(made, [0.03, 0.02])
+        made["memory"] |= {"peak_bytes": 1 << 30, "reserved_bytes": 2 << 30}
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "record.json").write_text(json.dumps([made]))
+            program = Path(folder, "laptime")
+            program.write_text(
+                "#!/bin/sh\n"
+                'if [ "$1" = list ]; then echo "cuda  NVIDIA H200, compute capability 9.0"; exit; fi\n'
+                f'echo "$@" >> {folder}/words.txt\n'
+                f"cat {folder}/record.json\n"
+            )
+            program.chmod(0o755)
+            words = [sys.executable, PEERS / "run", "--device", "cuda", "--cases", "small:4x512:tf32", "--rounds", "2"]
+            words += ["--warmup", "0", "--steps", "2", "--columns", "laptime-compile,laptime-compile+again"]
+            done = subprocess.run([*words, "--laptime", program], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            asked = Path(folder, "words.txt").read_text().splitlines()
+        self.assertEqual(len(asked), 4)
+        self.assertIn("--dtype tf32", asked[0])
+        self.assertIn("--device cuda", asked[0])
+        self.assertRegex(done.stdout, r"\ANVIDIA H200, load ")
+        self.assertIn("peak of tensors, MiB", done.stdout)
+        self.assertNotIn("floor", done.stdout)
+
+
 class WithoutACard(unittest.TestCase):
     """Each program says in one line what is missing, and exits with 2."""
 

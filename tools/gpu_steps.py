@@ -133,7 +133,7 @@ def tables(folder: Path) -> list[Step]:
         measure(f"profile {mode}", "profile", f"{small} --context 256 --mode {mode} --dtype bfloat16", 0.4, "idle")
     measure("attention that won", "profile", f"{small} --context 256 --mode compile --dtype bfloat16 --view kernels", 0.4,
             ATTENTION_KERNELS)
-    measure("eager against compile", "compare", f"{small} --context 256 --dtype bfloat16 --mode eager,compile", 1)
+    measure("eager against compile", "compare", f"{small} --context 256 --dtype bfloat16 --mode eager,compile --budget 10s", 1)
     for dtype in ("float32", "tf32", "bfloat16"):
         for model in ("small", "medium", "large", "xl", "2.7B"):
             measure(f"size {model} {dtype}", "bench", f"--model {model} --batch 4 --context 128,256,512,1024 "
