@@ -6,7 +6,6 @@ import io
 import os
 import re
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -16,7 +15,7 @@ import warnings
 from pathlib import Path
 from unittest import mock
 
-from program import ModuleTest, busy_child
+from program import ModuleTest, busy_child, children
 
 MODULE = Path(__file__).parents[2] / "python"
 sys.path.insert(0, str(MODULE))
@@ -111,8 +110,7 @@ class Module(ModuleTest):
         def interrupt(main: int):
             child = None
             while child is None:
-                found = subprocess.run(["pgrep", "-P", str(main), "laptime"], capture_output=True, text=True, check=False)
-                child = int(found.stdout.split()[0]) if found.stdout else None
+                child = next(iter(children(types.SimpleNamespace(pid=main))), None)
             busy_child(types.SimpleNamespace(pid=child), seconds=0.3)
             os.kill(main, signal.SIGINT)
 
