@@ -2,6 +2,7 @@
 #include "cli/column_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 #include <set>
@@ -18,14 +19,32 @@
 namespace laptime {
 namespace {
 
-// "; also ctx, seq-len": the other names of an option.
-std::string other_names(const OptionRow& row) {
-  std::string also;
-  if (row.option.flag != row.option.key) also = fmt::format(", {}", row.option.flag);
+// "context", "ctx", "seq-len": the names of an option beside its key.
+std::vector<std::string> names_of(const OptionRow& row) {
+  std::vector<std::string> names;
+  if (row.option.flag != row.option.key) names.emplace_back(row.option.flag);
   for (const Synonym& synonym : synonyms()) {
-    if (synonym.flag.empty() && synonym.meant == row.option.flag) also += fmt::format(", {}", synonym.word);
+    if (synonym.flag.empty() && synonym.meant == row.option.flag) names.emplace_back(synonym.word);
   }
-  return also.empty() ? "" : fmt::format("; also {}", also.substr(2));
+  return names;
+}
+
+// "; also context, ctx"
+std::string other_names(const OptionRow& row) {
+  const std::vector<std::string> names = names_of(row);
+  return names.empty() ? "" : fmt::format("; also {}", fmt::join(names, ", "));
+}
+
+// What stands above the columns of the sets.
+std::vector<ColumnWord> headers_of_sets() {
+  std::vector<ColumnWord> words;
+  for (const ColumnSet& set : column_sets()) {
+    for (const Column& column : set.columns()) {
+      words.push_back({column.title, column.unit == Unit::kNone ? "-" : std::string(name_of(column.unit)),
+                       fmt::format("a header of --columns {}", set.name)});
+    }
+  }
+  return words;
 }
 
 }  // namespace
@@ -51,7 +70,9 @@ std::vector<ColumnWord> column_words() {
   for (const OptionRow& row : option_rows<RunConfig>()) {
     add(row.option.key, row.option.unit.empty() ? "-" : row.option.unit,
         fmt::format("{}{}", row.option.help, other_names(row)));
+    for (const std::string& name : names_of(row)) listed.insert(name);
   }
+  for (const ColumnWord& column : headers_of_sets()) add(column.name, column.unit, column.help);
   return words;
 }
 

@@ -14,7 +14,8 @@ struct ColumnWord {
   std::string help;  // one line
 };
 
-// Every column that has a name of its own, in the order of the list: headers, metrics, short names, options.
+// Every column that has a name of its own, in the order of the list: headers, metrics, short names, options,
+// headers of the sets.
 std::vector<ColumnWord> column_words();
 
 // The same with what each is, for completion.

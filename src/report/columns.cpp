@@ -30,11 +30,17 @@ constexpr std::array kSets{
     ColumnSet{"first_steps", "", "what warm-up does: mean, standard deviation and the first samples",
               columns_first_steps},
     ColumnSet{"prediction", "", "predicted beside measured: time and memory", columns_prediction, prediction_summary},
-    ColumnSet{"all_times", "2024", "every sample of a row, with mean, median, minimum, maximum and sum", columns_2024},
-    ColumnSet{"mean_std", "2025a", "warm-up and measured steps, mean and standard deviation", columns_2025_ab},
-    ColumnSet{"mean_std", "2025b", "the same", columns_2025_ab},
-    ColumnSet{"min_max", "2025c", "minimum, maximum, mean and standard deviation", columns_2025_c},
-    ColumnSet{"forward_backward", "2025d", "mean and standard deviation of forward, backward and both", columns_2025_d},
+    ColumnSet{"all_times", "2024",
+              "a document's table: every sample of a row, with mean, median, minimum, maximum and sum", columns_2024},
+    ColumnSet{"mean_std", "",
+              "each phase of each row: mean and standard deviation over n steps, minimum, maximum, and the verdict",
+              columns_mean_std},
+    ColumnSet{"avg_std", "2025a", "a document's table: warm-up and measured steps, mean and standard deviation",
+              columns_2025_ab},
+    ColumnSet{"avg_std", "2025b", "the same", columns_2025_ab},
+    ColumnSet{"min_max", "2025c", "a document's table: minimum, maximum, mean and standard deviation", columns_2025_c},
+    ColumnSet{"forward_backward", "2025d",
+              "a document's table: mean and standard deviation of forward, backward and both", columns_2025_d},
     ColumnSet{"attention_memory", "2025d_attention",
               "the same of attention alone, with memory: model, model+fwd, model+fwd+back, fwd, back",
               columns_2025_d_attention}};
@@ -42,15 +48,15 @@ constexpr size_t kMaxColumns = 200;
 
 using Ratio = std::optional<TimeRatio> (Baselines::*)(const Record&, std::string_view) const;
 using Figure = std::optional<double> (*)(const TimeRatio&);
-using Against = std::string (Baselines::*)(const Record&) const;
+using Reason = std::string (Baselines::*)(const Record&, std::string_view) const;
 
 struct RatioColumn {
   std::string_view name;
   const char* title;
   Ratio ratio;
   Figure figure;
-  Against verdict_against = nullptr;  // null: the cell is a figure alone
-  Ratio rough = nullptr;              // what the cell shows where a verdict is against the ratio
+  Reason why_none = nullptr;  // null: the cell is a figure alone
+  Ratio rough = nullptr;      // what the cell shows where a verdict is against the ratio
 };
 constexpr Figure kValue = [](const TimeRatio& ratio) { return std::optional(ratio.value); };
 constexpr Figure kLow = [](const TimeRatio& ratio) {
@@ -60,17 +66,17 @@ constexpr Figure kHigh = [](const TimeRatio& ratio) {
   return ratio.interval ? std::optional(ratio.interval->high) : std::nullopt;
 };
 constexpr std::array kRatioColumns{
-    RatioColumn{"speedup", "speedup", &Baselines::speedup, kValue, &Baselines::verdict_against_speedup,
+    RatioColumn{"speedup", "speedup", &Baselines::speedup, kValue, &Baselines::why_no_speedup,
                 &Baselines::rough_speedup},
     RatioColumn{"speedup_low", "speedup_low", &Baselines::speedup, kLow},
     RatioColumn{"speedup_high", "speedup_high", &Baselines::speedup, kHigh},
-    RatioColumn{"gain", "gain", &Baselines::gain, kValue, &Baselines::verdict_against_gain, &Baselines::rough_gain},
+    RatioColumn{"gain", "gain", &Baselines::gain, kValue, &Baselines::why_no_gain, &Baselines::rough_gain},
     RatioColumn{"gain_low", "gain_low", &Baselines::gain, kLow},
     RatioColumn{"gain_high", "gain_high", &Baselines::gain, kHigh}};
 
-// "1.82x (1.80 .. 1.85)", the ratio alone where there is no interval, or "- (untested)".
-std::string ratio_text(const std::optional<TimeRatio>& ratio, bool is_baseline, const std::string& verdict_against) {
-  if (!ratio) return verdict_against.empty() ? "-" : fmt::format("- ({})", verdict_against);
+// "1.82x (1.80 .. 1.85)", the ratio alone where there is no interval, or "- (untested)" with why there is none.
+std::string ratio_text(const std::optional<TimeRatio>& ratio, bool is_baseline, const std::string& why_none) {
+  if (!ratio) return why_none.empty() ? "-" : fmt::format("- ({})", why_none);
   std::string text = fmt::format("{:.2f}x", ratio->value);
   if (is_baseline) return text + " (baseline)";
   if (ratio->interval) text += fmt::format(" ({:.2f} .. {:.2f})", ratio->interval->low, ratio->interval->high);
@@ -88,7 +94,7 @@ Column column_of(const RatioColumn& column, const Baselines& baselines) {
                 const std::optional<TimeRatio> ratio = (baselines.*column.ratio)(row.record(), phase);
                 return ratio ? json_of(column.figure(*ratio)) : Json(nullptr);
               }};
-  if (column.verdict_against != nullptr) {
+  if (column.why_none != nullptr) {
     made.bracket_width = 19;  // of "(baseline untested)"
     const bool is_speedup = column.ratio == &Baselines::speedup;
     made.text_of = [&baselines, column, is_speedup](const Row& row, std::string_view phase, const CellContext&) {
@@ -96,7 +102,7 @@ Column column_of(const RatioColumn& column, const Baselines& baselines) {
       if (const auto rough = (baselines.*column.rough)(row.record(), phase))
         return fmt::format("{}{:.2f}x", kRoughMark, rough->value);
       return ratio_text((baselines.*column.ratio)(row.record(), phase), is_baseline,
-                        (baselines.*column.verdict_against)(row.record()));
+                        (baselines.*column.why_none)(row.record(), phase));
     };
   }
   return made;
@@ -203,7 +209,10 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
     const std::string_view name = list.substr(0, comma);
     const ColumnSet* const set = find_set(name);
     if (set != nullptr) {
-      for (Column& column : set->columns()) columns.push_back(std::move(column));
+      for (Column& column : set->columns()) {
+        column.of_document = !set->alias.empty();
+        columns.push_back(std::move(column));
+      }
     } else if (const RatioColumn* const ratio = find_ratio(name)) {
       columns.push_back(column_of(*ratio, baselines));
     } else {

@@ -30,6 +30,7 @@ struct Column {
   bool then_reason = false;        // where a record is not ok, its status and reason take the place of what follows
   bool compares = false;           // with baselines, which must be known
   bool setting = false;            // of what was asked for: rows are told apart by it
+  bool of_document = false;        // of a table whose columns a source document chose
   Extent extent = Extent::kWhole;  // how much of a record `read` looks at
   int drop = 0;                    // narrow terminals leave out the highest first; 0 stays
   size_t width = 10;               // what a table that prints as it goes sets aside

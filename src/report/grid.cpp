@@ -164,8 +164,21 @@ std::string folded(std::vector<Cells> cells, const std::vector<bool>& right, con
   return text;
 }
 
+// Without the optional columns that have no value in any row.
+void drop_valueless(Grid& grid) {
+  for (size_t column = grid.columns.size(); column-- > 1;) {
+    const bool has_value = std::any_of(grid.rows.begin(), grid.rows.end(),
+                                       [&](const std::vector<Json>& row) { return !row[column].is_null(); });
+    if (has_value || grid.rows.empty() || grid.columns[column].optional == 0) continue;
+    const auto at = static_cast<std::ptrdiff_t>(column);
+    grid.columns.erase(grid.columns.begin() + at);
+    for (std::vector<Json>& row : grid.rows) row.erase(row.begin() + at);
+  }
+}
+
 // The rows in aligned columns.
 std::string rows_text(Grid grid, const TableStyle& style, std::vector<std::string>* left_out) {
+  drop_valueless(grid);
   std::vector<Cells> cells = cells_of(grid);
   for (Cells& row : cells) {
     for (std::string& cell : row) cell = printable(cell, !style.unicode);

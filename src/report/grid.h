@@ -18,7 +18,9 @@ struct GridColumn {
   std::string title;  // for people: "Mean"
   Unit unit = Unit::kNone;
   bool text = false;  // flush left; leading spaces indent a tree
-  int optional = 0;   // above 0: left out where a terminal is too narrow, the highest first, of equal ones the last
+  // Above 0: left out of text where no row has a value, and where a terminal is too narrow, the highest first, of equal
+  // ones the last.
+  int optional = 0;
   std::function<std::string(const Json& value)> shown = {};  // the cell for people; null: the value in its unit
   bool whole = false;  // of the first column: a text that is too long has a line to itself and is not shortened
 };

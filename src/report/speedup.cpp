@@ -1,6 +1,8 @@
 // Baselines, found by the rest of their configuration.
 #include "report/speedup.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -34,10 +36,11 @@ std::string point_without(const Record& record, std::span<const char* const> key
 }
 std::string whole_point_of(const Record& record) { return point_without(record, kWholeMayDiffer); }
 
-bool lowers_nothing(const Record& record) {
+// Whether the step of the record has every composite whole.
+bool is_whole(const Record& record) {
   const Json& config = record.config.json();
   const auto unset = [&](const char* key) { return !config.contains(key) || config[key].is_null(); };
-  return unset("keep") && unset("lower");
+  return record.config.text("mode") != "eager" && unset("keep") && unset("lower");
 }
 
 // The value that a baseline has wherever its run has it; empty for options that have no such value.
@@ -91,6 +94,15 @@ std::optional<Stability> untrusted(const Record& record) {
 
 std::string in_words(Stability stability) {
   return stability == Stability::kNoSteadyState ? "no steady state" : std::string(name_of(stability));
+}
+// The baseline did not run to its end.
+std::string in_words_of_baseline(Status status) {
+  switch (status) {
+    case Status::kOutOfMemory: return "baseline too large";
+    case Status::kUnsupported: return "baseline refused";
+    case Status::kInterrupted: return "baseline partial";
+    default: return fmt::format("baseline {}", name_of(status));
+  }
 }
 std::string in_words_of_baseline(Stability stability) {
   return "baseline " + (stability == Stability::kNoSteadyState ? "unsteady" : std::string(name_of(stability)));
@@ -191,10 +203,15 @@ bool Baselines::is_baseline(const Record& record) const {
 }
 
 void Baselines::add(const Record& record) {
-  if (record.status != Status::kOk || record.run.empty()) return;
+  if (record.run.empty()) return;
+  if (record.status != Status::kOk) {
+    if (is_baseline(record)) without_time_[point_of(record)] = record.status;
+    if (is_whole(record)) without_time_[whole_point_of(record)] = record.status;
+    return;
+  }
   const Baseline baseline{record.name, record.config, is_predicted(record), untrusted(record), record.time};
   if (is_baseline(record)) baselines_[point_of(record)] = baseline;
-  if (record.config.text("mode") != "eager" && lowers_nothing(record)) whole_[whole_point_of(record)] = baseline;
+  if (is_whole(record)) whole_[whole_point_of(record)] = baseline;
 }
 
 std::optional<TimeRatio> Baselines::speedup(const Record& record, std::string_view phase) const {
@@ -220,19 +237,29 @@ std::optional<TimeRatio> Baselines::rough_gain(const Record& record, std::string
   return compared(whole_, whole_point_of(record), record, phase, true, Trust::kRough);
 }
 
-std::string Baselines::verdict_against_speedup(const Record& record) const {
-  return verdict_against(baselines_, point_of(record), record);
+std::string Baselines::why_no_speedup(const Record& record, std::string_view phase) const {
+  const std::string point = point_of(record);
+  return point.empty() ? "" : why_none(baselines_, point, record, phase);
 }
-std::string Baselines::verdict_against_gain(const Record& record) const {
-  return verdict_against(whole_, whole_point_of(record), record);
+std::string Baselines::why_no_gain(const Record& record, std::string_view phase) const {
+  return record.config.text("mode") == "eager" ? "not compiled"
+                                               : why_none(whole_, whole_point_of(record), record, phase);
 }
 
-std::string Baselines::verdict_against(const ByPoint& baselines, const std::string& point, const Record& record) {
+std::string Baselines::why_none(const ByPoint& baselines, const std::string& point, const Record& record,
+                                std::string_view phase) const {
+  if (record.status != Status::kOk) return "";
   const auto found = baselines.find(point);
-  if (record.status != Status::kOk || found == baselines.end()) return "";
+  if (found == baselines.end()) {
+    const auto status = without_time_.find(point);
+    return status == without_time_.end() ? "no baseline" : in_words_of_baseline(status->second);
+  }
   const bool is_itself = found->second.config == record.config;
   if (const auto own = untrusted(record); own && !is_itself) return in_words(*own);
-  return found->second.against ? in_words_of_baseline(*found->second.against) : "";
+  if (found->second.against) return in_words_of_baseline(*found->second.against);
+  if (found->second.predicted != is_predicted(record))
+    return found->second.predicted ? "baseline predicted" : "predicted";
+  return time_of(record, found->second.time, phase) == nullptr ? "no such phase" : "";
 }
 
 std::optional<Uncompared> Baselines::uncompared(const Record& record) const {

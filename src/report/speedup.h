@@ -76,12 +76,18 @@ class Baselines {
   // As rough_speedup().
   std::optional<TimeRatio> rough_gain(const Record& record, std::string_view phase) const;
 
-  // The verdict that keeps a record from being compared, its own or that of its baseline: "untested", "baseline
-  // unstable"; empty where none does.
-  std::string verdict_against_speedup(const Record& record) const;
+  // Why a record has no speed-up, or none for this phase: the verdict that keeps it from being compared, its own or
+  // that of its baseline ("untested", "baseline unstable"), or what its baseline lacks ("baseline timeout", "no
+  // baseline"). Empty where it has one, where its row says that it has no time, and where the run has no baseline at
+  // all.
+  std::string why_no_speedup(const Record& record, std::string_view phase) const;
   // Of such a record that is not a baseline itself; none where it has a speed-up, or no baseline.
   std::optional<Uncompared> uncompared(const Record& record) const;
-  std::string verdict_against_gain(const Record& record) const;
+  // As why_no_speedup().
+  std::string why_no_gain(const Record& record, std::string_view phase) const;
+
+  // Whether some run that was planned varies an option that a baseline is chosen by.
+  bool any() const { return !descriptions().empty(); }
 
  private:
   struct Baseline {
@@ -106,11 +112,13 @@ class Baselines {
   std::string point_of(const Record& record) const;
   static std::optional<TimeRatio> compared(const ByPoint& baselines, const std::string& point, const Record& record,
                                            std::string_view phase, bool inverse, Trust trust);
-  static std::string verdict_against(const ByPoint& baselines, const std::string& point, const Record& record);
+  std::string why_none(const ByPoint& baselines, const std::string& point, const Record& record,
+                       std::string_view phase) const;
 
   std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option
   ByPoint baselines_;
   ByPoint whole_;
+  std::map<std::string, Status> without_time_;  // baselines and whole steps that did not run to their end, by point
 };
 
 }  // namespace laptime

@@ -18,6 +18,7 @@ namespace laptime {
 namespace {
 
 bool shows_verdict(const Column& column) { return column.title == "verdict"; }
+bool is_of_document(const Column& column) { return column.of_document; }
 bool shows_speedup(const Column& column) { return column.compares && column.title == "speedup"; }
 bool shows_measured_mfu(const Column& column) { return column.title == "mfu" || column.title == "mfu_measured"; }
 
@@ -37,6 +38,7 @@ TableNotes::TableNotes(std::span<const Column> columns, bool details, const Base
       has_mfu_(std::any_of(columns.begin(), columns.end(), shows_measured_mfu)),
       has_verdict_(std::any_of(columns.begin(), columns.end(), shows_verdict)),
       has_speedup_(std::any_of(columns.begin(), columns.end(), shows_speedup)),
+      has_document_columns_(!has_verdict_ && std::any_of(columns.begin(), columns.end(), is_of_document)),
       details_(details),
       says_reasons_(details && have_notes(columns)) {
   const auto has = [&](std::string_view title) {
@@ -98,6 +100,7 @@ void TableNotes::add_peak(const Record& record) {
 }
 
 void TableNotes::add(const Record& record, const Heading& heading) {
+  some_times_ = some_times_ || record.status == Status::kOk;
   if (has_mfu_) add_peak(record);
   if (has_verdict_ || has_speedup_) add_verdict(record);
   if (hides_first_steps_ && varies_warmup(record) && !is_predicted(record)) {
@@ -152,6 +155,12 @@ std::vector<std::string> TableNotes::compare_lines() const {
   return lines;
 }
 
+std::string TableNotes::columns_line(std::string_view before, std::string_view columns, std::string_view what) const {
+  return fmt::format(
+      "{}--columns {} has {}{}", before, columns, what,
+      store_ == "none" ? "" : fmt::format(": laptime show --last --columns {}{}", columns, store_words(store_)));
+}
+
 std::vector<std::string> TableNotes::lines() const {
   constexpr size_t kMostSkips = 3;
   std::vector<std::string> lines;
@@ -176,10 +185,15 @@ std::vector<std::string> TableNotes::lines() const {
         fmt::format("{} more rows have such steps: --columns name,skipped_steps", skips_.size() - kMostSkips));
   }
   if (warmups_.size() > 1) {
-    lines.push_back(fmt::format(
-        "a median hardly shows what warm-up does; --columns first_steps has mean, standard deviation and the first "
-        "samples{}",
-        store_ == "none" ? "" : fmt::format(": laptime show --last --columns first_steps{}", store_words(store_))));
+    lines.push_back(columns_line("a median hardly shows what warm-up does; ", "first_steps",
+                                 "mean, standard deviation and the first samples"));
+  }
+  if (has_document_columns_ && some_times_)
+    lines.push_back(columns_line("", "mean_std", "each phase, minimum, maximum and the verdict of each row"));
+  if (has_speedup_ && some_times_ && !baselines_->any()) {
+    lines.emplace_back(
+        "no speedup: these rows do not vary in mode, number type, threads or another way to compute the same step, as "
+        "with --mode eager,compile or --dtype float32,bfloat16");
   }
   lines.insert(lines.end(), of_columns_.begin(), of_columns_.end());
   for (const SharedReason& shared : reasons_) {

@@ -46,12 +46,15 @@ class TableNotes {
   std::string verdict_line() const;  // empty where every row is stable
 
   std::vector<std::string> compare_lines() const;
+  // "--columns NAME says WHAT", as a command where the records are in a store.
+  std::string columns_line(std::string_view before, std::string_view columns, std::string_view what) const;
 
   const Baselines* baselines_;
   std::string store_;
   bool has_mfu_ = false;
   bool has_verdict_ = false;
   bool has_speedup_ = false;
+  bool has_document_columns_ = false;         // which have neither phases nor verdicts
   bool hides_first_steps_ = false;            // medians alone, which first steps hardly move
   std::set<std::string> warmups_;             // of rows whose command varied the warm-up
   std::vector<std::string_view> of_columns_;  // notes of the columns, each once
@@ -67,6 +70,7 @@ class TableNotes {
   std::set<Stability> verdicts_;  // that rows or their baselines have, but for the best
   // Of the rows whose verdict is against their speed-up.
   bool some_uncompared_ = false;
+  bool some_times_ = false;                      // some row has a time
   bool some_rough_ = false;                      // of those, some have a rough speed-up
   bool some_refused_ = false;                    // some have none
   bool some_fixed_ = false;                      // the number of steps was given

@@ -157,6 +157,13 @@ class Memory(ProgramTest):
         self.assertEqual({row["basis"] for row in rows(report, "peaks")}, {"predicted"})
         self.assertIn("--view all --resume", report["conclusions"][-1])
 
+    def test_a_header_orders_the_points(self):
+        words = [*MODEL, "--context", "16,64,32", "--device", "roofline:h100"]
+        for order in ("Peak:desc", "peak:desc", "peak_bytes:desc"):
+            (report,) = self.reports(*words, "--sort", order)
+            peaks = [row["peak_bytes"] for row in rows(report, "peaks")]
+            self.assertEqual(peaks, sorted(peaks, reverse=True), order)
+
     def test_copies_of_autocast_are_shown_on_narrow_terminals(self):
         words = ["memory", "--store", "none", "--model", "small", "--device", "h100", "--context", "16,32", "--dtype", "mixed"]
         header = lambda *more: next(line for line in self.lines_at(80, *words, *more) if line.startswith("Point"))
@@ -199,6 +206,7 @@ class Memory(ProgramTest):
     def test_bad_input_is_refused_before_anything_runs(self):
         for words, said in ((["--view", "savd"], "saved"), (["--svg", "/nowhere/at/all.svg"], "/nowhere/at/all.svg"),
                             (["--top", "-1"], "--top"), (["--sort", "peek_bytes"], "peak_bytes"),
+                            (["--output", "samples"], "table, markdown, csv, json, jsonl"),
                             (["--columns", "name"], "--columns"), (["stray"], "stray")):
             with self.subTest(words):
                 done = self.laptime("memory", "--store", self.store, *TINY, *words)

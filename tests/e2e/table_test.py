@@ -1,8 +1,9 @@
 """What tables show on terminals of 80, 120 and 200 columns, and that no line is wider."""
 
+import re
 import unittest
 
-from program import MODEL, PREDICTED, ProgramTest
+from program import MODEL, PREDICTED, TINY, ProgramTest
 
 WIDTHS = (80, 120, 200)
 
@@ -59,6 +60,17 @@ class Table(ProgramTest):
             for title in ("median", "mean", "min", "max", "tokens/s"):
                 self.assertIn(title, text)
 
+    def test_one_command_has_mean_deviation_phases_and_verdict(self):
+        done = self.bench(*TINY, "--pass", "forward_backward", "--warmup", "0,1", "--steps", "3", "--columns", "mean_std")
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"name +warmup +n +mean +std +min +max +verdict\n")
+        for phase in ("forward", "backward"):
+            self.assertEqual(len(re.findall(rf"\n  {phase} +3( +[\d.]+ [mu]?s){{4}}\n", done.stdout)), 2, done.stdout)
+        self.assertEqual(len(re.findall("(?m)^  first ", done.stdout)), 2)  # why warm-up matters, below each row
+        self.assertEqual(len(re.findall(r"(?m)^warmup:.* (untested|noisy|unstable|no_steady_state)$", done.stdout)), 2)
+        exact = self.laptime("show", "--store", self.store, "--columns", "avg_std")
+        self.assertIn("laptime show --last --columns mean_std", exact.stdout)
+
     def test_names_take_the_room_that_is_left(self):
         self.assert_ok(self.bench(*PREDICTED, "--lr", "0.1,0.2", "--clip-norm", "0.25,0.5", "--threads", "1"))
         lines = self.lines(80, "show", "--store", self.store, "--columns", "name,speedup")
@@ -67,12 +79,12 @@ class Table(ProgramTest):
 
     def test_rows_that_look_alike_have_names(self):
         self.assert_ok(self.bench(*PREDICTED, "--lr", "0.1,0.2"))
-        for columns in ("mean_std", "attention", "median,peak"):
+        for columns in ("mean_std", "avg_std", "attention", "median,peak"):
             text = "\n".join(self.lines(200, "show", "--store", self.store, "--columns", columns))
             self.assertIn("lr:0.2", text, columns)
         text = "\n".join(self.lines(200, "show", "--store", self.store, "--columns", "lr,median"))
         self.assertNotIn("lr:0.2", text)
-        csv = self.laptime("show", "--store", self.store, "--columns", "mean_std", "--output", "csv").stdout
+        csv = self.laptime("show", "--store", self.store, "--columns", "avg_std", "--output", "csv").stdout
         self.assertTrue(csv.startswith("model,forward_only,"))
 
     def test_what_all_rows_share_stands_above_them(self):

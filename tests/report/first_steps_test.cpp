@@ -75,7 +75,7 @@ std::vector<Record> rows_by_warmup() {
 TEST(FirstSteps, EveryRowOfACommandThatVariesTheWarmupSpeaksOfThem) {
   std::vector<Record> records = rows_by_warmup();
   const std::string note = "  first steps: none longer";
-  for (const char* const columns : {"default", "mean_std", "min_max", "first_steps"}) {
+  for (const char* const columns : {"default", "mean_std", "avg_std", "min_max", "first_steps"}) {
     const std::string text = table(records, {}, columns);
     EXPECT_THAT(text.substr(text.find(note) + note.size()), HasSubstr(note)) << columns;
   }
@@ -108,11 +108,11 @@ TEST(FirstSteps, TheirColumnsHaveTheFirstSamplesSideBySide) {
 TEST(StandardDeviation, EveryTableSaysWhichOneItHas) {
   std::vector<Record> records = stored_records();
   records.resize(1);
-  for (const char* const columns : {"mean_std", "min_max", "all_times", "name,std_population"}) {
+  for (const char* const columns : {"avg_std", "min_max", "all_times", "name,std_population"}) {
     EXPECT_THAT(table(records, {}, columns), HasSubstr("deviation of the population (divided by n)")) << columns;
     EXPECT_THAT(markdown(records, columns), HasSubstr("of the population (divided by n)")) << columns;
   }
-  for (const char* const columns : {"all", "forward_backward", "name,mean", "name,std"})
+  for (const char* const columns : {"all", "mean_std", "forward_backward", "name,mean", "name,std"})
     EXPECT_THAT(table(records, {}, columns), HasSubstr("deviation of the sample (divided by n - 1)")) << columns;
   EXPECT_THAT(table(records, {}), Not(HasSubstr("standard deviation")));
 }

@@ -53,6 +53,35 @@ TEST(Speedup, HasTheBaselineOfWhatARunVaries) {
   EXPECT_FALSE(none.speedup(contexts[0], ""));
 }
 
+TEST(Speedup, SaysWhyThereIsNone) {
+  const Record record = stored_records()[0];
+  Record baseline = with(record, "threads", 1, 40.9);
+  Record other = with(record, "threads", 2, 21.8);
+  const auto cell_of = [](const std::vector<Record>& records) {
+    return table(records, {.details = false}, "threads,speedup");
+  };
+  const std::pair<Status, const char*> ends[] = {{Status::kOutOfMemory, "- (baseline too large)"},
+                                                 {Status::kUnsupported, "- (baseline refused)"},
+                                                 {Status::kInterrupted, "- (baseline partial)"},
+                                                 {Status::kTimeout, "- (baseline timeout)"},
+                                                 {Status::kFailed, "- (baseline failed)"}};
+  for (const auto& [status, expected] : ends) {
+    baseline.status = status;
+    EXPECT_THAT(cell_of({baseline, other}), HasSubstr(expected));
+  }
+  baseline.status = Status::kOk;
+  EXPECT_THAT(cell_of({baseline, other}), HasSubstr("1.88x"));
+  Record elsewhere = other;
+  elsewhere.config.json()["model"] = "large";
+  EXPECT_THAT(cell_of({baseline, elsewhere}), HasSubstr("- (no baseline)"));
+  other.verdict.rating = kPredicted;
+  EXPECT_THAT(cell_of({baseline, other}), HasSubstr("- (predicted)"));
+  const std::vector<Record> alone{record};
+  EXPECT_EQ(Baselines(alone).why_no_speedup(record, ""), "");
+  EXPECT_THAT(table(alone, {}, "default,speedup"), HasSubstr("no speedup: these rows do not vary in mode"));
+  EXPECT_THAT(table(alone, {}), testing::Not(HasSubstr("no speedup")));
+}
+
 TEST(Speedup, HasOneBaselineInAnyOrderOfTheRows) {
   const Record record = stored_records()[0];
   std::vector<Record> rows{with(record, "threads", 10, 9), with(record, "threads", 2, 21.8),

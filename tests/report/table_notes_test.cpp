@@ -118,8 +118,8 @@ TEST(TableRows, HaveNamesWhereTheyCouldNotBeToldApart) {
   std::vector<Record> records = two_records();
   EXPECT_THAT(table(records, {}, "dtype,median"), Not(HasSubstr("name")));
   EXPECT_THAT(table(records, {}, "median,peak"), HasSubstr("\nname "));
-  EXPECT_THAT(table(records, {}, "mean_std"), HasSubstr("\nbfloat16 "));
-  EXPECT_THAT(markdown(records, "mean_std"), HasSubstr("| name | model |"));
+  EXPECT_THAT(table(records, {}, "avg_std"), HasSubstr("\nbfloat16 "));
+  EXPECT_THAT(markdown(records, "avg_std"), HasSubstr("| name | model |"));
   EXPECT_THAT(table(std::span(records).first(1), {}, "median"), Not(HasSubstr("name")));
   records[1] = records[0];  // the same point twice has no other name
   EXPECT_THAT(table(records, {}, "median"), Not(HasSubstr("name")));

@@ -104,7 +104,7 @@ TEST(Table, ColumnsThatWereAskedForAreNeverHidden) {
   }
   EXPECT_THAT(text, HasSubstr("1.364 s ± 66.31 ms"));
   EXPECT_THAT(text, HasSubstr("Example CPU @ 2.0 GHz"));
-  const std::string plain = table(stored_records(), {.width = 80, .details = false}, "mean_std");
+  const std::string plain = table(stored_records(), {.width = 80, .details = false}, "avg_std");
   EXPECT_THAT(plain, HasSubstr("forward_only"));
   EXPECT_THAT(plain, HasSubstr("benchmark_steps"));
 }
@@ -232,8 +232,8 @@ TEST(Table, APredictionIsMarkedInEveryTable) {
     }
     return std::string();
   };
-  for (const char* const columns : {"default", "all", "attention", "2024", "mean_std", "2025c", "forward_backward",
-                                    "tokens/s,mfu", "name,median", "name,peak", "status"}) {
+  for (const char* const columns : {"default", "all", "attention", "2024", "mean_std", "avg_std", "2025c",
+                                    "forward_backward", "tokens/s,mfu", "name,median", "name,peak", "status"}) {
     for (const std::string& text : {table(records, {}, columns), markdown(records, columns)}) {
       const std::string row = row_of(text);
       EXPECT_NE(row, "") << columns << "\n" << text;
@@ -392,10 +392,37 @@ TEST(Columns, DocumentsThatStateNoUnitHaveItInTheirCells) {
   Record record = stored_records().front();
   record.memory.resident_bytes = int64_t{3} << 30;
   const auto text = [&](const char* columns) { return table(std::span(&record, 1), {}, columns); };
-  EXPECT_THAT(text("mean_std"), testing::ContainsRegex("1\\.364 s +59\\.31 ms"));
+  EXPECT_THAT(text("avg_std"), testing::ContainsRegex("1\\.364 s +59\\.31 ms"));
   EXPECT_THAT(text("all_times"), HasSubstr("1.334, 1.331, 1.339, 1.334, 1.483 s"));
   EXPECT_THAT(text("all_times"), HasSubstr("6.821 s"));
   EXPECT_THAT(text("attention_memory"), HasSubstr("3.000 GiB"));
+}
+
+TEST(Columns, MeanAndDeviationComeWithPhasesAndVerdicts) {
+  std::vector<Record> records = stored_records();
+  records.resize(1);
+  const TimeStats& step = records[0].time.at("step");
+  const std::string text = table(records, {}, "mean_std");
+  for (const char* const header : {"warmup", " n ", "mean", "std", "min", "max", "verdict"})
+    EXPECT_THAT(text, HasSubstr(header));
+  EXPECT_THAT(text, testing::ContainsRegex("\n  forward +[0-9]+ +[0-9.]+ ms +[0-9.]+ [mu]s"));
+  EXPECT_THAT(text, HasSubstr(records[0].verdict.rating));
+  EXPECT_THAT(text, testing::ContainsRegex("1\\.364 s +66\\.31 ms"));  // divided by n - 1, in columns of their own
+  EXPECT_THAT(text, HasSubstr("standard deviation of the sample (divided by n - 1)"));
+  EXPECT_THAT(table(records, {.width = 80}, "mean_std"), HasSubstr(records[0].verdict.rating));
+  EXPECT_EQ(lines_in(csv(records, "mean_std"))[0], "name,warmup,n,mean,std,min,max,verdict\r");
+  EXPECT_THAT(csv(records, "mean_std"), HasSubstr(fmt::format("{},{},", step.mean, *step.std)));
+}
+
+TEST(Columns, TablesOfDocumentsSayWhereVerdictsAre) {
+  std::vector<Record> records = stored_records();
+  records.resize(1);
+  for (const char* const columns : {"avg_std", "min_max", "all_times", "forward_backward"}) {
+    EXPECT_THAT(table(records, {}, columns), HasSubstr(": laptime show --last --columns mean_std\n")) << columns;
+    EXPECT_THAT(table(records, {.store = "none"}, columns), Not(HasSubstr("laptime show"))) << columns;
+    EXPECT_THAT(table(records, {}, std::string(columns) + ",verdict"), Not(HasSubstr("--columns mean_std"))) << columns;
+  }
+  EXPECT_THAT(table(records, {}, "mean_std"), Not(HasSubstr("--columns mean_std")));
 }
 
 TEST(Table, SaysWhichArithmeticRan) {

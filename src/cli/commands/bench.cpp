@@ -97,8 +97,9 @@ constinit const Command kBench{
     },
     .examples =
         "  laptime bench --model small --pass inference,forward_backward,step\n"
+        "  laptime bench --model small --pass forward_backward --warmup 5 --steps 10 --columns mean_std\n"
         "  laptime bench --model small --mode eager,compile --columns default,speedup\n"
-        "  laptime bench --model small --warmup 0,1,2,5 --steps 10 --columns first_steps\n",
+        "  laptime bench --model small --pass forward_backward --warmup 0,1,2,5 --steps 10 --columns mean_std\n",
 };
 
 }  // namespace laptime

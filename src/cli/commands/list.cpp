@@ -89,9 +89,9 @@ std::string columns(size_t width) {
   for (const ColumnWord& column : column_words()) lines.push_back({column.name, column.unit, column.help});
   constexpr size_t kParagraph = 120;
   constexpr std::string_view kMore =
-      "Every name can stand in --columns, --sort and filters. So can the headers of the sets, and any key of a record "
-      "by "
-      "its path, as in time.forward.median or machine.cpu_model (docs/record_schema.md).";
+      "Every name can stand in --columns, --sort and filters, in quotes where it has spaces or brackets: laptime show "
+      "\"'Min (s)' < 1\". So can any key of a record by its path, as in time.forward.median or machine.cpu_model "
+      "(docs/record_schema.md).";
   return aligned(sets, {}, 0, width) + "\n" + aligned(lines, {}, 0, width) + "\n" +
          broken_at_spaces(kMore, width == 0 ? kParagraph : width) + "\n";
 }
@@ -120,7 +120,8 @@ std::string sweeps(size_t width) {
   constexpr std::string_view kMore =
       "laptime bench --config NAME runs one and prints its table, laptime report NAME --html FILE makes a page of it, "
       "and laptime profile, memory and attention take --config too. Options given beside the name replace its own: "
-      "laptime bench --config end_to_end --model small.";
+      "laptime bench --config end_to_end --model small. A table of a source document has that document's columns; "
+      "--columns mean_std shows the same runs with every phase, minimum, maximum and verdict.";
   return aligned(lines, {}, 0, width) + "\n" + broken_at_spaces(kMore, width) + "\n";
 }
 

@@ -13,9 +13,14 @@ namespace laptime {
 std::vector<Column> table_columns();
 // The one with this header; nullptr for none.
 const Column* table_column(std::string_view header);
+// The column "mean" without the standard deviation, where that has a column of its own.
+Column mean_alone();
 
 std::vector<Column> default_columns();
 std::vector<Column> all_columns();
+
+// Mean, standard deviation of the sample, minimum and maximum of each phase, and the verdict of each row.
+std::vector<Column> columns_mean_std();
 
 // The tables of the source documents, with their names, order and kind of standard deviation.
 std::vector<Column> columns_2024();

@@ -42,13 +42,23 @@ std::string median_text(const Row& row, std::string_view phase, const CellContex
                                format_in(scale, *time->ci_high, time->median)));
 }
 
+std::string mean_alone_text(const Row& row, std::string_view phase, const CellContext& context) {
+  const TimeStats* const time = time_of(row.record(), phase);
+  if (time == nullptr || time->count == 0) return "-";
+  return time_text(context, time->mean, is_predicted(row.record()) ? fmt::format(" {}", kPredictedMark) : "");
+}
+
 // "703.2 ms ± 102.7 ms".
 std::string mean_text(const Row& row, std::string_view phase, const CellContext& context) {
   const TimeStats* const time = time_of(row.record(), phase);
-  if (time == nullptr || time->count == 0) return "-";
-  if (is_predicted(row.record())) return time_text(context, time->mean, fmt::format(" {}", kPredictedMark));
-  const bool one_sample = !time->std.has_value();
-  return time_text(context, time->mean, one_sample ? "" : " ± " + time_text(context, *time->std, ""));
+  const bool has_deviation = time != nullptr && time->std && !is_predicted(row.record());
+  return mean_alone_text(row, phase, context) + (has_deviation ? " ± " + time_text(context, *time->std, "") : "");
+}
+
+// Of the sample; a predicted time has none.
+Json deviation_of(const Row& row, std::string_view phase) {
+  const TimeStats* const time = time_of(row.record(), phase);
+  return time == nullptr || !time->std || is_predicted(row.record()) ? Json(nullptr) : Json(*time->std);
 }
 
 // "9.2575 → 0.0191", or one loss where there is no other.
@@ -141,7 +151,8 @@ std::vector<Column> table_columns() {
   mean.width = 20;  // of "3.113 ms (predicted)"
   Column& deviation = columns.emplace_back(
       of_sample(time_column("std", &TimeStats::mean, "standard deviation of the samples, divided by n - 1")));
-  deviation.read = from_time([](const TimeStats& time) { return time.std ? Json(*time.std) : Json(); });
+  deviation.read = deviation_of;
+  deviation.marks_predicted = false;
   columns.push_back(time_column("min", &TimeStats::min, "shortest sample"));
   columns.push_back(time_column("max", &TimeStats::max, "longest sample"));
   Column& samples = columns.emplace_back(plain_column("n", Unit::kNone, 3, "number of samples"));
@@ -180,6 +191,13 @@ const Column* table_column(std::string_view header) {
   return found == kColumns.end() ? nullptr : &*found;
 }
 
+Column mean_alone() {
+  Column mean = *table_column("mean");
+  mean.text_of = mean_alone_text;
+  mean.width = 9;
+  return mean;
+}
+
 std::vector<Column> default_columns() {
   constexpr std::array kWanted{Wanted{"name", 0},     Wanted{"median", 0},  Wanted{"n", 5},
                                Wanted{"tokens/s", 3}, Wanted{"peak", 1},    Wanted{"mfu", 4},
@@ -198,7 +216,7 @@ const Column* document_column(std::string_view header) {
   static const std::vector<Column> kColumns = [] {
     std::vector<Column> all;
     for (auto* const set : {columns_2024, columns_2025_ab, columns_2025_c, columns_2025_d, columns_2025_d_attention,
-                            columns_first_steps}) {
+                            columns_mean_std, columns_first_steps}) {
       for (Column& column : set()) all.push_back(std::move(column));
     }
     return all;

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "report/memory/ledger.h"
@@ -19,6 +18,7 @@
 namespace laptime {
 namespace {
 
+constexpr const char* kName = "peaks";
 constexpr size_t kPeak = 2;       // column of the peak
 constexpr int kMostOptional = 8;  // above those of peak_columns
 
@@ -38,23 +38,8 @@ std::vector<GridColumn> peak_columns() {
 
 }  // namespace
 
-PeakTable::PeakTable(std::string_view order) : order_(order) {
-  if (order_.empty()) return;
-  const size_t colon = order_.find(':');
-  if (colon != std::string::npos) {
-    const std::string direction = order_.substr(colon + 1);
-    if (direction != "desc" && direction != "asc")
-      throw Error::format("--sort: {} is neither asc nor desc", quote(direction));
-    descending_ = direction == "desc";
-    order_.resize(colon);
-  }
-  const std::vector<GridColumn> columns = peak_columns();
-  std::vector<std::string_view> keys;
-  keys.reserve(columns.size());
-  for (const GridColumn& column : columns) keys.push_back(column.key);
-  if (std::find(keys.begin(), keys.end(), order_) == keys.end()) {
-    throw Error::format("--sort: the table of peaks has no column {}{}", quote(order_), did_you_mean(order_, keys));
-  }
+PeakTable::PeakTable(std::string_view order) {
+  if (!order.empty()) order_ = grid_order(kName, peak_columns(), order, Direction::kAscending);
 }
 
 void PeakTable::add(const Record& record, const std::optional<StepTrace>& trace) {
@@ -83,7 +68,7 @@ void PeakTable::add(const Record& record, const std::optional<StepTrace>& trace)
 }
 
 Grid PeakTable::points_grid() const {
-  Grid grid{.name = "peaks", .title = {}, .columns = peak_columns(), .rows = rows_, .notes = {}};
+  Grid grid{.name = kName, .title = {}, .columns = peak_columns(), .rows = rows_, .notes = {}};
   std::vector<std::string> names;
   for (const std::vector<Json>& row : rows_) names.push_back(row[0].get<std::string>());
   if (const std::string common = common_words(names); !common.empty()) {
@@ -96,15 +81,10 @@ Grid PeakTable::points_grid() const {
         std::all_of(rows_.begin(), rows_.end(), [&](const auto& row) { return row[i].is_null() || row[i] == 0; });
     if (is_empty && grid.columns[i].optional > 0) grid.columns[i].optional = kMostOptional;
   }
-  const auto column =
-      std::find_if(grid.columns.begin(), grid.columns.end(), [&](const GridColumn& one) { return one.key == order_; });
-  if (column != grid.columns.end()) {
-    const auto at = static_cast<size_t>(column - grid.columns.begin());
-    std::stable_sort(grid.rows.begin(), grid.rows.end(), [&](const auto& a, const auto& b) {
-      if (a[at].is_null() || b[at].is_null()) return !a[at].is_null();
-      return descending_ ? b[at] < a[at] : a[at] < b[at];
-    });
-  }
+  if (!order_) return grid;
+  std::vector<std::vector<Json>> rows;
+  for (const size_t row : row_order(grid, *order_)) rows.push_back(std::move(grid.rows[row]));
+  grid.rows = std::move(rows);
   return grid;
 }
 

@@ -8,14 +8,15 @@
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/grid.h"
+#include "report/grid_order.h"
 #include "report/memory/peak_grid.h"
 
 namespace laptime {
 
 class PeakTable {
  public:
-  // `order` is the column that orders the rows, "peak_bytes" or "peak_bytes:desc"; empty: as the points come. Error for
-  // a column that the table does not have.
+  // `order` is the column that orders the rows, "peak", "peak_bytes" or "peak_bytes:desc"; empty: as the points come.
+  // Error for a column that the table does not have.
   explicit PeakTable(std::string_view order);
 
   void add(const Record& record, const std::optional<StepTrace>& trace);
@@ -28,8 +29,7 @@ class PeakTable {
  private:
   Grid points_grid() const;
 
-  std::string order_;
-  bool descending_ = false;
+  std::optional<GridOrder> order_;
   std::vector<std::vector<Json>> rows_;
   PeakGrid by_pass_;
 };

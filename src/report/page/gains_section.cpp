@@ -107,7 +107,7 @@ void add_baselines(const PageView& view, const std::vector<OptionGains>& pairs, 
       for (const std::string_view phase : kStepPhases) {
         if (phase != parts.front()) parts.emplace_back(phase);
       }
-      const std::string verdict = baselines.verdict_against_speedup(*record);
+      const std::string verdict = baselines.why_no_speedup(*record, "");
       const std::string doubt = verdict.empty() ? "" : "verdict: " + verdict;
       for (const std::string& part : parts) {
         const std::optional<TimeRatio> ratio = baselines.any_speedup(*record, part);

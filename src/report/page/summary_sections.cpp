@@ -165,8 +165,9 @@ std::string bound_sentence(const Record& record, const StepTrace& trace) {
   return fmt::format(
       "What bounds it: at the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the {} would "
       "take {}: it runs at {} of that bound. {} of the bound is arithmetic, the rest memory.",
-      peak_name(record), format_flops(*trace.peak_flops), bandwidth_name(record), format_count(*trace.bandwidth),
-      pass_of(trace), format_seconds(floor), percent_text(floor / time.median), percent_text(arithmetic / floor));
+      bounding_peak_name(record), format_flops(*trace.peak_flops), bandwidth_name(record),
+      format_count(*trace.bandwidth), pass_of(trace), format_seconds(floor), percent_text(floor / time.median),
+      percent_text(arithmetic / floor));
 }
 
 // Why times are too long and vary, where more wanted to run than there were threads; else empty.
@@ -190,7 +191,7 @@ struct DocumentTable {
   bool of_attention = false;
 };
 constexpr std::array kDocumentTables{
-    DocumentTable{"mean_std", "Warm-up and measured steps, mean and standard deviation"},
+    DocumentTable{"avg_std", "Warm-up and measured steps, mean and standard deviation"},
     DocumentTable{"min_max", "Minimum, maximum, mean and standard deviation"},
     DocumentTable{"forward_backward", "Forward, backward and both: mean and standard deviation"},
     DocumentTable{"all_times", "Every sample, with mean, median, minimum, maximum and sum"},

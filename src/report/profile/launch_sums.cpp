@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -33,10 +34,13 @@ constexpr std::array kColumns{
     LaunchColumn{"op", [](const TraceLaunch& l) { return text(l.op); }},
     LaunchColumn{"class", [](const TraceLaunch& l) { return text(l.work_class); }},
     LaunchColumn{"kernel", [](const TraceLaunch& l) { return text(l.kernel); }},
+    LaunchColumn{"name", [](const TraceLaunch& l) { return Json(fmt::format("{}:{}", l.op, l.kernel)); }},
     LaunchColumn{"signature", [](const TraceLaunch& l) { return text(l.signature); }},
     LaunchColumn{"flops", [](const TraceLaunch& l) { return Json(l.flops); }},
     LaunchColumn{"bytes", [](const TraceLaunch& l) { return Json(l.bytes); }},
     LaunchColumn{"recomputed", [](const TraceLaunch& l) { return Json(l.recomputed); }}};
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 double compute_seconds(const TraceLaunch& launch, const std::optional<double>& flops) {
   return flops ? launch.flops / *flops : 0;
@@ -64,7 +68,7 @@ std::vector<std::string_view> launch_columns() {
 
 Json launch_column(const TraceLaunch& launch, std::string_view column) {
   for (const LaunchColumn& one : kColumns) {
-    if (one.name == column) return one.read(launch);
+    if (std::ranges::equal(one.name, column, {}, {}, lower)) return one.read(launch);
   }
   const std::vector<std::string_view> known = launch_columns();
   throw Error::format("filter: a launch has no column {}{}; it has {}", quote(column), did_you_mean(column, known),

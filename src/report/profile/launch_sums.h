@@ -40,7 +40,7 @@ struct LaunchSum {
 
 // The columns of a launch by which a filter selects: phase, scope, layer, ...
 std::vector<std::string_view> launch_columns();
-// The value of one of them. Error for another name.
+// The value of one of them, whose name may be written as in the header of a table ("Class"). Error for another name.
 Json launch_column(const TraceLaunch& launch, std::string_view column);
 
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;

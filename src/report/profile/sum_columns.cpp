@@ -3,13 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <numeric>
 #include <span>
 #include <utility>
 
-#include "base/error.h"
-#include "base/words.h"
 #include "report/row.h"
 
 namespace laptime {
@@ -52,7 +48,7 @@ constexpr SumColumn kByteRate{"bytes_per_second", "bytes/s", Unit::kBytesPerSeco
 constexpr SumColumn kOfRoofline{"of_roofline", "Of bound", Unit::kFraction,
                                 [](const LaunchSum& s, double) { return or_null(s.of_roofline()); }, 1};
 constexpr SumColumn kBound{"bound", "Bound", Unit::kNone,
-                           [](const LaunchSum& s, double) { return text_or_null(s.bound()); }, 9};
+                           [](const LaunchSum& s, double) { return text_or_null(s.bound()); }, 2};
 
 constexpr std::array kAllColumns{kShare, kTotal, kCalls, kMean,     kMedian,   kMin,        kMax,
                                  kStd,   kFlops, kBytes, kFlopRate, kByteRate, kOfRoofline, kBound};
@@ -73,12 +69,6 @@ std::span<const SumColumn> list_of(SumColumns columns) {
     case SumColumns::kKernels: return kKernelColumns;
   }
   return kAllColumns;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 }  // namespace
@@ -114,32 +104,6 @@ Grid sum_grid(const std::string& name, const std::string& title, const std::vect
     grid.rows.push_back(std::move(cells));
   }
   return grid;
-}
-
-std::vector<size_t> row_order(const Grid& grid, std::string_view order) {
-  const size_t colon = order.rfind(':');
-  const std::string_view name = order.substr(0, colon);
-  const std::string_view direction = colon == std::string_view::npos ? "desc" : order.substr(colon + 1);
-  if (direction != "asc" && direction != "desc")
-    throw Error::format("--sort: unknown direction {}; write COLUMN:asc or COLUMN:desc", quote(direction));
-  const auto column = std::find_if(grid.columns.begin(), grid.columns.end(), [&](const GridColumn& one) {
-    return one.key == name || lower(one.title) == lower(name);
-  });
-  if (column == grid.columns.end()) {
-    std::vector<std::string_view> known;
-    for (const GridColumn& one : grid.columns) known.push_back(one.key);
-    throw Error::format("--sort: the table '{}' has no column {}{}", grid.name, quote(name), did_you_mean(name, known));
-  }
-  const auto index = static_cast<size_t>(column - grid.columns.begin());
-  std::vector<size_t> rows(grid.rows.size());
-  std::iota(rows.begin(), rows.end(), size_t{0});
-  std::stable_sort(rows.begin(), rows.end(), [&](size_t x, size_t y) {
-    const Json& a = grid.rows[x][index];
-    const Json& b = grid.rows[y][index];
-    if (a.is_null() || b.is_null()) return !a.is_null() && b.is_null();
-    return direction == "desc" ? value_before(b, a) : value_before(a, b);
-  });
-  return rows;
 }
 
 void explain_above_bound(Grid& grid) {

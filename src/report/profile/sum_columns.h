@@ -36,10 +36,6 @@ GridColumn of_bound_column();
 Grid sum_grid(const std::string& name, const std::string& title, const std::vector<GridColumn>& text_columns,
               const std::vector<SumRow>& rows, SumColumns columns, double whole);
 
-// "column" or "column:desc", "column:asc": the indices of the rows of a grid, ordered by the key or title of a column.
-// Error for an unknown one.
-std::vector<size_t> row_order(const Grid& grid, std::string_view order);
-
 // Adds a note that says how rows can be faster than their bounds, if some are.
 void explain_above_bound(Grid& grid);
 

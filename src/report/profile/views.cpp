@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "record/scope_path.h"
 #include "report/bars.h"
+#include "report/grid_order.h"
 #include "report/profile/sum_columns.h"
 
 namespace laptime {
@@ -61,7 +62,8 @@ double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool
 void order_and_cut(Grid& grid, const std::vector<SumRow>& rows, const ProfileQuery& query, const StepTrace& trace) {
   std::vector<size_t> order(rows.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  if (!query.sort.empty()) order = row_order(grid, query.sort);
+  if (!query.sort.empty())
+    order = row_order(grid, grid_order(grid.name, grid.columns, query.sort, Direction::kDescending));
   const auto top = query.top <= 0 ? rows.size() : std::min(rows.size(), static_cast<size_t>(query.top));
   std::vector<size_t> first = order;
   if (query.sort.empty()) {

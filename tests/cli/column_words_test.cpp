@@ -1,0 +1,44 @@
+// Whatever a table prints as a header is listed, and can stand in --columns, --sort and filters.
+#include "cli/column_words.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "config/option_table.h"
+#include "config/run_config.h"
+#include "report/columns.h"
+#include "report/filter.h"
+
+namespace laptime {
+namespace {
+
+TEST(ColumnWords, EveryHeaderOfEverySetCanBeTyped) {
+  std::set<std::string> listed;
+  for (const OptionRow& row : option_rows<RunConfig>()) listed.emplace(row.option.flag);  // stands beside its key
+  for (const ColumnWord& word : column_words()) {
+    listed.insert(word.name);
+    EXPECT_FALSE(word.help.empty()) << word.name;
+  }
+  const Baselines baselines;
+  const RecordList none({});
+  for (const ColumnSet& set : column_sets()) {
+    for (const Column& column : set.columns()) {
+      const std::string where = fmt::format("{} of {}", column.title, set.name);
+      EXPECT_TRUE(listed.contains(column.title)) << where;
+      for (const std::string& header : {column.title, column.header()}) {
+        EXPECT_EQ(columns_of(header, baselines, none).size(), 1U) << where;
+        EXPECT_NO_THROW(sort_records({}, header + ":desc")) << where;
+        EXPECT_NO_THROW(Filter(fmt::format("'{}' = 1", header)).apply({})) << where;
+      }
+    }
+  }
+  EXPECT_TRUE(listed.contains("peak"));
+  EXPECT_TRUE(listed.contains("speedup"));
+}
+
+}  // namespace
+}  // namespace laptime
