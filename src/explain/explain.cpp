@@ -204,8 +204,8 @@ MemoryNeed memory_need(const Prepared& prepared, std::optional<int64_t> saved) {
   }
   need.saved_bytes = saved;
   need.parts = prepared.memory.parts;
-  need.available_bytes = prepared.bound.available.bytes;
-  need.bound_by = prepared.bound.available.bound_by;
+  need.available_bytes = prepared.bound.bytes;
+  need.limit = prepared.bound.text;
   need.arithmetic = memory_arithmetic(plan, prepared.bound);
   need.does_not_fit = prepared.shortage;
   if (!prepared.shortage.empty()) need.advice = prepared.recompute.advice;

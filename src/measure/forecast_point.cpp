@@ -39,6 +39,7 @@ void forecast(const RunConfig& config, const KnowledgeOf& known, PointResult& re
   record.math_mode = math_mode(prepared.plan, device);
   record.verdict.rating = kPredicted;
   result.trace = trace_of(prepared.plan);
+  add_predicted_rates(device, *result.trace);
   if (const auto times = TimeForecast::of(device, knowledge)) {
     const std::vector<ForecastLaunch> launches = times->of(prepared.plan);
     record.prediction = predict(*times, prepared.plan, launches, config.pass);
@@ -162,10 +163,12 @@ int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t
 
 }  // namespace
 
-int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit) {
+int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit,
+                          const std::function<void()>& before_plan) {
   const Device device = find_device(config);
   const MachineKnowledge knowledge = known(device_key(device));
   const auto attempt = [&](int64_t size) {
+    if (before_plan) before_plan();
     RunConfig enlarged = config;
     if (what == Enlarged::kBatch) {
       enlarged.model.batch_size = size;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,8 +52,10 @@ inline constexpr int64_t kLargestBatch = 65'536;       // where a search for the
 inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
 
 // The largest value with which the point fits into memory; 0 if it does not fit with 1. `limit` ends the search.
-// Error if the device cannot run the point.
-int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit);
+// `before_plan`, if any, is called before each plan, which may take seconds, and may throw. Error if the device cannot
+// run the point.
+int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit,
+                          const std::function<void()>& before_plan = {});
 
 // "it fits with --batch 2 or with --context 128", of a point that does not fit; empty if the device cannot run it.
 std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known);

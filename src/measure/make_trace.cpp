@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -130,12 +131,22 @@ StepTrace trace_of(const Plan& plan) {
   return trace;
 }
 
+void add_predicted_rates(const Device& device, StepTrace& trace) {
+  if (!device.rates) return;
+  trace.peak_flops = device.rates->product_flops;
+  trace.bandwidth = device.rates->bandwidth;
+}
+
 TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times) {
   TracedStep step;
   step.begin = (times.front() - timeline.begin).count();
   step.total = timeline.total().count();
   for (size_t i = 1; i < times.size(); ++i)
     step.launches.push_back(std::llround((times[i] - times[i - 1]).count() * 1e9));
+  // Rounded launches of a virtual clock may add up to more than their step.
+  const double sum =
+      1e-9 * static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0}));
+  step.total = std::max(step.total, step.begin + sum);
   return step;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "distribution/median.h"
 #include "measure/describe.h"
+#include "measure/disturbed_run.h"
 #include "measure/kernel_trial.h"
 #include "measure/laps.h"
 #include "measure/limits.h"
@@ -45,6 +46,7 @@ class Point {
     if (measurement.trace) {
       result_trace_ = std::move(measurement.trace);
       result_trace_->cache_bytes = device.cache_bytes ? device.cache_bytes : cache_bytes();
+      add_predicted_rates(device, *result_trace_);
       if (device.computes) {
         result_trace_->datasheet_flops = device.datasheet_flops;
         result_trace_->datasheet_bandwidth = device.datasheet_bandwidth;
@@ -58,12 +60,16 @@ class Point {
                                   .bandwidth = trace_.wanted,
                                   .reached_bandwidth = result_trace_ ? memory_bandwidth_reached(*result_trace_) : 0};
       measurement.limits = measure_limits(*backend, device.product_factors, request, known_.peaks, peaks);
-      if (result_trace_) {
+      if (result_trace_ && device.computes) {
         result_trace_->peak_flops = measurement.limits.product_flops;
         result_trace_->bandwidth = measurement.limits.bandwidth;
       }
       add_learned(peaks, learned_.peaks);
-      for (LaunchCost& cost : measurement.costs) cost.threads = device.threads.value_or(0);
+      const std::string disturbance = disturbance_of(measurement, samples, result_trace_, device.threads);
+      for (LaunchCost& cost : measurement.costs) {
+        cost.threads = device.threads.value_or(0);
+        cost.disturbance = disturbance;
+      }
       if (!config_.delay) add_learned(measurement.costs, learned_.launch_costs);
     }
     record_ = make_record(std::move(record_), prepared, measurement);

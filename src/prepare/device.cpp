@@ -203,6 +203,7 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   device.cost = [described, peak](const OpCard& op, double flops, int64_t bytes) {
     return roofline::seconds_of(described, peak, op, flops, bytes);
   };
+  device.rates = {peak, described.usable_bandwidth()};
   device.launch_cost = Seconds{described.launch};
   device.kernels = kKernels;
   device.open = [described, peak] { return std::make_unique<roofline::RooflineBackend>(described, kKernels, peak); };

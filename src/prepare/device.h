@@ -27,6 +27,12 @@ using LaunchLoops = std::vector<LaunchLoop> (*)(const Kernel& kernel, const Sign
 // Predicted seconds of a launch of an op with these model FLOPs and bytes.
 using DeviceCost = std::function<double(const OpCard& op, double flops, int64_t bytes)>;
 
+// The rates that times are predicted from: FLOP/s of matrix products and bytes/s of memory.
+struct PredictedRates {
+  double product_flops = 0;
+  double bandwidth = 0;
+};
+
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
   std::string name;                             // "cpu", "roofline:h100"; never "auto"
@@ -46,6 +52,7 @@ struct Device {
   std::optional<int64_t> cache_bytes{};         // last level of the device's own caches; none: those of the host
   LaunchLoops launch_loops = nullptr;           // null for a device whose kernels do not run in threads of the host
   DeviceCost cost;                              // null for a device that computes
+  std::optional<PredictedRates> rates{};        // that `cost` is made of; none for a device that computes
   Seconds launch_cost{};                        // the part of each `cost` that starts the kernel
   std::shared_ptr<const KernelTable> kernels;
   std::function<std::unique_ptr<Backend>()> open;  // Error if this machine lacks the device

@@ -86,18 +86,20 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   MemoryBound bound;
   bound.held_bytes = device.held_bytes;
   bound.pools_steps = device.pools_steps;
-  bound.available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name}
-                                        : available_memory(device.threads.value_or(1));
-  bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(bound.available.bytes));
-  bound.text = fmt::format("95 % of {} ({}) are usable", format_bytes(bound.available.bytes), bound.available.bound_by);
-  if (!config.memory_limit) return bound;
-  const int64_t limit = parse_bytes(kLimit, *config.memory_limit);
-  if (limit > bound.bytes) return bound;
-  return {limit,
-          {limit, kLimit},
-          fmt::format("{} is {}", kLimit, format_bytes(limit)),
-          device.held_bytes,
-          device.pools_steps};
+  const AvailableMemory available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name}
+                                                        : available_memory(device.threads.value_or(1));
+  bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(available.bytes));
+  std::string origin =
+      fmt::format("{:.0f} % of {}, {}", 100 * kUsableFraction, format_bytes(available.bytes), available.bound_by);
+  if (config.memory_limit) {
+    const int64_t limit = parse_bytes(kLimit, *config.memory_limit);
+    if (limit <= bound.bytes) {
+      bound.bytes = limit;
+      origin = kLimit;
+    }
+  }
+  bound.text = fmt::format("the step may use {} ({})", format_bytes(bound.bytes), origin);
+  return bound;
 }
 
 std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice) {

@@ -14,8 +14,8 @@ namespace laptime {
 // The most bytes that a step may hold, and where the limit comes from.
 struct MemoryBound {
   int64_t bytes = 0;
-  AvailableMemory available;       // --memory-limit, or the available memory, of which 95 % may be used
-  std::string text;                // "--memory-limit is 8.00 GiB", "95 % of 24.0 GiB (MemAvailable) are usable"
+  // "the step may use 8.00 GiB (--memory-limit)", "the step may use 22.8 GiB (95 % of 24.0 GiB, MemAvailable)"
+  std::string text;
   HeldBytes held_bytes = nullptr;  // of the device
   bool pools_steps = false;        // of the device
 

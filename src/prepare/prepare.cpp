@@ -7,7 +7,7 @@
 namespace laptime {
 
 void Prepared::require_fit() const {
-  if (!shortage.empty()) throw OutOfMemory(predicted_peak_bytes(plan, bound), bound.available.bytes, shortage);
+  if (!shortage.empty()) throw OutOfMemory(predicted_peak_bytes(plan, bound), bound.bytes, shortage);
 }
 
 namespace {

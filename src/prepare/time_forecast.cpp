@@ -55,7 +55,8 @@ std::optional<TimeForecast> TimeForecast::of(const Device& device, const Machine
 
 // The roofline is made of the best rates that any launch reached. It only brings sizes onto one scale: what counts is
 // how far launches of one kind are from it.
-TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs) {
+TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs)
+    : disturbances_(std::make_shared<std::set<std::string>>()) {
   roofline_.shortest = costs.front()->seconds;
   for (const LaunchCost* cost : costs) {
     roofline_.flops_per_second = std::max(roofline_.flops_per_second, cost->flops / cost->seconds);
@@ -67,52 +68,66 @@ TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs) {
   roofline_.bytes_per_second = std::max(roofline_.bytes_per_second, 1.0);
   for (const LaunchCost* cost : costs) {
     const auto bytes = static_cast<double>(cost->bytes);
+    const std::string_view disturbance = *disturbances_->insert(cost->disturbance).first;
     const Sample sample{std::log1p(cost->flops), std::log1p(bytes),
-                        std::log(cost->seconds / roofline_.seconds(cost->flops, bytes))};
-    costs_[cost->signature] = cost->seconds;
+                        std::log(cost->seconds / roofline_.seconds(cost->flops, bytes)), disturbance};
+    costs_[cost->signature] = {cost->seconds, disturbance};
     by_kind_[cost->kind].push_back(sample);
     by_op_[op_of(cost->kind)].push_back(sample);
     all_.push_back(sample);
   }
 }
 
-// Mean of the logarithms over the nearest samples.
-double TimeForecast::slowdown_of(const std::vector<Sample>& samples, double flops, double bytes) const {
-  std::vector<std::pair<double, double>> near;  // squared distance, logarithm of the slowdown
+// By the mean of the logarithms of the slowdown over the nearest samples.
+ForecastLaunch TimeForecast::alike(const std::vector<Sample>& samples, double flops, double bytes) const {
+  std::vector<std::pair<double, const Sample*>> near;  // with their squared distance
   near.reserve(samples.size());
   const double log_flops = std::log1p(flops);
   const double log_bytes = std::log1p(bytes);
   for (const Sample& sample : samples) {
     const double x = sample.log_flops - log_flops;
     const double y = sample.log_bytes - log_bytes;
-    near.emplace_back(x * x + y * y, sample.log_slowdown);
+    near.emplace_back(x * x + y * y, &sample);
   }
   const size_t count = std::min(kNeighbours, near.size());
-  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  const auto is_nearer = [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second->log_slowdown < b.second->log_slowdown;
+  };
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end(), is_nearer);
   constexpr double kSameSize = 1e-4;  // of squared distance: measurements of one size count alike
   double weights = 0;
   double sum = 0;
+  std::map<std::string_view, double> disturbed;  // weights
   for (size_t i = 0; i < count; ++i) {
     const double weight = 1 / (near[i].first + kSameSize);
+    const Sample& sample = *near[i].second;
     weights += weight;
-    sum += weight * near[i].second;
+    sum += weight * sample.log_slowdown;
+    if (!sample.disturbance.empty()) disturbed[sample.disturbance] += weight;
   }
-  return std::exp(sum / weights);
+  ForecastLaunch launch{roofline_.seconds(flops, bytes) * std::exp(sum / weights), CostSource::kAlike};
+  double most = 0;
+  for (const auto& [disturbance, weight] : disturbed) {
+    launch.disturbed += weight / weights;
+    if (weight > most) launch.disturbance = disturbance;
+    most = std::max(most, weight);
+  }
+  return launch;
 }
 
 ForecastLaunch TimeForecast::of(const PlanStep& step) const {
   if (datasheet_) return {datasheet_(*step.kernel->op, step.flops, step.bytes), CostSource::kDataSheet};
   const Signature signature = step.signature();
   if (const auto known = costs_.find(signature.text()); known != costs_.end())
-    return {known->second, CostSource::kMeasured};
+    return {known->second.seconds, CostSource::kMeasured, known->second.disturbance.empty() ? 0.0 : 1.0,
+            known->second.disturbance};
   const std::string kind = kind_of(signature);
   const auto same_kind = by_kind_.find(kind);
   const auto same_op = by_op_.find(op_of(kind));
-  const std::vector<Sample>& alike = same_kind != by_kind_.end() ? same_kind->second
-                                     : same_op != by_op_.end()   ? same_op->second
-                                                                 : all_;
-  const auto bytes = static_cast<double>(step.bytes);
-  return {roofline_.seconds(step.flops, bytes) * slowdown_of(alike, step.flops, bytes), CostSource::kAlike};
+  const std::vector<Sample>& samples = same_kind != by_kind_.end() ? same_kind->second
+                                       : same_op != by_op_.end()   ? same_op->second
+                                                                   : all_;
+  return alike(samples, step.flops, static_cast<double>(step.bytes));
 }
 
 std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
@@ -142,12 +157,17 @@ Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::ve
   std::array<std::array<double, kWorkClassCount>, kPhaseCount> classes{};
   double whole = 0;
   double measured = 0;
+  double disturbed = 0;
+  std::map<std::string_view, double> by_disturbance;  // seconds
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
     const ForecastLaunch& launch = launches.at(i);
     classes.at(static_cast<size_t>(step.phase)).at(static_cast<size_t>(step.work_class)) += launch.seconds;
     whole += launch.seconds;
     if (launch.source == CostSource::kMeasured) measured += launch.seconds;
+    if (launch.disturbed <= 0) continue;
+    disturbed += launch.disturbed * launch.seconds;
+    by_disturbance[launch.disturbance] += launch.disturbed * launch.seconds;
   }
   for (size_t phase = 0; phase < classes.size(); ++phase) {
     double sum = 0;
@@ -168,6 +188,12 @@ Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::ve
   }
   prediction.launches = static_cast<int64_t>(plan.steps.size());
   prediction.measured_share = whole > 0 ? measured / whole : 0;
+  if (disturbed > 0) {
+    prediction.disturbed_share = disturbed / whole;
+    const auto most = std::max_element(by_disturbance.begin(), by_disturbance.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    prediction.disturbance = most->first;
+  }
   prediction.from = forecast.newest().empty() ? "data sheet" : "measured launches";
   prediction.newest = forecast.newest();
   return prediction;

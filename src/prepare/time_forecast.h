@@ -2,8 +2,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +32,8 @@ enum class CostSource : uint8_t {
 struct ForecastLaunch {
   double seconds = 0;
   CostSource source = CostSource::kDataSheet;
+  double disturbed = 0;            // part of the seconds that comes from measurements on a disturbed machine
+  std::string_view disturbance{};  // of most of that part; lives as long as the forecast
 };
 
 // Predicts the time of launches on one device.
@@ -53,6 +58,11 @@ class TimeForecast {
     double log_flops = 0;
     double log_bytes = 0;
     double log_slowdown = 0;  // of the seconds over those of the roofline
+    std::string_view disturbance;
+  };
+  struct Cost {
+    double seconds = 0;
+    std::string_view disturbance;
   };
   struct Roofline {
     double flops_per_second = 0;
@@ -63,10 +73,11 @@ class TimeForecast {
   TimeForecast() = default;
   explicit TimeForecast(std::vector<const LaunchCost*> costs);
 
-  double slowdown_of(const std::vector<Sample>& samples, double flops, double bytes) const;
+  ForecastLaunch alike(const std::vector<Sample>& samples, double flops, double bytes) const;
 
-  DeviceCost datasheet_;                           // null for a device that computes
-  std::unordered_map<std::string, double> costs_;  // by signature
+  DeviceCost datasheet_;                                 // null for a device that computes
+  std::shared_ptr<std::set<std::string>> disturbances_;  // texts that views refer to, in copies too
+  std::unordered_map<std::string, Cost> costs_;          // by signature
   std::map<std::string, std::vector<Sample>> by_kind_, by_op_;
   std::vector<Sample> all_;
   Roofline roofline_;

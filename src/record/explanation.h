@@ -158,7 +158,7 @@ struct MemoryNeed {
   std::optional<int64_t> saved_bytes;  // for backward
   std::map<std::string, int64_t> parts;
   int64_t available_bytes = 0;
-  std::string bound_by;
+  std::string limit;  // what the step may use, and why: "the step may use 1.000 GiB (--memory-limit)"
   std::string arithmetic;
   std::string does_not_fit;  // the reason; empty: it fits
   std::string advice;        // a part of the reason: what would need less
@@ -174,7 +174,7 @@ struct MemoryNeed {
     visit("saved_bytes", self.saved_bytes);
     visit("parts", self.parts);
     visit("available_bytes", self.available_bytes);
-    visit("bound_by", self.bound_by);
+    visit("limit", self.limit);
     visit("arithmetic", self.arithmetic);
     visit("does_not_fit", self.does_not_fit);
     visit("advice", self.advice);

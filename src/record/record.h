@@ -331,7 +331,10 @@ struct Prediction {
   std::string newest;                    // date of the newest launch that was measured
   std::optional<int64_t> launches;       // of a step
   std::optional<double> measured_share;  // of the predicted time: launches of signatures that were measured
-  std::map<std::string, double> time;    // seconds, by the keys of Record::time
+  // Of the predicted time: what comes from launches that were measured on a disturbed machine. None where nothing does.
+  std::optional<double> disturbed_share;
+  std::string disturbance;  // of most of that time: "12 % of the time was stolen by other guests of the host"
+  std::map<std::string, double> time;  // seconds, by the keys of Record::time
   // Between them the pass was measured in 90 % of the earlier predictions on this machine; none if those are too few.
   std::optional<double> low, high;  // seconds
   std::optional<int64_t> earlier;   // how many earlier predictions there were
@@ -344,6 +347,8 @@ struct Prediction {
     visit("newest", self.newest);
     visit("launches", self.launches);
     visit(Key{"measured_share", Unit::kFraction}, self.measured_share);
+    visit(Key{"disturbed_share", Unit::kFraction}, self.disturbed_share);
+    visit("disturbance", self.disturbance);
     visit(Key{"time", Unit::kSeconds}, self.time);
     visit(Key{"low", Unit::kSeconds}, self.low);
     visit(Key{"high", Unit::kSeconds}, self.high);
@@ -361,9 +366,9 @@ struct Record {
   Status status = Status::kOk;
   std::string reason;
   std::optional<int64_t> bytes_requested;
-  std::optional<int64_t> bytes_available;
-  std::string op;     // where it went wrong
-  std::string scope;  // "layers.3.attn.scores"
+  std::optional<int64_t> bytes_available;  // that the step might use: --memory-limit, or 95 % of what was available
+  std::string op;                          // where it went wrong
+  std::string scope;                       // "layers.3.attn.scores"
   JsonObject config;
   std::string math_mode;                  // what actually ran, where `config.dtype` is what was asked for
   std::map<std::string, TimeStats> time;  // only what has exactly as many samples as there were steps

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distribution/median.h"
 
 namespace laptime {
 namespace {
@@ -76,6 +77,23 @@ double StepTrace::mean_seconds(size_t launch) const {
   int64_t sum = 0;
   for (const TracedStep& step : steps) sum += step.launches[launch];
   return static_cast<double>(sum) / static_cast<double>(steps.size()) * 1e-9;
+}
+
+bool is_measured(const StepTrace& trace) { return !trace.untraced.empty() && trace.mark != 0.0; }
+
+std::optional<double> traced_over_untraced(const StepTrace& trace) {
+  if (trace.untraced.empty() || trace.steps.empty()) return std::nullopt;
+  const double untraced = median(trace.untraced);
+  double traced = 0;
+  for (const TracedStep& step : trace.steps) traced += step.total / static_cast<double>(trace.steps.size());
+  return untraced > 0 ? std::optional(traced / untraced) : std::nullopt;
+}
+
+bool is_disturbed(const StepTrace& trace) {
+  const std::optional<double> ratio = traced_over_untraced(trace);
+  if (!ratio) return false;
+  const double marks = trace.mark.value_or(0) * static_cast<double>(trace.launch_count()) / median(trace.untraced);
+  return *ratio > 1 + kDisturbed + marks || *ratio < 1 - kDisturbed;
 }
 
 void check(const StepTrace& trace) {

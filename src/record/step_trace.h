@@ -144,8 +144,9 @@ struct StepTrace {
   std::vector<double> untraced;   // seconds of steps without marks, run in turn with those of `steps`
   std::optional<double> mark;     // seconds that one mark takes
   DeviceUse device;
-  std::optional<double> peak_flops;                            // measured FLOP/s of matrix products of this step's type
-  std::optional<double> bandwidth;                             // measured bytes/s of main memory
+  // FLOP/s of matrix products of this step's type and bytes/s of main memory: measured, or what a prediction is made
+  // of.
+  std::optional<double> peak_flops, bandwidth;
   std::optional<double> datasheet_flops, datasheet_bandwidth;  // of the device; FLOP/s, bytes/s
   std::optional<int64_t> cache_bytes;                          // of the last level of the caches
 
@@ -177,6 +178,19 @@ struct StepTrace {
     visit(Key{"cache_bytes", Unit::kBytes}, self.cache_bytes);
   }
 };
+
+// Traced steps that differ from untraced ones by more than this fraction were disturbed: their shares are rough.
+inline constexpr double kDisturbed = 0.1;
+
+// Whether the steps ran. A prediction has none without marks beside those with them, or marks that take no time,
+// because its clock is virtual.
+bool is_measured(const StepTrace& trace);
+
+// How many times as long the mean traced step took as the median untraced one beside it; none where nothing was
+// measured.
+std::optional<double> traced_over_untraced(const StepTrace& trace);
+// Whether the two differ by more than kDisturbed and what the marks take.
+bool is_disturbed(const StepTrace& trace);
 
 // Error unless the columns have one length each and every index is within bounds.
 void check(const StepTrace& trace);

@@ -50,8 +50,9 @@ struct LaunchCost {
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   double seconds = 0;
-  std::string created;  // of the newest of these runs; ISO 8601, UTC
-  int64_t runs = 1;     // of which `seconds` is the mean
+  std::string created;        // of the newest of these runs; ISO 8601, UTC
+  int64_t runs = 1;           // of which `seconds` is the mean
+  std::string disturbance{};  // what disturbed the machine meanwhile, with its figure; empty: nothing
 
   friend bool operator==(const LaunchCost&, const LaunchCost&) = default;
   template <class Self, class Visit>
@@ -66,11 +67,13 @@ struct LaunchCost {
     visit(Key{"seconds", Unit::kSeconds}, self.seconds);
     visit("created", self.created);
     visit("runs", self.runs);
+    visit("disturbance", self.disturbance);
   }
 };
 
 // `known` with a newer measurement of the same launch taken in. Other programs only ever make a launch slower: a run
-// that took 1.5 times as long is left out, and one that took so much less makes a new start, as another kernel does.
+// that took 1.5 times as long is left out, and one that took so much less makes a new start, as another kernel does. Of
+// a disturbed and an undisturbed one the undisturbed one counts alone.
 LaunchCost with_newer(LaunchCost known, const LaunchCost& newer);
 
 // A limit of one device, measured once: name "float32_product_flops_per_second/threads:2", ...

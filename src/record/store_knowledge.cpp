@@ -17,6 +17,7 @@ using sqlite::Transaction;
 constexpr int64_t kKnowledgeSince = 2;
 constexpr int64_t kLaunchCostsSince = 5;
 constexpr int64_t kRunsSince = 7;
+constexpr int64_t kDisturbanceSince = 9;
 
 }  // namespace
 
@@ -54,11 +55,14 @@ std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
 LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
   constexpr double kAlike = 1.5;
   constexpr int64_t kMostRuns = 8;  // so that old runs fade
-  if (newer.kernel != known.kernel || newer.seconds * kAlike < known.seconds) return newer;
+  if (newer.kernel != known.kernel) return newer;
+  if (newer.disturbance.empty() != known.disturbance.empty()) return newer.disturbance.empty() ? newer : known;
+  if (newer.seconds * kAlike < known.seconds) return newer;
   if (newer.seconds > known.seconds * kAlike) return known;
   known.runs = std::min(known.runs + 1, kMostRuns);
   known.seconds += (newer.seconds - known.seconds) / static_cast<double>(known.runs);
   known.created = newer.created;
+  known.disturbance = newer.disturbance;
   return known;
 }
 
@@ -66,9 +70,10 @@ void Store::put(std::span<const LaunchCost> costs) {
   if (costs.empty()) return;
   Transaction transaction(*database_);
   Statement find(*database_,
-                 "SELECT kernel, seconds, created, runs FROM launch_costs "
+                 "SELECT kernel, seconds, created, runs, disturbance FROM launch_costs "
                  "WHERE device = ?1 AND threads = ?2 AND signature = ?3");
-  Statement insert(*database_, "INSERT OR REPLACE INTO launch_costs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)");
+  Statement insert(*database_,
+                   "INSERT OR REPLACE INTO launch_costs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
   for (const LaunchCost& newer : costs) {
     LaunchCost cost = newer;
     find.reset();
@@ -79,6 +84,7 @@ void Store::put(std::span<const LaunchCost> costs) {
       known.seconds = find.number(1);
       known.created = find.text(2);
       known.runs = find.integer(3);
+      known.disturbance = find.text(4);
       cost = with_newer(std::move(known), newer);
     }
     insert.bind(1, cost.device)
@@ -91,6 +97,7 @@ void Store::put(std::span<const LaunchCost> costs) {
         .bind(8, cost.seconds)
         .bind(9, cost.created)
         .bind(10, cost.runs)
+        .bind(11, cost.disturbance)
         .run();
   }
   transaction.commit();
@@ -101,15 +108,15 @@ std::vector<LaunchCost> Store::launch_costs(std::string_view device) const {
   const int64_t version = store_schema::version_of(*database_);
   if (version < kLaunchCostsSince) return costs;
   const std::string sql = fmt::format(
-      "SELECT threads, signature, kernel, kind, flops, bytes, seconds, created, {} FROM launch_costs "
+      "SELECT threads, signature, kernel, kind, flops, bytes, seconds, created, {}, {} FROM launch_costs "
       "WHERE device = ?1 ORDER BY threads, signature",
-      version < kRunsSince ? "1" : "runs");
+      version < kRunsSince ? "1" : "runs", version < kDisturbanceSince ? "''" : "disturbance");
   Statement rows(*database_, sql.c_str());
   rows.bind(1, device);
   while (rows.step()) {
     costs.push_back({std::string(device), rows.integer(0), std::string(rows.text(1)), std::string(rows.text(2)),
                      std::string(rows.text(3)), rows.number(4), rows.integer(5), rows.number(6),
-                     std::string(rows.text(7)), rows.integer(8)});
+                     std::string(rows.text(7)), rows.integer(8), std::string(rows.text(9))});
   }
   return costs;
 }

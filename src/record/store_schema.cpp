@@ -142,10 +142,15 @@ std::string resumed_records() {
   )sql";
 }
 
+std::string disturbance_of_launch_costs() {
+  return "ALTER TABLE launch_costs ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';";
+}
+
 // What version 1, 2, ... adds to the one before. To change the schema append a function here, raise kVersion, and keep
 // the schema that was newest until then in tests/record/old_schemas.h.
-constexpr std::array kVersions{records,        knowledge_by_device,  traces,         nothing, launch_costs,
-                               newest_listing, runs_of_launch_costs, resumed_records};
+constexpr std::array kVersions{
+    records,         knowledge_by_device,        traces, nothing, launch_costs, newest_listing, runs_of_launch_costs,
+    resumed_records, disturbance_of_launch_costs};
 static_assert(kVersions.size() == kVersion);
 
 class File {

@@ -157,8 +157,7 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute) {
         fmt::format("  the peak is at {}{}{}\n", need.peak_op, need.peak_scope.empty() ? "" : " in ", need.peak_scope);
   }
   if (recompute != "none") text += fmt::format("  made again in backward: {}\n", recompute);
-  const std::string available = fmt::format("{} available ({})", format_bytes(need.available_bytes), need.bound_by);
-  text += fmt::format("  {} {}", need.does_not_fit.empty() ? "fits:" : "DOES NOT FIT:", available);
+  text += fmt::format("  {} {}", need.does_not_fit.empty() ? "fits:" : "DOES NOT FIT:", need.limit);
   return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
 }
 

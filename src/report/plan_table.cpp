@@ -97,7 +97,7 @@ std::string answer_of(const PlannedPoint& point) {
   if (peak) {
     text += fmt::format(": {} at the peak{}{}", format_bytes(*peak), recompute_text(record),
                         record.status == Status::kOk && record.bytes_available
-                            ? fmt::format(", of {} that it may use", format_bytes(*record.bytes_available))
+                            ? ", of the " + usable_bytes_text(*record.bytes_available)
                             : "");
   }
   if (!point.fitting_recompute.empty()) {
@@ -109,6 +109,21 @@ std::string answer_of(const PlannedPoint& point) {
     text += fmt::format("; {} predicted to take {}", pass_of(record), format_seconds(time.get<double>()));
   return text + compiled_text(point) + largest_text("batch", point.largest_batch, point.largest_batch_kept) +
          largest_text("context", point.largest_context, point.largest_context_kept);
+}
+
+bool is_disturbed(const Prediction& prediction) {
+  constexpr double kWorthSaying = 0.005;  // of the predicted time
+  return prediction.disturbed_share.value_or(0) > kWorthSaying;
+}
+
+// The same of the point of which most is; empty where none is.
+std::string disturbed_note(const std::vector<PlannedPoint>& points) {
+  const auto most = std::max_element(points.begin(), points.end(), [](const PlannedPoint& a, const PlannedPoint& b) {
+    return a.record.prediction.disturbed_share.value_or(0) < b.record.prediction.disturbed_share.value_or(0);
+  });
+  if (most == points.end()) return "";
+  const std::string text = disturbed_sentence(most->record.prediction);
+  return text.empty() || points.size() == 1 ? text : fmt::format("{}: {}", most->record.name, text);
 }
 
 // One line of "predicted | measured | error".
@@ -147,7 +162,19 @@ std::vector<Compared> compared_classes(const Record& record) {
 std::string basis_text(const Prediction& prediction) {
   if (prediction.from.empty()) return "no launch was measured; run laptime calibrate";
   if (prediction.newest.empty()) return prediction.from;
-  return fmt::format("{}, {:.0f} % of the same shapes", prediction.from, 100 * prediction.measured_share.value_or(0));
+  return fmt::format("{}, {:.0f} % of the same shapes{}", prediction.from, 100 * prediction.measured_share.value_or(0),
+                     is_disturbed(prediction)
+                         ? fmt::format(", {:.0f} % on a disturbed machine", 100 * *prediction.disturbed_share)
+                         : "");
+}
+
+std::string disturbed_sentence(const Prediction& prediction) {
+  if (!is_disturbed(prediction)) return "";
+  return fmt::format(
+      "The machine was disturbed when the launches of {:.0f} % of the predicted time were measured: {}. laptime "
+      "calibrate "
+      "measures them again.",
+      100 * *prediction.disturbed_share, prediction.disturbance);
 }
 
 Grid plan_grid(const std::vector<PlannedPoint>& points) {
@@ -216,6 +243,7 @@ Grid plan_grid(const std::vector<PlannedPoint>& points) {
   }
   if (std::any_of(points.begin(), points.end(), [](const PlannedPoint& point) { return point.compiled.has_value(); }))
     grid.notes.emplace_back("Compile: the same with --mode compile, where that fits or is faster.");
+  if (std::string note = disturbed_note(points); !note.empty()) grid.notes.push_back(std::move(note));
   drop_empty_columns(grid);
   return grid;
 }
@@ -309,6 +337,7 @@ std::string prediction_error_sentence(const Record& record) {
   }
   const double alike = 1 - record.prediction.measured_share.value_or(1);
   if (alike > 0.005) text += fmt::format("; {:.0f} % of the prediction is from other sizes", 100 * alike);
+  if (const std::string disturbed = disturbed_sentence(record.prediction); !disturbed.empty()) text += ". " + disturbed;
   return text;
 }
 

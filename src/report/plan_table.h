@@ -34,8 +34,12 @@ std::optional<Grid> fitting_grid(const std::vector<PlannedPoint>& points);
 // 16, without recomputation 4" of one point, "3 of 4 points fit; not: large ctx:1024 (2.100 GiB too many)" of several.
 std::string plan_answer(const std::vector<PlannedPoint>& points);
 
-// "measured launches, 98 % of the same shapes": what a prediction was made from.
+// "measured launches, 98 % of the same shapes, 58 % on a disturbed machine": what a prediction was made from.
 std::string basis_text(const Prediction& prediction);
+
+// How much of a prediction comes from launches that were measured on a disturbed machine, what disturbed it, and what
+// to do; empty where hardly any does.
+std::string disturbed_sentence(const Prediction& prediction);
 
 // "step: 1.23 s predicted, of which 98 % from measured launches (newest 2026-01-02)".
 std::string prediction_sentence(const Record& record);

@@ -152,7 +152,7 @@ class Attention(ProgramTest):
     def test_a_memory_limit_is_a_row_with_the_arithmetic(self):
         record = self.records(*TINY, "--device", "roofline:h100", "--memory-limit", "1kB")[0]
         self.assertEqual(record["status"], "out_of_memory")
-        self.assertIn("--memory-limit is 1000 B", record["reason"])
+        self.assertIn("the step may use 1000 B (--memory-limit)", record["reason"])
 
     def test_bench_and_explain_accept_the_model(self):
         self.assert_ok(self.bench("--model", "attention", *TINY, "--device", "roofline:h100"))

@@ -171,6 +171,26 @@ class OfTraces(ExportTest):
                  for row in csv.DictReader(io.StringIO(self.exported("nsys", "--report", "nvtx_sum")))}
         self.assertEqual((spans[":step"], spans[":forward"], spans[":computing softmax"]), ("10000", "4500", "1500"))
 
+    def test_a_whole_step_is_the_same_in_every_format_and_its_trace_is_small(self):
+        words = ["--model", "small", "--context", "128", "--device", "h100", "--store", self.store]
+        done = self.laptime("profile", *words, "--view", "kernels", "--top", "0", "--output", "json")
+        self.assert_ok(done)
+        tables = json.loads(done.stdout)[0]["tables"]
+        *phases, residue, step = tables["phases"]["rows"]
+        kernels = round(1e9 * sum(row["total_s"] for row in tables["kernels"]["rows"]))
+        self.assertEqual(round(1e9 * sum(row["total_s"] for row in phases)), kernels)
+        self.assertEqual(round(1e9 * (step["total_s"] - residue["total_s"])), kernels)
+        self.assertLess(residue["total_s"], 0.01 * step["total_s"])
+        text = {form: self.laptime("export", form, "--store", self.store, "--newest").stdout
+                for form in ("trace", "nsys", "folded")}
+        self.assertLess(len(text["trace"]), 5_000_000)
+        slices = [event for event in json.loads(text["trace"])["traceEvents"] if event.get("cat") == "kernel"]
+        self.assertEqual(len(slices), step["launches"])
+        self.assertEqual(round(1000 * sum(event["dur"] for event in slices)), kernels)
+        self.assertEqual(sum(int(row["Total Time (ns)"]) for row in csv.DictReader(io.StringIO(text["nsys"]))), kernels)
+        stacks = [line.rsplit(" ", 1) for line in text["folded"].splitlines()]
+        self.assertEqual(sum(int(nanoseconds) for stack, nanoseconds in stacks if not stack.endswith("residue")), kernels)
+
     def test_the_snapshot_ends_in_what_its_events_leave(self):
         self.assertEqual(self.exported("memory_viz", "--output-file", "step.pickle"), "")
         data = (self.folder / "step.pickle").read_bytes()

@@ -52,7 +52,8 @@ class Profile(ProgramTest):
             for side in ("eager_s", "compile_s"):
                 self.assertAlmostEqual(sum(row[side] or 0 for row in rows[:-1]), rows[-1][side], delta=1e-9)
             for row in rows:
-                self.assertEqual(row["speedup"] is None, row["eager_s"] is None or row["compile_s"] is None, row)
+                if row["part"] != "residue":  # which may round to nothing
+                    self.assertEqual(row["speedup"] is None, row["eager_s"] is None or row["compile_s"] is None, row)
                 self.assertIsNone(row["speedup_low"])  # of two traced steps
             self.assertIn("without an interval", table["notes"][0])
         done = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "8", "--output", "json",
@@ -60,16 +61,47 @@ class Profile(ProgramTest):
         self.assert_ok(done)
         table = json.loads(done.stdout)[0]["tables"]["compared_classes"]
         step = table["rows"][-1]
-        self.assertLessEqual(step["speedup_low"], step["speedup"])
-        self.assertGreaterEqual(step["speedup_high"], step["speedup"])
+        self.assertGreater(step["speedup_low"], 0)
+        self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # a median of few steps may lie outside
 
     def test_passes_stand_side_by_side_before_each_of_them(self):
         points = self.profile("--store", "none", "--pass", "inference,step")
         self.assertEqual([point["name"].split("/")[0] for point in points], ["passes side by side", "inference", "step"])
         self.assertIn("class_shares", points[0]["tables"])
-        self.assertRegex(points[0]["conclusions"][0], r"kernel takes most time.*all matrix products together: .* of step")
-        self.assertIn(" of the forward pass", points[1]["conclusions"][0])
+        # On a busy machine a sentence on disturbed profiles stands before it.
+        self.assertRegex(points[0]["conclusions"][-1], r"kernels? takes? most time.*all matrix products together: .* of step")
+        self.assertIn(" of the forward pass", " ".join(points[1]["conclusions"]))
         self.assertIn(points[1]["verdict"], ("disturbed", "undisturbed"))
+
+    def test_every_row_of_a_prediction_has_its_bound(self):
+        words = ["profile", "--model", "small", "--num-layers", "2", "--batch", "2", "--device", "h100", "--store", "s.sqlite",
+                 "--resume", "--top", "0"]
+        for dtype in ("float32", "bfloat16"):
+            for view in ("kernels", "ops", "classes", "layers", "attention"):
+                with self.subTest(dtype=dtype, view=view):
+                    done = self.laptime(*words, "--context", "128", "--dtype", dtype, "--view", view, "--output",
+                                        "json")
+                    self.assert_ok(done)
+                    (report,) = json.loads(done.stdout)
+                    rows = report["tables"][view]["rows"]
+                    self.assertEqual({row["bound"] for row in rows} - {"compute", "memory"}, set())
+                    for row in rows:
+                        self.assertTrue(0 < row["of_roofline"] <= 1, row)
+        self.assertRegex(report["conclusions"][0], r"; predicted with: peak of matrix products .*, bandwidth of memory ")
+        classes = self.laptime(*words, "--view", "classes", "--context", "1024", "--output", "json")
+        bounds = {(row["phase"], row["class"]): row["bound"]
+                  for row in json.loads(classes.stdout)[0]["tables"]["classes"]["rows"]}
+        self.assertEqual(bounds["forward", "matmul"], "compute")
+        self.assertEqual(bounds["optimizer", "optimizer"], "memory")
+
+    def test_headers_select_launches(self):
+        rows = self.profile("Class = matmul and Phase = backward", "--store", "none", "--view", "kernels", "--sort",
+                            "Instances")[0]["tables"]["kernels"]["rows"]
+        self.assertTrue(rows)
+        self.assertEqual([row["instances"] for row in rows], sorted((row["instances"] for row in rows), reverse=True))
+        name = rows[0]["kernel"]
+        chosen = self.profile(f"name = {name}", "--store", "none", "--view", "kernels")[0]["tables"]["kernels"]["rows"]
+        self.assertEqual([row["kernel"] for row in chosen], [name])
 
     def test_number_types_side_by_side(self):
         sizes = [*TINY, *QUICK, "--seed", "1,2", "--store", "none", "--output", "json", "--compare-dtypes"]

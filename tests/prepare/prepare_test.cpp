@@ -54,7 +54,7 @@ TEST(Prepare, ForecastsItsPlan) {
 TEST(Prepare, ReturnsAPlanThatDoesNotFit) {
   const Prepared point = prepared({{"memory-limit", "1kB"}, {"recompute", "none"}});
   EXPECT_FALSE(point.plan.steps.empty());
-  EXPECT_THAT(point.shortage, HasSubstr("--memory-limit is 1000 B"));
+  EXPECT_THAT(point.shortage, HasSubstr("the step may use 1000 B (--memory-limit)"));
   EXPECT_THROW(point.require_fit(), OutOfMemory);
 }
 

@@ -94,6 +94,31 @@ TEST(TimeForecast, MeasuredLaunchesAddUp) {
   EXPECT_NEAR(classes, prediction.time.at("step"), 1e-12);
 }
 
+TEST(TimeForecast, SaysHowMuchWasMeasuredOnADisturbedMachine) {
+  const Prepared ready = prepared();
+  MachineKnowledge known = costs_of(ready.plan);
+  const auto predicted = [&](const Plan& plan) {
+    const auto forecast = TimeForecast::of(ready.device, known);
+    return predict(*forecast, plan, forecast->of(plan), Pass::kStep);
+  };
+  EXPECT_FALSE(predicted(ready.plan).disturbed_share);
+  EXPECT_EQ(predicted(ready.plan).disturbance, "");
+  double disturbed = 0;
+  for (LaunchCost& cost : known.launch_costs) {
+    const bool is_product = cost.kind.starts_with("linear");
+    cost.disturbance = is_product ? "12 % of the time was stolen" : "";
+  }
+  for (const PlanStep& step : ready.plan.steps) {
+    if (kind_of(step.signature()).starts_with("linear")) disturbed += invented_seconds(step);
+  }
+  ASSERT_GT(disturbed, 0);
+  EXPECT_NEAR(*predicted(ready.plan).disturbed_share, disturbed / invented_seconds(ready.plan), 1e-9);
+  EXPECT_EQ(predicted(ready.plan).disturbance, "12 % of the time was stolen");
+  EXPECT_GT(predicted(prepared({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);  // from launches like these
+  for (LaunchCost& cost : known.launch_costs) cost.disturbance = "steps varied by 20 %";
+  EXPECT_NEAR(*predicted(ready.plan).disturbed_share, 1, 1e-9);
+}
+
 TEST(TimeForecast, OtherSizesFollowTheNearestOnes) {
   const auto forecast = TimeForecast::of(prepared().device, costs_of(prepared().plan));
   for (const test::Options& other : {test::Options{{"context", "64"}}, {{"batch", "8"}}, {{"d-model", "48"}}}) {

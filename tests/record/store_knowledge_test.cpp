@@ -53,6 +53,21 @@ TEST_F(StoreTest, TheCostOfALaunchIsTheMeanOfRunsThatWereAlike) {
   EXPECT_EQ(put(4.0, "tiles"), std::pair(4.0, int64_t{1}));
 }
 
+TEST_F(StoreTest, ALaunchThatWasMeasuredUndisturbedCountsAlone) {
+  Store store = Store::open(path_);
+  const auto put = [&](double seconds, const std::string& disturbance) {
+    LaunchCost cost{"m1/cpu", 2, "matmul a", "blocked", "matmul float32", 6e9, 300, seconds, "2025"};
+    cost.disturbance = disturbance;
+    store.put(std::vector{cost});
+    const std::vector<LaunchCost> costs = store.launch_costs("m1/cpu");
+    return std::pair(costs.at(0).seconds, costs.at(0).disturbance);
+  };
+  EXPECT_EQ(put(1.0, "steps varied by 20 %"), std::pair(1.0, std::string("steps varied by 20 %")));
+  EXPECT_EQ(put(1.5, "steps varied by 30 %"), std::pair(1.25, std::string("steps varied by 30 %")));
+  EXPECT_EQ(put(1.3, ""), std::pair(1.3, std::string()));
+  EXPECT_EQ(put(1.2, "steps varied by 20 %"), std::pair(1.3, std::string()));
+}
+
 TEST_F(StoreTest, EarlierPredictionsAreHeldAgainstTheirMeasurements) {
   Store store = Store::open(path_);
   Record record = sample_record();

@@ -266,7 +266,7 @@ static_assert(kOldSchemas.size() + 1 == Store::kSchemaVersion, "keep the schema 
 TEST_F(StoreTest, StoresOfEveryEarlierSchemaAreReadAndBroughtUpToDate) {
   for (size_t version = 1; version <= kOldSchemas.size(); ++version) {
     fs::remove(path_);
-    execute(kOldSchemas[version - 1]);
+    execute(kOldSchemas[version - 1].c_str());
     execute(fmt::format("INSERT INTO records (json) VALUES ('{}')", to_text(sample_record())).c_str());
     const std::string before = bytes_of(path_);
     const bool by_device = version >= 2;
@@ -332,9 +332,9 @@ TEST_F(StoreTest, AnUpdateMakesTheSchemaOfANewFile) {
   };
   Store::open(path_);
   const std::string fresh = schema();
-  for (const char* const old : kOldSchemas) {
+  for (const std::string& old : kOldSchemas) {
     fs::remove(path_);
-    execute(old);
+    execute(old.c_str());
     Store::open(path_);
     EXPECT_EQ(schema(), fresh);
   }

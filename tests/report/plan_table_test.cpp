@@ -79,6 +79,26 @@ TEST(PlanGrid, SaysByHowMuchAPointDoesNotFit) {
   EXPECT_EQ(grid.rows[0][column(grid, "largest_context")], 0);
 }
 
+TEST(PlanGrid, SaysWhatWasMeasuredOnADisturbedMachine) {
+  Record record = planned();
+  record.prediction.from = "measured launches";
+  record.prediction.newest = "2026-01-02";
+  record.prediction.measured_share = 1;
+  EXPECT_TRUE(plan_grid({{record}}).notes.empty());
+  EXPECT_EQ(disturbed_sentence(record.prediction), "");
+  record.prediction.disturbed_share = 0.58;
+  record.prediction.disturbance = "12 % of the time was stolen by other guests of the host";
+  const std::string sentence = disturbed_sentence(record.prediction);
+  EXPECT_EQ(sentence,
+            "The machine was disturbed when the launches of 58 % of the predicted time were measured: 12 % of the time "
+            "was stolen by other guests of the host. laptime calibrate measures them again.");
+  EXPECT_EQ(basis_text(record.prediction), "measured launches, 100 % of the same shapes, 58 % on a disturbed machine");
+  EXPECT_EQ(plan_grid({{record}}).notes, std::vector<std::string>{sentence});
+  EXPECT_EQ(plan_grid({{planned()}, {record}}).notes, std::vector<std::string>{record.name + ": " + sentence});
+  record.prediction.disturbed_share = 0.001;
+  EXPECT_TRUE(plan_grid({{record}}).notes.empty());
+}
+
 TEST(PlanGrid, AnswersFirst) {
   EXPECT_EQ(plan_answer({{planned()}}), "it fits: 1.000 MiB at the peak; step predicted to take 3.000 s");
   Record record = planned();
@@ -97,8 +117,9 @@ TEST(PlanGrid, AnswersFirst) {
   recomputed.largest_batch_kept = 2;
   recomputed.largest_context_kept = 0;
   EXPECT_EQ(plan_answer({recomputed}),
-            "it fits: 1.000 MiB at the peak (--recompute auto: block), of 3.000 GiB that it may use; step predicted to "
-            "take 3.000 s; largest batch that fits: 7, without recomputation 2; largest context that fits: 9, without "
+            "it fits: 1.000 MiB at the peak (--recompute auto: block), of the 3.000 GiB that the step may use; step "
+            "predicted to take 3.000 s; largest batch that fits: 7, without recomputation 2; largest context that "
+            "fits: 9, without "
             "recomputation none");
   record.status = Status::kOutOfMemory;
   EXPECT_EQ(plan_answer({{planned()}, {record}}), "1 of 2 points fit; not: large (2.000 GiB too many)");

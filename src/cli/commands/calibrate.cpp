@@ -73,6 +73,16 @@ class CalibrationOutput : public PointOutput {
     report.lines.insert(
         report.lines.begin(),
         fmt::format("{} launches of different shapes are known; laptime plan predicts from them", costs.size()));
+    const auto disturbed =
+        std::find_if(costs.rbegin(), costs.rend(), [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
+    if (disturbed != costs.rend()) {
+      const auto count =
+          std::count_if(costs.begin(), costs.end(), [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
+      report.lines.push_back(
+          fmt::format("{} of them were measured while the machine was disturbed, as in: {}; calibrate again when it is "
+                      "quiet, which replaces them",
+                      count, disturbed->disturbance));
+    }
     output_.add(std::move(report));
     output_.finish();
   }

@@ -131,10 +131,14 @@ bool was_held(const Record& record) { return record.memory.peak_rss_bytes.has_va
 
 std::string peak_sentence(const Record& record, const StepTrace& trace) {
   const MemoryLedger ledger(trace);
+  const std::string planned = format_bytes(ledger.planned());
+  const std::optional<int64_t> held =
+      record.memory.peak_bytes ? record.memory.peak_bytes : record.memory.predicted_peak_bytes;
+  const bool is_rounded_up = held && *held > ledger.planned() && format_bytes(*held) != planned;
   const std::string phase = trace.launch_count() == 0 ? "" : std::string(trace.launch(ledger.peak_launch()).phase);
-  return fmt::format("{} {}, reached in {} by {}: {}.", was_held(record) ? "Peak" : "Predicted peak",
-                     format_bytes(ledger.planned()), phase, launch_text(trace, ledger.peak_launch()),
-                     shares_text(ledger));
+  return fmt::format("{} {}{}, reached in {} by {}: {}.", was_held(record) ? "Peak" : "Predicted peak", planned,
+                     is_rounded_up ? fmt::format(" ({} in whole pages)", format_bytes(*held)) : "", phase,
+                     launch_text(trace, ledger.peak_launch()), shares_text(ledger));
 }
 
 PointReport memory_report(const Record& record, const StepTrace& trace, const MemoryQuery& query) {

@@ -35,12 +35,22 @@ void append_new(std::vector<std::string>& words, const std::string& word) {
 
 }  // namespace
 
+std::string usable_bytes_text(int64_t bytes) { return format_bytes(bytes) + " that the step may use"; }
+
 void PeakGrid::add(const Record& record, int64_t bytes, bool is_held) {
   cells_.push_back({without_pass_and_dtype(record.name),
                     fmt::format("{} {}", record.config.text("pass"), record.config.text("dtype")), bytes, is_held,
                     record.status != Status::kOutOfMemory});
   append_new(batches_, record.config.text("batch_size"));
-  if (record.bytes_available) append_new(limits_, format_bytes(*record.bytes_available));
+  if (record.bytes_available) limits_.push_back(*record.bytes_available);
+}
+
+std::optional<int64_t> PeakGrid::limit() const {
+  constexpr double kMoments = 0.05;
+  if (limits_.empty()) return std::nullopt;
+  const auto [least, most] = std::minmax_element(limits_.begin(), limits_.end());
+  return static_cast<double>(*most - *least) <= kMoments * static_cast<double>(*most) ? std::optional(*least)
+                                                                                      : std::nullopt;
 }
 
 // "batch 4", where the points have one and no name says it.
@@ -103,11 +113,12 @@ std::optional<Grid> PeakGrid::grid() const {
     }
     grid.rows.push_back(std::move(line));
   }
-  const std::string limit = limits_.size() == 1 ? limits_.front() + " that the step may use" : "memory of the device";
+  const std::optional<int64_t> usable = limit();
   if (too_large) {
-    grid.notes.push_back(fmt::format("* does not fit into the {}.", limit));
-  } else if (limits_.size() == 1) {
-    grid.notes.push_back(fmt::format("All fit into the {}.", limit));
+    grid.notes.push_back(
+        fmt::format("* does not fit into the {}.", usable ? usable_bytes_text(*usable) : "memory of the device"));
+  } else if (usable) {
+    grid.notes.push_back(fmt::format("All fit into the {}.", usable_bytes_text(*usable)));
   }
   if (held() == 0) grid.notes.emplace_back("All predicted from the plan.");
   return grid;

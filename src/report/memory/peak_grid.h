@@ -11,6 +11,9 @@
 
 namespace laptime {
 
+// "3.000 GiB that the step may use"
+std::string usable_bytes_text(int64_t bytes);
+
 class PeakGrid {
  public:
   // `is_held`: a run held these bytes; else they are predicted.
@@ -36,10 +39,12 @@ class PeakGrid {
   std::optional<int64_t> least_too_large() const;
 
   std::string batch_text() const;
+  // The limit of all points; none where they differ by more than the available memory does from moment to moment.
+  std::optional<int64_t> limit() const;
 
   std::vector<Cell> cells_;
   std::vector<std::string> batches_;  // of all points, each once
-  std::vector<std::string> limits_;   // of the memory that they may use, as far as it is known
+  std::vector<int64_t> limits_;       // bytes that they may use, as far as that is known
 };
 
 }  // namespace laptime

@@ -11,6 +11,7 @@
 #include "report/memory/ledger.h"
 #include "report/memory/memory_grids.h"
 #include "report/memory/memory_report.h"
+#include "report/memory/peak_grid.h"
 #include "report/memory/saved.h"
 #include "report/model_name.h"
 #include "report/page/page_sections.h"
@@ -294,13 +295,13 @@ PageFigure context_figure(std::string title, std::string summary, const Grid& gr
           .table = page_table(grid)};
 }
 
-// The least memory that a point found available; null where none says.
+// The least memory that a point might use; null where none says.
 Json limit_of(const PageView& view) {
   std::optional<int64_t> limit;
   for (const Record* const record : view.points()) {
     if (record->bytes_available) limit = std::min(limit.value_or(*record->bytes_available), *record->bytes_available);
   }
-  return limit ? Json{{"bytes", *limit}, {"text", fmt::format("available {}", format_bytes(*limit))}} : Json();
+  return limit ? Json{{"bytes", *limit}, {"text", usable_bytes_text(*limit)}} : Json();
 }
 
 void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, PageSection& section) {

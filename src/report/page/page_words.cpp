@@ -129,8 +129,12 @@ std::string peak_name(const Record& record) {
                      type.empty() ? "" : type + " ");
 }
 
+std::string bounding_peak_name(const Record& record) {
+  return is_predicted(record) ? "peak of matrix products that the prediction takes" : peak_name(record);
+}
+
 std::string bandwidth_name(const Record& record) {
-  return fmt::format("{} bandwidth of main memory", is_predicted(record) ? "data sheet's" : "measured");
+  return is_predicted(record) ? "bandwidth of memory that the prediction takes" : "measured bandwidth of main memory";
 }
 
 bool is_same_arithmetic(std::string_view published, const Record& record) {

@@ -28,6 +28,8 @@ std::string verdict_and_reason(const Record& record);
 // What the step's products are held against: "measured float32 peak of matrix products", "data sheet's ..." for a
 // prediction; and the same of main memory.
 std::string peak_name(const Record& record);
+// The two rates that a step is held against under the roofline, in sentences that name the peak first.
+std::string bounding_peak_name(const Record& record);
 std::string bandwidth_name(const Record& record);
 
 // A published time against one of the page's, both in seconds: "18.7 times as fast as here (18.5 .. 18.8)", where the

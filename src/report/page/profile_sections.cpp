@@ -378,12 +378,12 @@ PageSection roofline_section(const PageView& view) {
          .summary = fmt::format(
              "A mark is an op in one phase, its area the time that it takes in a traced step; its number leads to the "
              "list, which has that time, its share of the time of these ops, and how much of its bound the op "
-             "reaches{}. The line is what the {} ({}B/s) and the {} ({}/s) allow; a mark above it finds its operands "
+             "reaches{}. The line is what the {} ({}/s) and the {} ({}B/s) allow; a mark above it finds its operands "
              "in the caches. Left of the ridge at {:.3g} FLOP per byte memory bounds an op, right of it arithmetic; a "
              "mark far below the line uses neither to the full. {}",
              dots.size() > kMostNumbered ? fmt::format(" (the {} longest of {})", kMostNumbered, dots.size()) : "",
-             bandwidth_name(*point.record), format_count(*trace.bandwidth), peak_name(*point.record),
-             format_flops(*trace.peak_flops), *trace.peak_flops / *trace.bandwidth,
+             bounding_peak_name(*point.record), format_flops(*trace.peak_flops), bandwidth_name(*point.record),
+             format_count(*trace.bandwidth), *trace.peak_flops / *trace.bandwidth,
              what_bounds(dots, *trace.peak_flops, *trace.bandwidth)),
          .chart = {{"kind", "roofline"},
                    {"x", "flop_per_byte"},
@@ -398,7 +398,8 @@ PageSection roofline_section(const PageView& view) {
                    {"peak", *trace.peak_flops},
                    {"bandwidth", *trace.bandwidth},
                    {"axis", axis_of(*trace.peak_flops, Unit::kFlopsPerSecond)},
-                   {"peak_text", fmt::format("{} {}/s", peak_name(*point.record), format_flops(*trace.peak_flops))},
+                   {"peak_text",
+                    fmt::format("{} {}/s", bounding_peak_name(*point.record), format_flops(*trace.peak_flops))},
                    {"peak_short", fmt::format("peak {}/s", format_flops(*trace.peak_flops))},
                    {"bandwidth_text",
                     fmt::format("{} {}B/s", bandwidth_name(*point.record), format_count(*trace.bandwidth))}},

@@ -63,10 +63,11 @@ TwoTimes whole_times(const StepTrace& a, const StepTrace& b) {
 }
 
 // The speed-up and the ends of its interval, each null where it is not known.
-std::vector<Json> speedup_cells(const TwoTimes& times) {
+std::vector<Json> speedup_cells(const TwoTimes& times, bool are_measured) {
   const bool has_both = times.b && *times.a > 0 && *times.b > 0;
   if (!has_both || median(times.steps_b) <= 0) return {nullptr, nullptr, nullptr};
-  const std::optional<Interval> interval = bootstrap_ratio_interval(times.steps_a, times.steps_b);
+  std::optional<Interval> interval;
+  if (are_measured) interval = bootstrap_ratio_interval(times.steps_a, times.steps_b);
   return {median(times.steps_a) / median(times.steps_b), interval ? Json(interval->low) : Json(nullptr),
           interval ? Json(interval->high) : Json(nullptr)};
 }
@@ -75,7 +76,7 @@ std::vector<Json> speedup_cells(const TwoTimes& times) {
 std::string speedup_note(const StepTrace& a, const StepTrace& b) {
   const auto fewest = static_cast<int64_t>(std::min(a.steps.size(), b.steps.size()));
   const std::string text = "Speed-up: ratio of the medians over the traced steps";
-  if (a.untraced.empty() || b.untraced.empty()) return text + ".";  // predicted
+  if (!is_measured(a) || !is_measured(b)) return "Speed-up: ratio of the predicted times.";
   if (fewest < kFewestForInterval) {
     return fmt::format("{}, without an interval, which takes --traced-steps {}.", text, kFewestForInterval);
   }
@@ -112,17 +113,18 @@ Grid comparison(const ComparisonRows& which, const ComparedProfile& a, const Com
                         {a.title + "_s", a.title, Unit::kSeconds, false},
                         {b.title + "_s", b.title, Unit::kSeconds, false},
                         {"saved_s", "Saved", Unit::kSeconds, false},
-                        {"of_all_saved", "Of all saved", Unit::kFraction, false},
+                        optional_column(1, {"of_all_saved", "Of all saved", Unit::kFraction, false}),
                         {"speedup", "Speed-up", Unit::kRatio, false},
                         optional_column(1, {"speedup_low", "Low", Unit::kRatio, false}),
                         optional_column(1, {"speedup_high", "High", Unit::kRatio, false})},
             .rows = {},
             .notes = {speedup_note(*a.trace, *b.trace)}};
   const double all_saved = rows["step"].saved();
-  // Where parts change by more than the step does, because gains and losses cancel, shares would say nothing.
-  const bool has_shares = std::all_of(order.begin(), order.end(), [&](const std::string& part) {
-    return std::abs(rows[part].saved()) <= std::abs(all_saved);
-  });
+  // Where parts change by more than the step does, because gains and losses cancel, shares would say nothing, and where
+  // the step saves nothing there is nothing to share.
+  const bool has_shares = all_saved > 0 && std::all_of(order.begin(), order.end(), [&](const std::string& part) {
+                            return std::abs(rows[part].saved()) <= all_saved;
+                          });
   double added = 0;  // seconds of parts that only B has
   for (const std::string& part : order) {
     const TwoTimes& times = rows[part];
@@ -133,11 +135,11 @@ Grid comparison(const ComparisonRows& which, const ComparedProfile& a, const Com
       continue;
     }
     row[3] = times.saved();
-    if (has_shares && all_saved != 0) row[4] = times.saved() / all_saved;
-    const std::vector<Json> cells = speedup_cells(times);
+    if (has_shares) row[4] = times.saved() / all_saved;
+    const std::vector<Json> cells = speedup_cells(times, is_measured(*a.trace) && is_measured(*b.trace));
     std::copy(cells.begin(), cells.end(), row.begin() + 5);
   }
-  if (!has_shares) grid.notes.emplace_back("No shares: parts change by more than the whole does.");
+  if (!has_shares && all_saved > 0) grid.notes.emplace_back("No shares: parts change by more than the whole does.");
   if (added > 0) {
     grid.notes.push_back(
         fmt::format("The parts that only {} has take {}; the {} saves that much less than the rows above it save "
@@ -192,7 +194,8 @@ Grid cast_shares(const std::vector<std::pair<ComparedProfile, ComparedProfile>>&
     std::vector<Json>& row = grid.rows.emplace_back();
     row = {to.point,         from.title,      to.title, casts, *whole.b > 0 ? Json(casts / *whole.b) : Json(nullptr),
            or_null(whole.a), or_null(whole.b)};
-    for (Json& cell : speedup_cells(whole)) row.push_back(std::move(cell));
+    for (Json& cell : speedup_cells(whole, is_measured(*a.trace) && is_measured(*b.trace)))
+      row.push_back(std::move(cell));
   }
   if (!pairs.empty()) grid.notes.push_back(speedup_note(*pairs.front().first.trace, *pairs.front().second.trace));
   return grid;

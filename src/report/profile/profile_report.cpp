@@ -46,12 +46,13 @@ std::string against_bound(const LaunchSum& sum) {
   return fmt::format(", at {} of the {}", percent_text(*fraction), bound);
 }
 
-// "; peak of matrix products here 1.018 TFLOP/s, bandwidth of memory here 52.78 GB/s", those that are known.
+// "; here: peak of matrix products 1.018 TFLOP/s, bandwidth of memory 52.78 GB/s", those that are known.
 std::string bounds_text(const StepTrace& trace) {
   std::vector<std::string> bounds;
   if (trace.peak_flops) bounds.push_back(fmt::format("peak of matrix products {}/s", format_flops(*trace.peak_flops)));
   if (trace.bandwidth) bounds.push_back(fmt::format("bandwidth of memory {}B/s", format_count(*trace.bandwidth)));
-  return bounds.empty() ? "" : fmt::format("; here: {}", fmt::join(bounds, ", "));
+  if (bounds.empty()) return "";
+  return fmt::format("; {}: {}", is_measured(trace) ? "here" : "predicted with", fmt::join(bounds, ", "));
 }
 
 // "+1.77 % (95 %: -2.10 to +4.30 %; no difference seen)".
@@ -79,19 +80,14 @@ std::string sum_against_step(const std::vector<double>& launches, const std::vec
   return text + (interval->low > 1 || interval->high < 1 ? "the two do not match" : "no difference seen");
 }
 
-// How many times as long the mean traced step, of which the tables are, took as the median untraced one beside it; none
-// where nothing was measured.
-std::optional<double> traced_over_untraced(const StepTrace& trace) {
-  if (trace.untraced.empty() || trace.steps.empty() || median(trace.untraced) <= 0) return std::nullopt;
-  return totals_of(trace).step / median(trace.untraced);
-}
-
-// Whether the two differ by more than the marks can explain.
-bool is_disturbed(const StepTrace& trace) {
-  const std::optional<double> ratio = traced_over_untraced(trace);
-  if (!ratio) return false;
-  const double marks = trace.mark.value_or(0) * static_cast<double>(trace.launch_count()) / median(trace.untraced);
-  return *ratio > 1 + kDisturbed + marks || *ratio < 1 - kDisturbed;
+// How much of a predicted step its launches need by the rates that it is predicted with; the rest starts them.
+std::string share_of_starts(const StepTrace& trace, const StepTotals& totals) {
+  double floor = 0;
+  for (size_t i = 0; i < trace.launch_count(); ++i)
+    floor += least_seconds(trace.launch(i), trace.peak_flops, trace.bandwidth);
+  if (floor <= 0 || totals.step <= 0) return "";
+  return fmt::format("at these rates the launches need {}; the rest, {:.1f} % of the {}, starts {} of them",
+                     format_seconds(floor), 100 * (1 - floor / totals.step), pass_of(trace), trace.launch_count());
 }
 
 // What tracing costs: by the marks, and as measured against the untraced steps beside it.
@@ -194,11 +190,10 @@ std::string softmax_against_products(const StepTrace& trace) {
   const size_t steps = both->softmax.size();
   std::string text = fmt::format(
       "forward{}: softmax takes {} as long as the two products ({} against {}), for {} of their FLOPs ({} against {})",
-      steps > 1 ? fmt::format(", median of {} traced steps", steps) : "", multiple_text(both->time_ratio()),
-      format_seconds(median(both->softmax)), format_seconds(median(both->products)), multiple_text(both->flops_ratio()),
-      format_flops(both->softmax_flops), format_flops(both->products_flops));
-  const bool is_measured = !trace.untraced.empty();
-  if (is_measured && static_cast<int64_t>(steps) < kFewestForInterval)
+      steps > 1 && is_measured(trace) ? fmt::format(", median of {} traced steps", steps) : "",
+      multiple_text(both->time_ratio()), format_seconds(median(both->softmax)), format_seconds(median(both->products)),
+      multiple_text(both->flops_ratio()), format_flops(both->softmax_flops), format_flops(both->products_flops));
+  if (is_measured(trace) && static_cast<int64_t>(steps) < kFewestForInterval)
     text += fmt::format("; known roughly from so few steps (--traced-steps {})", kFewestForInterval);
   return text;
 }
@@ -211,6 +206,8 @@ PointReport profile_report(const Record& record, const StepTrace& trace, const P
     report.verdict = is_disturbed(trace) ? "disturbed" : "undisturbed";
   if (!is_predicted(record)) {
     for (std::string& line : tracing_cost(trace, totals)) report.lines.push_back(std::move(line));
+  } else if (std::string starts = share_of_starts(trace, totals); !starts.empty()) {
+    report.lines.push_back(std::move(starts));
   }
   for (std::string& line : device_use_lines(trace)) report.lines.push_back(std::move(line));
   report.grids.push_back(phases_grid(record, trace, totals));

@@ -43,9 +43,6 @@ struct ProfileQuery {
 // "matmul 81.2 % of the step, at 0.94 of ...; optimizer 3.1 %, at ..."
 std::string profile_conclusion(const StepTrace& trace);
 
-// Traced steps that differ from untraced ones by more than this fraction were disturbed: their shares are rough.
-inline constexpr double kDisturbed = 0.1;
-
 // "disturbed: ... ": where traced steps took much longer or shorter than the untraced ones beside them, so that shares
 // are rough; empty otherwise.
 std::string disturbance(const StepTrace& trace);

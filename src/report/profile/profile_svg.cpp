@@ -152,11 +152,14 @@ void draw_roofline(Svg& svg, const StepTrace& trace, double top) {
   svg.line({x.at(ridge), y.at(*trace.peak_flops)}, {kPictureWidth - kPictureMargin, y.at(*trace.peak_flops)},
            kTextColor, 2);
   svg.text({kPictureWidth - kPictureMargin - 4, y.at(*trace.peak_flops) - 6},
-           fmt::format("measured peak of products, {}/s", format_flops(*trace.peak_flops)),
+           fmt::format("{} of products, {}/s", is_measured(trace) ? "measured peak" : "peak",
+                       format_flops(*trace.peak_flops)),
            {.size = kLabelSize, .anchor = "end"});
   const double middle = std::sqrt(left * ridge);
-  svg.text({x.at(middle) + 10, y.at(middle * *trace.bandwidth) + 14},
-           fmt::format("measured memory bandwidth, {}B/s", format_count(*trace.bandwidth)), {.size = kLabelSize});
+  svg.text(
+      {x.at(middle) + 10, y.at(middle * *trace.bandwidth) + 14},
+      fmt::format("{}memory bandwidth, {}B/s", is_measured(trace) ? "measured " : "", format_count(*trace.bandwidth)),
+      {.size = kLabelSize});
   svg.text({(kRooflineLeft + kPictureWidth) / 2, bottom + 34}, "FLOPs for each byte that must move",
            {.size = kLabelSize, .anchor = "middle"});
   constexpr size_t kNamed = 8;

@@ -1,0 +1,65 @@
+// What counts as a disturbed run: time lost, samples that vary, traced steps longer than those beside them.
+#include "measure/disturbed_run.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace laptime {
+namespace {
+
+// Ten steps of a second, of whose thread seconds a part was taken.
+Measurement steps_with(std::optional<double> MachineState::*counter, double lost_per_step) {
+  Measurement run;
+  run.before.*counter = 5.0;
+  for (int i = 0; i < 10; ++i) {
+    Timeline step;
+    step.begin = Seconds{static_cast<double>(i)};
+    step.end = Seconds{static_cast<double>(i) + 1};
+    run.sampling.steps.push_back(step);
+    run.states.emplace_back().*counter = 5.0 + lost_per_step * (i + 1);
+  }
+  return run;
+}
+
+TEST(DisturbedRun, NamesTheTimeThatWasLost) {
+  const std::vector<double> samples(10, 1.0);
+  const auto text = [&](std::optional<double> MachineState::*counter, double lost) {
+    return disturbance_of(steps_with(counter, lost), samples, std::nullopt, 2);
+  };
+  EXPECT_EQ(text(&MachineState::stolen_seconds, 0.24), "12 % of the time was stolen by other guests of the host");
+  EXPECT_EQ(text(&MachineState::throttled_seconds, 0.2), "10 % of the time was throttled by a CPU quota");
+  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.1), "5 % of the time was spent waiting for a core");
+  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.04), "");  // within the limit of an unstable time
+  EXPECT_EQ(disturbance_of(steps_with(&MachineState::stolen_seconds, 0.24), samples, std::nullopt, std::nullopt), "");
+}
+
+TEST(DisturbedRun, OfAShortRunTicksSayNothing) {
+  Measurement run = steps_with(&MachineState::stolen_seconds, 0.001);
+  for (Timeline& step : run.sampling.steps) {
+    step.begin *= 1e-3;
+    step.end *= 1e-3;
+  }
+  EXPECT_EQ(disturbance_of(run, std::vector<double>(10, 1e-3), std::nullopt, 2), "");
+}
+
+TEST(DisturbedRun, NamesASpreadBeyondTheLimit) {
+  const Measurement quiet = steps_with(&MachineState::waiting_seconds, 0);
+  EXPECT_EQ(disturbance_of(quiet, {1, 1, 1, 1, 1, 1, 1, 2}, std::nullopt, 2),
+            "steps varied by 31 % (standard deviation)");
+  EXPECT_EQ(disturbance_of(quiet, {1, 2}, std::nullopt, 2), "");  // too few to say so
+}
+
+TEST(DisturbedRun, NamesTracedStepsThatTookLonger) {
+  StepTrace trace;
+  trace.untraced = {1, 1, 1};
+  for (const double seconds : {1.2, 1.3}) trace.steps.emplace_back().total = seconds;
+  const Measurement quiet = steps_with(&MachineState::waiting_seconds, 0);
+  const std::vector<double> samples(10, 1.0);
+  EXPECT_EQ(disturbance_of(quiet, samples, trace, 2), "traced steps took 1.25 times as long as those beside them");
+  trace.untraced = {1.25, 1.25, 1.25};
+  EXPECT_EQ(disturbance_of(quiet, samples, trace, 2), "");
+}
+
+}  // namespace
+}  // namespace laptime
