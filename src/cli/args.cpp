@@ -96,6 +96,14 @@ void separate_switches(const Command& command, std::vector<std::string>& words) 
   }
 }
 
+// A value that the option has and this command does not take.
+void reject_left_out(const Command& command, const OptionRow& row, std::string_view text) {
+  const std::string meant = meant_value(row.option.flag, text);
+  if (!row.is_narrowed || std::find(row.choices.begin(), row.choices.end(), meant) != row.choices.end()) return;
+  throw Error::format("laptime {}: --{}: {} is none of {}", command.name, row.option.flag, quote(text),
+                      fmt::join(row.choices, ", "));
+}
+
 CommandWords split(const Command& command, std::vector<std::string> words) {
   CLI::App parser;
   parser.set_help_flag();
@@ -131,6 +139,7 @@ CommandWords split(const Command& command, std::vector<std::string> words) {
                                                 fmt::join(texts, ","))
                                   : "");
     }
+    reject_left_out(command, flag->second, texts.front());
     const bool bare_switch = texts.front().empty() && flag->second.kind == ValueKind::kSwitch;
     split.flags.push_back({std::string(flag->second.option.flag), bare_switch ? "true" : texts.front()});
   }

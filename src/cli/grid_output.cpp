@@ -98,45 +98,45 @@ std::string jsonl_text(const std::vector<PointReport>& reports, const TableStyle
   return text;
 }
 
-// A grid has no samples of its own.
-std::string no_samples(const std::vector<PointReport>&, const TableStyle&) {
-  throw Error("--output samples: only bench, attention and show print samples; write csv");
-}
-
 struct Format {
   OutputFormat format;
   std::string (*text)(const std::vector<PointReport>& reports, const TableStyle& style);
 };
-constexpr std::array kFormats{Format{OutputFormat::kTable, tables},     Format{OutputFormat::kMarkdown, markdown_text},
-                              Format{OutputFormat::kCsv, csv_text},     Format{OutputFormat::kJson, json_text},
-                              Format{OutputFormat::kJsonl, jsonl_text}, Format{OutputFormat::kSamples, no_samples}};
+// A grid has no samples of its own.
+constexpr std::array kFormats{Format{OutputFormat::kTable, tables}, Format{OutputFormat::kMarkdown, markdown_text},
+                              Format{OutputFormat::kCsv, csv_text}, Format{OutputFormat::kJson, json_text},
+                              Format{OutputFormat::kJsonl, jsonl_text}};
 
-constexpr bool every_format_is_listed() {
-  for (const auto& choice : choices_of(OutputFormat{})) {
-    bool found = false;
-    for (const Format& format : kFormats) found = found || format.format == choice.value;
-    if (!found) return false;
-  }
-  return true;
+constexpr std::array kGridFormats = [] {
+  std::array<OutputFormat, kFormats.size()> formats{};
+  for (size_t i = 0; i < formats.size(); ++i) formats[i] = kFormats[i].format;
+  return formats;
+}();
+
+const Format& format_of(OutputFormat format) {
+  const auto* const found =
+      std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& one) { return one.format == format; });
+  if (found != kFormats.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const Format& one : kFormats) names.push_back(name_of(one.format));
+  throw Error::format("--output {}: tables are written as {}", name_of(format), fmt::join(names, ", "));
 }
-static_assert(every_format_is_listed());
 
 }  // namespace
 
 std::string text_of(const std::vector<PointReport>& reports, OutputFormat format, const TableStyle& style) {
-  const auto* found =
-      std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& one) { return one.format == format; });
-  return found->text(reports, style);
+  return format_of(format).text(reports, style);
 }
+
+void keep_formats_of_grids(std::vector<OptionRow>& rows) { keep_formats(rows, kGridFormats); }
 
 void keep_options_of_grids(std::vector<OptionRow>& rows) {
   leave_out(rows, {"columns", "verbose", "explain"});
-  keep_formats(rows, {OutputFormat::kTable, OutputFormat::kMarkdown, OutputFormat::kCsv, OutputFormat::kJson,
-                      OutputFormat::kJsonl});
+  keep_formats_of_grids(rows);
 }
 
 GridOutput::GridOutput(const OutputConfig& config) : config_(config) {
-  if (config_.output == OutputFormat::kSamples) no_samples({}, {});
+  format_of(config_.output);  // reports one that a grid does not have before anything runs
   if (!config_.output_file.empty()) file_.emplace(config_.output_file);
 }
 

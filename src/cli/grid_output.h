@@ -34,11 +34,13 @@ class GridOutput {
   std::vector<std::string> left_out_;  // titles of columns for which the terminal is too narrow
 };
 
-// Leaves out of a command's options those of tables of records (--columns, --verbose, --explain), and the format that a
-// grid does not have.
+// Restricts --output to the formats that a grid has.
+void keep_formats_of_grids(std::vector<OptionRow>& rows);
+
+// The same, and leaves out of a command's options those of tables of records (--columns, --verbose, --explain).
 void keep_options_of_grids(std::vector<OptionRow>& rows);
 
-// The whole of the reports in one format.
+// The whole of the reports in one format. Error for a format that a grid does not have.
 std::string text_of(const std::vector<PointReport>& reports, OutputFormat format, const TableStyle& style);
 
 }  // namespace laptime

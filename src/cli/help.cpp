@@ -75,6 +75,9 @@ std::string synonyms_of(const OptionRow& row) {
   std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_value;
   for (const Synonym& synonym : synonyms()) {
     if (synonym.flag != row.option.flag) continue;
+    const bool is_choice =
+        row.choices.empty() || std::find(row.choices.begin(), row.choices.end(), synonym.meant) != row.choices.end();
+    if (!is_choice) continue;
     auto known =
         std::find_if(by_value.begin(), by_value.end(), [&](const auto& one) { return one.first == synonym.meant; });
     if (known == by_value.end()) known = by_value.insert(by_value.end(), {synonym.meant, {}});

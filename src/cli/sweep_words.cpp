@@ -33,11 +33,12 @@ void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_v
   });
 }
 
-void keep_formats(std::vector<OptionRow>& rows, std::initializer_list<OutputFormat> formats) {
+void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats) {
   for (OptionRow& row : rows) {
     if (row.option.flag != "output") continue;
     row.option.help = "format of what is printed";
     row.choices.clear();
+    row.is_narrowed = true;
     for (const OutputFormat format : formats) row.choices.push_back(name_of(format));
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,7 @@ std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points);
 void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
 
 // Restricts the values of --output to the formats that a command writes.
-void keep_formats(std::vector<OptionRow>& rows, std::initializer_list<OutputFormat> formats);
+void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats);
 
 // The sweep of the file of --config, or `otherwise` where none is given.
 Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise);

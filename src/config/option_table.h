@@ -34,6 +34,7 @@ struct OptionRow {
   ValueKind kind = ValueKind::kWord;
   bool is_optional = false;                    // also accepts the word `option.empty`
   std::vector<std::string_view> choices = {};  // the words of an enum
+  bool is_narrowed = false;                    // the command takes no other word, though the option has more
   std::string fallback = {};  // the default as help states it: `option.otherwise`, or the initial value
 };
 

@@ -1,6 +1,9 @@
 """laptime plan and calibrate: predictions add up, follow what was measured, and say what fits."""
 
 import json
+import re
+import signal
+import time
 
 from program import ProgramTest
 
@@ -65,7 +68,7 @@ class Plan(ProgramTest):
         brief = self.laptime(*words)
         self.assert_ok(brief)
         self.assertLess(len(brief.stdout.splitlines()), 12)
-        self.assertRegex(brief.stdout.splitlines()[1], r"^it fits: .* at the peak, of .* that it may use; .*largest batch")
+        self.assertRegex(brief.stdout.splitlines()[1], r"^it fits: .* at the peak, of the .* that the step may use; .*largest batch")
         self.assertIn("--view summary", brief.stdout)
         whole = self.laptime(*words, "--view", "summary")
         self.assert_ok(whole)
@@ -146,6 +149,47 @@ class Plan(ProgramTest):
         done = self.laptime("plan", *TINY, "--store", "none", "--device", f"roofline:{machine}")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("mine.toml:1: unknown key 'speed'", done.stderr)
+
+    def test_an_interrupt_keeps_the_rows_that_are_planned(self):
+        models = "small,medium,large,xl,2.7B"
+        for words, table in ((["plan", "--largest"], "plan"), (["memory", "--predict"], "peaks")):
+            for seconds in (0.3, 0.6, 1.2, 2.4, 5, 10, 20):
+                process = self.start(*words, "--model", models, "--context", "256,512,1024", "--device", "h100", "--store",
+                                     "none", "--output", "json")
+                time.sleep(seconds)
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=120)
+                if process.returncode == -signal.SIGINT:
+                    continue  # it had not begun
+                self.assertEqual(process.returncode, 130, err)
+                planned = int(re.search(r"interrupted: (\d+) of 15 points are planned", err)[1])
+                if planned == 0:
+                    self.assertEqual(out, "")
+                    continue
+                report = json.loads(out)[0]
+                self.assertEqual(len(report["tables"][table]["rows"]), planned)
+                break
+            else:
+                self.fail(f"{words}: no row was planned")
+
+    def test_one_figure_and_one_wording_state_what_a_step_may_use(self):
+        words = ["--model", "small", "--device", "h100", "--batch", "512", "--context", "1024", "--recompute", "none",
+                 "--store", "none"]
+        for limit, usable in (([], r"76\.00 GiB \(95 % of 80\.00 GiB, roofline:h100\)"),
+                              (["--memory-limit", "3GiB"], r"3\.000 GiB \(--memory-limit\)")):
+            for command in ("plan", "memory", "explain", "bench"):
+                with self.subTest(command=command, limit=limit):
+                    done = self.laptime(command, *words, *limit)
+                    self.assert_ok(done)
+                    text = " ".join(done.stdout.split())
+                    self.assertRegex(text, "the step may use " + usable)
+                    self.assertNotRegex(text, "usable|available")
+            report = self.laptime("bench", *words, *limit, "--output", "json")
+            row = self.rows(*words, *limit)[0]
+            record = json.loads(report.stdout)[0]
+            short = record["bytes_requested"] - record["bytes_available"]
+            number, unit, *_ = row["fits"].split()
+            self.assertAlmostEqual(float(number) * {"GiB": 2**30, "TiB": 2**40}[unit] / short, 1, delta=0.001)
 
     def test_bad_input_is_refused(self):
         for words, text in ((["plan", "--resume"], "--resume"), (["plan", "--view", "kernel"], "kernels"),

@@ -79,6 +79,7 @@ std::vector<OptionRow> compare_options() {
   std::vector<OptionRow> rows = option_rows<CompareOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
   leave_out_options_of_rows(rows);
+  keep_formats_of_grids(rows);
   return rows;
 }
 

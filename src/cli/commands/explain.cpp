@@ -2,8 +2,10 @@
 #include "cli/commands/explain.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -35,14 +37,6 @@ struct ExplainOptions {
   }
 };
 
-std::vector<OptionRow> explain_options() {
-  std::vector<OptionRow> rows = option_rows<ExplainOptions>();
-  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
-  leave_out(rows, {"columns", "sort", "verbose", "explain", "resume", "label"});
-  keep_formats(rows, {OutputFormat::kTable, OutputFormat::kJson, OutputFormat::kJsonl});
-  return rows;
-}
-
 std::string text_of(const SweepPoint& point, const KnowledgeOf& known, Dump dump) {
   switch (dump) {
     case Dump::kNone: return print(explain(point, known));
@@ -58,31 +52,65 @@ std::string texts(const std::vector<SweepPoint>& points, const KnowledgeOf& know
   return text;
 }
 
-std::string objects(const std::vector<SweepPoint>& points, const KnowledgeOf& known, bool one_array) {
-  std::string text = one_array ? "[\n" : "";
-  for (const SweepPoint& point : points) {
-    const bool is_last = &point == &points.back();
-    text += ascii_text(to_json(explain(point, known)));
-    text += one_array && !is_last ? ",\n" : "\n";
+std::string lines_of_json(const std::vector<SweepPoint>& points, const KnowledgeOf& known, Dump) {
+  std::string text;
+  for (const SweepPoint& point : points) text += ascii_text(to_json(explain(point, known))) + "\n";
+  return text;
+}
+
+std::string array_of_json(const std::vector<SweepPoint>& points, const KnowledgeOf& known, Dump) {
+  std::string text;
+  for (const SweepPoint& point : points)
+    text += (text.empty() ? "" : ",\n") + ascii_text(to_json(explain(point, known)));
+  return "[\n" + text + "\n]\n";
+}
+
+struct ExplainFormat {
+  OutputFormat format;
+  std::string (*text)(const std::vector<SweepPoint>& points, const KnowledgeOf& known, Dump dump);
+  bool shows_dumps = false;
+};
+constexpr std::array kFormats{ExplainFormat{OutputFormat::kTable, texts, true},
+                              ExplainFormat{OutputFormat::kJson, array_of_json},
+                              ExplainFormat{OutputFormat::kJsonl, lines_of_json}};
+
+// The names of the formats that --output takes, with --dump or without.
+std::vector<OutputFormat> formats_for(bool dumps) {
+  std::vector<OutputFormat> formats;
+  for (const ExplainFormat& one : kFormats) {
+    if (one.shows_dumps || !dumps) formats.push_back(one.format);
   }
-  return text + (one_array ? "]\n" : "");
+  return formats;
+}
+
+const ExplainFormat& format_of(OutputFormat format, Dump dump) {
+  const bool dumps = dump != Dump::kNone;
+  for (const ExplainFormat& one : kFormats) {
+    if (one.format == format && (one.shows_dumps || !dumps)) return one;
+  }
+  std::vector<std::string_view> names;
+  for (const OutputFormat one : formats_for(dumps)) names.push_back(name_of(one));
+  throw Error::format("laptime explain: --output {}: {} are written as {}", name_of(format),
+                      dumps ? "dumps" : "explanations", fmt::join(names, ", "));
+}
+
+std::vector<OptionRow> explain_options() {
+  std::vector<OptionRow> rows = option_rows<ExplainOptions>();
+  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  leave_out(rows, {"columns", "sort", "verbose", "explain", "resume", "label"});
+  keep_formats(rows, formats_for(/*dumps=*/false));
+  return rows;
 }
 
 ExitCode run(const ExplainCommand& command) {
   const OutputConfig& config = command.sweep.output;
-  const bool as_json = config.output == OutputFormat::kJson || config.output == OutputFormat::kJsonl;
-  if (config.output != OutputFormat::kTable && (!as_json || command.dump != Dump::kNone)) {
-    throw Error::format("laptime explain: --output {} cannot show explanations; use {}", name_of(config.output),
-                        command.dump == Dump::kNone ? "table, json or jsonl" : "table");
-  }
+  const ExplainFormat& format = format_of(config.output, command.dump);
   std::vector<SweepPoint> points = points_of(command.sweep);
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);
-  const KnowledgeOf known = stored_knowledge(config.store);
-  const std::string text =
-      as_json ? objects(points, known, config.output == OutputFormat::kJson) : texts(points, known, command.dump);
+  const std::string text = format.text(points, stored_knowledge(config.store), command.dump);
   file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");
   return ExitCode::kOk;
 }

@@ -77,6 +77,7 @@ std::vector<OptionRow> history_options() {
   for (OptionRow& row : option_rows<OutputConfig>()) {
     if (is_of_history(row.option.flag)) rows.push_back(std::move(row));
   }
+  keep_formats_of_grids(rows);
   return rows;
 }
 

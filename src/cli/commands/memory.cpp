@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/words.h"
 #include "cli/destination.h"
 #include "cli/grid_output.h"
+#include "cli/message.h"
 #include "cli/planning_line.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
@@ -24,6 +26,7 @@
 #include "report/memory/timeline_svg.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
+#include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
@@ -176,15 +179,19 @@ MemoryCommand parse_memory(const CommandWords& words) {
 }
 
 ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
+  const StopSignals signals;
   PlanningLine line(standard_error(), points.size());
-  for (size_t i = 0; i < points.size(); ++i) {
-    line.show(i, points[i].name, "plan");
-    const PointResult result = forecast_point(points[i], knowledge);
+  size_t done = 0;
+  for (; done < points.size() && !StopSignals::requested(); ++done) {
+    line.show(done, points[done].name, "plan");
+    const PointResult result = forecast_point(points[done], knowledge);
     line.clear();
     output.add(result);
   }
-  output.finish();
-  return ExitCode::kOk;
+  if (done > 0) output.finish();
+  if (done == points.size()) return ExitCode::kOk;
+  print_message(fmt::format("interrupted: {} of {} are planned", done, counted(points.size(), "point")));
+  return ExitCode::kInterrupted;
 }
 
 ExitCode run(const MemoryCommand& command) {

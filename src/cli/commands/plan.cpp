@@ -11,7 +11,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/grid_output.h"
+#include "cli/message.h"
 #include "cli/planning_line.h"
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
@@ -25,6 +27,7 @@
 #include "report/profile/profile_report.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
+#include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
@@ -108,37 +111,18 @@ class PlanRun {
                                   [](const SweepPoint& point) { return point.config.mode == Mode::kCompile; })),
         line_(standard_error(), points.size()) {}
 
-  PointResult add(const SweepPoint& point) {
+  // Thrown by add() where the user has asked to stop. What was planned until then stays.
+  struct Stopped {};
+
+  void add(const SweepPoint& point) {
     show(point, "plan");
-    PointResult result = forecast_point(point, knowledge_);
-    PlannedPoint planned{result.record};
-    const bool has_plan = result.trace.has_value();
-    const bool has_advice = has_plan && !options_.grid;
-    if (has_advice && result.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
-      const Prepared lean = plan_of(recomputing(point.config, "auto"), knowledge_);
-      planned.fitting_recompute = lean.shortage.empty() ? typed_recompute(lean.memory.recompute) : "nothing fits";
-    }
-    if (has_advice && !has_compiled_) planned.compiled = better_compiled(point, result.record);
-    if (has_plan && options_.largest) {
-      show(point, "largest batch that fits");
-      planned.largest_batch = largest_that_fits(point.config, knowledge_, Enlarged::kBatch, kLargestBatch);
-      show(point, "largest context that fits");
-      planned.largest_context = largest_that_fits(point.config, knowledge_, Enlarged::kContext, kLargestContext);
-      if (point.config.recompute == "auto") {
-        const RunConfig kept = recomputing(point.config, "none");
-        planned.largest_batch_kept = largest_that_fits(kept, knowledge_, Enlarged::kBatch, kLargestBatch);
-        planned.largest_context_kept = largest_that_fits(kept, knowledge_, Enlarged::kContext, kLargestContext);
-      }
-    }
-    if (has_plan && options_.framework) {
-      RunConfig eager = recomputing(point.config, "none");
-      eager.mode = Mode::kEager;
-      planned.eager_bytes = plan_of(eager, knowledge_).memory.predicted_peak_bytes;
-    }
-    planned_.push_back(std::move(planned));
-    return result;
+    last_ = forecast_point(point, knowledge_);
+    planned_.push_back(PlannedPoint{last_.record});
+    advise(point, planned_.back());
   }
 
+  size_t planned() const { return planned_.size(); }
+  const PointResult& last() const { return last_; }
   void clear_line() { line_.clear(); }
 
   Grid table() const { return plan_grid(planned_); }
@@ -146,6 +130,43 @@ class PlanRun {
   std::string answer() const { return plan_answer(planned_); }
 
  private:
+  // What else is asked of the point that was planned last.
+  void advise(const SweepPoint& point, PlannedPoint& planned) {
+    const bool has_plan = last_.trace.has_value();
+    const bool has_advice = has_plan && !options_.grid;
+    if (has_advice && last_.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
+      show(point, "recomputation that fits");
+      const Prepared lean = plan_of(recomputing(point.config, "auto"), knowledge_);
+      planned.fitting_recompute = lean.shortage.empty() ? typed_recompute(lean.memory.recompute) : "nothing fits";
+    }
+    if (has_advice && !has_compiled_) planned.compiled = better_compiled(point, last_.record);
+    if (has_plan && options_.largest) {
+      show(point, "largest batch that fits");
+      planned.largest_batch = largest(point.config, Enlarged::kBatch, kLargestBatch);
+      show(point, "largest context that fits");
+      planned.largest_context = largest(point.config, Enlarged::kContext, kLargestContext);
+      if (point.config.recompute == "auto") {
+        const RunConfig kept = recomputing(point.config, "none");
+        planned.largest_batch_kept = largest(kept, Enlarged::kBatch, kLargestBatch);
+        planned.largest_context_kept = largest(kept, Enlarged::kContext, kLargestContext);
+      }
+    }
+    if (has_plan && options_.framework) {
+      show(point, "plan of a framework");
+      RunConfig eager = recomputing(point.config, "none");
+      eager.mode = Mode::kEager;
+      planned.eager_bytes = plan_of(eager, knowledge_).memory.predicted_peak_bytes;
+    }
+  }
+
+  static void stop_if_asked() {
+    if (StopSignals::requested()) throw Stopped();
+  }
+
+  int64_t largest(const RunConfig& config, Enlarged what, int64_t limit) const {
+    return largest_that_fits(config, knowledge_, what, limit, stop_if_asked);
+  }
+
   static RunConfig recomputing(RunConfig config, const char* rule) {
     config.recompute = rule;
     return config;
@@ -167,12 +188,17 @@ class PlanRun {
     return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
   }
 
-  void show(const SweepPoint& point, const char* stage) { line_.show(planned_.size(), point.name, stage); }
+  void show(const SweepPoint& point, const char* stage) {
+    stop_if_asked();
+    const bool is_planned = !planned_.empty() && planned_.back().record.name == point.name;
+    line_.show(planned_.size() - (is_planned ? 1 : 0), point.name, stage);
+  }
 
   const PlanOptions& options_;
   KnowledgeOf knowledge_;
   bool has_compiled_;  // the points show compile mode themselves
   std::vector<PlannedPoint> planned_;
+  PointResult last_;
   PlanningLine line_;
 };
 
@@ -209,6 +235,25 @@ PointReport report_of(const SweepPoint& point, const PointResult& result, const 
   return report;
 }
 
+// The answer and the tables of all points that were planned.
+PointReport report_of(const PlanCommand& command, const std::vector<SweepPoint>& points, const PlanRun& plan,
+                      const KnowledgeOf& known, bool is_stopped) {
+  const OutputFormat format = command.sweep.output.output;
+  // Whoever asks for the largest sizes reads the answer, not where the time goes; files and programs get all of it.
+  const bool is_for_people = format == OutputFormat::kTable || format == OutputFormat::kMarkdown;
+  const bool is_brief =
+      is_stopped || (is_for_people && (command.options.largest || command.options.grid) && !command.asks_view);
+  PointReport report{points.size() == 1 ? points.front().name : "plan", {}, {}};
+  if (points.size() == 1 && !is_brief) report = report_of(points.front(), plan.last(), known, command.options.view);
+  if (points.size() == 1 && is_brief && plan.last().trace)
+    report.lines.emplace_back("where its time and memory go: the same with --view summary");
+  report.lines.insert(report.lines.begin(), plan.answer());
+  std::optional<Grid> fitting = plan.fitting();
+  if (!command.options.grid || !fitting) report.grids.insert(report.grids.begin(), plan.table());
+  if (fitting) report.grids.insert(report.grids.begin(), std::move(*fitting));
+  return report;
+}
+
 ExitCode run(const PlanCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
@@ -216,24 +261,26 @@ ExitCode run(const PlanCommand& command) {
   check_inputs(points);
   GridOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
+  const StopSignals signals;
   PlanRun plan(command.options, known, points);
-  PointResult last;
-  for (const SweepPoint& point : points) last = plan.add(point);
-  // Whoever asks for the largest sizes reads the answer, not where the time goes; files and programs get all of it.
-  const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
-  const bool is_brief = is_for_people && (command.options.largest || command.options.grid) && !command.asks_view;
-  PointReport report{points.size() == 1 ? points.front().name : "plan", {}, {}};
-  if (points.size() == 1 && !is_brief) report = report_of(points.front(), last, known, command.options.view);
-  if (points.size() == 1 && is_brief && last.trace)
-    report.lines.emplace_back("where its time and memory go: the same with --view summary");
+  bool is_stopped = false;
+  try {
+    for (const SweepPoint& point : points) plan.add(point);
+  } catch (const PlanRun::Stopped&) {
+    is_stopped = true;
+  }
   plan.clear_line();
-  report.lines.insert(report.lines.begin(), plan.answer());
-  std::optional<Grid> fitting = plan.fitting();
-  if (!command.options.grid || !fitting) report.grids.insert(report.grids.begin(), plan.table());
-  if (fitting) report.grids.insert(report.grids.begin(), std::move(*fitting));
-  output.add(std::move(report));
-  output.finish();
-  return ExitCode::kOk;
+  const std::string stopped =
+      fmt::format("interrupted: {} of {} are planned", plan.planned(), counted(points.size(), "point"));
+  if (plan.planned() > 0) {
+    PointReport report = report_of(command, points, plan, known, is_stopped);
+    if (is_stopped) report.lines.insert(report.lines.begin(), stopped);
+    output.add(std::move(report));
+    output.finish();
+  }
+  if (!is_stopped) return ExitCode::kOk;
+  print_message(stopped);
+  return ExitCode::kInterrupted;
 }
 
 CommandAction plan_action(const CommandWords& words) {

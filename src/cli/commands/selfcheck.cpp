@@ -57,6 +57,7 @@ std::vector<OptionRow> selfcheck_options() {
   const Sweep defaults = default_sweep();
   std::vector<OptionRow> rows = sweep_options();
   leave_out_options_of_rows(rows);
+  keep_formats_of_grids(rows);
   for (OptionRow& row : rows) {
     for (const Axis& axis : defaults.axes) {
       if (axis.flag == row.option.flag) row.fallback = axis.values.front();

@@ -1,0 +1,59 @@
+"""--output: each command writes every format that its help lists, and says which ones where it refuses another."""
+
+import json
+import re
+import unittest
+
+from program import ONE_STEP, PREDICTED, ProgramTest
+
+POINT = [*PREDICTED, "--store", "none"]
+COMMANDS = {
+    "bench": [*POINT, *ONE_STEP],
+    "attention": ["--d-model", "16", "--context", "32", "--batch", "1", "--device", "h100", "--store", "none"],
+    "profile": POINT,
+    "memory": POINT,
+    "plan": POINT,
+    "explain": POINT,
+    "compare": [*PREDICTED, "--mode", "eager,compile", "--store", "none"],
+}
+
+
+class Formats(ProgramTest):
+    def formats(self, command: str) -> list[str]:
+        text = " ".join(self.laptime(command, "--help").stdout.split())
+        found = re.search(r"--output NAME .*?one of ([a-z, ]+);", text)
+        if found is None:  # as in laptime bench
+            return self.formats("bench")
+        return found[1].split(", ")
+
+    def test_every_format_that_help_lists_is_written(self):
+        for command, words in COMMANDS.items():
+            for form in self.formats(command):
+                with self.subTest(command=command, format=form):
+                    done = self.laptime(command, *words, "--output", form)
+                    self.assert_ok(done)
+                    self.assertTrue(done.stdout)
+                    if form == "json":
+                        json.loads(done.stdout)
+
+    def test_another_format_is_refused_with_those_there_are(self):
+        for command in ("profile", "memory", "plan", "explain", "compare", "selfcheck", "history"):
+            with self.subTest(command=command):
+                done = self.laptime(command, *COMMANDS.get(command, []), "--output", "samples")
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(", ".join(self.formats(command)), done.stderr)
+                self.assertNotIn("samples", self.formats(command))
+        (self.folder / "sweep.toml").write_text('output = "samples"\nmodel = "small"\n')
+        done = self.laptime("plan", "--config", "sweep.toml", "--store", "none")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("table, markdown, csv, json, jsonl", done.stderr)
+
+    def test_a_dump_is_text(self):
+        self.assert_ok(self.laptime("explain", *POINT, "--dump", "plan"))
+        done = self.laptime("explain", *POINT, "--dump", "plan", "--output", "json")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("dumps are written as table", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
