@@ -49,6 +49,14 @@ std::string format_count(double value) {
   return scaled(value, 1000, std::array{"", "k", "M", "G", "T", "P", "E"});
 }
 
+std::string percent_beyond(double fraction, double limit) {
+  constexpr int kMostDecimals = 4;
+  for (int decimals = 1;; ++decimals) {
+    std::string text = fmt::format("{:.{}f} %", 100 * std::fabs(fraction), decimals);
+    if (decimals == kMostDecimals || text != fmt::format("{:.{}f} %", 100 * std::fabs(limit), decimals)) return text;
+  }
+}
+
 std::string format_flops(double flops) {
   return scaled(flops, 1000, std::array{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
 }

@@ -20,20 +20,28 @@ namespace {
 
 // In the order of Stability.
 constexpr std::array kWords{
-    StabilityWord{Stability::kStable, "stable", "the median is known within 1 %, and steps have settled", ""},
-    StabilityWord{Stability::kUntested, "untested", "too few steps or samples to say how good the time is",
+    StabilityWord{Stability::kStable, "stable",
+                  "the median is known within 1 %, steps have settled, and little time was lost to others", ""},
+    StabilityWord{Stability::kUntested, "untested",
+                  "fewer than 10 steps or 6 samples, too few to say how good the time is",
                   "more --steps, or neither --steps nor --warmup: then it samples until the time is known"},
-    StabilityWord{Stability::kNoisy, "noisy", "good to a few percent: interval or drift of 1 to 5 %, or two modes",
+    StabilityWord{Stability::kNoisy, "noisy",
+                  "good to a few percent: interval or drift of 1 to 5 %, two modes, or 0.5 to 3 % of the time lost to "
+                  "others",
                   "believe larger differences alone; laptime compare tells smaller ones"},
-    StabilityWord{Stability::kUnstable, "unstable",
-                  "not to be relied on: interval beyond 5 %, or standard deviation beyond 10 % of the mean",
-                  "a quieter machine; laptime compare tells differences in spite of it"},
+    StabilityWord{
+        Stability::kUnstable, "unstable",
+        "not to be relied on: interval beyond 5 %, standard deviation of 10 % of the mean or more, or over 3 % of "
+        "the time lost to others",
+        "a quieter machine; laptime compare tells differences in spite of it"},
     StabilityWord{Stability::kNoSteadyState, "no_steady_state",
                   "not to be relied on: steps still got faster or slower while sampled (drift beyond 5 %, or 5 steps "
                   "more than 1 % from the 5 before)",
                   "more --warmup or a longer --budget; laptime compare tells differences in spite of it"}};
 static_assert(kNoisyInterval == 0.01 && kUnstableInterval == 0.05 && kUnstableSpread == 0.10, "as the words say");
 static_assert(kNoisyDrift == 0.01 && kNoSteadyStateDrift == 0.05, "as the words say");
+static_assert(kNoisyLoss == 0.005 && kUnstableLoss == 0.03, "as the words say");
+static_assert(kFewestForInterval == 6 && 2 * kSteadyWindow == 10, "as the words say");
 static_assert(kSteadyWindow == 5 && kSteadyTolerance == 0.01, "as the words say");
 
 constexpr bool words_are_in_order() {
@@ -44,10 +52,12 @@ constexpr bool words_are_in_order() {
 }
 static_assert(words_are_in_order());
 
-void add(Judgement& judgement, Stability stability, std::string reason) {
-  judgement.stability = std::max(judgement.stability, stability);
-  judgement.reasons.push_back(std::move(reason));
-}
+// A reason, and the word that it alone would lead to; that of a remark is kStable.
+struct Finding {
+  Stability stability = Stability::kStable;
+  std::string reason;
+};
+using Findings = std::vector<Finding>;
 
 // The share of all sampled time that was lost, from the share of each sample.
 double weighted_fraction(std::span<const double> samples, std::span<const double> fractions) {
@@ -61,70 +71,74 @@ double weighted_fraction(std::span<const double> samples, std::span<const double
   return total > 0 ? lost / total : 0;
 }
 
-void judge_steady_state(const Observations& seen, Judgement& judgement) {
+void judge_steady_state(const Observations& seen, Findings& findings) {
   if (seen.steady_state.steadiness == Steadiness::kReached) return;
   if (seen.steady_state.steadiness == Steadiness::kUnknown) {
-    add(judgement, Stability::kUntested,
-        fmt::format("{} {} too few to test for a steady state (it takes {})", counted(seen.steps, "step"),
-                    seen.steps == 1 ? "is" : "are", 2 * kSteadyWindow));
+    findings.push_back({Stability::kUntested,
+                        fmt::format("{} {} too few to test for a steady state (it takes {})",
+                                    counted(seen.steps, "step"), seen.steps == 1 ? "is" : "are", 2 * kSteadyWindow)});
     return;
   }
-  add(judgement, Stability::kNoSteadyState,
-      fmt::format("after {} the median of {} steps still differs by {:+.1f} % from the {} before (limit {:g} %)",
-                  counted(seen.steady_state.after, "step"), kSteadyWindow, 100 * seen.steady_state.change,
-                  kSteadyWindow, 100 * kSteadyTolerance));
+  const double change = seen.steady_state.change;
+  findings.push_back(
+      {Stability::kNoSteadyState,
+       fmt::format("after {} the median of {} steps still differs by {}{} from the {} before (limit {:g} %)",
+                   counted(seen.steady_state.after, "step"), kSteadyWindow, change < 0 ? "-" : "+",
+                   percent_beyond(change, kSteadyTolerance), kSteadyWindow, 100 * kSteadyTolerance)});
 }
 
-void judge_interval(const Summary& summary, Judgement& judgement) {
+void judge_interval(const Summary& summary, Findings& findings) {
   if (!summary.ci_low || !summary.ci_high) {
-    add(judgement, Stability::kUntested,
-        fmt::format("{} sample{} too few for a 95 % interval (it takes {})", summary.count,
-                    summary.count == 1 ? " is" : "s are", kFewestForInterval));
+    findings.push_back(
+        {Stability::kUntested, fmt::format("{} sample{} too few for a 95 % interval (it takes {})", summary.count,
+                                           summary.count == 1 ? " is" : "s are", kFewestForInterval)});
     return;
   }
   const double width = relative_half_width({*summary.ci_low, *summary.ci_high}, summary.median);
   if (width <= kNoisyInterval) return;
   const bool unstable = width > kUnstableInterval;
-  add(judgement, unstable ? Stability::kUnstable : Stability::kNoisy,
-      fmt::format("the median of {} samples is known only within {:.1f} % (limit {:g} %)", summary.count, 100 * width,
-                  100 * (unstable ? kUnstableInterval : kNoisyInterval)));
+  const double limit = unstable ? kUnstableInterval : kNoisyInterval;
+  findings.push_back({unstable ? Stability::kUnstable : Stability::kNoisy,
+                      fmt::format("the median of {} samples is known only within {} (limit {:g} %)", summary.count,
+                                  percent_beyond(width, limit), 100 * limit)});
 }
 
-void judge_drift(std::span<const double> samples, Judgement& judgement) {
+void judge_drift(std::span<const double> samples, Findings& findings) {
   const Drift drift = find_drift(samples);
   const double change = std::fabs(drift.change);
   if (!drift.significant || change <= kNoisyDrift) return;
   const bool unsteady = change > kNoSteadyStateDrift;
-  add(judgement, unsteady ? Stability::kNoSteadyState : Stability::kNoisy,
-      fmt::format("the samples {} by {:.1f} % from the first to the last (limit {:g} %)",
-                  drift.change > 0 ? "rise" : "fall", 100 * change,
-                  100 * (unsteady ? kNoSteadyStateDrift : kNoisyDrift)));
+  const double limit = unsteady ? kNoSteadyStateDrift : kNoisyDrift;
+  findings.push_back({unsteady ? Stability::kNoSteadyState : Stability::kNoisy,
+                      fmt::format("the samples {} by {} from the first to the last (limit {:g} %)",
+                                  drift.change > 0 ? "rise" : "fall", percent_beyond(change, limit), 100 * limit)});
 }
 
-void judge_spread(const Summary& summary, Judgement& judgement) {
-  judge_interval(summary, judgement);
+void judge_spread(const Summary& summary, Findings& findings) {
+  judge_interval(summary, findings);
   if (summary.std && *summary.std > 0 && *summary.std >= kUnstableSpread * summary.mean) {
-    add(judgement, Stability::kUnstable,
-        fmt::format("the standard deviation is {:.1f} % of the mean (limit {:g} %)", 100 * *summary.std / summary.mean,
-                    100 * kUnstableSpread));
+    findings.push_back(
+        {Stability::kUnstable, fmt::format("the standard deviation is {:.1f} % of the mean (limit {:g} %)",
+                                           100 * *summary.std / summary.mean, 100 * kUnstableSpread)});
   }
   if (summary.modes.size() == 2) {
     const SampleMode& fast = summary.modes[0];
     const SampleMode& slow = summary.modes[1];
-    add(judgement, Stability::kNoisy,
-        fmt::format("two modes: {} samples around {}, {} around {}", fast.count, format_seconds(fast.median),
-                    slow.count, format_seconds(slow.median)));
+    findings.push_back(
+        {Stability::kNoisy, fmt::format("two modes: {} samples around {}, {} around {}", fast.count,
+                                        format_seconds(fast.median), slow.count, format_seconds(slow.median))});
   }
 }
 
-void judge_loss(const Observations& seen, std::span<const double> fractions, const char* what, Judgement& judgement) {
+void judge_loss(const Observations& seen, std::span<const double> fractions, const char* what, Findings& findings) {
   if (fractions.empty()) return;
   const double lost = weighted_fraction(seen.samples, fractions);
   if (lost <= kNoisyLoss) return;
   const bool unstable = lost > kUnstableLoss;
-  add(judgement, unstable ? Stability::kUnstable : Stability::kNoisy,
-      fmt::format("{:.1f} % of the time {} (limit {:g} %)", 100 * lost, what,
-                  100 * (unstable ? kUnstableLoss : kNoisyLoss)));
+  const double limit = unstable ? kUnstableLoss : kNoisyLoss;
+  findings.push_back(
+      {unstable ? Stability::kUnstable : Stability::kNoisy,
+       fmt::format("{} of the time was lost {} (limit {:g} %)", percent_beyond(lost, limit), what, 100 * limit)});
 }
 
 }  // namespace
@@ -134,19 +148,24 @@ std::span<const StabilityWord> stability_words() { return kWords; }
 std::string_view name_of(Stability stability) { return kWords.at(static_cast<size_t>(stability)).name; }
 
 Judgement judge(const Observations& seen) {
-  Judgement judgement;
-  judge_steady_state(seen, judgement);
-  judge_drift(seen.samples, judgement);
-  judge_spread(seen.summary, judgement);
-  judge_loss(seen, seen.stolen_fractions, "was stolen by other guests of the host", judgement);
-  judge_loss(seen, seen.throttled_fractions, "was throttled by a CPU quota", judgement);
-  judge_loss(seen, seen.waiting_fractions, "was spent waiting for a core that another thread or program held",
-             judgement);
+  Findings findings;
+  if (!seen.meaningless.empty()) findings.push_back({Stability::kUnstable, seen.meaningless});
+  judge_steady_state(seen, findings);
+  judge_drift(seen.samples, findings);
+  judge_spread(seen.summary, findings);
+  judge_loss(seen, seen.stolen_fractions, "to other guests of the host", findings);
+  judge_loss(seen, seen.throttled_fractions, "to a CPU quota", findings);
+  judge_loss(seen, seen.waiting_fractions, "waiting for a core", findings);
   if (seen.shortest_timed > Seconds(0) && seen.shortest_timed < kShortestSample) {
-    judgement.reasons.push_back(fmt::format("samples as short as {} (under {}) feel every interrupt",
-                                            format_seconds(seen.shortest_timed.count()),
-                                            format_seconds(kShortestSample.count())));
+    findings.push_back({Stability::kStable, fmt::format("samples as short as {} (under {}) feel every interrupt",
+                                                        format_seconds(seen.shortest_timed.count()),
+                                                        format_seconds(kShortestSample.count()))});
   }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.stability > b.stability; });
+  Judgement judgement;
+  if (!findings.empty()) judgement.stability = findings.front().stability;
+  for (Finding& finding : findings) judgement.reasons.push_back(std::move(finding.reason));
   return judgement;
 }
 

@@ -43,13 +43,16 @@ struct Observations {
   std::span<const double> throttled_fractions;  // of the threads' time, by a CPU quota
   std::span<const double> waiting_fractions;    // of the threads' time, for a core
   SteadyState steady_state;
-  int64_t steps = 0;         // all of them, warm-up included
-  Seconds shortest_timed{};  // the shortest region of time that was measured as one
+  int64_t steps = 0;          // all of them, warm-up included
+  Seconds shortest_timed{};   // the shortest region of time that was measured as one
+  std::string meaningless{};  // why no time of this program means anything; empty where times do
 };
 
 struct Judgement {
   Stability stability = Stability::kStable;
-  std::vector<std::string> reasons;  // each a clause with its figure; those that do not change the word come last
+  // Each a clause with its figure. Those that decide the word come first, then those of lesser words, and last remarks,
+  // which change no word.
+  std::vector<std::string> reasons;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -59,11 +62,11 @@ struct Judgement {
 };
 
 // no steady state: the rule of steady_state.h was looked for and did not hold, or the samples drift by more than 5 %.
-// unstable: interval beyond 5 %, standard deviation of 10 % or more of the mean, or over 3 % of the time lost.
-// noisy: interval beyond 1 %, drift beyond 1 %, two modes, or over 0.5 % of the time lost.
-// untested: too few samples for an interval, or too few steps for the steady-state rule.
-// The worst that applies is the word; all that apply are reasons. Time lost is weighted by the length of the samples,
-// because /proc/stat counts in ticks of 10 ms. Samples under 5 ms are stated but do not change the word.
+// unstable: interval beyond 5 %, standard deviation of 10 % or more of the mean, over 3 % of the time lost, or a
+// program whose times mean nothing. noisy: interval beyond 1 %, drift beyond 1 %, two modes, or over 0.5 % of the time
+// lost. untested: too few samples for an interval, or too few steps for the steady-state rule. The worst that applies
+// is the word; all that apply are reasons. Time lost is weighted by the length of the samples, because /proc/stat
+// counts in ticks of 10 ms. Samples under 5 ms are stated but do not change the word.
 Judgement judge(const Observations& seen);
 
 }  // namespace laptime

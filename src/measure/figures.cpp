@@ -189,6 +189,13 @@ std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t
                      *scaling.first, *scaling.last);
 }
 
+// Why times that this program measured mean nothing; empty where they do.
+std::string reason_of_build(const MeasuredWork& work) {
+  const bool is_optimized = build_type() == "Release" && sanitizer().empty();
+  if (is_optimized || !work.in_this_process) return "";
+  return fmt::format("measured with a {} build, whose times are meaningless; use a Release build", build_type());
+}
+
 void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::optional<DeviceSensors>& sensors,
                   const TimeStats& main, Record& record) {
   if (work.is_predicted) {
@@ -215,7 +222,8 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
                             waiting,
                             sampling.steady_state,
                             static_cast<int64_t>(sampling.steps.size()),
-                            Seconds{shortest}};
+                            Seconds{shortest},
+                            reason_of_build(work)};
   const Judgement judgement = judge(observations);
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
@@ -229,12 +237,6 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
     const size_t steps = run.sensors.size() - 1 - static_cast<size_t>(sampling.warmup);
     for (std::string& reason : reasons_of(*sensors, steps)) record.verdict.reasons.push_back(std::move(reason));
   }
-  const bool is_optimized = build_type() == "Release" && sanitizer().empty();
-  if (is_optimized || !work.in_this_process) return;
-  record.verdict.rating = name_of(Stability::kUnstable);
-  record.verdict.reasons.insert(
-      record.verdict.reasons.begin(),
-      fmt::format("measured with a {} build, whose times are meaningless; use a Release build", build_type()));
 }
 
 // Machine counters during the samples. Page faults in samples are a defect of the program.

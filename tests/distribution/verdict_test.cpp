@@ -128,7 +128,7 @@ TEST(Verdict, StolenTimeIsWeighedBySampleLength) {
   EXPECT_EQ(judge(seen).stability, Stability::kNoisy);
   stolen.assign(kCalm.size(), 0.031);
   EXPECT_EQ(judge(seen).stability, Stability::kUnstable);
-  EXPECT_EQ(all_reasons(judge(seen)), "3.1 % of the time was stolen by other guests of the host (limit 3 %)\n");
+  EXPECT_EQ(all_reasons(judge(seen)), "3.1 % of the time was lost to other guests of the host (limit 3 %)\n");
   stolen.assign(kCalm.size(), 0);
   stolen[0] = 0.036;  // of one sample in twelve: 0.3 % of all
   EXPECT_EQ(judge(seen).stability, Stability::kStable);
@@ -148,7 +148,7 @@ TEST(Verdict, ThrottledTimeCountsLikeStolenTime) {
   seen.throttled_fractions = throttled;
   const Judgement judgement = judge(seen);
   EXPECT_EQ(judgement.stability, Stability::kNoisy);
-  EXPECT_EQ(all_reasons(judgement), "1.0 % of the time was throttled by a CPU quota (limit 0.5 %)\n");
+  EXPECT_EQ(all_reasons(judgement), "1.0 % of the time was lost to a CPU quota (limit 0.5 %)\n");
 }
 
 TEST(Verdict, WaitingForACoreCountsLikeStolenTime) {
@@ -157,8 +157,7 @@ TEST(Verdict, WaitingForACoreCountsLikeStolenTime) {
   seen.waiting_fractions = waiting;
   const Judgement judgement = judge(seen);
   EXPECT_EQ(judgement.stability, Stability::kUnstable);
-  EXPECT_EQ(all_reasons(judgement),
-            "97.0 % of the time was spent waiting for a core that another thread or program held (limit 3 %)\n");
+  EXPECT_EQ(all_reasons(judgement), "97.0 % of the time was lost waiting for a core (limit 3 %)\n");
 }
 
 TEST(Verdict, AShortSampleDoesNotChangeTheWord) {
@@ -168,6 +167,48 @@ TEST(Verdict, AShortSampleDoesNotChangeTheWord) {
   EXPECT_EQ(judgement.stability, Stability::kStable);
   ASSERT_EQ(judgement.reasons.size(), 1U);
   EXPECT_EQ(judgement.reasons[0], "samples as short as 1.200 ms (under 5.000 ms) feel every interrupt");
+}
+
+// A reader who sees one reason must see the one that decides the word.
+TEST(Verdict, TheReasonThatDecidesTheWordComesFirst) {
+  std::vector<double> samples{1.00, 1.03, 0.98, 1.01, 0.99, 1.02, 1.03, 0.98, 1.00, 1.02};  // noisy by their interval
+  Observations seen = observe(samples);
+  const std::vector<double> stolen(samples.size(), 0.04);
+  const std::vector<double> waiting(samples.size(), 0.01);
+  seen.stolen_fractions = stolen;
+  seen.waiting_fractions = waiting;
+  seen.steady_state = {};
+  seen.steps = 9;
+  seen.shortest_timed = Seconds(1.2e-3);
+  Judgement judgement = judge(seen);
+  EXPECT_EQ(judgement.stability, Stability::kUnstable);
+  ASSERT_EQ(judgement.reasons.size(), 5U) << all_reasons(judgement);
+  EXPECT_EQ(judgement.reasons[0], "4.0 % of the time was lost to other guests of the host (limit 3 %)");
+  EXPECT_NE(judgement.reasons[1].find("known only within"), std::string::npos) << judgement.reasons[1];
+  EXPECT_EQ(judgement.reasons[2], "1.0 % of the time was lost waiting for a core (limit 0.5 %)");
+  EXPECT_NE(judgement.reasons[3].find("too few to test"), std::string::npos) << judgement.reasons[3];
+  EXPECT_NE(judgement.reasons[4].find("feel every interrupt"), std::string::npos) << judgement.reasons[4];
+
+  seen.meaningless = "measured with a debug build";
+  judgement = judge(seen);
+  EXPECT_EQ(judgement.reasons[0], "measured with a debug build");
+  seen.steady_state = {Steadiness::kNotReached, 30, 0.034};
+  judgement = judge(seen);
+  EXPECT_EQ(judgement.stability, Stability::kNoSteadyState);
+  EXPECT_NE(judgement.reasons[0].find("still differs by +3.4 %"), std::string::npos) << judgement.reasons[0];
+  EXPECT_EQ(judgement.reasons[1], "measured with a debug build");
+}
+
+// A value just above its limit is not written like the limit.
+TEST(Verdict, AFigureBeyondItsLimitReadsSo) {
+  Observations seen = observe(kCalm);
+  seen.steady_state = {Steadiness::kNotReached, 30, -0.0104};
+  EXPECT_EQ(judge(seen).reasons[0],
+            "after 30 steps the median of 5 steps still differs by -1.04 % from the 5 before (limit 1 %)");
+  seen.steady_state = kSteady;
+  const std::vector<double> stolen(kCalm.size(), 0.00501);
+  seen.stolen_fractions = stolen;
+  EXPECT_EQ(judge(seen).reasons[0], "0.501 % of the time was lost to other guests of the host (limit 0.5 %)");
 }
 
 TEST(Verdict, HasItsNames) {

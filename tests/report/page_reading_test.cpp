@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,9 +78,9 @@ TEST(PageReading, ATracedPhaseHasItsMeasuredTimeBesideIt) {
   input.records[0].time["forward"] = make_time_stats(std::vector{0.4, 0.4, 0.4});
   input.traces = {trace_of_steps(1.0)};
   const Json texts = section_of(input, "classes")["figures"][0]["chart"]["texts"];
-  EXPECT_EQ(texts, Json({"500.0 ms traced, 400.0 ms measured (+25 %)", "500.0 ms"}));
+  EXPECT_EQ(texts, Json({"500.0 ms, 50 % of the step; measured 400.0 ms", "500.0 ms, 50 % of the step"}));
   EXPECT_THAT(section_of(input, "classes")["figures"][0]["summary"].get<std::string>(),
-              HasSubstr("more than 10 % from the measured one"));
+              HasSubstr("the traced one is more than 10 % from it"));
 }
 
 TEST(PageReading, OtherIsExplainedWhereItIsDrawn) {
@@ -178,7 +179,7 @@ TEST(PageReading, ACustomModelIsDescribed) {
     record.config.json()["model"] = "custom";
     record.name = "step/d_model:768/dtype:" + record.config.text("dtype");
   }
-  EXPECT_THAT(Json::parse(page_data(input))["conclusion"][0].get<std::string>(),
+  EXPECT_THAT(Json::parse(page_data(input))["conclusion"][0]["text"].get<std::string>(),
               HasSubstr("a custom model (layers 12, d_model 768, "));
 }
 
@@ -188,10 +189,22 @@ TEST(PageReading, ASeriesWithoutSteadyStateSaysHowFarItWent) {
   EXPECT_EQ(drift_text(record), "");  // it went nowhere
   EXPECT_EQ(verdict_and_reason(record), "no steady state: of a reason");
 
-  std::vector<double> rising(21);
-  for (size_t i = 0; i < rising.size(); ++i) rising[i] = 1 + 0.002 * static_cast<double>(i);
-  record.time["step"] = make_time_stats(rising);
-  EXPECT_EQ(verdict_and_reason(record), "no steady state: drifts +3.9 % over 21 samples");
+  const auto rise = [&](double each) {
+    std::vector<double> rising(41);
+    for (size_t i = 0; i < rising.size(); ++i) rising[i] = 1 + each * static_cast<double>(i);
+    record.time["step"] = make_time_stats(rising);
+  };
+  rise(0.0019);
+  EXPECT_EQ(verdict_and_reason(record), "no steady state: drifts +7.3 % over 41 samples");
+  // A trend that alone would make the verdict noisy is not the reason.
+  rise(0.001);
+  EXPECT_EQ(verdict_and_reason(record), "no steady state: of a reason");
+  record.verdict.rating = "noisy";
+  EXPECT_EQ(verdict_and_reason(record), "noisy: drifts +3.9 % over 41 samples");
+  record.verdict = {"noisy", {"0.7 % of the time was lost to a CPU quota (limit 0.5 %)"}};
+  record.time["step"] = make_time_stats(std::vector<double>(8, 1.0));
+  EXPECT_EQ(verdict_and_reason(record), "noisy: 0.7 % of the time was lost to a CPU quota");
+  record.verdict.rating = "no_steady_state";
 
   record.time["step"] = make_time_stats(std::vector{1.0, 1.0, 1.0, 1.0, 1.0, 0.95, 0.95, 0.95});
   record.transient.warmup = {1.0, 1.0};
@@ -206,6 +219,78 @@ TEST(PageReading, TheFirstSamplesMayBeThoseThatWereNotSteady) {
   record.transient.warmup = {1.2, 1.2, 1.2, 1.2, 1.2};
   record.time["step"] = make_time_stats(std::vector<double>(12, 1.0));
   EXPECT_EQ(drift_text(record), "first 5 steps -16.7 %");
+}
+
+// Wherever a page says a word of a verdict, its rule stands beside it.
+TEST(PageReading, EveryWordOfAVerdictHasItsRuleBesideIt) {
+  PageInput input = two_points();
+  input.records[0].verdict = {"no_steady_state", {"of a reason"}};
+  const auto has_words = [](const Json& words, const std::string& word) {
+    return std::any_of(words.begin(), words.end(), [&](const Json& one) { return one[0] == word; });
+  };
+  const Json page = Json::parse(page_data(input));
+  std::set<std::string> explained;
+  for (const Json& section : page["sections"]) {
+    const std::string lines = section["lines"].dump() + section["questions"].dump();
+    if (lines.find("no steady state") != std::string::npos) {
+      EXPECT_TRUE(has_words(section["words"], "no steady state")) << section["id"];
+      explained.insert(section["id"].get<std::string>());
+    }
+    for (const Json& figure : section["figures"]) {
+      const std::string texts = figure["chart"].dump() + figure["reading"].dump() + figure["table"]["rows"].dump() +
+                                figure["table"]["shown"].dump();
+      if (texts.find("no steady state") == std::string::npos) continue;
+      explained.insert(section["id"].get<std::string>());
+      EXPECT_TRUE(has_words(figure["words"], "no steady state") ||
+                  figure["table"]["notes"].dump().find("no steady state: ") != std::string::npos)
+          << figure["title"];
+      EXPECT_FALSE(has_words(figure["words"], "noisy")) << figure["title"];
+    }
+  }
+  for (const char* const id : {"comparisons", "tables", "step-time", "samples", "speed-up", "published"})
+    EXPECT_TRUE(explained.contains(id)) << id;
+}
+
+// A time that is stable has remarks, not reasons.
+TEST(PageReading, ARemarkDoesNotContradictAStableTime) {
+  PageInput input = two_points();
+  for (Record& record : input.records) record.verdict = {"stable", {"samples as short as 1 ms feel every interrupt"}};
+  const std::string front = Json::parse(page_data(input))["conclusion"][1]["text"].get<std::string>();
+  EXPECT_THAT(front, testing::StartsWith("stable: the median is known within 1 %"));
+  EXPECT_THAT(front, HasSubstr("Remark: samples as short as 1 ms"));
+  EXPECT_THAT(section_of(input, "samples")["lines"].dump(), HasSubstr("stable, with a remark: samples"));
+}
+
+TEST(PageReading, EveryPhaseOfAStepHasItsBar) {
+  PageInput input = two_points();
+  input.records.resize(1);
+  input.traces.resize(1);
+  Record& record = input.records[0];
+  record.phases = {{"forward", 0.5, 0.5}, {"backward", 0.3, 0.3}, {"optimizer", 0.2, 0.2}};
+  record.classes = {
+      {"forward", "matmul", 0.5, 0.5}, {"backward", "matmul", 0.3, 0.3}, {"optimizer", "optimizer", 0.2, 0.2}};
+  const Json figure = section_of(input, "classes")["figures"][0];
+  EXPECT_EQ(figure["chart"]["texts"],
+            Json({"500.0 ms, 50 % of the step", "300.0 ms, 30 % of the step", "200.0 ms, 20 % of the step"}));
+  EXPECT_EQ(figure["table"]["rows"][2][4], 1.0);
+  EXPECT_THAT(figure["reading"].get<std::string>(), HasSubstr("matmul 80 % of the time, optimizer 20 %."));
+}
+
+// Every chart says in a sentence what its numbers show.
+TEST(PageReading, FirstStepsAndPhasesAreReadInASentence) {
+  PageInput input = two_points();
+  input.records[0].transient.warmup = {1.5, 1.0, 1.0, 1.0, 1.0};
+  input.records[0].time["forward"] = make_time_stats(std::vector{0.25, 0.25, 0.25});
+  const Json first = section_of(input, "first-steps")["figures"][0];
+  EXPECT_EQ(first["reading"],
+            "1 of 2 points reached a steady state, from step 6 on; 1 ran too few steps to tell. The slowest first step "
+            "took 1.50 times the median (float32).");
+  EXPECT_EQ(first["chart"]["texts"]["float32"], "steady from step 6 on");
+  EXPECT_EQ(
+      section_of(input, "step-time")["figures"][0]["reading"],
+      "The shortest step takes 500.0 ms (bfloat16), the longest 1.000 s (float32). Of the step forward takes 25 %.");
+  EXPECT_THAT(section_of(input, "samples")["figures"][0]["reading"].get<std::string>(),
+              HasSubstr("The median is known within 1 % at 2 of 2 points"));
 }
 
 // A class that only some points have is explained where both kinds are drawn.

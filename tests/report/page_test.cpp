@@ -334,13 +334,15 @@ TEST(Page, BeginsWithHowLongAndHowSure) {
   record.config.json()["threads"] = 2;
   input.traces.resize(1);
   const Json page = Json::parse(page_data(input));
-  EXPECT_THAT(page["conclusion"][0].get<std::string>(), HasSubstr(" (no steady state"));
-  EXPECT_THAT(page["conclusion"][2].get<std::string>(), testing::ContainsRegex("Phases of .*: forward "));
+  EXPECT_THAT(page["conclusion"][0]["text"].get<std::string>(), HasSubstr(" (no steady state"));
+  EXPECT_EQ(page["conclusion"][1]["label"], "how sure");
+  EXPECT_EQ(page["conclusion"][2]["label"], "by phase");
+  EXPECT_THAT(page["conclusion"][2]["text"].get<std::string>(), testing::ContainsRegex("^forward .* ms [(]30 %[)]"));
   EXPECT_THAT(page.dump(), HasSubstr("other programs ran on the machine (load 9.0 on 2 threads)"));
   record.verdict.rating = "stable";
   record.machine.json()["load_average"] = {1.0, 1.0, 1.0};
   const std::string quiet = page_data(input);
-  EXPECT_THAT(Json::parse(quiet)["conclusion"][0].get<std::string>(), Not(HasSubstr("state")));
+  EXPECT_THAT(Json::parse(quiet)["conclusion"][0]["text"].get<std::string>(), Not(HasSubstr("state")));
   EXPECT_THAT(quiet, Not(HasSubstr("other programs ran")));
 }
 

@@ -82,8 +82,8 @@ const chartParts = (() => {
 
   function colorsOf(dark) {
     return dark
-      ? { ink: "#e4e8ec", muted: "#9aa5b1", line: "#343c45", ground: "#14181c", raised: "#262c33", accent: "#8ab6e6", band: "rgba(230, 170, 60, 0.45)", frame: "#e6aa3c" }
-      : { ink: "#1c2127", muted: "#59636e", line: "#dfe3e7", ground: "#ffffff", raised: "#ffffff", accent: "#2f5f92", band: "rgba(230, 159, 0, 0.4)", frame: "#b37700" };
+      ? { ink: "#e4e8ec", muted: "#9aa5b1", line: "#343c45", ground: "#14181c", raised: "#262c33", stripe: "#1b2025", accent: "#8ab6e6", band: "rgba(230, 170, 60, 0.45)", frame: "#e6aa3c" }
+      : { ink: "#1c2127", muted: "#59636e", line: "#dfe3e7", ground: "#ffffff", raised: "#ffffff", stripe: "#f5f6f8", accent: "#2f5f92", band: "rgba(230, 159, 0, 0.4)", frame: "#b37700" };
   }
 
   // What all charts have in common.
@@ -114,21 +114,34 @@ const chartParts = (() => {
   const below = (value, base) => base ** Math.floor(Math.log(value) / Math.log(base) + 1e-9);
   const above = (value, base) => base ** Math.ceil(Math.log(value) / Math.log(base) - 1e-9);
 
+  // The next number with one digit, or with 15 or 25 at its begin: a round end of an axis.
+  const roundAbove = (value) => {
+    const unit = 10 ** Math.floor(Math.log10(value));
+    return unit * [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * unit >= value);
+  };
+
   // One text for each place of an axis of rows, of which several may be the same.
   const rowAxis = (texts, axisLabel, more) => ({
     type: "category", inverse: true, data: texts.map((text, i) => ({ value: `${i}\u0000${text}` })), axisTick: { show: false },
     axisLabel: { interval: 0, formatter: (value) => value.slice(value.indexOf("\u0000") + 1), ...axisLabel }, ...more,
   });
 
+  // Every second row, or group of rows, on a ground of its own, so that a text is seen to belong to its bar. `top`: of the
+  // rows; `up`: how much higher than its row a ground begins; `groups`: the number of the group of each row.
+  const stripesOf = (c, width, row, up, groups) => (top) => groups.flatMap((group, i) => (group % 2 === 0 ? [] : [{
+    type: "rect", silent: true, z: -10, shape: { x: 0, y: top + i * row - up, width, height: row }, style: { fill: c.stripe },
+  }]));
+
   // Rows with a name to the left of each bar and a text behind it. Where a chart is too narrow for its texts, they stand
   // above the bars: the text flush right, or below the name if both do not fit. `above`: room that the first row needs
-  // above the rows.
-  function rowsOf(c, names, texts, width, least = ROW) {
+  // above the rows. `groups`: numbers of rows that belong together, each row alone without them.
+  function rowsOf(c, names, texts, width, least = ROW, groups = names.map((_, i) => i)) {
     const axisLine = { lineStyle: { color: c.line } };
     const [forNames, forTexts] = [widest(names), texts.length ? widest(texts) : 24];
     if (forNames + forTexts <= 0.6 * width) {
       return {
         left: forNames, right: forTexts, above: 0, height: names.length * least, barWidth: 18,
+        stripes: stripesOf(c, width, least, 0, groups),
         yAxis: [rowAxis(names, { color: c.ink }, { axisLine }),
           ...(texts.length ? [rowAxis(texts, { color: c.muted }, { position: "right", axisLine: { show: false } })] : [])],
         behind: texts.length ? [BEHIND] : [],
@@ -143,6 +156,7 @@ const chartParts = (() => {
     const inside = { inside: true, margin: 0, verticalAlign: "bottom", padding: [0, 0, 10, 0], lineHeight: 15, textBorderColor: c.ground, textBorderWidth: 3 };
     return {
       left, right, above: Math.max(0, Math.ceil(high - row / 2)), height: names.length * row, barWidth: 14,
+      stripes: stripesOf(c, width, row, row / 2 - 12, groups),
       yAxis: [rowAxis(blocks.map((block) => block.join("\n")), { ...inside, color: c.ink, align: "left" }, { axisLine, z: 4 }),
         ...(both ? [rowAxis(texts, { ...inside, color: c.muted, align: "right" }, { position: "right", axisLine: { show: false }, z: 4 })] : [])],
       behind: both ? [BEHIND] : [],
@@ -175,6 +189,6 @@ const chartParts = (() => {
 
   return {
     FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, onPattern, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
-    valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
+    valueAxis, logAxis, below, above, roundAbove, rowsOf, legendOf, legendHeight, whiskers, unique,
   };
 })();

@@ -4,7 +4,7 @@
 const laptimeChart = (() => {
   const {
     FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, onPattern, textWidth, shortened, widest, reader, colorsOf, base, number, counted,
-    named, valueAxis, logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
+    named, valueAxis, logAxis, below, above, roundAbove, rowsOf, legendOf, legendHeight, whiskers, unique,
   } = chartParts;
 
   // Stacked bars; a tick at the whole, which need not be the sum of the parts, and its interval.
@@ -44,7 +44,7 @@ const laptimeChart = (() => {
     return {
       height: top + rows.height + 54,
       option: {
-        ...base(c), legend: legend.length > 1 ? legendOf(c, legend) : undefined,
+        ...base(c), legend: legend.length > 1 ? legendOf(c, legend) : undefined, graphic: rows.stripes(top),
         grid: { left: rows.left, right: rows.right, top, bottom: 50 },
         xAxis: valueAxis(c, named(chart.axis_title, chart.axis)),
         yAxis: rows.yAxis,
@@ -56,11 +56,11 @@ const laptimeChart = (() => {
   // A panel for each series, one below the other, with one scale.
   function lines(chart, t, c, dark, width) {
     const names = unique(t.rows.map((row) => t.value(row, chart.series)));
-    const isAbove = widest(names) > 0.34 * width; // the name of a panel, where there is no room beside it
-    const left = isAbove ? 44 : widest(names) + 40;
+    const isAbove = widest(names) > 0.34 * width; // the name of a panel and its text, where there is no room beside it
+    const left = isAbove ? 44 : Math.max(widest(names), 200) + 44;
     const panel = 64;
-    const gap = isAbove ? 32 : 14;
-    const topOf = (i) => (isAbove ? 30 : 10) + i * (panel + gap);
+    const gap = isAbove ? 50 : 14;
+    const topOf = (i) => (isAbove ? 46 : 10) + i * (panel + gap);
     const values = t.rows.map((row) => t.value(row, chart.y));
     const [low, high] = [Math.min(0.9, ...values), Math.max(1.1, ...values)];
     const longest = Math.max(...t.rows.map((row) => t.value(row, chart.x)));
@@ -78,8 +78,10 @@ const laptimeChart = (() => {
         gridIndex: i, min: Math.floor(low * 10) / 10, max: Math.ceil(high * 10) / 10, splitNumber: 2,
         axisLabel: { color: c.muted, formatter: (value) => `${number(value)}×`, showMinLabel: false, showMaxLabel: false },
       }));
-      titles.push({ text: name, left: 0, padding: [5, 0], top: isAbove ? topOf(i) - 28 : topOf(i) + panel / 2 - 9,
-        textStyle: { color: c.ink, fontSize: 12, fontWeight: "normal", fontFamily: FONT, width: isAbove ? width - 12 : left - 52, overflow: "truncate" } });
+      const room = isAbove ? width - 12 : left - 56;
+      titles.push({ text: name, subtext: chart.texts[name], left: 0, padding: [2, 0], itemGap: 2, top: isAbove ? topOf(i) - 42 : topOf(i),
+        textStyle: { color: c.ink, fontSize: 12, fontWeight: "normal", fontFamily: FONT, width: room, overflow: "truncate" },
+        subtextStyle: { color: c.muted, fontSize: 11, lineHeight: 14, fontFamily: FONT, width: room, overflow: isAbove ? "truncate" : "break" } });
       series.push({
         type: "line", xAxisIndex: i, yAxisIndex: i, symbol: "circle", symbolSize: 5, lineStyle: { width: 1.5, color: c.accent },
         itemStyle: { color: c.accent },
@@ -97,7 +99,7 @@ const laptimeChart = (() => {
       });
     });
     return {
-      height: topOf(names.length) - (isAbove ? 20 : 0) + 42,
+      height: topOf(names.length) - (isAbove ? 38 : 0) + 42,
       option: { ...base(c), title: titles, grid: grids, xAxis: xAxes, yAxis: yAxes, series },
     };
   }
@@ -131,7 +133,7 @@ const laptimeChart = (() => {
     return {
       height: rows.above + rows.height + 58,
       option: {
-        ...base(c), grid: { left: rows.left, right: rows.right, top: rows.above + 6, bottom: 50 },
+        ...base(c), graphic: rows.stripes(rows.above + 6), grid: { left: rows.left, right: rows.right, top: rows.above + 6, bottom: 50 },
         xAxis: valueAxis(c, chart.axis_title, { min: -range * 1.04, max: range * 1.04, axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
         yAxis: rows.yAxis,
         series: [
@@ -190,7 +192,7 @@ const laptimeChart = (() => {
     return {
       height: top + 16 + rows.height + 54,
       option: {
-        ...base(c), legend: legendOf(c, parts),
+        ...base(c), legend: legendOf(c, parts), graphic: rows.stripes(top + 16),
         grid: { left: rows.left, right: rows.right, top: top + 16, bottom: 50 },
         xAxis: valueAxis(c, chart.axis_title, { min: 0, axisLabel: { formatter: (value) => `${number(value)}×` } }),
         yAxis: rows.yAxis,
@@ -204,15 +206,20 @@ const laptimeChart = (() => {
     const labelOf = (row) => chart.labels.map((key) => t.value(row, key)).join(" · ");
     const shared = t.rows.filter((row) => t.value(row, chart.value) !== null);
     const names = unique(shared.map(labelOf));
+    // Of the bars of one point the first has the whole name.
+    const firsts = names.map((name) => shared.find((row) => labelOf(row) === name));
+    const groupOf = (row) => t.value(row, chart.labels[0]);
+    const groups = unique(firsts.map(groupOf));
+    const shown = names.map((name, i) => (i > 0 && groupOf(firsts[i]) === groupOf(firsts[i - 1]) ? t.value(firsts[i], chart.labels[1]) : name));
     const drawn = new Set(shared.map((row) => t.value(row, chart.part)));
     const parts = unique([...Object.keys(chart.looks).filter((part) => drawn.has(part)), ...drawn]);
-    const rows = rowsOf(c, names, chart.texts, width);
+    const rows = rowsOf(c, shown, chart.texts, width, undefined, firsts.map((row) => groups.indexOf(groupOf(row))));
     const room = width - rows.left - rows.right;
     const top = legendHeight(parts, width) + rows.above;
     return {
       height: top + rows.height + 54,
       option: {
-        ...base(c), legend: legendOf(c, parts, "roundRect"), grid: { left: rows.left, right: rows.right, top, bottom: 50 },
+        ...base(c), legend: legendOf(c, parts, "roundRect"), graphic: rows.stripes(top), grid: { left: rows.left, right: rows.right, top, bottom: 50 },
         xAxis: valueAxis(c, chart.axis_title, { max: 1, axisLabel: { formatter: (value) => number(100 * value) } }),
         yAxis: rows.yAxis,
         series: [...parts.map((part) => {
@@ -297,8 +304,8 @@ const laptimeChart = (() => {
     };
   }
 
-  // Lines over context lengths, both axes logarithmic.
-  function loglog(chart, t, c, dark, width) {
+  // Lines over context lengths; both axes are logarithmic or begin at 0.
+  function contexts(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
     const names = unique(t.rows.map((row) => t.value(row, chart.series)));
     const xs = t.rows.map((row) => t.value(row, chart.x));
@@ -332,23 +339,26 @@ const laptimeChart = (() => {
       ys.push(limit);
       ends.push({ text: chart.limit.text, y: limit, color: c.muted });
     }
-    const [y1, y2] = [below(Math.min(...ys), 2), above(Math.max(...ys), 2)];
+    const [y1, y2] = chart.logarithmic ? [below(Math.min(...ys), 2), above(Math.max(...ys), 2)] : [0, roundAbove(1.05 * Math.max(...ys))];
     // Names at the ends of their lines, pushed apart where they would overlap.
-    const least = (Math.log2(y2 / y1) * 15) / 336;
+    const [heightOf, valueAt] = chart.logarithmic ? [Math.log2, (height) => 2 ** height] : [(y) => y, (height) => height];
+    const least = ((heightOf(y2) - heightOf(y1)) * 15) / 336;
     ends.sort((a, b) => a.y - b.y);
-    ends.forEach((end, i) => { end.at = i === 0 ? Math.log2(end.y) : Math.max(Math.log2(end.y), ends[i - 1].at + least); });
-    ends.reduceRight((most, end) => (end.at = Math.min(end.at, most)) - least, Math.log2(y2));
+    ends.forEach((end, i) => { end.at = i === 0 ? heightOf(end.y) : Math.max(heightOf(end.y), ends[i - 1].at + least); });
+    ends.reduceRight((most, end) => (end.at = Math.min(end.at, most)) - least, heightOf(y2));
     const shown = isLegend ? ends.filter((end) => end.color === c.muted) : ends;
     series.push({
       type: "scatter", silent: true, symbolSize: 0,
-      data: shown.map((end) => ({ value: [x2, 2 ** end.at], label: { show: true, position: isLegend ? [-textWidth(end.text) - 4, 2] : "right", distance: 10, formatter: end.text, color: end.color } })),
+      data: shown.map((end) => ({ value: [x2, valueAt(end.at)], label: { show: true, position: isLegend ? [-textWidth(end.text) - 4, 2] : "right", distance: 10, formatter: end.text, color: end.color } })),
     });
     return {
       height: 386 + top,
       option: {
         ...base(c), legend: isLegend ? legendOf(c, names) : undefined, grid: { left: 70, right, top, bottom: 50 },
-        xAxis: logAxis(c, chart.x_title, false, { min: below(x1, 2), max: above(x2, 2), axisLabel: { formatter: number } }),
-        yAxis: logAxis(c, named(chart.y_title, chart.axis), false, { min: y1, max: y2, nameGap: 48, axisLabel: { formatter: number } }),
+        xAxis: chart.logarithmic ? logAxis(c, chart.x_title, false, { min: below(x1, 2), max: above(x2, 2), axisLabel: { formatter: number } })
+          : valueAxis(c, chart.x_title, { min: 0, max: x2, axisLabel: { formatter: number, customValues: [0, ...unique(xs)] }, axisLine: { show: true, lineStyle: { color: c.line } }, splitLine: { show: false } }),
+        yAxis: (chart.logarithmic ? logAxis : (a, b, _, more) => valueAxis(a, b, more))(
+          c, named(chart.y_title, chart.axis), false, { min: y1, max: y2, nameGap: 48, axisLabel: { formatter: number } }),
         series,
       },
     };
@@ -367,7 +377,7 @@ const laptimeChart = (() => {
     return {
       height: 26 + rows.above + rows.height + 54,
       option: {
-        ...base(c), legend: legendOf(c, chart.names, "circle"),
+        ...base(c), legend: legendOf(c, chart.names, "circle"), graphic: rows.stripes(26 + rows.above),
         grid: { left: rows.left, right: rows.right, top: 26 + rows.above, bottom: 50 },
         xAxis: valueAxis(c, named(chart.axis_title, chart.axis), { min: 0 }),
         yAxis: rows.yAxis,
@@ -430,7 +440,7 @@ const laptimeChart = (() => {
     };
   }
 
-  const KINDS = { bars, lines, strip, ratios, shares, roofline: rooflineChart, areas, loglog, pairs, ranked };
+  const KINDS = { bars, lines, strip, ratios, shares, roofline: rooflineChart, areas, contexts, pairs, ranked };
   return ({ chart, table }, { dark, width }) => {
     const drawn = KINDS[chart.kind](chart, reader(table), colorsOf(dark), dark, width);
     if (drawn.option.legend) drawn.option.legend.formatter = (name) => shortened(name, width - 40);

@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
+#include "report/page/page_sections.h"
 #include "report/page/page_view.h"
 #include "report/page/page_words.h"
 #include "report/speedup.h"
@@ -49,23 +51,50 @@ bool can_be_compared(const Record& from, const Record& to) {
          is_predicted(from) == is_predicted(to);
 }
 
-OptionGains gains_of(const PageView& view, const char* option, std::string from, std::string to) {
-  OptionGains all{.option = option, .from = std::move(from), .to = std::move(to), .gains = {}};
-  std::map<std::string, std::vector<const Record*>> before;  // by all that is not the option
+// The values of an option of both points of a pair.
+struct Change {
+  const char* option;
+  std::string from, to;
+};
+
+// Pairs that differ in one option or in two.
+OptionGains gains_of(const PageView& view, const std::vector<Change>& changes) {
+  std::vector<std::string> from;
+  std::vector<std::string> to;
+  for (const Change& change : changes) {
+    from.push_back(change.from);
+    to.push_back(change.to);
+  }
+  OptionGains all{.option = changes.size() == 1 ? changes.front().option : kBoth,
+                  .from = fmt::format("{}", fmt::join(from, " ")),
+                  .to = fmt::format("{}", fmt::join(to, " ")),
+                  .gains = {}};
+  const auto has = [&](const Record& record, const std::vector<std::string>& values) {
+    for (size_t i = 0; i < changes.size(); ++i) {
+      if (record.config.text(changes[i].option) != values[i]) return false;
+    }
+    return true;
+  };
+  const auto rest_of = [&](const Record& record) {
+    return rest_of_config(record, changes.front().option, changes.back().option);
+  };
+  std::map<std::string, std::vector<const Record*>> before;  // by all that is not the options
   for (const Record* const record : view.timed()) {
-    if (record->config.text(option) == all.from) before[rest_of_config(*record, option)].push_back(record);
+    if (has(*record, from)) before[rest_of(*record)].push_back(record);
   }
   for (const Record* const after : view.timed()) {
-    if (after->config.text(option) != all.to) continue;
-    const std::vector<const Record*>& alike = before[rest_of_config(*after, option)];
+    if (!has(*after, to)) continue;
+    const std::vector<const Record*>& alike = before[rest_of(*after)];
     const auto found =
         std::find_if(alike.begin(), alike.end(), [&](const Record* one) { return can_be_compared(*one, *after); });
     if (found == alike.end()) continue;
     const std::optional<TimeRatio> ratio = ratio_of_medians(*(*found)->main_time(), *after->main_time());
     if (!ratio) continue;
+    std::string name = view.name(*after);
+    for (const std::string& value : to) name = without_word(name, value);
     Gain gain{*found,
               after,
-              without_word(view.name(*after), all.to),
+              std::move(name),
               *ratio,
               doubt_of(**found, *after, all),
               is_beyond_doubt(ratio->value, *after->main_time(), *(*found)->main_time())};
@@ -83,9 +112,9 @@ std::string range_of_factors(const std::vector<double>& factors) {
 
 }  // namespace
 
-std::string rest_of_config(const Record& record, std::string_view option) {
+std::string rest_of_config(const Record& record, std::string_view option, std::string_view another) {
   Json config = record.config.json();
-  for (const std::string_view other : {option, std::string_view("warmup"), std::string_view("steps")})
+  for (const std::string_view other : {option, another, std::string_view("warmup"), std::string_view("steps")})
     config.erase(std::string(other));
   return config.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -97,6 +126,36 @@ std::string factor_text(const TimeRatio& ratio, const std::string& doubt, bool p
   const bool holds_one = ratio.interval->low <= 1 && ratio.interval->high >= 1;
   return fmt::format("{:.2f} (95 %: {:.2f} to {:.2f}{})", ratio.value, ratio.interval->low, ratio.interval->high,
                      holds_one ? "; no difference seen" : "");
+}
+
+double Gain::saved() const { return from->main_time()->median - to->main_time()->median; }
+
+std::vector<PhaseGain> phase_gains(const Gain& gain) {
+  std::vector<PhaseGain> gains;
+  for (const std::string_view phase : kStepPhases) {
+    const TimeStats* const from = time_of_part(*gain.from, phase);
+    const TimeStats* const to = time_of_part(*gain.to, phase);
+    if (from == nullptr || to == nullptr || to == gain.to->main_time() || to->median <= 0) continue;
+    gains.push_back({std::string(phase), from->median, to->median});
+  }
+  return gains;
+}
+
+std::string phase_gains_text(const Gain& gain) {
+  std::vector<PhaseGain> gains = phase_gains(gain);
+  if (gains.empty()) return "";
+  std::stable_sort(gains.begin(), gains.end(),
+                   [](const PhaseGain& a, const PhaseGain& b) { return a.saved() > b.saved(); });
+  std::vector<std::string> parts;
+  for (const PhaseGain& one : gains) {
+    const std::string factor = parts.empty() ? " times as fast" : "";
+    parts.push_back(
+        one.saved() >= 0
+            ? fmt::format("{} {} ({:.2f}{})", one.phase, format_seconds(one.saved()), one.factor(), factor)
+            : fmt::format("{} {} more ({:.2f}{})", one.phase, format_seconds(-one.saved()), one.factor(), factor));
+  }
+  return fmt::format("{} of {}: {}", format_seconds(gain.saved()), format_seconds(gain.from->main_time()->median),
+                     fmt::join(parts, ", "));
 }
 
 std::string Gain::text() const { return factor_text(ratio, doubt, is_predicted(*to)); }
@@ -175,10 +234,11 @@ std::vector<OptionGains> find_gains(const PageView& view) {
   const auto add = [&](OptionGains gains) {
     if (!gains.gains.empty()) all.push_back(std::move(gains));
   };
-  add(gains_of(view, kMode, "eager", "compile"));
-  for (const std::string& type : types) {
-    if (type != "float32") add(gains_of(view, kNumberType, "float32", type));
-  }
+  const Change mode{kMode, "eager", "compile"};
+  types.erase("float32");
+  add(gains_of(view, {mode}));
+  for (const std::string& type : types) add(gains_of(view, {{kNumberType, "float32", type}}));
+  for (const std::string& type : types) add(gains_of(view, {{kNumberType, "float32", type}, mode}));
   return all;
 }
 
@@ -195,17 +255,22 @@ std::vector<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::ve
   return pairs;
 }
 
-std::vector<std::string> gain_sentences(const PageView& view) {
+std::vector<GainSentence> gain_sentences(const PageView& view) {
   constexpr size_t kMost = 8;  // factors of a sentence
-  std::vector<std::string> sentences;
+  std::vector<GainSentence> sentences;
   if (view.headline() == nullptr) return sentences;
   const int pass = rank_of_pass(*view.headline());
   for (const OptionGains& option : view.gains()) {
     std::vector<std::string> factors;
     bool some_rough = false;
     size_t left_out = 0;
+    std::string phases;
     for (const Gain& gain : option.gains) {
       if (rank_of_pass(*gain.to) != pass) continue;
+      if (gain.to == view.headline() && gain.saved() > 0) {
+        if (const std::string text = phase_gains_text(gain); !text.empty())
+          phases = fmt::format(" At {} it saves {}.", gain.name.empty() ? "this point" : gain.name, text);
+      }
       if (factors.size() == kMost) {
         ++left_out;
         continue;
@@ -218,12 +283,12 @@ std::vector<std::string> gain_sentences(const PageView& view) {
                                     gain.doubt.empty() ? "" : kRoughMark, gain.ratio.value, interval));
     }
     if (factors.empty()) continue;
-    sentences.push_back(fmt::format(
-        "Gain of {} over {}, times as fast: {}{}.{}", option.to, option.from, fmt::join(factors, ", "),
-        left_out > 0 ? fmt::format(", and {} more below", left_out) : "",
-        some_rough
-            ? fmt::format(" {} marks a rough factor; its reason stands beside it in the chart of gains.", kRoughMark)
-            : ""));
+    sentences.push_back(
+        {fmt::format("{} over {}", option.to, option.from),
+         fmt::format(
+             "Times as fast: {}{}.{}{}", fmt::join(factors, ", "),
+             left_out > 0 ? fmt::format(", and {} more below", left_out) : "", phases,
+             some_rough ? fmt::format(" {} marks a rough factor; the chart of gains says why.", kRoughMark) : "")});
   }
   return sentences;
 }

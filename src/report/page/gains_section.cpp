@@ -29,7 +29,8 @@ struct Factor {
   std::string text;   // beside the mark; only the whole pass has one
 };
 
-PageFigure factors_figure(std::string title, std::string summary, const std::vector<Factor>& factors) {
+PageFigure factors_figure(std::string title, std::string reading, std::string summary,
+                          const std::vector<Factor>& factors) {
   Grid grid{.name = "speedups",
             .title = "Speed-up",
             .columns = {text_column("point", "Point"),
@@ -51,6 +52,7 @@ PageFigure factors_figure(std::string title, std::string summary, const std::vec
   if (some_rough)
     summary += " A hollow mark and ~ mean a rough factor: its reason stands beside it, and it has no interval.";
   return {.title = std::move(title),
+          .reading = std::move(reading),
           .summary = std::move(summary),
           .chart = {{"kind", "ratios"},
                     {"label", "point"},
@@ -61,7 +63,7 @@ PageFigure factors_figure(std::string title, std::string summary, const std::vec
                     {"doubt", "doubt"},
                     {"text", "text"},
                     {"looks", looks_json(phase_looks())},
-                    {"axis_title", "times as fast"}},
+                    {"axis_title", "times as fast (1: no difference)"}},
           .table = page_table(grid)};
 }
 
@@ -69,15 +71,69 @@ PageFigure factors_figure(std::string title, std::string summary, const std::vec
 void add_factors(const Gain& gain, std::vector<Factor>& factors) {
   factors.push_back(
       {gain.name.empty() ? gain.to->config.text("pass") : gain.name, kWholePass, gain.ratio, gain.doubt, gain.text()});
-  for (const std::string_view phase : kStepPhases) {
-    const TimeStats* const from = time_of_part(*gain.from, phase);
-    const TimeStats* const to = time_of_part(*gain.to, phase);
-    if (from == nullptr || to == nullptr || to == gain.to->main_time()) continue;
-    std::optional<TimeRatio> ratio = ratio_of_medians(*from, *to);
+  for (const PhaseGain& one : phase_gains(gain)) {
+    std::optional<TimeRatio> ratio =
+        ratio_of_medians(*time_of_part(*gain.from, one.phase), *time_of_part(*gain.to, one.phase));
     if (!ratio) continue;
     if (!gain.doubt.empty() || is_predicted(*gain.to)) ratio->interval.reset();
-    factors.push_back({factors.back().point, std::string(phase), *ratio, gain.doubt, ""});
+    factors.push_back({factors.back().point, one.phase, *ratio, gain.doubt, ""});
   }
+}
+
+// The pairs of the headline first.
+std::vector<const Gain*> gains_with_phases(const PageView& view, const OptionGains& option) {
+  std::vector<const Gain*> gains;
+  for (const Gain& gain : option.gains) {
+    if (phase_gains(gain).size() > 1) gains.push_back(&gain);
+  }
+  const auto context = [](const Gain* gain) { return config_number(*gain->to, "context_length").value_or(0); };
+  std::stable_sort(gains.begin(), gains.end(), [&](const Gain* a, const Gain* b) {
+    return std::pair(a->to == view.headline(), context(a)) > std::pair(b->to == view.headline(), context(b));
+  });
+  return gains;
+}
+
+// Which phase gains how much, a row for each pair; without rows where no pair has phases.
+PageFigure phases_figure(const PageView& view) {
+  Grid grid{
+      .name = "phase_gains",
+      .title = "Gains by phase",
+      .columns = {text_column("gain", "Gain"), text_column("point", "Point")},
+      .rows = {},
+      .notes = {"Saved: the median with the first value less that with the second, below 0 where the phase takes "
+                "longer. Times as fast: the first median over the second. Medians of phases do not add up to that "
+                "of the step to the last digit."}};
+  for (const std::string_view phase : kStepPhases)
+    grid.columns.push_back({fmt::format("{}_saved_s", phase), fmt::format("{} saves", phase), Unit::kSeconds});
+  grid.columns.push_back({"saved_s", "the whole saves", Unit::kSeconds});
+  for (const std::string_view phase : kStepPhases)
+    grid.columns.push_back({fmt::format("{}_speedup", phase), fmt::format("{}, times as fast", phase), Unit::kRatio});
+  grid.columns.push_back({"speedup", "the whole, times as fast", Unit::kRatio});
+  grid.columns.push_back(text_column("doubt", "Rough because"));
+  std::string reading;
+  for (const OptionGains& option : view.gains()) {
+    const std::string name = fmt::format("{} over {}", option.to, option.from);
+    const std::vector<const Gain*> gains = gains_with_phases(view, option);
+    for (const Gain* const gain : gains) {
+      if (grid.rows.size() == kMostBars) break;
+      std::map<std::string, PhaseGain, std::less<>> phases;
+      for (const PhaseGain& one : phase_gains(*gain)) phases.emplace(one.phase, one);
+      std::vector<Json> row{name, gain->name};
+      for (const std::string_view phase : kStepPhases)
+        row.push_back(phases.contains(phase) ? Json(phases.find(phase)->second.saved()) : Json());
+      row.emplace_back(gain->saved());
+      for (const std::string_view phase : kStepPhases)
+        row.push_back(phases.contains(phase) ? Json(phases.find(phase)->second.factor()) : Json());
+      row.emplace_back(gain->ratio.value);
+      row.emplace_back(gain->doubt);
+      grid.rows.push_back(std::move(row));
+    }
+    if (gains.empty() || gains.front()->saved() <= 0) continue;
+    reading += fmt::format("{}{} saves {}{}.", reading.empty() ? "" : " ", name, phase_gains_text(*gains.front()),
+                           gains.front()->name.empty() ? "" : fmt::format(" ({})", gains.front()->name));
+  }
+  return {
+      .title = "Which phase gains how much", .reading = std::move(reading), .table = page_table(grid), .is_open = true};
 }
 
 PageFigure pairs_figure(const OptionGains& option) {
@@ -85,9 +141,9 @@ PageFigure pairs_figure(const OptionGains& option) {
   const size_t shown = std::min(option.gains.size(), kMostBars);
   for (size_t i = 0; i < shown; ++i) add_factors(option.gains[i], factors);
   return factors_figure(
-      fmt::format("{}: times as fast as {}", option.to, option.from),
-      fmt::format("The median with {} over that with {} of the same point, with its 95 % interval. An interval that "
-                  "holds 1 shows no difference.{}",
+      fmt::format("{} over {}: times as fast", option.to, option.from), option.conclusion() + ".",
+      fmt::format("A large mark is the median time of the whole pass with {} over that with {}, a small one that of a "
+                  "phase; the line through it is the 95 % interval. An interval that holds 1 shows no difference.{}",
                   option.from, option.to, left_out_sentence(shown, option.gains.size())),
       factors);
 }
@@ -119,9 +175,9 @@ void add_baselines(const PageView& view, const std::vector<OptionGains>& pairs, 
     }
     if (factors.empty()) continue;
     section.figures.push_back(factors_figure(
-        "Times as fast as " + baseline,
-        "The median of the baseline over that of the point, with its 95 % interval. An interval that holds 1 shows "
-        "no difference." +
+        "Times as fast as " + baseline, "",
+        "A large mark is the median time of the baseline over that of the whole pass, a small one that of a "
+        "phase; the line through it is the 95 % interval. An interval that holds 1 shows no difference." +
             left_out_sentence(std::min(points, kMostBars), points),
         factors));
   }
@@ -132,10 +188,8 @@ void add_baselines(const PageView& view, const std::vector<OptionGains>& pairs, 
 PageSection speedup_section(const PageView& view) {
   PageSection section{.id = "speed-up", .title = "What bfloat16 and compilation gain"};
   const std::vector<OptionGains>& pairs = view.gains();
-  for (const OptionGains& option : pairs) {
-    section.figures.push_back(pairs_figure(option));
-    section.lines.push_back(fmt::format("Conclusion: {}.", option.conclusion()));
-  }
+  for (const OptionGains& option : pairs) section.figures.push_back(pairs_figure(option));
+  if (PageFigure phases = phases_figure(view); !phases.table.rows.empty()) section.figures.push_back(std::move(phases));
   add_baselines(view, pairs, section);
   return section;
 }

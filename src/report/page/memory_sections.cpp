@@ -14,6 +14,7 @@
 #include "report/memory/peak_grid.h"
 #include "report/memory/saved.h"
 #include "report/model_name.h"
+#include "report/page/memory_peaks.h"
 #include "report/page/page_sections.h"
 #include "report/palette.h"
 #include "report/percents.h"
@@ -22,9 +23,6 @@ namespace laptime {
 namespace {
 
 constexpr size_t kMostColumns = 400;  // of a timeline
-constexpr std::string_view kContextTag = "ctx:";
-
-std::string key_of_bytes(MemoryCategory category) { return fmt::format("{}_bytes", key_of(category)); }
 
 // Those of the model and context of the headline first; then forward above a step, float32 above bfloat16.
 std::vector<TracedPoint> in_order_of_panels(const PageView& view) {
@@ -57,112 +55,20 @@ Grid timeline_of(const StepTrace& trace, const MemoryLedger& ledger) {
   return grid;
 }
 
-// Bytes of the peak by category, from the ledger of a trace or from the roles that a record states.
-struct Peak {
-  const Record* record = nullptr;
-  std::string name;
-  int64_t bytes = 0;
-  bool held = false;
-  std::map<std::string, int64_t> parts{};  // by key: "parameters_bytes"
-  std::string where{};                     // "in backward, by matmul in layers.0.ffn"; empty without a trace
-};
-
-constexpr std::string_view kActivations = "activations_bytes";  // saved and temporary, where they are not told apart
-constexpr std::string_view kOtherBytes = "other_bytes";
-
-std::string key_of_role(const std::string& role) {
-  constexpr std::array<std::pair<std::string_view, MemoryCategory>, 5> kRoles{
-      {{"parameter", MemoryCategory::kParameters},
-       {"optimizer_state", MemoryCategory::kOptimizerState},
-       {"gradient", MemoryCategory::kGradients},
-       {"autocast_copy", MemoryCategory::kAutocastCopies},
-       {"workspace", MemoryCategory::kWorkspace}}};
-  if (role == "activation") return std::string(kActivations);
-  const auto found = std::find_if(kRoles.begin(), kRoles.end(), [&](const auto& one) { return one.first == role; });
-  return found == kRoles.end() ? std::string(kOtherBytes) : key_of_bytes(found->second);
-}
-
-Peak peak_of(const PageView& view, const Record& record) {
-  Peak peak{.record = &record, .name = view.name(record), .held = record.memory.peak_bytes && was_held(record)};
-  const MemoryUse& memory = record.memory;
-  peak.bytes = memory.predicted_peak_bytes.value_or(memory.peak_bytes.value_or(record.bytes_requested.value_or(0)));
-  const auto traced = std::find_if(view.traced().begin(), view.traced().end(),
-                                   [&](const TracedPoint& point) { return point.name == peak.name; });
-  if (traced != view.traced().end()) {
-    const MemoryLedger ledger(*traced->trace);
-    for (size_t i = 0; i < kMemoryCategoryCount; ++i)
-      peak.parts[key_of_bytes(category_at(i))] += ledger.peak()[category_at(i)];
-    peak.bytes = ledger.planned();
-    peak.where = fmt::format("in {}, by {}", traced->trace->launch(ledger.peak_launch()).phase,
-                             launch_text(*traced->trace, ledger.peak_launch()));
-  } else {
-    for (const auto& [role, bytes] : memory.parts) peak.parts[key_of_role(role)] += bytes;
-  }
-  int64_t named = 0;
-  for (const auto& [key, bytes] : peak.parts) named += bytes;
-  if (!peak.parts.empty() && peak.bytes > named) peak.parts[std::string(kOtherBytes)] += peak.bytes - named;
-  return peak;
-}
-
-// Everything that bytes can be held for, as pictures stack it.
-std::vector<ChartPart> memory_parts() {
-  std::vector<ChartPart> parts;
-  for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
-    const MemoryCategory category = category_at(i);
-    parts.push_back({key_of_bytes(category), std::string(title_of(category)), look_of(category)});
-  }
-  parts.push_back({std::string(kActivations), "activations", look_of_all_activations()});
-  parts.push_back({std::string(kOtherBytes), "other and gaps", look_of_gaps()});
-  return parts;
-}
-
-int64_t bytes_of(const Peak& peak, const ChartPart& part) {
-  const auto found = peak.parts.find(part.key);
-  return found == peak.parts.end() ? 0 : found->second;
-}
-
-int64_t largest_of(const std::vector<Peak>& peaks, const ChartPart& part) {
-  int64_t largest = 0;
-  for (const Peak& peak : peaks) largest = std::max(largest, bytes_of(peak, part));
-  return largest;
-}
-
-// Those that some peak has.
-std::vector<ChartPart> parts_of(const std::vector<Peak>& peaks) {
-  std::vector<ChartPart> parts = memory_parts();
-  std::erase_if(parts, [&](const ChartPart& part) { return largest_of(peaks, part) == 0; });
-  return parts;
-}
-
-// What a chart leaves out because it would not be seen: "Too little to be seen: workspace (at most 12.0 KiB)."; empty
-// for nothing.
-class Unseen {
- public:
-  // `bytes`: the most that a part has. Whether it is left out where the whole axis has `axis` bytes.
-  bool leaves_out(std::string_view title, int64_t bytes, int64_t axis) {
-    constexpr double kLeastSeen = 0.004;  // of the axis
-    if (static_cast<double>(bytes) >= kLeastSeen * static_cast<double>(axis)) return false;
-    parts_.push_back(fmt::format("{} (at most {})", title, format_bytes(bytes)));
-    return true;
-  }
-  std::string sentence() const {
-    return parts_.empty() ? "" : fmt::format(" Too little to be seen: {}.", fmt::join(parts_, ", "));
-  }
-
- private:
-  std::vector<std::string> parts_;
-};
-
 std::vector<int64_t> percents_of(const Peak& peak, const std::vector<ChartPart>& parts) {
   std::vector<int64_t> bytes;
   bytes.reserve(parts.size());
-  for (const ChartPart& part : parts) bytes.push_back(bytes_of(peak, part));
+  for (const ChartPart& part : parts) bytes.push_back(peak[part]);
   return whole_percents(bytes);
 }
 
-std::string state_of(const Peak& peak) {
-  if (peak.record->status == Status::kOutOfMemory) return "out of memory";
-  return peak.held ? "held" : "predicted";
+// "The least is 71.5 MiB (inference float32), the most 273.5 MiB (step bfloat16 eager)."
+std::string range_of_peaks(const std::vector<Peak>& peaks) {
+  const auto [least, most] =
+      std::minmax_element(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) { return a.bytes < b.bytes; });
+  if (least == most) return fmt::format("{} needs {}.", most->name, format_bytes(most->bytes));
+  return fmt::format("{} needs most, {}; {} least, {}.", most->name, format_bytes(most->bytes), least->name,
+                     format_bytes(least->bytes));
 }
 
 PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
@@ -193,12 +99,11 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
       if (percents[i] > 0) shares.push_back(fmt::format("{} {} %", parts[i].name, percents[i]));
       const bool is_drawn =
           std::any_of(drawn.begin(), drawn.end(), [&](const ChartPart& one) { return one.key == parts[i].key; });
-      if (is_drawn) of_bar.push_back({format_bytes(bytes_of(peak, parts[i])), fmt::format("{} %", percents[i])});
+      if (is_drawn) of_bar.push_back({format_bytes(peak[parts[i]]), fmt::format("{} %", percents[i])});
     }
     std::vector<Json> row{peak.name, peak.bytes};
-    for (const ChartPart& part : parts)
-      row.push_back(peak.parts.contains(part.key) ? Json(bytes_of(peak, part)) : Json());
-    const std::string state = state_of(peak);
+    for (const ChartPart& part : parts) row.push_back(peak.parts.contains(part.key) ? Json(peak[part]) : Json());
+    const std::string state = peak.state();
     some_not_held = some_not_held || state != "held";
     row.emplace_back(state);
     row.emplace_back(fmt::format("{}", fmt::join(shares, ", ")));
@@ -208,12 +113,13 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
   }
   if (peaks.size() < all) grid.notes.push_back(fmt::format("The first {} of {} points.", peaks.size(), all));
   std::string summary =
-      "What memory is held for at the moment of a step when most is held. That most stands to the right of the bar "
-      "(above it on a narrow screen), with the phase and the op of that moment where they are known. The parts of the "
-      "bar have their bytes and shares, which add up to 100 %.";
+      "A bar is the moment of a pass at which most is held; that most stands to the right of the bar (above it on a "
+      "narrow screen), with the phase and the op of that moment where they are known. The parts of a bar have their "
+      "bytes and shares, which add up to 100 %.";
   if (some_not_held)
     summary += " Where (predicted) or (out of memory) follows it, the step did not run, and it is what the plan needs.";
-  return {.title = "Most memory held in a step, by category",
+  return {.title = "Most memory held at once, by what it is held for",
+          .reading = range_of_peaks(peaks),
           .summary = summary + unseen.sentence() + left_out_sentence(peaks.size(), all),
           .chart = {{"kind", "bars"},
                     {"label", "point"},
@@ -224,41 +130,6 @@ PageFigure categories_figure(const std::vector<Peak>& peaks, size_t all) {
                     {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
                     {"axis_title", "memory"}},
           .table = page_table(grid)};
-}
-
-// The name of a point without its context. A chart joins points of equal text by a line.
-std::string without_context(const std::string& name) {
-  std::string kept;
-  for (size_t begin = 0; begin <= name.size();) {
-    const size_t end = std::min(name.find(' ', begin), name.size());
-    const std::string word = name.substr(begin, end - begin);
-    if (!word.starts_with(kContextTag)) kept += (kept.empty() ? "" : " ") + word;
-    begin = end + 1;
-  }
-  return kept.empty() ? "peak" : kept;
-}
-
-struct ContextLine {
-  std::string name;
-  std::vector<std::pair<int64_t, const Peak*>> peaks;  // by context, ascending
-};
-
-std::vector<ContextLine> context_lines(const std::vector<Peak>& peaks) {
-  std::vector<ContextLine> lines;
-  for (const Peak& peak : peaks) {
-    const std::optional<int64_t> context = config_number(*peak.record, "context_length");
-    if (!context) continue;
-    const std::string name = without_context(peak.name);
-    auto found = std::find_if(lines.begin(), lines.end(), [&](const ContextLine& line) { return line.name == name; });
-    if (found == lines.end()) found = lines.insert(lines.end(), ContextLine{name, {}});
-    found->peaks.emplace_back(*context, &peak);
-  }
-  std::erase_if(lines, [](const ContextLine& line) { return line.peaks.size() < 2; });
-  for (ContextLine& line : lines) {
-    std::stable_sort(line.peaks.begin(), line.peaks.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-  }
-  return lines;
 }
 
 Grid context_grid() {
@@ -277,19 +148,34 @@ Json line_look(std::string_view color, size_t shape, size_t dashes) {
   return {{"color", color}, {"pattern", shape}, {"dashes", dashes}};
 }
 
-PageFigure context_figure(std::string title, std::string summary, const Grid& grid, Json looks, Json limit) {
-  double most = 1;
-  for (const std::vector<Json>& row : grid.rows) most = std::max(most, row[2].get<double>());
+// Both axes begin at 0 where that leaves every point in sight, so that a straight line is what it looks like.
+PageFigure context_figure(std::string title, std::string reading, std::string summary, const Grid& grid, Json looks,
+                          Json limit) {
+  constexpr double kFarApart = 8;  // the largest over the smallest
+  std::pair<double, double> bytes{grid.rows.front()[2].get<double>(), 0};
+  std::pair<double, double> contexts{grid.rows.front()[1].get<double>(), 0};
+  for (const std::vector<Json>& row : grid.rows) {
+    bytes = {std::min(bytes.first, row[2].get<double>()), std::max(bytes.second, row[2].get<double>())};
+    contexts = {std::min(contexts.first, row[1].get<double>()), std::max(contexts.second, row[1].get<double>())};
+  }
+  const bool is_logarithmic = bytes.second > kFarApart * bytes.first || contexts.second > kFarApart * contexts.first;
   return {.title = std::move(title),
-          .summary = std::move(summary),
-          .chart = {{"kind", "loglog"},
+          .reading = std::move(reading),
+          .summary = (is_logarithmic
+                          ? "Both axes are logarithmic: the steeper a line, the higher the power of the context with "
+                            "which it grows."
+                          : "Both axes begin at 0: a level line does not grow with the context, a straight one grows "
+                            "steadily, and one that bends upwards grows faster than the context.") +
+                     summary,
+          .chart = {{"kind", "contexts"},
                     {"series", "series"},
                     {"x", "context"},
                     {"y", "bytes"},
                     {"state", "state"},
                     {"looks", std::move(looks)},
                     {"limit", std::move(limit)},
-                    {"axis", axis_of(most, Unit::kBytes)},
+                    {"logarithmic", is_logarithmic},
+                    {"axis", axis_of(bytes.second, Unit::kBytes)},
                     {"x_title", "context length, tokens"},
                     {"y_title", "memory"}},
           .table = page_table(grid)};
@@ -305,7 +191,7 @@ Json limit_of(const PageView& view) {
 }
 
 void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, PageSection& section) {
-  const std::vector<ContextLine> lines = context_lines(peaks);
+  const std::vector<ContextLine> lines = context_lines(view, peaks);
   if (lines.empty()) return;
   Grid grid = context_grid();
   Json looks = Json::object();
@@ -315,17 +201,17 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
     looks[lines[i].name] =
         line_look(look_of_number_type(config.text("dtype")).color, i, pattern_of_mode(config.text("mode")));
     for (const auto& [context, peak] : lines[i].peaks)
-      grid.rows.push_back({lines[i].name, context, peak->bytes, state_of(*peak)});
+      grid.rows.push_back({lines[i].name, context, peak->bytes, peak->state()});
   }
   std::string summary =
-      "Both axes are logarithmic. The colour of a line is its number type, dashes are compile mode; a cross is a point "
-      "that does not fit.";
+      " The colour of a line is its number type, dashes are compile mode; a cross is a point that does not fit.";
   if (shown < lines.size()) summary += fmt::format(" {} of {} lines are drawn.", shown, lines.size());
-  section.figures.push_back(
-      context_figure("Peak by context length", std::move(summary), grid, std::move(looks), limit_of(view)));
+  section.figures.push_back(context_figure("Peak memory against context length", growth_sentence(lines.front()),
+                                           std::move(summary), grid, std::move(looks), limit_of(view)));
+  for (size_t i = 1; i < shown; ++i) section.lines.push_back(growth_sentence(lines[i]));
   const auto most = std::max_element(lines.begin(), lines.end(), [](const ContextLine& a, const ContextLine& b) {
-    return std::pair(a.peaks.size(), rank_of_pass(*a.peaks.front().second->record)) <
-           std::pair(b.peaks.size(), rank_of_pass(*b.peaks.front().second->record));
+    return std::tuple(a.peaks.size(), rank_of_pass(*a.peaks.front().second->record), a.has_headline) <
+           std::tuple(b.peaks.size(), rank_of_pass(*b.peaks.front().second->record), b.has_headline);
   });
   Grid parts = context_grid();
   Json part_looks = Json::object();
@@ -333,21 +219,28 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
   int64_t most_bytes = 0;
   for (const auto& [context, peak] : most->peaks) most_bytes = std::max(most_bytes, peak->bytes);
   Unseen unseen;
+  std::vector<std::string> grown;
   for (size_t i = 0; i < held.size(); ++i) {
     int64_t largest = 0;
-    for (const auto& [context, peak] : most->peaks) largest = std::max(largest, bytes_of(*peak, held[i]));
+    for (const auto& [context, peak] : most->peaks) largest = std::max(largest, (*peak)[held[i]]);
     if (largest == 0 || unseen.leaves_out(held[i].name, largest, most_bytes)) continue;
+    const int64_t before = (*most->peaks.front().second)[held[i]];
+    const int64_t after = (*most->peaks.back().second)[held[i]];
+    if (after > before) grown.push_back(fmt::format("{} by {}", held[i].name, format_bytes(after - before)));
     part_looks[held[i].name] = line_look(held[i].look.color, held[i].look.pattern, i);
     for (const auto& [context, peak] : most->peaks) {
-      if (const int64_t bytes = bytes_of(*peak, held[i]); bytes > 0)
-        parts.rows.push_back({held[i].name, context, bytes, state_of(*peak)});
+      if (const int64_t bytes = (*peak)[held[i]]; bytes > 0)
+        parts.rows.push_back({held[i].name, context, bytes, peak->state()});
     }
   }
   if (parts.rows.empty()) return;
-  section.figures.push_back(
-      context_figure(fmt::format("Categories by context length: {}", most->name),
-                     "What grows with the context and what does not. Both axes are logarithmic." + unseen.sentence(),
-                     parts, std::move(part_looks), Json()));
+  std::string reading = grown.empty() ? fmt::format("No category of the peak grows from context {} to {}.",
+                                                    most->peaks.front().first, most->peaks.back().first)
+                                      : fmt::format("What grows from context {} to {}: {}.", most->peaks.front().first,
+                                                    most->peaks.back().first, fmt::join(grown, ", "));
+  section.figures.push_back(context_figure(fmt::format("Peak of {} by category against context length", most->name),
+                                           std::move(reading), unseen.sentence(), parts, std::move(part_looks),
+                                           Json()));
 }
 
 }  // namespace
@@ -373,21 +266,23 @@ PageSection timeline_section(const PageView& view) {
     Json phases = Json::array();
     for (const Section& phase : ledger.sections())
       phases.push_back({{"title", phase.title}, {"first", phase.first}, {"last", phase.last}});
-    section.figures.push_back({.title = point.name,
-                               .summary = peak_sentence(*point.record, *point.trace) + unseen.sentence(),
-                               .chart = {{"kind", "areas"},
-                                         {"x", "launch"},
-                                         {"parts", parts_json(drawn)},
-                                         {"phases", std::move(phases)},
-                                         {"peak",
-                                          {{"x", ledger.peak_launch()},
-                                           {"bytes", ledger.peak().total()},
-                                           {"text", format_bytes(ledger.planned())}}},
-                                         {"most", most},
-                                         {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
-                                         {"x_title", "kernel launches in order"},
-                                         {"axis_title", "memory"}},
-                               .table = page_table(timeline_of(*point.trace, ledger))});
+    section.figures.push_back(
+        {.title = point.name,
+         .reading = peak_sentence(*point.record, *point.trace),
+         .summary = "Memory while each launch of the step runs, by what it is held for." + unseen.sentence(),
+         .chart = {{"kind", "areas"},
+                   {"x", "launch"},
+                   {"parts", parts_json(drawn)},
+                   {"phases", std::move(phases)},
+                   {"peak",
+                    {{"x", ledger.peak_launch()},
+                     {"bytes", ledger.peak().total()},
+                     {"text", format_bytes(ledger.planned())}}},
+                   {"most", most},
+                   {"axis", axis_of(static_cast<double>(most), Unit::kBytes)},
+                   {"x_title", "kernel launches in order"},
+                   {"axis_title", "memory"}},
+         .table = page_table(timeline_of(*point.trace, ledger))});
   }
   if (shown > 0)
     section.lines.emplace_back(
@@ -400,11 +295,7 @@ PageSection timeline_section(const PageView& view) {
 
 PageSection memory_section(const PageView& view) {
   PageSection section{.id = "memory", .title = "What it needs in memory"};
-  std::vector<Peak> peaks;
-  for (const Record* const record : view.points()) {
-    Peak peak = peak_of(view, *record);
-    if (peak.bytes > 0) peaks.push_back(std::move(peak));
-  }
+  const std::vector<Peak> peaks = peaks_of(view);
   if (peaks.empty()) return section;
   const std::vector<Peak> first(peaks.begin(),
                                 peaks.begin() + static_cast<std::ptrdiff_t>(std::min(peaks.size(), kMostBars)));

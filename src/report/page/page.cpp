@@ -9,6 +9,7 @@
 
 #include "report/page/page_files.h"
 #include "report/page/page_sections.h"
+#include "report/page/page_words.h"
 
 namespace laptime {
 namespace {
@@ -86,15 +87,19 @@ std::string page_data(const PageInput& input) {
   Json sections = Json::array();
   Json missing = Json::array();
   for (const SectionMaker& maker : kSections) {
-    const PageSection section = maker.make(view);
+    PageSection section = maker.make(view);
     if (section.is_empty()) {
       missing.push_back({{"title", section.title}, {"command", maker.command}});
     } else {
+      explain_verdicts(view, section);
       sections.push_back(page_json(section));
     }
   }
+  Json conclusion = Json::array();
+  for (const PageAnswer& answer : page_conclusion(view))
+    conclusion.push_back({{"label", answer.label}, {"text", answer.text}});
   const Json page{{"header", page_header(view)},
-                  {"conclusion", page_conclusion(view)},
+                  {"conclusion", std::move(conclusion)},
                   {"sections", std::move(sections)},
                   {"missing", std::move(missing)}};
   return harmless_in_html(ascii_text(page));

@@ -147,13 +147,15 @@
   function figureNode(figure, fileName) {
     const title = make("h3", {}, figure.title);
     const node = make("figure", {}, title);
-    if (figure.summary) node.append(make("p", { class: "summary" }, figure.summary));
+    if (figure.reading) node.append(make("p", { class: "reading" }, figure.reading));
     if (figure.chart) {
-      const chart = make("div", { class: "chart", role: "img", "aria-label": `${figure.title}. ${figure.summary}` });
+      const said = [figure.title, figure.reading, figure.summary].filter(Boolean).join(". ").replaceAll("..", ".");
+      const chart = make("div", { class: "chart", role: "img", "aria-label": said });
       node.append(chart);
       charts.push({ node: chart, figure, drawn: null, width: 0 });
       seen.observe(chart);
     }
+    if (figure.summary) node.append(make("p", { class: "summary" }, figure.summary));
     if (figure.words.length) node.append(wordsNode(figure.words));
     node.append(numbersNode(figure, fileName));
     return node;
@@ -180,6 +182,7 @@
       for (const line of section.lines) lines.append(make("p", {}, line));
       section.figures.length && section.figures[0].chart ? node.append(lines) : heading.after(lines);
     }
+    if (section.words.length) node.append(wordsNode(section.words));
     return node;
   }
 
@@ -192,7 +195,10 @@
     for (const { label, text } of header.facts)
       facts.append(make("div", {}, make("dt", {}, label), make("dd", {}, text)));
     const words = make("div", { class: "conclusion" });
-    for (const line of conclusion) words.append(make("p", {}, line));
+    const answers = make("dl", { class: "answers" });
+    for (const { label, text } of conclusion)
+      label ? answers.append(make("dt", {}, label), make("dd", {}, text)) : words.append(make("p", {}, text));
+    if (answers.children.length) words.append(answers);
     if (header.words.length) facts.append(make("div", { class: "wide" }, make("dt", {}, "words"), make("dd", {}, wordsNode(header.words))));
     const links = make("ol");
     for (const section of sections) links.append(make("li", {}, make("a", { href: `#${section.id}` }, section.title)));

@@ -167,6 +167,7 @@ Json page_json(const PageSection& section) {
   Json figures = Json::array();
   for (const PageFigure& figure : section.figures) {
     figures.push_back({{"title", figure.title},
+                       {"reading", figure.reading},
                        {"summary", figure.summary},
                        {"chart", figure.chart},
                        {"words", words_json(figure.words)},
@@ -177,7 +178,8 @@ Json page_json(const PageSection& section) {
           {"title", section.title},
           {"lines", section.lines},
           {"questions", std::move(questions)},
-          {"figures", std::move(figures)}};
+          {"figures", std::move(figures)},
+          {"words", words_json(section.words)}};
 }
 
 std::string cell_of(std::string_view header, const Record& record) {

@@ -56,7 +56,8 @@ Json looks_json(std::span<const NamedLook> looks);
 // How a chart is drawn from the table of its figure: {"kind": "bars", ...}. Columns are named by their keys.
 struct PageFigure {
   std::string title;
-  std::string summary{};  // one sentence: what a screen reader says of the chart, and what stands below its title
+  std::string reading{};  // what the numbers say, in a sentence below the title; empty where they speak for themselves
+  std::string summary{};  // how the chart is read, in a few sentences below it
   Json chart{};           // null: the table alone
   std::vector<PageWord> words{};  // those that the chart shows
   PageTable table{};
@@ -75,11 +76,18 @@ struct PageSection {
   std::vector<std::string> lines{};
   std::vector<PageQuestion> questions{};
   std::vector<PageFigure> figures{};
+  std::vector<PageWord> words{};  // those of the lines and answers
 
   bool is_empty() const { return lines.empty() && questions.empty() && figures.empty(); }
 };
 
 Json page_json(const PageSection& section);
+
+// A sentence or two at the top of a page, and the question that they answer: "how sure".
+struct PageAnswer {
+  std::string label;  // empty for the first, which says how long the headline takes
+  std::string text;
+};
 
 // [["stable", "steps took ..."], ...]
 Json words_json(const std::vector<PageWord>& words);

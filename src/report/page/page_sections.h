@@ -21,7 +21,7 @@ inline constexpr std::array<std::string_view, 3> kStepPhases{"forward", "backwar
 // The header of a page: what every figure stands on.
 Json page_header(const PageView& view);
 // The sentences at its top: the time of the headline and how sure it is, then what explains it.
-std::vector<std::string> page_conclusion(const PageView& view);
+std::vector<PageAnswer> page_conclusion(const PageView& view);
 // How a point compares with the slowest of the same work, with its prediction and with published times; empty where
 // there is nothing to compare it with.
 std::string comparison_sentence(const PageView& view, const Record& record);

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <set>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/units.h"
 #include "base/words.h"
 #include "distribution/drift.h"
 #include "distribution/steady_state.h"
@@ -55,13 +57,17 @@ std::span<const double> finite_samples(const Record& record) {
   return time->samples;
 }
 
-// "drifts +3.1 % over 60 samples"; empty where the trend is less than the limit of the verdict.
-std::string trend_text(const Record& record) {
+std::string with_sign(double fraction, double limit) {
+  return (fraction < 0 ? "-" : "+") + percent_beyond(fraction, limit);
+}
+
+// "drifts +3.1 % over 60 samples"; empty where the trend is no more than the limit, that of a verdict.
+std::string trend_text(const Record& record, double limit) {
   const std::span<const double> samples = finite_samples(record);
   if (samples.empty()) return "";
   const Drift drift = find_drift(samples);
-  if (!drift.significant || std::abs(drift.change) <= kNoisyDrift) return "";
-  return fmt::format("drifts {:+.1f} % over {}", 100 * drift.change, counted(samples.size(), "sample"));
+  if (!drift.significant || std::abs(drift.change) <= limit) return "";
+  return fmt::format("drifts {} over {}", with_sign(drift.change, limit), counted(samples.size(), "sample"));
 }
 
 // "last 5 steps -1.5 %": the end of the samples, or else their begin, where it was not steady.
@@ -70,12 +76,31 @@ std::string ends_text(const Record& record) {
   const std::vector<double> steps = whole_series(record);
   const auto warmup = static_cast<int64_t>(record.transient.warmup.size());
   const auto text = [](std::string_view which, const SteadyState& state) {
-    return fmt::format("{} {} steps {:+.1f} %", which, kSteadyWindow, 100 * state.change);
+    return fmt::format("{} {} steps {}", which, kSteadyWindow, with_sign(state.change, kSteadyTolerance));
   };
   if (const SteadyState end = steady_at_end(steps); end.steadiness == Steadiness::kNotReached) return text("last", end);
   if (warmup < kSteadyWindow || warmup + kSteadyWindow > static_cast<int64_t>(steps.size())) return "";
   const SteadyState begin = find_steady_state(steps, warmup, warmup);
   return begin.steadiness == Steadiness::kNotReached ? text("first", begin) : "";
+}
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// Whether a text has a word, and not as a part of a longer one.
+bool has_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return true;
+  }
+  return false;
+}
+
+std::vector<PageWord> words_in(std::string_view text, const std::vector<PageWord>& words) {
+  std::vector<PageWord> found;
+  for (const PageWord& word : words) {
+    if (has_word(text, word.word)) found.push_back(word);
+  }
+  return found;
 }
 
 }  // namespace
@@ -92,8 +117,8 @@ std::vector<double> whole_series(const Record& record) {
 }
 
 std::string drift_text(const Record& record) {
-  std::string trend = trend_text(record);
-  return trend.empty() ? ends_text(record) : trend;
+  std::string ends = ends_text(record);
+  return ends.empty() ? trend_text(record, kNoSteadyStateDrift) : ends;
 }
 
 std::string verdict_and_reason(const Record& record) {
@@ -116,10 +141,13 @@ std::string verdict_and_reason(const Record& record) {
   }
   // Steps that are unsteady at the ends alone have the verdict "no steady state".
   std::string drift = rating == name_of(Stability::kNoSteadyState) ? drift_text(record)
-                      : rating == name_of(Stability::kNoisy)       ? trend_text(record)
+                      : rating == name_of(Stability::kNoisy)       ? trend_text(record, kNoisyDrift)
                                                                    : "";
   if (!drift.empty()) reasons.push_back(std::move(drift));
-  if (reasons.empty() && !record.verdict.reasons.empty()) reasons.push_back(record.verdict.reasons.front());
+  if (reasons.empty() && !record.verdict.reasons.empty()) {
+    const std::string& first = record.verdict.reasons.front();
+    reasons.push_back(first.substr(0, first.find(" (limit ")));  // the rule beside the word has it
+  }
   return reasons.empty() ? verdict : fmt::format("{}: {}", verdict, fmt::join(reasons, ", "));
 }
 
@@ -188,15 +216,31 @@ std::vector<PageWord> verdict_words(const std::vector<const Record*>& records) {
   }
   const std::string unsteady = in_words(name_of(Stability::kNoSteadyState));
   for (PageWord& word : words) {
-    if (word.word != unsteady) continue;
-    word.meaning += fmt::format(
-        "; beside it stands how far they went: by how much samples drift from the first to the last along their trend, "
-        "or by how much the median of {} steps differs from that of the {} before",
-        kSteadyWindow, kSteadyWindow);
+    if (word.word == unsteady) word.meaning += "; beside it stands how far they went";
   }
   if (used.contains(kPredicted))
     words.push_back({kPredicted, "computed for a described machine; nothing was measured"});
   return words;
+}
+
+void explain_verdicts(const PageView& view, PageSection& section) {
+  const std::vector<PageWord> words = verdict_words(view.points());
+  for (PageFigure& figure : section.figures) {
+    std::string texts = fmt::format("{}\n{}\n{}\n", figure.title, figure.reading,
+                                    figure.chart.dump(-1, ' ', true, Json::error_handler_t::replace));
+    for (const std::vector<std::string>& row : figure.table.shown) texts += fmt::format("{}\n", fmt::join(row, "\n"));
+    texts += fmt::format("{}", fmt::join(figure.table.notes, "\n"));
+    const std::vector<PageWord> used = words_in(texts, words);
+    if (!figure.chart.is_null() || figure.is_open) {
+      figure.words.insert(figure.words.end(), used.begin(), used.end());
+    } else {
+      for (const PageWord& word : used) figure.table.notes.push_back(fmt::format("{}: {}", word.word, word.meaning));
+    }
+  }
+  std::string texts = fmt::format("{}\n", fmt::join(section.lines, "\n"));
+  for (const PageQuestion& one : section.questions)
+    texts += fmt::format("{}\n{}\n", fmt::join(one.answers, "\n"), one.conclusion);
+  section.words = words_in(texts, words);
 }
 
 std::vector<PageWord> arithmetic_words(const std::vector<const Record*>& records) {

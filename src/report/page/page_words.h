@@ -7,6 +7,7 @@
 
 #include "record/record.h"
 #include "report/page/page_parts.h"
+#include "report/page/page_view.h"
 
 namespace laptime {
 
@@ -16,9 +17,9 @@ std::string verdict_text(const Record& record);
 // Seconds of all steps in order, warm-up first.
 std::vector<double> whole_series(const Record& record);
 
-// How far and in which direction steps still went while sampled: "drifts +3.1 % over 60 samples", or by the median of
-// the last five steps, or of the first five samples, over that of the five steps before: "last 5 steps -1.5 %". Empty
-// where they went less than the limits of the verdict.
+// How far and in which direction steps still went while sampled, where that makes the verdict "no steady state": by the
+// median of the last five steps, or of the first five samples, over that of the five steps before ("last 5 steps -1.5
+// %"), or else along their trend ("drifts +6.1 % over 60 samples"). Empty where they went less than the limits.
 std::string drift_text(const Record& record);
 
 // The verdict; of one that is not stable with its reason in a few words: "unstable: interval +-6.1 %", "no steady
@@ -55,6 +56,10 @@ PageWord interval_word();
 
 // The verdicts on these records, the best first.
 std::vector<PageWord> verdict_words(const std::vector<const Record*>& records);
+
+// Puts the words of verdicts that a section uses beside what they mean: in each figure those that it shows, and in the
+// section those of its lines and answers.
+void explain_verdicts(const PageView& view, PageSection& section);
 
 // The arithmetics of these records that are more than multiply-adds of a number type, in the words of their tables.
 std::vector<PageWord> arithmetic_words(const std::vector<const Record*>& records);

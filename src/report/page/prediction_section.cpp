@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "base/words.h"
+#include "distribution/median.h"
 #include "record/metrics.h"
 #include "report/page/page_sections.h"
 #include "report/plan_table.h"
@@ -29,6 +30,15 @@ std::string without_prediction(const std::vector<std::string>& names) {
       counted(names.size(), "point"), is_one ? "has" : "have", is_one ? "its" : "their",
       fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(named), ", "),
       names.size() > named ? fmt::format(" and {} more", names.size() - named) : "");
+}
+
+// By distance from the measured time, as a fraction of it, the largest first.
+std::string prediction_summary(const std::vector<std::pair<double, const Record*>>& by_error) {
+  std::vector<double> errors;
+  errors.reserve(by_error.size());
+  for (const auto& [error, record] : by_error) errors.push_back(error);
+  return fmt::format("Half of {} are within {:.1f} % of the measured time; the farthest is {:.1f} % off.",
+                     counted(errors.size(), "prediction"), 100 * median(errors), 100 * errors.front());
 }
 
 }  // namespace
@@ -75,6 +85,7 @@ PageSection prediction_section(const PageView& view) {
   if (grid.rows.empty()) return section;
   note_left_out(grid, kMostBars, points);
   std::stable_sort(by_error.begin(), by_error.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  const std::string reading = prediction_summary(by_error);
   constexpr size_t kSentences = 6;
   if (by_error.size() > kSentences) {
     section.lines.push_back(fmt::format("The {} predictions that are farthest off:", kSentences));
@@ -83,13 +94,14 @@ PageSection prediction_section(const PageView& view) {
   for (const auto& [error, record] : by_error)
     section.lines.push_back(fmt::format("{}: {}.", view.name(*record), prediction_error_sentence(*record)));
   std::string summary =
-      "A ring is the time that was predicted before the run, a dot the measured median. To the right (above on a "
-      "narrow screen) stands by how much the prediction was longer (+) or shorter (-), as a share of the measured "
-      "time. A prediction adds up the launches of the step: the times of launches of the same shapes, where this "
+      "A ring is the time that was predicted before the run, a dot the measured median. Beside or above them stands by "
+      "how much the prediction was longer (+) or shorter (-), as a share of the measured time. A prediction adds up "
+      "the launches of the step: the times of launches of the same shapes, where this "
       "machine has measured them, and times scaled from other sizes of the same op, where it has not; the table says "
       "for how much of the time the shapes were the same.";
   summary += left_out_sentence(std::min(points, kMostBars), points) + without_prediction(without);
-  section.figures.push_back({.title = "Predicted and measured time",
+  section.figures.push_back({.title = "Time that was predicted before the run, and the measured median",
+                             .reading = reading,
                              .summary = std::move(summary),
                              .chart = {{"kind", "pairs"},
                                        {"label", "point"},

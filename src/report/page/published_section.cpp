@@ -278,18 +278,34 @@ std::pair<double, double> range_of(const std::vector<WorkTimes>& works) {
   return range;
 }
 
+// "The fastest of this page is AMD EPYC, laptime compile, bfloat16 autocast with 1.106 s, the shortest published time
+// 49.80 ms (H100 80 GB, PyTorch compile, float32)."
+std::string fastest_against(const TimeOfWork& own, const std::vector<TimeOfWork>& times) {
+  const auto published = std::find_if(times.begin(), times.end(),
+                                      [](const TimeOfWork& time) { return time.is_published() && time.seconds; });
+  std::string text = fmt::format("The fastest of this page is {} with {}", own.label, format_seconds(*own.seconds));
+  if (published != times.end())
+    text +=
+        fmt::format("; the shortest published time is {} ({})", format_seconds(*published->seconds), published->label);
+  return text + ".";
+}
+
 PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& range) {
   const auto& [work, times] = one;
   const TimeOfWork* const own = fastest_own(times);
+  std::string reading;
   std::string summary = "The shortest time first, on a logarithmic axis. ";
   if (own == nullptr) {
-    summary += "Each dot is a published time; none is of this page.";
+    summary += "Each dot is a published time.";
+    reading = "No time of this work is of this page.";
   } else {
     summary +=
-        "A diamond in a band is of this page, a hollow one predicted. A full dot is a published time in an arithmetic "
+        "A diamond in a band is of this page, a hollow one predicted, and the upright line is the fastest of them. A "
+        "full "
+        "dot is a published time in an arithmetic "
         "that this page has too, with how many times as fast it is as the fastest of the page in that arithmetic; a "
-        "hollow dot has another arithmetic and is held against the fastest of the page, which is the upright line. "
-        "Behind each stands its source.";
+        "hollow dot has another arithmetic and is held against the fastest of the page. Behind each stands its source.";
+    reading = fastest_against(*own, times);
     const std::string doubt = verdict_against_comparing(*own->record);
     if (own->where == kHere && !doubt.empty()) {
       summary += fmt::format(" That is rough, because the verdict on the fastest of this page is {}.", doubt);
@@ -302,6 +318,7 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
     if (times[i].drawn) rows.push_back(i);
   }
   return {.title = work.text(),
+          .reading = std::move(reading),
           .summary = summary + left_out_of(times),
           .chart = {{"kind", "ranked"},
                     {"label", "label"},

@@ -19,6 +19,7 @@
 #include "report/memory/memory_report.h"
 #include "report/model_name.h"
 #include "report/page/gains.h"
+#include "report/page/memory_peaks.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/page/traced_time.h"
@@ -94,30 +95,35 @@ std::string time_sentence(const PageView& view, const Record& record) {
   return text + ".";
 }
 
-// "Phases of step ctx:128: forward 28.60 ms, backward 55.20 ms, optimizer 10.30 ms."; empty for a pass of one phase.
-std::string phases_sentence(const PageView& view, const Record& record) {
+// "Forward 28.60 ms (30 %), backward 55.20 ms (59 %), optimizer 10.30 ms (11 %)."; empty for a pass of one phase.
+std::string phases_sentence(const Record& record) {
   std::vector<std::string> phases;
   for (const PhaseShare& share : record.phases) {
     const auto time = record.time.find(share.phase);
     if (time != record.time.end() && &time->second != record.main_time())
-      phases.push_back(fmt::format("{} {}", share.phase, format_seconds(time->second.median)));
+      phases.push_back(fmt::format("{} {} ({})", share.phase, format_seconds(time->second.median),
+                                   percent_text(time->second.median / record.main_time()->median)));
   }
-  return phases.empty() ? "" : fmt::format("Phases of {}: {}.", view.name(record), fmt::join(phases, ", "));
+  return phases.empty() ? "" : fmt::format("{}.", fmt::join(phases, ", "));
 }
 
-// "by steps traced launch by launch (76.3 ms, 2.33 times ...)"
+// "By steps traced launch by launch (76.3 ms, 2.33 times ...)"
 std::string traced_how(const Record& record, const StepTrace& trace) {
-  if (is_predicted(record)) return "as predicted";
+  if (is_predicted(record)) return "As predicted";
   const double traced = totals_of(trace).step;
-  return fmt::format("by steps traced launch by launch ({}, {})", format_seconds(traced),
+  return fmt::format("By steps traced launch by launch ({}, {})", format_seconds(traced),
                      against_measured(traced, record.main_time()->median));
 }
 
 std::string verdict_sentence(const Record& record) {
   if (is_predicted(record)) return "This is a prediction: nothing was measured.";
-  std::string text = fmt::format("Verdict: {}", verdict_text(record));
-  if (!record.verdict.reasons.empty()) text += fmt::format(", because {}", fmt::join(record.verdict.reasons, "; "));
-  return text + ".";
+  const std::string verdict = verdict_text(record);
+  const std::string reasons = fmt::format("{}", fmt::join(record.verdict.reasons, "; "));
+  if (record.verdict.rating != name_of(Stability::kStable))
+    return fmt::format("{}{}{}.", verdict, reasons.empty() ? "" : ": ", reasons);
+  // Nothing speaks against a stable time, so what stands beside it are remarks.
+  return fmt::format("{}: {}.{}", verdict, stability_words().front().meaning,
+                     reasons.empty() ? "" : fmt::format(" Remark: {}.", reasons));
 }
 
 // The shortest time of the headline's pass, how many times of that pass and of the page cannot be relied on, and why.
@@ -163,8 +169,9 @@ std::string bound_sentence(const Record& record, const StepTrace& trace) {
   const TimeStats& time = *record.main_time();
   if (floor <= 0 || !trace.peak_flops || !trace.bandwidth || time.median <= 0) return "";
   return fmt::format(
-      "What bounds it: at the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the {} would "
-      "take {}: it runs at {} of that bound. {} of the bound is arithmetic, the rest memory.",
+      "At the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the {} would take {}: it runs at "
+      "{} "
+      "of that bound. {} of the bound is arithmetic, the rest memory.",
       bounding_peak_name(record), format_flops(*trace.peak_flops), bandwidth_name(record),
       format_count(*trace.bandwidth), pass_of(trace), format_seconds(floor), percent_text(floor / time.median),
       percent_text(arithmetic / floor));
@@ -181,6 +188,25 @@ std::string busy_note(const Record& record) {
   if (!threads || waiting < kBusy * static_cast<double>(*threads)) return "";
   return fmt::format("other programs ran on the machine (load {:.1f} on {}): times are too long and vary", waiting,
                      counted(*threads, "thread"));
+}
+
+// Where the time of the headline goes, what bounds it, and what it needs in memory.
+void add_traced_answers(const PageView& view, const Record& headline, std::vector<PageAnswer>& answers) {
+  const std::string name = view.name(headline);
+  for (const TracedPoint& point : view.traced()) {
+    if (point.name != name) continue;
+    if (!point.trace->steps.empty()) {
+      answers.push_back({"where time goes",
+                         fmt::format("{}: {}.", traced_how(headline, *point.trace), profile_conclusion(*point.trace))});
+      if (std::string bound = bound_sentence(headline, *point.trace); !bound.empty())
+        answers.push_back({"what bounds it", std::move(bound)});
+    }
+    answers.push_back({"memory", peak_sentence(*point.record, *point.trace)});
+  }
+  const std::vector<Peak> peaks = peaks_of(view);
+  const std::vector<ContextLine> lines = context_lines(view, peaks);
+  if (!lines.empty() && lines.front().has_headline)
+    answers.push_back({"memory by context", growth_sentence(lines.front())});
 }
 
 // Tables in the columns of the source documents (docs/walkthrough.md), whose rows are language models alone or
@@ -239,30 +265,21 @@ Json page_header(const PageView& view) {
           {"words", words_json(words)}};
 }
 
-std::vector<std::string> page_conclusion(const PageView& view) {
+std::vector<PageAnswer> page_conclusion(const PageView& view) {
   const Record* const headline = view.headline();
-  if (headline == nullptr) return {"No point has a time: the tables say why."};
-  std::vector<std::string> lines{time_sentence(view, *headline), verdict_sentence(*headline)};
-  if (std::string sureness = sureness_sentence(view, *headline); !sureness.empty())
-    lines.push_back(std::move(sureness));
-  if (std::string phases = phases_sentence(view, *headline); !phases.empty()) lines.push_back(std::move(phases));
+  if (headline == nullptr) return {{"", "No point has a time: the tables say why."}};
+  std::vector<PageAnswer> answers{{"", time_sentence(view, *headline)}, {"how sure", verdict_sentence(*headline)}};
+  const auto add = [&](std::string label, std::string text) {
+    if (!text.empty()) answers.push_back({std::move(label), std::move(text)});
+  };
+  add("of this page", sureness_sentence(view, *headline));
   if (const std::vector<std::string> slow = slow_inferences(view); !slow.empty())
-    lines.push_back(fmt::format("One of these two times is disturbed: {}.", slow.front()));
-  for (std::string& sentence : gain_sentences(view)) lines.push_back(std::move(sentence));
-  if (std::string comparison = comparison_sentence(view, *headline); !comparison.empty())
-    lines.push_back(std::move(comparison));
-  const auto same = [&](const TracedPoint& point) { return point.name == view.name(*headline); };
-  for (const TracedPoint& point : view.traced()) {
-    if (!same(point)) continue;
-    if (!point.trace->steps.empty()) {
-      lines.push_back(fmt::format("Where its time goes, {}: {}.", traced_how(*headline, *point.trace),
-                                  profile_conclusion(*point.trace)));
-      if (std::string bound = bound_sentence(*headline, *point.trace); !bound.empty())
-        lines.push_back(std::move(bound));
-    }
-    lines.push_back(peak_sentence(*point.record, *point.trace));
-  }
-  return lines;
+    add("disturbed", fmt::format("One of these two times is: {}.", slow.front()));
+  add("by phase", phases_sentence(*headline));
+  add_traced_answers(view, *headline, answers);
+  for (GainSentence& sentence : gain_sentences(view)) add(std::move(sentence.gain), std::move(sentence.text));
+  add("how it compares", comparison_sentence(view, *headline));
+  return answers;
 }
 
 PageSection tables_section(const PageView& view) {

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "base/words.h"
+#include "distribution/bootstrap.h"
 #include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
@@ -65,6 +66,7 @@ SteadyState steadiness_of(const std::vector<double>& steps) {
   return find_steady_state(steps, kSteadyWindow, count - kSteadyWindow);
 }
 
+// "steady from step 6 on", "no steady state within 60 steps: last 5 steps +1.1 %".
 std::string steadiness_text(const Record& record, const std::vector<double>& steps, const SteadyState& steady) {
   switch (steady.steadiness) {
     case Steadiness::kReached: return fmt::format("steady from step {} on", steady.after + 1);
@@ -84,6 +86,82 @@ std::string time_and_verdict(const Record& record) {
   const std::string verdict = verdict_and_reason(record);
   return is_predicted(record) || verdict.empty() ? time : fmt::format("{}, {}", time, verdict);
 }
+
+// Of the most complete pass: "The shortest step takes 48.92 ms (ctx:64), the longest 156.9 ms (ctx:128). Of the step
+// forward takes 21 % to 27 %, backward 44 % to 61 %, ..."
+std::string shares_of_phases(const PageView& view, const std::vector<const Record*>& records) {
+  int rank = -1;
+  for (const Record* const record : records) rank = std::max(rank, rank_of_pass(*record));
+  std::map<std::string_view, std::vector<double>> shares;
+  const Record* shortest = nullptr;
+  const Record* longest = nullptr;
+  for (const Record* const record : records) {
+    if (rank_of_pass(*record) != rank) continue;
+    const double whole = record->main_time()->median;
+    if (shortest == nullptr || whole < shortest->main_time()->median) shortest = record;
+    if (longest == nullptr || whole > longest->main_time()->median) longest = record;
+    for (const std::string_view phase : kStepPhases) {
+      const TimeStats* const time = time_of_part(*record, phase);
+      if (time != nullptr && time != record->main_time() && whole > 0) shares[phase].push_back(time->median / whole);
+    }
+  }
+  const auto named = [&](const Record& record) {
+    return fmt::format("{} ({})", format_seconds(record.main_time()->median), view.name(record));
+  };
+  std::string text =
+      shortest == longest
+          ? fmt::format("{} takes {}.", view.name(*longest), format_seconds(longest->main_time()->median))
+          : fmt::format("The shortest {0} takes {1}, the longest {2}.", shortest->config.text("pass"), named(*shortest),
+                        named(*longest));
+  std::vector<std::string> parts;
+  for (const std::string_view phase : kStepPhases) {
+    if (shares.contains(phase)) {
+      parts.push_back(
+          fmt::format("{} {}{}", phase, parts.empty() ? "takes " : "", range_text(shares[phase], percent_text)));
+    }
+  }
+  if (!parts.empty()) text += fmt::format(" Of the {} {}.", longest->config.text("pass"), fmt::join(parts, ", "));
+  return text;
+}
+
+// How soon the points of a page were steady, and how slow their first steps were.
+class SteadyPoints {
+ public:
+  // `first`: the time of the first step over the median of the samples.
+  void add(const SteadyState& steady, double first, const std::string& name) {
+    ++all_;
+    if (steady.steadiness == Steadiness::kReached) reached_.push_back(steady.after + 1);
+    unknown_ += steady.steadiness == Steadiness::kUnknown ? 1U : 0U;
+    if (first > slowest_) {
+      slowest_ = first;
+      slowest_name_ = name;
+    }
+  }
+
+  // "Of 16 points 9 are steady, 7 of them from step 6 on and the last from step 11 on; 7 never are. ..."
+  std::string sentence() const {
+    std::string text;
+    if (!reached_.empty()) {
+      const auto [first, last] = std::minmax_element(reached_.begin(), reached_.end());
+      text = fmt::format("{} of {} reached a steady state, {}", reached_.size(), counted(all_, "point"),
+                         *first == *last
+                             ? fmt::format("from step {} on", *first)
+                             : fmt::format("the first from step {} on, the last from step {} on", *first, *last));
+    } else {
+      text = fmt::format("None of {} reached a steady state", counted(all_, "point"));
+    }
+    if (unknown_ > 0) text += fmt::format("; {} ran too few steps to tell", unknown_);
+    if (slowest_ <= 1) return text + ". No first step was longer than the median.";
+    return fmt::format("{}. The slowest first step took {:.2f} times the median ({}).", text, slowest_, slowest_name_);
+  }
+
+ private:
+  size_t all_ = 0;
+  size_t unknown_ = 0;
+  std::vector<int64_t> reached_;  // the first step of each steady state
+  double slowest_ = 0;
+  std::string slowest_name_;
+};
 
 PageFigure step_times(const PageView& view, const std::vector<const Record*>& group, const std::string& of_what) {
   const std::vector<const Record*> records = first_of(group, kMostBars);
@@ -125,14 +203,15 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
       std::all_of(records.begin(), records.end(), [](const Record* one) { return is_predicted(*one); });
   std::string summary =
       all_predicted
-          ? "The parts of a bar are the times that are predicted for its phases. To the right of a bar (above it on a "
-            "narrow screen) stands that of the whole pass."
+          ? "The parts of a bar are the times that are predicted for its phases. Beside or above a bar stands that of "
+            "the whole pass."
           : "The parts of a bar are the medians of its phases, timed in place within each step. The upright tick is "
-            "the median of the whole pass, and the line with two ends its 95 % interval. A bar ends at the sum of its "
-            "parts, which may differ a little from the tick, because medians do not add up. To the right of a bar "
-            "(above it on a narrow screen) stand the median of the pass, in brackets its interval, and the verdict.";
+            "the median of the whole pass, and the line with two ends its 95 % interval; as medians do not add up, a "
+            "bar may end a little beside the tick. Beside or above a bar stand that median, in brackets its interval, "
+            "and the verdict.";
   summary += left_out_sentence(records.size(), group.size());
   return {.title = (all_predicted ? "Predicted time of each phase" : "Median time of each phase") + of_what,
+          .reading = shares_of_phases(view, group),
           .summary = std::move(summary),
           .chart = {{"kind", "bars"},
                     {"label", "point"},
@@ -144,7 +223,6 @@ PageFigure step_times(const PageView& view, const std::vector<const Record*>& gr
                     {"text", "text"},
                     {"axis", axis_of(most, Unit::kSeconds)},
                     {"axis_title", "time"}},
-          .words = verdict_words(records),
           .table = page_table(grid)};
 }
 
@@ -218,6 +296,8 @@ PageSection first_steps_section(const PageView& view) {
             .rows = {},
             .notes = {"Over the median: the time of the step over the median of the samples, 1 is steady."}};
   Json marks = Json::array();
+  Json texts = Json::object();  // of each series
+  SteadyPoints points;
   for (const Record* const record : records) {
     const std::vector<double> steps = whole_series(*record);
     SteadyState steady = steadiness_of(steps);
@@ -229,14 +309,17 @@ PageSection first_steps_section(const PageView& view) {
                            i < record->transient.warmup.size() ? "warm-up" : "sample"});
     }
     if (steady.steadiness == Steadiness::kReached) marks.push_back({{"series", name}, {"x", steady.after + 1}});
-    section.lines.push_back(fmt::format("{}: {}.", name, steadiness_text(*record, steps, steady)));
+    points.add(steady, steps.front() / record->main_time()->median, name);
+    texts[name] = steadiness_text(*record, steps, steady);
   }
   note_left_out(grid, records.size(), all.size());
   section.figures.push_back(
-      {.title = "Each step over the steady median",
+      {.title = "Time of each step, from the very first, as a multiple of the median",
+       .reading = points.sentence(),
        .summary = fmt::format(
-           "A series is steady when the median of {} steps lies within {:.0f} % of the {} before; a ring "
-           "marks where. Hollow dots are warm-up, filled ones samples.{}",
+           "A panel is a point, a dot one of its steps in order: hollow dots are warm-up and count for nothing, filled "
+           "ones are the samples, and the dashed line is their median. A ring marks the first step of the steady "
+           "state, from which on the median of {} steps lies within {:.0f} % of that of the {} before.{}",
            kSteadyWindow, 100 * kSteadyTolerance, kSteadyWindow, left_out_sentence(records.size(), all.size())),
        .chart = {{"kind", "lines"},
                  {"series", "point"},
@@ -244,8 +327,8 @@ PageSection first_steps_section(const PageView& view) {
                  {"y", "relative"},
                  {"text", "seconds_s"},
                  {"marks", std::move(marks)},
-                 {"x_title", "step"},
-                 {"y_title", "time over the median"}},
+                 {"texts", std::move(texts)},
+                 {"x_title", "number of the step, warm-up included"}},
        .table = page_table(grid)});
   return section;
 }
@@ -269,8 +352,32 @@ double robust_range(const std::vector<const Record*>& records) {
   return std::max(kLeast, std::min(most, kRoom * median(usual)));
 }
 
+// How well the medians are known: "The median is known within 1 % at 10 of 16 points; the widest interval is that of
+// inference float32: -2.4 .. +20.9 %."
+std::string sureness_of(const PageView& view, const std::vector<const Record*>& records) {
+  size_t sure = 0;
+  double widest = -1;
+  const Record* widest_record = nullptr;
+  for (const Record* const record : records) {
+    const TimeStats& time = *record->main_time();
+    if (!time.ci_low || !time.ci_high || time.median <= 0) continue;
+    const double width = relative_half_width({*time.ci_low, *time.ci_high}, time.median);
+    sure += width <= kNoisyInterval ? 1U : 0U;
+    if (width <= widest) continue;
+    widest = width;
+    widest_record = record;
+  }
+  if (widest_record == nullptr) return "No point has samples enough for an interval.";
+  const TimeStats& time = *widest_record->main_time();
+  return fmt::format(
+      "The median is known within {:g} % at {} of {}; the widest interval is that of {}: {:+.1f} .. "
+      "{:+.1f} %.",
+      100 * kNoisyInterval, sure, counted(records.size(), "point"), view.name(*widest_record),
+      100 * (*time.ci_low / time.median - 1), 100 * (*time.ci_high / time.median - 1));
+}
+
 PageSection samples_section(const PageView& view) {
-  PageSection section{.id = "samples", .title = "How sure: every sample"};
+  PageSection section{.id = "samples", .title = "How sure: every sample and its interval"};
   const std::vector<const Record*> all = measured(view);
   constexpr size_t kMostStrips = 24;
   const std::vector<const Record*> records = first_of(all, kMostStrips);
@@ -305,14 +412,16 @@ PageSection samples_section(const PageView& view) {
   }
   note_left_out(grid, records.size(), all.size());
   section.figures.push_back(
-      {.title = "Distance of each sample from the median of its point",
+      {.title = "How far each sample lies from the median of its point",
+       .reading = sureness_of(view, records),
        .summary =
            fmt::format(
-               "A dot is one sample, none is dropped. Within a row time goes from top to bottom: a cloud that leans "
-               "says that steps got faster or slower. The framed band is the 95 % interval of the median. The axis "
-               "ends at {} from the median; a triangle at its edge is a sample beyond it, and the number beside it is "
-               "how many there are. To the right (above on a narrow screen) stand the median, its interval and the "
-               "verdict.",
+               "A row is a point and a dot one of its samples, left of the middle where it was faster than the median "
+               "and right where it was slower; none is dropped. The framed band is the 95 % interval of the median: "
+               "the narrower, the surer. Within a row time goes from top to bottom, so that a cloud that leans says "
+               "that steps got faster or slower. The axis ends at {} from the median; a triangle at its edge is a "
+               "sample beyond it, and the number beside it is how many there are. Beside or above the dots stand the "
+               "median, its interval and the verdict.",
                percent_text(range)) +
            left_out_sentence(records.size(), all.size()),
        .chart = {{"kind", "strip"},
@@ -321,13 +430,13 @@ PageSection samples_section(const PageView& view) {
                  {"text", "seconds_s"},
                  {"bands", std::move(bands)},
                  {"range", range},
-                 {"axis_title", "from the median, %"}},
-       .words = verdict_words(records),
+                 {"axis_title", "faster than the median  \u2190  distance from it, %  \u2192  slower"}},
        .table = page_table(grid)});
   for (const Record* const record : records) {
     if (record->verdict.reasons.empty()) continue;
-    section.lines.push_back(fmt::format("{}, verdict {}: {}.", view.name(*record), verdict_text(*record),
-                                        fmt::join(record->verdict.reasons, "; ")));
+    const bool is_stable = record->verdict.rating == name_of(Stability::kStable);
+    section.lines.push_back(fmt::format("{}: {}{}: {}.", view.name(*record), verdict_text(*record),
+                                        is_stable ? ", with a remark" : "", fmt::join(record->verdict.reasons, "; ")));
   }
   return section;
 }
