@@ -59,7 +59,7 @@ TEST(MemoryGrowth, ThePageSaysHowThePeakGrows) {
   }
   const std::string sentence =
       "The peak grows from 1.500 MiB at context 256 to 17.25 MiB at context 1024. At context 1024 16.00 MiB (93 %) "
-      "grows with the square of the context (most of it is written by softmax), 1.000 MiB (6 %) in proportion to it, "
+      "grows with the square of the context, most of it written by softmax, 1.000 MiB (6 %) in proportion to it, "
       "and 256.0 KiB (1 %) does not grow.";
   const Json section = section_of(input, "memory");
   const auto figure = std::find_if(section["figures"].begin(), section["figures"].end(), [](const Json& one) {

@@ -200,7 +200,7 @@ TEST(PageReading, ASeriesWithoutSteadyStateSaysHowFarItWent) {
   rise(0.001);
   EXPECT_EQ(verdict_and_reason(record), "no steady state: of a reason");
   record.verdict.rating = "noisy";
-  EXPECT_EQ(verdict_and_reason(record), "noisy: drifts +3.9 % over 41 samples");
+  EXPECT_THAT(verdict_and_reason(record), testing::EndsWith("drifts +3.9 % over 41 samples"));
   record.verdict = {"noisy", {"0.7 % of the time was lost to a CPU quota (limit 0.5 %)"}};
   record.time["step"] = make_time_stats(std::vector<double>(8, 1.0));
   EXPECT_EQ(verdict_and_reason(record), "noisy: 0.7 % of the time was lost to a CPU quota");
@@ -231,21 +231,23 @@ TEST(PageReading, EveryWordOfAVerdictHasItsRuleBesideIt) {
   const Json page = Json::parse(page_data(input));
   std::set<std::string> explained;
   for (const Json& section : page["sections"]) {
-    const std::string lines = section["lines"].dump() + section["questions"].dump();
-    if (lines.find("no steady state") != std::string::npos) {
-      EXPECT_TRUE(has_words(section["words"], "no steady state")) << section["id"];
-      explained.insert(section["id"].get<std::string>());
-    }
+    bool is_explained = false;
     for (const Json& figure : section["figures"]) {
       const std::string texts = figure["chart"].dump() + figure["reading"].dump() + figure["table"]["rows"].dump() +
                                 figure["table"]["shown"].dump();
-      if (texts.find("no steady state") == std::string::npos) continue;
-      explained.insert(section["id"].get<std::string>());
-      EXPECT_TRUE(has_words(figure["words"], "no steady state") ||
-                  figure["table"]["notes"].dump().find("no steady state: ") != std::string::npos)
-          << figure["title"];
       EXPECT_FALSE(has_words(figure["words"], "noisy")) << figure["title"];
+      if (texts.find("no steady state") == std::string::npos && texts.find("no_steady_state") == std::string::npos)
+        continue;
+      is_explained = is_explained || has_words(figure["words"], "no steady state");
+      EXPECT_TRUE(is_explained || figure["table"]["notes"].dump().find("no steady state: ") != std::string::npos)
+          << figure["title"];
     }
+    const std::string lines = section["lines"].dump() + section["questions"].dump();
+    if (lines.find("no steady state") != std::string::npos) {
+      EXPECT_NE(has_words(section["words"], "no steady state"), is_explained) << section["id"];
+      is_explained = true;
+    }
+    if (is_explained) explained.insert(section["id"].get<std::string>());
   }
   for (const char* const id : {"comparisons", "tables", "step-time", "samples", "speed-up", "published"})
     EXPECT_TRUE(explained.contains(id)) << id;
@@ -258,7 +260,9 @@ TEST(PageReading, ARemarkDoesNotContradictAStableTime) {
   const std::string front = Json::parse(page_data(input))["conclusion"][1]["text"].get<std::string>();
   EXPECT_THAT(front, testing::StartsWith("stable: the median is known within 1 %"));
   EXPECT_THAT(front, HasSubstr("Remark: samples as short as 1 ms"));
-  EXPECT_THAT(section_of(input, "samples")["lines"].dump(), HasSubstr("stable, with a remark: samples"));
+  const Json reasons = section_of(input, "samples")["figures"][1]["table"]["rows"];
+  EXPECT_EQ(reasons[0][1], "stable, with a remark");
+  EXPECT_EQ(reasons[0][2], "samples as short as 1 ms feel every interrupt");
 }
 
 TEST(PageReading, EveryPhaseOfAStepHasItsBar) {
@@ -280,6 +284,7 @@ TEST(PageReading, EveryPhaseOfAStepHasItsBar) {
 TEST(PageReading, FirstStepsAndPhasesAreReadInASentence) {
   PageInput input = two_points();
   input.records[0].transient.warmup = {1.5, 1.0, 1.0, 1.0, 1.0};
+  input.records[1].transient.warmup = {0.5};
   input.records[0].time["forward"] = make_time_stats(std::vector{0.25, 0.25, 0.25});
   const Json first = section_of(input, "first-steps")["figures"][0];
   EXPECT_EQ(first["reading"],

@@ -114,10 +114,10 @@ const chartParts = (() => {
   const below = (value, base) => base ** Math.floor(Math.log(value) / Math.log(base) + 1e-9);
   const above = (value, base) => base ** Math.ceil(Math.log(value) / Math.log(base) - 1e-9);
 
-  // The next number with one digit, or with 15 or 25 at its begin: a round end of an axis.
+  // The next number of one digit and zeros, or of 15 or 25 and zeros: a round end of an axis.
   const roundAbove = (value) => {
     const unit = 10 ** Math.floor(Math.log10(value));
-    return unit * [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * unit >= value);
+    return unit * [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10].find((factor) => factor * unit >= value);
   };
 
   // One text for each place of an axis of rows, of which several may be the same.

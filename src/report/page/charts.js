@@ -59,10 +59,10 @@ const laptimeChart = (() => {
     const isAbove = widest(names) > 0.34 * width; // the name of a panel and its text, where there is no room beside it
     const left = isAbove ? 44 : Math.max(widest(names), 200) + 44;
     const panel = 64;
-    const gap = isAbove ? 50 : 14;
+    const gap = isAbove ? 58 : 14;
     const topOf = (i) => (isAbove ? 46 : 10) + i * (panel + gap);
     const values = t.rows.map((row) => t.value(row, chart.y));
-    const [low, high] = [Math.min(0.9, ...values), Math.max(1.1, ...values)];
+    const [low, high] = [Math.max(0, Math.min(0.9, ...values)), Math.max(1.1, Math.min(chart.most, Math.max(...values)))];
     const longest = Math.max(...t.rows.map((row) => t.value(row, chart.x)));
     const grids = [], xAxes = [], yAxes = [], series = [], titles = [];
     names.forEach((name, i) => {
@@ -85,16 +85,21 @@ const laptimeChart = (() => {
       series.push({
         type: "line", xAxisIndex: i, yAxisIndex: i, symbol: "circle", symbolSize: 5, lineStyle: { width: 1.5, color: c.accent },
         itemStyle: { color: c.accent },
-        data: rows.map((row) => ({
-          value: [t.value(row, chart.x), t.value(row, chart.y)], row,
-          itemStyle: t.value(row, "kind") === "warm-up" ? { color: c.ground, borderColor: c.accent, borderWidth: 1.5 } : undefined,
-        })),
+        data: rows.map((row) => {
+          const value = t.value(row, chart.y);
+          const beyond = value > chart.most; // at the edge, with its number
+          return {
+            value: [t.value(row, chart.x), beyond ? high : value], row,
+            ...(beyond ? { symbol: "triangle", symbolSize: 8, label: { show: true, position: "right", formatter: `${number(Math.round(10 * value) / 10)}×`, color: c.ink, fontSize: 11, fontWeight: 600 } } : {}),
+            itemStyle: t.value(row, "kind") === "warm-up" ? { color: c.ground, borderColor: c.accent, borderWidth: 1.5 } : undefined,
+          };
+        }),
         tooltip: { formatter: ({ data }) => t.tip(data.row) },
         markLine: { silent: true, symbol: "none", lineStyle: { color: c.muted, type: "dashed", width: 1 }, label: { show: false }, data: [{ yAxis: 1 }] },
         markPoint: mark ? {
           silent: true, symbol: "circle", symbolSize: 14, itemStyle: { color: "transparent", borderColor: c.ink, borderWidth: 1.5 },
           label: { show: true, formatter: "steady", position: "top", color: c.ink, fontSize: 11 },
-          data: [{ coord: [mark.x, t.value(rows.find((row) => t.value(row, chart.x) === mark.x) ?? rows[0], chart.y)] }],
+          data: [{ coord: [mark.x, Math.min(high, t.value(rows.find((row) => t.value(row, chart.x) === mark.x) ?? rows[0], chart.y))] }],
         } : undefined,
       });
     });
@@ -134,7 +139,7 @@ const laptimeChart = (() => {
       height: rows.above + rows.height + 58,
       option: {
         ...base(c), graphic: rows.stripes(rows.above + 6), grid: { left: rows.left, right: rows.right, top: rows.above + 6, bottom: 50 },
-        xAxis: valueAxis(c, chart.axis_title, { min: -range * 1.04, max: range * 1.04, axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
+        xAxis: valueAxis(c, chart.axis_titles.find((title) => textWidth(title) < width - rows.left - rows.right) ?? "", { min: -range * 1.04, max: range * 1.04, axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
         yAxis: rows.yAxis,
         series: [
           {

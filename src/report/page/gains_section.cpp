@@ -102,15 +102,15 @@ PageFigure phases_figure(const PageView& view) {
       .rows = {},
       .notes = {"Saved: the median with the first value less that with the second, below 0 where the phase takes "
                 "longer. Times as fast: the first median over the second. Medians of phases do not add up to that "
-                "of the step to the last digit."}};
+                "of the step to the last digit. ~ marks a rough factor; the charts say why."}};
   for (const std::string_view phase : kStepPhases)
     grid.columns.push_back({fmt::format("{}_saved_s", phase), fmt::format("{} saves", phase), Unit::kSeconds});
   grid.columns.push_back({"saved_s", "the whole saves", Unit::kSeconds});
   for (const std::string_view phase : kStepPhases)
     grid.columns.push_back({fmt::format("{}_speedup", phase), fmt::format("{}, times as fast", phase), Unit::kRatio});
   grid.columns.push_back({"speedup", "the whole, times as fast", Unit::kRatio});
-  grid.columns.push_back(text_column("doubt", "Rough because"));
   std::string reading;
+  std::vector<bool> is_rough;  // each row
   for (const OptionGains& option : view.gains()) {
     const std::string name = fmt::format("{} over {}", option.to, option.from);
     const std::vector<const Gain*> gains = gains_with_phases(view, option);
@@ -125,15 +125,22 @@ PageFigure phases_figure(const PageView& view) {
       for (const std::string_view phase : kStepPhases)
         row.push_back(phases.contains(phase) ? Json(phases.find(phase)->second.factor()) : Json());
       row.emplace_back(gain->ratio.value);
-      row.emplace_back(gain->doubt);
       grid.rows.push_back(std::move(row));
+      is_rough.push_back(!gain->doubt.empty());
     }
     if (gains.empty() || gains.front()->saved() <= 0) continue;
     reading += fmt::format("{}{} saves {}{}.", reading.empty() ? "" : " ", name, phase_gains_text(*gains.front()),
                            gains.front()->name.empty() ? "" : fmt::format(" ({})", gains.front()->name));
   }
+  PageTable table = page_table(grid);
+  for (size_t row = 0; row < is_rough.size(); ++row) {
+    for (size_t column = table.columns.size() - kStepPhases.size() - 1; is_rough[row] && column < table.columns.size();
+         ++column) {
+      if (!grid.rows[row][column].is_null()) table.shown[row][column].insert(0, kRoughMark);
+    }
+  }
   return {
-      .title = "Which phase gains how much", .reading = std::move(reading), .table = page_table(grid), .is_open = true};
+      .title = "Which phase gains how much", .reading = std::move(reading), .table = std::move(table), .is_open = true};
 }
 
 PageFigure pairs_figure(const OptionGains& option) {

@@ -159,13 +159,16 @@ std::string growth_sentence(const ContextLine& line) {
   if (!growth) return text + ".";
   const std::vector<int64_t> percents = whole_percents({growth->square, growth->linear, growth->constant});
   const auto part = [&](int64_t bytes, size_t place) {
-    return bytes == 0 ? "nothing" : fmt::format("{} ({} %)", format_bytes(bytes), percents[place]);
+    if (bytes == 0) return std::string("nothing");
+    return fmt::format("{} ({})", format_bytes(bytes),
+                       percents[place] == 0 ? "less than 1 %" : fmt::format("{} %", percents[place]));
   };
+  const bool names_op = percents[0] > 0 && !growth->square_op.empty();
   return fmt::format(
       "{}. At context {} {} grows with the square of the context{}, {} in proportion to it, and {} does not grow.",
       text, longer, part(growth->square, 0),
-      growth->square_op.empty() ? "" : fmt::format(" (most of it is written by {})", growth->square_op),
-      part(growth->linear, 1), part(growth->constant, 2));
+      names_op ? fmt::format(", most of it written by {}", growth->square_op) : "", part(growth->linear, 1),
+      part(growth->constant, 2));
 }
 
 }  // namespace laptime

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "base/units.h"
+#include "report/memory/growth.h"
 #include "report/memory/ledger.h"
 #include "report/memory/memory_grids.h"
 #include "report/memory/memory_report.h"
@@ -190,6 +192,35 @@ Json limit_of(const PageView& view) {
   return limit ? Json{{"bytes", *limit}, {"text", usable_bytes_text(*limit)}} : Json();
 }
 
+// What of each peak grows with the context, where traces tell it.
+PageFigure growth_figure(const std::vector<ContextLine>& lines) {
+  Grid grid{
+      .name = "growth",
+      .title = "Growth of each peak",
+      .columns = {text_column("series", "Points"),
+                  {"from_context", "From context"},
+                  {"to_context", "to context"},
+                  bytes_column("from_bytes", "Peak there"),
+                  bytes_column("to_bytes", "and here"),
+                  bytes_column("square_bytes", "Grows with the square"),
+                  bytes_column("linear_bytes", "in proportion"),
+                  bytes_column("constant_bytes", "not at all"),
+                  text_column("square_op", "The square is mostly of")},
+      .rows = {},
+      .notes = {"The parts are those of the peak at the longer context, told by how each buffer of the step grows; "
+                "they leave out the gaps between buffers."}};
+  for (const ContextLine& line : lines) {
+    const auto& [shorter, before] = line.peaks.front();
+    const auto& [longer, after] = line.peaks.back();
+    if (before->trace == nullptr || after->trace == nullptr) continue;
+    const std::optional<MemoryGrowth> growth = memory_growth(*before->trace, shorter, *after->trace, longer);
+    if (!growth) continue;
+    grid.rows.push_back({line.name, shorter, longer, before->bytes, after->bytes, growth->square, growth->linear,
+                         growth->constant, growth->square_op});
+  }
+  return {.title = "What of each peak grows with the context", .table = page_table(grid), .is_open = true};
+}
+
 void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, PageSection& section) {
   const std::vector<ContextLine> lines = context_lines(view, peaks);
   if (lines.empty()) return;
@@ -208,10 +239,15 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
   if (shown < lines.size()) summary += fmt::format(" {} of {} lines are drawn.", shown, lines.size());
   section.figures.push_back(context_figure("Peak memory against context length", growth_sentence(lines.front()),
                                            std::move(summary), grid, std::move(looks), limit_of(view)));
-  for (size_t i = 1; i < shown; ++i) section.lines.push_back(growth_sentence(lines[i]));
+  if (PageFigure growth = growth_figure(lines); !growth.table.rows.empty())
+    section.figures.push_back(std::move(growth));
+  // Of the points with most contexts and the most complete pass those whose peak grows most.
   const auto most = std::max_element(lines.begin(), lines.end(), [](const ContextLine& a, const ContextLine& b) {
-    return std::tuple(a.peaks.size(), rank_of_pass(*a.peaks.front().second->record), a.has_headline) <
-           std::tuple(b.peaks.size(), rank_of_pass(*b.peaks.front().second->record), b.has_headline);
+    const auto rank = [](const ContextLine& line) {
+      const Peak& last = *line.peaks.back().second;
+      return std::tuple(line.peaks.size(), rank_of_pass(*last.record), last.bytes - line.peaks.front().second->bytes);
+    };
+    return rank(a) < rank(b);
   });
   Grid parts = context_grid();
   Json part_looks = Json::object();

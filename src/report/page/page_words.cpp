@@ -95,10 +95,13 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+// Those that a text has, as people read them or as tables and files write them.
 std::vector<PageWord> words_in(std::string_view text, const std::vector<PageWord>& words) {
   std::vector<PageWord> found;
   for (const PageWord& word : words) {
-    if (has_word(text, word.word)) found.push_back(word);
+    std::string written = word.word;
+    std::replace(written.begin(), written.end(), ' ', '_');
+    if (has_word(text, word.word) || has_word(text, written)) found.push_back(word);
   }
   return found;
 }
@@ -224,7 +227,7 @@ std::vector<PageWord> verdict_words(const std::vector<const Record*>& records) {
 }
 
 void explain_verdicts(const PageView& view, PageSection& section) {
-  const std::vector<PageWord> words = verdict_words(view.points());
+  std::vector<PageWord> words = verdict_words(view.points());  // those that are not explained yet
   for (PageFigure& figure : section.figures) {
     std::string texts = fmt::format("{}\n{}\n{}\n", figure.title, figure.reading,
                                     figure.chart.dump(-1, ' ', true, Json::error_handler_t::replace));
@@ -233,6 +236,9 @@ void explain_verdicts(const PageView& view, PageSection& section) {
     const std::vector<PageWord> used = words_in(texts, words);
     if (!figure.chart.is_null() || figure.is_open) {
       figure.words.insert(figure.words.end(), used.begin(), used.end());
+      std::erase_if(words, [&](const PageWord& word) {
+        return std::any_of(used.begin(), used.end(), [&](const PageWord& one) { return one.word == word.word; });
+      });
     } else {
       for (const PageWord& word : used) figure.table.notes.push_back(fmt::format("{}: {}", word.word, word.meaning));
     }

@@ -57,8 +57,8 @@ PageWord interval_word();
 // The verdicts on these records, the best first.
 std::vector<PageWord> verdict_words(const std::vector<const Record*>& records);
 
-// Puts the words of verdicts that a section uses beside what they mean: in each figure those that it shows, and in the
-// section those of its lines and answers.
+// Puts the words of verdicts that a section uses beside what they mean, each once: in the first figure that shows it,
+// or else below the lines and answers.
 void explain_verdicts(const PageView& view, PageSection& section);
 
 // The arithmetics of these records that are more than multiply-adds of a number type, in the words of their tables.

@@ -261,7 +261,7 @@ PageSection classes_section(const PageView& view) {
   DrawnClasses drawn;
   std::vector<TracedPoint> traced;
   Json texts = Json::array();  // the time of each bar
-  std::string reading;         // of the first point
+  std::string reading;         // of the headline, else of the first point
   for (const Record* const record : headline_first(view)) {
     ClassedStep classed = classed_step(*record, profiled);
     if (classed.classes.empty()) continue;
@@ -274,7 +274,7 @@ PageSection classes_section(const PageView& view) {
     ++drawn_points;
     if (classed.traced != nullptr) traced.push_back(*classed.traced);
     drawn.add(*record, classed);
-    if (reading.empty()) reading = largest_classes(view.name(*record), classed);
+    if (reading.empty() || record == view.headline()) reading = largest_classes(view.name(*record), classed);
     std::string phase;
     for (const ClassShare& one : classed.classes) {
       const double whole = phases[one.phase];

@@ -274,7 +274,7 @@ std::vector<PageAnswer> page_conclusion(const PageView& view) {
   };
   add("of this page", sureness_sentence(view, *headline));
   if (const std::vector<std::string> slow = slow_inferences(view); !slow.empty())
-    add("disturbed", fmt::format("One of these two times is: {}.", slow.front()));
+    add("disturbed", fmt::format("One of these two times is too long: {}.", slow.front()));
   add("by phase", phases_sentence(*headline));
   add_traced_answers(view, *headline, answers);
   for (GainSentence& sentence : gain_sentences(view)) add(std::move(sentence.gain), std::move(sentence.text));

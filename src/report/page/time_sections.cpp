@@ -127,9 +127,11 @@ std::string shares_of_phases(const PageView& view, const std::vector<const Recor
 // How soon the points of a page were steady, and how slow their first steps were.
 class SteadyPoints {
  public:
-  // `first`: the time of the first step over the median of the samples.
-  void add(const SteadyState& steady, double first, const std::string& name) {
+  // `steps` in seconds, and the median of the samples among them.
+  void add(const SteadyState& steady, const std::vector<double>& steps, double median_time, const std::string& name) {
+    const double first = steps.front() / median_time;
     ++all_;
+    longest_.push_back(*std::max_element(steps.begin(), steps.end()) / median_time);
     if (steady.steadiness == Steadiness::kReached) reached_.push_back(steady.after + 1);
     unknown_ += steady.steadiness == Steadiness::kUnknown ? 1U : 0U;
     if (first > slowest_) {
@@ -138,7 +140,15 @@ class SteadyPoints {
     }
   }
 
-  // "Of 16 points 9 are steady, 7 of them from step 6 on and the last from step 11 on; 7 never are. ..."
+  // Where the axis of all points ends, as a multiple of the median: so that one slow step of one point does not hide
+  // the steps of the others.
+  double most_shown() const {
+    constexpr double kRoom = 2;
+    return kRoom * std::max(1.0, median(longest_));
+  }
+
+  // "9 of 16 points reached a steady state, the first from step 6 on, the last from step 11 on. The slowest first step
+  // took 1.90 times the median (step ctx:64)."
   std::string sentence() const {
     std::string text;
     if (!reached_.empty()) {
@@ -159,6 +169,7 @@ class SteadyPoints {
   size_t all_ = 0;
   size_t unknown_ = 0;
   std::vector<int64_t> reached_;  // the first step of each steady state
+  std::vector<double> longest_;   // step of each point, over its median
   double slowest_ = 0;
   std::string slowest_name_;
 };
@@ -309,7 +320,7 @@ PageSection first_steps_section(const PageView& view) {
                            i < record->transient.warmup.size() ? "warm-up" : "sample"});
     }
     if (steady.steadiness == Steadiness::kReached) marks.push_back({{"series", name}, {"x", steady.after + 1}});
-    points.add(steady, steps.front() / record->main_time()->median, name);
+    points.add(steady, steps, record->main_time()->median, name);
     texts[name] = steadiness_text(*record, steps, steady);
   }
   note_left_out(grid, records.size(), all.size());
@@ -319,7 +330,9 @@ PageSection first_steps_section(const PageView& view) {
        .summary = fmt::format(
            "A panel is a point, a dot one of its steps in order: hollow dots are warm-up and count for nothing, filled "
            "ones are the samples, and the dashed line is their median. A ring marks the first step of the steady "
-           "state, from which on the median of {} steps lies within {:.0f} % of that of the {} before.{}",
+           "state: the median of the {} steps from there on lies within {:.0f} % of that of the {} before. A triangle "
+           "at "
+           "the upper edge is a longer step than the axis shows, with its multiple.{}",
            kSteadyWindow, 100 * kSteadyTolerance, kSteadyWindow, left_out_sentence(records.size(), all.size())),
        .chart = {{"kind", "lines"},
                  {"series", "point"},
@@ -327,6 +340,7 @@ PageSection first_steps_section(const PageView& view) {
                  {"y", "relative"},
                  {"text", "seconds_s"},
                  {"marks", std::move(marks)},
+                 {"most", points.most_shown()},
                  {"texts", std::move(texts)},
                  {"x_title", "number of the step, warm-up included"}},
        .table = page_table(grid)});
@@ -374,6 +388,23 @@ std::string sureness_of(const PageView& view, const std::vector<const Record*>& 
       "{:+.1f} %.",
       100 * kNoisyInterval, sure, counted(records.size(), "point"), view.name(*widest_record),
       100 * (*time.ci_low / time.median - 1), 100 * (*time.ci_high / time.median - 1));
+}
+
+// Every reason of each verdict, the one that decides it first. Beside a stable time stand remarks.
+PageFigure reasons_figure(const PageView& view, const std::vector<const Record*>& records) {
+  Grid grid{.name = "reasons",
+            .title = "Reasons of the verdicts",
+            .columns = {text_column("point", "Point"), text_column("verdict", "Verdict"),
+                        text_column("reasons", "Reasons, the deciding one first")},
+            .rows = {},
+            .notes = {}};
+  for (const Record* const record : records) {
+    if (record->verdict.reasons.empty()) continue;
+    const bool is_stable = record->verdict.rating == name_of(Stability::kStable);
+    grid.rows.push_back({view.name(*record), verdict_text(*record) + (is_stable ? ", with a remark" : ""),
+                         fmt::format("{}", fmt::join(record->verdict.reasons, "; "))});
+  }
+  return {.title = "Verdict of each point, with all its reasons", .table = page_table(grid)};
 }
 
 PageSection samples_section(const PageView& view) {
@@ -430,14 +461,12 @@ PageSection samples_section(const PageView& view) {
                  {"text", "seconds_s"},
                  {"bands", std::move(bands)},
                  {"range", range},
-                 {"axis_title", "faster than the median  \u2190  distance from it, %  \u2192  slower"}},
+                 {"axis_titles",
+                  {"faster \u2190 distance from the median of the point, % \u2192 slower",
+                   "distance from the median, %"}}},
        .table = page_table(grid)});
-  for (const Record* const record : records) {
-    if (record->verdict.reasons.empty()) continue;
-    const bool is_stable = record->verdict.rating == name_of(Stability::kStable);
-    section.lines.push_back(fmt::format("{}: {}{}: {}.", view.name(*record), verdict_text(*record),
-                                        is_stable ? ", with a remark" : "", fmt::join(record->verdict.reasons, "; ")));
-  }
+  if (PageFigure reasons = reasons_figure(view, records); !reasons.table.rows.empty())
+    section.figures.push_back(std::move(reasons));
   return section;
 }
 
