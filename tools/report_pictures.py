@@ -71,10 +71,10 @@ def with_captions(readme: str) -> str:
 
 
 def quick_sweep(folder: Path) -> Path:
-    """The sweep for two layers of its model and few steps."""
-    text = re.sub(r"^(warmup|steps) = .*\n", "", SWEEP.read_text(), flags=re.MULTILINE)
+    """The sweep for two layers of its model, batch 1 and few steps."""
+    text = re.sub(r"^(batch|warmup|steps) = .*\n", "", SWEEP.read_text(), flags=re.MULTILINE)
     path = folder / "quick.toml"
-    path.write_text(text + "num_layers = 2\nwarmup = 5\nsteps = 7\n")
+    path.write_text(text + "num_layers = 2\nbatch = 1\nwarmup = 5\nsteps = 7\n")
     return path
 
 

@@ -218,6 +218,19 @@ class InABrowser(ReportTest):
         self.assertGreater(len(self.chromium.pdf()), 50_000)
         self.assertEqual(self.chromium.console, [])
 
+    def test_charts_have_their_height_on_paper(self):
+        self.chromium.resize(690, 900)
+        self.open(media="print")
+        self.chromium.run("dispatchEvent(new Event('beforeprint'))")
+        charts = self.chromium.run("""[...document.querySelectorAll(".chart")].map(chart => {
+            const { top, bottom } = chart.getBoundingClientRect(), svg = chart.querySelector("svg").getBoundingClientRect();
+            return [chart.getAttribute("aria-label").slice(0, 60), svg.top - top, bottom - svg.bottom, svg.height];
+          })""")
+        self.assertGreater(len(charts), 10)
+        for name, above, below, height in charts:
+            self.assertGreater(height, 100, name)
+            self.assertGreaterEqual(min(above, below), -1, name)
+
     def test_nothing_leaves_its_frame_or_covers_another(self):
         # Names of every length, points that do not fit, and every chart of the page.
         self.assert_ok(self.bench("--device", "h100,rtx4090", "--model", "small,2.7B", "--context", "128,512,2048",

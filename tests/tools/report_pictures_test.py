@@ -36,8 +36,8 @@ class ReportPictures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             quick = tomllib.loads(report_pictures.quick_sweep(Path(folder)).read_text())
         sweep = tomllib.loads(report_pictures.SWEEP.read_text())
-        self.assertEqual(quick.pop("num_layers"), 2)
-        for option in set(sweep) - {"warmup", "steps"}:
+        self.assertEqual((quick["num_layers"], quick["batch"]), (2, 1))
+        for option in set(sweep) - {"batch", "warmup", "steps"}:
             self.assertEqual(quick[option], sweep[option], option)
 
 

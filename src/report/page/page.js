@@ -109,6 +109,8 @@
     chart.node.style.height = `${height}px`;
     chart.drawn = echarts.init(chart.node, null, { renderer: "svg", width, height });
     chart.drawn.setOption(option);
+    // Paper scales the picture to its own width.
+    if (printing) chart.node.querySelector("svg").setAttribute("viewBox", `0 0 ${width} ${height}`);
     chart.width = width;
   }
 
