@@ -68,6 +68,9 @@ TEST(MemoryGrowth, ThePageSaysHowThePeakGrows) {
   ASSERT_NE(figure, section["figures"].end());
   EXPECT_EQ((*figure)["reading"], sentence);
   EXPECT_TRUE((*figure)["chart"]["logarithmic"].get<bool>());
+  const Json& table = *(figure + 1);
+  EXPECT_THAT(table["reading"].get<std::string>(), HasSubstr("16.00 MiB of 17.25 MiB at context 1024"));
+  EXPECT_EQ(table["table"]["rows"][0][5], 16 << 20);
   EXPECT_THAT(Json::parse(page_data(input))["conclusion"].dump(), HasSubstr("grows with the square of the context"));
 }
 

@@ -200,25 +200,37 @@ PageFigure growth_figure(const std::vector<ContextLine>& lines) {
       .columns = {text_column("series", "Points"),
                   {"from_context", "From context"},
                   {"to_context", "to context"},
-                  bytes_column("from_bytes", "Peak there"),
-                  bytes_column("to_bytes", "and here"),
-                  bytes_column("square_bytes", "Grows with the square"),
+                  bytes_column("from_bytes", "Peak at the first"),
+                  bytes_column("to_bytes", "at the second"),
+                  bytes_column("square_bytes", "of it with the square"),
                   bytes_column("linear_bytes", "in proportion"),
-                  bytes_column("constant_bytes", "not at all"),
-                  text_column("square_op", "The square is mostly of")},
+                  bytes_column("constant_bytes", "not growing"),
+                  text_column("square_op", "Square mostly by")},
       .rows = {},
       .notes = {"The parts are those of the peak at the longer context, told by how each buffer of the step grows; "
                 "they leave out the gaps between buffers."}};
+  constexpr double kWorthNaming = 0.01;  // of the peak
+  int64_t most_square = 0;
+  std::string reading = "Next to nothing of these peaks grows with the square of the context.";
   for (const ContextLine& line : lines) {
     const auto& [shorter, before] = line.peaks.front();
     const auto& [longer, after] = line.peaks.back();
     if (before->trace == nullptr || after->trace == nullptr) continue;
     const std::optional<MemoryGrowth> growth = memory_growth(*before->trace, shorter, *after->trace, longer);
     if (!growth) continue;
+    const double share = static_cast<double>(growth->square) / static_cast<double>(growth->total());
+    if (growth->square > most_square && share >= kWorthNaming) {
+      most_square = growth->square;
+      reading = fmt::format("Most that grows with the square of the context is in {}: {} of {} at context {}.",
+                            line.name, format_bytes(growth->square), format_bytes(after->bytes), longer);
+    }
     grid.rows.push_back({line.name, shorter, longer, before->bytes, after->bytes, growth->square, growth->linear,
                          growth->constant, growth->square_op});
   }
-  return {.title = "What of each peak grows with the context", .table = page_table(grid), .is_open = true};
+  return {.title = "What of each peak grows with the context",
+          .reading = std::move(reading),
+          .table = page_table(grid),
+          .is_open = true};
 }
 
 void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, PageSection& section) {
