@@ -118,6 +118,7 @@ const Format& format_of(OutputFormat format) {
       std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& one) { return one.format == format; });
   if (found != kFormats.end()) return *found;
   std::vector<std::string_view> names;
+  names.reserve(kFormats.size());
   for (const Format& one : kFormats) names.push_back(name_of(one.format));
   throw Error::format("--output {}: tables are written as {}", name_of(format), fmt::join(names, ", "));
 }
