@@ -120,6 +120,8 @@ TEST(PageAnswers, GainsOfBothTogetherAndByPhase) {
             "480.0 ms of 1.000 s: forward 300.0 ms (4.00 times as fast), optimizer 200.0 ms (3.00), backward 20.00 ms "
             "more (0.94)");
 
+  EXPECT_THAT(phase_gains_text(gains[1].gains.at(0)), HasSubstr(", optimizer unchanged, "));
+
   const Json section = section_of(input, "speed-up");
   const auto table = std::find_if(section["figures"].begin(), section["figures"].end(),
                                   [](const Json& figure) { return figure["title"] == "Which phase gains how much"; });

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -147,12 +148,14 @@ std::string phase_gains_text(const Gain& gain) {
   std::stable_sort(gains.begin(), gains.end(),
                    [](const PhaseGain& a, const PhaseGain& b) { return a.saved() > b.saved(); });
   std::vector<std::string> parts;
+  constexpr double kUnchanged = 0.0005;  // of a phase
   for (const PhaseGain& one : gains) {
-    const std::string factor = parts.empty() ? " times as fast" : "";
-    parts.push_back(
-        one.saved() >= 0
-            ? fmt::format("{} {} ({:.2f}{})", one.phase, format_seconds(one.saved()), one.factor(), factor)
-            : fmt::format("{} {} more ({:.2f}{})", one.phase, format_seconds(-one.saved()), one.factor(), factor));
+    if (std::abs(one.saved()) < kUnchanged * one.from) {
+      parts.push_back(fmt::format("{} unchanged", one.phase));
+      continue;
+    }
+    parts.push_back(fmt::format("{} {}{} ({:.2f}{})", one.phase, format_seconds(std::abs(one.saved())),
+                                one.saved() < 0 ? " more" : "", one.factor(), parts.empty() ? " times as fast" : ""));
   }
   return fmt::format("{} of {}: {}", format_seconds(gain.saved()), format_seconds(gain.from->main_time()->median),
                      fmt::join(parts, ", "));
