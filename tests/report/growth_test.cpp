@@ -68,6 +68,7 @@ TEST(MemoryGrowth, ThePageSaysHowThePeakGrows) {
   ASSERT_NE(figure, section["figures"].end());
   EXPECT_EQ((*figure)["reading"], sentence);
   EXPECT_TRUE((*figure)["chart"]["logarithmic"].get<bool>());
+  EXPECT_FALSE((*(figure + 2))["chart"]["logarithmic"].get<bool>());  // of the parts, some of which are small
   const Json& table = *(figure + 1);
   EXPECT_THAT(table["reading"].get<std::string>(), HasSubstr("16.00 MiB of 17.25 MiB at context 1024"));
   EXPECT_EQ(table["table"]["rows"][0][5], 16 << 20);

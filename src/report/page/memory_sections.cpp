@@ -150,9 +150,12 @@ Json line_look(std::string_view color, size_t shape, size_t dashes) {
   return {{"color", color}, {"pattern", shape}, {"dashes", dashes}};
 }
 
-// Both axes begin at 0 where that leaves every point in sight, so that a straight line is what it looks like.
-PageFigure context_figure(std::string title, std::string reading, std::string summary, const Grid& grid, Json looks,
-                          Json limit) {
+enum class LinesOf : uint8_t { kPeaks, kParts };
+
+// Both axes begin at 0 where that leaves every peak in sight, so that a straight line is what it looks like. A part may
+// be small beside the others.
+PageFigure context_figure(LinesOf lines, std::string title, std::string reading, const std::string& summary,
+                          const Grid& grid, Json looks, Json limit) {
   constexpr double kFarApart = 8;  // the largest over the smallest
   std::pair<double, double> bytes{grid.rows.front()[2].get<double>(), 0};
   std::pair<double, double> contexts{grid.rows.front()[1].get<double>(), 0};
@@ -160,7 +163,8 @@ PageFigure context_figure(std::string title, std::string reading, std::string su
     bytes = {std::min(bytes.first, row[2].get<double>()), std::max(bytes.second, row[2].get<double>())};
     contexts = {std::min(contexts.first, row[1].get<double>()), std::max(contexts.second, row[1].get<double>())};
   }
-  const bool is_logarithmic = bytes.second > kFarApart * bytes.first || contexts.second > kFarApart * contexts.first;
+  const bool is_logarithmic = (lines == LinesOf::kPeaks && bytes.second > kFarApart * bytes.first) ||
+                              contexts.second > kFarApart * contexts.first;
   return {.title = std::move(title),
           .reading = std::move(reading),
           .summary = (is_logarithmic
@@ -249,8 +253,9 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
   std::string summary =
       " The colour of a line is its number type, dashes are compile mode; a cross is a point that does not fit.";
   if (shown < lines.size()) summary += fmt::format(" {} of {} lines are drawn.", shown, lines.size());
-  section.figures.push_back(context_figure("Peak memory against context length", growth_sentence(lines.front()),
-                                           std::move(summary), grid, std::move(looks), limit_of(view)));
+  section.figures.push_back(context_figure(LinesOf::kPeaks, "Peak memory against context length",
+                                           growth_sentence(lines.front()), summary, grid, std::move(looks),
+                                           limit_of(view)));
   if (PageFigure growth = growth_figure(lines); !growth.table.rows.empty())
     section.figures.push_back(std::move(growth));
   // Of the points with most contexts and the most complete pass those whose peak grows most.
@@ -286,9 +291,9 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
                                                     most->peaks.front().first, most->peaks.back().first)
                                       : fmt::format("What grows from context {} to {}: {}.", most->peaks.front().first,
                                                     most->peaks.back().first, fmt::join(grown, ", "));
-  section.figures.push_back(context_figure(fmt::format("Peak of {} by category against context length", most->name),
-                                           std::move(reading), unseen.sentence(), parts, std::move(part_looks),
-                                           Json()));
+  section.figures.push_back(
+      context_figure(LinesOf::kParts, fmt::format("Peak of {} by category against context length", most->name),
+                     std::move(reading), unseen.sentence(), parts, std::move(part_looks), Json()));
 }
 
 }  // namespace

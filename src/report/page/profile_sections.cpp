@@ -167,6 +167,7 @@ std::string largest_classes(const std::string& name, const ClassedStep& classed)
   std::stable_sort(largest.begin(), largest.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   largest.resize(std::min(largest.size(), kMost));
   std::vector<std::string> parts;
+  parts.reserve(largest.size());
   for (const auto& [work_class, share] : largest) {
     parts.push_back(fmt::format("{} {}{}", work_class, percent_text(share), parts.empty() ? " of the time" : ""));
   }
