@@ -60,7 +60,8 @@ TEST(OtherSystem, IsNamedOnThePage) {
   input.records = two_records();
   input.traces.resize(input.records.size());
   const Json both = Json::parse(page_data(input));
-  EXPECT_THAT(both["conclusion"][0]["text"].get<std::string>(), Not(HasSubstr("jax")));  // this program's own row comes first
+  EXPECT_THAT(both["conclusion"][0]["text"].get<std::string>(),
+              Not(HasSubstr("jax")));  // this program's own row comes first
   input.records.erase(input.records.begin());
   input.traces.resize(1);
   const Json other = Json::parse(page_data(input));
