@@ -99,12 +99,13 @@ class OutputCastFolding {
 // Folds a cast of an input only if every reader of the cast can fold it; otherwise the value would be cast twice.
 class InputCastFolding {
  public:
-  explicit InputCastFolding(const Graph& graph) : replay_(graph), folded_(graph.nodes.size(), false) {
+  InputCastFolding(const Graph& graph, SharedCasts shared) : replay_(graph), folded_(graph.nodes.size(), false) {
     const std::vector<std::vector<NodeId>> readers = readers_of(graph);
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (!is_foldable_cast(graph, node)) continue;
       const std::vector<NodeId>& readers_of_cast = readers[static_cast<size_t>(node.outputs[0].index)];
+      if (shared == SharedCasts::kKeep && readers_of_cast.size() > 1) continue;
       folded_[i] = std::all_of(readers_of_cast.begin(), readers_of_cast.end(), [&](NodeId reader) {
         return reader.valid() && can_fold(graph.node(reader), node.outputs[0]);
       });
@@ -153,6 +154,8 @@ class InputCastFolding {
 
 }  // namespace
 
-Graph fold_casts(const Graph& graph) { return InputCastFolding(OutputCastFolding(graph).run()).run(); }
+Graph fold_casts(const Graph& graph, SharedCasts shared) {
+  return InputCastFolding(OutputCastFolding(graph).run(), shared).run();
+}
 
 }  // namespace laptime

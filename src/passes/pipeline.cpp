@@ -34,7 +34,7 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   graph = checked("dead_code", dead_code(graph));
   const bool recomputes = options.recompute.local || options.recompute.group > 0;
   if (options.compile) graph = release_variables(std::move(graph));
-  if (options.compile) graph = checked("fold_casts", fold_casts(graph));
+  if (options.compile) graph = checked("fold_casts", fold_casts(graph, options.shared_casts));
   if (options.compile) graph = checked("fold_addends", fold_addends(graph));
   if (recomputes) graph = checked("recompute", recompute(graph, options.recompute));
   if (options.compile || recomputes) graph = checked("dead_code", dead_code(graph));

@@ -8,6 +8,7 @@
 
 #include "graph/graph.h"
 #include "passes/decompose.h"
+#include "passes/fold_casts.h"
 #include "passes/recompute.h"
 
 namespace laptime {
@@ -17,6 +18,7 @@ struct PipelineOptions {
   std::optional<DType> lower;     // autocast's lower type
   bool forward_only = false;      // keep forward and what it saves for backward
   bool compile = false;           // fold casts and sums into ops; no variable keeps a value alive
+  SharedCasts shared_casts = SharedCasts::kFold;
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
   LowerKept lower_kept = LowerKept::kNone;

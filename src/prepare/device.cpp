@@ -255,6 +255,8 @@ std::string unsupported_reason(const RunConfig& config) {
   return {};
 }
 
+bool casts_before_products(const RunConfig& config) { return device_name(config) == "cuda"; }
+
 Device find_device(const RunConfig& config) {
   if (const std::string reason = unsupported_reason(config); !reason.empty()) throw Error(reason);
   const std::string name = device_name(config);

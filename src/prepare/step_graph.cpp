@@ -8,6 +8,7 @@
 #include "model/model_card.h"
 #include "ops/registry.h"
 #include "passes/decompose.h"
+#include "prepare/device.h"
 
 namespace laptime {
 namespace {
@@ -51,6 +52,7 @@ PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& r
           .lower = autocast_dtype(config.dtype),
           .forward_only = config.pass == Pass::kForward,
           .compile = config.mode == Mode::kCompile,
+          .shared_casts = casts_before_products(config) ? SharedCasts::kKeep : SharedCasts::kFold,
           .recompute = rule,
           .optimizer_in_backward = config.optimizer_in_backward,
           .lower_kept = lower_kept(config)};

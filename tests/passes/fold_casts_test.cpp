@@ -50,6 +50,19 @@ TEST(FoldCasts, AnOutputThatEveryReaderCastsToOneType) {
   EXPECT_EQ(graph.value(graph.find_output("a")).type.dtype, DType::kBFloat16);
 }
 
+TEST(FoldCasts, AnInputThatSeveralOpsCastIsCastOnceIfAskedFor) {
+  Builder build;
+  const ValueId weight = cast(build, build.source("w", floats({4, 4}), Role::kParameter), DType::kBFloat16);
+  const ValueId x = cast(build, build.source("x", floats({4, 4}), Role::kInput), DType::kBFloat16);
+  build.output("a", matmul(build, x, weight));
+  build.output("b", matmul(build, weight, weight));
+  const Graph graph = build.finish();
+  EXPECT_EQ(count(dead_code(fold_casts(graph)), "cast"), 0);
+  const Graph kept = dead_code(fold_casts(graph, SharedCasts::kKeep));
+  verify(kept, "fold_casts");
+  EXPECT_EQ(count(kept, "cast"), 1);  // of the weight; that of x has one reader
+}
+
 TEST(FoldCasts, AnOutputThatIsCastAfterAView) {
   NormModel model;
   const ValueId transposed = transpose(model.build, model.y, 0, 1);
