@@ -45,16 +45,16 @@ struct CrossEntropyRows {
       for (int i = 0; i < kCount; ++i) row_sum += static_cast<double>(expf(logits[i] - shift));
     };
     constexpr int kTogether = 8;
+    const int64_t threads = thread.threads();
     int64_t column = thread.index();
-    for (; column + (kTogether - 1) * thread.threads() < args.columns; column += kTogether * thread.threads()) {
+    for (; column + (kTogether - 1) * threads < args.columns; column += kTogether * threads) {
       int64_t positions[kTogether];
-      for (int i = 0; i < kTogether; ++i)
-        positions[i] = row + (column + i * thread.threads()) * args.logits.column_stride;
+      for (int i = 0; i < kTogether; ++i) positions[i] = row + (column + i * threads) * args.logits.column_stride;
       float logits[kTogether];
       load_many(thread, args.logits, positions, logits);
       add(logits);
     }
-    for (; column < args.columns; column += thread.threads()) add({logit(column)});
+    for (; column < args.columns; column += threads) add({logit(column)});
     const float own_shift = shift_of(row_max);
     row_max = block_max(thread, shared.maxima, row_max);
     const float shift = shift_of(row_max);
@@ -113,16 +113,16 @@ struct CrossEntropyBackward {
       store(thread, args.grad, thread.block() * args.columns + column, grad);
     };
     constexpr int kTogether = 8;
+    const int64_t threads = thread.threads();
     int64_t column = thread.index();
-    for (; column + (kTogether - 1) * thread.threads() < args.columns; column += kTogether * thread.threads()) {
+    for (; column + (kTogether - 1) * threads < args.columns; column += kTogether * threads) {
       int64_t positions[kTogether];
-      for (int i = 0; i < kTogether; ++i)
-        positions[i] = row + (column + i * thread.threads()) * args.logits.column_stride;
+      for (int i = 0; i < kTogether; ++i) positions[i] = row + (column + i * threads) * args.logits.column_stride;
       float logits[kTogether];
       load_many(thread, args.logits, positions, logits);
-      for (int i = 0; i < kTogether; ++i) put(column + i * thread.threads(), logits[i]);
+      for (int i = 0; i < kTogether; ++i) put(column + i * threads, logits[i]);
     }
-    for (; column < args.columns; column += thread.threads())
+    for (; column < args.columns; column += threads)
       put(column, load(thread, args.logits, row + column * args.logits.column_stride));
   }
 };

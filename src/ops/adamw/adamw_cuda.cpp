@@ -1,6 +1,8 @@
 // Launches of AdamW on a CUDA device.
 #include "ops/adamw/adamw_cuda.h"
 
+#include <algorithm>
+
 #include "ops/adamw/adamw.h"
 #include "ops/walks_cuda.h"
 
@@ -10,19 +12,22 @@ namespace {
 // (w, grad, m, v, step, lr[, skip]) -> (w, m, v)
 void update(const KernelCall& call) {
   const auto& a = call.attributes.as<AdamWAttributes>();
-  auto* const numbers = reinterpret_cast<AdamNumbers*>(call.workspace);
-  AdamPrepare::Args prepare{device_data(call.in[4]), device_data(call.in[5]),    {},     a.beta1, a.beta2,
-                            a.weight_decay,          a.rule == AdamRule::kTorch, numbers};
-  if (call.in.size() > 6) prepare.skip = device_data(call.in[6]);
-  launch<AdamPrepare>(call, 1, kWarp, prepare);
   const Elements<7> elements = elements_of_call<7>(call.out, call.in.first(4));
-  launch_mapped<AdamUpdate>(
-      call, elements,
-      {elements, static_cast<float>(a.beta1), static_cast<float>(1 - a.beta1), static_cast<float>(a.beta2),
-       static_cast<float>(1 - a.beta2), static_cast<float>(a.eps), a.rule != AdamRule::k2025, numbers});
+  AdamUpdate::Args args{.elements = elements,
+                        .step = device_data(call.in[4]),
+                        .lr = device_data(call.in[5]),
+                        .skip = {},
+                        .beta1 = a.beta1,
+                        .beta2 = a.beta2,
+                        .weight_decay = a.weight_decay,
+                        .eps = static_cast<float>(a.eps),
+                        .torch = a.rule == AdamRule::kTorch,
+                        .decay_first = a.rule != AdamRule::k2025};
+  if (call.in.size() > 6) args.skip = device_data(call.in[6]);
+  const int64_t threads = elements.in_fours ? (elements.count + kFour - 1) / kFour : elements.count;
+  const int64_t blocks = (threads + kElementThreads - 1) / kElementThreads;
+  launch<AdamUpdate>(call, std::clamp<int64_t>(blocks, 1, AdamUpdate::kMostBlocks), kElementThreads, args);
 }
-
-int64_t workspace(const Signature&) { return sizeof(AdamNumbers); }
 
 void step_size(const KernelCall& call) {
   const auto& a = call.attributes.as<AdamWAttributes>();
@@ -33,7 +38,7 @@ void step_size(const KernelCall& call) {
 }  // namespace
 
 std::vector<Kernel> adamw_kernels() {
-  return {{.op = &kAdamW, .name = "one_pass", .workspace = workspace, .launch = update},
+  return {{.op = &kAdamW, .name = "one_pass", .launch = update},
           {.op = &kAdamStepSize, .name = "number", .launch = step_size}};
 }
 

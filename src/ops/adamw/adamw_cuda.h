@@ -13,18 +13,23 @@ struct AdamNumbers {
   float size, root_scale, decay, skip;
 };
 
-// One thread: the numbers of step t.
-struct AdamPrepare {
-  static constexpr const char* kName = "adam_prepare";
+// w, m and v read and written in one pass. The numbers of step t are computed by one thread of each block.
+struct AdamUpdate {
+  static constexpr const char* kName = "adam_update";
+  static constexpr int64_t kMostBlocks =
+      2048;  // as many as a card runs at once, so that few blocks compute the numbers
   struct Args {
+    Elements<7> elements;       // the next w, m, v; w, grad, m, v
     DeviceData step, lr, skip;  // skip may be absent
     double beta1, beta2, weight_decay;
-    bool torch;
-    AdamNumbers* numbers;
+    float eps;
+    bool torch, decay_first;
   };
-  using Shared = NothingShared;
-  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    if (thread.index() != 0) return;
+  struct Shared {
+    SharedArray<AdamNumbers, 1> numbers;
+  };
+
+  LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args) {
     const auto t = load<double>(thread, args.step, 0);
     const auto lr = load<double>(thread, args.lr, 0);
     const double correction1 = 1 - pow(args.beta1, t);
@@ -34,27 +39,22 @@ struct AdamPrepare {
     numbers.root_scale = args.torch ? static_cast<float>(1 / correction2) : 1.0F;
     numbers.decay = static_cast<float>(lr * args.weight_decay);
     numbers.skip = args.skip.data != nullptr && load(thread, args.skip, 0) != 0 ? 1.0F : 0.0F;
-    thread.store(args.numbers, numbers);
+    return numbers;
   }
-};
 
-// w, m and v read and written in one pass.
-struct AdamUpdate {
-  static constexpr const char* kName = "adam_update";
-  struct Args {
-    Elements<7> elements;  // the next w, m, v; w, grad, m, v
-    float beta1, one_minus_beta1, beta2, one_minus_beta2, eps;
-    bool decay_first;
-    const AdamNumbers* numbers;
-  };
-  using Shared = NothingShared;
-  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const AdamNumbers numbers = thread.load(args.numbers);
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    if (thread.index() == 0) thread.store(shared.numbers, 0, numbers_of(thread, args));
+    thread.synchronize();
+    const AdamNumbers numbers = thread.load(shared.numbers, 0);
     if (numbers.skip != 0) return;  // the next values are in the bytes of the old ones
+    const auto beta1 = static_cast<float>(args.beta1);
+    const auto beta2 = static_cast<float>(args.beta2);
+    const auto one_minus_beta1 = static_cast<float>(1 - args.beta1);
+    const auto one_minus_beta2 = static_cast<float>(1 - args.beta2);
     map_elements<3, 4>(thread, args.elements, [&](const float(&in)[4], float(&out)[3]) {
       const float grad = in[1];
-      const float m = fmaf(args.beta1, in[2], args.one_minus_beta1 * grad);
-      const float v = fmaf(args.beta2, in[3], args.one_minus_beta2 * grad * grad);
+      const float m = fmaf(beta1, in[2], one_minus_beta1 * grad);
+      const float v = fmaf(beta2, in[3], one_minus_beta2 * grad * grad);
       float w = in[0];
       if (args.decay_first) w = fmaf(-numbers.decay, w, w);
       w -= numbers.size * m / fmaf(sqrtf(v), numbers.root_scale, args.eps);
