@@ -27,7 +27,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 SECTIONS = [
     ("How long do forward, backward and both take, and how much do they vary?",
      "Every phase is timed in place in the same step, so backward is no difference of two runs.",
-     ["bench --model small {m} --pass forward_backward --warmup 2 --steps 10"],
+     ["bench --model small {m} --pass forward_backward --warmup 2 --steps 10 --columns mean_std"],
      "One of the documents gets backward by subtracting the time of a forward run from that of a forward and backward "
      "run, and prints a negative time once. Here the phases add up to the step: `residue` in a record is what is left."),
     ("Why do the first steps take longer without warm-up?",
