@@ -17,6 +17,7 @@
 #include "base/proc_text.h"
 #include "base/units.h"
 #include "config/model_presets.h"
+#include "distribution/median.h"
 #include "exec/race.h"
 #include "exec/trial.h"
 #include "ops/kernels_cuda.h"
@@ -97,11 +98,6 @@ std::vector<const Kernel*> ready(const std::vector<Kernel>& kernels, const Signa
     }
   }
   return found;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
-  return values[values.size() / 2];
 }
 
 class Comparison {

@@ -12,7 +12,7 @@ import records
 SAME_WITHIN = 0.02  # ratios within this distance of 1 count as equal
 # Relative differences. In bfloat16 the frameworks keep logits or the whole residual stream in bfloat16, whereas laptime
 # follows the casts of CUDA autocast.
-# In tf32 every factor of a product has lost up to 2^-11 of itself.
+# In tf32 a factor of a product loses up to 2^-10 of itself, where its last bits are cut off.
 FIRST_LOSS_WITHIN = {"float32": 1e-5, "tf32": 1e-3, "bfloat16": 1e-2}
 MUST_AGREE = (
     "edition d_model d_ff num_layers num_heads vocab_size context_length batch_size dtype pass optimizer seed threads "

@@ -91,7 +91,10 @@ def attention(records: list[dict]) -> Verdict:
     seconds = taken["forward_backward"]["median"] if "forward_backward" in taken else sum(
         taken[phase]["median"] for phase in ("forward", "backward"))
     card = record["machine"].get("card", {}).get("name", "")
-    return Verdict(wish, wanted, f"{1e3 * seconds:.2f} ms on {card}", "ok" if seconds <= 5.36e-3 else "missed")
+    got = f"{1e3 * seconds:.2f} ms on {card}"
+    if "H200" not in card:
+        return Verdict(wish, wanted, got, "not measured on an H200")
+    return Verdict(wish, wanted, got, "ok" if seconds <= 5.36e-3 else "missed")
 
 
 def ratios(case: dict, opponents: tuple[str, ...]) -> tuple[float | None, str]:
@@ -112,14 +115,17 @@ def ratios(case: dict, opponents: tuple[str, ...]) -> tuple[float | None, str]:
 
 def against_pytorch(model: str, dtype: str, text: str) -> list[Verdict]:
     """`text`: what peers/run printed as JSON; empty if it did not run."""
-    begin = text.find("{")
-    case = json.loads(text[begin:])["cases"][0] if begin >= 0 else None
+    try:
+        case = json.loads(text[text.index("{"):])["cases"][0]
+    except (ValueError, LookupError):  # nothing, or a part of it
+        case = None
     verdicts = []
     for name, opponents, wanted in zip(("eager", "torch.compile"), (EAGER, COMPILED), SPEED_UPS[model]):
         wish = f"{model} 4 x 512 {dtype} against PyTorch, {name}"
         got, reason = ratios(case, opponents) if case else (None, "")
         verdict = at_least(wish, wanted, got, times)
-        if got is None and "out of memory" in reason and not reason.startswith(OURS):
+        if got is None and reason and all(part.endswith("out of memory") for part in reason.split("; ")) \
+                and not reason.startswith(OURS):
             verdict.verdict = "ok"  # PyTorch does not fit where laptime does
         if got is None and reason:
             verdict.got = reason

@@ -12,8 +12,6 @@ namespace {
 constexpr size_t kLongestShown = 80;
 constexpr size_t kLongestCompared = 64;  // the distance is quadratic; no name of ours is longer
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last(b.size() + 1);
   std::vector<size_t> last(b.size() + 1);
@@ -41,6 +39,14 @@ bool goes_on(std::string_view word, std::string_view name) {
 }
 
 }  // namespace
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  std::transform(lowered.begin(), lowered.end(), lowered.begin(), [](char c) { return lower(c); });
+  return lowered;
+}
 
 std::string quote(std::string_view word) {
   size_t shown = std::min(word.size(), kLongestShown);

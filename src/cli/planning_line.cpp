@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/host_clock.h"
+#include "base/words.h"
 
 namespace laptime {
 namespace {
@@ -49,6 +50,10 @@ void PlanningLine::show_now() {
   const Seconds taken = now - stage_begun_;
   const std::string stage = taken < kSilent ? stage_ : fmt::format("{}, {:.0f} s so far", stage_, taken.count());
   line_.show(point_, progress_text(point_, points_, name_, {.stage = stage}, {}), now - begun_);
+}
+
+std::string interrupted_text(size_t planned, size_t points) {
+  return fmt::format("interrupted: {} of {} planned", planned, counted(points, "point"));
 }
 
 }  // namespace laptime

@@ -43,4 +43,7 @@ class PlanningLine {
   std::jthread thread_;  // runs from show() until clear()
 };
 
+// What ends the output of a command that Ctrl-C stopped: "interrupted: 1 of 2 points planned".
+std::string interrupted_text(size_t planned, size_t points);
+
 }  // namespace laptime

@@ -29,9 +29,10 @@ Floors floors_of(const GoldenCase& golden, Precision precision) {
     const double tensors = golden.exact ? 2e-6 : 1e-5;
     return {.tensors = tensors, .weights = tensors, .losses = 1e-6};
   }
-  // The rounding errors of float16 are 1/8 of those of bfloat16. A factor of tf32 loses up to half of what bfloat16
-  // rounds off, because tensor cores cut its last bits off. The first step moves an element whose gradient is rounded
-  // across zero by twice the learning rate in any of these types, and a single one shows in a small tensor.
+  // The rounding errors of float16 are 1/8 of those of bfloat16. tf32 keeps 10 bits of a factor, and tensor cores may
+  // cut the others off: up to 1/4 of what bfloat16 rounds off, but always towards zero, so that the errors of a sum add
+  // up. The first step moves an element whose gradient is rounded across zero by twice the learning rate in any of
+  // these types, and a single one shows in a small tensor.
   const double share = precision == Precision::kFloat16 ? 1.0 / 8 : precision == Precision::kTf32 ? 1.0 / 2 : 1;
   const double tensors = golden.exact ? 4e-3 : 2e-2;
   return {.tensors = share * tensors, .weights = tensors, .losses = share * 2e-3};

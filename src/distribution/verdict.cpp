@@ -52,7 +52,7 @@ constexpr bool words_are_in_order() {
 }
 static_assert(words_are_in_order());
 
-// A reason, and the word that it alone would lead to; that of a remark is kStable.
+// A reason and the verdict that it alone would give. A remark has kStable.
 struct Finding {
   Stability stability = Stability::kStable;
   std::string reason;

@@ -67,7 +67,7 @@ std::vector<size_t> tied_with(const RaceResult& result, size_t candidate, const 
   std::vector<size_t> tied;
   for (size_t other = 0; other < result.shortest.size(); ++other) {
     const Seconds seconds = result.shortest[other];
-    if (counts(other) && seconds < kClearLead * own && own < kClearLead * seconds) tied.push_back(other);
+    if (counts(other) && seconds <= kClearLead * own && own <= kClearLead * seconds) tied.push_back(other);
   }
   return tied;
 }

@@ -31,7 +31,7 @@ inline constexpr double kClearLead = 1.05;
 size_t clear_winner(const RaceResult& result, const std::function<bool(size_t)>& is_favoured);
 
 // The candidates that another race might put before `candidate`, itself included: those that count and are slower or
-// faster by less than kClearLead.
+// faster by kClearLead at most.
 std::vector<size_t> tied_with(const RaceResult& result, size_t candidate, const std::function<bool(size_t)>& counts);
 
 }  // namespace laptime

@@ -11,8 +11,8 @@ namespace laptime {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// A device with a queue: for so long it waits while the host enqueues what is timed, and launches shorter than this are
-// timed several at a time.
+// On a device with a queue: the pause before a timed launch, in which the host fills the queue, and the launches that
+// are timed several at a time because they are shorter.
 constexpr Seconds kHeadStart{200e-6}, kShortLaunch{100e-6};
 constexpr int kMostLaunches = 20;
 

@@ -28,7 +28,7 @@ class Trial {
   Seconds time(const Kernel& kernel);
 
  private:
-  // Mean of so many launches that the device finds in its queue.
+  // Mean time of `launches` launches that are all queued before the first one starts.
   Seconds time_in_queue(const Launch& launch, int launches);
 
   Backend& backend_;

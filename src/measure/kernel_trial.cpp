@@ -107,7 +107,7 @@ class Race {
     if (finalists.front()->library == nullptr) {
       std::vector<const Kernel*> tied;
       for (const size_t candidate : tied_with(result, taken, is_of_same_kind)) tied.push_back(kernels_[candidate]);
-      finalists.front() = standings.best_of(tied);
+      if (const Kernel* const best = standings.best_of(tied)) finalists.front() = best;
     }
     if (shares_bits(taken)) return finalists;
     const std::optional<size_t> other = fastest_of(result, shares_bits);

@@ -58,9 +58,12 @@ class BlasCall {
     blas.any_order = choice.any_order;
     operands.d = device_data(c).data;
     if (is_padded_ && is_odd(blas.d) && product.addend == nullptr) {
-      c_copy = padded_piece(c.type);
-      blas.d = *matrix_of(c_copy->type, blas.batches, blas.m, blas.n);
-      operands.d = c_copy->data;
+      const TensorType type = padded_type(c.type);
+      if (const std::optional<BlasMatrix> padded = matrix_of(type, blas.batches, blas.m, blas.n)) {
+        c_copy = padded_piece(type);
+        blas.d = *padded;
+        operands.d = c_copy->data;
+      }
     }
     operands.a = factor(product.a, product.compute, blas.m, blas.k, a_copy, blas.a);
     operands.b = factor(product.b, product.compute, blas.k, blas.n, b_copy, blas.b);
@@ -83,9 +86,9 @@ class BlasCall {
   // Rows or columns begin at addresses that are no multiples of 16 bytes.
   static bool is_odd(const BlasMatrix& matrix) { return matrix.leading * size_of(matrix.dtype) % kAlignment != 0; }
 
-  // A copy of a tensor of two axes or more whose last axis or last but one is contiguous, with its rows apart.
-  TensorView padded_piece(const TensorType& type) {
-    pads = true;
+  // The type of a copy of a tensor of two axes or more whose last axis or last but one is contiguous, with its rows
+  // apart.
+  static TensorType padded_type(const TensorType& type) {
     const Shape& shape = type.shape();
     const bool columns_adjacent = type.layout.strides[-1] == 1;
     const int64_t elements = kAlignment / size_of(type.dtype);
@@ -99,7 +102,12 @@ class BlasCall {
       strides[axis] = stride;
       stride *= shape[axis];
     }
-    const Size bytes = Size(padded.layout.extent()) * size_of(type.dtype);
+    return padded;
+  }
+
+  TensorView padded_piece(const TensorType& padded) {
+    pads = true;
+    const Size bytes = Size(padded.layout.extent()) * size_of(padded.dtype);
     return {workspace_.take<std::byte>(bytes.value()), padded};
   }
 
@@ -109,12 +117,11 @@ class BlasCall {
                      std::optional<TensorView>& copy, BlasMatrix& matrix) {
     const std::optional<BlasMatrix> direct = matrix_of(view.type, blas.batches, rows, columns);
     if (is_padded_ && direct && view.shape().rank() >= 2 && is_odd(*direct)) {
-      const TensorType type{compute, view.type.layout};
-      const TensorView piece = padded_piece(type);
-      if (const std::optional<BlasMatrix> padded = matrix_of(piece.type, blas.batches, rows, columns)) {
+      const TensorType type = padded_type({compute, view.type.layout});
+      if (const std::optional<BlasMatrix> padded = matrix_of(type, blas.batches, rows, columns)) {
         matrix = *padded;
-        copy = piece;
-        return piece.data;
+        copy = padded_piece(type);
+        return copy->data;
       }
     }
     if (direct && view.type.dtype == compute) {

@@ -27,6 +27,12 @@ struct CrossEntropyRows {
   // What is subtracted from logits of this maximum. 0 instead of an infinite one, as inf - inf is no number.
   LAPTIME_DEVICE static float shift_of(float maximum) { return fabsf(maximum) == INFINITY ? 0 : maximum; }
 
+  // A sum of exp(logit - from) as one of exp(logit - to). An empty sum stays 0: the factor may be infinite, and 0 times
+  // infinity is no number.
+  LAPTIME_DEVICE static double rescaled(double sum, float from, float to) {
+    return sum == 0 ? 0 : sum * static_cast<double>(expf(from - to));
+  }
+
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const int64_t row = args.logits.row(thread.block());
     const auto logit = [&](int64_t column) {
@@ -40,7 +46,7 @@ struct CrossEntropyRows {
       float next_max = row_max;
       for (int i = 0; i < kCount; ++i) next_max = fmaxf(next_max, logits[i]);
       const float shift = shift_of(next_max);
-      if (next_max > row_max) row_sum *= static_cast<double>(expf(shift_of(row_max) - shift));
+      if (next_max > row_max) row_sum = rescaled(row_sum, shift_of(row_max), shift);
       row_max = next_max;
       for (int i = 0; i < kCount; ++i) row_sum += static_cast<double>(expf(logits[i] - shift));
     };
@@ -58,7 +64,7 @@ struct CrossEntropyRows {
     const float own_shift = shift_of(row_max);
     row_max = block_max(thread, shared.maxima, row_max);
     const float shift = shift_of(row_max);
-    row_sum = block_sum(thread, shared.sums, row_sum * static_cast<double>(expf(own_shift - shift)));
+    row_sum = block_sum(thread, shared.sums, rescaled(row_sum, own_shift, shift));
     if (thread.index() != 0) return;
     const double log_sum_exp = static_cast<double>(shift) + log(row_sum);
     const int64_t operand_row = args.first_row + thread.block();

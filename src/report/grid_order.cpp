@@ -2,7 +2,6 @@
 #include "report/grid_order.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <string>
 
@@ -11,15 +10,6 @@
 #include "report/row.h"
 
 namespace laptime {
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
-}  // namespace
 
 GridOrder grid_order(std::string_view name, const std::vector<GridColumn>& columns, std::string_view text,
                      Direction otherwise) {

@@ -96,7 +96,10 @@ void Heading::add(const Record& record) {
   if (runs_.empty() || *runs_.rbegin() != record.run) runs_.insert(record.run);
   some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
-  if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
+  if (!record.fingerprint.empty() && !is_predicted(record)) {
+    machines_.insert(record.fingerprint);
+    cards_.insert(device_card_name(record));
+  }
   if (!record.binary.commit.empty()) commits_.insert(record.binary.commit);
   if (std::string device = record.config.text("device"); !device.empty()) devices_.insert(std::move(device));
   if (record.created < first_created_) first_created_ = record.created;
@@ -142,11 +145,13 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
   } else if (machines_.size() > 1) {
     add("machine", counted(machines_.size(), "machine"));
   } else {
-    const std::string card = device_card_name(first);
-    const bool on_card = !card.empty();
-    std::string cpu = on_card ? card : text_of("cpu_model");
+    std::string cpu = text_of("cpu_model");
     if (cpu.empty()) cpu = first.fingerprint.substr(0, first.fingerprint.find(" ("));
-    if (!cpu.empty()) add("machine", cpu);
+    std::vector<std::string> devices;
+    for (const std::string& card : cards_) devices.push_back(card.empty() ? cpu : card);
+    if (devices.empty()) devices.push_back(cpu);
+    const bool on_card = devices != std::vector{cpu};
+    if (devices.size() > 1 || !devices.front().empty()) add("machine", fmt::format("{}", fmt::join(devices, ", ")));
     const Json& config = first.config.json();
     const auto threads = config.find("threads");
     const bool one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;

@@ -51,6 +51,7 @@ class Heading {
   std::set<std::vector<std::string>> without_own_;  // parts of rows that had none of their own so far
   std::set<std::string> devices_;                   // known where some row is predicted
   std::set<std::string> machines_;
+  std::set<std::string> cards_;  // empty: the processor itself
   std::set<std::string> commits_;
   std::string first_created_;
   std::string last_created_;

@@ -116,7 +116,8 @@ bool is_disturbed(const Prediction& prediction) {
   return prediction.disturbed_share.value_or(0) > kWorthSaying;
 }
 
-// The same of the point of which most is; empty where none is.
+// disturbed_sentence of the point with the largest disturbed share, with its name where there are several points; empty
+// where none was disturbed.
 std::string disturbed_note(const std::vector<PlannedPoint>& points) {
   const auto most = std::max_element(points.begin(), points.end(), [](const PlannedPoint& a, const PlannedPoint& b) {
     return a.record.prediction.disturbed_share.value_or(0) < b.record.prediction.disturbed_share.value_or(0);
@@ -171,9 +172,8 @@ std::string basis_text(const Prediction& prediction) {
 std::string disturbed_sentence(const Prediction& prediction) {
   if (!is_disturbed(prediction)) return "";
   return fmt::format(
-      "The machine was disturbed when the launches of {:.0f} % of the predicted time were measured: {}. laptime "
-      "calibrate "
-      "measures them again.",
+      "The machine was disturbed when the launches of {:.0f} % of the predicted time were measured: {}; laptime "
+      "calibrate measures them again.",
       100 * *prediction.disturbed_share, prediction.disturbance);
 }
 
@@ -337,7 +337,10 @@ std::string prediction_error_sentence(const Record& record) {
   }
   const double alike = 1 - record.prediction.measured_share.value_or(1);
   if (alike > 0.005) text += fmt::format("; {:.0f} % of the prediction is from other sizes", 100 * alike);
-  if (const std::string disturbed = disturbed_sentence(record.prediction); !disturbed.empty()) text += ". " + disturbed;
+  if (std::string disturbed = disturbed_sentence(record.prediction); !disturbed.empty()) {
+    disturbed.pop_back();  // its period, as the caller ends the sentence
+    text += ". " + disturbed;
+  }
   return text;
 }
 

@@ -162,7 +162,7 @@ class Plan(ProgramTest):
                 if process.returncode == -signal.SIGINT:
                     continue  # it had not begun
                 self.assertEqual(process.returncode, 130, err)
-                planned = int(re.search(r"interrupted: (\d+) of 15 points are planned", err)[1])
+                planned = int(re.search(r"interrupted: (\d+) of 15 points planned", err)[1])
                 if planned == 0:
                     self.assertEqual(out, "")
                     continue

@@ -34,7 +34,7 @@ struct BlasProduct {
   bool has_bias = false;
   DType bias = DType::kFloat32;
   bool adds_c = false;
-  bool tf32 = false;  // float32 factors are rounded to the 10 bits of mantissa of TF32
+  bool tf32 = false;  // float32 factors keep the 10 bits of mantissa of TF32
   int algorithm = 0;  // index of the algorithm among those the library proposes, the fastest by its estimate first
   // Also algorithms whose partial sums are added in no fixed order, and rounded between: to compare with, since their
   // bits change from run to run. An index beyond the library's proposals is then an error.

@@ -190,7 +190,7 @@ ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowl
   }
   if (done > 0) output.finish();
   if (done == points.size()) return ExitCode::kOk;
-  print_message(fmt::format("interrupted: {} of {} are planned", done, counted(points.size(), "point")));
+  print_message(interrupted_text(done, points.size()));
   return ExitCode::kInterrupted;
 }
 

@@ -245,7 +245,7 @@ PointReport report_of(const PlanCommand& command, const std::vector<SweepPoint>&
       is_stopped || (is_for_people && (command.options.largest || command.options.grid) && !command.asks_view);
   PointReport report{points.size() == 1 ? points.front().name : "plan", {}, {}};
   if (points.size() == 1 && !is_brief) report = report_of(points.front(), plan.last(), known, command.options.view);
-  if (points.size() == 1 && is_brief && plan.last().trace)
+  if (points.size() == 1 && is_brief && !is_stopped && plan.last().trace)
     report.lines.emplace_back("where its time and memory go: the same with --view summary");
   report.lines.insert(report.lines.begin(), plan.answer());
   std::optional<Grid> fitting = plan.fitting();
@@ -270,8 +270,7 @@ ExitCode run(const PlanCommand& command) {
     is_stopped = true;
   }
   plan.clear_line();
-  const std::string stopped =
-      fmt::format("interrupted: {} of {} are planned", plan.planned(), counted(points.size(), "point"));
+  const std::string stopped = interrupted_text(plan.planned(), points.size());
   if (plan.planned() > 0) {
     PointReport report = report_of(command, points, plan, known, is_stopped);
     if (is_stopped) report.lines.insert(report.lines.begin(), stopped);

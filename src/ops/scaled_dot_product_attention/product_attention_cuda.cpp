@@ -16,8 +16,6 @@ namespace {
 
 constexpr int64_t kMostScoreBytes = int64_t{1} << 30;
 
-bool is_backward(const Signature& signature) { return signature.op == &kScaledDotProductAttentionBackward; }
-
 std::string refusal(const Signature& signature) {
   const Shape& shape = signature.in[0].shape();
   for (const TensorType& type : signature.in) {
@@ -26,7 +24,8 @@ std::string refusal(const Signature& signature) {
   for (const TensorType& type : signature.out) {
     if (type.dtype != DType::kFloat32) return fmt::format("results are {}, not float32", name_of(type.dtype));
   }
-  if (signature.attributes.as<AttentionAttributes>().dropout_p > 0) return "its weights are not dropped";
+  if (signature.attributes.as<AttentionAttributes>().dropout_p > 0)
+    return "dropout of attention weights is not supported";
   for (const int64_t size : shape) {
     if (size == 0 || size > INT32_MAX) return "a side is empty, or has 2^31 elements or more";
   }
@@ -68,7 +67,7 @@ class Batches {
   TensorView matrices;
 };
 
-// Results are written as a whole: cuBLASLt leaves gaps between rows alone, and a product needs one without gaps.
+// cuBLASLt writes results without gaps between rows. A result that has gaps is made in a copy.
 class Result {
  public:
   Result(Workspace& workspace, const TensorView& tensor) : tensor_(tensor) {
@@ -205,8 +204,11 @@ Kernel kernel_of(const OpCard& op) {
           .prepare =
               [](const Signature& signature, laptime::Queue& queue) {
                 const ViewsOfSignature views(signature);
-                for (const Product& product : Direction(views.in, views.out, nullptr).products())
+                for (const Product& product : Direction(views.in, views.out, nullptr).products()) {
+                  // A copy of an operand would lie where the scores are.
+                  LAPTIME_CHECK(blas_workspace(product, kChoice) == 0, "a product of attention needs workspace");
                   prepare_blas(product, kChoice, static_cast<Queue&>(queue));
+                }
               },
           .launch = [](const KernelCall& call) { Direction(call.in, call.out, call.workspace).launch(call, kChoice); },
           .product_math = [](const Signature&) { return kTf32 ? ProductMath::kTf32 : ProductMath::kFloat32; },

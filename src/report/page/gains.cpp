@@ -154,11 +154,17 @@ std::string phase_gains_text(const Gain& gain) {
       parts.push_back(fmt::format("{} unchanged", one.phase));
       continue;
     }
-    parts.push_back(fmt::format("{} {}{} ({:.2f}{})", one.phase, format_seconds(std::abs(one.saved())),
-                                one.saved() < 0 ? " more" : "", one.factor(), parts.empty() ? " times as fast" : ""));
+    parts.push_back(fmt::format("{} {}{} ({:.2f}{})", one.phase, one.saved() < 0 ? "takes " : "",
+                                format_seconds(std::abs(one.saved())) + (one.saved() < 0 ? " longer" : ""),
+                                one.factor(), parts.empty() ? " times as fast" : ""));
   }
   return fmt::format("{} of {}: {}", format_seconds(gain.saved()), format_seconds(gain.from->main_time()->median),
                      fmt::join(parts, ", "));
+}
+
+std::string saves_word(const Gain& gain) {
+  if (is_predicted(*gain.to)) return "is predicted to save";
+  return gain.doubt.empty() ? "saves" : "saves about";
 }
 
 std::string Gain::text() const { return factor_text(ratio, doubt, is_predicted(*to)); }
@@ -272,7 +278,8 @@ std::vector<GainSentence> gain_sentences(const PageView& view) {
       if (rank_of_pass(*gain.to) != pass) continue;
       if (gain.to == view.headline() && gain.saved() > 0) {
         if (const std::string text = phase_gains_text(gain); !text.empty())
-          phases = fmt::format(" At {} it saves {}.", gain.name.empty() ? "this point" : gain.name, text);
+          phases =
+              fmt::format(" At {} it {} {}.", gain.name.empty() ? "this point" : gain.name, saves_word(gain), text);
       }
       if (factors.size() == kMost) {
         ++left_out;

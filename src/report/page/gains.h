@@ -64,6 +64,9 @@ struct OptionGains {
 // PageView::gains() has them.
 std::vector<OptionGains> find_gains(const PageView& view);
 
+// "saves", or in what other sense it does: predicted, or about, where a time is not to be relied on.
+std::string saves_word(const Gain& gain);
+
 // Of these points each pair that differs in mode alone, eager first.
 std::vector<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::vector<TracedPoint>& points);
 
@@ -71,7 +74,7 @@ std::vector<std::pair<TracedPoint, TracedPoint>> eager_and_compile(const std::ve
 std::string factor_text(const TimeRatio& ratio, const std::string& doubt, bool predicted);
 
 // One sentence for each option: the factor at each size of the headline's pass, and for the work of the headline which
-// phase gains how much. The first word is the gain: "compile over eager", ...
+// phase gains how much. `gain` names the option: "compile over eager".
 struct GainSentence {
   std::string gain;
   std::string text;

@@ -129,7 +129,8 @@ PageFigure phases_figure(const PageView& view) {
       is_rough.push_back(!gain->doubt.empty());
     }
     if (gains.empty() || gains.front()->saved() <= 0) continue;
-    reading += fmt::format("{}{} saves {}{}.", reading.empty() ? "" : " ", name, phase_gains_text(*gains.front()),
+    reading += fmt::format("{}{} {} {}{}.", reading.empty() ? "" : " ", name, saves_word(*gains.front()),
+                           phase_gains_text(*gains.front()),
                            gains.front()->name.empty() ? "" : fmt::format(" ({})", gains.front()->name));
   }
   PageTable table = page_table(grid);

@@ -58,8 +58,8 @@ struct ContextLine {
 // Those of several contexts, that of the headline first. The peaks must outlive them.
 std::vector<ContextLine> context_lines(const PageView& view, const std::vector<Peak>& peaks);
 
-// "step float32 eager: the peak grows from 2.1 GiB at context 256 to 3.7 GiB at context 1024. Of the latter 1.2 GiB (32
-// %) grows with the square of the context, most of it written by softmax, ..."
+// "step float32 eager: the peak grows from 2.1 GiB at context 256 to 3.7 GiB at context 1024. At context 1024
+// 1.2 GiB (32 %) grows with the square of the context, most of it written by softmax, ..."
 std::string growth_sentence(const ContextLine& line);
 
 }  // namespace laptime

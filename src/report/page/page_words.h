@@ -27,9 +27,9 @@ std::string drift_text(const Record& record);
 std::string verdict_and_reason(const Record& record);
 
 // What the step's products are held against: "measured float32 peak of matrix products", "data sheet's ..." for a
-// prediction; and the same of main memory.
+// prediction.
 std::string peak_name(const Record& record);
-// The two rates that a step is held against under the roofline, in sentences that name the peak first.
+// The two rates that a step is held against under the roofline: of products, and of main memory.
 std::string bounding_peak_name(const Record& record);
 std::string bandwidth_name(const Record& record);
 

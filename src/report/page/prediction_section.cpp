@@ -37,6 +37,7 @@ std::string prediction_summary(const std::vector<std::pair<double, const Record*
   std::vector<double> errors;
   errors.reserve(by_error.size());
   for (const auto& [error, record] : by_error) errors.push_back(error);
+  if (errors.size() == 1) return fmt::format("The prediction is {:.1f} % off the measured time.", 100 * errors.front());
   return fmt::format("Half of {} are within {:.1f} % of the measured time; the farthest is {:.1f} % off.",
                      counted(errors.size(), "prediction"), 100 * median(errors), 100 * errors.front());
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -39,8 +38,6 @@ constexpr std::array kColumns{
     LaunchColumn{"flops", [](const TraceLaunch& l) { return Json(l.flops); }},
     LaunchColumn{"bytes", [](const TraceLaunch& l) { return Json(l.bytes); }},
     LaunchColumn{"recomputed", [](const TraceLaunch& l) { return Json(l.recomputed); }}};
-
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 double compute_seconds(const TraceLaunch& launch, const std::optional<double>& flops) {
   return flops ? launch.flops / *flops : 0;
