@@ -117,8 +117,8 @@ TEST(PageAnswers, GainsOfBothTogetherAndByPhase) {
   ASSERT_EQ(gains[2].gains.size(), 1U);
   EXPECT_NEAR(gains[2].gains[0].ratio.value, 1.0 / 0.52, 1e-9);
   EXPECT_EQ(phase_gains_text(gains[2].gains[0]),
-            "480.0 ms of 1.000 s: forward 300.0 ms (4.00 times as fast), optimizer 200.0 ms (3.00), backward 20.00 ms "
-            "more (0.94)");
+            "480.0 ms of 1.000 s: forward 300.0 ms (4.00 times as fast), optimizer 200.0 ms (3.00), backward takes "
+            "20.00 ms longer (0.94)");
 
   EXPECT_THAT(phase_gains_text(gains[1].gains.at(0)), HasSubstr(", optimizer unchanged, "));
 
