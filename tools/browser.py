@@ -141,7 +141,7 @@ class Browser:
             await new Promise(done => setTimeout(done, 20));
           }
           // A busy machine may not have drawn those that passed by.
-          for (let i = 0; i < 200; ++i) {
+          for (let i = 0; i < 1200; ++i) {
             const left = [...document.querySelectorAll(".chart")].find(chart => !chart.querySelector("svg path, svg text"));
             if (!left) break;
             left.scrollIntoView();
