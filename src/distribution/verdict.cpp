@@ -130,7 +130,8 @@ void judge_spread(const Summary& summary, Findings& findings) {
   }
 }
 
-void judge_loss(const Observations& seen, std::span<const double> fractions, const char* what, Findings& findings) {
+void judge_loss(const Observations& seen, std::span<const double> fractions, std::string_view what,
+                Findings& findings) {
   if (fractions.empty()) return;
   const double lost = weighted_fraction(seen.samples, fractions);
   if (lost <= kNoisyLoss) return;
@@ -153,9 +154,9 @@ Judgement judge(const Observations& seen) {
   judge_steady_state(seen, findings);
   judge_drift(seen.samples, findings);
   judge_spread(seen.summary, findings);
-  judge_loss(seen, seen.stolen_fractions, "to other guests of the host", findings);
-  judge_loss(seen, seen.throttled_fractions, "to a CPU quota", findings);
-  judge_loss(seen, seen.waiting_fractions, "waiting for a core", findings);
+  judge_loss(seen, seen.stolen_fractions, kLostToGuests, findings);
+  judge_loss(seen, seen.throttled_fractions, kLostToQuota, findings);
+  judge_loss(seen, seen.waiting_fractions, kLostWaiting, findings);
   if (seen.shortest_timed > Seconds(0) && seen.shortest_timed < kShortestSample) {
     findings.push_back({Stability::kStable, fmt::format("samples as short as {} (under {}) feel every interrupt",
                                                         format_seconds(seen.shortest_timed.count()),

@@ -32,6 +32,10 @@ inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kUnstableSpread = 0.10;  // sample standard deviation as a fraction of the mean
 inline constexpr double kNoisyDrift = 0.01;  // change from the first sample to the last, as a fraction of the median
 inline constexpr double kNoSteadyStateDrift = 0.05;
+// How time was lost, after "5 % of the time was lost".
+inline constexpr std::string_view kLostToGuests = "to other guests of the host";
+inline constexpr std::string_view kLostToQuota = "to a CPU quota";
+inline constexpr std::string_view kLostWaiting = "waiting for a core";
 inline constexpr double kNoisyLoss = 0.005;  // of the time that was stolen, throttled or waited
 inline constexpr double kUnstableLoss = 0.03;
 

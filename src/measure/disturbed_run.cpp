@@ -27,10 +27,10 @@ std::string time_lost(const Measurement& run, int64_t threads) {
   const double waiting = waiting_fraction(lost, wall, threads).value_or(0);
   const double most = std::max({stolen, throttled, waiting});
   if (most <= kUnstableLoss) return "";
-  return fmt::format("{:.0f} % of the time was {}", 100 * most,
-                     most == stolen      ? "stolen by other guests of the host"
-                     : most == throttled ? "throttled by a CPU quota"
-                                         : "spent waiting for a core");
+  return fmt::format("{:.0f} % of the time was lost {}", 100 * most,
+                     most == stolen      ? kLostToGuests
+                     : most == throttled ? kLostToQuota
+                                         : kLostWaiting);
 }
 
 std::string spread(std::vector<double> samples) {

@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// What disturbed the run, as a clause with its figure: "12 % of the time was stolen by other guests of the host". By
+// What disturbed the run, as a clause with its figure: "12 % of the time was lost to other guests of the host". By
 // the limits of a verdict (distribution/verdict.h) and of a profile (record/step_trace.h): time lost, samples that
 // vary, traced steps that took longer than those beside them. Empty where nothing did. `samples` are seconds.
 std::string disturbance_of(const Measurement& run, const std::vector<double>& samples,

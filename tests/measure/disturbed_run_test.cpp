@@ -27,9 +27,9 @@ TEST(DisturbedRun, NamesTheTimeThatWasLost) {
   const auto text = [&](std::optional<double> MachineState::*counter, double lost) {
     return disturbance_of(steps_with(counter, lost), samples, std::nullopt, 2);
   };
-  EXPECT_EQ(text(&MachineState::stolen_seconds, 0.24), "12 % of the time was stolen by other guests of the host");
-  EXPECT_EQ(text(&MachineState::throttled_seconds, 0.2), "10 % of the time was throttled by a CPU quota");
-  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.1), "5 % of the time was spent waiting for a core");
+  EXPECT_EQ(text(&MachineState::stolen_seconds, 0.24), "12 % of the time was lost to other guests of the host");
+  EXPECT_EQ(text(&MachineState::throttled_seconds, 0.2), "10 % of the time was lost to a CPU quota");
+  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.1), "5 % of the time was lost waiting for a core");
   EXPECT_EQ(text(&MachineState::waiting_seconds, 0.04), "");  // within the limit of an unstable time
   EXPECT_EQ(disturbance_of(steps_with(&MachineState::stolen_seconds, 0.24), samples, std::nullopt, std::nullopt), "");
 }

@@ -87,11 +87,11 @@ TEST(PlanGrid, SaysWhatWasMeasuredOnADisturbedMachine) {
   EXPECT_TRUE(plan_grid({{record}}).notes.empty());
   EXPECT_EQ(disturbed_sentence(record.prediction), "");
   record.prediction.disturbed_share = 0.58;
-  record.prediction.disturbance = "12 % of the time was stolen by other guests of the host";
+  record.prediction.disturbance = "12 % of the time was lost to other guests of the host";
   const std::string sentence = disturbed_sentence(record.prediction);
   EXPECT_EQ(sentence,
             "The machine was disturbed when the launches of 58 % of the predicted time were measured: 12 % of the time "
-            "was stolen by other guests of the host. laptime calibrate measures them again.");
+            "was lost to other guests of the host; laptime calibrate measures them again.");
   EXPECT_EQ(basis_text(record.prediction), "measured launches, 100 % of the same shapes, 58 % on a disturbed machine");
   EXPECT_EQ(plan_grid({{record}}).notes, std::vector<std::string>{sentence});
   EXPECT_EQ(plan_grid({{planned()}, {record}}).notes, std::vector<std::string>{record.name + ": " + sentence});
