@@ -13,7 +13,7 @@ namespace laptime {
 
 // ASCII letters in lower case; every other byte as it is.
 char lower(char c);
-std::string lower(std::string_view text);
+std::string lowered(std::string_view text);
 
 // 'word' in single quotes; control bytes as \xNN, long text cut to its first 80 bytes.
 std::string quote(std::string_view word);

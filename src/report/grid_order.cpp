@@ -23,7 +23,7 @@ GridOrder grid_order(std::string_view name, const std::vector<GridColumn>& colum
     order.direction = direction == "asc" ? Direction::kAscending : Direction::kDescending;
   }
   const auto column = std::find_if(columns.begin(), columns.end(), [&](const GridColumn& one) {
-    return one.key == word || lower(one.title) == lower(word);
+    return one.key == word || lowered(one.title) == lowered(word);
   });
   if (column == columns.end()) {
     std::vector<std::string_view> known;
