@@ -32,8 +32,8 @@ SECTIONS = [
      "run, and prints a negative time once. Here the phases add up to the step: `residue` in a record is what is left."),
     ("Why do the first steps take longer without warm-up?",
      "The rows show what warm-up does to mean, standard deviation and the first samples. Below each row stands in which "
-     "phase and class of work the first steps took longer, how much of it page faults explain, and for how much no cause "
-     "was found.",
+     "phase and class of work the first steps took longer, why as far as it is known: how much of it is page faults. Below "
+     "the table stands whether warm-up moves the mean by more than the noise of the samples.",
      ["bench --model small {m} --pass forward_backward --warmup 0,1,2,5 --steps 10 --columns first_steps"],
      "Kernels are tried, libraries generate their code, memory is allocated and touched, and weights are made before "
      "the first step (`set-up`, with `--verbose`). What a framework does in its first step is therefore not in these "

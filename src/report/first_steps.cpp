@@ -82,14 +82,13 @@ std::string first_steps_text(const Record& record) {
     parts.push_back("elsewhere " + excess_text(excess - named));
   std::string text = fmt::format("first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count),
                                  format_seconds(excess));
-  if (!parts.empty()) text += fmt::format(": {}", fmt::join(parts, ", "));
+  if (!parts.empty()) text += fmt::format("; where: {}", fmt::join(parts, ", "));
   if (later_steps_are_as_long(record)) return text + "; a later step took as long, so this is noise";
   if (!transient.page_faults) return text;
-  if (*transient.page_faults >= kSmall * excess)
-    text += fmt::format("; page faults explain {} of it", format_seconds(*transient.page_faults));
-  if (excess - *transient.page_faults >= kSmall * excess)
-    text += fmt::format("; no cause found for {}", format_seconds(excess - *transient.page_faults));
-  return text;
+  const double unknown = excess - *transient.page_faults;
+  if (*transient.page_faults < kSmall * excess) return text + "; why: not known";
+  text += fmt::format("; why: page faults {}", format_seconds(*transient.page_faults));
+  return unknown < kSmall * excess ? text : fmt::format("{}, not known for {}", text, format_seconds(unknown));
 }
 
 bool varies_warmup(const Record& record) { return record.name.find("/warmup:") != std::string::npos; }

@@ -7,8 +7,8 @@
 
 namespace laptime {
 
-// "first 2 steps together 55.41 ms longer: backward 33.10 ms (matmul 30.20 ms), forward 21.40 ms (matmul 20.10 ms);
-// page faults explain 4.310 ms of it; no cause found for 51.10 ms". The parts say where the time was, and the ends why.
+// "first 2 steps together 55.41 ms longer; where: backward 33.10 ms (matmul 30.20 ms), forward 21.40 ms (matmul 20.10
+// ms); why: page faults 4.310 ms, not known for 51.10 ms".
 // Says so where no first step was longer, and where a later step was as long. The transient of the record must have an
 // excess.
 std::string first_steps_text(const Record& record);

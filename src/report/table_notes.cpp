@@ -5,14 +5,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "record/metrics.h"
 #include "report/column_sets/readers.h"
 #include "report/compare_command.h"
 #include "report/first_steps.h"
+#include "report/percents.h"
+#include "report/point_names.h"
 
 namespace laptime {
 namespace {
@@ -107,6 +111,7 @@ void TableNotes::add(const Record& record, const Heading& heading) {
     const std::string& name = record.name;
     warmups_.insert(name.substr(name.find("/warmup:")));
   }
+  if (details_ && varies_warmup(record) && !is_predicted(record)) add_warmup(record);
   const int64_t skipped = skipped_in_samples(record);
   const TimeStats* const time = record.main_time();
   if (skipped == 0 || time == nullptr) return;
@@ -114,6 +119,49 @@ void TableNotes::add(const Record& record, const Heading& heading) {
       "{}: {} of {} measured steps made no update, because a gradient of the scaled loss overflowed; such a "
       "step is shorter",
       heading.short_name(record), skipped, time->count * record.stopping.steps_per_sample.value_or(1)));
+}
+
+void TableNotes::add_warmup(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  if (time == nullptr || !record.stopping.warmup || record.status != Status::kOk) return;
+  const WarmedMean mean{
+      .warmup = *record.stopping.warmup, .mean = time->mean, .std = time->std, .samples = time->count};
+  std::string name = record.name;
+  const size_t begin = name.find("/warmup:");
+  name.erase(begin, name.find('/', begin + 1) - begin);
+  const auto [at, is_new] = warmup_ends_.try_emplace(name, WarmupEnds{.fewest = mean, .most = mean});
+  WarmupEnds& ends = at->second;
+  if (mean.warmup < ends.fewest.warmup) ends.fewest = mean;
+  if (mean.warmup > ends.most.warmup) ends.most = mean;
+}
+
+std::vector<std::string> TableNotes::warmup_lines() const {
+  constexpr double kSigmas = 1.96;  // 95 % of a normal distribution
+  constexpr size_t kMost = 4;
+  std::vector<std::string> names;
+  for (const auto& [name, ends] : warmup_ends_) {
+    if (ends.fewest.warmup < ends.most.warmup) names.push_back(name);
+  }
+  const std::string common = common_words(names);
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < std::min(kMost, names.size()); ++i) {
+    const auto& [fewest, most] = warmup_ends_.at(names[i]);
+    if (most.mean <= 0) continue;
+    const double difference = fewest.mean / most.mean - 1;
+    std::string line =
+        fmt::format("{}after {} of warm-up the mean is {} {} that after {}",
+                    names.size() > 1 ? without_words(names[i], common) + ": " : "", counted(fewest.warmup, "step"),
+                    percent_text(std::abs(difference)), difference < 0 ? "below" : "above", most.warmup);
+    if (most.std && fewest.samples > 0 && most.samples > 0) {
+      // Slow first samples widen the spread that they are judged by, so that the spread is that after the warm-up.
+      const double samples = 1 / static_cast<double>(fewest.samples) + 1 / static_cast<double>(most.samples);
+      const double noise = kSigmas * *most.std * std::sqrt(samples) / most.mean;
+      line += fmt::format(": {} the noise of the samples, +-{} (95 %, from the standard deviation after {})",
+                          std::abs(difference) > noise ? "outside" : "within", percent_text(noise), most.warmup);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 std::vector<std::string> TableNotes::take_reasons(const Record& record) {
@@ -184,6 +232,7 @@ std::vector<std::string> TableNotes::lines() const {
     lines.push_back(
         fmt::format("{} more rows have such steps: --columns name,skipped_steps", skips_.size() - kMostSkips));
   }
+  for (std::string& line : warmup_lines()) lines.push_back(std::move(line));
   if (warmups_.size() > 1) {
     lines.push_back(columns_line("a median hardly shows what warm-up does; ", "first_steps",
                                  "mean, standard deviation and the first samples"));

@@ -1,7 +1,9 @@
 // TableNotes: what stands below a table because its figures cannot be read rightly without it.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -16,7 +18,7 @@
 namespace laptime {
 
 // Which peak an mfu is of, reasons that several verdicts have, rows whose samples skipped updates, what the verdicts of
-// the rows mean, and how to compare rows whose verdict is against their speed-up.
+// the rows mean, what warm-up does to a mean, and how to compare rows whose verdict is against their speed-up.
 class TableNotes {
  public:
   // `details`: few rows, which may be read whole. The date of a peak and skipped steps are in no listing. `baselines`
@@ -62,6 +64,20 @@ class TableNotes {
   std::map<std::string, Peaks> peaks_;  // measured ones, by arithmetic
   std::vector<std::string> skips_;
   bool says_reasons_ = false;  // below its rows
+  // Of the rows that differ in nothing but the warm-up: the fewest and the most steps of it, and their times.
+  struct WarmedMean {
+    int64_t warmup = 0;
+    double mean = 0;  // seconds
+    std::optional<double> std;
+    int64_t samples = 0;
+  };
+  struct WarmupEnds {
+    WarmedMean fewest;
+    WarmedMean most;
+  };
+  void add_warmup(const Record& record);
+  std::vector<std::string> warmup_lines() const;
+  std::map<std::string, WarmupEnds> warmup_ends_;  // by the name without the warm-up
   struct SharedReason {
     std::string reason;
     size_t rows = 0;

@@ -77,6 +77,31 @@ TEST_F(ComparedProfiles, ASpeedUpHasItsInterval) {
   EXPECT_THAT(compared(slow, fast).notes.front(), HasSubstr("95 % interval"));
 }
 
+// The speed-up is that of the times beside it, also where one traced step had a pause.
+TEST_F(ComparedProfiles, ASpeedUpIsTheRatioOfTheTimesShown) {
+  trace_.steps.assign(6, trace_.steps.front());
+  StepTrace paused = trace_;
+  paused.steps[2].total += 1;
+  paused.steps[2].launches[1] += 1'000'000'000;
+  for (const Grid& grid : compare_profiles({"float32", &paused}, {"bfloat16", &trace_})) {
+    EXPECT_THAT(grid.notes.front(), HasSubstr("Times: medians over the traced steps. Speed-up: ratio of the medians"));
+    for (const std::vector<Json>& row : grid.rows) {
+      if (row[5].is_null()) continue;
+      EXPECT_NEAR(row[5].get<double>(), row[1].get<double>() / row[2].get<double>(), 1e-12) << row[0];
+      EXPECT_NEAR(row[5].get<double>(), 1, 1e-12) << row[0];
+    }
+  }
+  const Grid casts = cast_shares({{{"float32", &paused, "small"}, {"bfloat16", &trace_, "small"}}});
+  EXPECT_NEAR(cell(casts, "small", "from_s").get<double>(), 1400e-9, 1e-15);
+  EXPECT_NEAR(cell(casts, "small", "speedup").get<double>(), 1, 1e-12);
+}
+
+TEST(Fraction, OfNothingHasNoSign) {
+  EXPECT_EQ(format_value(-0.0004, Unit::kFraction), "0.0 %");
+  EXPECT_EQ(format_value(0.0004, Unit::kFraction), "0.0 %");
+  EXPECT_EQ(format_value(-0.0006, Unit::kFraction), "-0.1 %");
+}
+
 TEST_F(ComparedProfiles, GainsAndLossesThatCancelHaveNoShares) {
   StepTrace other = trace_;
   for (TracedStep& step : other.steps) {

@@ -33,16 +33,18 @@ TEST(FirstSteps, NameThePhasesAndClassesThatWereLonger) {
                      {"backward", "elementwise", 0.1, 0.1},
                      {"optimizer", "optimizer", -0.1, -0.1}};
   EXPECT_EQ(first_steps_text(record),
-            "first step 1.000 s longer: backward 600.0 ms (matmul 500.0 ms, elementwise 100.0 ms), forward 210.0 ms "
-            "(matmul 200.0 ms), optimizer 100.0 ms shorter, elsewhere 290.0 ms; no cause found for 1.000 s");
+            "first step 1.000 s longer; where: backward 600.0 ms (matmul 500.0 ms, elementwise 100.0 ms), forward "
+            "210.0 ms (matmul 200.0 ms), optimizer 100.0 ms shorter, elsewhere 290.0 ms; why: not known");
   transient.parts.front().seconds = 1;
   EXPECT_THAT(first_steps_text(record), HasSubstr(", elsewhere 510.0 ms shorter;"));
   transient.steps = 3;
   transient.page_faults = 0.25;
   transient.parts = {{"forward", "", 1, 1}};
   EXPECT_EQ(first_steps_text(record),
-            "first 3 steps together 1.000 s longer: forward 1.000 s; page faults explain 250.0 ms of it; no cause "
-            "found for 750.0 ms");
+            "first 3 steps together 1.000 s longer; where: forward 1.000 s; why: page faults 250.0 ms, not known for "
+            "750.0 ms");
+  transient.page_faults = 0.99;
+  EXPECT_THAT(first_steps_text(record), testing::EndsWith("; why: page faults 990.0 ms"));
   transient.parts.clear();
   transient.page_faults.reset();
   EXPECT_EQ(first_steps_text(record), "first 3 steps together 1.000 s longer");
@@ -55,7 +57,7 @@ TEST(FirstSteps, AreNoiseWhereALaterStepTookAsLong) {
   record.transient = slow_start();
   record.transient.warmup = {2};
   record.time["step"].samples = {1, 1, 1, 1.5};
-  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; no cause found for 1.000 s");
+  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; why: not known");
   record.time["step"].samples.back() = 2;
   EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; a later step took as long, so this is noise");
 }
@@ -82,6 +84,34 @@ TEST(FirstSteps, EveryRowOfACommandThatVariesTheWarmupSpeaksOfThem) {
   EXPECT_THAT(table(records, {}, "name,median"), Not(HasSubstr(note)));
   for (Record& record : records) record.name = stored_records().front().name;
   EXPECT_THAT(table(records, {}, "mean_std"), Not(HasSubstr(note)));
+}
+
+// 10 samples each with a standard deviation of 2 ms after 5 steps: 1.96 x 2 ms x sqrt(2 / 10) is 1.8 % of 100 ms.
+TEST(FirstSteps, ATableSaysWhetherWarmupMovesTheMean) {
+  std::vector<Record> records = rows_by_warmup();
+  for (Record& record : records) {
+    record.time["step"].count = 10;
+    record.time["step"].mean = 0.1;
+    record.time["step"].std = 0.002;
+  }
+  records[0].stopping.warmup = 0;
+  records[1].stopping.warmup = 5;
+  const auto line = [&](double mean, double std) {
+    records[0].time["step"].mean = mean;
+    records[0].time["step"].std = std;
+    const std::string text = table(records, {}, "first_steps");
+    const size_t begin = text.find("after 0 steps");
+    return begin == std::string::npos ? text : text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(line(0.105, 0.1),
+            "after 0 steps of warm-up the mean is 5.0 % above that after 5: outside the noise of the samples, +-1.8 % "
+            "(95 %, from the standard deviation after 5)");
+  EXPECT_THAT(line(0.101, 0.002), HasSubstr("is 1.0 % above that after 5: within the noise"));
+  EXPECT_THAT(line(0.09, 0.002), HasSubstr("is 10 % below that after 5: outside the noise"));
+  records[1].time["step"].std.reset();
+  EXPECT_EQ(line(0.105, 0.1), "after 0 steps of warm-up the mean is 5.0 % above that after 5");
+  records[1].stopping.warmup = 0;
+  EXPECT_THAT(line(0.105, 0.1), Not(HasSubstr("of warm-up the mean")));
 }
 
 TEST(FirstSteps, ATableOfMediansNamesTheColumnsThatShowThem) {

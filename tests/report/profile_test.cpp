@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "distribution/median.h"
 #include "report/profile/device_use.h"
 #include "report/profile/views.h"
 #include "report/row.h"
@@ -190,7 +191,28 @@ TEST_F(Profile, AttentionComparesSoftmaxWithTheProducts) {
   EXPECT_NEAR(cell(attention, "softmax", "total_s").get<double>(), 50e-9, 1e-15);
   EXPECT_NEAR(cell(attention, "scores", "total_s").get<double>(), 500e-9, 1e-15);
   EXPECT_NEAR(cell(attention, "scaled dot product attention", "total_s").get<double>(), 550e-9, 1e-15);
-  EXPECT_THAT(attention.notes.at(0), HasSubstr("softmax takes 10 % as long as the two products"));
+  const std::string& sentence = attention.notes.at(0);
+  EXPECT_THAT(sentence, HasSubstr("softmax takes 10 % as long as the two products"));
+  EXPECT_THAT(sentence, HasSubstr("; softmax moves 3.906 KiB for 10 FLOP (0.0025 FLOP per byte), bound by memory; the "
+                                  "products move 1.953 KiB for 8.000 MFLOP (4000 FLOP per byte), bound by compute"));
+  EXPECT_EQ(attention.notes.at(1),
+            "The sentence adds up the forward rows of class softmax and those of class matmul; times of the table are "
+            "means.");
+  trace_.peak_flops.reset();
+  trace_.bandwidth.reset();
+  EXPECT_THAT(softmax_against_products(trace_), testing::Not(HasSubstr("bound by")));
+}
+
+// A part that scales its product has a row for each class, so that the products are those of the sentence.
+TEST_F(Profile, APartOfAttentionHasARowForEachClass) {
+  add("forward", "layers.1.attn.scores", 1, "attn", "a/scores", "scale", "elementwise", 5, 1000, {70, 70});
+  const Grid attention = view({.view = ProfileView::kAttention});
+  double products = 0;
+  for (const std::vector<Json>& row : attention.rows) products += row[2] == "matmul" ? row[4].get<double>() : 0;
+  const std::optional<SoftmaxAndProducts> both = softmax_and_products(trace_);
+  EXPECT_NEAR(products, median(both->products), 1e-15);
+  EXPECT_NEAR(cell(attention, "elementwise", "total_s").get<double>(), 70e-9, 1e-15);
+  EXPECT_NEAR(cell(attention, "all", "total_s").get<double>(), 620e-9, 1e-15);
 }
 
 TEST_F(Profile, OnePauseIsNotTheTimeOfSoftmax) {

@@ -175,8 +175,7 @@ TEST(Table, ALongNameLeavesFiguresWhereTheyAre) {
 TEST(Table, NotesStandWhereTheyMatter) {
   Record record = stored_records().front();
   const auto text = [&](bool verbose) { return table({&record, 1}, {.verbose = verbose}); };
-  EXPECT_THAT(text(false),
-              HasSubstr("first step 769.9 ms longer; page faults explain 691.2 ms of it; no cause found for 78.70 ms"));
+  EXPECT_THAT(text(false), HasSubstr("first step 769.9 ms longer; why: page faults 691.2 ms, not known for 78.70 ms"));
   EXPECT_THAT(text(false), Not(HasSubstr("set-up")));
   EXPECT_THAT(text(true), HasSubstr("set-up 2.229 s (plan 12.10 ms"));
   record.transient.excess = 0;

@@ -184,7 +184,7 @@ Grid contributors_grid(const SavedBlock& block, const std::string& of) {
 
 Grid parts_grid(const SavedBytes& saved) {
   Grid grid{.name = "saved_by_op",
-            .title = "The same by module and op",
+            .title = "All that forward saves, by module and op",
             .columns = {text_column("part", "Module"), text_column("op", "Op"), count_column("tensors", "Tensors"),
                         bytes_column("bytes", "Bytes"), share_column()},
             .rows = {},

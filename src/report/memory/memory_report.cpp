@@ -9,6 +9,8 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -50,21 +52,39 @@ std::string not_held_text(const Record& record) {
   }
 }
 
-// How the first step of a framework differs, which allocates optimizer state when the optimizer first runs.
-std::optional<std::string> first_step_text(const MemoryLedger& ledger) {
+// "1 MiB in forward, 2 MiB in backward and 3 MiB in optimizer"
+std::string listed(std::vector<std::string> parts) {
+  if (parts.size() < 2) return fmt::format("{}", fmt::join(parts, ""));
+  const std::string last = std::move(parts.back());
+  parts.pop_back();
+  return fmt::format("{} and {}", fmt::join(parts, ", "), last);
+}
+
+// What the optimizer adds, and how the first step of a framework differs, which allocates optimizer state when the
+// optimizer first runs.
+std::optional<std::string> optimizer_text(const MemoryLedger& ledger) {
+  constexpr std::string_view kOptimizer = "optimizer";
   const int64_t state = ledger.peak()[MemoryCategory::kOptimizerState];
   if (state == 0) return std::nullopt;
-  std::string text =
-      fmt::format("First and later steps peak equally: the optimizer state ({}) is there before the first step.",
-                  format_bytes(state));
-  if (ledger.sections().size() != ledger.phases().size()) return text;  // the optimizer runs during backward
-  std::vector<std::string> peaks;
-  for (const PhasePeak& phase : ledger.phases()) {
-    if (phase.phase == "optimizer") continue;
-    peaks.push_back(fmt::format("{} in {}", format_bytes(ledger.held(phase.peak).total() - state), phase.phase));
+  const std::string adds = fmt::format("The optimizer adds {} of state", format_bytes(state));
+  if (ledger.sections().size() != ledger.phases().size()) {  // the optimizer runs during backward
+    return adds + ". Here the state is there before the first step, so that first and later steps peak equally.";
   }
-  return fmt::format("{} PyTorch allocates it when the optimizer first runs, so its first step peaks at {} (derived).",
-                     text, fmt::join(peaks, " and "));
+  std::string added = "no temporaries";
+  std::vector<std::string> first;
+  std::vector<std::string> later;
+  for (const PhasePeak& phase : ledger.phases()) {
+    const CategoryBytes& held = ledger.held(phase.peak);
+    const bool has_state = phase.phase == kOptimizer;
+    const int64_t temporaries = held[MemoryCategory::kTemporaries] + held[MemoryCategory::kWorkspace];
+    if (has_state && temporaries > 0) added = fmt::format("{} of temporaries while it runs", format_bytes(temporaries));
+    first.push_back(fmt::format("{} in {}", format_bytes(held.total() - (has_state ? 0 : state)), phase.phase));
+    later.push_back(fmt::format("{} in {}", format_bytes(held.total()), phase.phase));
+  }
+  return fmt::format(
+      "{} and {}. Here the state is there before the first step, so that every step peaks at {}. PyTorch allocates it "
+      "when the optimizer first runs: its first step peaks at {}, later ones as here (derived).",
+      adds, added, listed(std::move(later)), listed(std::move(first)));
 }
 
 std::optional<std::string> residual_text(const StepTrace& trace) {
@@ -120,7 +140,7 @@ void add_sentences(const Record& record, const StepTrace& trace, const MemoryLed
   lines.push_back(peak_sentence(record, trace));
   if (!was_held(record)) lines.push_back(not_held_text(record));
   for (const std::optional<std::string>& line :
-       {saved_text(saved), copies_text(trace, saved), first_step_text(ledger), residual_text(trace)}) {
+       {saved_text(saved), copies_text(trace, saved), optimizer_text(ledger), residual_text(trace)}) {
     if (line) lines.push_back(*line);
   }
 }

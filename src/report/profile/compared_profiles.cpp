@@ -43,13 +43,20 @@ constexpr std::array kComparisons{
     ComparisonRows{ProfileView::kAttention, "compared_attention", "phase and part of attention", range_key,
                    is_in_attention}};
 
-// Seconds of one part in two profiles: the means over the traced steps, none where a profile has no launch of it, and
-// those of each step.
+// Seconds of one part in two profiles: the medians over the traced steps, none where a profile has no launch of it, and
+// those of each step. One pause of the machine would decide a mean of few steps.
 struct TwoTimes {
   std::optional<double> a, b;
   std::vector<double> steps_a{}, steps_b{};
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
+
+TwoTimes two_times(std::vector<double> a, std::vector<double> b) {
+  TwoTimes times{.a = median(a), .b = median(b)};
+  times.steps_a = std::move(a);
+  times.steps_b = std::move(b);
+  return times;
+}
 
 std::vector<double> residues(const StepTrace& trace) {
   std::vector<double> steps = whole_steps(trace);
@@ -58,24 +65,22 @@ std::vector<double> residues(const StepTrace& trace) {
   return steps;
 }
 
-TwoTimes whole_times(const StepTrace& a, const StepTrace& b) {
-  return {totals_of(a).step, totals_of(b).step, whole_steps(a), whole_steps(b)};
-}
+TwoTimes whole_times(const StepTrace& a, const StepTrace& b) { return two_times(whole_steps(a), whole_steps(b)); }
 
 // The speed-up and the ends of its interval, each null where it is not known.
 std::vector<Json> speedup_cells(const TwoTimes& times, bool are_measured) {
   const bool has_both = times.b && *times.a > 0 && *times.b > 0;
-  if (!has_both || median(times.steps_b) <= 0) return {nullptr, nullptr, nullptr};
+  if (!has_both) return {nullptr, nullptr, nullptr};
   std::optional<Interval> interval;
   if (are_measured) interval = bootstrap_ratio_interval(times.steps_a, times.steps_b);
-  return {median(times.steps_a) / median(times.steps_b), interval ? Json(interval->low) : Json(nullptr),
+  return {*times.a / *times.b, interval ? Json(interval->low) : Json(nullptr),
           interval ? Json(interval->high) : Json(nullptr)};
 }
 
-// What the speed-ups are of, and how well they are known.
+// What the times and the speed-ups are, and how well these are known.
 std::string speedup_note(const StepTrace& a, const StepTrace& b) {
   const auto fewest = static_cast<int64_t>(std::min(a.steps.size(), b.steps.size()));
-  const std::string text = "Speed-up: ratio of the medians over the traced steps";
+  const std::string text = "Times: medians over the traced steps. Speed-up: ratio of the medians";
   if (!is_measured(a) || !is_measured(b)) return "Speed-up: ratio of the predicted times.";
   if (fewest < kFewestForInterval) {
     return fmt::format("{}, without an interval, which takes --traced-steps {}.", text, kFewestForInterval);
@@ -91,20 +96,19 @@ Grid comparison(const ComparisonRows& which, const ComparedProfile& a, const Com
     const auto is_in = [&](const TraceLaunch& launch) { return which.test == nullptr || which.test(launch); };
     for (const LaunchSum& sum : sum_launches(trace, which.key, is_in)) {
       if (!rows.contains(sum.key)) order.push_back(sum.key);
-      rows[sum.key].*side = sum.total;
-      rows[sum.key].*steps = seconds_by_step(
+      TwoTimes& times = rows[sum.key];
+      times.*steps = seconds_by_step(
           trace, [&](const TraceLaunch& launch) { return is_in(launch) && which.key(launch) == sum.key; });
+      times.*side = median(times.*steps);
     }
   };
   add(*a.trace, &TwoTimes::a, &TwoTimes::steps_a);
   add(*b.trace, &TwoTimes::b, &TwoTimes::steps_b);
-  const StepTotals whole_a = totals_of(*a.trace);
-  const StepTotals whole_b = totals_of(*b.trace);
   std::stable_sort(order.begin(), order.end(),
                    [&](const std::string& x, const std::string& y) { return rows[x].saved() > rows[y].saved(); });
   const std::vector<std::string> whole =
       which.test == nullptr ? std::vector<std::string>{"residue", "step"} : std::vector<std::string>{"step"};
-  rows["residue"] = {whole_a.residue(), whole_b.residue(), residues(*a.trace), residues(*b.trace)};
+  rows["residue"] = two_times(residues(*a.trace), residues(*b.trace));
   rows["step"] = whole_times(*a.trace, *b.trace);
   order.insert(order.end(), whole.begin(), whole.end());
   Grid grid{.name = which.name,
@@ -119,6 +123,8 @@ Grid comparison(const ComparisonRows& which, const ComparedProfile& a, const Com
                         optional_column(1, {"speedup_high", "High", Unit::kRatio, false})},
             .rows = {},
             .notes = {speedup_note(*a.trace, *b.trace)}};
+  if (std::min(a.trace->steps.size(), b.trace->steps.size()) > 2)
+    grid.notes.emplace_back("Medians of parts do not add up to that of the whole to the last digit.");
   const double all_saved = rows["step"].saved();
   // Where parts change by more than the step does, because gains and losses cancel, shares would say nothing, and where
   // the step saves nothing there is nothing to share.
@@ -163,9 +169,7 @@ std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfi
 namespace {
 
 double cast_seconds(const StepTrace& trace) {
-  const LaunchTest is_cast = [](const TraceLaunch& launch) { return launch.work_class == kCastClass; };
-  const std::vector<LaunchSum> casts = sum_launches(trace, class_of, is_cast);
-  return casts.empty() ? 0 : casts.front().total;
+  return median(seconds_by_step(trace, [](const TraceLaunch& launch) { return launch.work_class == kCastClass; }));
 }
 
 }  // namespace

@@ -46,6 +46,16 @@ std::string against_bound(const LaunchSum& sum) {
   return fmt::format(", at {} of the {}", percent_text(*fraction), bound);
 }
 
+// "3.000 MiB for 492.0 kFLOP (0.16 FLOP per byte), bound by memory": why work can be slow for its FLOPs.
+std::string traffic_text(const LaunchSum& sum) {
+  const double intensity = sum.bytes > 0 ? sum.flops / sum.bytes : 0;
+  const std::string bound = sum.bound();
+  return fmt::format("{} for {} ({} FLOP per byte){}", format_bytes(static_cast<int64_t>(sum.bytes)),
+                     format_flops(sum.flops),
+                     intensity < 10 ? fmt::format("{:.2g}", intensity) : fmt::format("{:.0f}", intensity),
+                     bound.empty() ? "" : ", bound by " + bound);
+}
+
 // "; here: peak of matrix products 1.018 TFLOP/s, bandwidth of memory 52.78 GB/s", those that are known.
 std::string bounds_text(const StepTrace& trace) {
   std::vector<std::string> bounds;
@@ -179,8 +189,8 @@ std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace) {
   SoftmaxAndProducts both{.softmax = seconds_by_step(trace, is_softmax),
                           .products = seconds_by_step(trace, is_product)};
   if (both.softmax.empty() || median(both.softmax) <= 0 || median(both.products) <= 0) return std::nullopt;
-  both.softmax_flops = sum_launches(trace, class_of, is_softmax).front().flops;
-  both.products_flops = sum_launches(trace, class_of, is_product).front().flops;
+  both.softmax_work = sum_launches(trace, class_of, is_softmax).front();
+  both.products_work = sum_launches(trace, class_of, is_product).front();
   return both;
 }
 
@@ -192,7 +202,10 @@ std::string softmax_against_products(const StepTrace& trace) {
       "forward{}: softmax takes {} as long as the two products ({} against {}), for {} of their FLOPs ({} against {})",
       steps > 1 && is_measured(trace) ? fmt::format(", median of {} traced steps", steps) : "",
       multiple_text(both->time_ratio()), format_seconds(median(both->softmax)), format_seconds(median(both->products)),
-      multiple_text(both->flops_ratio()), format_flops(both->softmax_flops), format_flops(both->products_flops));
+      multiple_text(both->flops_ratio()), format_flops(both->softmax_work.flops),
+      format_flops(both->products_work.flops));
+  text += fmt::format("; softmax moves {}; the products move {}", traffic_text(both->softmax_work),
+                      traffic_text(both->products_work));
   if (is_measured(trace) && static_cast<int64_t>(steps) < kFewestForInterval)
     text += fmt::format("; known roughly from so few steps (--traced-steps {})", kFewestForInterval);
   return text;
@@ -213,8 +226,12 @@ PointReport profile_report(const Record& record, const StepTrace& trace, const P
   report.grids.push_back(phases_grid(record, trace, totals));
   for (Grid& grid : view_tables(trace, query)) report.grids.push_back(std::move(grid));
   if (query.view == ProfileView::kAttention) {
-    if (std::string sentence = softmax_against_products(trace); !sentence.empty())
+    if (std::string sentence = softmax_against_products(trace); !sentence.empty()) {
       report.grids.back().notes.push_back(std::move(sentence));
+      report.grids.back().notes.push_back(
+          fmt::format("The sentence adds up the forward rows of class {} and those of class {}{}.", kSoftmaxClass,
+                      kProductClass, trace.steps.size() > 1 ? "; times of the table are means" : ""));
+    }
   }
   return report;
 }

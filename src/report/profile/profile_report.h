@@ -50,13 +50,12 @@ std::string disturbance(const StepTrace& trace);
 // Softmax of attention and the two products around it, in forward.
 struct SoftmaxAndProducts {
   std::vector<double> softmax, products;  // seconds in each traced step
-  double softmax_flops = 0;               // of a step
-  double products_flops = 0;
+  LaunchSum softmax_work, products_work;  // of a step
 
   // Of the medians over the steps, because these launches are so short that one pause of the machine would decide a
   // mean.
   double time_ratio() const;
-  double flops_ratio() const { return softmax_flops / products_flops; }
+  double flops_ratio() const { return softmax_work.flops / products_work.flops; }
 };
 // None where the launches of a trace do not tell the two apart.
 std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);

@@ -263,7 +263,7 @@ Grid attention_view(const StepTrace& trace, const ProfileQuery& query, double st
     return !launch.range.empty() && (!query.test || query.test(launch));
   };
   const auto key = [](const TraceLaunch& launch) {
-    return fmt::format("{}{}{}", launch.phase, kSeparator, part_of_attention(launch));
+    return fmt::format("{0}{1}{2}{1}{3}", launch.phase, kSeparator, part_of_attention(launch), launch.work_class);
   };
   std::vector<SumRow> rows;
   for (LaunchSum& sum : sum_launches(trace, key, in_attention)) rows.push_back({parts_of(sum.key), std::move(sum)});
@@ -273,10 +273,11 @@ Grid attention_view(const StepTrace& trace, const ProfileQuery& query, double st
     for (size_t i = 0; i < parts; ++i) {
       if (rows[i].texts.front() == sum.key) rows[i].inside = rows.size();
     }
-    rows.push_back({{sum.key, "scaled dot product attention"}, std::move(sum)});
+    rows.push_back({{sum.key, "scaled dot product attention", "all"}, std::move(sum)});
   }
   Grid grid = sum_grid("attention", "scaled dot product attention, all layers, per " + pass_of(trace),
-                       {text_column("phase", "Phase"), text_column("part", "Part")}, rows, SumColumns::kShort, step);
+                       {text_column("phase", "Phase"), text_column("part", "Part"), text_column("class", "Class")},
+                       rows, SumColumns::kShort, step);
   order_and_cut(grid, rows, query, trace);
   if (grid.rows.empty()) grid.notes.emplace_back("no launch of this selection belongs to attention");
   return grid;
