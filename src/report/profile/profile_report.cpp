@@ -187,7 +187,9 @@ std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace) {
   const LaunchTest is_softmax = in_attention(kSoftmaxClass);
   const LaunchTest is_product = in_attention(kProductClass);
   SoftmaxAndProducts both{.softmax = seconds_by_step(trace, is_softmax),
-                          .products = seconds_by_step(trace, is_product)};
+                          .products = seconds_by_step(trace, is_product),
+                          .softmax_work = {},
+                          .products_work = {}};
   if (both.softmax.empty() || median(both.softmax) <= 0 || median(both.products) <= 0) return std::nullopt;
   both.softmax_work = sum_launches(trace, class_of, is_softmax).front();
   both.products_work = sum_launches(trace, class_of, is_product).front();
@@ -228,9 +230,9 @@ PointReport profile_report(const Record& record, const StepTrace& trace, const P
   if (query.view == ProfileView::kAttention) {
     if (std::string sentence = softmax_against_products(trace); !sentence.empty()) {
       report.grids.back().notes.push_back(std::move(sentence));
-      report.grids.back().notes.push_back(
-          fmt::format("The sentence adds up the forward rows of class {} and those of class {}{}.", kSoftmaxClass,
-                      kProductClass, trace.steps.size() > 1 ? "; times of the table are means" : ""));
+      report.grids.back().notes.push_back(fmt::format(
+          "The sentence adds up the forward rows of class {} and those of class {}{}.", kSoftmaxClass, kProductClass,
+          trace.steps.size() > 1 && is_measured(trace) ? "; times of the table are means" : ""));
     }
   }
   return report;
