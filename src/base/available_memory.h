@@ -11,6 +11,9 @@
 
 namespace laptime {
 
+// Of the available memory, what a step may use.
+inline constexpr double kUsableFraction = 0.95;
+
 struct AvailableMemory {
   int64_t bytes = 0;     // never negative
   std::string bound_by;  // "MemAvailable", "the memory limit of cgroup /a: 2.00 GiB - 512.0 MiB in use", ...

@@ -102,7 +102,10 @@ std::string read_machine_file(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.is_open() || file.bad() || std::filesystem::is_directory(path)) {
     throw Error::format("machine file {} {}", quote(path),
-                        std::filesystem::exists(path) ? "cannot be read" : "does not exist");
+                        std::filesystem::exists(path)
+                            ? "cannot be read"
+                            : "does not exist; laptime list devices has the machines that are known by name, and "
+                              "docs/adding_a_machine.md the lines of a file");
   }
   text.resize(static_cast<size_t>(file.gcount()));
   return text;

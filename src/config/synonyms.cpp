@@ -60,6 +60,7 @@ constexpr std::array kSynonyms{
     Synonym{"pass", "fwd", "forward"}, Synonym{"pass", "bwd", "backward"}, Synonym{"pass", "forward+backward", "forward_backward"},
     Synonym{"pass", "forward-backward", "forward_backward"}, Synonym{"pass", "fwd-bwd", "forward_backward"},
     Synonym{"pass", "fwd+bwd", "forward_backward"}, Synonym{"pass", "train", "step"}, Synonym{"pass", "training", "step"},
+    Synonym{"pass", "train-step", "step"}, Synonym{"pass", "training-step", "step"},
     Synonym{"pass", "infer", "inference"}, Synonym{"pass", "eval", "inference"},
     Synonym{"mode", "compiled", "compile"}, Synonym{"mode", "torch.compile", "compile"},
     Synonym{"edition", "gpt-2", "gpt2"}, Synonym{"recompute", "full", "block"}, Synonym{"recompute", "layer", "block"}};

@@ -13,7 +13,6 @@
 namespace laptime {
 namespace {
 
-constexpr double kUsableFraction = 0.95;
 constexpr const char* kLimit = "--memory-limit";
 
 int64_t step_bytes(const Plan& plan, const MemoryBound& bound) {

@@ -134,6 +134,22 @@ const ColumnSet* set_with_summary(std::string_view list) {
   }
 }
 
+// A column that an earlier word of the list has brought, among the first `earlier`, is not shown again.
+void add_once(std::vector<Column>& columns, size_t earlier, Column column) {
+  const auto end = columns.begin() + static_cast<std::ptrdiff_t>(earlier);
+  const auto same = std::find_if(columns.begin(), end, [&](const Column& other) {
+    return other.title == column.title && other.remark == column.remark && other.unit == column.unit &&
+           other.note == column.note;
+  });
+  if (same == end) {
+    columns.push_back(std::move(column));
+    return;
+  }
+  same->then_reason = same->then_reason || column.then_reason;
+  same->then_notes = same->then_notes || column.then_notes;
+  same->then_first_steps = same->then_first_steps || column.then_first_steps;
+}
+
 bool is_setting(std::string_view resolved) {
   return resolved.starts_with("config.") || resolved == "model" || resolved == "system" || resolved == "name" ||
          resolved == "label";
@@ -206,17 +222,18 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
   bool has_set = false;
   while (true) {
     const size_t comma = list.find(',');
+    const size_t earlier = columns.size();
     const std::string_view name = list.substr(0, comma);
     const ColumnSet* const set = find_set(name);
     if (set != nullptr) {
       for (Column& column : set->columns()) {
         column.of_document = !set->alias.empty();
-        columns.push_back(std::move(column));
+        add_once(columns, earlier, std::move(column));
       }
     } else if (const RatioColumn* const ratio = find_ratio(name)) {
-      columns.push_back(column_of(*ratio, baselines));
+      add_once(columns, earlier, column_of(*ratio, baselines));
     } else {
-      columns.push_back(column_by_name(name, records));
+      add_once(columns, earlier, column_by_name(name, records));
     }
     if (columns.size() > kMaxColumns) throw Error::format("columns: more than the limit of {}", kMaxColumns);
     has_set = has_set || set != nullptr;

@@ -37,19 +37,6 @@ std::string parts_of(const T& times, std::span<const std::string_view> names) {
   return text.empty() ? "" : " (" + text + ")";
 }
 
-// The phases of the sample in the order in which they ran.
-std::vector<std::string> phases_of(const Record& record) {
-  std::vector<std::string> phases;
-  const std::string pass = record.config.text("pass");
-  const auto add = [&](const std::string& phase) {
-    const bool known = std::find(phases.begin(), phases.end(), phase) != phases.end();
-    if (phase != pass && !known && record.time.contains(phase)) phases.push_back(phase);
-  };
-  for (const PhaseShare& share : record.phases) add(share.phase);
-  for (const auto& [phase, time] : record.time) add(phase);
-  return record.main_time() == nullptr || !record.time.contains(pass) ? std::vector<std::string>() : phases;
-}
-
 // Set-up matters where it takes longer than all samples, and first steps where they take a tenth of a step longer.
 bool setup_matters(const Record& record, const TimeStats* time) {
   constexpr double kLong = 10;  // seconds
@@ -81,6 +68,18 @@ void add_notes(const Record& record, const LineStyle& style, std::vector<TableLi
 
 }  // namespace
 
+std::vector<std::string> shown_phases(const Record& record) {
+  std::vector<std::string> phases;
+  const std::string pass = record.config.text("pass");
+  const auto add = [&](const std::string& phase) {
+    const bool known = std::find(phases.begin(), phases.end(), phase) != phases.end();
+    if (phase != pass && !known && record.time.contains(phase)) phases.push_back(phase);
+  };
+  for (const PhaseShare& share : record.phases) add(share.phase);
+  for (const auto& [phase, time] : record.time) add(phase);
+  return record.main_time() == nullptr || !record.time.contains(pass) ? std::vector<std::string>() : phases;
+}
+
 std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns, const LineStyle& style) {
   const Record& record = row.record();
   std::vector<TableLine> lines(1);
@@ -106,7 +105,7 @@ std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns,
   const bool has_phases = std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase; });
   if (!style.details || !has_times) return lines;
 
-  for (const std::string& phase : has_phases ? phases_of(record) : std::vector<std::string>()) {
+  for (const std::string& phase : has_phases ? shown_phases(record) : std::vector<std::string>()) {
     TableLine line{{}, "", true};
     for (size_t i = 0; i < columns.size(); ++i) line.cells.push_back(columns[i].of_phase ? cell(i, phase) : "");
     line.cells.front() = "  " + phase;

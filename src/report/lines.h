@@ -28,6 +28,9 @@ struct LineStyle {
 // matter, and on warnings. Text is not yet escaped.
 std::vector<TableLine> lines_of(const Row& row, std::span<const Column> columns, const LineStyle& style);
 
+// The phases that have a line of their own, in the order in which they ran: none of a record whose pass has no time.
+std::vector<std::string> shown_phases(const Record& record);
+
 // Puts the column `name` first where the columns show none and some rows of different names have the same settings.
 void name_rows(std::vector<Column>& columns, const Heading& heading, const Records& rows);
 

@@ -95,10 +95,9 @@ std::string answer_of(const PlannedPoint& point) {
   const std::optional<int64_t> peak = record.memory.predicted_peak_bytes;
   std::string text = record.status == Status::kOk ? "it fits" : fmt::format("it does not fit, {}", fit_text(record));
   if (peak) {
-    text += fmt::format(": {} at the peak{}{}", format_bytes(*peak), recompute_text(record),
-                        record.status == Status::kOk && record.bytes_available
-                            ? ", of the " + usable_bytes_text(*record.bytes_available)
-                            : "");
+    text += fmt::format(
+        ": {} at the peak{}{}", format_bytes(*peak), recompute_text(record),
+        record.status == Status::kOk && record.bytes_available ? ", of the " + usable_bytes_text(record) : "");
   }
   if (!point.fitting_recompute.empty()) {
     text += point.fitting_recompute == "nothing fits"

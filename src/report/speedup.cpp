@@ -123,10 +123,9 @@ std::optional<double> spread_of(const TimeStats& time) {
 }  // namespace
 
 bool is_beyond_doubt(double ratio, const TimeStats& a, const TimeStats& b) {
-  constexpr double kTimesSpread = 3;
   const std::optional<double> spread_a = spread_of(a);
   const std::optional<double> spread_b = spread_of(b);
-  return ratio > 0 && spread_a && spread_b && std::abs(std::log(ratio)) > kTimesSpread * (*spread_a + *spread_b);
+  return ratio > 0 && spread_a && spread_b && std::abs(std::log(ratio)) > kBeyondSpread * (*spread_a + *spread_b);
 }
 
 std::string verdict_against_comparing(const Record& record) {

@@ -20,7 +20,11 @@ namespace laptime {
 // Before a ratio of two times of which one has a verdict against it.
 inline constexpr std::string_view kRoughMark = "~";
 
-// Whether a ratio of two times would still say the same if both were off by several times the spread of their samples.
+// So many times the spread of both of its times must a rough ratio be away from 1.
+inline constexpr double kBeyondSpread = 3;
+
+// Whether a ratio of two times would still say the same if both were off by kBeyondSpread times the spread of their
+// samples (10th to 90th percentile).
 bool is_beyond_doubt(double ratio, const TimeStats& a, const TimeStats& b);
 
 // What keeps a record from being compared with its baseline.

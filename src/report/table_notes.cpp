@@ -15,6 +15,7 @@
 #include "report/column_sets/readers.h"
 #include "report/compare_command.h"
 #include "report/first_steps.h"
+#include "report/lines.h"
 #include "report/percents.h"
 #include "report/point_names.h"
 
@@ -24,6 +25,7 @@ namespace {
 bool shows_verdict(const Column& column) { return column.title == "verdict"; }
 bool is_of_document(const Column& column) { return column.of_document; }
 bool shows_speedup(const Column& column) { return column.compares && column.title == "speedup"; }
+bool shows_speedup_of_phases(const Column& column) { return shows_speedup(column) && column.of_phase; }
 bool shows_measured_mfu(const Column& column) { return column.title == "mfu" || column.title == "mfu_measured"; }
 
 // The steps of the samples, not of the warm-up, that made no update.
@@ -42,6 +44,7 @@ TableNotes::TableNotes(std::span<const Column> columns, bool details, const Base
       has_mfu_(std::any_of(columns.begin(), columns.end(), shows_measured_mfu)),
       has_verdict_(std::any_of(columns.begin(), columns.end(), shows_verdict)),
       has_speedup_(std::any_of(columns.begin(), columns.end(), shows_speedup)),
+      has_speedup_of_phases_(details && std::any_of(columns.begin(), columns.end(), shows_speedup_of_phases)),
       has_document_columns_(!has_verdict_ && std::any_of(columns.begin(), columns.end(), is_of_document)),
       details_(details),
       says_reasons_(details && have_notes(columns)) {
@@ -68,7 +71,12 @@ void TableNotes::add_verdict(const Record& record) {
     const auto found = std::find(compare_commands_.begin(), compare_commands_.end(), command);
     if (!command.empty() && found == compare_commands_.end()) compare_commands_.push_back(std::move(command));
     some_uncompared_ = true;
-    (baselines_->rough_speedup(record, "") ? some_rough_ : some_refused_) = true;
+    std::vector<std::string> shown{""};
+    if (has_speedup_of_phases_) {
+      for (const std::string& phase : shown_phases(record)) shown.push_back(phase);
+    }
+    for (const std::string& phase : shown)
+      (baselines_->rough_speedup(record, phase) ? some_rough_ : some_refused_) = true;
     some_fixed_ = some_fixed_ || record.stopping.rule == "fixed";
   }
   for (const StabilityWord& word : stability_words()) {
@@ -185,12 +193,11 @@ std::vector<std::string> TableNotes::take_reasons(const Record& record) {
 std::vector<std::string> TableNotes::compare_lines() const {
   constexpr size_t kMost = 8;
   if (!some_uncompared_) return {};
-  std::vector<std::string> marks;
-  if (some_rough_)
-    marks.push_back(fmt::format("{} marks a rough speedup: a verdict is against one of its two times", kRoughMark));
-  if (some_refused_) marks.emplace_back("no speedup where a verdict stands in its place");
-  std::vector<std::string> lines{fmt::format("{}; A and B measured in turn show it {}:", fmt::join(marks, "; "),
-                                             some_refused_ ? "all the same" : "exactly")};
+  std::vector<std::string> lines{fmt::format(
+      "where a verdict is against one of the two times of a row or phase, {} marks a speedup that is farther from 1 "
+      "than {} times the spread of both (10th to 90th percentile), and any other gives way to the verdict; A and B "
+      "measured in turn show it {}:",
+      kRoughMark, kBeyondSpread, some_refused_ ? "all the same" : "exactly")};
   for (size_t i = 0; i < std::min(kMost, compare_commands_.size()); ++i)
     lines.push_back("  " + compare_commands_[i] + store_words(store_));
   if (compare_commands_.empty()) lines.emplace_back("  laptime compare --help");

@@ -56,6 +56,7 @@ class TableNotes {
   bool has_mfu_ = false;
   bool has_verdict_ = false;
   bool has_speedup_ = false;
+  bool has_speedup_of_phases_ = false;
   bool has_document_columns_ = false;         // which have neither phases nor verdicts
   bool hides_first_steps_ = false;            // medians alone, which first steps hardly move
   std::set<std::string> warmups_;             // of rows whose command varied the warm-up
@@ -87,7 +88,7 @@ class TableNotes {
   // Of the rows whose verdict is against their speed-up.
   bool some_uncompared_ = false;
   bool some_times_ = false;                      // some row has a time
-  bool some_rough_ = false;                      // of those, some have a rough speed-up
+  bool some_rough_ = false;                      // of their times, some have a rough speed-up
   bool some_refused_ = false;                    // some have none
   bool some_fixed_ = false;                      // the number of steps was given
   std::vector<std::string> compare_commands_{};  // each once

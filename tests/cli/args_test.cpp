@@ -326,6 +326,14 @@ TEST(Args, WordsOfOtherProgramsHaveHints) {
   EXPECT_THAT(refusal("bench --model small --model medium"), EndsWith("by commas: --model small,medium"));
 }
 
+TEST(Args, AViewThatIsNotSplitAsAskedIsRefused) {
+  EXPECT_THAT(refusal("profile --view classes --by shape"),
+              HasSubstr("--by shape does not apply to --view classes; use --view kernels or ops"));
+  EXPECT_THAT(refusal("profile --view attention --by layer"),
+              HasSubstr("use --view kernels or ops or classes or layers"));
+  EXPECT_THAT(refusal("profile --view layers --by shape"), HasSubstr("does not apply to --view layers"));
+}
+
 TEST(Args, WordsThatAStudentMayTryHaveHints) {
   EXPECT_THAT(refusal("profile --view nsys"), HasSubstr("laptime export nsys"));
   EXPECT_THAT(refusal("bench --optimizer none"), HasSubstr("--pass forward_backward"));

@@ -47,6 +47,16 @@ TEST(DataSheet, IsReadFromItsFile) {
   EXPECT_EQ(measured.bandwidth, 100e9);
 }
 
+TEST(DataSheet, AFileThatIsNotThereSaysWhatThereIs) {
+  try {
+    find_machine("no/such.toml");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("machine file 'no/such.toml' does not exist; laptime list devices "));
+    EXPECT_THAT(error.what(), HasSubstr("docs/adding_a_machine.md"));
+  }
+}
+
 TEST(DataSheet, IsFoundByTheNameThatTheDriverGives) {
   const DataSheet* const card = machine_of_driver("NVIDIA H200");
   ASSERT_NE(card, nullptr);

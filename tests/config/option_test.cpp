@@ -107,6 +107,7 @@ TEST(Option, ReadsWords) {
   EXPECT_THAT(refusal("dtype", "bfloat"), AllOf(HasSubstr("did you mean 'bfloat16'?"), HasSubstr("float32, tf32")));
   EXPECT_THAT(refusal("mode", "compilde"),
               HasSubstr("unknown mode 'compilde'; did you mean 'compile'? (one of: eager, compile)"));
+  EXPECT_EQ(refusal("pass", "train_step"), "");
   EXPECT_EQ(refusal("recompute", "every=3"), "");
   EXPECT_THAT(refusal("recompute", "every=0"), HasSubstr("out of range"));
   EXPECT_THAT(refusal("recompute", "blocks"), HasSubstr("did you mean 'block'?"));

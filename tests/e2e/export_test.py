@@ -64,11 +64,12 @@ class ExportTest(ProgramTest):
         self.assertRegex(done.stderr, r"^laptime export \w+: \S+ \w+ of \d+ records? written to .*\n$")
         return done.stdout
 
-    def add_trace(self, trace=None):
-        """Gives the newest record a trace."""
+    def add_trace(self, trace=None, records=1):
+        """Gives each of the newest records a trace."""
         store = sqlite3.connect(self.store)
         with store:
-            store.execute("INSERT INTO traces SELECT max(id), ? FROM records", (json.dumps(trace or TRACE),))
+            store.execute("INSERT INTO traces SELECT id, ? FROM records ORDER BY id DESC LIMIT ?",
+                          (json.dumps(trace or TRACE), records))
         store.close()
 
     def assert_refused(self, done, *texts):
@@ -247,6 +248,8 @@ class Refusals(ExportTest):
         self.assert_refused(self.export("csv", "ctx = 9"), "laptime export csv: no stored record matches 'ctx = 9'")
         self.assert_refused(self.export("trace"), "laptime export trace: of 2 matching records none has a trace with times; "
                             "make one with laptime profile")
+        launches = self.export("nsys", "class = matmul")
+        self.assert_refused(launches, "'class' is a column of launches", "laptime profile \"class = matmul\" selects launches")
         self.assert_refused(self.export("memory_viz"), "make one with laptime profile or laptime memory")
         for _ in range(2):
             self.assert_ok(self.bench(*ONE_POINT))
@@ -258,7 +261,12 @@ class Refusals(ExportTest):
         many = self.export("trace")
         self.assert_refused(many, "it holds one record, but 22 match", names[-1], "--newest", "created = '")
         self.assertLess(len(many.stderr), 500)
+        self.assertIn("--last", many.stderr)
         self.assertEqual(json.loads(self.exported("trace", "--newest"))["traceName"], names[-1])
+        self.assert_ok(self.bench(*TWO_POINTS))
+        self.add_trace(records=2)
+        of_last = self.export("trace", "--last")
+        self.assert_refused(of_last, "but 2 match", "take it with --newest, or one by its date")
 
     def test_nothing_binary_on_a_terminal(self):
         self.assert_ok(self.bench(*ONE_POINT))

@@ -51,8 +51,8 @@ class Plan(ProgramTest):
         words = ["--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
         grid = lambda *more: self.plan(*words, *more)["tables"]["peaks_by_pass"]
         self.assertIn("batch 4", grid()["title"])
-        self.assertRegex(grid()["notes"][0], r"^All fit into the [\d.]+ GiB that the step may use\.$")
-        self.assertIn("* does not fit into the 4.000 GiB that the step may use.", grid("--memory-limit", "4GiB")["notes"])
+        self.assertRegex(grid()["notes"][0], r"^All fit into the 76\.00 GiB that the step may use \(95 % of 80\.00 GiB\)\.$")
+        self.assertIn("* does not fit into the 4.000 GiB that the step may use (--memory-limit).", grid("--memory-limit", "4GiB")["notes"])
         self.assertEqual(grid("--batch", "2")["title"].count("batch"), 1)
 
     def test_the_grid_alone(self):
@@ -68,7 +68,7 @@ class Plan(ProgramTest):
         brief = self.laptime(*words)
         self.assert_ok(brief)
         self.assertLess(len(brief.stdout.splitlines()), 12)
-        self.assertRegex(brief.stdout.splitlines()[1], r"^it fits: .* at the peak, of the .* that the step may use; .*largest batch")
+        self.assertRegex(brief.stdout.splitlines()[1], r"^it fits: .* at the peak, of the .* that the step may use \(95 % of 80.00 GiB\); .*largest batch")
         self.assertIn("--view summary", brief.stdout)
         whole = self.laptime(*words, "--view", "summary")
         self.assert_ok(whole)

@@ -36,6 +36,12 @@ class Profile(ProgramTest):
         tables = self.profile("op = matmul and phase = forward", "--store", "none", "--view", "ops")[0]["tables"]
         self.assertEqual([(row["phase"], row["op"]) for row in tables["ops"]["rows"]], [("forward", "matmul")])
 
+    def test_a_selection_of_nothing_is_a_sentence(self):
+        (point,) = self.profile("class = matmull", "--phase", "backward", "--store", "none")
+        self.assertRegex(point["conclusions"][0], r"^no launch matches --phase backward and 'class = matmull'; "
+                         r"values of class here: .*matmul.*; values of phase here: forward, backward, optimizer$")
+        self.assertEqual(list(point["tables"]), ["phases"])
+
     def test_attention_alone_and_layers(self):
         done = self.laptime("profile", "--model", "attention", "--d-model", "16", "--context", "32", "--batch", "2",
                             *QUICK, "--store", "none", "--view", "attention")
@@ -159,7 +165,9 @@ class Profile(ProgramTest):
         for words, text in ((["--view", "kernel"], "kernels"), (["--traced-steps", "0"], "traced-steps"),
                             (["--sort", "nothing"], "nothing"), (["--compare-modes", "--mode", "eager"], "--mode"),
                             (["--top", "-1"], "--top"), (["--phase", "all,forward"], "--phase"), (["opp = matmul"], "did you mean 'op'"),
-                            (["op ="], "expected a value")):
+                            (["op ="], "expected a value"), (["--phase", "optimizer", "--pass", "forward"], "use --pass step"),
+                            (["--phase", "backward", "--pass", "forward,inference"], "use --pass forward_backward"),
+                            (["--view", "attention", "--by", "shape"], "--by shape does not apply to --view attention")):
             with self.subTest(words=words):
                 done = self.laptime("profile", *TINY, *QUICK, "--store", "none", *words)
                 self.assertEqual(done.returncode, 2, done.stderr)

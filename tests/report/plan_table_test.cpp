@@ -99,6 +99,19 @@ TEST(PlanGrid, SaysWhatWasMeasuredOnADisturbedMachine) {
   EXPECT_TRUE(plan_grid({{record}}).notes.empty());
 }
 
+TEST(PlanGrid, SaysWhatSetsTheLimit) {
+  Record record = planned();
+  record.verdict.rating = kPredicted;
+  record.bytes_available = int64_t{76} << 30;
+  EXPECT_THAT(plan_answer({{record}}), HasSubstr("of the 76.00 GiB that the step may use (95 % of 80.00 GiB); "));
+  record.config.json()["memory_limit"] = "76GiB";
+  EXPECT_THAT(plan_answer({{record}}), HasSubstr("of the 76.00 GiB that the step may use (--memory-limit); "));
+  record.config.json()["memory_limit"] = "90GiB";
+  EXPECT_THAT(plan_answer({{record}}), HasSubstr("(95 % of 80.00 GiB)"));
+  record.config.json()["memory_limit"] = "any text";
+  EXPECT_THAT(plan_answer({{record}}), HasSubstr("(95 % of 80.00 GiB)"));
+}
+
 TEST(PlanGrid, AnswersFirst) {
   EXPECT_EQ(plan_answer({{planned()}}), "it fits: 1.000 MiB at the peak; step predicted to take 3.000 s");
   Record record = planned();

@@ -133,6 +133,45 @@ TEST_F(Profile, TablesOfOnePhaseNameNoOther) {
   }
 }
 
+TEST_F(Profile, ClassesAreSplitByLayer) {
+  const Grid classes = view({.view = ProfileView::kClasses, .by = ProfileBy::kLayer});
+  EXPECT_NEAR(cell(classes, "matmul layers.0", "total_s").get<double>(), 200e-9, 1e-15);
+  EXPECT_NEAR(cell(classes, "matmul layers.1", "total_s").get<double>(), 300e-9, 1e-15);
+  EXPECT_NEAR(column_sum(classes, "total_s"), totals_of(trace_).launches, 1e-15);
+}
+
+TEST_F(Profile, WhatByDoesNotSplitIsKnown) {
+  EXPECT_TRUE(splits(ProfileView::kClasses, ProfileBy::kLayer));
+  EXPECT_FALSE(splits(ProfileView::kClasses, ProfileBy::kShape));
+  EXPECT_FALSE(splits(ProfileView::kLayers, ProfileBy::kShape));
+  EXPECT_FALSE(splits(ProfileView::kAttention, ProfileBy::kLayer));
+  for (const Choice<ProfileView>& of : choices_of(ProfileView{})) {
+    const std::string all = grid_text(view({.view = of.value}), {});
+    for (const ProfileBy by : {ProfileBy::kShape, ProfileBy::kLayer}) {
+      if (of.value == ProfileView::kSummary) continue;
+      EXPECT_EQ(grid_text(view({.view = of.value, .by = by}), {}) != all, splits(of.value, by)) << of.name;
+    }
+  }
+}
+
+TEST_F(Profile, ASelectionOfNothingSaysWhatThereIs) {
+  ProfileQuery query{.selection = "'class = matmull'", .selection_columns = {"class"}};
+  query.test = [](const TraceLaunch& launch) { return launch.work_class == "matmull"; };
+  for (const Choice<ProfileView>& of : choices_of(ProfileView{})) {
+    query.view = of.value;
+    const PointReport report = profile_report(record_, trace_, query);
+    EXPECT_EQ(report.lines.front(),
+              "no launch matches 'class = matmull'; values of class here: matmul, softmax, optimizer");
+    ASSERT_EQ(report.grids.size(), 1U) << of.name;
+    EXPECT_EQ(report.grids.front().name, "phases");
+  }
+  query = {.view = ProfileView::kAttention, .selection = "'class = optimizer'", .selection_columns = {"class"}};
+  query.test = [](const TraceLaunch& launch) { return launch.work_class == "optimizer"; };
+  const PointReport report = profile_report(record_, trace_, query);
+  EXPECT_EQ(report.lines.front(), "no launch of this selection belongs to attention");
+  EXPECT_EQ(report.grids.size(), 1U);
+}
+
 TEST_F(Profile, ASingleLayerHasItsName) {
   ProfileQuery query{.view = ProfileView::kLayers};
   query.test = [](const TraceLaunch& launch) { return launch.layer == 1; };

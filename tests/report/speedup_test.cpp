@@ -150,8 +150,32 @@ TEST(Speedup, IsRoughWhereItIsFarLargerThanTheDoubt) {
   EXPECT_FALSE(baselines.rough_speedup(records[0], ""));  // the baseline itself
   const std::string text = table(records, {.details = false}, "dtype,median,speedup,verdict");
   EXPECT_THAT(text, HasSubstr("~1.99x"));
-  EXPECT_THAT(text, HasSubstr("~ marks a rough speedup: a verdict is against one of its two times; A and B measured in "
-                              "turn show it exactly:"));
+  EXPECT_THAT(text,
+              HasSubstr("where a verdict is against one of the two times of a row or phase, ~ marks a speedup that "
+                        "is farther from 1 than 3 times the spread of both (10th to 90th percentile), and any other "
+                        "gives way to the verdict; A and B measured in turn show it exactly:"));
+}
+
+// One rule for the step and for its phases, each by its own times; the line below says what some of the cells show.
+TEST(Speedup, OfAPhaseIsRoughByTheSpreadOfThePhase) {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  records[1].verdict.rating = "no_steady_state";
+  const std::vector<double> steady{2, 2, 2, 2, 2, 2};
+  const std::vector<double> drifting{1.000, 1.002, 1.004, 1.006, 1.008, 1.011};
+  const std::vector<double> spread{1.0, 1.1, 1.2, 1.3, 1.4, 1.5};
+  for (const char* const time : {"step", "forward", "backward"}) {
+    records[0].time[time] = make_time_stats(steady);
+    records[1].time[time] = make_time_stats(drifting);
+  }
+  records[1].time["backward"] = make_time_stats(spread);
+  const Baselines baselines(records);
+  const Column column = columns_of("default,speedup", baselines, RecordList({})).back();
+  EXPECT_EQ(column.cell(Row(records[1]), ""), "~1.99x");
+  EXPECT_EQ(column.cell(Row(records[1]), "forward"), "~1.99x");
+  EXPECT_EQ(column.cell(Row(records[1]), "backward"), "- (no steady state)");
+  EXPECT_THAT(table(records, {}, "dtype,default,speedup"), HasSubstr("show it all the same:"));
+  EXPECT_THAT(table(records, {}, "dtype,speedup"), HasSubstr("show it exactly:"));  // no phase is shown
 }
 
 TEST(Speedup, NeedsASteadyStateOnBothSidesAndOneKindOfTime) {

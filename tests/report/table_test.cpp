@@ -283,6 +283,24 @@ TEST(Columns, HeadersAreNames) {
   }
 }
 
+TEST(Columns, OneThatIsNamedTwiceIsShownOnce) {
+  const std::vector<Record> records = stored_records();
+  const RecordList list(records);
+  const Baselines baselines(records);
+  const auto titles = [&](const char* columns) {
+    std::vector<std::string> all;
+    for (const Column& column : columns_of(columns, baselines, list)) all.push_back(column.title);
+    return all;
+  };
+  EXPECT_EQ(titles("mean_std,min,max"), titles("mean_std"));
+  EXPECT_EQ(titles("speedup,median,speedup"), (std::vector<std::string>{"speedup", "median"}));
+  EXPECT_EQ(titles("std,std_population").size(), 2U);  // divided by another number
+  for (const ColumnSet& set : column_sets()) {
+    const std::string list_of_set(set.name);
+    EXPECT_EQ(titles(list_of_set.c_str()).size(), set.columns().size()) << set.name;
+  }
+}
+
 TEST(Columns, UsersWordsAreUnderstood) {
   const std::vector<Record> records = stored_records();
   const Row row(records[0]);

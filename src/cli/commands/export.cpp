@@ -20,7 +20,9 @@
 #include "record/metrics.h"
 #include "record/store.h"
 #include "report/filter.h"
+#include "report/profile/launch_sums.h"
 #include "report/records.h"
+#include "report/row.h"
 
 namespace laptime {
 namespace {
@@ -96,6 +98,22 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
   return fmt::format("{}", fmt::join(filters, ", "));
 }
 
+// A filter that names a column of launches was meant for laptime profile.
+void reject_launch_columns(const Filter& filter, const Records& records, const ExportCommand& command) {
+  const std::vector<std::string_view> of_launches = launch_columns();
+  for (const std::string& column : filter.columns()) {
+    if (std::find(of_launches.begin(), of_launches.end(), column) == of_launches.end()) continue;
+    try {
+      check_column(column, records, "filter", {});
+    } catch (const Error&) {
+      throw Error::format(
+          "{}: {} is a column of launches, and a filter of export selects records, as in laptime show; laptime profile "
+          "\"{}\" selects launches",
+          where(command), quote(column), command.filter);
+    }
+  }
+}
+
 // The records that match and, where the format takes them, their traces.
 std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, bool& damaged) {
   Filter filter(command.filter);
@@ -116,6 +134,7 @@ std::vector<TracedRecord> matching(const Store& store, const ExportCommand& comm
         print_message(problem);
       });
   std::vector<TracedRecord> records;
+  reject_launch_columns(filter, RecordList(stored), command);
   filter.check(RecordList(stored));
   for (size_t i = 0; i < stored.size(); ++i) {
     if (!filter.matches(stored[i], ids[i])) continue;
@@ -157,9 +176,9 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
   if (command.newest) keep_newest(records);
   if (needs_trace(format) && records.size() > 1) {
     throw Error::format(
-        "{}: it holds one record, but {} match, the last of them {}; take it with --newest, those of the last run with "
-        "--last, or one by its date: {}",
-        where(command), records.size(), records.back().record.name, filters_by_date(records));
+        "{}: it holds one record, but {} match, the last of them {}; take it with --newest, {}or one by its date: {}",
+        where(command), records.size(), records.back().record.name,
+        command.selection.last ? "" : "those of the last run with --last, ", filters_by_date(records));
   }
   return records;
 }

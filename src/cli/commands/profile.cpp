@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/destination.h"
 #include "cli/grid_output.h"
 #include "cli/run_watched.h"
@@ -64,12 +65,15 @@ struct ProfileOptions {
                  .help = "launches of this phase alone; shares stay those of the whole step",
                  .axis = false},
           self.phase);
-    visit(Option{.flag = "by",
-                 .key = "by",
-                 .group = kGroup,
-                 .help = "a row for each kernel, op or scope, for each of its shapes, or for it in each layer or phase",
-                 .axis = false},
-          self.by);
+    visit(
+        Option{
+            .flag = "by",
+            .key = "by",
+            .group = kGroup,
+            .help =
+                "a row for each kernel, op, class or scope, for each of its shapes, or for it in each layer or phase",
+            .axis = false},
+        self.by);
     visit(Option{.flag = "top", .key = "top", .group = kGroup, .help = "rows of a table; 0 shows all", .axis = false},
           self.top);
     visit(Option{.flag = "traced-steps",
@@ -120,13 +124,17 @@ struct ProfileCommand {
 // side by side, then each one.
 class ProfileOutput : public PointOutput {
  public:
-  ProfileOutput(const OutputConfig& config, const ProfileOptions& options, Filter filter, bool stands_beside)
+  ProfileOutput(const OutputConfig& config, const ProfileOptions& options, Filter filter, const std::string& selection,
+                bool stands_beside)
       : output_(config), options_(options), filter_(std::move(filter)), stands_beside_(stands_beside) {
     query_.view = options.view;
     query_.by = options.by;
     query_.top = options.top;
     query_.sort = config.sort;
     if (!options.svg.empty()) svg_.emplace(options.svg);
+    query_.selection = selection;
+    query_.selection_columns = filter_.columns();
+    if (options.phase != ShownPhase::kAll) query_.selection_columns.emplace_back("phase");
     query_.test = [this](const TraceLaunch& launch) {
       const bool in_phase = options_.phase == ShownPhase::kAll || launch.phase == name_of(options_.phase);
       return filter_.keeps([&](std::string_view column) { return launch_column(launch, column); }) && in_phase;
@@ -234,9 +242,21 @@ void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vec
   set_option(sweep, flag, by, values);
 }
 
+// What --by does not split is refused: the rows would be those of another --by.
+void reject_by_without_effect(const ProfileOptions& options) {
+  if (splits(options.view, options.by)) return;
+  std::vector<std::string_view> others;
+  for (const Choice<ProfileView>& view : choices_of(ProfileView{})) {
+    if (view.value != ProfileView::kSummary && splits(view.value, options.by)) others.push_back(view.name);
+  }
+  throw Error::format("laptime profile: --by {} does not apply to --view {}; use --view {}", name_of(options.by),
+                      name_of(options.view), fmt::join(others, " or "));
+}
+
 ProfileCommand parse_profile(const CommandWords& words) {
   ProfileOptions options;
   for (const GivenFlag& given : words.flags) assign_given(options, given);
+  reject_by_without_effect(options);
   ProfileCommand profile{starting_sweep(words, {}), options, fmt::format("{}", fmt::join(words.positionals, " "))};
   for (const std::string& column : Filter(profile.filter).columns()) launch_column({}, column);
   set_given(profile.sweep, words);
@@ -259,12 +279,43 @@ bool stands_beside(const ProfileCommand& command) {
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
 
+bool has_phase(Pass pass, ShownPhase phase) {
+  const bool is_forward_alone = pass == Pass::kForward || pass == Pass::kInference;
+  switch (phase) {
+    case ShownPhase::kAll:
+    case ShownPhase::kForward: return true;
+    case ShownPhase::kBackward: return !is_forward_alone;
+    case ShownPhase::kOptimizer: return pass == Pass::kStep;
+  }
+  return true;
+}
+
+// A phase that no point has would leave every table empty.
+void reject_phase_of_no_point(const std::vector<SweepPoint>& points, ShownPhase phase) {
+  const bool is_known = std::any_of(points.begin(), points.end(),
+                                    [&](const SweepPoint& point) { return has_phase(point.config.pass, phase); });
+  if (is_known || points.empty()) return;
+  throw Error::format("laptime profile: --phase {}: --pass {} has no such phase; use --pass {}", name_of(phase),
+                      name_of(points.front().config.pass),
+                      phase == ShownPhase::kOptimizer ? "step" : "forward_backward or --pass step");
+}
+
+// "--phase backward and 'class = matmul'": the launches that a command asks for; empty for all.
+std::string selection_of(const ProfileCommand& command) {
+  std::vector<std::string> parts;
+  if (command.options.phase != ShownPhase::kAll)
+    parts.push_back(fmt::format("--phase {}", name_of(command.options.phase)));
+  if (!command.filter.empty()) parts.push_back(quote(command.filter));
+  return fmt::format("{}", fmt::join(parts, " and "));
+}
+
 ExitCode run(const ProfileCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
+  reject_phase_of_no_point(points, command.options.phase);
   reject_overwriting(command.sweep, points, store_path(config.store), {{"--svg", command.options.svg}});
   check_inputs(points);
-  ProfileOutput output(config, command.options, Filter(command.filter), stands_beside(command));
+  ProfileOutput output(config, command.options, Filter(command.filter), selection_of(command), stands_beside(command));
   return run_watched(points,
                      {store_for(config),
                       config.resume,

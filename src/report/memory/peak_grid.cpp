@@ -5,10 +5,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/available_memory.h"
+#include "base/error.h"
 #include "base/units.h"
+#include "config/run_config.h"
+#include "record/metrics.h"
 #include "report/point_names.h"
 #include "report/row.h"
 
@@ -33,24 +38,45 @@ void append_new(std::vector<std::string>& words, const std::string& word) {
   if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
 }
 
+// Whether --memory-limit sets the bytes, not the available memory.
+bool is_memory_limit(const Record& record, int64_t bytes) {
+  const std::string limit = record.config.text("memory_limit");
+  if (limit.empty() || limit == "null") return false;
+  try {
+    return parse_bytes("memory_limit", limit) == bytes;
+  } catch (const Error&) {
+    return false;  // a store may hold any text
+  }
+}
+
 }  // namespace
 
 std::string usable_bytes_text(int64_t bytes) { return format_bytes(bytes) + " that the step may use"; }
+
+std::string usable_bytes_text(const Record& record) {
+  const int64_t bytes = *record.bytes_available;
+  const std::string text = usable_bytes_text(bytes);
+  if (!is_predicted(record)) return text;  // a run may have found less than its plan did
+  if (is_memory_limit(record, bytes)) return text + " (--memory-limit)";
+  return text + fmt::format(" ({:.0f} % of {})", 100 * kUsableFraction,
+                            format_bytes(std::llround(static_cast<double>(bytes) / kUsableFraction)));
+}
 
 void PeakGrid::add(const Record& record, int64_t bytes, bool is_held) {
   cells_.push_back({without_pass_and_dtype(record.name),
                     fmt::format("{} {}", record.config.text("pass"), record.config.text("dtype")), bytes, is_held,
                     record.status != Status::kOutOfMemory});
   append_new(batches_, record.config.text("batch_size"));
-  if (record.bytes_available) limits_.push_back(*record.bytes_available);
+  if (record.bytes_available) limits_.push_back({*record.bytes_available, usable_bytes_text(record)});
 }
 
-std::optional<int64_t> PeakGrid::limit() const {
+std::optional<std::string> PeakGrid::limit_text() const {
   constexpr double kMoments = 0.05;
   if (limits_.empty()) return std::nullopt;
-  const auto [least, most] = std::minmax_element(limits_.begin(), limits_.end());
-  return static_cast<double>(*most - *least) <= kMoments * static_cast<double>(*most) ? std::optional(*least)
-                                                                                      : std::nullopt;
+  const auto [least, most] = std::minmax_element(limits_.begin(), limits_.end(),
+                                                 [](const Limit& a, const Limit& b) { return a.bytes < b.bytes; });
+  const bool is_same = static_cast<double>(most->bytes - least->bytes) <= kMoments * static_cast<double>(most->bytes);
+  return is_same ? std::optional(least->text) : std::nullopt;
 }
 
 // "batch 4", where the points have one and no name says it.
@@ -113,12 +139,11 @@ std::optional<Grid> PeakGrid::grid() const {
     }
     grid.rows.push_back(std::move(line));
   }
-  const std::optional<int64_t> usable = limit();
+  const std::optional<std::string> usable = limit_text();
   if (too_large) {
-    grid.notes.push_back(
-        fmt::format("* does not fit into the {}.", usable ? usable_bytes_text(*usable) : "memory of the device"));
+    grid.notes.push_back(fmt::format("* does not fit into the {}.", usable ? *usable : "memory of the device"));
   } else if (usable) {
-    grid.notes.push_back(fmt::format("All fit into the {}.", usable_bytes_text(*usable)));
+    grid.notes.push_back(fmt::format("All fit into the {}.", *usable));
   }
   if (held() == 0) grid.notes.emplace_back("All predicted from the plan.");
   return grid;

@@ -13,6 +13,9 @@ namespace laptime {
 
 // "3.000 GiB that the step may use"
 std::string usable_bytes_text(int64_t bytes);
+// The same with what sets it where the record is a plan: "... (--memory-limit)", "76.00 GiB that the step may use (95 %
+// of 80.00 GiB)". The record must have bytes_available.
+std::string usable_bytes_text(const Record& record);
 
 class PeakGrid {
  public:
@@ -35,16 +38,21 @@ class PeakGrid {
     bool fits = true;  // into the memory of its device
   };
 
+  struct Limit {
+    int64_t bytes = 0;
+    std::string text;
+  };
+
   // The bytes from which on nothing fits; none where everything does, or where a larger peak fits another device.
   std::optional<int64_t> least_too_large() const;
 
   std::string batch_text() const;
   // The limit of all points; none where they differ by more than the available memory does from moment to moment.
-  std::optional<int64_t> limit() const;
+  std::optional<std::string> limit_text() const;
 
   std::vector<Cell> cells_;
   std::vector<std::string> batches_;  // of all points, each once
-  std::vector<int64_t> limits_;       // bytes that they may use, as far as that is known
+  std::vector<Limit> limits_;         // what the points may use, as far as that is known
 };
 
 }  // namespace laptime

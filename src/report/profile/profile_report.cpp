@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/units.h"
@@ -153,7 +154,51 @@ Grid phases_grid(const Record& record, const StepTrace& trace, const StepTotals&
   return grid;
 }
 
+bool selects_none(const StepTrace& trace, const LaunchTest& test) {
+  if (!test || trace.launch_count() == 0) return false;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    if (test(trace.launch(i))) return false;
+  }
+  return true;
+}
+
+// "; values of class here: matmul, softmax": what a selection can ask one column for.
+std::string values_text(const StepTrace& trace, const std::string& column) {
+  constexpr size_t kMost = 12;
+  std::vector<std::string> values;
+  size_t more = 0;
+  std::set<std::string> seen;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const Json value = launch_column(trace.launch(i), column);
+    if (value.is_null() || value == "" || !seen.insert(plain_text(value)).second) continue;
+    values.size() < kMost ? values.push_back(plain_text(value)) : void(++more);
+  }
+  if (values.empty()) return fmt::format("; no launch here has a {}", column);
+  return fmt::format("; values of {} here: {}{}", column, fmt::join(values, ", "),
+                     more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+// "no launch matches 'class = matmull'; values of class here: matmul, softmax".
+std::string no_launch_sentence(const StepTrace& trace, const ProfileQuery& query) {
+  std::string text = "no launch matches " + (query.selection.empty() ? "the selection" : query.selection);
+  for (const std::string& column :
+       std::set<std::string>(query.selection_columns.begin(), query.selection_columns.end()))
+    text += values_text(trace, column);
+  return text;
+}
+
 }  // namespace
+
+bool splits(ProfileView view, ProfileBy by) {
+  const bool has_own_rows = view == ProfileView::kClasses || view == ProfileView::kAttention;
+  switch (by) {
+    case ProfileBy::kName:
+    case ProfileBy::kPhase: return true;
+    case ProfileBy::kShape: return !has_own_rows && view != ProfileView::kLayers;
+    case ProfileBy::kLayer: return view != ProfileView::kAttention;
+  }
+  return true;
+}
 
 std::string profile_conclusion(const StepTrace& trace) {
   const double step = totals_of(trace).step;
@@ -226,8 +271,18 @@ PointReport profile_report(const Record& record, const StepTrace& trace, const P
   }
   for (std::string& line : device_use_lines(trace)) report.lines.push_back(std::move(line));
   report.grids.push_back(phases_grid(record, trace, totals));
-  for (Grid& grid : view_tables(trace, query)) report.grids.push_back(std::move(grid));
-  if (query.view == ProfileView::kAttention) {
+  if (selects_none(trace, query.test)) {
+    report.lines.insert(report.lines.begin(), no_launch_sentence(trace, query));
+    return report;
+  }
+  for (Grid& grid : view_tables(trace, query)) {
+    if (!grid.rows.empty()) {
+      report.grids.push_back(std::move(grid));
+    } else {
+      report.lines.insert(report.lines.begin(), grid.notes.begin(), grid.notes.end());
+    }
+  }
+  if (query.view == ProfileView::kAttention && report.grids.back().name == "attention") {
     if (std::string sentence = softmax_against_products(trace); !sentence.empty()) {
       report.grids.back().notes.push_back(std::move(sentence));
       report.grids.back().notes.push_back(fmt::format(

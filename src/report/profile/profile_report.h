@@ -22,14 +22,17 @@ constexpr auto choices_of(ProfileView) {
       Choice<ProfileView>{ProfileView::kLayers, "layers"},   Choice<ProfileView>{ProfileView::kAttention, "attention"}};
 }
 
-// What a row of the tables of kernels, ops and scopes adds up: all launches of a name, or only those with the same
-// shapes, in the same layer or in the same phase.
+// What a row of the tables of kernels, ops, classes and scopes adds up: all launches of a name, or only those with the
+// same shapes, in the same layer or in the same phase.
 enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) {
   return std::array{Choice<ProfileBy>{ProfileBy::kName, "name"}, Choice<ProfileBy>{ProfileBy::kShape, "shape"},
                     Choice<ProfileBy>{ProfileBy::kLayer, "layer"}, Choice<ProfileBy>{ProfileBy::kPhase, "phase"}};
 }
+
+// Whether `by` decides what a row of the view is, or names what its rows are anyway (the phase of an op).
+bool splits(ProfileView view, ProfileBy by);
 
 // What a profile shows.
 struct ProfileQuery {
@@ -38,6 +41,9 @@ struct ProfileQuery {
   int64_t top = 0;     // rows of a table; 0: all
   std::string sort{};  // column[:asc|:desc] of the view's table; empty: as the view orders its rows
   LaunchTest test{};   // launches that are shown; null: all
+  // `test` in the words of the command ("'class = matmul'"), and the columns of launches that it reads.
+  std::string selection{};
+  std::vector<std::string> selection_columns{};
 };
 
 // "matmul 81.2 % of the step, at 0.94 of ...; optimizer 3.1 %, at ..."
@@ -62,8 +68,9 @@ std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);
 // The documents' question: how their times and FLOPs compare, in a sentence. Empty where they are not apart.
 std::string softmax_against_products(const StepTrace& trace);
 
-// The conclusion, the cost of tracing, phases and residue, and the tables of the view. The trace must have steps.
-// Error for an unknown column in `sort`.
+// The conclusion, the cost of tracing, phases and residue, and the tables of the view. Where the query selects no
+// launch, the first sentence says so, with the values that its columns have, and there are no tables of the view. The
+// trace must have steps. Error for an unknown column in `sort`.
 PointReport profile_report(const Record& record, const StepTrace& trace, const ProfileQuery& query);
 
 }  // namespace laptime

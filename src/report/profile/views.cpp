@@ -136,7 +136,10 @@ Grid ops_view(const StepTrace& trace, const ProfileQuery& query, double step) {
 }
 
 Grid classes_view(const StepTrace& trace, const ProfileQuery& query, double step) {
-  std::vector<SumRow> rows = rows_by_total(sum_launches(trace, phase_and_class, query.test));
+  const auto key = [&query](const TraceLaunch& launch) {
+    return phase_and_class(launch) + layer_suffix(launch, query);
+  };
+  std::vector<SumRow> rows = rows_by_total(sum_launches(trace, key, query.test));
   const std::vector<std::string> phases = phases_of(trace);
   const auto rank = [&](const SumRow& row) {
     return std::find(phases.begin(), phases.end(), row.texts.front()) - phases.begin();
