@@ -333,7 +333,7 @@ struct Prediction {
   std::optional<double> measured_share;  // of the predicted time: launches of signatures that were measured
   // Of the predicted time: what comes from launches that were measured on a disturbed machine. None where nothing does.
   std::optional<double> disturbed_share;
-  std::string disturbance;  // of most of that time: "12 % of the time was lost to other guests of the host"
+  std::string disturbance;             // of most of that time: "12 % of the time was lost to other guests of the host"
   std::map<std::string, double> time;  // seconds, by the keys of Record::time
   // Between them the pass was measured in 90 % of the earlier predictions on this machine; none if those are too few.
   std::optional<double> low, high;  // seconds
