@@ -96,10 +96,9 @@ void Heading::add(const Record& record) {
   if (runs_.empty() || *runs_.rbegin() != record.run) runs_.insert(record.run);
   some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
-  if (!record.fingerprint.empty() && !is_predicted(record)) {
-    machines_.insert(record.fingerprint);
-    cards_.insert(device_card_name(record));
-  }
+  if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
+  // Before its run a record has no machine.
+  if (!is_predicted(record) && !record.machine.json().empty()) cards_.insert(device_card_name(record));
   if (!record.binary.commit.empty()) commits_.insert(record.binary.commit);
   if (std::string device = record.config.text("device"); !device.empty()) devices_.insert(std::move(device));
   if (record.created < first_created_) first_created_ = record.created;
@@ -148,8 +147,9 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
     std::string cpu = text_of("cpu_model");
     if (cpu.empty()) cpu = first.fingerprint.substr(0, first.fingerprint.find(" ("));
     std::vector<std::string> devices;
-    for (const std::string& card : cards_) devices.push_back(card.empty() ? cpu : card);
-    if (devices.empty()) devices.push_back(cpu);
+    std::set<std::string> cards = cards_;
+    cards.insert(device_card_name(first));
+    for (const std::string& card : cards) devices.push_back(card.empty() ? cpu : card);
     const bool on_card = devices != std::vector{cpu};
     if (devices.size() > 1 || !devices.front().empty()) add("machine", fmt::format("{}", fmt::join(devices, ", ")));
     const Json& config = first.config.json();

@@ -58,7 +58,9 @@ class Speed(unittest.TestCase):
         self.assertEqual(gpu_verdicts.mfu([], "gpt2-124M", 0.45)[0].verdict, "not measured")
         alone = record(model="attention", context_length=16384, d_model=64, batch_size=16, dtype="bfloat16")
         alone["time"] = {"forward": {"median": 2e-3}, "backward": {"median": 3.5e-3}}
-        self.assertEqual(found([gpu_verdicts.attention([alone])]), [("5.50 ms on a card", "missed")])
+        self.assertEqual(found([gpu_verdicts.attention([alone])]), [("5.50 ms on a card", "not measured on an H200")])
+        alone["machine"] = {"card": {"name": "NVIDIA H200"}}
+        self.assertEqual(found([gpu_verdicts.attention([alone])]), [("5.50 ms on NVIDIA H200", "missed")])
         alone["time"]["forward_backward"] = {"median": 5.3e-3}
         self.assertEqual(gpu_verdicts.attention([alone]).verdict, "ok")
 
