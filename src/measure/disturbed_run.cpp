@@ -19,7 +19,7 @@ constexpr Seconds kFewTicks{0.02};
 std::string time_lost(const Measurement& run, int64_t threads) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (run.states.empty() || first >= run.states.size() || run.states.size() > run.sampling.steps.size()) return "";
-  const MachineState lost = change(first == 0 ? run.before : run.states[first - 1], run.states.back());
+  const MachineState lost = counter_change(run, first, run.states.size());
   const Seconds wall = run.sampling.steps[run.states.size() - 1].end - run.sampling.steps[first].begin;
   const bool has_ticks = kUnstableLoss * static_cast<double>(threads) * wall > kFewTicks;
   const double stolen = has_ticks ? stolen_fraction(lost, wall, threads).value_or(0) : 0;

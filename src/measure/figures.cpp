@@ -109,11 +109,6 @@ void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& 
     record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }
 
-// Change of the machine counters over steps [begin, end).
-MachineState counter_change(const Measurement& run, size_t begin, size_t end) {
-  return change(begin == 0 ? run.before : run.states[begin - 1], run.states[end - 1]);
-}
-
 // The samples of median time: one, or the two in the middle. Their parts add up to that time, as medians of parts do
 // not.
 std::vector<size_t> median_steps(const Sampling& sampling) {

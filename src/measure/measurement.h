@@ -66,4 +66,9 @@ struct Measurement {
   bool interrupted() const { return sampling.interrupted || untaken_traced_steps > 0; }
 };
 
+// Change of the machine counters over steps [begin, end), which are not empty.
+inline MachineState counter_change(const Measurement& run, size_t begin, size_t end) {
+  return change(begin == 0 ? run.before : run.states[begin - 1], run.states[end - 1]);
+}
+
 }  // namespace laptime

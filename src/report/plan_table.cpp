@@ -115,6 +115,14 @@ bool is_disturbed(const Prediction& prediction) {
   return prediction.disturbed_share.value_or(0) > kWorthSaying;
 }
 
+// disturbed_sentence without its period, of a prediction that is disturbed.
+std::string disturbed_clause(const Prediction& prediction) {
+  return fmt::format(
+      "The machine was disturbed when the launches of {:.0f} % of the predicted time were measured: {}; laptime "
+      "calibrate measures them again",
+      100 * *prediction.disturbed_share, prediction.disturbance);
+}
+
 // disturbed_sentence of the point with the largest disturbed share, with its name where there are several points; empty
 // where none was disturbed.
 std::string disturbed_note(const std::vector<PlannedPoint>& points) {
@@ -169,11 +177,7 @@ std::string basis_text(const Prediction& prediction) {
 }
 
 std::string disturbed_sentence(const Prediction& prediction) {
-  if (!is_disturbed(prediction)) return "";
-  return fmt::format(
-      "The machine was disturbed when the launches of {:.0f} % of the predicted time were measured: {}; laptime "
-      "calibrate measures them again.",
-      100 * *prediction.disturbed_share, prediction.disturbance);
+  return is_disturbed(prediction) ? disturbed_clause(prediction) + "." : "";
 }
 
 Grid plan_grid(const std::vector<PlannedPoint>& points) {
@@ -336,10 +340,7 @@ std::string prediction_error_sentence(const Record& record) {
   }
   const double alike = 1 - record.prediction.measured_share.value_or(1);
   if (alike > 0.005) text += fmt::format("; {:.0f} % of the prediction is from other sizes", 100 * alike);
-  if (std::string disturbed = disturbed_sentence(record.prediction); !disturbed.empty()) {
-    disturbed.pop_back();  // its period, as the caller ends the sentence
-    text += ". " + disturbed;
-  }
+  if (is_disturbed(record.prediction)) text += ". " + disturbed_clause(record.prediction);
   return text;
 }
 

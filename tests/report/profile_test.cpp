@@ -338,7 +338,7 @@ TEST_F(Profile, MoreThanTheBoundIsNotANumberForPeople) {
 
 TEST_F(Profile, OfAPredictionSaysWhatStartsTheLaunches) {
   record_.verdict.rating = kPredicted;
-  trace_.mark = 0;  // on a virtual clock
+  trace_.mark = 0;  // a mark takes no time on a virtual clock
   const PointReport report = profile_report(record_, trace_, {});
   EXPECT_THAT(report.lines.at(0), HasSubstr("; predicted with: peak of matrix products 40.00 TFLOP/s"));
   EXPECT_THAT(report.lines.at(1), HasSubstr("at these rates the launches need "));

@@ -424,7 +424,9 @@ TEST(Columns, MeanAndDeviationComeWithPhasesAndVerdicts) {
     EXPECT_THAT(text, HasSubstr(header));
   EXPECT_THAT(text, testing::ContainsRegex("\n  forward +[0-9]+ +[0-9.]+ ms +[0-9.]+ [mu]s"));
   EXPECT_THAT(text, HasSubstr(records[0].verdict.rating));
-  EXPECT_THAT(text, testing::ContainsRegex("1\\.364 s +66\\.31 ms"));  // divided by n - 1, in columns of their own
+  EXPECT_THAT(text,
+              testing::ContainsRegex(
+                  "1\\.364 s +66\\.31 ms"));  // the standard deviation is divided by n - 1 and has a column of its own
   EXPECT_THAT(text, HasSubstr("standard deviation of the sample (divided by n - 1)"));
   EXPECT_THAT(table(records, {.width = 80}, "mean_std"), HasSubstr(records[0].verdict.rating));
   EXPECT_EQ(lines_in(csv(records, "mean_std"))[0], "name,warmup,n,mean,std,min,max,verdict\r");

@@ -151,7 +151,7 @@
     const node = make("figure", {}, title);
     if (figure.reading) node.append(make("p", { class: "reading" }, figure.reading));
     if (figure.chart) {
-      const said = [figure.title, figure.reading, figure.summary].filter(Boolean).join(". ").replaceAll("..", ".");
+      const said = [`${figure.title}.`, figure.reading, figure.summary].filter(Boolean).join(" ");
       const chart = make("div", { class: "chart", role: "img", "aria-label": said });
       node.append(chart);
       charts.push({ node: chart, figure, drawn: null, width: 0 });

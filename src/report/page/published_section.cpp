@@ -301,8 +301,7 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
   } else {
     summary +=
         "A diamond in a band is of this page, a hollow one predicted, and the upright line is the fastest of them. A "
-        "full "
-        "dot is a published time in an arithmetic "
+        "full dot is a published time in an arithmetic "
         "that this page has too, with how many times as fast it is as the fastest of the page in that arithmetic; a "
         "hollow dot has another arithmetic and is held against the fastest of the page. Behind each stands its source.";
     reading = fastest_against(*own, times);

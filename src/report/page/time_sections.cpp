@@ -140,8 +140,8 @@ class SteadyPoints {
     }
   }
 
-  // Where the axis of all points ends, as a multiple of the median: so that one slow step of one point does not hide
-  // the steps of the others.
+  // The end of the axis that all points share, as a multiple of the median. One slow step does not stretch it so far
+  // that the other steps cannot be told apart.
   double most_shown() const {
     constexpr double kRoom = 2;
     return kRoom * std::max(1.0, median(longest_));
@@ -331,8 +331,7 @@ PageSection first_steps_section(const PageView& view) {
            "A panel is a point, a dot one of its steps in order: hollow dots are warm-up and count for nothing, filled "
            "ones are the samples, and the dashed line is their median. A ring marks the first step of the steady "
            "state: the median of the {} steps from there on lies within {:.0f} % of that of the {} before. A triangle "
-           "at "
-           "the upper edge is a longer step than the axis shows, with its multiple.{}",
+           "at the upper edge is a longer step than the axis shows, with its multiple.{}",
            kSteadyWindow, 100 * kSteadyTolerance, kSteadyWindow, left_out_sentence(records.size(), all.size())),
        .chart = {{"kind", "lines"},
                  {"series", "point"},

@@ -171,7 +171,11 @@ std::string values_text(const StepTrace& trace, const std::string& column) {
   for (size_t i = 0; i < trace.launch_count(); ++i) {
     const Json value = launch_column(trace.launch(i), column);
     if (value.is_null() || value == "" || !seen.insert(plain_text(value)).second) continue;
-    values.size() < kMost ? values.push_back(plain_text(value)) : void(++more);
+    if (values.size() < kMost) {
+      values.push_back(plain_text(value));
+    } else {
+      ++more;
+    }
   }
   if (values.empty()) return fmt::format("; no launch here has a {}", column);
   return fmt::format("; values of {} here: {}{}", column, fmt::join(values, ", "),
