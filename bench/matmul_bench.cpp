@@ -44,12 +44,13 @@ struct Product {
   // Weights and their gradients are float32 in either number type, as compile mode keeps them under autocast.
   Signature signature(DType dtype) const {
     const TensorType a = factor(dtype, {m, k}, a_transposed);
-    const bool makes_weight_gradient = a_transposed;
     ProductAttributes attributes;
-    (makes_weight_gradient ? attributes.output : attributes.compute) = makes_weight_gradient ? DType::kFloat32 : dtype;
-    return signature_of(kMatmul, attributes,
-                        {factor(dtype, {m, k}, a_transposed),
-                         factor(makes_weight_gradient ? dtype : DType::kFloat32, {k, n}, b_transposed)});
+    if (a_transposed) {  // the gradient of a weight
+      attributes.output = DType::kFloat32;
+      return signature_of(kMatmul, attributes, {a, factor(dtype, {k, n}, b_transposed)});
+    }
+    attributes.compute = dtype;
+    return signature_of(kMatmul, attributes, {a, factor(DType::kFloat32, {k, n}, b_transposed)});
   }
 };
 std::vector<Product> products_of(const Weight& weight) {

@@ -78,7 +78,7 @@ class BlasCall {
   BlasOperands operands;
   // Where operands are copied to first, if they are.
   std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
-  // Where the result is made, if it is copied to its place.
+  // The result with its rows apart, which is then copied to its place; absent where the library writes it there.
   std::optional<TensorView> c_copy;
   bool pads = false;  // some copy is there for the sake of its rows
 

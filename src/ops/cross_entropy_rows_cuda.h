@@ -9,6 +9,27 @@
 
 namespace laptime::cuda {
 
+// body(column, logits) for the logits that this thread of a block takes of the row at `row`: logits[i] stands in column
+// `column` + i times the threads of the block. Eight are loaded together while as many are left, then one by one.
+template <class Body>
+LAPTIME_DEVICE void for_logits(const Thread& thread, const DeviceRows& logits, int64_t row, int64_t columns,
+                               const Body& body) {
+  constexpr int kTogether = 8;
+  const int64_t threads = thread.threads();
+  int64_t column = thread.index();
+  for (; column + (kTogether - 1) * threads < columns; column += kTogether * threads) {
+    int64_t positions[kTogether];
+    for (int i = 0; i < kTogether; ++i) positions[i] = row + (column + i * threads) * logits.column_stride;
+    float together[kTogether];
+    load_many(thread, logits, positions, together);
+    body(column, together);
+  }
+  for (; column < columns; column += threads) {
+    const float one[] = {load(thread, logits, row + column * logits.column_stride)};
+    body(column, one);
+  }
+}
+
 // A block per row of `logits`, which are rows `first_row` and following of the other operands:
 //   log_sum_exp = log(sum(exp(logits))), loss = log_sum_exp - logits[target]
 struct CrossEntropyRows {
@@ -50,17 +71,7 @@ struct CrossEntropyRows {
       row_max = next_max;
       for (int i = 0; i < kCount; ++i) row_sum += static_cast<double>(expf(logits[i] - shift));
     };
-    constexpr int kTogether = 8;
-    const int64_t threads = thread.threads();
-    int64_t column = thread.index();
-    for (; column + (kTogether - 1) * threads < args.columns; column += kTogether * threads) {
-      int64_t positions[kTogether];
-      for (int i = 0; i < kTogether; ++i) positions[i] = row + (column + i * threads) * args.logits.column_stride;
-      float logits[kTogether];
-      load_many(thread, args.logits, positions, logits);
-      add(logits);
-    }
-    for (; column < args.columns; column += threads) add({logit(column)});
+    for_logits(thread, args.logits, row, args.columns, [&](int64_t, const auto& logits) { add(logits); });
     const float own_shift = shift_of(row_max);
     row_max = block_max(thread, shared.maxima, row_max);
     const float shift = shift_of(row_max);
@@ -118,18 +129,9 @@ struct CrossEntropyBackward {
       const float grad = (probability - (column == target ? 1.0F : 0.0F)) * scale;
       store(thread, args.grad, thread.block() * args.columns + column, grad);
     };
-    constexpr int kTogether = 8;
-    const int64_t threads = thread.threads();
-    int64_t column = thread.index();
-    for (; column + (kTogether - 1) * threads < args.columns; column += kTogether * threads) {
-      int64_t positions[kTogether];
-      for (int i = 0; i < kTogether; ++i) positions[i] = row + (column + i * threads) * args.logits.column_stride;
-      float logits[kTogether];
-      load_many(thread, args.logits, positions, logits);
-      for (int i = 0; i < kTogether; ++i) put(column + i * threads, logits[i]);
-    }
-    for (; column < args.columns; column += threads)
-      put(column, load(thread, args.logits, row + column * args.logits.column_stride));
+    for_logits(thread, args.logits, row, args.columns, [&]<int kCount>(int64_t column, const float(&logits)[kCount]) {
+      for (int i = 0; i < kCount; ++i) put(column + i * thread.threads(), logits[i]);
+    });
   }
 };
 

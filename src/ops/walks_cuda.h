@@ -41,7 +41,7 @@ inline bool has_rows_in_fours(const DeviceData& data, int64_t columns) {
   return data.data == nullptr || (is_aligned_for_fours(data) && columns % kFour == 0);
 }
 
-// Elements::in_fours of the first operands; those that are absent have no say.
+// Whether the first `present` operands can be moved four elements at a time (Elements::in_fours).
 template <int kOperands>
 bool are_in_fours(const Elements<kOperands>& elements, int present) {
   if (elements.walk.rank > 1) return false;

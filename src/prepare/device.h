@@ -63,8 +63,8 @@ struct Device {
 Device find_device(const RunConfig& config);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
-// Whether the products of the device's libraries take factors of one type as they are, so that a weight had better be
-// cast once than for each product.
+// Whether a value that several products read is cast once, because the device's libraries take factors of one type
+// only.
 bool casts_before_products(const RunConfig& config);
 
 // One row of `laptime list devices`.

@@ -37,7 +37,7 @@ struct CopyElements {
     const auto& from = args.operand[1];
     const bool same = to.dtype == from.dtype;
     const int64_t bytes = size_of(to.dtype);
-    // A NaN of the same type keeps its bits only where words are copied; four floats that are cast do not.
+    // Words are copied where the types agree, so that a NaN keeps its bits. A cast converts values.
     if (args.in_fours && !same)
       return map_elements<1, 1>(thread, args, [](const float(&in)[1], float(&out)[1]) { out[0] = in[0]; });
     if (args.in_fours) return copy_fours(thread, args, bytes);

@@ -67,8 +67,8 @@ struct EmbeddingBackward {
     DeviceRows ids;          // a row per position
     DeviceData grad_weight;  // [ids, columns]
     int64_t columns, positions;
-    const int64_t* next;         // of EmbeddingNext
-    const int64_t* has_earlier;  // of the same
+    const int64_t* next;         // [positions], as EmbeddingNext writes it
+    const int64_t* has_earlier;  // [positions], as EmbeddingNext writes it
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
