@@ -130,7 +130,7 @@ struct CrossEntropyBackward {
       store(thread, args.grad, thread.block() * args.columns + column, grad);
     };
     for_logits(thread, args.logits, row, args.columns, [&]<int kCount>(int64_t column, const float(&logits)[kCount]) {
-      for (int i = 0; i < kCount; ++i) put(column + i * thread.threads(), logits[i]);
+      for (int i = 0; i < kCount; ++i) put(column + int64_t{i} * thread.threads(), logits[i]);
     });
   }
 };
