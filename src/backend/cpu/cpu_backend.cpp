@@ -42,11 +42,13 @@ void grow_stack() {
 }
 
 // Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
-// Loops hand out their units to whichever thread is free, so no thread owns a part of a tensor: threads touch blocks in
-// turn, which spreads memory evenly over NUMA nodes.
+// Every thread works on a part of each tensor, wherever in these pages the tensor lies: threads touch blocks in turn,
+// which spreads memory evenly over NUMA nodes.
 void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kBlockBytes = int64_t{8} << 20;
-  team.parallel_blocks(pages.bytes(), kBlockBytes, [&](int64_t begin, int64_t end) {
+  team.parallel_for(ceil_div(pages.bytes(), kBlockBytes), [&](int64_t block) {
+    const int64_t begin = block * kBlockBytes;
+    const int64_t end = std::min(begin + kBlockBytes, pages.bytes());
     if (contents == Contents::kNan) {
       std::memset(pages.data() + begin, 0xFF, static_cast<size_t>(end - begin));
       return;

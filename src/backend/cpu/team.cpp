@@ -1,6 +1,6 @@
 // Implements parallel runs. The caller opens a run, workers that are awake join it, and all take indices until none is
-// left. Then the caller closes the run and waits only for workers that joined, so a worker that wakes late delays no
-// one.
+// left, each from its own range first. Then the caller closes the run and waits only for workers that joined, so a
+// worker that wakes late delays no one.
 #include "backend/cpu/team.h"
 
 #include <x86intrin.h>
@@ -44,6 +44,7 @@ Team::Team(int threads) {
     scratch_.emplace_back(kScratchBytes);
     std::memset(scratch_.back().data(), 0, static_cast<size_t>(kScratchBytes));
   }
+  ranges_ = std::make_unique<Range[]>(static_cast<size_t>(threads));
   for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
 }
 
@@ -60,20 +61,25 @@ Team::~Team() {
 }
 
 void Team::drain(int thread) {
-  for (;;) {
-    const int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
-    if (index >= count_) return;
-    task_(context_, index, thread);
+  for (int i = 0; i < range_count_; ++i) {
+    Range& range = ranges_[static_cast<size_t>((thread + i) % range_count_)];
+    while (range.next.load(std::memory_order_relaxed) < range.end) {
+      const int64_t index = range.next.fetch_add(1, std::memory_order_relaxed);
+      if (index < range.end) task_(context_, index, thread);
+    }
   }
 }
 
-void Team::run(int64_t count, Task task, const void* context) {
+void Team::run(int64_t count, int ranges, Task task, const void* context) {
   const uint32_t before = state_.load(std::memory_order_relaxed);
   LAPTIME_CHECK((before & (kOpenBit | kJoinedMask)) == 0, "a parallel_for within another");
   task_ = task;
   context_ = context;
-  count_ = count;
-  next_.store(0, std::memory_order_relaxed);
+  range_count_ = ranges;
+  for (int i = 0; i < ranges; ++i) {
+    ranges_[static_cast<size_t>(i)].next.store(count * i / ranges, std::memory_order_relaxed);
+    ranges_[static_cast<size_t>(i)].end = count * (i + 1) / ranges;
+  }
   state_.store((run_of(before) + kOneRun) | kOpenBit, std::memory_order_release);
   state_.notify_all();
   drain(0);

@@ -30,30 +30,28 @@ class Team : public Queue {
 
   int size() const { return static_cast<int>(scratch_.size()); }
 
-  // Calls body(index) or body(index, thread) for every index of [0, count); indices are handed out one at a time.
-  // `thread` in [0, size()) is the thread that runs the index, 0 for the caller. Use it to find scratch, never to
-  // divide work. A kernel with several loops states the work of each.
+  // Calls body(index) or body(index, thread) for every index of [0, count); indices are handed out one at a time, in
+  // order. `thread` in [0, size()) is the thread that runs the index, 0 for the caller. Use it to find scratch, never
+  // to divide work. A kernel with several loops states the work of each.
   template <class Body>
   void parallel_for(int64_t count, const Body& body, const LoopWork& work = {}) {
-    if (count <= 0) return;
-    if (loops_ != nullptr) return add_loop(count, work);
-    if (workers_.empty() || count == 1) {
-      for (int64_t i = 0; i < count; ++i) invoke(body, i, 0);
-      return;
-    }
-    run(
-        count,
-        [](const void* context, int64_t index, int thread) {
-          invoke(*static_cast<const Body*>(context), index, thread);
-        },
-        &body);
+    loop(count, 1, body, work);
+  }
+
+  // The same for loops over memory: each thread begins with a range of indices of its own, which is the same in every
+  // loop of that count, and helps the others when it is done. A value that one loop writes and the next one reads is
+  // then in the cache of the core that reads it, wherever cores do not share a cache.
+  template <class Body>
+  void parallel_ranges(int64_t count, const Body& body, const LoopWork& work = {}) {
+    loop(count, size(), body, work);
   }
 
   // Calls body(begin, end) for blocks of `grain` items of [0, count), for items that are too small to hand out singly.
+  // Threads have ranges of blocks.
   template <class Body>
   void parallel_blocks(int64_t count, int64_t grain, const Body& body, const LoopWork& work = {}) {
     const int64_t blocks = ceil_div(count, grain);
-    parallel_for(
+    parallel_ranges(
         blocks,
         [&](int64_t block) { body(block * grain, block * grain + grain < count ? block * grain + grain : count); },
         work);
@@ -104,8 +102,30 @@ class Team : public Queue {
     }
   }
 
+  // Indices from `next` to `end` are still to be handed out.
+  struct alignas(64) Range {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
+  template <class Body>
+  void loop(int64_t count, int ranges, const Body& body, const LoopWork& work) {
+    if (count <= 0) return;
+    if (loops_ != nullptr) return add_loop(count, work);
+    if (workers_.empty() || count == 1) {
+      for (int64_t i = 0; i < count; ++i) invoke(body, i, 0);
+      return;
+    }
+    run(
+        count, ranges,
+        [](const void* context, int64_t index, int thread) {
+          invoke(*static_cast<const Body*>(context), index, thread);
+        },
+        &body);
+  }
+
   void add_loop(int64_t units, const LoopWork& work) { loops_->push_back({units, work}); }
-  void run(int64_t count, Task task, const void* context);
+  void run(int64_t count, int ranges, Task task, const void* context);
   void work(int thread);
   void drain(int thread);
 
@@ -114,11 +134,11 @@ class Team : public Queue {
   std::unordered_map<const void*, std::shared_ptr<void>> residents_;
   Task task_ = nullptr;
   const void* context_ = nullptr;
-  int64_t count_ = 0;
+  std::unique_ptr<Range[]> ranges_;  // one for each thread
+  int range_count_ = 0;              // of the current run
   // State of the current run: its number, whether workers may still join, and how many are working.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<bool> stopping_{false};
-  alignas(64) std::atomic<int64_t> next_{0};
   std::vector<std::thread> workers_;
 };
 

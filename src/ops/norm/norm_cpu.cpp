@@ -227,7 +227,7 @@ void launch_backward(const KernelCall& call) {
                 call.out[static_cast<size_t>(k) + 1]);
     }
   };
-  team.parallel_for(parts, add_rows, moving((with_addend ? 4 : 3) * rows.count() * columns));
+  team.parallel_ranges(parts, add_rows, moving((with_addend ? 4 : 3) * rows.count() * columns));
   team.parallel_blocks(columns, kStripSize, sum_columns, moving(kParameters * parts * columns));
 }
 

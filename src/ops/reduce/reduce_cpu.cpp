@@ -163,7 +163,7 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
     store_elements(sums.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
                    out_stride);
   };
-  team.parallel_for(plan.kept * plan.parts * plan.pieces, sum_rows, moving(plan.elements()));
+  team.parallel_ranges(plan.kept * plan.parts * plan.pieces, sum_rows, moving(plan.elements()));
   if (plan.parts == 1) return;
   const auto add_parts = [&](int64_t index) {
     const int64_t from = index % plan.pieces * plan.piece_size();
@@ -183,7 +183,7 @@ void reduce_rows(Team& team, const Reduction& plan, const TensorView& in, const 
     store_elements(rounded.data(), size, out, plan.nest.offset[1] + offset_of(plan, 1, false, kept) + from * out_stride,
                    out_stride);
   };
-  team.parallel_for(plan.kept * plan.pieces, add_parts, moving(plan.kept * plan.parts * columns));
+  team.parallel_ranges(plan.kept * plan.pieces, add_parts, moving(plan.kept * plan.parts * columns));
 }
 
 int64_t workspace(const Signature& signature) {

@@ -184,7 +184,7 @@ void launch_rotation(const KernelCall& call, bool inverse) {
   const LoopNest nest = memory_order_nest(axes[0].shape, layouts);
   const StripCut cut = cut_rows(nest, rotation.width);
   cpu::Team& team = cpu::team_of(call);
-  team.parallel_for(ceil_div(cut.count, cut.per_block), [&](int64_t block, int thread) {
+  team.parallel_ranges(ceil_div(cut.count, cut.per_block), [&](int64_t block, int thread) {
     const int64_t first = block * cut.per_block;
     const int64_t last = first + cut.per_block < cut.count ? first + cut.per_block : cut.count;
     StripWalk walk(nest, cut, first);

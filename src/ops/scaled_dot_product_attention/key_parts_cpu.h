@@ -59,8 +59,8 @@ void sum_parts(const KernelCall& call, const AttentionShape& shape, const KeyPar
       write_row(total.data(), shape.width, scale, grad_q[row]);
     }
   };
-  cpu::team_of(call).parallel_for(shape.heads * blocks, sum_block,
-                                  moving((parts.count + 1) * shape.heads * shape.positions * shape.width));
+  cpu::team_of(call).parallel_ranges(shape.heads * blocks, sum_block,
+                                     moving((parts.count + 1) * shape.heads * shape.positions * shape.width));
 }
 
 }  // namespace laptime::LAPTIME_ISA::attention

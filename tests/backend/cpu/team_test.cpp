@@ -26,6 +26,40 @@ TEST_P(TeamSizes, RunsEveryIndexOnce) {
   }
 }
 
+// Every thread waits in its first index for the others, so that none can take an index of another's range before.
+TEST_P(TeamSizes, ThreadsBeginInRangesOfTheirOwn) {
+  Team team(GetParam());
+  const auto threads = static_cast<size_t>(team.size());
+  for (const int64_t count : {team.size(), 100, 1000}) {
+    std::vector<int64_t> first(threads, -1);
+    std::atomic<int> arrived{0};
+    std::vector<int> runs(static_cast<size_t>(count), 0);
+    team.parallel_ranges(count, [&](int64_t index, int thread) {
+      ++runs[static_cast<size_t>(index)];
+      if (first[static_cast<size_t>(thread)] >= 0) return;
+      first[static_cast<size_t>(thread)] = index;
+      arrived.fetch_add(1);
+      while (arrived.load() < team.size()) std::this_thread::yield();
+    });
+    for (size_t thread = 0; thread < threads; ++thread)
+      EXPECT_EQ(first[thread], count * static_cast<int64_t>(thread) / team.size()) << thread << " of " << count;
+    EXPECT_EQ(runs, std::vector<int>(static_cast<size_t>(count), 1));
+  }
+}
+
+// The first index waits for all others, also for those of its own range.
+TEST_P(TeamSizes, ThreadsHelpEachOther) {
+  Team team(GetParam());
+  if (team.size() == 1) return;  // there is nobody to help
+  constexpr int64_t kCount = 100;
+  std::atomic<int64_t> others{0};
+  team.parallel_ranges(kCount, [&](int64_t index) {
+    if (index > 0) others.fetch_add(1);
+    while (index == 0 && others.load() < kCount - 1) std::this_thread::yield();
+  });
+  EXPECT_EQ(others.load(), kCount - 1);
+}
+
 TEST_P(TeamSizes, BlocksCoverTheRange) {
   Team team(GetParam());
   for (const int64_t grain : {1, 7, 64, 5000}) {

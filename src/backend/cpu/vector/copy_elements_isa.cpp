@@ -86,7 +86,7 @@ void transpose(Team& team, const LoopNest& nest, int axis, const TensorView& fro
   for (size_t i = 0; i < across; ++i) count *= i == along ? 1 : nest.size[i];
   const Word* source = reinterpret_cast<const Word*>(from.data) + nest.offset[1];
   Word* target = reinterpret_cast<Word*>(to.data) + nest.offset[0];
-  team.parallel_for(count, [&](int64_t index) {
+  team.parallel_ranges(count, [&](int64_t index) {
     const int64_t a = index % across_blocks * kAcross;
     index /= across_blocks;
     const int64_t b = index % along_blocks * kAlong;

@@ -241,7 +241,7 @@ void write_rows(cpu::Team& team, const TensorView& view, const Heads& heads, int
     write_row(sums + index * shape.width, shape.width, 1,
               head_rows<Element>(view, heads.first + index / count)[row + index % count]);
   };
-  team.parallel_for(heads.count * count, write, moving(2 * heads.count * count * shape.width));
+  team.parallel_ranges(heads.count * count, write, moving(2 * heads.count * count * shape.width));
 }
 
 // The workspace of a call, one part behind the other.
@@ -329,7 +329,7 @@ void forward(const KernelCall& call) {
         if (shape.drops) drop_row(shape, head, group.row + i, keys, row);
         for (int64_t key = 0; key < keys; ++key) row[key] *= 1 / row_sum;
       };
-      team.parallel_for(heads.count * group.rows, weigh_row, moving(4 * heads.count * group.rows * group.keys));
+      team.parallel_ranges(heads.count * group.rows, weigh_row, moving(4 * heads.count * group.rows * group.keys));
       float* const direct = direct_result<Element>(call.out[0], heads, group.row);
       multiply<Implementation>(team, {heads.count, group.rows, shape.width, group.keys},
                                factor(scores, group.rows, group.keys), factor<Element>(call.in[2], heads, 0),
@@ -374,7 +374,7 @@ void backward(const KernelCall& call) {
         differentiate_row(BackwardHead<Element>(call, shape, head), head, group, index % group.rows,
                           weights + index * group.keys, grad_scores + index * group.keys);
       };
-      team.parallel_for(heads.count * group.rows, differentiate, moving(4 * heads.count * group.rows * group.keys));
+      team.parallel_ranges(heads.count * group.rows, differentiate, moving(4 * heads.count * group.rows * group.keys));
       if (group.row == 0) {
         // The first group writes the gradients of its keys, the others add to them. Keys behind it begin at zero.
         const int64_t later = shape.positions - group.keys;
@@ -382,7 +382,7 @@ void backward(const KernelCall& call) {
           std::fill_n(grad_k + (group.keys + row) * shape.width, shape.width, 0.0F);
           std::fill_n(grad_v + (group.keys + row) * shape.width, shape.width, 0.0F);
         };
-        team.parallel_for(later, clear_row, moving(2 * later * shape.width));
+        team.parallel_ranges(later, clear_row, moving(2 * later * shape.width));
       }
       const ProductSize of_keys{heads.count, group.keys, shape.width, group.rows};
       multiply<Implementation>(team, of_keys, factor(weights, group.rows, group.keys).transposed(),
