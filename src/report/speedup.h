@@ -19,6 +19,8 @@ namespace laptime {
 
 // Before a ratio of two times of which one has a verdict against it.
 inline constexpr std::string_view kRoughMark = "~";
+// Why a ratio of two steady times is rough: in between the machine may have become faster or slower.
+inline constexpr std::string_view kTwoCommands = "measured by two commands, at different times";
 
 // So many times the spread of both of its times must a rough ratio be away from 1.
 inline constexpr double kBeyondSpread = 3;

@@ -16,6 +16,7 @@
 #include "report/page/page.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
+#include "report/page/traced_time.h"
 #include "report/page_inputs.h"
 
 namespace laptime {
@@ -47,7 +48,7 @@ TEST(PageAnswers, TheFrontPageNamesTheShortestTimeAndHowManyCannotBeReliedOn) {
   input.records[0].verdict = {"unstable", {"of a reason"}};
   const std::string front = Json::parse(page_data(input))["conclusion"].dump();
   EXPECT_THAT(front, HasSubstr("The shortest step of this page is bfloat16 with 500.0 ms"));
-  EXPECT_THAT(front, HasSubstr("Of 2 times of a step, 1 can be relied on; 1 cannot (unstable)"));
+  EXPECT_THAT(front, HasSubstr("1 of the 2 times of a step can be relied on, 1 cannot (unstable)"));
 }
 
 // The pair of float32 and bfloat16 has a factor whatever its verdicts are; a rough one says why, and has no interval.
@@ -57,7 +58,7 @@ TEST(PageAnswers, EveryPairHasAFactorAndARoughOneSaysWhy) {
   ASSERT_EQ(gains.size(), 1U);
   EXPECT_THAT(gains[0].gains.at(0).text(), testing::StartsWith("2.00 (95 %: "));
   EXPECT_EQ(gains[0].conclusion(),
-            "bfloat16 is worth it here by time: times as fast as float32 at 1 point: faster at 1 (2.00)");
+            "bfloat16 is worth it here by time: against float32 it is faster at 1 of 1 point (2.00 times as fast)");
   std::swap(input.records[0].time, input.records[1].time);
   EXPECT_THAT(option_gains_of(input)[0].conclusion(), HasSubstr("costs time here"));
   std::swap(input.records[0].time, input.records[1].time);
@@ -77,7 +78,7 @@ TEST(PageAnswers, EveryPairHasAFactorAndARoughOneSaysWhy) {
 
   input.records[0].verdict = {"stable", {}};
   input.records[1].run = "another";
-  EXPECT_THAT(option_gains_of(input)[0].gains.at(0).text(), HasSubstr("two commands measured"));
+  EXPECT_THAT(option_gains_of(input)[0].gains.at(0).text(), HasSubstr("measured by two commands"));
   input.records[1].fingerprint = "another machine";
   EXPECT_TRUE(option_gains_of(input).empty());
 }
@@ -176,7 +177,8 @@ TEST(PageAnswers, ConclusionsNamePredictions) {
   }
   input.traces = {trace_of_steps(1.0), trace_of_steps(0.5)};
   EXPECT_EQ(option_gains_of(input).at(0).conclusion(),
-            "by prediction bfloat16 is worth it here by time: times as fast as float32 at 1 point: faster at 1 (2.00)");
+            "by prediction bfloat16 is worth it here by time: against float32 it is faster at 1 of 1 point (2.00 times "
+            "as fast)");
   const Json comparisons = section_of(input, "comparisons");
   EXPECT_EQ(comparisons["questions"][0]["conclusion"],
             "of 1 comparison, bfloat16 eager (predicted) is the fastest in 1.");
@@ -199,8 +201,8 @@ TEST(PageAnswers, ConclusionsNamePredictions) {
   input.records.push_back(faster);
   input.traces.resize(4);
   EXPECT_EQ(option_gains_of(input).at(0).conclusion(),
-            "bfloat16 is worth it here by time: times as fast as float32 at 2 points: faster at 1 (2.00), predicted at "
-            "1 (2.00)");
+            "bfloat16 is worth it here by time: against float32 it is faster at 1 of 2 points (2.00 times as fast), "
+            "predicted at 1 of 2 points (2.00 times as fast)");
 }
 
 TEST(PageAnswers, TheFastestIsNamedOnlyWhereItIsClear) {
@@ -214,6 +216,33 @@ TEST(PageAnswers, TheFastestIsNamedOnlyWhereItIsClear) {
   input.records[1].verdict = {"stable", {}};
   input.records[1].time["step"] = make_time_stats(std::vector{0.999, 1.000, 0.998, 1.001, 0.999, 0.998});
   EXPECT_EQ(conclusion(), "none, because in 1 comparison the two fastest cannot be told apart.");
+
+  for (const Record& record : two_points().records) {
+    input.records.push_back(record);
+    input.records.back().config.json()["context_length"] = 512;
+    input.records.back().name += "/ctx:512";
+  }
+  input.traces.resize(4);
+  EXPECT_THAT(conclusion(), testing::StartsWith("of 2 comparisons, bfloat16 eager is the fastest in 1, in 1 these times "
+                                                "do not tell which is ("));
+}
+
+// The machine may have changed between two commands.
+TEST(PageAnswers, TimesOfTwoCommandsAreComparedRoughly) {
+  PageInput input = two_points();
+  input.records[1].run = "another";
+  const Json question = section_of(input, "comparisons")["questions"][0];
+  EXPECT_THAT(question["answers"].dump(),
+              HasSubstr("2.00 times as long (roughly: measured by two commands, at different times)"));
+}
+
+// Traced steps may differ in one phase alone, whose rates then do not hold for the measured steps.
+TEST(PageAnswers, APhaseThatTookLongerInTracedStepsIsTold) {
+  Record record = two_points().records[0];
+  record.time["forward"] = make_time_stats(std::vector{0.5, 0.5, 0.5, 0.5, 0.5, 0.5});
+  EXPECT_EQ(phases_doubt(record, trace_of_steps(1.0)), "");
+  EXPECT_EQ(phases_doubt(record, trace_of_steps(2.0)),
+            "forward took 1.000 s in these steps and 500.0 ms in the measured ones, so that its rates are rough");
 }
 
 // One slow sample does not hide the others: the axis ends before it, and its number stands at the edge.
@@ -237,7 +266,7 @@ TEST(PageAnswers, InferenceThatIsSlowerThanForwardIsTold) {
   input.records[1].time = {{"inference", make_time_stats(std::vector{0.5, 0.5, 0.5, 0.5, 0.5, 0.5})}};
   input.records[0].time["forward"] = make_time_stats(std::vector{0.4, 0.4, 0.4, 0.4, 0.4, 0.4});
   EXPECT_EQ(slow_inferences(PageView(input)),
-            std::vector<std::string>{"inference takes 500.0 ms, but the forward of the same step 400.0 ms"});
+            std::vector<std::string>{"inference takes 500.0 ms, but the forward phase of step takes 400.0 ms"});
   input.records[0].time["forward"] = make_time_stats(std::vector{0.6, 0.6, 0.6, 0.6, 0.6, 0.6});
   EXPECT_TRUE(slow_inferences(PageView(input)).empty());
 }
@@ -274,11 +303,11 @@ TEST(PageAnswers, PublishedTimesAreOfTheSameArithmeticWhereThereAreSome) {
   EXPECT_FALSE(is_same_arithmetic("bfloat16", input.records[1]));
   EXPECT_FALSE(is_same_arithmetic("tf32", input.records[0]));
   const Json answers = section_of(input, "comparisons")["questions"][1]["answers"];
-  EXPECT_THAT(answers.dump(), HasSubstr("and arithmetic: "));
+  EXPECT_THAT(answers.dump(), HasSubstr("published for the same work, arithmetic and mode: "));
   EXPECT_THAT(answers.dump(), HasSubstr("source: "));
   const Json section = section_of(input, "comparisons");
   EXPECT_THAT(section["questions"][1]["conclusion"].get<std::string>(),
-              testing::StartsWith("like for like, the shortest published times are 19.5 times as fast as"));
+              testing::StartsWith("like for like, the shortest published times are 13.5 times as fast as"));
   const Json figure = section_of(input, "published")["figures"][0];
   EXPECT_THAT(figure["table"].dump(), HasSubstr("published, same arithmetic"));
   EXPECT_THAT(figure["table"].dump(), HasSubstr(" in another arithmetic; "));

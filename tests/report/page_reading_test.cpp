@@ -127,8 +127,12 @@ TEST(PageReading, PublishedAndPredictedTimesAreCompared) {
   const Json section = section_of(input, "comparisons");
   const std::string published = answer_to(section, "published");
   EXPECT_THAT(published, HasSubstr("took 1.000 s here"));
-  EXPECT_THAT(published, HasSubstr(figures.front()->hardware));
-  EXPECT_THAT(published, HasSubstr(fmt::format("{:.3g} times as fast as here", 1.0 / *figures.front()->seconds)));
+  const auto alike = std::find_if(figures.begin(), figures.end(), [](const PublishedFigure* figure) {
+    return figure->arithmetic == "float32" && figure->mode == "eager" && figure->certainty != kDoubtful;
+  });
+  ASSERT_NE(alike, figures.end());
+  EXPECT_THAT(published, HasSubstr((*alike)->hardware));
+  EXPECT_THAT(published, HasSubstr(fmt::format("{:.3g} times as fast as here", 1.0 / *(*alike)->seconds)));
   EXPECT_THAT(answer_to(section, "prediction"),
               HasSubstr("predicted 550.0 ms, measured 500.0 ms: +10.0 % of the measured time"));
 

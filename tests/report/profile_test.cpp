@@ -362,7 +362,9 @@ TEST_F(Profile, NarrowTablesKeepTheirNames) {
       }
     }
     EXPECT_THAT(left_out, testing::Contains("FLOP/s")) << grid.name;
-    if (one == ProfileView::kKernels) EXPECT_THAT(text, HasSubstr("Bound"));  // which of the two it is
+    if (one == ProfileView::kKernels) {
+      EXPECT_THAT(text, HasSubstr("Bound"));  // which of the two it is
+    }
     EXPECT_THAT(text, HasSubstr("Total")) << grid.name;
   }
 }

@@ -43,7 +43,7 @@ std::string doubt_of(const Record& from, const Record& to, const OptionGains& op
   }
   if (!of_from.empty()) return fmt::format("the verdict on {} is {}", option.from, of_from);
   if (!of_to.empty()) return fmt::format("the verdict on {} is {}", option.to, of_to);
-  return from.run == to.run ? "" : "two commands measured the two times";
+  return from.run == to.run ? "" : std::string(kTwoCommands);
 }
 
 // One system on one machine that ran both, or one device for which both are predicted.
@@ -208,7 +208,6 @@ std::string OptionGains::conclusion() const {
   const bool all_predicted =
       std::all_of(gains.begin(), gains.end(), [](const Gain& gain) { return is_predicted(*gain.to); });
   const SortedGains sorted(gains, all_predicted);
-  const std::string points = counted(gains.size(), "point");
   if (sorted.faster.empty() && sorted.slower.empty() && sorted.equal.empty()) {
     const std::string factors = fmt::format("{}{}", kRoughMark, range_of_factors(sorted.rough));
     if (!sorted.rough_is_faster && !sorted.rough_is_slower) {
@@ -225,15 +224,17 @@ std::string OptionGains::conclusion() const {
   std::vector<std::string> parts;
   const auto add = [&](std::string_view what, const std::vector<double>& factors, std::string_view mark) {
     if (!factors.empty())
-      parts.push_back(fmt::format("{} at {} ({}{})", what, factors.size(), mark, range_of_factors(factors)));
+      parts.push_back(fmt::format("{} at {} of {} ({}{} times as fast)", what, factors.size(),
+                                  counted(gains.size(), "point"), mark, range_of_factors(factors)));
   };
   add("faster", sorted.faster, "");
   add("slower", sorted.slower, "");
-  if (!sorted.equal.empty()) parts.push_back(fmt::format("no difference seen at {}", sorted.equal.size()));
-  add("rough", sorted.rough, kRoughMark);
+  if (!sorted.equal.empty())
+    parts.push_back(fmt::format("no difference seen at {} of {}", sorted.equal.size(), counted(gains.size(), "point")));
+  add("only roughly known", sorted.rough, kRoughMark);
   add("predicted", sorted.predicted, "");
-  return fmt::format("{}{} {}: times as fast as {} at {}: {}", all_predicted ? "by prediction " : "", to,
-                     sorted.worth(), from, points, fmt::join(parts, ", "));
+  return fmt::format("{}{} {}: against {} it is {}", all_predicted ? "by prediction " : "", to, sorted.worth(), from,
+                     fmt::join(parts, ", "));
 }
 
 std::vector<OptionGains> find_gains(const PageView& view) {

@@ -219,7 +219,7 @@ std::vector<PageWord> verdict_words(const std::vector<const Record*>& records) {
   }
   const std::string unsteady = in_words(name_of(Stability::kNoSteadyState));
   for (PageWord& word : words) {
-    if (word.word == unsteady) word.meaning += "; beside it stands how far they went";
+    if (word.word == unsteady) word.meaning += "; the percentage after it is this difference";
   }
   if (used.contains(kPredicted))
     words.push_back({kPredicted, "computed for a described machine; nothing was measured"});

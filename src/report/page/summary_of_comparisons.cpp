@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -108,6 +109,7 @@ std::string times_as_long(const Record& slow, const Record& fast) {
   }
   if (!of_slow.empty() || !of_fast.empty())
     return fmt::format("{} (roughly: the verdict on one of them is {})", text, of_slow.empty() ? of_fast : of_slow);
+  if (slow.run != fast.run) return fmt::format("{} (roughly: {})", text, kTwoCommands);
   if (!ratio->interval) return text;
   return fmt::format("{} (95 %: {:.2f} to {:.2f}{})", text, ratio->interval->low, ratio->interval->high,
                      ratio->interval->low <= 1 ? "; no difference seen" : "");
@@ -132,28 +134,69 @@ std::string against_here(const PublishedFigure& figure, const Record& record) {
                            is_predicted(record) ? " as predicted" : " as here");
 }
 
-// Published times of the same work: those of the same arithmetic where there are some, else all.
+// Published times of the same work: those of the same arithmetic and mode where there are some, else those of the same
+// arithmetic, else all.
 struct PublishedTimes {
   std::vector<const PublishedFigure*> figures;  // the shortest first
   bool are_alike = false;                       // of the same arithmetic, which nothing speaks against
+  bool have_mode = false;                       // of the same mode, too
 
   explicit PublishedTimes(const Record& record) : figures(published_times_of(record)) {
-    std::vector<const PublishedFigure*> alike;
-    for (const PublishedFigure* const figure : figures) {
-      if (figure->certainty != kDoubtful && is_same_arithmetic(figure->arithmetic, record)) alike.push_back(figure);
-    }
-    are_alike = !alike.empty();
-    if (are_alike) figures = std::move(alike);
+    are_alike = keep([&](const PublishedFigure& figure) {
+      return figure.certainty != kDoubtful && is_same_arithmetic(figure.arithmetic, record);
+    });
+    have_mode =
+        are_alike && keep([&](const PublishedFigure& figure) { return figure.mode == record.config.text(kMode); });
   }
   std::string_view what() const {
-    return are_alike ? "same model, context, batch, pass and arithmetic" : "same work, but only in another arithmetic";
+    if (!are_alike) return "same work, but only in another arithmetic";
+    return have_mode ? "same work, arithmetic and mode" : "same work and arithmetic";
+  }
+
+ private:
+  // Leaves only figures that the test accepts, where there are some.
+  template <class Test>
+  bool keep(const Test& test) {
+    std::vector<const PublishedFigure*> kept;
+    for (const PublishedFigure* const figure : figures) {
+      if (test(*figure)) kept.push_back(figure);
+    }
+    if (kept.empty()) return false;
+    figures = std::move(kept);
+    return true;
   }
 };
 
-// Empty where nobody published a time of the same work.
+// The point of each work that is held against published times, one with such times in its arithmetic where there is
+// one: measured ones first, then those of the headline's work, then the fastest.
+std::vector<const Record*> held_against_published(const PageView& view) {
+  struct Candidate {
+    RecordOfWork one;
+    PublishedTimes times;
+  };
+  std::vector<Candidate> candidates;
+  for (RecordOfWork& one : records_with_work(view)) {
+    if (PublishedTimes times(*one.record); !times.figures.empty())
+      candidates.push_back({std::move(one), std::move(times)});
+  }
+  const auto order = [](const Candidate& candidate) {
+    const Record& record = *candidate.one.record;
+    return std::tuple(is_predicted(record), !candidate.one.is_headline, !candidate.times.are_alike,
+                      median_seconds(record));
+  };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
+  std::vector<const Record*> chosen;
+  std::set<std::string> works;
+  for (const Candidate& candidate : candidates) {
+    if (works.insert(candidate.one.work).second) chosen.push_back(candidate.one.record);
+  }
+  return chosen;
+}
+
+// Somebody must have published a time of the same work.
 std::string published_sentence(const PageView& view, const Record& record) {
   const PublishedTimes times(record);
-  if (times.figures.empty()) return "";
   const double here = median_seconds(record);
   const PublishedFigure& first = *times.figures.front();
   std::string text = fmt::format("{} took {} {}; published for the {}: {}, {}", view.name(record), format_seconds(here),
@@ -195,9 +238,9 @@ std::string published_conclusion(const PageView& view) {
   };
   Ratios measured;
   Ratios predicted;
-  for (const Record* const record : view.timed()) {
+  for (const Record* const record : held_against_published(view)) {
     const PublishedTimes times(*record);
-    if (times.figures.empty() || !times.are_alike) continue;
+    if (!times.are_alike) continue;
     Ratios& ratios = is_predicted(*record) ? predicted : measured;
     ratios.all.push_back(median_seconds(*record) / *times.figures.front()->seconds);
     ratios.some_rough = ratios.some_rough || !verdict_against_comparing(*record).empty();
@@ -231,11 +274,11 @@ std::string fastest_way(const PageView& view) {
   const std::vector<Rivals> works = rivals_of(view);
   if (works.empty()) return "";
   std::map<std::string, size_t> wins;
-  size_t undecided = 0;
+  std::vector<std::string> undecided;
   for (const Rivals& rivals : works) {
     const Record& first = *rivals.front();
     if (!has_clear_winner(rivals)) {
-      ++undecided;
+      undecided.push_back(fmt::format("{} or {}", view.name(first), view.name(*rivals[1])));
       continue;
     }
     ++wins[fmt::format("{} {}{}", first.config.text(kNumberType), first.config.text(kMode),
@@ -243,35 +286,24 @@ std::string fastest_way(const PageView& view) {
   }
   const std::string comparisons = counted(works.size(), "comparison");
   if (wins.empty()) return fmt::format("none, because in {} the two fastest cannot be told apart.", comparisons);
+  constexpr size_t kMostUndecided = 2;
+  const std::string which = undecided.size() > kMostUndecided ? "" : fmt::format(" ({})", fmt::join(undecided, "; "));
   std::vector<std::pair<std::string, size_t>> ways(wins.begin(), wins.end());
   std::stable_sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   parts.reserve(ways.size() + 1);
   for (const auto& [way, count] : ways) parts.push_back(fmt::format("{} is the fastest in {}", way, count));
-  if (undecided > 0) parts.push_back(fmt::format("in {} the two fastest cannot be told apart", undecided));
+  if (!undecided.empty())
+    parts.push_back(fmt::format("in {} these times do not tell which is{}", undecided.size(), which));
   return fmt::format("of {}, {}.", comparisons, fmt::join(parts, ", "));
 }
 
 std::vector<std::string> against_published(const PageView& view) {
   std::vector<std::string> answers;
-  std::vector<std::string> seen;  // one answer for each work, that of its fastest point
-  std::vector<RecordOfWork> records = records_with_work(view);
-  // Measured records come before predicted ones. Among equals, records of the same work as the headline come first, and
-  // of one work those in whose arithmetic someone published a time.
-  const auto order = [](const RecordOfWork& one) {
-    return std::tuple(is_predicted(*one.record), !one.is_headline, !PublishedTimes(*one.record).are_alike,
-                      median_seconds(*one.record));
-  };
-  std::stable_sort(records.begin(), records.end(),
-                   [&](const RecordOfWork& a, const RecordOfWork& b) { return order(a) < order(b); });
-  for (const RecordOfWork& one : records) {
-    if (answers.size() == kMostComparisons || std::find(seen.begin(), seen.end(), one.work) != seen.end()) continue;
-    std::string sentence = published_sentence(view, *one.record);
-    if (sentence.empty()) continue;
-    seen.push_back(one.work);
-    answers.push_back(std::move(sentence));
+  for (const Record* const record : held_against_published(view)) {
+    if (answers.size() < kMostComparisons) answers.push_back(published_sentence(view, *record));
   }
-  if (answers.empty() && !records.empty()) {
+  if (answers.empty() && !view.timed().empty()) {
     answers.emplace_back(
         "No published time is of a model, context, batch and pass of this page. The last section shows published times "
         "of whole steps of other models, and says what to measure for a comparison.");
@@ -354,10 +386,11 @@ std::string comparison_sentence(const PageView& view, const Record& record) {
     }
     sentences.push_back(fmt::format("The prediction before the run: {}{}.", text, typical));
   }
-  if (const PublishedTimes times(record); !times.figures.empty()) {
-    sentences.push_back(fmt::format("The shortest published time of the {} is {}, {}.", times.what(),
-                                    figure_text(*times.figures.front()), against_here(*times.figures.front(), record)));
-  }
+  // The point of this work that is held against published times below.
+  const std::vector<const Record*> held = held_against_published(view);
+  const auto same =
+      std::find_if(held.begin(), held.end(), [&](const Record* one) { return work_key(*one) == work_key(record); });
+  if (same != held.end()) sentences.push_back(published_sentence(view, **same));
   return fmt::format("{}", fmt::join(sentences, " "));
 }
 

@@ -40,11 +40,8 @@ std::string counted_words(const std::map<std::string, size_t>& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// "small", "a custom model (2 layers, d_model 256, d_ff 1024, 4 heads)".
-std::string model_of(const Record& record) {
-  std::string model = model_text(record);
-  if (model.empty()) return "a model that is not known";
-  if (model != kCustomModel) return model;
+// "layers 12, d_model 768, d_ff 3072, heads 12"; empty where a record has none.
+std::string dimensions_of(const Record& record) {
   constexpr std::array<std::pair<const char*, std::string_view>, 4> kDimensions{
       {{"num_layers", "layers"}, {"d_model", "d_model"}, {"d_ff", "d_ff"}, {"num_heads", "heads"}}};
   std::vector<std::string> dimensions;
@@ -52,7 +49,16 @@ std::string model_of(const Record& record) {
     if (const std::optional<int64_t> value = config_number(record, key))
       dimensions.push_back(fmt::format("{} {}", name, *value));
   }
-  return dimensions.empty() ? "a custom model" : fmt::format("a custom model ({})", fmt::join(dimensions, ", "));
+  return fmt::format("{}", fmt::join(dimensions, ", "));
+}
+
+// "small", "a custom model (2 layers, d_model 256, d_ff 1024, 4 heads)".
+std::string model_of(const Record& record) {
+  std::string model = model_text(record);
+  if (model.empty()) return "a model that is not known";
+  if (model != kCustomModel) return model;
+  const std::string dimensions = dimensions_of(record);
+  return dimensions.empty() ? "a custom model" : fmt::format("a custom model ({})", dimensions);
 }
 
 // What a record measured, in words: "step of small, context 256, batch 4".
@@ -150,10 +156,11 @@ std::string sureness_sentence(const PageView& view, const Record& headline) {
   const std::string pass = headline.config.text("pass");
   std::string text = fmt::format("The shortest {} of this page is {} with {} ({}).", pass, view.name(*shortest),
                                  time_with_interval(*shortest), verdict_and_reason(*shortest));
-  text += fmt::format(" Of {} of {}{}, {} can be relied on", counted(of_pass, "time"), pass == "step" ? "a " : "", pass,
-                      of_pass - unreliable_of_pass);
-  if (unreliable_of_pass > 0) text += fmt::format("; {} cannot ({})", unreliable_of_pass, counted_words(unreliable));
-  if (of_page > of_pass) text += fmt::format("; of all {} measured times {} cannot", of_page, unreliable_of_page);
+  text += fmt::format(" {} of the {} of {}{} can be relied on", of_pass - unreliable_of_pass, counted(of_pass, "time"),
+                      pass == "step" ? "a " : "", pass);
+  if (unreliable_of_pass > 0) text += fmt::format(", {} cannot ({})", unreliable_of_pass, counted_words(unreliable));
+  if (of_page > of_pass)
+    text += fmt::format("; {} of all {} measured times can", of_page - unreliable_of_page, of_page);
   return text + ". Each verdict has its reason beside the time.";
 }
 
@@ -177,6 +184,25 @@ std::string bound_sentence(const Record& record, const StepTrace& trace) {
       percent_text(arithmetic / floor));
 }
 
+// "2 cores, 24.0 GiB" of the machine that ran the record's point; empty where another device did or would.
+std::string cores_and_memory(const Record& record) {
+  if (is_predicted(record) || !device_card_name(record).empty()) return "";
+  const auto number = [&](const char* key) -> int64_t {
+    const auto found = record.machine.json().find(key);
+    return found != record.machine.json().end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+  };
+  std::vector<std::string> parts;
+  if (const int64_t cores = number("physical_cores"); cores > 0) parts.push_back(counted(cores, "core"));
+  if (const int64_t bytes = number("memory_total_bytes"); bytes > 0) parts.push_back(format_bytes(bytes));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// How many samples the time of a record is the median of; empty for a prediction.
+std::string samples_text(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  return time == nullptr || time->count == 0 || is_predicted(record) ? "" : std::to_string(time->count);
+}
+
 // Why times are too long and vary, where more wanted to run than there were threads; else empty.
 std::string busy_note(const Record& record) {
   constexpr double kBusy = 1.5;  // of the threads
@@ -196,8 +222,10 @@ void add_traced_answers(const PageView& view, const Record& headline, std::vecto
   for (const TracedPoint& point : view.traced()) {
     if (point.name != name) continue;
     if (!point.trace->steps.empty()) {
+      const std::string doubt = phases_doubt(headline, *point.trace);
       answers.push_back({"where time goes",
-                         fmt::format("{}: {}.", traced_how(headline, *point.trace), profile_conclusion(*point.trace))});
+                         fmt::format("{}: {}.{}", traced_how(headline, *point.trace), profile_conclusion(*point.trace),
+                                     doubt.empty() ? "" : fmt::format(" But the {}.", doubt))});
       if (std::string bound = bound_sentence(headline, *point.trace); !bound.empty())
         answers.push_back({"what bounds it", std::move(bound)});
     }
@@ -232,6 +260,16 @@ Json page_header(const PageView& view) {
     if (!text.empty()) facts.push_back({{"label", label}, {"text", text}});
   };
   for (const HeadingFact& fact : view.heading().facts(first)) add(fact.label, fact.text);
+  // What all points share, in words; else nothing.
+  const auto add_shared = [&](std::string_view label, auto&& text_of) {
+    const std::string text = text_of(first);
+    if (std::all_of(view.points().begin(), view.points().end(),
+                    [&](const Record* record) { return text_of(*record) == text; }))
+      add(label, text);
+  };
+  add_shared("cores and memory", cores_and_memory);
+  add_shared("model", dimensions_of);
+  add_shared("samples of a point", samples_text);
   std::map<std::string, size_t> arithmetic;
   std::map<std::string, size_t> verdicts;
   std::map<std::string, size_t> states;
@@ -249,8 +287,9 @@ Json page_header(const PageView& view) {
   std::string count = counted(view.points().size(), "point");
   if (view.points().size() > 1) count += ", one for each combination of options";
   if (view.repeated() > 0) {
-    count += fmt::format(", from {} records; charts show the newest of each that has samples enough for an interval",
-                         view.records().size());
+    count +=
+        fmt::format("; of the {} records of these points the page shows the newest of each that can have an interval",
+                    view.records().size());
   }
   std::vector<PageWord> words;
   const bool some_measured = std::any_of(view.timed().begin(), view.timed().end(),
@@ -274,7 +313,9 @@ std::vector<PageAnswer> page_conclusion(const PageView& view) {
   };
   add("of this page", sureness_sentence(view, *headline));
   if (const std::vector<std::string> slow = slow_inferences(view); !slow.empty())
-    add("disturbed", fmt::format("One of these two times is too long: {}.", slow.front()));
+    add("disturbed", fmt::format("{}. Inference does no more work, so the machine was slower during one of the two: "
+                                 "measure both again before you compare them.",
+                                 slow.front()));
   add("by phase", phases_sentence(*headline));
   add_traced_answers(view, *headline, answers);
   for (GainSentence& sentence : gain_sentences(view)) add(std::move(sentence.gain), std::move(sentence.text));

@@ -284,8 +284,8 @@ std::vector<std::string> slow_inferences(const PageView& view) {
       if (forward == nullptr || step->fingerprint != record->fingerprint || !time.ci_low || !forward->ci_high ||
           *time.ci_low <= *forward->ci_high)
         continue;
-      found.push_back(fmt::format("{} takes {}, but the forward of the same step {}", view.name(*record),
-                                  format_seconds(time.median), format_seconds(forward->median)));
+      found.push_back(fmt::format("{} takes {}, but the forward phase of {} takes {}", view.name(*record),
+                                  format_seconds(time.median), view.name(*step), format_seconds(forward->median)));
     }
   }
   return found;

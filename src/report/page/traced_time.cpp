@@ -2,13 +2,17 @@
 #include "report/page/traced_time.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "distribution/median.h"
 #include "record/metrics.h"
+#include "report/page/page_words.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/speedup.h"
@@ -53,6 +57,23 @@ std::string against_measured(double traced, double measured) {
     return fmt::format("{:+.1f} % from the {} measured without marks", 100 * (ratio - 1), time);
   }
   return fmt::format("{:.2f} times the {} measured without marks: trust its shares rather than its times", ratio, time);
+}
+
+std::string phases_doubt(const Record& record, const StepTrace& trace) {
+  constexpr double kWorthNaming = 0.01;  // of the step
+  if (is_predicted(record) || trace.steps.empty()) return "";
+  const double step = totals_of(trace).step;
+  std::vector<std::string> phases;
+  for (const LaunchSum& sum :
+       sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.phase); })) {
+    const TimeStats* const time = time_of_part(record, sum.key);
+    if (time == nullptr || time->count == 0 || time->median <= 0) continue;
+    if (std::max(sum.total, time->median) < kWorthNaming * step || !differs_much(sum.total, time->median)) continue;
+    phases.push_back(fmt::format("{} took {} in these steps and {} in the measured ones", sum.key,
+                                 format_seconds(sum.total), format_seconds(time->median)));
+  }
+  if (phases.empty()) return "";
+  return fmt::format("{}, so that {} rates are rough", fmt::join(phases, "; "), phases.size() == 1 ? "its" : "their");
 }
 
 std::string traced_times_sentence(const std::vector<TracedPoint>& points) {

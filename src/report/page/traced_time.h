@@ -15,6 +15,10 @@ bool differs_much(double traced, double measured);
 // marks: trust its shares rather than its times". Seconds; both must be positive.
 std::string against_measured(double traced, double measured);
 
+// Phases whose traced time is far from the measured one although the whole step need not be: "the optimizer took 62.5
+// ms in these steps and 43.4 ms in the measured ones, so that its rates are rough". Empty where there is none.
+std::string phases_doubt(const Record& record, const StepTrace& trace);
+
 // What a reader of traced times must know: which of the page's times they are, how far from the measured ones, and how
 // much of that the marks cost. Empty where no point was both traced and measured.
 std::string traced_times_sentence(const std::vector<TracedPoint>& points);
