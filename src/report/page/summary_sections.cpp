@@ -156,7 +156,9 @@ std::string sureness_sentence(const PageView& view, const Record& headline) {
   const std::string pass = headline.config.text("pass");
   std::string text = fmt::format("The shortest {} of this page is {} with {} ({}).", pass, view.name(*shortest),
                                  time_with_interval(*shortest), verdict_and_reason(*shortest));
-  text += fmt::format(" {} of the {} of {}{} can be relied on", of_pass - unreliable_of_pass, counted(of_pass, "time"),
+  const size_t reliable = of_pass - unreliable_of_pass;
+  text += fmt::format(" {} {} of {}{} can be relied on",
+                      unreliable_of_pass == 0 ? "All" : fmt::format("{} of the", reliable), counted(of_pass, "time"),
                       pass == "step" ? "a " : "", pass);
   if (unreliable_of_pass > 0) text += fmt::format(", {} cannot ({})", unreliable_of_pass, counted_words(unreliable));
   if (of_page > of_pass)
