@@ -39,8 +39,8 @@ using namespace std::string_view_literals;
 constexpr std::array kFiles{
 ")
 foreach(file third_party/echarts/echarts.min.js src/report/page/page.html src/report/page/page.css
-             src/report/page/chart_parts.js src/report/page/roofline_chart.js src/report/page/charts.js
-             src/report/page/page.js)
+             src/report/page/chart_parts.js src/report/page/roofline_chart.js src/report/page/contexts_chart.js
+             src/report/page/charts.js src/report/page/page.js)
   laptime_literal_of(${CMAKE_SOURCE_DIR}/${file} literal)
   file(SHA256 ${CMAKE_SOURCE_DIR}/${file} digest)
   get_filename_component(name ${file} NAME)

@@ -223,6 +223,30 @@ class InABrowser(ReportTest):
         self.assertEqual(charts[0], [False, "value", 0, "value", 0, [0, 16, 32]])
         self.assertEqual(len(charts), 2)
 
+    def test_names_at_the_ends_of_lines_stand_near_them_and_can_be_read(self):
+        self.open()
+        ends, gap = [10, 100, 101, 115, 150, 330, 335], 15
+        places = self.chromium.run(f"chartParts.spread({ends}, {gap}, 0, 336)")
+        self.assertTrue(all(b - a >= gap - 1e-9 for a, b in zip(places, places[1:])), places)
+        self.assertTrue(all(0 <= place <= 336 for place in places), places)
+        self.assertEqual([places[0], places[4]], [10, 150])  # those with room stay
+        self.assertAlmostEqual(sum(places[1:4]), sum(ends[1:4]))  # neighbours move around their middle
+        for dark in (False, True):
+            # The least contrast of names with the ground, and how many colours they have.
+            least, count = self.chromium.run("""((dark) => {
+                const c = chartParts.colorsOf(dark);
+                const parts = (text) => text.startsWith("#") ? [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16)) : text.match(/\\d+/g).map(Number);
+                const light = (text) => {
+                  const [r, g, b] = parts(text).map(part => part / 255).map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+                  return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+                };
+                const names = ["#332288", "#ee7733", "#009988", "#999933", "#ccbb44"].map(hex => chartParts.legible(hex, c, dark));
+                const ground = light(c.ground);
+                return [Math.min(...names.map(name => Math.max(light(name) / ground, ground / light(name)))), new Set(names).size];
+              })(%s)""" % str(dark).lower())
+            self.assertGreaterEqual(least, 4.5)
+            self.assertEqual(count, 5)
+
     def test_series_can_be_told_apart_in_black_and_white(self):
         self.open()
         legends = 0

@@ -40,6 +40,24 @@ const chartParts = (() => {
     return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#111111" : "#ffffff";
   };
 
+  const luminance = (parts) => {
+    const [r, g, b] = parts.map((part) => (part <= 10 ? part / 3295 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (a, b) => {
+    const [low, high] = [luminance(a), luminance(b)].sort((one, other) => one - other);
+    return (high + 0.05) / (low + 0.05);
+  };
+  // The colour of a line for its name: as near to the ink as it takes to read it, 4.5 to 1 after WCAG.
+  const legible = (hex, c, dark) => {
+    const [from, to] = [rgb(hex).map((part) => (dark ? part + (255 - part) * 0.28 : part)), rgb(c.ink)];
+    for (let share = 0; share < 1; share += 0.1) {
+      const mixed = from.map((part, i) => Math.round(part + (to[i] - part) * share));
+      if (contrast(mixed, rgb(c.ground)) >= 4.5) return `rgb(${mixed.join(",")})`;
+    }
+    return c.ink;
+  };
+
   // A text on a patterned area: dark or light ink on a plate of the area's plain colour.
   const onPattern = (hex, dark) => ({
     color: dark ? "#111111" : inkOn(hex), fontSize: 11, fontWeight: 600, backgroundColor: tinted(hex, dark), padding: [1, 2], borderRadius: 2,
@@ -67,6 +85,22 @@ const chartParts = (() => {
     }
     return lines;
   };
+  // Places in one direction that are `gap` apart, from `low` to `high`, and move as little as that takes: the sum of the
+  // squares is the least. `places` in order. Neighbours that would come too near move together, around their middle.
+  function spread(places, gap, low, high) {
+    const groups = [];
+    places.forEach((place, i) => {
+      let group = { sum: place - i * gap, count: 1 };
+      while (groups.length && groups.at(-1).sum / groups.at(-1).count > group.sum / group.count) {
+        const { sum, count } = groups.pop();
+        group = { sum: group.sum + sum, count: group.count + count };
+      }
+      groups.push(group);
+    });
+    const most = high - (places.length - 1) * gap;
+    return groups.flatMap(({ sum, count }) => Array(count).fill(sum / count))
+      .map((place, i) => Math.max(low, Math.min(most, place)) + i * gap);
+  }
   const widest = (texts) => Math.max(0, ...texts.map((text) => textWidth(text))) + 24;
 
   // The table of a figure with its columns by key.
@@ -188,7 +222,7 @@ const chartParts = (() => {
   const unique = (values) => [...new Set(values)];
 
   return {
-    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, onPattern, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named,
-    valueAxis, logAxis, below, above, roundAbove, rowsOf, legendOf, legendHeight, whiskers, unique,
+    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, legible, onPattern, textWidth, shortened, spread, widest, reader, colorsOf, base,
+    number, counted, named, valueAxis, logAxis, below, above, roundAbove, rowsOf, legendOf, legendHeight, whiskers, unique,
   };
 })();

@@ -3,8 +3,8 @@
 "use strict";
 const laptimeChart = (() => {
   const {
-    FONT, CROSS, patternOf, shapeOf, dashesOf, tinted, onPattern, textWidth, shortened, widest, reader, colorsOf, base, number, counted,
-    named, valueAxis, logAxis, below, above, roundAbove, rowsOf, legendOf, legendHeight, whiskers, unique,
+    FONT, patternOf, shapeOf, tinted, onPattern, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named, valueAxis,
+    logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
   } = chartParts;
 
   // Stacked bars; a tick at the whole, which need not be the sum of the parts, and its interval.
@@ -309,66 +309,6 @@ const laptimeChart = (() => {
     };
   }
 
-  // Lines over context lengths; both axes are logarithmic or begin at 0.
-  function contexts(chart, t, c, dark, width) {
-    const unit = counted(chart.axis);
-    const names = unique(t.rows.map((row) => t.value(row, chart.series)));
-    const xs = t.rows.map((row) => t.value(row, chart.x));
-    const ys = t.rows.map((row) => unit(t.value(row, chart.y)));
-    const limit = unit(chart.limit?.bytes);
-    // Names at the ends of lines; in a legend where there is no room for them.
-    const isLegend = widest([...names, chart.limit?.text ?? ""]) > 0.34 * width;
-    const right = isLegend ? 24 : widest([...names, chart.limit?.text ?? ""]) + 10;
-    const top = isLegend ? legendHeight(names, width) + 8 : 14;
-    const [x1, x2] = [Math.min(...xs), Math.max(...xs)];
-    const ends = names.map((name) => {
-      const row = t.rows.filter((one) => t.value(one, chart.series) === name).at(-1);
-      return { text: name, y: unit(t.value(row, chart.y)), color: c.ink };
-    });
-    const series = names.map((name) => {
-      const look = chart.looks[name];
-      const color = tinted(look.color, dark);
-      return {
-        name, type: "line", symbol: shapeOf(look.pattern), symbolSize: 8, lineStyle: { width: 2, color, type: dashesOf(look.dashes) }, itemStyle: { color },
-        data: t.rows.filter((row) => t.value(row, chart.series) === name).map((row) => {
-          const state = t.value(row, chart.state);
-          const mark = state === "out of memory" ? { symbol: CROSS, symbolSize: 11, itemStyle: { color: "transparent", borderColor: color, borderWidth: 2.5 } }
-            : state === "predicted" ? { itemStyle: { color: c.ground, borderColor: color, borderWidth: 2 } } : {};
-          return { value: [t.value(row, chart.x), unit(t.value(row, chart.y))], row, ...mark };
-        }),
-        tooltip: { formatter: ({ data }) => t.tip(data.row) },
-      };
-    });
-    if (limit && limit < 64 * Math.max(...ys)) {
-      series.push({ type: "line", silent: true, symbol: "none", data: [[x1, limit], [x2, limit]], lineStyle: { color: c.muted, type: "dashed", width: 1 } });
-      ys.push(limit);
-      ends.push({ text: chart.limit.text, y: limit, color: c.muted });
-    }
-    const [y1, y2] = chart.logarithmic ? [below(Math.min(...ys), 2), above(Math.max(...ys), 2)] : [0, roundAbove(1.05 * Math.max(...ys))];
-    // Names at the ends of their lines, pushed apart where they would overlap.
-    const [heightOf, valueAt] = chart.logarithmic ? [Math.log2, (height) => 2 ** height] : [(y) => y, (height) => height];
-    const least = ((heightOf(y2) - heightOf(y1)) * 15) / 336;
-    ends.sort((a, b) => a.y - b.y);
-    ends.forEach((end, i) => { end.at = i === 0 ? heightOf(end.y) : Math.max(heightOf(end.y), ends[i - 1].at + least); });
-    ends.reduceRight((most, end) => (end.at = Math.min(end.at, most)) - least, heightOf(y2));
-    const shown = isLegend ? ends.filter((end) => end.color === c.muted) : ends;
-    series.push({
-      type: "scatter", silent: true, symbolSize: 0,
-      data: shown.map((end) => ({ value: [x2, valueAt(end.at)], label: { show: true, position: isLegend ? [-textWidth(end.text) - 4, 2] : "right", distance: 10, formatter: end.text, color: end.color } })),
-    });
-    return {
-      height: 386 + top,
-      option: {
-        ...base(c), legend: isLegend ? legendOf(c, names) : undefined, grid: { left: 70, right, top, bottom: 50 },
-        xAxis: chart.logarithmic ? logAxis(c, chart.x_title, false, { min: below(x1, 2), max: above(x2, 2), axisLabel: { formatter: number } })
-          : valueAxis(c, chart.x_title, { min: 0, max: x2, axisLabel: { formatter: number, customValues: [0, ...unique(xs)] }, axisLine: { show: true, lineStyle: { color: c.line } }, splitLine: { show: false } }),
-        yAxis: (chart.logarithmic ? logAxis : (a, b, _, more) => valueAxis(a, b, more))(
-          c, named(chart.y_title, chart.axis), false, { min: y1, max: y2, nameGap: 48, axisLabel: { formatter: number } }),
-        series,
-      },
-    };
-  }
-
   // Two values of each row on one line: a ring and a dot.
   function pairs(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
@@ -445,7 +385,7 @@ const laptimeChart = (() => {
     };
   }
 
-  const KINDS = { bars, lines, strip, ratios, shares, roofline: rooflineChart, areas, contexts, pairs, ranked };
+  const KINDS = { bars, lines, strip, ratios, shares, roofline: rooflineChart, areas, contexts: contextsChart, pairs, ranked };
   return ({ chart, table }, { dark, width }) => {
     const drawn = KINDS[chart.kind](chart, reader(table), colorsOf(dark), dark, width);
     if (drawn.option.legend) drawn.option.legend.formatter = (name) => shortened(name, width - 40);

@@ -60,7 +60,8 @@ std::string base64_of_hex(std::string_view hex) {
 
 std::string policy() {
   std::string scripts;
-  for (const std::string_view name : {"echarts.min.js", "chart_parts.js", "roofline_chart.js", "charts.js", "page.js"})
+  for (const std::string_view name :
+       {"echarts.min.js", "chart_parts.js", "roofline_chart.js", "contexts_chart.js", "charts.js", "page.js"})
     scripts += fmt::format(" 'sha256-{}'", base64_of_hex(page_file(name).sha256));
   return fmt::format("default-src 'none'; script-src{}; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
                      scripts, base64_of_hex(page_file("page.css").sha256));
