@@ -377,8 +377,27 @@ class InABrowser(ReportTest):
             self.assertEqual(sorted(hollow), rough)
             self.assertTrue(rough)
             self.assertLess(len(rough), len(rows))
+            for mark in marks:
+                self.assertAlmostEqual(2 ** mark["value"][0], rows[mark["row"]]["speedup"])
             for i in rough:
                 self.assertIsNone(rows[i]["speedup_low"])
+
+    def test_an_axis_of_ratios_has_one_and_room_for_all(self):
+        self.open()
+        for ratios, wanted in (([1.1, 1.8, 7.2], [1, 2, 4, 8]), ([0.99, 1.04], [1]), ([0.4, 0.6], [0.5, 1]), ([1, 130, 0.001], [1, 2])):
+            texts, ends = self.chromium.run("""(ratios => {
+                const columns = ["label", "part", "value", "low", "high", "doubt", "text"].map(key => ({ key, title: key }));
+                const rows = ratios.map((ratio, i) => [`point ${i}`, "whole", ratio, ratio * 0.99, ratio * 1.01, "", ""]);
+                const chart = { kind: "ratios", label: "label", part: "part", value: "value", low: "low", high: "high", doubt: "doubt",
+                    text: "text", looks: {}, axis_title: "times as fast" };
+                const { xAxis } = laptimeChart({ chart, table: { columns, rows, shown: rows.map(() => []) } }, { dark: false, width: 1100 }).option;
+                const { customValues, formatter } = xAxis.axisLabel;
+                return [customValues.map(formatter), [2 ** xAxis.min, 2 ** xAxis.max]];
+              })(%s)""" % json.dumps(ratios))
+            for ratio in wanted:
+                self.assertIn(f"{ratio}×", texts)
+            self.assertLess(ends[0], min(ratios))
+            self.assertGreater(ends[1], max(ratios))
 
     def test_the_first_links_lead_to_every_section(self):
         self.open()

@@ -165,6 +165,30 @@ const laptimeChart = (() => {
     };
   }
 
+  // Ratios that may stand at an axis, the more important ones first.
+  const RATIOS = [1, 2, 0.5, 4, 8, 0.25, 16, 1.5, 3, 6, 0.75, 12, 32, 0.125, 64, 1.25, 24, 1.75, 2.5, 5, 0.9, 1.1, 0.6, 10, 48];
+  const PRECISE = [0.01, 0.02, 0.05, 0.0625, 128, 256, 512, 1024];
+
+  // An axis of ratios: logarithmic, so that twice and half as fast are as far from 1, and one large ratio leaves room for
+  // the others. It counts in powers of 2.
+  function ratioAxis(c, title, ratios, room) {
+    const ends = [...RATIOS, ...PRECISE].sort((a, b) => a - b);
+    const [least, most] = [Math.min(1, ...ratios), Math.max(1, ...ratios)];
+    const [low, high] = [ends.findLast((end) => end < 0.97 * least) ?? least / 2, ends.find((end) => end > 1.03 * most) ?? 2 * most];
+    const placeOf = (ratio) => (room * Math.log2(ratio / low)) / Math.log2(high / low);
+    const textOf = (ratio) => `${number(ratio)}×`;
+    const ticks = [];
+    for (const ratio of RATIOS.filter((one) => one >= low && one <= high)) {
+      const isFree = ticks.every((tick) => Math.abs(placeOf(tick) - placeOf(ratio)) > (textWidth(textOf(tick)) + textWidth(textOf(ratio))) / 2 + 14);
+      if (isFree) ticks.push(ratio);
+    }
+    const customValues = ticks.sort((a, b) => a - b).map(Math.log2);
+    return valueAxis(c, title, {
+      min: Math.log2(low), max: Math.log2(high), axisTick: { show: false, customValues },
+      axisLabel: { customValues, formatter: (power) => textOf(2 ** power) },
+    });
+  }
+
   // Ratios with their intervals: the whole large, its parts small, rough ones hollow.
   function ratios(chart, t, c, dark, width) {
     const names = unique(t.rows.map((row) => t.value(row, chart.label)));
@@ -176,13 +200,14 @@ const laptimeChart = (() => {
     });
     const rows = rowsOf(c, names, texts, width, 38);
     const top = legendHeight(parts, width) + rows.above;
+    const drawn = t.rows.flatMap((row) => [chart.value, chart.low, chart.high].map((key) => t.value(row, key))).filter((ratio) => ratio > 0);
     const series = parts.flatMap((part, i) => {
       const own = t.rows.filter((row) => t.value(row, chart.part) === part);
       const offset = i === 0 ? 0 : 9;
       const dots = {
         name: part, type: "scatter", symbol: shapeOf(chart.looks[part]?.pattern ?? 1), symbolSize: i === 0 ? 10 : 7, symbolOffset: [0, offset], itemStyle: { color: colorOf(part) }, z: i === 0 ? 6 : 4,
         data: own.map((row) => ({
-          value: [t.value(row, chart.value), names.indexOf(t.value(row, chart.label))], row,
+          value: [Math.log2(t.value(row, chart.value)), names.indexOf(t.value(row, chart.label))], row,
           // A rough factor is hollow.
           itemStyle: t.value(row, chart.doubt) ? { color: c.ground, borderColor: colorOf(part), borderWidth: 1.5 } : undefined,
         })),
@@ -190,8 +215,8 @@ const laptimeChart = (() => {
       };
       if (i > 0) return [dots];
       const places = own.filter((row) => t.value(row, chart.low) !== null)
-        .map((row) => [t.value(row, chart.low), t.value(row, chart.high), names.indexOf(t.value(row, chart.label))]);
-      dots.markLine = { silent: true, symbol: "none", lineStyle: { color: c.muted, type: "dashed", width: 1 }, label: { show: false }, data: [{ xAxis: 1 }] };
+        .map((row) => [Math.log2(t.value(row, chart.low)), Math.log2(t.value(row, chart.high)), names.indexOf(t.value(row, chart.label))]);
+      dots.markLine = { silent: true, symbol: "none", lineStyle: { color: c.muted, type: "dashed", width: 1 }, label: { show: false }, data: [{ xAxis: 0 }] };
       return [dots, whiskers(c, places)];
     });
     return {
@@ -199,7 +224,7 @@ const laptimeChart = (() => {
       option: {
         ...base(c), legend: legendOf(c, parts), graphic: rows.stripes(top + 16),
         grid: { left: rows.left, right: rows.right, top: top + 16, bottom: 50 },
-        xAxis: valueAxis(c, chart.axis_title, { min: 0, axisLabel: { formatter: (value) => `${number(value)}×` } }),
+        xAxis: ratioAxis(c, chart.axis_title, drawn, width - rows.left - rows.right),
         yAxis: rows.yAxis,
         series: [...series, ...rows.behind],
       },

@@ -49,6 +49,7 @@ PageFigure factors_figure(std::string title, std::string reading, std::string su
                          one.ratio.interval ? Json(one.ratio.interval->low) : Json(),
                          one.ratio.interval ? Json(one.ratio.interval->high) : Json(), one.doubt, one.text});
   }
+  summary += " The axis is logarithmic: twice and half as fast are as far from 1.";
   if (some_rough)
     summary += " A hollow mark and ~ mean a rough factor: its reason stands beside it, and it has no interval.";
   return {.title = std::move(title),
