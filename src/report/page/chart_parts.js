@@ -116,8 +116,8 @@ const chartParts = (() => {
 
   function colorsOf(dark) {
     return dark
-      ? { ink: "#e4e8ec", muted: "#9aa5b1", line: "#343c45", ground: "#14181c", raised: "#262c33", stripe: "#1b2025", accent: "#8ab6e6", band: "rgba(230, 170, 60, 0.45)", frame: "#e6aa3c" }
-      : { ink: "#1c2127", muted: "#59636e", line: "#dfe3e7", ground: "#ffffff", raised: "#ffffff", stripe: "#f5f6f8", accent: "#2f5f92", band: "rgba(230, 159, 0, 0.4)", frame: "#b37700" };
+      ? { ink: "#e4e8ec", muted: "#9aa5b1", line: "#343c45", ground: "#14181c", raised: "#262c33", stripe: "#1b2025", accent: "#8ab6e6", band: "rgba(230, 170, 60, 0.45)", frame: "#e6aa3c", shade: "rgba(138, 182, 230, 0.2)" }
+      : { ink: "#1c2127", muted: "#59636e", line: "#dfe3e7", ground: "#ffffff", raised: "#ffffff", stripe: "#f5f6f8", accent: "#2f5f92", band: "rgba(230, 159, 0, 0.4)", frame: "#b37700", shade: "rgba(47, 95, 146, 0.13)" };
   }
 
   // What all charts have in common.

@@ -59,11 +59,22 @@ const laptimeChart = (() => {
     const isAbove = widest(names) > 0.34 * width; // the name of a panel and its text, where there is no room beside it
     const left = isAbove ? 44 : Math.max(widest(names), 200) + 44;
     const panel = 64;
-    const gap = isAbove ? 58 : 14;
-    const topOf = (i) => (isAbove ? 46 : 10) + i * (panel + gap);
+    const gap = isAbove ? 64 : 16;
+    const topOf = (i) => (isAbove ? 52 : 16) + i * (panel + gap);
     const values = t.rows.map((row) => t.value(row, chart.y));
     const [low, high] = [Math.max(0, Math.min(0.9, ...values)), Math.max(1.1, Math.min(chart.most, Math.max(...values)))];
     const longest = Math.max(...t.rows.map((row) => t.value(row, chart.x)));
+    const end = Math.max(2, longest);
+    // The steps of a steady state are shaded; the word stands above the first, so that it covers no step.
+    const steadyArea = ({ x }, rows) => {
+      const [first, last] = [Math.max(1, x - 0.5), Math.min(end, t.value(rows.at(-1), chart.x) + 0.5)];
+      const begin = left + ((width - left - 20) * (first - 1)) / (end - 1);
+      return {
+        silent: true, itemStyle: { color: c.shade },
+        label: { show: true, position: [Math.min(0, width - 2 - begin - textWidth("steady", 11)), -13], align: "left", verticalAlign: "top", color: c.ink, fontSize: 11 },
+        data: [[{ name: "steady", xAxis: first }, { xAxis: last }]],
+      };
+    };
     const grids = [], xAxes = [], yAxes = [], series = [], titles = [];
     names.forEach((name, i) => {
       const rows = t.rows.filter((row) => t.value(row, chart.series) === name);
@@ -71,7 +82,7 @@ const laptimeChart = (() => {
       const mark = chart.marks.find((one) => one.series === name);
       grids.push({ left, right: 20, top: topOf(i), height: panel });
       xAxes.push(valueAxis(c, last ? chart.x_title : "", {
-        gridIndex: i, min: 1, max: Math.max(2, longest), minInterval: 1, splitLine: { show: false },
+        gridIndex: i, min: 1, max: end, minInterval: 1, splitLine: { show: false },
         axisLine: { show: true, lineStyle: { color: c.line } }, axisLabel: { show: last, color: c.muted },
       }));
       yAxes.push(valueAxis(c, "", {
@@ -79,7 +90,7 @@ const laptimeChart = (() => {
         axisLabel: { color: c.muted, formatter: (value) => `${number(value)}×`, showMinLabel: false, showMaxLabel: false },
       }));
       const room = isAbove ? width - 12 : left - 56;
-      titles.push({ text: name, subtext: chart.texts[name], left: 0, padding: [2, 0], itemGap: 2, top: isAbove ? topOf(i) - 42 : topOf(i),
+      titles.push({ text: name, subtext: chart.texts[name], left: 0, padding: [2, 0], itemGap: 2, top: isAbove ? topOf(i) - 48 : topOf(i),
         textStyle: { color: c.ink, fontSize: 12, fontWeight: "normal", fontFamily: FONT, width: room, overflow: "truncate" },
         subtextStyle: { color: c.muted, fontSize: 11, lineHeight: 14, fontFamily: FONT, width: room, overflow: isAbove ? "truncate" : "break" } });
       series.push({
@@ -96,15 +107,11 @@ const laptimeChart = (() => {
         }),
         tooltip: { formatter: ({ data }) => t.tip(data.row) },
         markLine: { silent: true, symbol: "none", lineStyle: { color: c.muted, type: "dashed", width: 1 }, label: { show: false }, data: [{ yAxis: 1 }] },
-        markPoint: mark ? {
-          silent: true, symbol: "circle", symbolSize: 14, itemStyle: { color: "transparent", borderColor: c.ink, borderWidth: 1.5 },
-          label: { show: true, formatter: "steady", position: "top", color: c.ink, fontSize: 11 },
-          data: [{ coord: [mark.x, Math.min(high, t.value(rows.find((row) => t.value(row, chart.x) === mark.x) ?? rows[0], chart.y))] }],
-        } : undefined,
+        markArea: mark ? steadyArea(mark, rows) : undefined,
       });
     });
     return {
-      height: topOf(names.length) - (isAbove ? 38 : 0) + 42,
+      height: topOf(names.length) - (isAbove ? 44 : 0) + 42,
       option: { ...base(c), title: titles, grid: grids, xAxis: xAxes, yAxis: yAxes, series },
     };
   }

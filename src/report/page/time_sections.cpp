@@ -329,9 +329,10 @@ PageSection first_steps_section(const PageView& view) {
        .reading = points.sentence(),
        .summary = fmt::format(
            "A panel is a point, a dot one of its steps in order: hollow dots are warm-up and count for nothing, filled "
-           "ones are the samples, and the dashed line is their median. A ring marks the first step of the steady "
-           "state: the median of the {} steps from there on lies within {:.0f} % of that of the {} before. A triangle "
-           "at the upper edge is a longer step than the axis shows, with its multiple.{}",
+           "ones are the samples, also those before the shaded part. The median of the page is that of all samples, "
+           "and the dashed line stands at it. The shaded steps are the steady state: it begins where the median of {} "
+           "steps lies within {:.0f} % of that of the {} before. A triangle at the upper edge is a longer step than "
+           "the axis shows, with its multiple.{}",
            kSteadyWindow, 100 * kSteadyTolerance, kSteadyWindow, left_out_sentence(records.size(), all.size())),
        .chart = {{"kind", "lines"},
                  {"series", "point"},
