@@ -313,9 +313,14 @@ class InABrowser(ReportTest):
             for texts, figure in zip(charts, figures):
                 rows = len(figure["table"]["rows"])
                 self.assertGreater(rows, 5)
-                for number in range(1, min(rows, figure["chart"]["numbered"]) + 1):
+                marked = figure["chart"]["marked"]
+                self.assertGreater(marked, 2)
+                for number in range(1, min(marked, figure["chart"]["numbered"]) + 1):
                     # At its mark and in the list; the labels of the axes may have the same text.
                     self.assertGreaterEqual(texts.count(str(number)), 2, (width, figure["title"], number))
+                self.assertEqual(texts.count("\u2013"), min(rows, figure["chart"]["numbered"]) - min(marked, figure["chart"]["numbered"]))
+                for text in ("peak", "bandwidth"):
+                    self.assertTrue({figure["chart"][f"{text}_text"], figure["chart"][f"{text}_short"]} & set(texts), (width, text))
 
     def test_a_bar_has_a_tick_at_its_median(self):
         self.open()

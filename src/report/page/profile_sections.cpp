@@ -238,8 +238,9 @@ std::string two_shares(const TracedPoint& point, const std::vector<RooflineDot>&
       against_measured(step, time->median));
 }
 
-constexpr size_t kMostNumbered = 20;  // ops of a roofline
-constexpr size_t kMostRooflines = 4;  // one plot for each of number type and mode
+constexpr size_t kMostNumbered = 20;    // ops in the list of a roofline
+constexpr double kLeastMarked = 0.005;  // of the time: numbers of lesser ops would cover the plot
+constexpr size_t kMostRooflines = 4;    // one plot for each of number type and mode
 
 }  // namespace
 
@@ -370,6 +371,8 @@ PageSection roofline_section(const PageView& view) {
               .notes = {"Of bound: the rate over what the roofline allows; above 100 % operands come from caches."}};
     double seconds = 0;
     for (const RooflineDot& dot : dots) seconds += dot.seconds;
+    const auto marked = std::count_if(dots.begin(), dots.end(),
+                                      [&](const RooflineDot& dot) { return dot.seconds >= kLeastMarked * seconds; });
     for (const RooflineDot& dot : dots) {
       const double bound = std::min(*trace.peak_flops, dot.intensity * *trace.bandwidth);
       grid.rows.push_back({dot.phase, dot.op, dot.work_class, dot.intensity, dot.rate, dot.seconds, dot.rate / bound,
@@ -382,12 +385,13 @@ PageSection roofline_section(const PageView& view) {
          .summary = fmt::format(
              "A mark is an op in one phase, its area the time that it takes in a traced step; its number leads to the "
              "list, which has that time, its share of the time of these ops, and how much of its bound the op "
-             "reaches{}. The line is what the {} ({}/s) and the {} ({}B/s) allow; a mark above it finds its operands "
+             "reaches{}. Ops with less than {:g} % of the time have no number. The line is what the {} ({}/s) and the "
+             "{} ({}B/s) allow; a mark above it finds its operands "
              "in the caches. Left of the ridge at {:.3g} FLOP per byte memory bounds an op, right of it arithmetic; a "
              "mark far below the line uses neither to the full.",
              dots.size() > kMostNumbered ? fmt::format(" (the {} longest of {})", kMostNumbered, dots.size()) : "",
-             bounding_peak_name(*point.record), format_flops(*trace.peak_flops), bandwidth_name(*point.record),
-             format_count(*trace.bandwidth), *trace.peak_flops / *trace.bandwidth),
+             100 * kLeastMarked, bounding_peak_name(*point.record), format_flops(*trace.peak_flops),
+             bandwidth_name(*point.record), format_count(*trace.bandwidth), *trace.peak_flops / *trace.bandwidth),
          .chart = {{"kind", "roofline"},
                    {"x", "flop_per_byte"},
                    {"y", "flops_per_second"},
@@ -396,6 +400,7 @@ PageSection roofline_section(const PageView& view) {
                    {"text", "text"},
                    {"text_title", "time, share, of bound"},
                    {"numbered", kMostNumbered},
+                   {"marked", marked},
                    {"part", "class"},
                    {"looks", class_chart_looks()},
                    {"peak", *trace.peak_flops},
@@ -405,7 +410,8 @@ PageSection roofline_section(const PageView& view) {
                     fmt::format("{} {}/s", bounding_peak_name(*point.record), format_flops(*trace.peak_flops))},
                    {"peak_short", fmt::format("peak {}/s", format_flops(*trace.peak_flops))},
                    {"bandwidth_text",
-                    fmt::format("{} {}B/s", bandwidth_name(*point.record), format_count(*trace.bandwidth))}},
+                    fmt::format("{} {}B/s", bandwidth_name(*point.record), format_count(*trace.bandwidth))},
+                   {"bandwidth_short", fmt::format("{}B/s", format_count(*trace.bandwidth))}},
          .table = page_table(grid)});
     if (std::string sentence = two_shares(point, dots); !sentence.empty()) section.lines.push_back(std::move(sentence));
   }

@@ -47,8 +47,9 @@ const rooflineChart = (() => {
     const start = Math.max(x1, y1 / bandwidth);
     const top = legendHeight(parts, width);
     const textOf = (row) => chart.label.map((key) => t.value(row, key)).join(" ");
+    // The list of ops, of which the first have numbers in the plot: right of the plot, or below it where there is no room.
     const numbered = t.rows.slice(0, chart.numbered);
-    // The list of numbered ops: right of the plot, or below it where there is no room.
+    const marked = Math.min(chart.numbered, chart.marked);
     const values = numbered.map((row) => t.value(row, chart.text));
     const besides = width >= 760;
     const listWidth = besides ? Math.min(0.42 * width, widest(numbered.map(textOf)) + widest([...values, chart.text_title])) : width - 20;
@@ -67,28 +68,39 @@ const rooflineChart = (() => {
       ];
     };
     const graphic = [...listed("", "op", chart.text_title, 0, c.muted),
-      ...numbered.flatMap((row, i) => listed(String(i + 1), textOf(row), values[i], i + 1, c.ink))];
+      ...numbered.flatMap((row, i) => listed(i < marked ? String(i + 1) : "\u2013", textOf(row), values[i], i + 1, c.ink))];
     const at = (x, y) => [frame.x + (frame.width * Math.log(x / x1)) / Math.log(x2 / x1), frame.y + (frame.height * Math.log(y2 / y)) / Math.log(y2 / y1)];
     const sizeOf = (row) => 7 + 17 * Math.sqrt(t.value(row, chart.size) / longest);
     const dots = t.rows.map((row) => {
       const [x, y] = at(t.value(row, chart.x), unit(t.value(row, chart.y)));
       return { x, y, radius: sizeOf(row) / 2, text: String(row + 1), row };
     });
-    const peakText = textWidth(chart.peak_text) + 12 < frame.width ? chart.peak_text : chart.peak_short;
-    // The texts of the roof: the peak above its right end, the bandwidth above the slope, left of the ridge.
-    const [ridgeX, peakY] = at(ridge, peak);
-    const slope = at(ridge / 2, peak / 2);
-    const peakBox = { x: frame.x + frame.width - textWidth(peakText) - 4, y: peakY - 20, width: textWidth(peakText) + 4, height: 18 };
-    const isSlopeFree = slope[0] - textWidth(chart.bandwidth_text) - 14 > frame.x;
-    const slopeBox = { x: slope[0] - textWidth(chart.bandwidth_text) - 14, y: slope[1] - 16, width: textWidth(chart.bandwidth_text) + 8, height: 16 };
     const boxOf = ({ x, y, radius }) => ({ x: x - radius, y: y - radius, width: 2 * radius, height: 2 * radius });
+    const bubbles = dots.map(boxOf);
+    // The texts of the roof stand where no mark covers them, long or short: that of the peak above the flat line, if possible
+    // right of the ridge; that of the bandwidth above the slope, below it where there is no room.
+    const [ridgeX, peakY] = at(ridge, peak);
+    const edge = frame.x + frame.width;
+    const isFree = (box) => box.x >= frame.x + 4 && box.x + box.width <= edge && box.y + box.height <= frame.y + frame.height && !bubbles.some((other) => overlap(box, other));
+    const boxAt = (text, x, y) => ({ text, x, y, width: textWidth(text) + 4, height: 16 });
+    const peakTexts = [chart.peak_text, chart.peak_short];
+    const firstBubble = Math.min(edge, ...bubbles.filter((box) => box.y < peakY).map((box) => box.x));
+    const peakBoxes = [() => ridgeX + 6, (wide) => edge - wide, (wide) => firstBubble - wide - 6]
+      .flatMap((begin) => peakTexts.map((text) => boxAt(text, begin(textWidth(text) + 4), peakY - 20)));
+    const peakBox = peakBoxes.find(isFree) ?? boxAt(chart.peak_short, edge - textWidth(chart.peak_short) - 4, peakY - 20);
+    const { bandwidth_text: long, bandwidth_short: short } = chart;
+    const slopeBox = [[long, true], [short, true], [short, false]].flatMap(([text, isAbove]) => [2, 3, 5, 9, 17, 33].map((times) => {
+      const [x, y] = at(ridge / times, peak / times);
+      return isAbove ? boxAt(text, x - textWidth(text) - 14, y - 16) : boxAt(text, x + 12, y + 2);
+    })).find(isFree);
+    const roofBoxes = [peakBox, slopeBox].filter(Boolean);
     // The slope is covered by small boxes, so that no name lies across it.
     const [startX, startY] = at(start, start * bandwidth);
     const pieces = Math.max(1, Math.ceil((ridgeX - startX) / 6));
     const [wide, high] = [(ridgeX - startX) / pieces, (startY - peakY) / pieces];
     const slopeBoxes = Array.from({ length: pieces }, (_, i) => ({ x: startX + i * wide, y: startY - (i + 1) * high - 2, width: wide, height: high + 4 }));
-    const taken = [peakBox, ...(isSlopeFree ? [slopeBox] : []), ...dots.map(boxOf), ...slopeBoxes, { x: ridgeX, y: peakY - 2, width, height: 4 }];
-    const places = placesBeside(dots.slice(0, chart.numbered), taken, frame);
+    const taken = [...roofBoxes, ...bubbles, ...slopeBoxes, { x: ridgeX, y: peakY - 2, width, height: 4 }];
+    const places = placesBeside(dots.slice(0, marked), taken, frame);
     const numbers = {
       type: "custom", silent: true, z: 7, data: places.map(({ dot }) => [t.value(dot.row, chart.x), unit(t.value(dot.row, chart.y))]),
       renderItem: ({ dataIndex }) => {
@@ -105,12 +117,12 @@ const rooflineChart = (() => {
     const roof = {
       type: "line", silent: true, symbol: "none", lineStyle: { color: c.ink, width: 1.5 }, z: 1,
       data: [[start, start * bandwidth], [ridge, peak], [x2, peak]],
-      markPoint: {
-        silent: true, symbolSize: 0, label: { color: c.muted, fontSize: 12 },
-        data: [
-          { coord: [x2, peak], label: { formatter: peakText, position: "insideBottomRight", align: "right", offset: [0, -4] } },
-          ...(isSlopeFree ? [{ coord: [ridge / 2, peak / 2], label: { formatter: chart.bandwidth_text, align: "right", offset: [-10, -8] } }] : []),
-        ],
+    };
+    const roofTexts = {
+      type: "custom", silent: true, z: 6, data: roofBoxes.map(() => [ridge, peak]),
+      renderItem: ({ dataIndex }) => {
+        const { text, x, y } = roofBoxes[dataIndex];
+        return { type: "text", style: { text, x: x + 2, y: y + 2, fill: c.muted, font: `12px ${FONT}`, textAlign: "left", textVerticalAlign: "top" } };
       },
     };
     return {
@@ -125,7 +137,7 @@ const rooflineChart = (() => {
           data: t.rows.filter((row) => t.value(row, chart.part) === part)
             .map((row) => ({ value: [t.value(row, chart.x), unit(t.value(row, chart.y))], row, symbolSize: sizeOf(row) })),
           tooltip: { formatter: ({ data }) => t.tip(data.row) },
-        })), numbers],
+        })), roofTexts, numbers],
       },
     };
   };
