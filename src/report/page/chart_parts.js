@@ -166,16 +166,21 @@ const chartParts = (() => {
     type: "rect", silent: true, z: -10, shape: { x: 0, y: top + i * row - up, width, height: row }, style: { fill: c.stripe },
   }]));
 
+  // A thin line between two rows.
+  const separatorsOf = (c, width, row, up, count) => (top) => Array.from({ length: count - 1 }, (_, i) => ({
+    type: "line", silent: true, z: -10, shape: { x1: 0, y1: top + (i + 1) * row - up, x2: width, y2: top + (i + 1) * row - up }, style: { stroke: c.line, lineWidth: 1 },
+  }));
+
   // Rows with a name to the left of each bar and a text behind it. Where a chart is too narrow for its texts, they stand
   // above the bars: the text flush right, or below the name if both do not fit. `above`: room that the first row needs
-  // above the rows. `groups`: numbers of rows that belong together, each row alone without them.
+  // above the rows. `free`: pixels above and below the middle of a bar that no text of its own or of the next row takes. `groups`: numbers of rows that belong together, each row alone without them.
   function rowsOf(c, names, texts, width, least = ROW, groups = names.map((_, i) => i)) {
     const axisLine = { lineStyle: { color: c.line } };
     const [forNames, forTexts] = [widest(names), texts.length ? widest(texts) : 24];
     if (forNames + forTexts <= 0.6 * width) {
       return {
         left: forNames, right: forTexts, above: 0, height: names.length * least, barWidth: 18,
-        stripes: stripesOf(c, width, least, 0, groups),
+        free: [least / 2, least / 2], stripes: stripesOf(c, width, least, 0, groups), separators: separatorsOf(c, width, least, 0, names.length),
         yAxis: [rowAxis(names, { color: c.ink }, { axisLine }),
           ...(texts.length ? [rowAxis(texts, { color: c.muted }, { position: "right", axisLine: { show: false } })] : [])],
         behind: texts.length ? [BEHIND] : [],
@@ -190,7 +195,7 @@ const chartParts = (() => {
     const inside = { inside: true, margin: 0, verticalAlign: "bottom", padding: [0, 0, 10, 0], lineHeight: 15, textBorderColor: c.ground, textBorderWidth: 3 };
     return {
       left, right, above: Math.max(0, Math.ceil(high - row / 2)), height: names.length * row, barWidth: 14,
-      stripes: stripesOf(c, width, row, row / 2 - 12, groups),
+      free: [9, 12], stripes: stripesOf(c, width, row, row / 2 - 12, groups), separators: separatorsOf(c, width, row, row / 2 - 12, names.length),
       yAxis: [rowAxis(blocks.map((block) => block.join("\n")), { ...inside, color: c.ink, align: "left" }, { axisLine, z: 4 }),
         ...(both ? [rowAxis(texts, { ...inside, color: c.muted, align: "right" }, { position: "right", axisLine: { show: false }, z: 4 })] : [])],
       behind: both ? [BEHIND] : [],

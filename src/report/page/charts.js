@@ -374,7 +374,7 @@ const laptimeChart = (() => {
     };
   }
 
-  // Times of one work in order, those of this page in a band, with a line at the fastest of them.
+  // Times of one work in order, with a line at the fastest of this page.
   function ranked(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
     const valueOf = (row) => unit(t.value(row, chart.value));
@@ -382,7 +382,6 @@ const laptimeChart = (() => {
     const names = chart.rows.map((row) => t.value(row, chart.label));
     const rows = rowsOf(c, names, chart.rows.map((row) => t.shown(row, chart.text)), width);
     const kinds = chart.kinds.filter(({ name }) => chart.rows.some((row) => kindOf(row) === name));
-    const own = kinds.filter((kind) => kind.own).map(({ name }) => name);
     const top = legendHeight(kinds.map(({ name }) => name), width) + rows.above;
     const places = chart.rows.map((row, i) => ({ row, i }));
     const lookOf = (kind) => {
@@ -392,24 +391,22 @@ const laptimeChart = (() => {
     return {
       height: top + rows.height + 54,
       option: {
-        ...base(c), legend: legendOf(c, kinds.map(({ name }) => name)), grid: { left: rows.left, right: rows.right, top, bottom: 50 },
-        xAxis: logAxis(c, named(chart.axis_title, chart.axis), true, { min: below(unit(chart.least), 10), max: above(unit(chart.most), 10), axisLabel: { formatter: number } }),
+        ...base(c), legend: legendOf(c, kinds.map(({ name }) => name)), graphic: rows.separators(top), grid: { left: rows.left, right: rows.right, top, bottom: 50 },
+        xAxis: logAxis(c, named(chart.axis_title, chart.axis), true, { min: below(0.95 * unit(chart.least), 10), max: above(1.05 * unit(chart.most), 10), axisLabel: { formatter: number } }),
         yAxis: rows.yAxis,
         series: [
+          // The line of the fastest leaves out the texts above bars.
           {
-            type: "custom", silent: true, z: 1, data: places.filter(({ row }) => own.includes(kindOf(row))).map(({ row, i }) => [valueOf(row), i]),
-            renderItem: ({ coordSys }, api) => {
-              const [, y] = api.coord([api.value(0), api.value(1)]);
-              return { type: "rect", shape: { x: coordSys.x, y: y - rows.barWidth / 2, width: coordSys.width, height: rows.barWidth }, style: { fill: c.accent, opacity: 0.18 } };
+            type: "custom", silent: true, z: 2, data: chart.own === null ? [] : places.map(({ i }) => [unit(chart.own), i]),
+            renderItem: (_, api) => {
+              const [x, y] = api.coord([api.value(0), api.value(1)]);
+              return { type: "line", shape: { x1: x, y1: y - rows.free[0], x2: x, y2: y + rows.free[1] }, style: { stroke: c.accent, lineDash: [4, 3], lineWidth: 1 } };
             },
           },
           ...kinds.map((kind) => ({
             name: kind.name, type: "scatter", z: 6, ...lookOf(kind),
             data: places.filter(({ row }) => kindOf(row) === kind.name).map(({ row, i }) => ({ value: [valueOf(row), i], row })),
             tooltip: { formatter: ({ data }) => t.tip(data.row) },
-            markLine: chart.own !== null && kind.name === own[0] ? {
-              z: 2, silent: true, symbol: "none", lineStyle: { color: c.accent, type: "dashed", width: 1 }, label: { show: false }, data: [{ xAxis: unit(chart.own) }],
-            } : undefined,
           })),
           ...rows.behind,
         ],

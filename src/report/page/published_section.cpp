@@ -266,14 +266,12 @@ std::string left_out_of(const std::vector<TimeOfWork>& times) {
   return parts.empty() ? "" : fmt::format(" Only the table has {}.", fmt::join(parts, " and "));
 }
 
-// The shortest and the longest time of the charts, seconds: one scale suits all.
-std::pair<double, double> range_of(const std::vector<WorkTimes>& works) {
+// The shortest and the longest time of a chart, seconds.
+std::pair<double, double> range_of(const std::vector<TimeOfWork>& times) {
   std::pair<double, double> range{std::numeric_limits<double>::infinity(), 0};
-  for (const auto& [work, times] : works) {
-    for (const TimeOfWork& time : times) {
-      if (!time.drawn) continue;
-      range = {std::min(range.first, *time.seconds), std::max(range.second, *time.seconds)};
-    }
+  for (const TimeOfWork& time : times) {
+    if (!time.drawn) continue;
+    range = {std::min(range.first, *time.seconds), std::max(range.second, *time.seconds)};
   }
   return range;
 }
@@ -290,8 +288,9 @@ std::string fastest_against(const TimeOfWork& own, const std::vector<TimeOfWork>
   return text + ".";
 }
 
-PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& range) {
+PageFigure figure_of(const WorkTimes& one) {
   const auto& [work, times] = one;
+  const auto [least, most] = range_of(times);
   const TimeOfWork* const own = fastest_own(times);
   std::string reading;
   std::string summary = "The shortest time first, on a logarithmic axis. ";
@@ -300,7 +299,7 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
     reading = "No time of this work is of this page.";
   } else {
     summary +=
-        "A diamond in a band is of this page, a hollow one predicted, and the upright line is the fastest of them. A "
+        "A diamond is of this page, a hollow one predicted, and the upright line is the fastest of them. A "
         "full dot is a published time in an arithmetic "
         "that this page has too, with how many times as fast it is as the fastest of the page in that arithmetic; a "
         "hollow dot has another arithmetic and is held against the fastest of the page. Behind each stands its source.";
@@ -327,9 +326,9 @@ PageFigure figure_of(const WorkTimes& one, const std::pair<double, double>& rang
                     {"text", "text"},
                     {"rows", std::move(rows)},
                     {"own", own == nullptr ? Json() : Json(*own->seconds)},
-                    {"least", range.first},
-                    {"most", range.second},
-                    {"axis", axis_of(range.second, Unit::kSeconds)},
+                    {"least", least},
+                    {"most", most},
+                    {"axis", axis_of(most, Unit::kSeconds)},
                     {"axis_title", "time"}},
           .table = page_table(grid_of("Times of one work", {one}))};
 }
@@ -391,7 +390,7 @@ PageSection published_section(const PageView& view) {
   for (const Work& work : matched.empty() ? nearest_works(view, published_steps()) : matched) {
     if (drawn.size() < kMostPanels) drawn.emplace_back(work, times_of(view, work));
   }
-  for (const WorkTimes& one : drawn) section.figures.push_back(figure_of(one, range_of(drawn)));
+  for (const WorkTimes& one : drawn) section.figures.push_back(figure_of(one));
   std::vector<WorkTimes> all;
   for (const Work& work : matched.empty() ? published_steps() : matched) all.emplace_back(work, times_of(view, work));
   if (all.size() > drawn.size()) {
