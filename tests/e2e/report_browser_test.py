@@ -362,6 +362,19 @@ class InABrowser(ReportTest):
                 self.assertEqual(of_point, sorted(of_point))
                 self.assertGreater(len(set(of_point)), 1)
 
+    def test_a_band_beyond_the_axis_of_samples_is_open(self):
+        self.open()
+        for low, high, frames in ((-0.001, 0.001, 4), (-0.001, 9, 3), (-9, 9, 2)):
+            count = self.chromium.run("""(([low, high]) => {
+                const figure = structuredClone(JSON.parse(document.getElementById("data").textContent).sections.find(({ id }) => id === "samples").figures[0]);
+                Object.assign(figure.chart.bands[0], { low, high });
+                const { option } = laptimeChart(figure, { dark: false, width: 1100 });
+                const bands = option.series.find(({ type }) => type === "custom");
+                const drawn = bands.renderItem({ dataIndex: 0 }, { value: at => bands.data[0][at], coord: place => place });
+                return drawn.children.filter(({ type }) => type === "polyline").length;
+              })(%s)""" % json.dumps([low, high]))
+            self.assertEqual(count, frames, (low, high))
+
     def test_a_rough_factor_is_hollow_and_says_why(self):
         with closing(sqlite3.connect(self.store)) as database:
             for number, text in database.execute("SELECT id, json FROM records").fetchall():

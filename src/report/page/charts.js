@@ -125,6 +125,13 @@ const laptimeChart = (() => {
     const order = Object.fromEntries(names.map((name, i) => [name, i]));
     const range = 100 * chart.range;
     const clip = (value) => Math.max(-range, Math.min(range, value));
+    // A band that goes beyond the axis runs to its end, and has no frame there.
+    const edge = 1.04 * range;
+    const openOf = (band) => [100 * (band.low ?? 0) < -range, 100 * (band.high ?? 0) > range];
+    const endsOf = (band) => {
+      const [isOpenLeft, isOpenRight] = openOf(band);
+      return [isOpenLeft ? -edge : 100 * (band.low ?? 0), isOpenRight ? edge : 100 * (band.high ?? 0)];
+    };
     const counts = {};
     for (const row of t.rows) counts[t.value(row, chart.series)] = (counts[t.value(row, chart.series)] ?? 0) + 1;
     const places = {};
@@ -146,17 +153,25 @@ const laptimeChart = (() => {
       height: rows.above + rows.height + 58,
       option: {
         ...base(c), graphic: rows.stripes(rows.above + 6), grid: { left: rows.left, right: rows.right, top: rows.above + 6, bottom: 50 },
-        xAxis: valueAxis(c, chart.axis_titles.find((title) => textWidth(title) < width - rows.left - rows.right) ?? "", { min: -range * 1.04, max: range * 1.04, axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
+        xAxis: valueAxis(c, chart.axis_titles.find((title) => textWidth(title) < width - rows.left - rows.right) ?? "", { min: -edge, max: edge, axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (value) => (value > 0 ? `+${number(value)}` : number(value)) } }),
         yAxis: rows.yAxis,
         series: [
           {
             type: "custom", silent: true, z: 1, encode: { x: [0, 1], y: 2 },
-            data: chart.bands.map((band, i) => [clip(100 * (band.low ?? 0)), clip(100 * (band.high ?? 0)), i]),
-            renderItem: (params, api) => {
+            data: chart.bands.map((band, i) => [...endsOf(band), i]),
+            renderItem: ({ dataIndex }, api) => {
               const [x1, y] = api.coord([api.value(0), api.value(2)]);
               const [x2] = api.coord([api.value(1), api.value(2)]);
               const wide = Math.max(4, x2 - x1);
-              return { type: "rect", shape: { x: (x1 + x2 - wide) / 2, y: y - high / 2 - 3, width: wide, height: high + 6 }, style: { fill: c.band, stroke: c.frame, lineWidth: 1 } };
+              const [left, right] = [(x1 + x2 - wide) / 2, (x1 + x2 + wide) / 2];
+              const [top, bottom] = [y - high / 2 - 3, y + high / 2 + 3];
+              const frame = (...points) => ({ type: "polyline", shape: { points }, style: { fill: "none", stroke: c.frame, lineWidth: 1 } });
+              const [isOpenLeft, isOpenRight] = openOf(chart.bands[dataIndex]);
+              return { type: "group", children: [
+                { type: "rect", shape: { x: left, y: top, width: wide, height: bottom - top }, style: { fill: c.band } },
+                frame([left, top], [right, top]), frame([left, bottom], [right, bottom]),
+                ...(isOpenLeft ? [] : [frame([left, top], [left, bottom])]), ...(isOpenRight ? [] : [frame([right, top], [right, bottom])]),
+              ] };
             },
           },
           {

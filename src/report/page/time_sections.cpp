@@ -449,7 +449,8 @@ PageSection samples_section(const PageView& view) {
            fmt::format(
                "A row is a point and a dot one of its samples, left of the middle where it was faster than the median "
                "and right where it was slower; none is dropped. The framed band is the 95 % interval of the median: "
-               "the narrower, the surer. Within a row time goes from top to bottom, so that a cloud that leans says "
+               "the narrower, the surer; where it goes on beyond the axis, its frame is open. Within a row time goes "
+               "from top to bottom, so that a cloud that leans says "
                "that steps got faster or slower. The axis ends at {} from the median; a triangle at its edge is a "
                "sample beyond it, and the number beside it is how many there are. Beside or above the dots stand the "
                "median, its interval and the verdict.",
