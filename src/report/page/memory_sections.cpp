@@ -152,6 +152,14 @@ Json line_look(std::string_view color, size_t shape, size_t dashes) {
 
 enum class LinesOf : uint8_t { kPeaks, kParts };
 
+// The most contexts that one of the lines has.
+size_t most_contexts(const Grid& grid) {
+  std::map<std::string, size_t> contexts;
+  size_t most = 0;
+  for (const std::vector<Json>& row : grid.rows) most = std::max(most, ++contexts[row[0].get<std::string>()]);
+  return most;
+}
+
 // Both axes begin at 0 where that leaves every peak in sight, so that a straight line is what it looks like. A part may
 // be small beside the others.
 PageFigure context_figure(LinesOf lines, std::string title, std::string reading, const std::string& summary,
@@ -165,14 +173,20 @@ PageFigure context_figure(LinesOf lines, std::string title, std::string reading,
   }
   const bool is_logarithmic = (lines == LinesOf::kPeaks && bytes.second > kFarApart * bytes.first) ||
                               contexts.second > kFarApart * contexts.first;
+  constexpr std::string_view kLevel = "Both axes begin at 0: a level line does not grow with the context";
+  std::string axes;
+  if (is_logarithmic) {
+    axes = "Both axes are logarithmic: the steeper a line, the higher the power of the context with which it grows.";
+  } else if (most_contexts(grid) > 2) {
+    axes = fmt::format("{}, a straight one grows steadily, and one that bends upwards grows faster than the context.",
+                       kLevel);
+  } else {
+    axes = fmt::format("{}.", kLevel);
+  }
+  if (most_contexts(grid) == 2) axes += " A line between two contexts says nothing about other contexts.";
   return {.title = std::move(title),
           .reading = std::move(reading),
-          .summary = (is_logarithmic
-                          ? "Both axes are logarithmic: the steeper a line, the higher the power of the context with "
-                            "which it grows."
-                          : "Both axes begin at 0: a level line does not grow with the context, a straight one grows "
-                            "steadily, and one that bends upwards grows faster than the context.") +
-                     summary,
+          .summary = axes + summary,
           .chart = {{"kind", "contexts"},
                     {"series", "series"},
                     {"x", "context"},
@@ -250,14 +264,14 @@ void add_context_figures(const PageView& view, const std::vector<Peak>& peaks, P
     for (const auto& [context, peak] : lines[i].peaks)
       grid.rows.push_back({lines[i].name, context, peak->bytes, peak->state()});
   }
-  std::string summary =
-      " The colour of a line is its number type, dashes are compile mode; a cross is a point that does not fit.";
+  PageFigure growth = growth_figure(lines);
+  std::string summary = growth.table.rows.empty() ? "" : " The table below tells what grows.";
+  summary += " The colour of a line is its number type, dashes are compile mode; a cross is a point that does not fit.";
   if (shown < lines.size()) summary += fmt::format(" {} of {} lines are drawn.", shown, lines.size());
   section.figures.push_back(context_figure(LinesOf::kPeaks, "Peak memory against context length",
                                            growth_sentence(lines.front()), summary, grid, std::move(looks),
                                            limit_of(view)));
-  if (PageFigure growth = growth_figure(lines); !growth.table.rows.empty())
-    section.figures.push_back(std::move(growth));
+  if (!growth.table.rows.empty()) section.figures.push_back(std::move(growth));
   // Of the points with most contexts and the most complete pass those whose peak grows most.
   const auto most = std::max_element(lines.begin(), lines.end(), [](const ContextLine& a, const ContextLine& b) {
     const auto rank = [](const ContextLine& line) {
