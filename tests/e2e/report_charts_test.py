@@ -132,6 +132,35 @@ class Charts(PageTest):
               })(%s)""" % json.dumps([low, high]))
             self.assertEqual(count, frames, (low, high))
 
+    def test_the_steps_of_a_steady_state_are_shaded(self):
+        self.open()
+        marks, areas = self.chromium.run("""(() => {
+            const figure = structuredClone(JSON.parse(document.getElementById("data").textContent).sections.find(({ id }) => id === "first-steps").figures[0]);
+            const name = Object.keys(figure.chart.texts)[0];
+            figure.chart.marks = [{ series: name, x: 3 }];
+            return [figure.chart.marks, laptimeChart(figure, { dark: false, width: 1100 }).option.series.map(({ markArea }) => markArea?.data ?? null)];
+          })()""")
+        self.assertEqual(len(marks), sum(area is not None for area in areas))
+        self.assertEqual(areas[0][0][0], {"name": "steady", "xAxis": 2.5})
+        self.assertGreater(areas[0][0][1]["xAxis"], 3)
+
+    def test_a_narrow_timeline_keeps_its_peak_and_its_last_tick(self):
+        self.open()
+        charts = self.chromium.run("""JSON.parse(document.getElementById("data").textContent).sections
+            .find(({ id }) => id === "timeline").figures.map(figure => {
+                const { option } = laptimeChart(figure, { dark: false, width: 360 });
+                const held = {}; // bytes at each launch that is drawn
+                for (const { data } of option.series.filter(({ stack }) => stack)) for (const [x, y] of data) held[x] = (held[x] ?? 0) + y;
+                const { peak, axis } = figure.chart, [[x, y]] = option.series.at(-1).data;
+                return [held[x] / y, y * axis.factor / peak.bytes, Object.keys(held).length, option.xAxis.axisLabel.customValues, option.xAxis.max];
+            })""")
+        for share, same, count, ticks, end in charts:
+            self.assertGreater(share, 0.98)
+            self.assertAlmostEqual(same, 1)
+            self.assertLessEqual(count, 360 / 3)
+            self.assertEqual([ticks[0], ticks[-1]], [0, end])
+            self.assertGreater(ticks[-1] - ticks[-2], end / 10)
+
     def test_a_rough_factor_is_hollow_and_says_why(self):
         with closing(sqlite3.connect(self.store)) as database:
             for number, text in database.execute("SELECT id, json FROM records").fetchall():

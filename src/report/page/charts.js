@@ -4,7 +4,7 @@
 const laptimeChart = (() => {
   const {
     FONT, patternOf, shapeOf, tinted, onPattern, textWidth, shortened, widest, reader, colorsOf, base, number, counted, named, valueAxis,
-    logAxis, below, above, rowsOf, legendOf, legendHeight, whiskers, unique,
+    logAxis, below, above, roundAbove, rowsOf, legendOf, legendHeight, whiskers, unique,
   } = chartParts;
 
   // Stacked bars; a tick at the whole, which need not be the sum of the parts, and its interval.
@@ -297,6 +297,15 @@ const laptimeChart = (() => {
     };
   }
 
+  // Ticks from 0 to `end`, which has one itself; the last round one makes way where it would be close to it.
+  function ticksTo(end, room) {
+    const wide = textWidth(end.toLocaleString("en")) + 24;
+    const step = Math.ceil(roundAbove((end * wide) / room));
+    const ticks = [];
+    for (let tick = 0; ((end - tick) * room) / end > wide; tick += step) ticks.push(tick);
+    return [...ticks, end];
+  }
+
   // Bytes stacked by category over the launches of a step, with its phases.
   function areas(chart, t, c, dark, width) {
     const unit = counted(chart.axis);
@@ -307,6 +316,17 @@ const laptimeChart = (() => {
     const placeOf = (x) => left + ((width - left - right) * x) / end;
     // The title of a phase stands right of its line, left of it at the end of the frame, and above another where it would cover it.
     const ends = []; // of the titles in each line
+    // A launch is drawn some pixels wide, so that a short peak is seen: of each stretch of that width the one that holds
+    // most, and the launch of the peak.
+    const STRETCH = 3;
+    const heldBy = (row) => chart.parts.reduce((sum, { key }) => sum + (t.value(row, key) ?? 0), 0);
+    const kept = new Map();
+    for (const row of t.rows) {
+      const stretch = Math.floor((placeOf(xs[row]) - left) / STRETCH);
+      const best = kept.get(stretch);
+      if (best === undefined || xs[row] === chart.peak.x || (xs[best] !== chart.peak.x && heldBy(row) > heldBy(best))) kept.set(stretch, row);
+    }
+    const drawn = [...kept.values()];
     const titles = chart.phases.map((phase) => {
       const [at, long] = [placeOf(phase.first), textWidth(phase.title) + 6];
       const isLeft = at + long > width;
@@ -320,7 +340,7 @@ const laptimeChart = (() => {
     const series = chart.parts.map(({ key, name, color, pattern }) => ({
       name, type: "line", stack: "held", step: "end", symbol: "none", lineStyle: { width: 0 },
       itemStyle: { color: tinted(color, dark), decal: patternOf(pattern) }, areaStyle: { color: tinted(color, dark), opacity: 1 },
-      data: [...t.rows.map((row) => [xs[row], unit(t.value(row, key) ?? 0)]), [end, unit(t.value(t.count - 1, key) ?? 0)]],
+      data: [...drawn.map((row) => [xs[row], unit(t.value(row, key) ?? 0)]), [end, unit(t.value(drawn.at(-1), key) ?? 0)]],
     }));
     // The text of the peak stands beside or above its dot, in one line or two, where it crosses the fewest lines of phases.
     const at = placeOf(chart.peak.x);
@@ -348,8 +368,8 @@ const laptimeChart = (() => {
       option: {
         ...base(c), legend: legendOf(c, names, "roundRect"), grid: { left, right, top, bottom: 48 },
         tooltip: { ...base(c).tooltip, trigger: "axis", axisPointer: { lineStyle: { color: c.muted } },
-          formatter: (all) => t.tip(Math.min(all[0].dataIndex, t.count - 1)) },
-        xAxis: valueAxis(c, chart.x_title, { min: 0, max: end, minInterval: 1, splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: c.line } } }),
+          formatter: (all) => t.tip(drawn[Math.min(all[0].dataIndex, drawn.length - 1)]) },
+        xAxis: valueAxis(c, chart.x_title, { min: 0, max: end, splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: c.line } }, axisLabel: { customValues: ticksTo(end, width - left - right) } }),
         yAxis: valueAxis(c, named(chart.axis_title, chart.axis), { max: unit(chart.most) * 1.2, nameGap: 44, axisLabel: { showMaxLabel: false } }),
         series,
       },
