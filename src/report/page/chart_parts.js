@@ -173,14 +173,15 @@ const chartParts = (() => {
 
   // Rows with a name to the left of each bar and a text behind it. Where a chart is too narrow for its texts, they stand
   // above the bars: the text flush right, or below the name if both do not fit. `above`: room that the first row needs
-  // above the rows. `free`: pixels above and below the middle of a bar that no text of its own or of the next row takes. `groups`: numbers of rows that belong together, each row alone without them.
+  // above the rows. `free`: pixels above and below the middle of a bar that an upright line at `x` may
+  // take in row `i` without a text of that row or of the next in its way. `groups`: numbers of rows that belong together, each row alone without them.
   function rowsOf(c, names, texts, width, least = ROW, groups = names.map((_, i) => i)) {
     const axisLine = { lineStyle: { color: c.line } };
     const [forNames, forTexts] = [widest(names), texts.length ? widest(texts) : 24];
     if (forNames + forTexts <= 0.6 * width) {
       return {
         left: forNames, right: forTexts, above: 0, height: names.length * least, barWidth: 18,
-        free: [least / 2, least / 2], stripes: stripesOf(c, width, least, 0, groups), separators: separatorsOf(c, width, least, 0, names.length),
+        free: () => [least / 2, least / 2], stripes: stripesOf(c, width, least, 0, groups), separators: separatorsOf(c, width, least, 0, names.length),
         yAxis: [rowAxis(names, { color: c.ink }, { axisLine }),
           ...(texts.length ? [rowAxis(texts, { color: c.muted }, { position: "right", axisLine: { show: false } })] : [])],
         behind: texts.length ? [BEHIND] : [],
@@ -192,10 +193,11 @@ const chartParts = (() => {
     const blocks = names.map((name, i) => [...wrapped(name, room), ...(texts.length && !both ? wrapped(texts[i], room) : [])]);
     const high = 15 * Math.max(...blocks.map((block) => block.length)) + 10; // of the texts above a bar
     const row = Math.max(least, high + 17);
+    const covers = (i, x) => x < left + Math.max(...blocks[i].map((text) => textWidth(text))) + 6 || (both && x > left + room - textWidth(texts[i]) - 6);
     const inside = { inside: true, margin: 0, verticalAlign: "bottom", padding: [0, 0, 10, 0], lineHeight: 15, textBorderColor: c.ground, textBorderWidth: 3 };
     return {
       left, right, above: Math.max(0, Math.ceil(high - row / 2)), height: names.length * row, barWidth: 14,
-      free: [9, 12], stripes: stripesOf(c, width, row, row / 2 - 12, groups), separators: separatorsOf(c, width, row, row / 2 - 12, names.length),
+      free: (i, x) => [covers(i, x) ? 9 : row - 12, 12], stripes: stripesOf(c, width, row, row / 2 - 12, groups), separators: separatorsOf(c, width, row, row / 2 - 12, names.length),
       yAxis: [rowAxis(blocks.map((block) => block.join("\n")), { ...inside, color: c.ink, align: "left" }, { axisLine, z: 4 }),
         ...(both ? [rowAxis(texts, { ...inside, color: c.muted, align: "right" }, { position: "right", axisLine: { show: false }, z: 4 })] : [])],
       behind: both ? [BEHIND] : [],

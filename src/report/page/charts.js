@@ -316,17 +316,17 @@ const laptimeChart = (() => {
     const placeOf = (x) => left + ((width - left - right) * x) / end;
     // The title of a phase stands right of its line, left of it at the end of the frame, and above another where it would cover it.
     const ends = []; // of the titles in each line
-    // A launch is drawn some pixels wide, so that a short peak is seen: of each stretch of that width the one that holds
-    // most, and the launch of the peak.
-    const STRETCH = 3;
+    // A launch is drawn some pixels wide, so that a short peak is seen: where there are more launches, of each stretch of that
+    // width the one that holds most, and the launch of the peak.
+    const stretch = Math.max(1, (3 * end) / (width - left - right));
     const heldBy = (row) => chart.parts.reduce((sum, { key }) => sum + (t.value(row, key) ?? 0), 0);
     const kept = new Map();
     for (const row of t.rows) {
-      const stretch = Math.floor((placeOf(xs[row]) - left) / STRETCH);
-      const best = kept.get(stretch);
-      if (best === undefined || xs[row] === chart.peak.x || (xs[best] !== chart.peak.x && heldBy(row) > heldBy(best))) kept.set(stretch, row);
+      const begin = stretch * Math.floor(xs[row] / stretch);
+      const best = kept.get(begin);
+      if (best === undefined || xs[row] === chart.peak.x || (xs[best] !== chart.peak.x && heldBy(row) > heldBy(best))) kept.set(begin, row);
     }
-    const drawn = [...kept.values()];
+    const [begins, drawn] = [[...kept.keys()], [...kept.values()]];
     const titles = chart.phases.map((phase) => {
       const [at, long] = [placeOf(phase.first), textWidth(phase.title) + 6];
       const isLeft = at + long > width;
@@ -340,7 +340,7 @@ const laptimeChart = (() => {
     const series = chart.parts.map(({ key, name, color, pattern }) => ({
       name, type: "line", stack: "held", step: "end", symbol: "none", lineStyle: { width: 0 },
       itemStyle: { color: tinted(color, dark), decal: patternOf(pattern) }, areaStyle: { color: tinted(color, dark), opacity: 1 },
-      data: [...drawn.map((row) => [xs[row], unit(t.value(row, key) ?? 0)]), [end, unit(t.value(drawn.at(-1), key) ?? 0)]],
+      data: [...drawn.map((row, i) => [begins[i], unit(t.value(row, key) ?? 0)]), [end, unit(t.value(drawn.at(-1), key) ?? 0)]],
     }));
     // The text of the peak stands beside or above its dot, in one line or two, where it crosses the fewest lines of phases.
     const at = placeOf(chart.peak.x);
@@ -430,12 +430,13 @@ const laptimeChart = (() => {
         xAxis: logAxis(c, named(chart.axis_title, chart.axis), true, { min: below(0.95 * unit(chart.least), 10), max: above(1.05 * unit(chart.most), 10), axisLabel: { formatter: number } }),
         yAxis: rows.yAxis,
         series: [
-          // The line of the fastest leaves out the texts above bars.
+          // The line of the fastest leaves out texts above bars.
           {
             type: "custom", silent: true, z: 2, data: chart.own === null ? [] : places.map(({ i }) => [unit(chart.own), i]),
-            renderItem: (_, api) => {
+            renderItem: ({ dataIndex, coordSys }, api) => {
               const [x, y] = api.coord([api.value(0), api.value(1)]);
-              return { type: "line", shape: { x1: x, y1: y - rows.free[0], x2: x, y2: y + rows.free[1] }, style: { stroke: c.accent, lineDash: [4, 3], lineWidth: 1 } };
+              const [up, down] = rows.free(dataIndex, x);
+              return { type: "line", shape: { x1: x, y1: Math.max(coordSys.y, y - up), x2: x, y2: y + down }, style: { stroke: c.accent, lineDash: [4, 3], lineWidth: 1 } };
             },
           },
           ...kinds.map((kind) => ({

@@ -371,8 +371,9 @@ PageSection roofline_section(const PageView& view) {
               .notes = {"Of bound: the rate over what the roofline allows; above 100 % operands come from caches."}};
     double seconds = 0;
     for (const RooflineDot& dot : dots) seconds += dot.seconds;
-    const auto marked = std::count_if(dots.begin(), dots.end(),
-                                      [&](const RooflineDot& dot) { return dot.seconds >= kLeastMarked * seconds; });
+    const auto marked = std::count_if(dots.begin(), dots.end(), [&](const RooflineDot& dot) {
+      return std::round(1000 * dot.seconds / seconds) >= std::round(1000 * kLeastMarked);  // as the list shows shares
+    });
     for (const RooflineDot& dot : dots) {
       const double bound = std::min(*trace.peak_flops, dot.intensity * *trace.bandwidth);
       grid.rows.push_back({dot.phase, dot.op, dot.work_class, dot.intensity, dot.rate, dot.seconds, dot.rate / bound,
