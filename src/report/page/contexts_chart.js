@@ -2,7 +2,7 @@
 "use strict";
 const contextsChart = (() => {
   const {
-    FONT, CROSS, shapeOf, dashesOf, tinted, legible, spread, widest, base, number, counted, named, valueAxis, logAxis, below,
+    FONT, CROSS, shapeOf, dashesOf, tinted, legible, spread, textWidth, widest, base, number, counted, named, valueAxis, logAxis, below,
     above, roundAbove, legendOf, legendHeight, unique,
   } = chartParts;
   const PLOT = 336; // pixels from the upper end of the plot to the lower
@@ -22,6 +22,16 @@ const contextsChart = (() => {
       },
     };
   }
+
+  // The name of a line that ends before the others stands above its end, on the side that has room.
+  const nameAtEnd = (end, font) => ({
+    type: "custom", silent: true, z: 7, data: [[end.x, end.y]],
+    renderItem: ({ coordSys }, api) => {
+      const [x] = api.coord([end.x, end.y]);
+      const isRight = x + textWidth(end.text) + 20 < coordSys.x + coordSys.width;
+      return { type: "text", style: { text: end.text, x: isRight ? x + 4 : x - 4, y: coordSys.y + end.at - 12, fill: end.color, font, textAlign: isRight ? "left" : "right", textVerticalAlign: "middle" } };
+    },
+  });
 
   // In a legend the lines have their names; the limit has its own below its right end.
   const nameOfLimit = (end, font) => ({
@@ -68,15 +78,20 @@ const contextsChart = (() => {
     const heightOf = chart.logarithmic ? Math.log2 : (y) => y;
     const placeOf = ({ y }) => (PLOT * (heightOf(y2) - heightOf(y))) / (heightOf(y2) - heightOf(y1));
     ends.sort((a, b) => b.y - a.y);
-    spread(ends.map(placeOf), LINE, 0, PLOT).forEach((at, i) => { ends[i].at = at; });
-    const leader = ends.some((end) => end.x < x2 || Math.abs(end.at - placeOf(end)) > 2) ? 34 : 10;
+    for (const x of unique(ends.map((end) => end.x))) {
+      const beside = ends.filter((end) => end.x === x);
+      spread(beside.map(placeOf), LINE, 0, PLOT).forEach((at, i) => { beside[i].at = at; });
+    }
+    const last = ends.filter((end) => end.x === x2);
+    const leader = last.some((end) => Math.abs(end.at - placeOf(end)) > 2) ? 34 : 10;
     // Names stand in a legend where there is no room for them at the ends of lines.
-    const wide = widest(ends.map(({ text }) => text)) + leader;
+    const wide = widest(last.map(({ text }) => text)) + leader;
     const isLegend = wide > 0.36 * width;
     const right = isLegend ? 24 : wide;
     const top = isLegend ? legendHeight(names, width) + 8 : 14;
     const font = `12px ${FONT}`;
-    series.push(...(isLegend ? ends.filter(({ isLimit }) => isLimit).map((end) => nameOfLimit(end, font)) : [namesOf(ends, leader, font)]));
+    series.push(...(isLegend ? ends.filter(({ isLimit }) => isLimit).map((end) => nameOfLimit(end, font))
+      : [namesOf(last, leader, font), ...ends.filter((end) => end.x < x2).map((end) => nameAtEnd(end, font))]));
     return {
       height: PLOT + 50 + top,
       option: {
