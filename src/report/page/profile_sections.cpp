@@ -380,15 +380,18 @@ PageSection roofline_section(const PageView& view) {
                            fmt::format("{}, {}, {}", format_seconds(dot.seconds), percent_text(dot.seconds / seconds),
                                        percent_text(dot.rate / bound))});
     }
+    const std::string doubt = phases_doubt(*point.record, trace);
     section.figures.push_back(
         {.title = fmt::format("Ops of {} under the roofline", point.name),
-         .reading = what_bounds(dots, *trace.peak_flops, *trace.bandwidth),
+         .reading = what_bounds(dots, *trace.peak_flops, *trace.bandwidth) +
+                    (doubt.empty() ? "" : fmt::format(" But the {}.", doubt)),
          .summary = fmt::format(
              "A mark is an op in one phase, its area the time that it takes in a traced step; its number leads to the "
              "list, which has that time, its share of the time of these ops, and how much of its bound the op "
              "reaches{}. Ops with less than {:g} % of the time have no number. The line is what the {} ({}/s) and the "
-             "{} ({}B/s) allow; a mark above it finds its operands "
-             "in the caches. Left of the ridge at {:.3g} FLOP per byte memory bounds an op, right of it arithmetic; a "
+             "{} ({}B/s) allow; a mark above its slope finds its "
+             "operands in the caches, one above its flat part ran when the clock was faster than while the peak was "
+             "measured. Left of the ridge at {:.3g} FLOP per byte memory bounds an op, right of it arithmetic; a "
              "mark far below the line uses neither to the full.",
              dots.size() > kMostNumbered ? fmt::format(" (the {} longest of {})", kMostNumbered, dots.size()) : "",
              100 * kLeastMarked, bounding_peak_name(*point.record), format_flops(*trace.peak_flops),

@@ -115,12 +115,26 @@ std::string times_as_long(const Record& slow, const Record& fast) {
                      ratio->interval->low <= 1 ? "; no difference seen" : "");
 }
 
+// Whether the fastest of a work is faster than the next beyond what the times of both vary by. Predictions vary by
+// nothing.
+bool has_clear_winner(const Rivals& rivals) {
+  const Record& fast = *rivals[0];
+  const Record& next = *rivals[1];
+  const std::optional<TimeRatio> ratio = ratio_of_medians(*next.main_time(), *fast.main_time());
+  if (!ratio) return false;
+  if (is_predicted(fast)) return ratio->value > 1;
+  if (verdict_against_comparing(fast).empty() && verdict_against_comparing(next).empty())
+    return ratio->interval && ratio->interval->low > 1;
+  return is_beyond_doubt(ratio->value, *next.main_time(), *fast.main_time());
+}
+
 std::string rivals_sentence(const PageView& view, const Rivals& rivals) {
   const Record& fast = *rivals.front();
   const Record& slow = *rivals.back();
-  return fmt::format("Of {} ways to do the same work, {} is the fastest with {}; the slowest, {}, takes {}, {}.",
-                     rivals.size(), view.name(fast), format_seconds(median_seconds(fast)), view.name(slow),
-                     format_seconds(median_seconds(slow)), times_as_long(slow, fast));
+  return fmt::format("Of {} ways to do the same work, {} {} with {}; the slowest, {}, takes {}, {}.", rivals.size(),
+                     view.name(fast), has_clear_winner(rivals) ? "is the fastest" : "took the least time",
+                     format_seconds(median_seconds(fast)), view.name(slow), format_seconds(median_seconds(slow)),
+                     times_as_long(slow, fast));
 }
 
 std::string figure_text(const PublishedFigure& figure) {
@@ -256,19 +270,6 @@ std::string published_conclusion(const PageView& view) {
                      counts_predicted ? "predicted here" : "of this page");
 }
 
-// Whether the fastest of a work is faster than the next beyond what the times of both vary by. Predictions vary by
-// nothing.
-bool has_clear_winner(const Rivals& rivals) {
-  const Record& fast = *rivals[0];
-  const Record& next = *rivals[1];
-  const std::optional<TimeRatio> ratio = ratio_of_medians(*next.main_time(), *fast.main_time());
-  if (!ratio) return false;
-  if (is_predicted(fast)) return ratio->value > 1;
-  if (verdict_against_comparing(fast).empty() && verdict_against_comparing(next).empty())
-    return ratio->interval && ratio->interval->low > 1;
-  return is_beyond_doubt(ratio->value, *next.main_time(), *fast.main_time());
-}
-
 // Which ways were the fastest, the most frequent first.
 std::string fastest_way(const PageView& view) {
   const std::vector<Rivals> works = rivals_of(view);
@@ -294,7 +295,7 @@ std::string fastest_way(const PageView& view) {
   parts.reserve(ways.size() + 1);
   for (const auto& [way, count] : ways) parts.push_back(fmt::format("{} is the fastest in {}", way, count));
   if (!undecided.empty())
-    parts.push_back(fmt::format("in {} these times do not tell which is{}", undecided.size(), which));
+    parts.push_back(fmt::format("in {} the two fastest are too close or too rough to tell{}", undecided.size(), which));
   return fmt::format("of {}, {}.", comparisons, fmt::join(parts, ", "));
 }
 

@@ -314,10 +314,10 @@ std::vector<PageAnswer> page_conclusion(const PageView& view) {
     if (!text.empty()) answers.push_back({std::move(label), std::move(text)});
   };
   add("of this page", sureness_sentence(view, *headline));
-  if (const std::vector<std::string> slow = slow_inferences(view); !slow.empty())
+  if (const std::vector<SlowInference> slow = slow_inferences(view); !slow.empty())
     add("disturbed", fmt::format("{}. Inference does no more work, so the machine was slower during one of the two: "
                                  "measure both again before you compare them.",
-                                 slow.front()));
+                                 slow_inference_text(view, slow.front())));
   add("by phase", phases_sentence(*headline));
   add_traced_answers(view, *headline, answers);
   for (GainSentence& sentence : gain_sentences(view)) add(std::move(sentence.gain), std::move(sentence.text));
