@@ -75,8 +75,9 @@ void TableNotes::add_verdict(const Record& record) {
     if (has_speedup_of_phases_) {
       for (const std::string& phase : shown_phases(record)) shown.push_back(phase);
     }
-    for (const std::string& phase : shown)
-      (baselines_->rough_speedup(record, phase) ? some_rough_ : some_refused_) = true;
+    some_refused_ = some_refused_ || std::any_of(shown.begin(), shown.end(), [&](const std::string& phase) {
+                      return !baselines_->rough_speedup(record, phase);
+                    });
     some_fixed_ = some_fixed_ || record.stopping.rule == "fixed";
   }
   for (const StabilityWord& word : stability_words()) {

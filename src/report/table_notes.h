@@ -88,8 +88,7 @@ class TableNotes {
   // Of the rows whose verdict is against their speed-up.
   bool some_uncompared_ = false;
   bool some_times_ = false;                      // some row has a time
-  bool some_rough_ = false;                      // of their times, some have a rough speed-up
-  bool some_refused_ = false;                    // some have none
+  bool some_refused_ = false;                    // of their times, some have no speed-up
   bool some_fixed_ = false;                      // the number of steps was given
   std::vector<std::string> compare_commands_{};  // each once
 };

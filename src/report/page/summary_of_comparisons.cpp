@@ -181,36 +181,31 @@ struct PublishedTimes {
   }
 };
 
+struct HeldPoint {
+  RecordOfWork of;
+  PublishedTimes times;  // not empty
+};
 // The point of each work that is held against published times, one with such times in its arithmetic where there is
 // one: measured ones first, then those of the headline's work, then the fastest.
-std::vector<const Record*> held_against_published(const PageView& view) {
-  struct Candidate {
-    RecordOfWork one;
-    PublishedTimes times;
-  };
-  std::vector<Candidate> candidates;
+std::vector<HeldPoint> held_against_published(const PageView& view) {
+  std::vector<HeldPoint> points;
   for (RecordOfWork& one : records_with_work(view)) {
-    if (PublishedTimes times(*one.record); !times.figures.empty())
-      candidates.push_back({std::move(one), std::move(times)});
+    if (PublishedTimes times(*one.record); !times.figures.empty()) points.push_back({std::move(one), std::move(times)});
   }
-  const auto order = [](const Candidate& candidate) {
-    const Record& record = *candidate.one.record;
-    return std::tuple(is_predicted(record), !candidate.one.is_headline, !candidate.times.are_alike,
-                      median_seconds(record));
+  const auto order = [](const HeldPoint& point) {
+    const Record& record = *point.of.record;
+    return std::tuple(is_predicted(record), !point.of.is_headline, !point.times.are_alike, median_seconds(record));
   };
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
-  std::vector<const Record*> chosen;
+  std::stable_sort(points.begin(), points.end(),
+                   [&](const HeldPoint& a, const HeldPoint& b) { return order(a) < order(b); });
   std::set<std::string> works;
-  for (const Candidate& candidate : candidates) {
-    if (works.insert(candidate.one.work).second) chosen.push_back(candidate.one.record);
-  }
-  return chosen;
+  std::erase_if(points, [&](const HeldPoint& point) { return !works.insert(point.of.work).second; });
+  return points;
 }
 
-// Somebody must have published a time of the same work.
-std::string published_sentence(const PageView& view, const Record& record) {
-  const PublishedTimes times(record);
+std::string published_sentence(const PageView& view, const HeldPoint& point) {
+  const Record& record = *point.of.record;
+  const PublishedTimes& times = point.times;
   const double here = median_seconds(record);
   const PublishedFigure& first = *times.figures.front();
   std::string text = fmt::format("{} took {} {}; published for the {}: {}, {}", view.name(record), format_seconds(here),
@@ -245,19 +240,19 @@ std::vector<std::string> against_rivals(const PageView& view) {
 }
 
 // How much faster others were like for like, or why that cannot be said.
-std::string published_conclusion(const PageView& view) {
+std::string published_conclusion(const std::vector<HeldPoint>& points) {
   struct Ratios {
     std::vector<double> all{};  // of the page's time over the shortest published one of the same arithmetic
     bool some_rough = false;
   };
   Ratios measured;
   Ratios predicted;
-  for (const Record* const record : held_against_published(view)) {
-    const PublishedTimes times(*record);
-    if (!times.are_alike) continue;
-    Ratios& ratios = is_predicted(*record) ? predicted : measured;
-    ratios.all.push_back(median_seconds(*record) / *times.figures.front()->seconds);
-    ratios.some_rough = ratios.some_rough || !verdict_against_comparing(*record).empty();
+  for (const HeldPoint& point : points) {
+    if (!point.times.are_alike) continue;
+    const Record& record = *point.of.record;
+    Ratios& ratios = is_predicted(record) ? predicted : measured;
+    ratios.all.push_back(median_seconds(record) / *point.times.figures.front()->seconds);
+    ratios.some_rough = ratios.some_rough || !verdict_against_comparing(record).empty();
   }
   const bool counts_predicted = measured.all.empty();
   const Ratios& ratios = counts_predicted ? predicted : measured;
@@ -299,11 +294,10 @@ std::string fastest_way(const PageView& view) {
   return fmt::format("of {}, {}.", comparisons, fmt::join(parts, ", "));
 }
 
-std::vector<std::string> against_published(const PageView& view) {
+std::vector<std::string> against_published(const PageView& view, const std::vector<HeldPoint>& points) {
   std::vector<std::string> answers;
-  for (const Record* const record : held_against_published(view)) {
-    if (answers.size() < kMostComparisons) answers.push_back(published_sentence(view, *record));
-  }
+  for (size_t i = 0; i < std::min(kMostComparisons, points.size()); ++i)
+    answers.push_back(published_sentence(view, points[i]));
   if (answers.empty() && !view.timed().empty()) {
     answers.emplace_back(
         "No published time is of a model, context, batch and pass of this page. The last section shows published times "
@@ -387,11 +381,9 @@ std::string comparison_sentence(const PageView& view, const Record& record) {
     }
     sentences.push_back(fmt::format("The prediction before the run: {}{}.", text, typical));
   }
-  // The point of this work that is held against published times below.
-  const std::vector<const Record*> held = held_against_published(view);
-  const auto same =
-      std::find_if(held.begin(), held.end(), [&](const Record* one) { return work_key(*one) == work_key(record); });
-  if (same != held.end()) sentences.push_back(published_sentence(view, **same));
+  for (const HeldPoint& point : held_against_published(view)) {
+    if (point.of.is_headline) sentences.push_back(published_sentence(view, point));
+  }
   return fmt::format("{}", fmt::join(sentences, " "));
 }
 
@@ -401,8 +393,9 @@ PageSection summary_of_comparisons(const PageView& view) {
     if (!answers.empty()) section.questions.push_back({question, std::move(answers), std::move(conclusion)});
   };
   add("Which number type and mode is fastest, and by how much?", against_rivals(view), fastest_way(view));
-  add("Against times that other people published, on other machines?", against_published(view),
-      published_conclusion(view));
+  const std::vector<HeldPoint> held = held_against_published(view);
+  add("Against times that other people published, on other machines?", against_published(view, held),
+      published_conclusion(held));
   add("Against the prediction that was made before the run?", against_predictions(view), prediction_conclusion(view));
   return section;
 }
