@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// Of the available memory, what a step may use.
+// The share of the available memory that a step may use.
 inline constexpr double kUsableFraction = 0.95;
 
 struct AvailableMemory {

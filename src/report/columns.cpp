@@ -134,7 +134,7 @@ const ColumnSet* set_with_summary(std::string_view list) {
   }
 }
 
-// A column that an earlier word of the list has brought, among the first `earlier`, is not shown again.
+// Appends a column unless one of the first `earlier` columns is the same.
 void add_once(std::vector<Column>& columns, size_t earlier, Column column) {
   const auto end = columns.begin() + static_cast<std::ptrdiff_t>(earlier);
   const auto same = std::find_if(columns.begin(), end, [&](const Column& other) {

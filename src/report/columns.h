@@ -63,8 +63,8 @@ std::span<const ColumnSet> column_sets();
 
 // A list joined by commas of column sets, headers of the default table, "speedup" and "gain" with the ends of their
 // intervals ("speedup_low", "speedup_high", "gain_low", "gain_high"), and columns by name as `Row::value` knows them.
-// A column that the list has twice is there once, at its first place. `baselines` must outlive the result. Error for an
-// unknown name (as check_column).
+// A column that the list names twice appears once, at its first place. `baselines` must outlive the result. Error for
+// an unknown name (as check_column).
 std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records);
 
 // The sentence that belongs under a table with these columns; empty for none.

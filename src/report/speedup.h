@@ -22,11 +22,11 @@ inline constexpr std::string_view kRoughMark = "~";
 // Why a ratio of two steady times is rough: in between the machine may have become faster or slower.
 inline constexpr std::string_view kTwoCommands = "measured by two commands, at different times";
 
-// So many times the spread of both of its times must a rough ratio be away from 1.
+// A rough ratio is shown only if it is farther from 1 than this many times the spread of both times.
 inline constexpr double kBeyondSpread = 3;
 
-// Whether a ratio of two times would still say the same if both were off by kBeyondSpread times the spread of their
-// samples (10th to 90th percentile).
+// Whether the faster of two times would still be the faster one if both were wrong by kBeyondSpread times the spread of
+// their samples (10th to 90th percentile). `ratio` is that of the times.
 bool is_beyond_doubt(double ratio, const TimeStats& a, const TimeStats& b);
 
 // What keeps a record from being compared with its baseline.

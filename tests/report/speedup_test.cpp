@@ -156,7 +156,8 @@ TEST(Speedup, IsRoughWhereItIsFarLargerThanTheDoubt) {
                         "gives way to the verdict; A and B measured in turn show it exactly:"));
 }
 
-// One rule for the step and for its phases, each by its own times; the line below says what some of the cells show.
+// The speed-up of a phase is judged by the times of the phase, as that of the step is by the times of the step. The
+// line below the table explains the marks in both.
 TEST(Speedup, OfAPhaseIsRoughByTheSpreadOfThePhase) {
   std::vector<Record> records = stored_records();
   records.resize(2);

@@ -42,8 +42,8 @@ void grow_stack() {
 }
 
 // Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
-// Every thread works on a part of each tensor, wherever in these pages the tensor lies: threads touch blocks in turn,
-// which spreads memory evenly over NUMA nodes.
+// Threads touch blocks in turn, which spreads the pages evenly over NUMA nodes: every thread works on a part of each
+// tensor, so that no page belongs to one thread.
 void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kBlockBytes = int64_t{8} << 20;
   team.parallel_for(ceil_div(pages.bytes(), kBlockBytes), [&](int64_t block) {

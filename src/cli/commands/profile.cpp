@@ -300,7 +300,7 @@ void reject_phase_of_no_point(const std::vector<SweepPoint>& points, ShownPhase 
                       phase == ShownPhase::kOptimizer ? "step" : "forward_backward or --pass step");
 }
 
-// "--phase backward and 'class = matmul'": the launches that a command asks for; empty for all.
+// Which launches a command selects, in its own words: "--phase backward and 'class = matmul'". Empty for all launches.
 std::string selection_of(const ProfileCommand& command) {
   std::vector<std::string> parts;
   if (command.options.phase != ShownPhase::kAll)

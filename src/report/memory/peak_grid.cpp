@@ -38,7 +38,7 @@ void append_new(std::vector<std::string>& words, const std::string& word) {
   if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
 }
 
-// Whether --memory-limit sets the bytes, not the available memory.
+// Whether --memory-limit, and not the available memory, decides that a step may use `bytes`.
 bool is_memory_limit(const Record& record, int64_t bytes) {
   const std::string limit = record.config.text("memory_limit");
   if (limit.empty() || limit == "null") return false;
@@ -55,7 +55,7 @@ std::string usable_bytes_text(int64_t bytes) { return format_bytes(bytes) + " th
 
 std::string usable_bytes_text(const Record& record) {
   const int64_t bytes = *record.bytes_available;
-  const std::string text = usable_bytes_text(bytes);
+  std::string text = usable_bytes_text(bytes);
   if (!is_predicted(record)) return text;  // a run may have found less than its plan did
   if (is_memory_limit(record, bytes)) return text + " (--memory-limit)";
   return text + fmt::format(" ({:.0f} % of {})", 100 * kUsableFraction,

@@ -262,7 +262,7 @@ Json page_header(const PageView& view) {
     if (!text.empty()) facts.push_back({{"label", label}, {"text", text}});
   };
   for (const HeadingFact& fact : view.heading().facts(first)) add(fact.label, fact.text);
-  // What all points share, in words; else nothing.
+  // Adds a fact only if it is the same for all points.
   const auto add_shared = [&](std::string_view label, auto&& text_of) {
     const std::string text = text_of(first);
     if (std::all_of(view.points().begin(), view.points().end(),

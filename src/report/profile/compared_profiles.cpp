@@ -44,7 +44,7 @@ constexpr std::array kComparisons{
                    is_in_attention}};
 
 // Seconds of one part in two profiles: the medians over the traced steps, none where a profile has no launch of it, and
-// those of each step. One pause of the machine would decide a mean of few steps.
+// those of each step. Medians, because one pause of the machine would decide a mean of few steps.
 struct TwoTimes {
   std::optional<double> a, b;
   std::vector<double> steps_a{}, steps_b{};
@@ -77,7 +77,7 @@ std::vector<Json> speedup_cells(const TwoTimes& times, bool are_measured) {
           interval ? Json(interval->high) : Json(nullptr)};
 }
 
-// What the times and the speed-ups are, and how well these are known.
+// The note below a table of speed-ups: what its times and speed-ups are, and how well the speed-ups are known.
 std::string speedup_note(const StepTrace& a, const StepTrace& b) {
   const auto fewest = static_cast<int64_t>(std::min(a.steps.size(), b.steps.size()));
   const std::string text = "Times: medians over the traced steps. Speed-up: ratio of the medians";
