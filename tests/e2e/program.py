@@ -98,6 +98,16 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
+    def stored_meanwhile(self) -> list[dict]:
+        """The records so far of a store that a program writes to, and may not have made yet."""
+        done = self.laptime("show", "--store", self.store, "--output", "json")
+        return json.loads(done.stdout) if done.returncode == 0 else []
+
+    def page_of(self, path: Path) -> dict:
+        """The data of a page of laptime report."""
+        text = path.read_text()
+        return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
     def assert_ok(self, done: subprocess.CompletedProcess):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

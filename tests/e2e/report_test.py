@@ -1,7 +1,6 @@
 """laptime report: one page from stored records or a sweep file, and refusals."""
 
 import json
-import re
 import sqlite3
 import sys
 import unittest
@@ -22,10 +21,6 @@ SWEEP = "\n".join([*(f'{word[2:]} = "{value}"' if value.isalpha() else f"{word[2
 class ReportTest(ProgramTest):
     def report(self, *words, **options):
         return self.laptime("report", *words, "--store", self.store, **options)
-
-    def page_of(self, path: Path) -> dict:
-        text = path.read_text()
-        return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
 
     def sections(self, path: Path) -> list[str]:
         return [section["id"] for section in self.page_of(path)["sections"]]

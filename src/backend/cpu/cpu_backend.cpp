@@ -27,9 +27,10 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-// Grows the heap of the calling thread to twice the largest single allocation of oneDNN (2 MiB).
+constexpr int64_t kHeapBytes = int64_t{4} << 20;  // twice the largest single allocation of oneDNN
+
+// Grows the heap of the calling thread.
 void grow_heap() {
-  constexpr int64_t kHeapBytes = int64_t{4} << 20;
   auto* const bytes = static_cast<volatile char*>(std::malloc(static_cast<size_t>(kHeapBytes)));
   for (int64_t at = 0; bytes != nullptr && at < kHeapBytes; at += kPage) bytes[at] = 0;
   std::free(const_cast<char*>(bytes));
@@ -40,6 +41,17 @@ void grow_stack() {
   std::array<volatile char, 128 << 10> bytes;  // one byte per page is written
   for (size_t at = 0; at < bytes.size(); at += kPage) bytes[at] = 0;
 }
+
+// Prepares the calling thread for its first kernel.
+void warm_thread() {
+  grow_stack();
+  use_one_openmp_thread();
+  grow_heap();
+}
+
+// Throws OutOfMemory unless every thread has room for its heap and as much again. A stack that cannot grow and an
+// OpenMP runtime that cannot allocate would end the process without an error.
+void require_room(int threads) { const Pages room(threads * 2 * kHeapBytes); }
 
 // Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
 // Threads touch blocks in turn, which spreads the pages evenly over NUMA nodes: every thread works on a part of each
@@ -82,11 +94,9 @@ class CpuBackend::Memory : public DeviceMemory {
 CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split)
     : kernels_(std::move(kernels)), may_split_(may_split), team_(threads) {
   keep_freed_memory();
-  team_.on_each_thread([](int) {
-    use_one_openmp_thread();
-    grow_heap();
-    grow_stack();
-  });
+  require_room(threads);
+  warm_thread();  // before the others reserve address space for their heaps
+  team_.on_each_thread([](int) { warm_thread(); });
 }
 
 CpuBackend::CpuBackend(std::vector<Kernel> kernels, int threads)
