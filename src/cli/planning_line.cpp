@@ -1,4 +1,4 @@
-// The thread that keeps the line up to date.
+// The thread that keeps the line up to date, and points planned one after the other.
 #include "cli/planning_line.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,8 @@
 
 #include "base/host_clock.h"
 #include "base/words.h"
+#include "cli/message.h"
+#include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
@@ -52,8 +54,26 @@ void PlanningLine::show_now() {
   line_.show(point_, progress_text(point_, points_, name_, {.stage = stage}, {}), now - begun_);
 }
 
+size_t plan_each(const std::vector<SweepPoint>& points, const std::function<void(const SweepPoint&)>& plan) {
+  const StopSignals signals;
+  PlanningLine line(standard_error(), points.size());
+  size_t planned = 0;
+  for (; planned < points.size() && !StopSignals::requested(); ++planned) {
+    line.show(planned, points[planned].name, "plan");
+    plan(points[planned]);
+    line.clear();
+  }
+  return planned;
+}
+
 std::string interrupted_text(size_t planned, size_t points) {
   return fmt::format("interrupted: {} of {} planned", planned, counted(points, "point"));
+}
+
+ExitCode planning_exit(size_t planned, size_t points) {
+  if (planned == points) return ExitCode::kOk;
+  print_message(interrupted_text(planned, points));
+  return ExitCode::kInterrupted;
 }
 
 }  // namespace laptime

@@ -3,14 +3,18 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "points/expand.h"
 
 namespace laptime {
 
@@ -43,7 +47,14 @@ class PlanningLine {
   std::jthread thread_;  // runs from show() until clear()
 };
 
+// Hands `plan` one point after the other, with a line that says which, until all are planned or the user asks to stop.
+// Returns how many were planned.
+size_t plan_each(const std::vector<SweepPoint>& points, const std::function<void(const SweepPoint&)>& plan);
+
 // What ends the output of a command that Ctrl-C stopped: "interrupted: 1 of 2 points planned".
 std::string interrupted_text(size_t planned, size_t points);
+
+// Success, or a message where the user stopped before all points were planned.
+ExitCode planning_exit(size_t planned, size_t points);
 
 }  // namespace laptime

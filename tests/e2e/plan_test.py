@@ -152,7 +152,9 @@ class Plan(ProgramTest):
 
     def test_an_interrupt_keeps_the_rows_that_are_planned(self):
         models = "small,medium,large,xl,2.7B"
-        for words, table in ((["plan", "--largest"], "plan"), (["memory", "--predict"], "peaks")):
+        rows_of = lambda table: lambda out: json.loads(out)[0]["tables"][table]["rows"]
+        for words, rows in ((["plan", "--largest"], rows_of("plan")), (["memory", "--predict"], rows_of("peaks")),
+                            (["explain"], json.loads)):
             for seconds in (0.3, 0.6, 1.2, 2.4, 5, 10, 20):
                 process = self.start(*words, "--model", models, "--context", "256,512,1024", "--device", "h100", "--store",
                                      "none", "--output", "json")
@@ -166,8 +168,7 @@ class Plan(ProgramTest):
                 if planned == 0:
                     self.assertEqual(out, "")
                     continue
-                report = json.loads(out)[0]
-                self.assertEqual(len(report["tables"][table]["rows"]), planned)
+                self.assertEqual(len(rows(out)), planned)
                 break
             else:
                 self.fail(f"{words}: no row was planned")

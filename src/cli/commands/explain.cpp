@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/destination.h"
+#include "cli/planning_line.h"
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
@@ -46,33 +47,20 @@ std::string text_of(const SweepPoint& point, const KnowledgeOf& known, Dump dump
   return {};
 }
 
-std::string texts(const std::vector<SweepPoint>& points, const KnowledgeOf& known, Dump dump) {
-  std::string text;
-  for (const SweepPoint& point : points) text += (text.empty() ? "" : "\n") + text_of(point, known, dump);
-  return text;
+std::string json_of(const SweepPoint& point, const KnowledgeOf& known, Dump) {
+  return ascii_text(to_json(explain(point, known)));
 }
 
-std::string lines_of_json(const std::vector<SweepPoint>& points, const KnowledgeOf& known, Dump) {
-  std::string text;
-  for (const SweepPoint& point : points) text += ascii_text(to_json(explain(point, known))) + "\n";
-  return text;
-}
-
-std::string array_of_json(const std::vector<SweepPoint>& points, const KnowledgeOf& known, Dump) {
-  std::string text;
-  for (const SweepPoint& point : points)
-    text += (text.empty() ? "" : ",\n") + ascii_text(to_json(explain(point, known)));
-  return "[\n" + text + "\n]\n";
-}
-
+// How the texts of points make a document.
 struct ExplainFormat {
   OutputFormat format;
-  std::string (*text)(const std::vector<SweepPoint>& points, const KnowledgeOf& known, Dump dump);
+  std::string (*text)(const SweepPoint& point, const KnowledgeOf& known, Dump dump);
+  std::string_view begin, between, end;
   bool shows_dumps = false;
 };
-constexpr std::array kFormats{ExplainFormat{OutputFormat::kTable, texts, true},
-                              ExplainFormat{OutputFormat::kJson, array_of_json},
-                              ExplainFormat{OutputFormat::kJsonl, lines_of_json}};
+constexpr std::array kFormats{ExplainFormat{OutputFormat::kTable, text_of, "", "\n", "", true},
+                              ExplainFormat{OutputFormat::kJson, json_of, "[\n", ",\n", "\n]\n"},
+                              ExplainFormat{OutputFormat::kJsonl, json_of, "", "\n", "\n"}};
 
 // The names of the formats that --output takes, with --dump or without.
 std::vector<OutputFormat> formats_for(bool dumps) {
@@ -110,9 +98,15 @@ ExitCode run(const ExplainCommand& command) {
   check_inputs(points);
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);
-  const std::string text = format.text(points, stored_knowledge(config.store), command.dump);
-  file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");
-  return ExitCode::kOk;
+  std::vector<std::string> texts;
+  const size_t planned = plan_each(points, [&, known = stored_knowledge(config.store)](const SweepPoint& point) {
+    texts.push_back(format.text(point, known, command.dump));
+  });
+  if (planned > 0) {
+    const std::string document = fmt::format("{}{}{}", format.begin, fmt::join(texts, format.between), format.end);
+    file ? file->write(document) : write_all(STDOUT_FILENO, document, "standard output");
+  }
+  return planning_exit(planned, points.size());
 }
 
 }  // namespace

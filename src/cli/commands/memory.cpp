@@ -11,7 +11,6 @@
 #include "base/words.h"
 #include "cli/destination.h"
 #include "cli/grid_output.h"
-#include "cli/message.h"
 #include "cli/planning_line.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
@@ -26,7 +25,6 @@
 #include "report/memory/timeline_svg.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
-#include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
@@ -179,19 +177,10 @@ MemoryCommand parse_memory(const CommandWords& words) {
 }
 
 ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
-  const StopSignals signals;
-  PlanningLine line(standard_error(), points.size());
-  size_t done = 0;
-  for (; done < points.size() && !StopSignals::requested(); ++done) {
-    line.show(done, points[done].name, "plan");
-    const PointResult result = forecast_point(points[done], knowledge);
-    line.clear();
-    output.add(result);
-  }
-  if (done > 0) output.finish();
-  if (done == points.size()) return ExitCode::kOk;
-  print_message(interrupted_text(done, points.size()));
-  return ExitCode::kInterrupted;
+  const size_t planned =
+      plan_each(points, [&](const SweepPoint& point) { output.add(forecast_point(point, knowledge)); });
+  if (planned > 0) output.finish();
+  return planning_exit(planned, points.size());
 }
 
 ExitCode run(const MemoryCommand& command) {
