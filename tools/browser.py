@@ -140,13 +140,16 @@ class Browser:
             scrollTo({ top: y, behavior: "instant" });
             await new Promise(done => setTimeout(done, 20));
           }
-          // A busy machine may not have drawn those that passed by.
-          for (let i = 0; i < 1200; ++i) {
-            const left = [...document.querySelectorAll(".chart")].find(chart => !chart.querySelector("svg path, svg text"));
-            if (!left) break;
-            left.scrollIntoView();
+          // A busy machine may not have drawn those that passed by. They are told when they come in sight, so they go out of
+          // it first.
+          const undrawn = () => [...document.querySelectorAll(".chart")].find(chart => !chart.querySelector("svg path, svg text"));
+          for (let i = 0; undrawn() && i < 600; ++i) {
+            scrollTo({ top: i % 2 ? 0 : document.documentElement.scrollHeight, behavior: "instant" });
+            await new Promise(done => setTimeout(done, 50));
+            undrawn()?.scrollIntoView();
             await new Promise(done => setTimeout(done, 50));
           }
+          if (undrawn()) throw new Error(`not drawn, ${undrawn().clientWidth} wide: ${undrawn().outerHTML.slice(0, 500)}`);
           scrollTo({ top: 0, behavior: "instant" });
           await new Promise(done => setTimeout(done, 100));
         })()""")

@@ -21,6 +21,7 @@ constexpr std::array kClasses{NamedLook{"matmul", {"#88ccee", 0}},         Named
                               NamedLook{"optimizer", {kOptimizerColor, 8}}};
 constexpr std::array kNumberTypes{NamedLook{"float32", {"#332288", 0}}, NamedLook{"bfloat16", {"#ee7733", 1}},
                                   NamedLook{"float16", {"#009988", 2}}, NamedLook{"tf32", {"#999933", 3}}};
+constexpr std::array kBounds{NamedLook{"compute", {"#4477aa", 0}}, NamedLook{"memory", {"#ccbb44", 1}}};
 constexpr std::array<std::string_view, 2> kModes{"eager", "compile"};
 // In the order of MemoryCategory.
 constexpr std::array<Look, kMemoryCategoryCount> kCategories{{{"#4477aa", 0},
@@ -44,6 +45,7 @@ std::span<const NamedLook> class_looks() { return kClasses; }
 Look look_of_phase(std::string_view phase) { return find_look(kPhases, phase); }
 Look look_of_class(std::string_view work_class) { return find_look(kClasses, work_class); }
 Look look_of_number_type(std::string_view number_type) { return find_look(kNumberTypes, number_type); }
+Look look_of_bound(std::string_view bound) { return find_look(kBounds, bound); }
 size_t pattern_of_mode(std::string_view mode) {
   return static_cast<size_t>(std::find(kModes.begin(), kModes.end(), mode) - kModes.begin());
 }

@@ -29,6 +29,7 @@ std::span<const NamedLook> class_looks();  // of classes of work
 Look look_of_phase(std::string_view phase);              // "forward"
 Look look_of_class(std::string_view work_class);         // "matmul"
 Look look_of_number_type(std::string_view number_type);  // "float32"
+Look look_of_bound(std::string_view bound);              // "compute", "memory"
 size_t pattern_of_mode(std::string_view mode);           // "eager"
 Look look_of(MemoryCategory category);
 Look look_of_all_activations();  // saved and temporary, where they are not told apart

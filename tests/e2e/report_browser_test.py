@@ -34,7 +34,7 @@ MISPLACED = """[...document.querySelectorAll(".chart")].flatMap(chart => {
     return [...outside, ...covered];
   })"""
 # Names in rooflines that the line of the roof runs through: points along the line that lie within the box of a text.
-CROSSED = """[...document.querySelectorAll("#roofline .chart svg")].flatMap(svg => {
+CROSSED = """[...document.querySelectorAll(".chart[data-kind=roofline] svg")].flatMap(svg => {
     const roof = [...svg.querySelectorAll("path")].filter(path => path.getAttribute("fill") === "none" &&
       (path.getAttribute("d").match(/[ML]/g) ?? []).length === 3 && path.getTotalLength() > 200);
     const origin = svg.getBoundingClientRect();
@@ -126,7 +126,7 @@ class InABrowser(PageTest):
         for width in (1200, 390):
             self.chromium.resize(width, 900)
             self.open()
-            self.assertEqual(self.chromium.run("document.querySelectorAll('#roofline .chart svg').length"), 4)
+            self.assertEqual(self.chromium.run("document.querySelectorAll('.chart[data-kind=roofline] svg').length"), 4)
             self.assertEqual(self.chromium.run(CROSSED), [])
         self.assertEqual(self.chromium.run(UNEVEN), [])
 
@@ -222,10 +222,11 @@ class InABrowser(PageTest):
         for width in (1200, 390):
             self.chromium.resize(width, 900)
             self.open()
-            charts = self.chromium.run("""[...document.querySelectorAll("#roofline .chart svg")].map(svg =>
+            charts = self.chromium.run("""[...document.querySelectorAll(".chart[data-kind=roofline] svg")].map(svg =>
                 [...svg.querySelectorAll("text")].map(text => text.textContent))""")
             sections = self.page_of(self.page)["sections"]
-            figures = next(one for one in sections if one["id"] == "roofline")["figures"]
+            figures = [figure for section in sections for figure in section["figures"]
+                       if figure["chart"] and figure["chart"]["kind"] == "roofline"]
             self.assertEqual(len(charts), len(figures))
             for texts, figure in zip(charts, figures):
                 rows = len(figure["table"]["rows"])

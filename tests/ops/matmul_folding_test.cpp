@@ -46,8 +46,7 @@ std::vector<Kernel> folding_kernels() {
   std::map<std::string, Kernel> by_name;
   for (const cpu::Isa isa : cpu::runnable_isas()) {
     for (const Kernel& kernel : cpu_kernels(isa)) {
-      const bool packs_first = kernel.name.find("_packed_") != std::string::npos;  // these refuse products of few rows
-      const bool folds = (kernel.name.starts_with("tiles_") && !packs_first) || kernel.name == "onednn_bf16";
+      const bool folds = kernel.name.starts_with("tiles_") || kernel.name == "onednn_bf16";
       if (kernel.op == &kMatmul && folds) by_name.emplace(kernel.name, kernel);
     }
   }

@@ -223,9 +223,6 @@ const std::vector<Sizes>& block_sizes() {
   return kSizes;
 }
 
-// Whether a kernel is for products of many rows. It refuses most of these sizes.
-bool packs_first(const Kernel& kernel) { return kernel.name.find("_packed_") != std::string::npos; }
-
 class MatmulKernel : public testing::TestWithParam<Kernel> {};
 std::string kernel_name(const testing::TestParamInfo<Kernel>& parameter) { return parameter.param.name; }
 INSTANTIATE_TEST_SUITE_P(Blocks, MatmulKernel, testing::ValuesIn(kernels_of(kMatmul)), kernel_name);
@@ -254,7 +251,7 @@ void expect_exact(const Kernel& kernel) {
   if (kernel.name == "onednn_bf16" && cpu::detect_isa() < cpu::Isa::kAvx512)
     GTEST_SKIP() << "oneDNN has no bfloat16 for this machine";
   // No kernel may refuse contiguous rows or columns in its own type.
-  const int least = packs_first(kernel) ? 2 : kernel.op == &kAddmm ? 8 : 10;
+  const int least = kernel.op == &kAddmm ? 8 : 10;
   EXPECT_GE(runs, static_cast<int>(placements().size()) * least) << "refused";
 }
 
@@ -344,10 +341,6 @@ TEST(MatmulKernels, SayWhyTheyRefuse) {
   folded.attributes = ProductAttributes{.compute = {}, .output = DType::kFloat32, .addend = false};
   folded.out[0].dtype = DType::kFloat32;
   for (const Kernel& kernel : kernels_of(kMatmul)) {
-    if (packs_first(kernel)) {
-      EXPECT_NE(kernel.refusal(narrow).find("is packed twice"), std::string::npos) << kernel.name;
-      continue;
-    }
     if (kernel.name == "amx_bf16x6") {
       EXPECT_NE(kernel.refusal(wide).find("a float64 operand"), std::string::npos);
       EXPECT_EQ(kernel.refusal(folded), "a product in bfloat16");

@@ -268,7 +268,7 @@ TEST(PageAnswers, InferenceThatIsSlowerThanForwardIsTold) {
   input.records[0].time["forward"] = make_time_stats(std::vector{0.4, 0.4, 0.4, 0.4, 0.4, 0.4});
   {
     const PageView view(input);
-    const std::vector<SlowInference> slow = slow_inferences(view);
+    const std::vector<SlowInference>& slow = view.slow_inferences();
     ASSERT_EQ(slow.size(), 1U);
     EXPECT_EQ(slow_inference_text(view, slow.front()),
               "inference takes 500.0 ms, but the forward phase of step takes 400.0 ms");
@@ -281,7 +281,7 @@ TEST(PageAnswers, InferenceThatIsSlowerThanForwardIsTold) {
   EXPECT_THAT(option_gains_of(input).at(0).gains.at(0).doubt,
               HasSubstr("took longer than the forward phase of a step"));
   input.records[0].time["forward"] = make_time_stats(std::vector{0.6, 0.6, 0.6, 0.6, 0.6, 0.6});
-  EXPECT_TRUE(slow_inferences(PageView(input)).empty());
+  EXPECT_TRUE(PageView(input).slow_inferences().empty());
 }
 
 TEST(PageAnswers, APeakSaysWhereItIsAndItsSharesAddUp) {
@@ -294,20 +294,39 @@ TEST(PageAnswers, APeakSaysWhereItIsAndItsSharesAddUp) {
   EXPECT_EQ(figure["chart"]["labels"][0].size(), figure["chart"]["parts"].size());
 }
 
-// The share of the bound of the whole step, with the names of what bounds it.
-TEST(PageAnswers, TheFrontPageSaysWhatBoundsTheStep) {
-  PageInput input = two_points();
-  input.records.resize(1);
+// A step that arithmetic bounds for 0.2 s, and memory for as long.
+StepTrace bounded_trace() {
   StepTrace trace = trace_of_steps(1.0);
   trace.peak_flops = 1e12;
   trace.bandwidth = 1e10;
   trace.launches.flops = {2e11, 1e11};
   trace.launches.bytes = {1 << 20, 2'000'000'000};
   trace.launches.signature[1] = trace.launches.phase[1];  // another signature than that of the first launch
-  input.traces = {trace};
+  return trace;
+}
+
+// The share of the bound of the whole step, with the names of what bounds it.
+TEST(PageAnswers, TheFrontPageSaysWhatBoundsTheStep) {
+  PageInput input = two_points();
+  input.records.resize(1);
+  input.traces = {bounded_trace()};
   const std::string front = Json::parse(page_data(input))["conclusion"].dump();
   EXPECT_THAT(front, HasSubstr("the measured float32 peak of matrix products (1.000 TFLOP/s)"));
   EXPECT_THAT(front, HasSubstr("it runs at 40 % of that bound. 50 % of the bound is arithmetic"));
+}
+
+TEST(PageAnswers, EveryPassStandsBesideItsBound) {
+  PageInput input = two_points();
+  input.traces = {bounded_trace(), bounded_trace()};
+  const Json figure = section_of(input, "roofline")["figures"][0];
+  EXPECT_THAT(figure["reading"].get<std::string>(),
+              HasSubstr("Of their bound the passes reach 40 % (float32) to 80 % (bfloat16)"));
+  ASSERT_EQ(figure["table"]["rows"].size(), 2U);
+  EXPECT_THAT(figure["table"]["rows"][0].dump(),
+              AllOf(HasSubstr("500.0 ms, 80 % of its bound"), HasSubstr("0.2,0.2,0.5,")));
+  input.traces.pop_back();
+  input.traces.emplace_back();  // one alone is in a sentence
+  for (const Json& other : section_of(input, "roofline")["figures"]) EXPECT_EQ(other["chart"]["kind"], "roofline");
 }
 
 TEST(PageAnswers, PublishedTimesAreOfTheSameArithmeticWhereThereAreSome) {

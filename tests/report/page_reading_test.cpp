@@ -106,7 +106,7 @@ TEST(PageReading, FastestAndSlowestAreComparedWithAnInterval) {
 
   input.records[0].verdict = {"unstable", {"of a reason"}};
   answer = answer_to(section_of(input, "comparisons"), "fastest");
-  EXPECT_THAT(answer, HasSubstr("2.00 times as long (roughly: the verdict on one of them is unstable)"));
+  EXPECT_THAT(answer, HasSubstr("2.00 times as long (roughly: the verdict on float32 is unstable)"));
 
   input.records[1].verdict = input.records[0].verdict;
   answer = answer_to(section_of(input, "comparisons"), "fastest");

@@ -38,17 +38,16 @@ class SpinTimer {
 
 }  // namespace
 
-Team::Team(int threads) {
+Team::Team(int threads) : indices_(threads) {
   LAPTIME_CHECK(threads >= 1 && threads < static_cast<int>(kJoinedMask), "{} threads", threads);
   for (int thread = 0; thread < threads; ++thread) {
     scratch_.emplace_back(kScratchBytes);
     std::memset(scratch_.back().data(), 0, static_cast<size_t>(kScratchBytes));
   }
-  ranges_ = std::make_unique<Range[]>(static_cast<size_t>(threads));
   for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
 }
 
-Team::Team(int threads, std::vector<LaunchLoop>& loops) : loops_(&loops) {
+Team::Team(int threads, std::vector<LaunchLoop>& loops) : loops_(&loops), indices_(0) {
   LAPTIME_CHECK(threads >= 1, "{} threads", threads);
   for (int thread = 0; thread < threads; ++thread) scratch_.emplace_back(kScratchBytes);
 }
@@ -61,13 +60,8 @@ Team::~Team() {
 }
 
 void Team::drain(int thread) {
-  for (int i = 0; i < range_count_; ++i) {
-    Range& range = ranges_[static_cast<size_t>((thread + i) % range_count_)];
-    while (range.next.load(std::memory_order_relaxed) < range.end) {
-      const int64_t index = range.next.fetch_add(1, std::memory_order_relaxed);
-      if (index < range.end) task_(context_, index, thread);
-    }
-  }
+  IndexRanges::Taker taker(indices_, thread);
+  while (const std::optional<int64_t> index = taker.next()) task_(context_, *index, thread);
 }
 
 void Team::run(int64_t count, int ranges, Task task, const void* context) {
@@ -75,11 +69,7 @@ void Team::run(int64_t count, int ranges, Task task, const void* context) {
   LAPTIME_CHECK((before & (kOpenBit | kJoinedMask)) == 0, "a parallel_for within another");
   task_ = task;
   context_ = context;
-  range_count_ = ranges;
-  for (int i = 0; i < ranges; ++i) {
-    ranges_[static_cast<size_t>(i)].next.store(count * i / ranges, std::memory_order_relaxed);
-    ranges_[static_cast<size_t>(i)].end = count * (i + 1) / ranges;
-  }
+  indices_.divide(count, ranges);
   state_.store((run_of(before) + kOneRun) | kOpenBit, std::memory_order_release);
   state_.notify_all();
   drain(0);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/cpu/index_ranges.h"
 #include "backend/cpu/memory.h"
 #include "backend/kernel.h"
 #include "backend/launch_loop.h"
@@ -102,12 +103,6 @@ class Team : public Queue {
     }
   }
 
-  // Indices from `next` to `end` are still to be handed out.
-  struct alignas(64) Range {
-    std::atomic<int64_t> next{0};
-    int64_t end = 0;
-  };
-
   template <class Body>
   void loop(int64_t count, int ranges, const Body& body, const LoopWork& work) {
     if (count <= 0) return;
@@ -134,8 +129,7 @@ class Team : public Queue {
   std::unordered_map<const void*, std::shared_ptr<void>> residents_;
   Task task_ = nullptr;
   const void* context_ = nullptr;
-  std::unique_ptr<Range[]> ranges_;  // one for each thread
-  int range_count_ = 0;              // of the current run
+  IndexRanges indices_;  // of the current run
   // State of the current run: its number, whether workers may still join, and how many are working.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<bool> stopping_{false};

@@ -33,24 +33,6 @@ std::string without_word(const std::string& name, std::string_view word) {
   return kept;
 }
 
-using Disturbed = std::set<const Record*>;  // inference that took longer than the forward phase of a step
-
-std::string doubt_of(const Record& from, const Record& to, const OptionGains& option, const Disturbed& disturbed) {
-  if (is_predicted(to)) return "";
-  const std::string of_from = verdict_against_comparing(from);
-  const std::string of_to = verdict_against_comparing(to);
-  if (!of_from.empty() && !of_to.empty()) {
-    return of_from == of_to ? fmt::format("the verdict on both is {}", of_to)
-                            : fmt::format("the verdict on {} is {}, on {} {}", option.from, of_from, option.to, of_to);
-  }
-  if (!of_from.empty()) return fmt::format("the verdict on {} is {}", option.from, of_from);
-  if (!of_to.empty()) return fmt::format("the verdict on {} is {}", option.to, of_to);
-  if (from.run != to.run) return std::string(kTwoCommands);
-  const bool is_from = disturbed.contains(&from);
-  if (!is_from && !disturbed.contains(&to)) return "";
-  return fmt::format("{} took longer than the forward phase of a step", is_from ? option.from : option.to);
-}
-
 // One system on one machine that ran both, or one device for which both are predicted.
 bool can_be_compared(const Record& from, const Record& to) {
   return from.fingerprint == to.fingerprint && system_of(from) == system_of(to) &&
@@ -64,7 +46,7 @@ struct Change {
 };
 
 // Pairs that differ in one option or in two.
-OptionGains gains_of(const PageView& view, const Disturbed& disturbed, const std::vector<Change>& changes) {
+OptionGains gains_of(const PageView& view, const std::vector<Change>& changes) {
   std::vector<std::string> from;
   std::vector<std::string> to;
   for (const Change& change : changes) {
@@ -102,7 +84,7 @@ OptionGains gains_of(const PageView& view, const Disturbed& disturbed, const std
               after,
               std::move(name),
               *ratio,
-              doubt_of(**found, *after, all, disturbed),
+              is_predicted(*after) ? "" : ratio_doubt(view, {**found, all.from}, {*after, all.to}),
               is_beyond_doubt(ratio->value, *after->main_time(), *(*found)->main_time())};
     if (!gain.doubt.empty() || is_predicted(*after)) gain.ratio.interval.reset();
     all.gains.push_back(std::move(gain));
@@ -251,11 +233,9 @@ std::vector<OptionGains> find_gains(const PageView& view) {
   };
   const Change mode{kMode, "eager", "compile"};
   types.erase("float32");
-  Disturbed disturbed;
-  for (const SlowInference& slow : slow_inferences(view)) disturbed.insert(slow.inference);
-  add(gains_of(view, disturbed, {mode}));
-  for (const std::string& type : types) add(gains_of(view, disturbed, {{kNumberType, "float32", type}}));
-  for (const std::string& type : types) add(gains_of(view, disturbed, {{kNumberType, "float32", type}, mode}));
+  add(gains_of(view, {mode}));
+  for (const std::string& type : types) add(gains_of(view, {{kNumberType, "float32", type}}));
+  for (const std::string& type : types) add(gains_of(view, {{kNumberType, "float32", type}, mode}));
   return all;
 }
 

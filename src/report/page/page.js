@@ -152,7 +152,7 @@
     if (figure.reading) node.append(make("p", { class: "reading" }, figure.reading));
     if (figure.chart) {
       const said = [`${figure.title}.`, figure.reading, figure.summary].filter(Boolean).join(" ");
-      const chart = make("div", { class: "chart", role: "img", "aria-label": said });
+      const chart = make("div", { class: "chart", "data-kind": figure.chart.kind, role: "img", "aria-label": said });
       node.append(chart);
       charts.push({ node: chart, figure, drawn: null, width: 0 });
       seen.observe(chart);

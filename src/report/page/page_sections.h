@@ -26,16 +26,6 @@ std::vector<PageAnswer> page_conclusion(const PageView& view);
 // there is nothing to compare it with.
 std::string comparison_sentence(const PageView& view, const Record& record);
 
-// Inference that took longer than the forward phase of a step with the same options, although it does no more work: one
-// of the two times is disturbed.
-struct SlowInference {
-  const Record* inference = nullptr;
-  const Record* step = nullptr;
-};
-std::vector<SlowInference> slow_inferences(const PageView& view);
-// "inference ctx:64 takes 8.1 ms, but the forward phase of step ctx:64 takes 7.2 ms"
-std::string slow_inference_text(const PageView& view, const SlowInference& slow);
-
 PageSection summary_of_comparisons(const PageView& view);
 PageSection questions_section(const PageView& view);
 PageSection tables_section(const PageView& view);

@@ -60,6 +60,7 @@ PageView::PageView(const PageInput& input)
   choose_points();
   choose_traces();
   choose_headline();
+  slow_inferences_ = find_slow_inferences(timed_);
   gains_ = find_gains(*this);
 }
 

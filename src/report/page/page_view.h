@@ -10,6 +10,7 @@
 #include "record/step_trace.h"
 #include "report/heading.h"
 #include "report/page/gains.h"
+#include "report/page/ratio_doubt.h"
 #include "report/records.h"
 #include "report/speedup.h"
 
@@ -57,6 +58,8 @@ class PageView {
   // these the fastest. Null without a measured or predicted time.
   const Record* headline() const { return headline_; }
 
+  // Points whose time says that the machine was disturbed.
+  const std::vector<SlowInference>& slow_inferences() const { return slow_inferences_; }
   // What compile mode and number types gain, by pairs of points.
   const std::vector<OptionGains>& gains() const { return gains_; }
 
@@ -74,6 +77,7 @@ class PageView {
   std::vector<const Record*> timed_;
   std::vector<TracedPoint> traced_;
   const Record* headline_ = nullptr;
+  std::vector<SlowInference> slow_inferences_;
   std::vector<OptionGains> gains_;
 };
 

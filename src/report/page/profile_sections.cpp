@@ -15,6 +15,7 @@
 #include "report/page/gains.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
+#include "report/page/pass_bound.h"
 #include "report/page/traced_time.h"
 #include "report/palette.h"
 #include "report/percents.h"
@@ -352,11 +353,13 @@ PageSection kernels_section(const PageView& view) {
 
 PageSection roofline_section(const PageView& view) {
   PageSection section{.id = "roofline", .title = "What bounds it: the roofline"};
-  for (const TracedPoint& point : view.profiled()) {
+  const std::vector<TracedPoint> profiled = view.profiled();
+  size_t plots = 0;
+  for (const TracedPoint& point : profiled) {
     const StepTrace& trace = *point.trace;
     const std::vector<RooflineDot> dots = roofline_dots(trace);
     if (dots.empty() || !trace.peak_flops || !trace.bandwidth) continue;
-    if (section.figures.size() == kMostRooflines) break;
+    if (plots++ == kMostRooflines) break;
     Grid grid{.name = "roofline",
               .title = "Ops under the roofline",
               .columns = {text_column("phase", "Phase"),
@@ -419,6 +422,8 @@ PageSection roofline_section(const PageView& view) {
          .table = page_table(grid)});
     if (std::string sentence = two_shares(point, dots); !sentence.empty()) section.lines.push_back(std::move(sentence));
   }
+  if (std::optional<PageFigure> bounds = bounds_figure(profiled))
+    section.figures.insert(section.figures.begin(), *std::move(bounds));
   return section;
 }
 

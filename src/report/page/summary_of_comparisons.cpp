@@ -95,21 +95,14 @@ std::vector<Rivals> rivals_of(const PageView& view) {
   return all;
 }
 
-// "4.64 times as long (95 %: 4.31 to 4.92)"; without an interval where a verdict speaks against one.
-std::string times_as_long(const Record& slow, const Record& fast) {
+// "4.64 times as long (95 %: 4.31 to 4.92)"; without an interval where something speaks against one.
+std::string times_as_long(const PageView& view, const Record& slow, const Record& fast) {
   const std::optional<TimeRatio> ratio = ratio_of_medians(*slow.main_time(), *fast.main_time());
   if (!ratio) return "";
   std::string text = fmt::format("{:.2f} times as long", ratio->value);
   if (is_predicted(slow)) return text + " (both predicted)";
-  const std::string of_slow = verdict_against_comparing(slow);
-  const std::string of_fast = verdict_against_comparing(fast);
-  if (!of_slow.empty() && !of_fast.empty()) {
-    return of_slow == of_fast ? fmt::format("{} (roughly: the verdict on both is {})", text, of_slow)
-                              : fmt::format("{} (roughly: the verdicts are {} and {})", text, of_slow, of_fast);
-  }
-  if (!of_slow.empty() || !of_fast.empty())
-    return fmt::format("{} (roughly: the verdict on one of them is {})", text, of_slow.empty() ? of_fast : of_slow);
-  if (slow.run != fast.run) return fmt::format("{} (roughly: {})", text, kTwoCommands);
+  const std::string doubt = ratio_doubt(view, {slow, view.name(slow)}, {fast, view.name(fast)});
+  if (!doubt.empty()) return fmt::format("{} (roughly: {})", text, doubt);
   if (!ratio->interval) return text;
   return fmt::format("{} (95 %: {:.2f} to {:.2f}{})", text, ratio->interval->low, ratio->interval->high,
                      ratio->interval->low <= 1 ? "; no difference seen" : "");
@@ -134,7 +127,7 @@ std::string rivals_sentence(const PageView& view, const Rivals& rivals) {
   return fmt::format("Of {} ways to do the same work, {} {} with {}; the slowest, {}, takes {}, {}.", rivals.size(),
                      view.name(fast), has_clear_winner(rivals) ? "is the fastest" : "took the least time",
                      format_seconds(median_seconds(fast)), view.name(slow), format_seconds(median_seconds(slow)),
-                     times_as_long(slow, fast));
+                     times_as_long(view, slow, fast));
 }
 
 std::string figure_text(const PublishedFigure& figure) {
@@ -364,10 +357,11 @@ std::string comparison_sentence(const PageView& view, const Record& record) {
     if (std::find(rivals.begin(), rivals.end(), &record) == rivals.end()) continue;
     const Record& other = rivals.front() == &record ? *rivals.back() : *rivals.front();
     const bool is_fastest = rivals.front() == &record;
-    sentences.push_back(is_fastest ? fmt::format("The fastest of {} ways to do {}; the slowest, {}, takes {}.",
-                                                 rivals.size(), work, view.name(other), times_as_long(other, record))
-                                   : fmt::format("The fastest of {} ways to do {} is {}; this one takes {}.",
-                                                 rivals.size(), work, view.name(other), times_as_long(record, other)));
+    sentences.push_back(is_fastest
+                            ? fmt::format("The fastest of {} ways to do {}; the slowest, {}, takes {}.", rivals.size(),
+                                          work, view.name(other), times_as_long(view, other, record))
+                            : fmt::format("The fastest of {} ways to do {} is {}; this one takes {}.", rivals.size(),
+                                          work, view.name(other), times_as_long(view, record, other)));
   }
   if (const std::string text = prediction_text(record); !text.empty()) {
     const PredictionErrors errors = prediction_errors(view);

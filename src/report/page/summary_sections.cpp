@@ -22,9 +22,9 @@
 #include "report/page/memory_peaks.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
+#include "report/page/pass_bound.h"
 #include "report/page/traced_time.h"
 #include "report/percents.h"
-#include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/speedup.h"
 
@@ -166,26 +166,6 @@ std::string sureness_sentence(const PageView& view, const Record& headline) {
   return text + ". Each verdict has its reason beside the time.";
 }
 
-// How much of its bound a pass reaches, where its trace says so; empty where it does not.
-std::string bound_sentence(const Record& record, const StepTrace& trace) {
-  double floor = 0;
-  double arithmetic = 0;  // of the floor: launches that the peak bounds
-  for (const LaunchSum& sum :
-       sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.signature); })) {
-    floor += sum.floor;
-    if (sum.bound() == "compute") arithmetic += sum.floor;
-  }
-  const TimeStats& time = *record.main_time();
-  if (floor <= 0 || !trace.peak_flops || !trace.bandwidth || time.median <= 0) return "";
-  return fmt::format(
-      "At the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the {} would take {}: it runs at "
-      "{} "
-      "of that bound. {} of the bound is arithmetic, the rest memory.",
-      bounding_peak_name(record), format_flops(*trace.peak_flops), bandwidth_name(record),
-      format_count(*trace.bandwidth), pass_of(trace), format_seconds(floor), percent_text(floor / time.median),
-      percent_text(arithmetic / floor));
-}
-
 // "2 cores, 24.0 GiB" of the machine that ran the record's point; empty where another device did or would.
 std::string cores_and_memory(const Record& record) {
   if (is_predicted(record) || !device_card_name(record).empty()) return "";
@@ -228,7 +208,7 @@ void add_traced_answers(const PageView& view, const Record& headline, std::vecto
       answers.push_back({"where time goes",
                          fmt::format("{}: {}.{}", traced_how(headline, *point.trace), profile_conclusion(*point.trace),
                                      doubt.empty() ? "" : fmt::format(" But the {}.", doubt))});
-      if (std::string bound = bound_sentence(headline, *point.trace); !bound.empty())
+      if (std::string bound = bound_sentence(point); !bound.empty())
         answers.push_back({"what bounds it", std::move(bound)});
     }
     answers.push_back({"memory", peak_sentence(*point.record, *point.trace)});
@@ -314,7 +294,7 @@ std::vector<PageAnswer> page_conclusion(const PageView& view) {
     if (!text.empty()) answers.push_back({std::move(label), std::move(text)});
   };
   add("of this page", sureness_sentence(view, *headline));
-  if (const std::vector<SlowInference> slow = slow_inferences(view); !slow.empty())
+  if (const std::vector<SlowInference>& slow = view.slow_inferences(); !slow.empty())
     add("disturbed", fmt::format("{}. Inference does no more work, so the machine was slower during one of the two: "
                                  "measure both again before you compare them.",
                                  slow_inference_text(view, slow.front())));

@@ -264,38 +264,11 @@ PageSection step_time_section(const PageView& view) {
   for (const auto& [name, group] : groups_of(view.timed())) {
     section.figures.push_back(step_times(view, group, name.empty() ? "" : ": " + name));
   }
-  for (const SlowInference& slow : slow_inferences(view)) {
+  for (const SlowInference& slow : view.slow_inferences()) {
     section.lines.push_back(slow_inference_text(view, slow) +
                             ": inference does no more work, so the machine was slower during one of the two.");
   }
   return section;
-}
-
-std::vector<SlowInference> slow_inferences(const PageView& view) {
-  std::map<std::string, std::vector<const Record*>> steps;  // measured ones, by all that is not the pass
-  for (const Record* const record : view.timed()) {
-    if (!is_predicted(*record) && record->config.text("pass") == "step")
-      steps[rest_of_config(*record, "pass")].push_back(record);
-  }
-  std::vector<SlowInference> found;
-  for (const Record* const record : view.timed()) {
-    if (is_predicted(*record) || record->config.text("pass") != "inference") continue;
-    const TimeStats& time = *record->main_time();
-    for (const Record* const step : steps[rest_of_config(*record, "pass")]) {
-      const TimeStats* const forward = time_of_part(*step, "forward");
-      if (forward == nullptr || step->fingerprint != record->fingerprint || !time.ci_low || !forward->ci_high ||
-          *time.ci_low <= *forward->ci_high)
-        continue;
-      found.push_back({record, step});
-    }
-  }
-  return found;
-}
-
-std::string slow_inference_text(const PageView& view, const SlowInference& slow) {
-  return fmt::format("{} takes {}, but the forward phase of {} takes {}", view.name(*slow.inference),
-                     format_seconds(slow.inference->main_time()->median), view.name(*slow.step),
-                     format_seconds(time_of_part(*slow.step, "forward")->median));
 }
 
 PageSection first_steps_section(const PageView& view) {

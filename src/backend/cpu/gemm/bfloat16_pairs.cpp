@@ -10,7 +10,6 @@ const Bfloat16Pairs* bfloat16_pairs() {
   static const bool kAvailable = may_use_bfloat16_pairs();
   static const bool kHasAmx = kAvailable && may_use_tiles();
   static const Bfloat16Pairs kPairs{.gemm = avx512_bf16::tiles_pairs_gemm,
-                                    .packed_bytes = avx512_bf16::tiles_pairs_packed_bytes,
                                     .peak_loop = avx512_bf16::pairs_peak_loop,
                                     .amx_gemm = kHasAmx ? avx512_bf16::amx_gemm : nullptr,
                                     .amx_peak_loop = kHasAmx ? avx512_bf16::amx_peak_loop : nullptr};

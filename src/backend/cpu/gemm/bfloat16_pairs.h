@@ -13,8 +13,7 @@ constexpr int kSplitProducts = 6;
 struct Bfloat16Pairs {
   // Takes what tiles_gemm takes, computed in bfloat16 by vdpbf16ps: denormals count as zeros, and results differ from
   // those of tiles_gemm in the last bits.
-  void (*gemm)(Team& team, const Gemm& gemm, bool packs_first);
-  int64_t (*packed_bytes)(const Gemm& gemm);  // like tiles_packed_bytes
+  void (*gemm)(Team& team, const Gemm& gemm);
   PeakLoop peak_loop;
   // By AMX, also for float32 factors, as three bfloat16 terms each. Null where the processor has no AMX or the
   // operating system does not let this process use its registers.
@@ -29,8 +28,7 @@ const Bfloat16Pairs* bfloat16_pairs();
 
 namespace laptime::avx512_bf16 {
 
-void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first);
-int64_t tiles_pairs_packed_bytes(const cpu::Gemm& gemm);
+void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 void amx_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 double pairs_peak_loop(int64_t repetitions, float* value);
 double amx_peak_loop(int64_t repetitions, float* value);

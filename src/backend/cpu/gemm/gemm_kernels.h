@@ -82,23 +82,9 @@ struct Tiles {
   static std::string name() { return isa_name("tiles"); }
   static std::string refusal(const cpu::Gemm& gemm) { return tiles_refusal(gemm); }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
-  static int64_t packed_bytes(const cpu::Gemm& gemm) { return tiles_packed_bytes(gemm); }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm, false); }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm); }
 };
-// For implementations that pack all of B before they begin.
-template <class Implementation>
-std::string packed_refusal(const cpu::Gemm& gemm) {
-  std::string reason = Implementation::refusal(gemm);
-  if (reason.empty() && Implementation::packed_bytes(gemm) == 0) return "no part of the second factor is packed twice";
-  return reason;
-}
-struct TilesPacked {
-  static std::string name() { return isa_name("tiles_packed"); }
-  static std::string refusal(const cpu::Gemm& gemm) { return packed_refusal<Tiles>(gemm); }
-  static int64_t workspace(const cpu::Gemm& gemm) { return Tiles::packed_bytes(gemm); }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm, true); }
-};
-// TilesDot and TilesDotPacked are listed only where cpu::bfloat16_pairs() is not null.
+// TilesDot is listed only where cpu::bfloat16_pairs() is not null.
 struct TilesDot {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;
@@ -109,16 +95,7 @@ struct TilesDot {
     return fmt::format("a product in {}", name_of(gemm.compute));
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
-  static int64_t packed_bytes(const cpu::Gemm& gemm) { return cpu::bfloat16_pairs()->packed_bytes(gemm); }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm, false); }
-};
-struct TilesDotPacked {
-  static constexpr bool kOwnBits = true;
-  static constexpr bool kFlushesDenormals = true;
-  static std::string name() { return "tiles_dot_packed_bf16"; }
-  static std::string refusal(const cpu::Gemm& gemm) { return packed_refusal<TilesDot>(gemm); }
-  static int64_t workspace(const cpu::Gemm& gemm) { return TilesDot::packed_bytes(gemm); }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm, true); }
+  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
 };
 
 // Amx and AmxSplit are listed only where cpu::bfloat16_pairs() has an amx_gemm.
@@ -177,11 +154,8 @@ void for_each_gemm_implementation(const Visit& visit) {
   visit(OnednnBfloat16());
   visit(OnednnSgemmWiden());
   visit(Tiles());
-  visit(TilesPacked());
 #if defined(__AVX512F__)
-  if (cpu::bfloat16_pairs() == nullptr) return;
-  visit(TilesDot());
-  visit(TilesDotPacked());
+  if (cpu::bfloat16_pairs() != nullptr) visit(TilesDot());
 #endif
 }
 

@@ -13,32 +13,13 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// All of B packed before the products: panel by panel, each over all of K.
-template <class Words>
-struct PrepackedB {
-  float* words = nullptr;   // null: each thread packs the panels it uses
-  int64_t panel_words = 0;  // of one panel
-
-  static PrepackedB in(float* words, const cpu::GemmShape& shape) {
-    return {words, ceil_div(shape.k, Words::kSpan) * kNr};
-  }
-  // The panel that begins at `column` of B, from row `k` on.
-  float* at(int64_t column, int64_t k) const { return words + column / kNr * panel_words + k / Words::kSpan * kNr; }
-  static int64_t bytes(const cpu::GemmShape& shape) {
-    return (Size(ceil_div(shape.n, kNr)) * in(nullptr, shape).panel_words * static_cast<int64_t>(sizeof(float)))
-        .value();
-  }
-};
-
 // A GEMM and how it is computed; shared by all threads.
-template <class Words>
 struct Task {
   const cpu::Gemm& gemm;
   ScratchLayout scratch;
   PackA pack_a;
   PackB pack_b;
   int64_t kc = 0;
-  PrepackedB<Words> prepacked_b;
 };
 
 template <class Words>
@@ -47,7 +28,7 @@ class MacroKernel {
   using Queue = PanelQueue<MacroKernel>;
   static constexpr int64_t kPanelColumns = kNr;
 
-  MacroKernel(const Task<Words>& task, const cpu::GemmBlock& block, std::byte* scratch)
+  MacroKernel(const Task& task, const cpu::GemmBlock& block, std::byte* scratch)
       : task_(task), gemm_(task.gemm), block_(block), panels_(block.rows) {
     b_panel_ = reinterpret_cast<float*>(scratch);
     a_block_ = b_panel_ + ScratchLayout::kBPanelFloats;
@@ -101,14 +82,6 @@ class MacroKernel {
     queue.close();
   }
 
-  // The bytes of a panel of B: where it lies before it is packed, or packed where all of B is.
-  ReadPrefetcher next_b_prefetcher(int64_t k, int64_t kc, int64_t column) const {
-    if (task_.prepacked_b.words == nullptr || column >= block_.columns)
-      return b_panel_prefetcher(gemm_, block_, k, kc, column);
-    const int64_t words = ceil_div(kc, Words::kSpan) * kNr;
-    return {task_.prepacked_b.at(block_.column + column, k), 1, words * int64_t{sizeof(float)}, 0};
-  }
-
   // The bytes of a block of A whose columns have no gaps.
   ReadPrefetcher a_columns_prefetcher(const ABlockSource& source) const {
     const int64_t size = size_of(gemm_.a.dtype);
@@ -127,15 +100,13 @@ class MacroKernel {
   // The products of all panels of the block of A with the panel of B that begins at `column`.
   void multiply_panel(int64_t k, int64_t kc, int64_t column, const PanelOptions& options) {
     const BPanelSource source = b_panel_source(gemm_, block_, k, kc, column);
-    const bool prepacked = task_.prepacked_b.words != nullptr;
-    const float* const b_panel = prepacked ? task_.prepacked_b.at(block_.column + column, k) : options.b_panel;
-    const bool packs_in_kernel = !prepacked && source.columns == kNr && source.strides.column == 1 &&
-                                 kc % Words::kSpan == 0 && panels_.rows(0) == kMr;
-    if (!prepacked && !packs_in_kernel) task_.pack_b.panel(source, options.b_panel);
+    const bool packs_in_kernel =
+        source.columns == kNr && source.strides.column == 1 && kc % Words::kSpan == 0 && panels_.rows(0) == kMr;
+    if (!packs_in_kernel) task_.pack_b.panel(source, options.b_panel);
     const int64_t kc_words = ceil_div(kc, Words::kSpan);
     const int64_t intervals = std::max<int64_t>(1, kc_words / kPrefetchInterval);
     const int64_t b_panels_left = ceil_div(block_.columns - column, kNr);  // this one included
-    ReadPrefetcher next_b = next_b_prefetcher(k, kc, column + kNr);
+    ReadPrefetcher next_b = b_panel_prefetcher(gemm_, block_, k, kc, column + kNr);
     constexpr int64_t kMaxLines = 4;  // in an interval
     Prefetches prefetches{.b_panel = &next_b,
                           .b_lines = std::min(kMaxLines, ceil_div(next_b.lines(), intervals * panels_.count())),
@@ -165,13 +136,13 @@ class MacroKernel {
       if (panel == 0 && packs_in_kernel) {
         task_.pack_b.panel_and_multiply(a_panel, source, options.b_panel, tile, prefetches);
       } else {
-        micro_kernel_of<Words>(rows)(a_panel, PackedBPanel(b_panel), kc_words, tile, prefetches);
+        micro_kernel_of<Words>(rows)(a_panel, PackedBPanel(options.b_panel), kc_words, tile, prefetches);
       }
       tile.advance(tile.rows);
     }
   }
 
-  const Task<Words>& task_;
+  const Task& task_;
   const cpu::Gemm& gemm_;
   const cpu::GemmBlock& block_;
   RowPanels panels_;

@@ -11,11 +11,8 @@ namespace laptime::LAPTIME_ISA {
 
 // Takes factors of any strides, float32 or one 16-bit type in any mixture; the latter is widened while it is packed.
 // Sums are accumulated in float32 and rounded once. K is cut by K alone, so that the bits of the result depend neither
-// on block sizes nor on the number of threads. tiles_refusal must be empty. With `packs_first` B is packed once, into a
-// workspace of tiles_packed_bytes; else each thread packs the panels it uses.
-void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first);
-// Bytes of the workspace; 0 where no panel of B would be packed twice.
-int64_t tiles_packed_bytes(const cpu::Gemm& gemm);
+// on block sizes nor on the number of threads. tiles_refusal must be empty.
+void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 // Empty where tiles_gemm takes the operands, else the reason why not.
 std::string tiles_refusal(const cpu::Gemm& gemm);
 

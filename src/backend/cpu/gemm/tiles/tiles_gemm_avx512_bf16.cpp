@@ -6,10 +6,8 @@ namespace laptime::LAPTIME_ISA {
 
 using gemm_tiles::PairWords;
 
-int64_t tiles_pairs_packed_bytes(const cpu::Gemm& gemm) { return gemm_tiles::prepacked_b_bytes<PairWords>(gemm); }
-
-void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
-  gemm_tiles::multiply_from<PairWords, BFloat16, RoundedTo<BFloat16>>(team, gemm, packs_first);
+void tiles_pairs_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
+  gemm_tiles::multiply_from<PairWords, BFloat16, RoundedTo<BFloat16>>(team, gemm);
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -25,18 +25,16 @@ std::string tiles_refusal(const cpu::Gemm& gemm) {
   return "";
 }
 
-int64_t tiles_packed_bytes(const cpu::Gemm& gemm) { return gemm_tiles::prepacked_b_bytes<FloatWords>(gemm); }
-
-void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm, bool packs_first) {
+void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
   using gemm_tiles::multiply_from;
   const bool has_float16 = gemm.a.dtype == DType::kFloat16 || gemm.b.dtype == DType::kFloat16;
   switch (gemm.compute) {
-    case DType::kBFloat16: return multiply_from<FloatWords, BFloat16, RoundedTo<BFloat16>>(team, gemm, packs_first);
-    case DType::kFloat16: return multiply_from<FloatWords, Float16, RoundedTo<Float16>>(team, gemm, packs_first);
+    case DType::kBFloat16: return multiply_from<FloatWords, BFloat16, RoundedTo<BFloat16>>(team, gemm);
+    case DType::kFloat16: return multiply_from<FloatWords, Float16, RoundedTo<Float16>>(team, gemm);
     default: break;
   }
-  has_float16 ? multiply_from<FloatWords, Float16, float>(team, gemm, packs_first)
-              : multiply_from<FloatWords, BFloat16, float>(team, gemm, packs_first);
+  has_float16 ? multiply_from<FloatWords, Float16, float>(team, gemm)
+              : multiply_from<FloatWords, BFloat16, float>(team, gemm);
 }
 
 }  // namespace laptime::LAPTIME_ISA

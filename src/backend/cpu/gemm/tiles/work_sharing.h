@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "backend/cpu/gemm/gemm.h"
+#include "backend/cpu/index_ranges.h"
 #include "backend/cpu/isa_namespace.h"
 #include "backend/cpu/team.h"
 
@@ -56,7 +58,7 @@ class PanelQueue {
 
 // Multiplies all blocks of a GEMM: MacroKernel(task, block, scratch).run(queue) for each block, and
 // MacroKernel::help(queue, scratch) on threads for which no block is left. A panel of B has MacroKernel::kPanelColumns
-// columns.
+// columns. Each thread begins with a range of blocks of its own.
 template <class MacroKernel, class Task>
 void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
   const int64_t blocks = cut.count();
@@ -64,12 +66,14 @@ void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut)
   const int64_t units =
       blocks < team.size() ? blocks : blocks * ceil_div(cut.columns(false), MacroKernel::kPanelColumns);
   std::vector<PanelQueue<MacroKernel>> queues(static_cast<size_t>(team.size()));
-  std::atomic<int64_t> next{0};
+  cpu::IndexRanges indices(team.size());
+  indices.divide(blocks, team.size());
   std::atomic<int64_t> unfinished{blocks};
   const auto work = [&](int thread) {
     std::byte* const scratch = team.scratch(thread);
-    for (int64_t index = next.fetch_add(1); index < blocks; index = next.fetch_add(1)) {
-      const cpu::GemmBlock block = cut[index];
+    cpu::IndexRanges::Taker taker(indices, thread);
+    while (const std::optional<int64_t> index = taker.next()) {
+      const cpu::GemmBlock block = cut[*index];
       MacroKernel(task, block, scratch).run(queues[static_cast<size_t>(thread)]);
       unfinished.fetch_sub(1, std::memory_order_release);
     }
