@@ -121,10 +121,13 @@ class Browser:
         self.loaded = False
         begin = time.monotonic()
         self.call("Page.navigate", url=page.resolve().as_uri())
+        self.wait_for_page()
+        return time.monotonic() - begin
+
+    def wait_for_page(self):
         while not self.loaded:
             self.note(self.message())
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
-        return time.monotonic() - begin
 
     def run(self, script: str):
         """The value of an expression in the page."""
@@ -134,24 +137,36 @@ class Browser:
         return done["result"].get("value")
 
     def draw_all(self):
-        """Scrolls through the page until every chart has been in sight and is drawn."""
-        self.run("""(async () => {
+        """Scrolls through the page until every chart has been in sight and is drawn. Error after some tries."""
+        for _ in range(5):
+            undrawn = self.scroll_through()
+            if not undrawn:
+                return
+            # Chromium without a screen stops making frames now and then, until it loads a page.
+            self.loaded = False
+            self.call("Page.reload")
+            self.wait_for_page()
+        raise RuntimeError(f"charts are not drawn: {undrawn}")
+
+    def scroll_through(self) -> list[str]:
+        """The labels of charts that were not drawn within some seconds."""
+        return self.run("""(async () => {
           for (let y = 0; y < document.documentElement.scrollHeight; y += 300) {
             scrollTo({ top: y, behavior: "instant" });
             await new Promise(done => setTimeout(done, 20));
           }
-          // A busy machine may not have drawn those that passed by. They are told when they come in sight, so they go out of
+          // A busy machine may not have drawn those that passed by. A chart is drawn when it comes in sight, so it goes out of
           // it first.
-          const undrawn = () => [...document.querySelectorAll(".chart")].find(chart => !chart.querySelector("svg path, svg text"));
-          for (let i = 0; undrawn() && i < 600; ++i) {
+          const undrawn = () => [...document.querySelectorAll(".chart")].filter(chart => !chart.querySelector("svg path, svg text"));
+          for (let i = 0; undrawn().length && i < 100; ++i) {
             scrollTo({ top: i % 2 ? 0 : document.documentElement.scrollHeight, behavior: "instant" });
             await new Promise(done => setTimeout(done, 50));
-            undrawn()?.scrollIntoView();
+            undrawn()[0]?.scrollIntoView({ behavior: "instant" });
             await new Promise(done => setTimeout(done, 50));
           }
-          if (undrawn()) throw new Error(`not drawn, ${undrawn().clientWidth} wide: ${undrawn().outerHTML.slice(0, 500)}`);
           scrollTo({ top: 0, behavior: "instant" });
           await new Promise(done => setTimeout(done, 100));
+          return undrawn().map(chart => chart.getAttribute("aria-label").slice(0, 80));
         })()""")
 
     def picture(self, *parts: str) -> bytes:
