@@ -51,7 +51,7 @@ void warm_thread() {
 
 // Throws OutOfMemory unless every thread has room for its heap and as much again. A stack that cannot grow and an
 // OpenMP runtime that cannot allocate would end the process without an error.
-void require_room(int threads) { const Pages room(threads * 2 * kHeapBytes); }
+void require_room(int threads) { const Pages room(2 * kHeapBytes * threads); }
 
 // Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
 // Threads touch blocks in turn, which spreads the pages evenly over NUMA nodes: every thread works on a part of each

@@ -46,8 +46,8 @@ std::string bound_sentence(const TracedPoint& point) {
   const Record& record = *point.record;
   const StepTrace& trace = *point.trace;
   return fmt::format(
-      "At the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the {} would take {}: it runs at "
-      "{} of that bound. {} of the bound is arithmetic, the rest memory.",
+      "At the {} ({}/s) and the {} ({}B/s), whichever takes longer for each launch, the {} would take {}: it runs "
+      "at {} of that bound. {} of the bound is arithmetic, the rest memory.",
       bounding_peak_name(record), format_flops(*trace.peak_flops), bandwidth_name(record),
       format_count(*trace.bandwidth), pass_of(trace), format_seconds(bound->seconds()),
       percent_text(bound->seconds() / record.main_time()->median), percent_text(bound->arithmetic / bound->seconds()));
@@ -87,11 +87,10 @@ std::optional<PageFigure> bounds_figure(const std::vector<TracedPoint>& points) 
       .title = "Time of each pass beside its bound",
       .reading = reading_of(reached),
       .summary =
-          "A bar is the time that all launches of a pass would take if each took what its FLOPs take at the "
-          "peak of its arithmetic or its bytes at the bandwidth of memory, whichever is longer. The upright "
-          "tick is the median of the pass; what lies between the end of a bar and its tick is lost. A tick "
-          "before the end of a bar has operands that come from caches, or a peak that was measured while "
-          "the machine was slower." +
+          "A bar is the time that all launches of a pass would take if each took what its FLOPs take at the peak "
+          "of its arithmetic or its bytes at the bandwidth of memory, whichever is longer. The upright tick is the "
+          "median of the pass; what lies between the end of a bar and its tick is lost. A tick before the end of a "
+          "bar means that operands come from caches, or that the peak was measured while the machine was slower." +
           left_out_sentence(grid.rows.size(), bounded),
       .chart = {{"kind", "bars"},
                 {"label", "point"},

@@ -10,6 +10,7 @@
 #include "record/metrics.h"
 #include "report/page/gains.h"
 #include "report/page/page_view.h"
+#include "report/page/page_words.h"
 #include "report/speedup.h"
 
 namespace laptime {
