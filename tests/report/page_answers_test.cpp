@@ -326,7 +326,8 @@ TEST(PageAnswers, EveryPassStandsBesideItsBound) {
               AllOf(HasSubstr("500.0 ms, 80 % of its bound"), HasSubstr("0.2,0.2,0.5,")));
   input.traces.pop_back();
   input.traces.emplace_back();  // one alone is in a sentence
-  for (const Json& other : section_of(input, "roofline")["figures"]) EXPECT_EQ(other["chart"]["kind"], "roofline");
+  const Json section = section_of(input, "roofline");
+  for (const Json& other : section["figures"]) EXPECT_EQ(other["chart"]["kind"], "roofline");
 }
 
 TEST(PageAnswers, PublishedTimesAreOfTheSameArithmeticWhereThereAreSome) {
