@@ -2,6 +2,7 @@
 #include "cli/program.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,6 +27,13 @@ void hold_standard_streams() {
   }
 }
 
+// Where the address space is limited (`ulimit -v`), all threads share one heap, as each heap reserves
+// 64 MiB.
+void share_limited_heap() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
+}
+
 // Error if the stacks of this program and its threads would be too small; a stack that overflows is no error that could
 // be reported.
 void require_stack() {
@@ -43,6 +51,7 @@ ExitCode run_program(const std::vector<std::string>& words) {
   // A write that fails is an Error like any other: to a pipe whose reader has gone, or beyond `ulimit -f`.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  share_limited_heap();
   try {
     require_stack();
     return parse_arguments(words)();

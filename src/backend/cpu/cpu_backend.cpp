@@ -49,9 +49,16 @@ void warm_thread() {
   grow_heap();
 }
 
-// Throws OutOfMemory unless every thread has room for its heap and as much again. A stack that cannot grow and an
-// OpenMP runtime that cannot allocate would end the process without an error.
-void require_room(int threads) { const Pages room(2 * kHeapBytes * threads); }
+// Prepares the process and the calling thread for a team of so many threads, which must not exist yet: they take
+// address space while it is measured here. Throws OutOfMemory unless there is room for the stack, heap and scratch of
+// each. A stack that cannot grow and an OpenMP runtime that cannot allocate would end the process without an error.
+int prepared_for(int threads) {
+  constexpr int64_t kRoomOfThread = int64_t{16} << 20;
+  keep_freed_memory();
+  { const Pages room(kRoomOfThread * threads); }
+  warm_thread();
+  return threads;
+}
 
 // Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
 // Threads touch blocks in turn, which spreads the pages evenly over NUMA nodes: every thread works on a part of each
@@ -92,10 +99,7 @@ class CpuBackend::Memory : public DeviceMemory {
 };
 
 CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split)
-    : kernels_(std::move(kernels)), may_split_(may_split), team_(threads) {
-  keep_freed_memory();
-  require_room(threads);
-  warm_thread();  // before the others reserve address space for their heaps
+    : kernels_(std::move(kernels)), may_split_(may_split), team_(prepared_for(threads)) {
   team_.on_each_thread([](int) { warm_thread(); });
 }
 
