@@ -1,4 +1,4 @@
-// The thread that keeps the line up to date, and points planned one after the other.
+// The thread that keeps the line up to date, and how planning ends.
 #include "cli/planning_line.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,6 @@
 #include "base/host_clock.h"
 #include "base/words.h"
 #include "cli/message.h"
-#include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
@@ -52,18 +51,6 @@ void PlanningLine::show_now() {
   const Seconds taken = now - stage_begun_;
   const std::string stage = taken < kSilent ? stage_ : fmt::format("{}, {:.0f} s so far", stage_, taken.count());
   line_.show(point_, progress_text(point_, points_, name_, {.stage = stage}, {}), now - begun_);
-}
-
-size_t plan_each(const std::vector<SweepPoint>& points, const std::function<void(const SweepPoint&)>& plan) {
-  const StopSignals signals;
-  PlanningLine line(standard_error(), points.size());
-  size_t planned = 0;
-  for (; planned < points.size() && !StopSignals::requested(); ++planned) {
-    line.show(planned, points[planned].name, "plan");
-    plan(points[planned]);
-    line.clear();
-  }
-  return planned;
 }
 
 std::string interrupted_text(size_t planned, size_t points) {

@@ -3,11 +3,11 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "points/expand.h"
+#include "sweep/stop_signals.h"
 
 namespace laptime {
 
@@ -47,9 +48,21 @@ class PlanningLine {
   std::jthread thread_;  // runs from show() until clear()
 };
 
-// Hands `plan` one point after the other, with a line that says which, until all are planned or the user asks to stop.
-// Returns how many were planned.
-size_t plan_each(const std::vector<SweepPoint>& points, const std::function<void(const SweepPoint&)>& plan);
+// Calls take(plan(point)) for one point after the other until all are planned or the user asks to stop, and returns how
+// many were planned. A line says which point is being planned; it is cleared before `take` may write.
+template <class Plan, class Take>
+size_t plan_each(const std::vector<SweepPoint>& points, const Plan& plan, const Take& take) {
+  const StopSignals signals;
+  PlanningLine line(standard_error(), points.size());
+  size_t planned = 0;
+  for (; planned < points.size() && !StopSignals::requested(); ++planned) {
+    line.show(planned, points[planned].name, "plan");
+    auto result = plan(points[planned]);
+    line.clear();
+    take(std::move(result));
+  }
+  return planned;
+}
 
 // What ends the output of a command that Ctrl-C stopped: "interrupted: 1 of 2 points planned".
 std::string interrupted_text(size_t planned, size_t points);

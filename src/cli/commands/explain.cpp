@@ -7,6 +7,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "cli/destination.h"
@@ -99,9 +100,10 @@ ExitCode run(const ExplainCommand& command) {
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);
   std::vector<std::string> texts;
-  const size_t planned = plan_each(points, [&, known = stored_knowledge(config.store)](const SweepPoint& point) {
-    texts.push_back(format.text(point, known, command.dump));
-  });
+  const KnowledgeOf known = stored_knowledge(config.store);
+  const size_t planned = plan_each(
+      points, [&](const SweepPoint& point) { return format.text(point, known, command.dump); },
+      [&](std::string text) { texts.push_back(std::move(text)); });
   if (planned > 0) {
     const std::string document = fmt::format("{}{}{}", format.begin, fmt::join(texts, format.between), format.end);
     file ? file->write(document) : write_all(STDOUT_FILENO, document, "standard output");

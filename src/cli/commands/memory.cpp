@@ -177,8 +177,9 @@ MemoryCommand parse_memory(const CommandWords& words) {
 }
 
 ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
-  const size_t planned =
-      plan_each(points, [&](const SweepPoint& point) { output.add(forecast_point(point, knowledge)); });
+  const size_t planned = plan_each(
+      points, [&](const SweepPoint& point) { return forecast_point(point, knowledge); },
+      [&](const PointResult& result) { output.add(result); });
   if (planned > 0) output.finish();
   return planning_exit(planned, points.size());
 }
