@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30U;
 
-TEST(SmallestBound, IsNamedWithItsArithmetic) {
+TEST(SmallestBound, NamesTheBoundAndItsArithmetic) {
   MemoryBounds bounds;
   EXPECT_EQ(smallest_bound(bounds).bytes, std::numeric_limits<int64_t>::max());
   EXPECT_EQ(smallest_bound(bounds).bound_by, "nothing known");
@@ -34,7 +34,7 @@ TEST(SmallestBound, IsNamedWithItsArithmetic) {
   EXPECT_EQ(smallest_bound(bounds).bound_by, "the address space limit (ulimit -v): 3.000 GiB - 1.000 GiB in use");
 }
 
-TEST(SmallestBound, KeepsAReserveOfTheAddressSpaceAlone) {
+TEST(SmallestBound, ReservesRoomOnlyInTheAddressSpace) {
   MemoryBounds bounds;
   bounds.mem_available = 2 * kGiB;
   bounds.address_space_reserve = kGiB;
@@ -64,7 +64,7 @@ TEST(MemoryBounds, ReadFromFiles) {
   EXPECT_TRUE(bounds.cgroups.empty());
 }
 
-TEST(AvailableMemoryHere, IsSomeAndNoMoreThanThereIs) {
+TEST(AvailableMemoryHere, IsPositiveAndAtMostTotal) {
   const AvailableMemory memory = available_memory();
   EXPECT_GT(memory.bytes, 0);
   const auto pages = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES));

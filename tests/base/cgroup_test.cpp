@@ -25,7 +25,7 @@ std::vector<std::string> folders(const std::vector<Cgroup>& groups) {
   return names;
 }
 
-TEST(Cgroups, Version2UpToTheMount) {
+TEST(Cgroups, FindsVersion2GroupsUpToTheMount) {
   const auto groups = parse_cgroups("memory", "0::/user.slice/job\n", kMountVersion2);
   EXPECT_EQ(folders(groups),
             (std::vector<std::string>{"/sys/fs/cgroup/user.slice/job", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"}));
@@ -34,7 +34,7 @@ TEST(Cgroups, Version2UpToTheMount) {
   EXPECT_FALSE(groups[0].version1);
 }
 
-TEST(Cgroups, AControllerOfVersion1BelongsToIt) {
+TEST(Cgroups, FindsVersion1Controllers) {
   const std::string own = "4:memory:/a\n2:cpu,cpuacct:/\n0::/b\n";
   const auto memory = parse_cgroups("memory", own, kMountsHybrid);
   EXPECT_EQ(folders(memory), (std::vector<std::string>{"/sys/fs/cgroup/memory/a", "/sys/fs/cgroup/memory"}));
@@ -44,7 +44,7 @@ TEST(Cgroups, AControllerOfVersion1BelongsToIt) {
             (std::vector<std::string>{"/sys/fs/cgroup/unified/b", "/sys/fs/cgroup/unified"}));
 }
 
-TEST(Cgroups, AContainerSeesAPartOfTheTree) {
+TEST(Cgroups, HandlesContainerViewOfTheTree) {
   const std::string mount = "9 8 0:2 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abc/job\n", mount)),
             (std::vector<std::string>{"/sys/fs/cgroup/job", "/sys/fs/cgroup"}));
@@ -55,12 +55,12 @@ TEST(Cgroups, AContainerSeesAPartOfTheTree) {
             (std::vector<std::string>{"/sys/fs/cgroup"}));
 }
 
-TEST(Cgroups, MountPointsAreUnescaped) {
+TEST(Cgroups, UnescapesMountPoints) {
   const std::string mount = "9 8 0:2 / /mnt/control\\040groups rw - cgroup2 cgroup rw\n";
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/\n", mount)), (std::vector<std::string>{"/mnt/control groups"}));
 }
 
-TEST(Cgroups, BrokenTextsGiveNone) {
+TEST(Cgroups, IgnoresMalformedFiles) {
   for (const char* own : {"", "0", "0:", "0::", "x:y", "0::relative"}) {
     EXPECT_TRUE(parse_cgroups("cpu", own, kMountVersion2).empty()) << own;
   }
@@ -69,7 +69,7 @@ TEST(Cgroups, BrokenTextsGiveNone) {
   }
 }
 
-TEST(MemoryLimits, OfVersion2UpTheTree) {
+TEST(MemoryLimits, ReadsVersion2LimitsOfAllAncestors) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/a/b\n");
   root.write("proc/self/mountinfo", kMountVersion2);
@@ -85,7 +85,7 @@ TEST(MemoryLimits, OfVersion2UpTheTree) {
   EXPECT_EQ(limits[0].used, 700);
 }
 
-TEST(MemoryLimits, OfVersion1) {
+TEST(MemoryLimits, ReadsVersion1Limits) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "4:memory:/a\n");
   root.write("proc/self/mountinfo", kMountsHybrid);
@@ -100,7 +100,7 @@ TEST(MemoryLimits, OfVersion1) {
   EXPECT_EQ(limits[0].used, 0);  // the statistics lag behind: never below none
 }
 
-TEST(CpuQuota, IsTheTightest) {
+TEST(CpuQuota, TakesTheTightestQuota) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/a/b\n");
   root.write("proc/self/mountinfo", kMountVersion2);
@@ -112,7 +112,7 @@ TEST(CpuQuota, IsTheTightest) {
   EXPECT_EQ(cpu_quota(cgroups_of("cpu", root.path())), 1.5);
 }
 
-TEST(CpuQuota, OfVersion1) {
+TEST(CpuQuota, ReadsVersion1Quota) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "2:cpu,cpuacct:/a\n");
   root.write("proc/self/mountinfo", kMountsHybrid);
@@ -137,7 +137,7 @@ TEST(ThrottlingCounters, SumTheTree) {
   EXPECT_DOUBLE_EQ(throttling->seconds, 2.0);
 }
 
-TEST(ThrottlingCounters, OfVersion1AreNanoseconds) {
+TEST(ThrottlingCounters, ReadsVersion1Nanoseconds) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "2:cpu:/\n");
   root.write("proc/self/mountinfo", kMountsHybrid);

@@ -22,7 +22,7 @@ TEST(Isa, AgreesWithTheCompilersRuntime) {
   EXPECT_EQ(may_use_bfloat16_pairs(), __builtin_cpu_supports("avx512bf16") != 0);
 }
 
-TEST(Isa, RunnableOnesAreTheDetectedOneAndBelow) {
+TEST(Isa, RunsDetectedSetAndNarrowerOnes) {
   const std::vector<Isa> isas = runnable_isas();
   ASSERT_FALSE(isas.empty());
   EXPECT_EQ(isas.front(), Isa::kPlain);

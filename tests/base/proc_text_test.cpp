@@ -20,7 +20,7 @@ TEST(Split, DropsEmptyParts) {
   EXPECT_TRUE(split(",,", ',').empty());
 }
 
-TEST(ParseInt64, TakesAllOfTheTextOrNothing) {
+TEST(ParseInt64, RejectsTrailingText) {
   EXPECT_EQ(parse_int64("42"), 42);
   EXPECT_EQ(parse_int64("-1"), -1);
   for (const char* bad : {"", "max", "4 2", "42x", "9223372036854775808"}) EXPECT_FALSE(parse_int64(bad)) << bad;
@@ -41,19 +41,19 @@ TEST(LineValue, FindsWholeKeys) {
   EXPECT_FALSE(line_bytes("MemTotal: 9223372036854775807 kB", "MemTotal"));  // more than 63 bits
 }
 
-TEST(CpuList, OfRangesAndSingles) {
+TEST(CpuList, ParsesRangesAndSingleCpus) {
   EXPECT_EQ(parse_cpu_list("0-2,5\n"), (Numbers{0, 1, 2, 5}));
   EXPECT_EQ(parse_cpu_list("7"), (Numbers{7}));
   for (const char* bad : {"", "a", "3-1", "-1", "1-", "0-99999999"}) EXPECT_TRUE(parse_cpu_list(bad).empty()) << bad;
 }
 
-TEST(Bracketed, IsTheChosenSetting) {
+TEST(Bracketed, ReadsSelectedSetting) {
   EXPECT_EQ(bracketed("always [madvise] never\n"), "madvise");
   EXPECT_FALSE(bracketed("always madvise"));
   EXPECT_FALSE(bracketed("] ["));
 }
 
-TEST(CacheSize, WithItsUnit) {
+TEST(CacheSize, ParsesUnits) {
   EXPECT_EQ(parse_cache_size("32K\n"), 32768);
   EXPECT_EQ(parse_cache_size("2M"), 2097152);
   EXPECT_EQ(parse_cache_size("4096"), 4096);
@@ -75,13 +75,13 @@ TEST(StealTicks, SumTheAllowedCores) {
   EXPECT_FALSE(parse_steal_ticks("cpu0 1 2 3\n", {0}));  // a kernel from before steal time
 }
 
-TEST(LoadAverage, IsThreeNumbers) {
+TEST(LoadAverage, ParsesThreeNumbers) {
   EXPECT_EQ(parse_load_average("0.50 1.25 2.00 1/92 5456\n"), (std::vector<double>{0.5, 1.25, 2.0}));
   EXPECT_TRUE(parse_load_average("").empty());
   EXPECT_TRUE(parse_load_average("x 1 2").empty());
 }
 
-TEST(RunDelay, IsTheSecondOfThreeNumbers) {
+TEST(RunDelay, ReadsSecondField) {
   EXPECT_DOUBLE_EQ(parse_run_delay("394552 3000000000 2\n").value_or(0), 3);
   EXPECT_FALSE(parse_run_delay("394552 3000000000"));
   EXPECT_FALSE(parse_run_delay("1 x 2"));
@@ -97,7 +97,7 @@ constexpr const char* kCpuinfo =
     "processor\t: 2\nphysical id\t: 1\ncore id\t\t: 0\n\n"
     "processor\t: 3\nphysical id\t: 1\ncore id\t\t: 0\n";
 
-TEST(Cpuinfo, OfTwoSocketsWithSmt) {
+TEST(Cpuinfo, CountsCoresOfTwoSocketsWithSmt) {
   const Processor processor = parse_cpuinfo(kCpuinfo);
   EXPECT_EQ(processor.vendor, "GenuineIntel");
   EXPECT_EQ(processor.model_name, "INTEL(R) XEON(R) PLATINUM 8581C");
@@ -111,7 +111,7 @@ TEST(Cpuinfo, OfTwoSocketsWithSmt) {
   EXPECT_EQ(processor.flags, (Words{"fpu", "avx2", "fma", "avx512f"}));
 }
 
-TEST(Cpuinfo, SaysNothingWhereThereIsNothing) {
+TEST(Cpuinfo, LeavesMissingFieldsEmpty) {
   for (const char* text : {"", "nonsense", ":::\n\n::", "model\nflags"}) {
     const Processor processor = parse_cpuinfo(text);
     EXPECT_FALSE(processor.model_name) << text;
@@ -122,7 +122,7 @@ TEST(Cpuinfo, SaysNothingWhereThereIsNothing) {
   }
 }
 
-TEST(ReadText, OfMissingEmptyAndLongFiles) {
+TEST(ReadText, HandlesMissingEmptyAndLongFiles) {
   const FakeRoot root;
   root.write("empty", "\n");
   root.write("long", std::string(10000, 'x'));

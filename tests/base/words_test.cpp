@@ -6,7 +6,7 @@
 namespace laptime {
 namespace {
 
-TEST(Words, QuoteIsSafeOnATerminal) {
+TEST(Words, QuoteEscapesControlCharacters) {
   EXPECT_EQ(quote("small"), "'small'");
   EXPECT_EQ(quote("\x1b[2J\n"), "'\\x1b[2J\\x0a'");
   EXPECT_EQ(quote(std::string(81, 'a')), "'" + std::string(80, 'a') + "...'");
@@ -14,7 +14,7 @@ TEST(Words, QuoteIsSafeOnATerminal) {
   EXPECT_EQ(quote(""), "''");
 }
 
-TEST(Words, NearestNameIsTheOneThatWasMeant) {
+TEST(Words, SuggestsNearestName) {
   const std::vector<std::string_view> known{"small", "medium", "large", "xl", "batch", "batches"};
   EXPECT_EQ(nearest_name("smal", known), "small");
   EXPECT_EQ(nearest_name("SMALL", known), "small");

@@ -33,7 +33,7 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-TEST(DataSheet, IsReadFromItsFile) {
+TEST(DataSheet, ReadsMachineFile) {
   const DataSheet machine = parse_machine(kPaper, "machines/paper.toml");
   EXPECT_EQ(machine.name, "paper");
   EXPECT_EQ(machine.title, "Paper 1");
@@ -47,7 +47,7 @@ TEST(DataSheet, IsReadFromItsFile) {
   EXPECT_EQ(measured.bandwidth, 100e9);
 }
 
-TEST(DataSheet, AFileThatIsNotThereSaysWhatThereIs) {
+TEST(DataSheet, MissingMachineListsKnownOnes) {
   try {
     find_machine("no/such.toml");
     ADD_FAILURE() << "no error";
@@ -57,7 +57,7 @@ TEST(DataSheet, AFileThatIsNotThereSaysWhatThereIs) {
   }
 }
 
-TEST(DataSheet, IsFoundByTheNameThatTheDriverGives) {
+TEST(DataSheet, MatchesDriverDeviceNames) {
   const DataSheet* const card = machine_of_driver("NVIDIA H200");
   ASSERT_NE(card, nullptr);
   EXPECT_EQ(card->name, "h200");
@@ -65,7 +65,7 @@ TEST(DataSheet, IsFoundByTheNameThatTheDriverGives) {
   EXPECT_EQ(machine_of_driver(""), nullptr);
 }
 
-TEST(DataSheet, WrongFilesAreRefusedWithTheLine) {
+TEST(DataSheet, ErrorNamesTheLine) {
   const std::string paper(kPaper);
   const auto with = [&](const std::string& line) { return paper + line + "\n"; };
   EXPECT_THAT(error_of(with("bandwith = 1e9")),
@@ -89,7 +89,7 @@ TEST(DataSheet, WrongFilesAreRefusedWithTheLine) {
   EXPECT_THAT(error_of(std::string(kMaxMachineFileBytes + 1, '#')), HasSubstr("larger than"));
 }
 
-TEST(DataSheet, EveryKnownMachineIsPossible) {
+TEST(DataSheet, ShippedMachinesAreValid) {
   std::set<std::string> names;
   for (const DataSheet& machine : known_machines()) {
     EXPECT_TRUE(names.insert(machine.name).second);
@@ -106,7 +106,7 @@ TEST(DataSheet, EveryKnownMachineIsPossible) {
   }
 }
 
-TEST(DataSheet, AFileOfTheUserIsFoundByItsPath) {
+TEST(DataSheet, ReadsUserFileByPath) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "own_machine.toml";
   std::ofstream(path) << kPaper;
   EXPECT_EQ(find_machine(path.string()).name, "own_machine");

@@ -29,7 +29,7 @@ std::string refusal(std::string_view flag, std::string_view text) {
   return "";
 }
 
-TEST(Synonyms, StandForWordsThatExist) {
+TEST(Synonyms, MapToExistingWords) {
   for (const Synonym& synonym : synonyms()) {
     if (synonym.flag.empty()) {
       const bool is_option = find_option<RunConfig>(synonym.meant) || find_option<OutputConfig>(synonym.meant);
@@ -47,7 +47,7 @@ TEST(Synonyms, StandForWordsThatExist) {
   }
 }
 
-TEST(Synonyms, OptionsHaveTheirKeysAndEitherHyphen) {
+TEST(Synonyms, AcceptKeysAndBothHyphenStyles) {
   EXPECT_EQ(meant_flag("context_length"), "context");
   EXPECT_EQ(meant_flag("Batch-Size"), "batch");
   EXPECT_EQ(meant_flag("num_heads"), "num-heads");
@@ -68,7 +68,7 @@ TEST(Option, ReadsWholeNumbersExactly) {
   EXPECT_THAT(refusal("seed", "9223372036854775808"), HasSubstr("out of range"));
 }
 
-TEST(Option, ReadsNumbersThatAreFinite) {
+TEST(Option, RejectsInfinityAndNan) {
   for (const char* text : {"nan", "inf", "-inf", "1e999", "-1", "1e-999"}) {
     EXPECT_THAT(refusal("lr", text), HasSubstr("out of range")) << text;
   }
@@ -93,7 +93,7 @@ TEST(Option, ReadsTimesWithTheirUnits) {
   EXPECT_THAT(refusal("budget", "1e7h"), HasSubstr("out of range"));
 }
 
-TEST(Option, MessagesSayWhatToWrite) {
+TEST(Option, ErrorsShowAValidExample) {
   EXPECT_EQ(refusal("timeout", "soon"),
             "here: 'soon' is not a time; give 0.001 to 100000000 seconds, or a time such as 30s, 5m or 1h");
   EXPECT_EQ(refusal("timeout", "5q"),

@@ -39,7 +39,7 @@ TEST(SweepFile, KeepsTheOrderOfTheFile) {
   EXPECT_THAT(sweep.axes[2].values, ElementsAre("128", "256"));
 }
 
-TEST(SweepFile, UnderstandsTheWordsOfUsers) {
+TEST(SweepFile, AcceptsSynonyms) {
   const Sweep sweep = parse_sweep("seq_len = [128]\nbatch-size = 2\ndtype = \"bf16\"\nformat = \"md\"\n", "a.toml");
   ASSERT_EQ(sweep.axes.size(), 3U);
   EXPECT_EQ(sweep.axes[0].flag, "context");
@@ -48,7 +48,7 @@ TEST(SweepFile, UnderstandsTheWordsOfUsers) {
   EXPECT_EQ(sweep.output.output, OutputFormat::kMarkdown);
 }
 
-TEST(SweepFile, SaysThatWordsNeedQuotes) {
+TEST(SweepFile, ErrorSuggestsQuotes) {
   EXPECT_THAT(refusal("model = small\n"), testing::EndsWith("; a word needs quotes: key = \"value\""));
 }
 
@@ -197,7 +197,7 @@ TEST(SweepFile, AttentionFileHasTheGridOfTheCommand) {
   EXPECT_EQ(expand(attention_sweep()).size(), 20U);
 }
 
-TEST(SweepFile, AnEmptyValueIsAnErrorForEveryOption) {
+TEST(SweepFile, RejectsEmptyValues) {
   for (const std::string_view flag : sweep_flags()) {
     for (const char* const value : {"\"\"", "[]", "[\"\"]", "''"}) {
       EXPECT_THROW(parse_sweep(fmt::format("{} = {}\n", flag, value), "a.toml"), Error) << flag << " = " << value;
@@ -214,7 +214,7 @@ std::string refusal_of_name(const std::string& name) {
   return "";
 }
 
-TEST(ReadySweeps, AreTheFilesOfTheFolder) {
+TEST(ReadySweeps, MatchTheSweepsFolder) {
   const std::filesystem::path folder = std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps";
   std::vector<std::string> stems;
   for (const auto& file : std::filesystem::directory_iterator(folder)) stems.push_back(file.path().stem().string());
@@ -233,7 +233,7 @@ TEST(ReadySweeps, AreTheFilesOfTheFolder) {
 }
 
 // The first comment line of a file stands alone in `laptime list sweeps`.
-TEST(ReadySweeps, SayWhatTheyMeasureInOneSentence) {
+TEST(ReadySweeps, HaveOneSentenceDescriptions) {
   for (const ReadySweep& ready : ready_sweeps()) {
     EXPECT_GT(ready.about.size(), 20U) << ready.name;
     EXPECT_THAT(std::string(ready.about), testing::Not(HasSubstr(". "))) << ready.name;
@@ -242,7 +242,7 @@ TEST(ReadySweeps, SayWhatTheyMeasureInOneSentence) {
   }
 }
 
-TEST(ReadySweeps, AFileOfTheNameComesFirst) {
+TEST(ReadySweeps, PreferAFileOfTheSameName) {
   const std::filesystem::path before = std::filesystem::current_path();
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "ready_sweeps";
   std::filesystem::create_directories(folder / "contexts");  // a folder is no file
@@ -258,7 +258,7 @@ TEST(ReadySweeps, AFileOfTheNameComesFirst) {
   EXPECT_EQ(ready.file, "");
 }
 
-TEST(ReadySweeps, AnUnknownNameLeadsToTheNearest) {
+TEST(ReadySweeps, SuggestNearestName) {
   EXPECT_EQ(refusal_of_name("end_to_ende"),
             "--config: 'end_to_ende' is no file and no sweep of the program; did you mean 'end_to_end'? "
             "(laptime list sweeps)");

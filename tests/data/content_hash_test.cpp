@@ -35,7 +35,7 @@ TEST(ContentHash, EveryLengthAndEveryByteCounts) {
   EXPECT_EQ(seen.size(), 71U);
 }
 
-TEST(ContentHash, OrderCountsAlsoBetweenWordsAndPieces) {
+TEST(ContentHash, DependsOnOrderAcrossPieces) {
   std::string large(600'000, 'x');  // more than two pieces
   const uint64_t first = hash_of(large);
   large[300'000] = 'y';

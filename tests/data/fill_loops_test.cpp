@@ -42,7 +42,7 @@ TEST(FillLoops, EveryInstructionSetMakesTheSameBits) {
 }
 
 // Stored losses and the runs of others depend on them.
-TEST(FillLoops, TheBitsStay) {
+TEST(FillLoops, BitsAreStable) {
   std::vector<float> values(100'000);
   const Stream stream(7, "init/w");
   fill_normal(stream, 3, values, 0.02);

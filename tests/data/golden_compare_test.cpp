@@ -20,7 +20,7 @@ using test::kFloat32;
 using test::truth_of;
 
 // The rule by hand: 2 x max(torch_error, floor) for logits and gradients, 6 x for weights.
-TEST(GoldenCompare, AllowsWhatTheRuleAllows) {
+TEST(GoldenCompare, AcceptsValuesWithinTolerance) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const auto allowed = [&](Precision precision, const std::string& key) {
     return compare(golden, precision, key, truth_of(golden, key)).allowed;
@@ -84,7 +84,7 @@ TEST(GoldenCompare, DistanceIsRelativeToNormOrShareOfTheLargest) {
 }
 
 // One element of this tensor has a gradient of 1.2e-8, its neighbours one of 1e-4 and more.
-TEST(GoldenCompare, AWeightWithoutAGradientIsLeftOutAfterSteps) {
+TEST(GoldenCompare, SkipsWeightsWithoutGradientAfterSteps) {
   const GoldenCase golden = read_golden(golden_path("tiny_gpt2"));
   const std::string name = "layers.0.attn.output_proj.weight";
   const std::vector<double> gradient = truth_of(golden, "grad/" + name);
@@ -104,7 +104,7 @@ TEST(GoldenCompare, AWeightWithoutAGradientIsLeftOutAfterSteps) {
   EXPECT_FALSE(compare(golden, kFloat32, "grad/" + name, wrong).pass);
 }
 
-TEST(GoldenCompare, AWrongValueFails) {
+TEST(GoldenCompare, RejectsWrongValue) {
   const GoldenCase golden = read_golden(golden_path("tiny_2024"));
   for (const std::string& key : golden.keys) {
     for (const Precision precision : {kFloat32, kBFloat16}) {
@@ -135,7 +135,7 @@ TEST(GoldenCompare, FloatValuesCompareAsWell) {
   EXPECT_LT(result.distance, 6e-8);
 }
 
-TEST(GoldenCompare, SampledCasesReadTheirPlacesOnly) {
+TEST(GoldenCompare, SampledCasesReadSampledElementsOnly) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const GoldenTensor stored = stored_tensor(golden, "logits");
   ASSERT_EQ(stored.positions.size(), 64U);

@@ -103,7 +103,7 @@ TEST(Golden, ReadsTheFields) {
   EXPECT_EQ(run_config_of(golden, Precision::kBFloat16).loss_scale, "none");
 }
 
-TEST(Golden, SlowEveryFileAgreesWithItselfAndMeetsItsOwnTruth) {
+TEST(Golden, SlowEveryFilePassesItsOwnRule) {
   for (const std::string& path : golden_files()) {
     SCOPED_TRACE(path);
     const GoldenCase golden = read_golden(path);
@@ -186,7 +186,7 @@ std::vector<std::string> noticed(const Parts& parts, const std::string& name) {
 
 using Names = std::vector<std::string>;
 
-TEST(Golden, AChangedNumberIsNoticed) {
+TEST(Golden, DetectsChangedNumber) {
   const std::string name = "tiny_2025_clip";
   EXPECT_EQ(noticed(Parts(name), name), Names{});
   Parts logits(name);
@@ -216,7 +216,7 @@ TEST(Golden, AChangedNumberIsNoticed) {
   EXPECT_EQ(noticed(saved, name), Names{"file: bfloat16 saved bytes"});
 }
 
-TEST(Golden, AChangedSampleIsNoticed) {
+TEST(Golden, DetectsChangedSample) {
   const std::string name = "head80_gpt2";
   Parts sample(name);
   sample.flip("sample/grad/ln_final.bias", 7, 8);

@@ -137,7 +137,7 @@ TEST(Init, ParametersAreIndependent) {
   EXPECT_LT(std::fabs(product / static_cast<double>(kCount)), kSigmas * kSigmaOfMean);
 }
 
-TEST(Init, AnyRangeOfAnyParameterIsPartOfTheWhole) {
+TEST(Init, AnyRangeMatchesTheWhole) {
   ModelConfig model;
   model.edition = Edition::k2024;
   model.bias = true;

@@ -106,7 +106,7 @@ TEST(Safetensors, ReadsARange) {
   EXPECT_DEATH(opened.read<float>(opened.tensor("x"), 8, part), "internal check");
 }
 
-TEST(Safetensors, RefusesWhatIsNoReadableFile) {
+TEST(Safetensors, RejectsUnreadableFiles) {
   EXPECT_SAYS(error_of([] { SafetensorsFile{"/nowhere/a.safetensors"}; }), "No such file");
   EXPECT_SAYS(error_of([] { SafetensorsFile{testing::TempDir()}; }), "a directory");
   EXPECT_SAYS(error_of([] { SafetensorsFile{"/dev/zero"}; }), "a device");
@@ -262,7 +262,7 @@ TEST(Safetensors, HeaderSurvivesMutations) {
   EXPECT_GT(refused, 10'000);
 }
 
-TEST(Safetensors, AFileThatBecomesShorterIsAnError) {
+TEST(Safetensors, ShrinkingFileThrows) {
   const std::string header = "{" + entry("a", "F32", "[100000]", 0, 400'000) + "}";
   const WrittenFile file("a.safetensors", safetensors_bytes(header, std::string(400'000, '\0')));
   const SafetensorsFile opened(file.path());

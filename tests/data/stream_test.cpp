@@ -56,7 +56,7 @@ TEST(Stream, MakesTheStoredWeightsAndTokensBitForBit) {
   EXPECT_EQ(files, 7);
 }
 
-TEST(Stream, AnyRangeIsPartOfTheWhole) {
+TEST(Stream, AnyRangeMatchesTheWhole) {
   const Stream stream(7, "w");
   std::vector<float> whole(1500);
   fill_uniform(stream, 0, whole, 0.02, 1);

@@ -113,7 +113,7 @@ TEST(Tokens, ChecksIdsAgainstTheVocabulary) {
   EXPECT_SAYS(advice, "--vocab 256");
 }
 
-TEST(Tokens, RefusesAFileThatIsTooShort) {
+TEST(Tokens, RejectsShortFile) {
   const WrittenFile file("a.txt", "12345678");
   const auto make = [&](int64_t context) {
     return FileTokens(TokenFile(file.path(), DataFormat::kAuto), 1, 256, context, Batches::kFresh);
@@ -197,7 +197,7 @@ TEST(Tokens, SourceFollowsTheConfiguration) {
   EXPECT_SAYS(error_of([&] { make_token_source(config); }), "llm.c");
 }
 
-TEST(Tokens, AFileThatShrinksIsAnError) {
+TEST(Tokens, ShrinkingFileThrows) {
   const WrittenFile file("a.txt", std::string(100'000, 'a'));
   const FileTokens source(TokenFile(file.path(), DataFormat::kAuto), 1, 256, 1000, Batches::kFresh);
   file.write("short");

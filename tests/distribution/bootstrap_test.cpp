@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-TEST(BlockLength, ByHand) {
+TEST(BlockLength, MatchesHandCount) {
   EXPECT_EQ(bootstrap_block_length(100, 0), 1);
   EXPECT_EQ(bootstrap_block_length(100, -0.9), 1);
   EXPECT_EQ(bootstrap_block_length(100, kBlockBootstrapAbove), 1);
@@ -26,7 +26,7 @@ TEST(BlockLength, ByHand) {
   EXPECT_EQ(bootstrap_block_length(2, 0.9), 1);
 }
 
-TEST(BootstrapInterval, OfOneOrEqualSamplesIsAPoint) {
+TEST(BootstrapInterval, IsAPointForEqualSamples) {
   for (const auto& samples : {std::vector<double>{4}, std::vector<double>(9, 4)}) {
     const Interval interval = bootstrap_median_interval(samples, 0);
     EXPECT_EQ(interval.low, 4);
@@ -36,7 +36,7 @@ TEST(BootstrapInterval, OfOneOrEqualSamplesIsAPoint) {
 
 // Of three samples a resample's median is the smallest with probability 7/27, likewise the largest; of two it is the
 // smaller with probability 1/4. Both are above 2.5 %, so the interval is the whole range.
-TEST(BootstrapInterval, OfTwoAndThreeSamplesIsTheirRange) {
+TEST(BootstrapInterval, IsTheRangeForTwoOrThreeSamples) {
   for (const auto& samples : {std::vector<double>{1, 5}, std::vector<double>{5, 1, 3}}) {
     const Interval interval = bootstrap_median_interval(samples, 0);
     EXPECT_EQ(interval.low, 1);
@@ -54,7 +54,7 @@ TEST(BootstrapInterval, AgreesWithTheBinomial) {
   EXPECT_EQ(interval.high, 9);
 }
 
-TEST(BootstrapInterval, IsTheSameEveryTimeAndForAnyOrder) {
+TEST(BootstrapInterval, IsDeterministicAndOrderIndependent) {
   RandomSamples random(2);
   std::vector<double> samples = random.normals(40, 1, 0.05);
   const Interval first = bootstrap_median_interval(samples, 0);
@@ -90,13 +90,13 @@ double coverage(int64_t count, double memory, bool use_blocks) {
   return held / static_cast<double>(kTrials);
 }
 
-TEST(BootstrapInterval, SlowHoldsTheTrueMedianAboutAsOftenAsItSays) {
+TEST(BootstrapInterval, SlowCoversTheTrueMedianAtItsLevel) {
   EXPECT_GT(coverage(10, 0, true), 0.91);
   EXPECT_GT(coverage(25, 0, true), 0.91);
   EXPECT_LT(coverage(25, 0, true), 0.99);
 }
 
-TEST(BootstrapInterval, SlowNeedsBlocksWhenNeighboursAreAlike) {
+TEST(BootstrapInterval, SlowBlocksHandleAutocorrelation) {
   const double blocks = coverage(100, 0.7, true);
   const double singles = coverage(100, 0.7, false);
   EXPECT_GT(blocks, 0.85);
@@ -107,7 +107,7 @@ TEST(BootstrapInterval, RefusesNaN) {
   EXPECT_THROW(bootstrap_median_interval(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}, 0), Error);
 }
 
-TEST(BootstrapRatio, OfScaledSamplesIsTheScaledInterval) {
+TEST(BootstrapRatio, ScalesWithTheSamples) {
   RandomSamples random(5);
   const std::vector<double> a = random.normals(30, 2, 0.05);
   const std::vector<double> b = random.normals(30, 1, 0.05);
@@ -133,7 +133,7 @@ TEST(BootstrapRatio, NeedsSixPositiveSamplesOnEachSide) {
   EXPECT_FALSE(bootstrap_ratio_interval(six, zero));
 }
 
-TEST(BootstrapRatio, SlowHoldsTheTrueRatioAboutAsOftenAsItSays) {
+TEST(BootstrapRatio, SlowCoversTheTrueRatioAtItsLevel) {
   RandomSamples random(6);
   int held = 0;
   for (int trial = 0; trial < 400; ++trial) {
@@ -145,7 +145,7 @@ TEST(BootstrapRatio, SlowHoldsTheTrueRatioAboutAsOftenAsItSays) {
   EXPECT_GT(held, 0.92 * 400);
 }
 
-TEST(RelativeHalfWidth, IsTheFartherEnd) {
+TEST(RelativeHalfWidth, IsTheDistanceToTheFartherEnd) {
   EXPECT_DOUBLE_EQ(relative_half_width({9.75, 10.5}, 10), 0.05);
   EXPECT_DOUBLE_EQ(relative_half_width({9.5, 10.25}, 10), 0.05);
   EXPECT_EQ(relative_half_width({10, 10}, 10), 0);

@@ -21,35 +21,35 @@ std::vector<double> joined(std::vector<double> first, const std::vector<double>&
   return first;
 }
 
-TEST(ChangePoints, AreFoundWhereTheLevelMoves) {
+TEST(ChangePoints, FindLevelChanges) {
   RandomSamples random(1);
   const std::vector<double> series =
       joined(joined(level(random, 12, 1.0), level(random, 9, 1.06)), level(random, 15, 0.9));
   EXPECT_EQ(find_change_points(series, 0.01), (std::vector<size_t>{12, 21}));
 }
 
-TEST(ChangePoints, AStepOfExactFiguresIsOne) {
+TEST(ChangePoints, FindStepsInExactFigures) {
   EXPECT_EQ(find_change_points(std::vector<double>{1, 1, 1, 1, 1, 2, 2, 2, 2, 2}, 0), (std::vector<size_t>{5}));
 }
 
-TEST(ChangePoints, ADisturbanceIsNone) {
+TEST(ChangePoints, IgnoreSingleDisturbances) {
   EXPECT_TRUE(find_change_points(std::vector<double>{1, 1.01, 0.99, 1, 3, 1.01, 1, 0.99, 1.01, 1}, 0.01).empty());
 }
 
-TEST(ChangePoints, WhatDoesNotMatterIsNone) {
+TEST(ChangePoints, IgnoreSmallChanges) {
   RandomSamples random(2);
   const std::vector<double> series = joined(level(random, 40, 1.0), level(random, 40, 1.03));
   EXPECT_EQ(find_change_points(series, 0.01).size(), 1U);
   EXPECT_TRUE(find_change_points(series, 0.05).empty());
 }
 
-TEST(ChangePoints, EqualOrFewFiguresHaveNone) {
+TEST(ChangePoints, AreEmptyForFewOrEqualFigures) {
   EXPECT_TRUE(find_change_points(std::vector<double>(30, 2.0), 0).empty());
   EXPECT_TRUE(find_change_points(std::vector<double>{1, 1, 9, 9, 9}, 0).empty());
   EXPECT_TRUE(find_change_points({}, 0).empty());
 }
 
-TEST(ChangePoints, AreSeldomFoundInNoise) {
+TEST(ChangePoints, AreRareInNoise) {
   int found = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     RandomSamples random(100 + seed);
@@ -58,7 +58,7 @@ TEST(ChangePoints, AreSeldomFoundInNoise) {
   EXPECT_LE(found, 8);  // one in a hundred series, with room for chance
 }
 
-TEST(ChangePoints, RefusesWhatIsNoSeries) {
+TEST(ChangePoints, RejectInvalidSeries) {
   std::vector<double> series(10, 1.0);
   series[3] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(find_change_points(series, 0), Error);

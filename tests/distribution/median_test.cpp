@@ -12,14 +12,14 @@
 namespace laptime {
 namespace {
 
-TEST(Median, OfOddAndEvenCounts) {
+TEST(Median, HandlesOddAndEvenCounts) {
   EXPECT_EQ(median(std::vector<double>{3}), 3);
   EXPECT_EQ(median(std::vector<double>{5, 1}), 3);
   EXPECT_EQ(median(std::vector<double>{9, 1, 4}), 4);
   EXPECT_EQ(median(std::vector<double>{9, 1, 4, 6}), 5);
 }
 
-TEST(Median, OfEqualSamplesIsExact) { EXPECT_EQ(median(std::vector<double>(6, 0.1)), 0.1); }
+TEST(Median, IsExactForEqualSamples) { EXPECT_EQ(median(std::vector<double>(6, 0.1)), 0.1); }
 
 TEST(Percentile, InterpolatesBetweenRanks) {
   const std::vector<double> sorted{10, 20, 30, 40, 50};
@@ -31,12 +31,12 @@ TEST(Percentile, InterpolatesBetweenRanks) {
   EXPECT_DOUBLE_EQ(percentile_of_sorted(std::vector<double>{7}, 0.3), 7);
 }
 
-TEST(MedianAbsoluteDeviation, ByHand) {
+TEST(MedianAbsoluteDeviation, MatchesHandCount) {
   // Distances from 2: 1 1 0 0 2 4 7, of which the middle one is 1.
   EXPECT_EQ(median_absolute_deviation(std::vector<double>{1, 1, 2, 2, 4, 6, 9}, 2), 1);
 }
 
-TEST(SortedSamples, RefusesWhatIsNoMeasurement) {
+TEST(SortedSamples, RejectsNanAndInfinity) {
   EXPECT_THROW(sorted_samples({}), Error);
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                            -std::numeric_limits<double>::infinity(), 1e101}) {

@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-TEST(Modes, TwoClearOnes) {
+TEST(Modes, FindsTwoClearModes) {
   const std::vector<SampleMode> modes =
       find_modes(std::vector<double>{1.00, 1.50, 1.01, 0.99, 1.51, 1.00, 1.49, 1.02, 1.00, 1.50});
   ASSERT_EQ(modes.size(), 2U);
@@ -25,19 +25,19 @@ TEST(Modes, TwoClearOnes) {
   EXPECT_DOUBLE_EQ(modes[1].median, 1.50);
 }
 
-TEST(Modes, TwoValuesOnly) {
+TEST(Modes, FindsModesOfTwoValues) {
   const std::vector<SampleMode> modes = find_modes(std::vector<double>{2, 3, 2, 3, 2, 3});
   ASSERT_EQ(modes.size(), 2U);
   EXPECT_EQ(modes[0].count, 3);
   EXPECT_EQ(modes[1].count, 3);
 }
 
-TEST(Modes, OneWhereTheyAreCloserThanOnePercent) {
+TEST(Modes, MergesModesWithinOnePercent) {
   EXPECT_EQ(find_modes(std::vector<double>{1.000, 1.009, 1.000, 1.009, 1.000, 1.009}).size(), 1U);
   EXPECT_EQ(find_modes(std::vector<double>{1.00, 1.02, 1.00, 1.02, 1.00, 1.02}).size(), 2U);
 }
 
-TEST(Modes, OutliersAreNoMode) {
+TEST(Modes, IgnoresOutliers) {
   // Two of twelve: fewer than three.
   const std::vector<SampleMode> modes = find_modes(std::vector<double>{1, 1.01, 0.99, 1, 1.01, 2, 1, 1, 0.99, 2, 1, 1});
   ASSERT_EQ(modes.size(), 1U);
@@ -45,7 +45,7 @@ TEST(Modes, OutliersAreNoMode) {
   EXPECT_EQ(modes[0].max, 2);
 }
 
-TEST(Modes, OneForFewOrEqualSamples) {
+TEST(Modes, FindsOneModeInFewOrEqualSamples) {
   EXPECT_EQ(find_modes(std::vector<double>{7}).size(), 1U);
   EXPECT_EQ(find_modes(std::vector<double>{1, 1, 9, 9, 9}).size(), 1U);
   EXPECT_EQ(find_modes(std::vector<double>(50, 0.1)).size(), 1U);
@@ -63,7 +63,7 @@ double share_of_two(int64_t count, const std::function<double()>& draw) {
   return two / static_cast<double>(kTrials);
 }
 
-TEST(Modes, OnePeakIsRarelyTakenForTwo) {
+TEST(Modes, RarelySplitsOnePeak) {
   RandomSamples random(5);
   for (const int64_t count : {10, 20, 50, 200}) {
     EXPECT_LE(share_of_two(count, [&] { return 1 + 0.1 * random.normal(); }), 0.01) << count;

@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-TEST(Moments, ByHand) {
+TEST(Moments, MatchHandCount) {
   // Mean 5; squared distances 9 1 1 1 0 0 4 16 add up to 32.
   const Moments moments = moments_of_sorted(std::vector<double>{2, 4, 4, 4, 5, 5, 7, 9});
   EXPECT_DOUBLE_EQ(moments.total, 40);
@@ -36,25 +36,25 @@ TEST(Moments, EqualSamplesHaveExactlyNoSpread) {
   EXPECT_EQ(moments.std_population, 0);
 }
 
-TEST(Moments, KeepASmallSpreadOnALargeOffset) {
+TEST(Moments, ResolveSmallSpreadOnLargeOffset) {
   // In double, sums of squares around 0 would lose it: 1e9^2 has no room for 1e-6^2.
   const Moments moments = moments_of_sorted(std::vector<double>{1e9 - 1e-6, 1e9, 1e9 + 1e-6});
   EXPECT_NEAR(*moments.std_sample, 1e-6, 2e-7);  // neighbouring doubles at 1e9 are 1.2e-7 apart
 }
 
-TEST(Autocorrelation, ByHand) {
+TEST(Autocorrelation, MatchesHandCount) {
   // Around 2.5: -1.5 -0.5 0.5 1.5; products 0.75 - 0.25 + 0.75 = 1.25; squares 5.
   EXPECT_DOUBLE_EQ(lag1_autocorrelation(std::vector<double>{1, 2, 3, 4}, 2.5), 0.25);
   // Around 1.5, alternating: three products of -0.25, squares 1.
   EXPECT_DOUBLE_EQ(lag1_autocorrelation(std::vector<double>{1, 2, 1, 2}, 1.5), -0.75);
 }
 
-TEST(Autocorrelation, OfTooFewOrEqualSamplesIsZero) {
+TEST(Autocorrelation, IsZeroForFewOrEqualSamples) {
   EXPECT_EQ(lag1_autocorrelation(std::vector<double>{1, 2}, 1.5), 0);
   EXPECT_EQ(lag1_autocorrelation(std::vector<double>{3, 3, 3, 3}, 3), 0);
 }
 
-TEST(Autocorrelation, FindsTheMemoryOfASeries) {
+TEST(Autocorrelation, DetectsCorrelatedSeries) {
   RandomSamples random(1);
   for (const double memory : {0.0, 0.3, 0.8}) {
     const std::vector<double> samples = random.autoregression(20000, 1, 0.1, memory);

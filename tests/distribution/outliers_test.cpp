@@ -18,17 +18,17 @@ TEST(Outliers, AreFlaggedWithTheirPlaceInTime) {
   EXPECT_EQ(find_outliers(std::vector<double>{30, 9, 10, 11, 9, 10, 11, 10, 4}), (Places{0, 8}));
 }
 
-TEST(Outliers, WithinTheLimitAreNone) {
+TEST(Outliers, KeepSamplesWithinTheLimit) {
   // Median 10, MAD 1: 15 is 5 away.
   EXPECT_EQ(find_outliers(std::vector<double>{9, 10, 11, 9, 10, 11, 10, 15, 8}), Places{});
 }
 
-TEST(Outliers, WithMostSamplesEqual) {
+TEST(Outliers, HandleMostlyEqualSamples) {
   // MAD 0; mean distance (5 + 0.1) / 10 = 0.51, limit 3.5 * 1.2533 * 0.51 = 2.24.
   EXPECT_EQ(find_outliers(std::vector<double>{1, 1, 1, 1, 6, 1, 1, 1.1, 1, 1}), (Places{4}));
 }
 
-TEST(Outliers, NoneAmongEqualOrSingleSamples) {
+TEST(Outliers, AreEmptyForEqualOrSingleSamples) {
   for (const auto& samples : {std::vector<double>(5, 0.1), std::vector<double>{3}}) {
     EXPECT_EQ(find_outliers(samples), Places{});
   }

@@ -68,13 +68,13 @@ TEST(SlowStart, CountsTheLeadingSlowSteps) {
   EXPECT_DOUBLE_EQ(start.excess, 2.5);
 }
 
-TEST(SlowStart, NoneInASteadySeries) {
+TEST(SlowStart, IsZeroForASteadySeries) {
   const SlowStart start = find_slow_start(series({}, 5), 1.0);
   EXPECT_EQ(start.steps, 0);
   EXPECT_EQ(start.excess, 0);
 }
 
-TEST(SlowStart, OfNoSteps) { EXPECT_EQ(find_slow_start({}, 1.0).steps, 0); }
+TEST(SlowStart, HandlesNoSteps) { EXPECT_EQ(find_slow_start({}, 1.0).steps, 0); }
 
 }  // namespace
 }  // namespace laptime

@@ -156,7 +156,7 @@ TEST(DefaultRule, SlowTheSplitDoesNotChangeOnceItIsKnown) {
   }
 }
 
-TEST(DefaultRule, SaysWhatItsReasonsMean) {
+TEST(DefaultRule, ReasonsHaveMeanings) {
   const StoppingRule rule;
   EXPECT_EQ(rule.describe(StopReason::kInterval), "the 95 % interval of the median is within 1 %");
   EXPECT_EQ(rule.describe(StopReason::kTime), "the budget of 30 s");
@@ -166,7 +166,7 @@ TEST(DefaultRule, SaysWhatItsReasonsMean) {
   EXPECT_EQ(name_of(StopReason::kFixed), "fixed");
 }
 
-TEST(DefaultRule, RefusesAClockThatFails) {
+TEST(DefaultRule, RejectsFailingClock) {
   std::vector<double> steps(15, 0.1);
   steps[7] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(StoppingRule().decide(steps, std::vector<double>(15, 2.0)), Error);
@@ -192,7 +192,7 @@ TEST(FixedRule, TestsTheLastTenStepsForSteadyState) {
             Steadiness::kUnknown);
 }
 
-TEST(FixedRule, RefusesNonsense) {
+TEST(FixedRule, RejectsInvalidCounts) {
   EXPECT_THROW(StoppingRule::fixed(-1, 5), Error);
   EXPECT_THROW(StoppingRule::fixed(5, 0), Error);
 }

@@ -17,7 +17,7 @@
 namespace laptime {
 namespace {
 
-TEST(Summary, ByHand) {
+TEST(Summary, MatchesHandCount) {
   const Summary summary = summarize(std::vector<double>{4, 9, 2, 5, 4, 7, 5, 4});
   EXPECT_EQ(summary.count, 8);
   EXPECT_DOUBLE_EQ(summary.mean, 5);
@@ -37,7 +37,7 @@ TEST(Summary, ByHand) {
   EXPECT_EQ(summary.modes.size(), 1U);
 }
 
-TEST(Summary, OfOneSample) {
+TEST(Summary, HandlesOneSample) {
   const Summary summary = summarize(std::vector<double>{0.75});
   EXPECT_EQ(summary.count, 1);
   EXPECT_EQ(summary.mean, 0.75);
@@ -56,7 +56,7 @@ TEST(Summary, HasAnIntervalFromSixSamplesOn) {
   EXPECT_TRUE(summarize(std::vector<double>{1, 2, 3, 4, 5, 6}).ci_low.has_value());
 }
 
-TEST(Summary, OfEqualSamplesHasNoSpreadAtAll) {
+TEST(Summary, EqualSamplesHaveNoSpread) {
   const Summary summary = summarize(std::vector<double>(12, 0.1));
   for (const double value : {summary.mean, summary.median, summary.min, summary.max, *summary.p10, *summary.p90,
                              *summary.ci_low, *summary.ci_high}) {

@@ -64,7 +64,7 @@ TEST_F(ExecutorOnCpu, ComputesAndReadsInRowMajorOrder) {
   EXPECT_EQ(floats_of(step.read_source("x"))[4], 5);
 }
 
-TEST_F(ExecutorOnCpu, KnowsItsSourcesAndOutputsByName) {
+TEST_F(ExecutorOnCpu, FindsSourcesAndOutputsByName) {
   Builder build;
   build.output("y", neg(build, build.source("x", floats({4}), Role::kInput)));
   Executor step = executor(build);
@@ -77,7 +77,7 @@ TEST_F(ExecutorOnCpu, KnowsItsSourcesAndOutputsByName) {
   EXPECT_DEATH(step.write("x", values, sizeof(values)), "x takes 16 bytes, not 20");
 }
 
-TEST_F(ExecutorOnCpu, AStateKeepsItsValueBetweenSteps) {
+TEST_F(ExecutorOnCpu, StateKeepsItsValueBetweenSteps) {
   Builder build;
   const ValueId w = build.source("w", floats({3}), Role::kParameter);
   build.output("next", assign(build, w, mul_scalar(build, w, 2)));
@@ -116,7 +116,7 @@ class RecordingBackend : public cpu::CpuBackend {
   };
 };
 
-TEST(ExecutorOnARecordingDevice, StepsAfterTheFirstRunFromTheRecordingButThoseWithMarksOfLaunches) {
+TEST(ExecutorOnARecordingDevice, ReplaysUntracedStepsAfterTheFirst) {
   RecordingBackend backend{all_cpu_kernels(), 1};
   Builder build;
   const ValueId w = build.source("w", floats({3}), Role::kParameter);
@@ -178,7 +178,7 @@ class PoolingBackend : public RecordingBackend {
   };
 };
 
-TEST(ExecutorOnAPoolingDevice, ValuesOfAStepComeFromThePool) {
+TEST(ExecutorOnAPoolingDevice, AllocatesStepValuesFromThePool) {
   PoolingBackend backend{all_cpu_kernels(), 1};
   Builder build;
   const ValueId w = build.source("w", floats({3}), Role::kParameter);
@@ -206,7 +206,7 @@ TEST(ExecutorOnAPoolingDevice, ValuesOfAStepComeFromThePool) {
   EXPECT_FALSE(step.find_nan().has_value());
 }
 
-TEST(ExecutorOnAPoolingDevice, NamesTheRangesOfAStep) {
+TEST(ExecutorOnAPoolingDevice, NamesStepRanges) {
   PoolingBackend backend{all_cpu_kernels(), 1};
   Builder build;
   const ValueId x = build.source("x", floats({3}), Role::kInput);
@@ -231,7 +231,7 @@ TEST_F(ExecutorOnCpu, ConstantsAreComputedBeforeTheFirstStep) {
   for (int t = 0; t < 5; ++t) EXPECT_NEAR(cosines[static_cast<size_t>(t)], std::cos(t), 1e-6);
 }
 
-TEST_F(ExecutorOnCpu, ASkippedStepLeavesNan) {
+TEST_F(ExecutorOnCpu, SkippedLaunchLeavesNan) {
   Builder build;
   const ValueId x = build.source("x", floats({100}), Role::kInput);
   const auto scope = build.scope("layers.0");
@@ -300,7 +300,7 @@ TEST_F(ExecutorOnCpu, FindsTheFirstNanOfAModel) {
   }
 }
 
-TEST_F(ExecutorOnCpu, PositiveInfinityCountsAndNegativeInfinityMasks) {
+TEST_F(ExecutorOnCpu, ReportsPositiveInfinityButNotTheMask) {
   Builder build;
   const ValueId x = build.source("x", floats({10}), Role::kParameter);
   build.output("y", exp(build, x));
@@ -397,7 +397,7 @@ TEST_F(ExecutorOnRoofline, HasNoValues) {
   EXPECT_FALSE(step.find_nan().has_value());
 }
 
-TEST_F(ExecutorOnRoofline, RefusesAPlanThatDoesNotFitAndReleasesItsMemory) {
+TEST_F(ExecutorOnRoofline, RejectsOversizedPlanAndReleasesMemory) {
   const auto plan_of = [&](int64_t elements) {
     Builder build;
     build.output("y", exp(build, build.source("x", floats({elements}), Role::kInput)));
@@ -417,7 +417,7 @@ TEST_F(ExecutorOnRoofline, RefusesAPlanThatDoesNotFitAndReleasesItsMemory) {
 }
 
 // A product of bfloat16 factors may store its result in float32; the type of the factors decides.
-TEST(Roofline, ProductsRunAtThePeakOfTheirFactors) {
+TEST(Roofline, ProductsRunAtThePeakOfTheirOperandType) {
   const DataSheet fast{.name = "fast", .memory = 1 << 20, .bandwidth = 1e18, .float32 = 1e12, .bfloat16 = 4e12};
   const std::vector<const OpCard*> ops = all_ops();
   const auto seconds = [&](double product_peak, bool product) {

@@ -29,7 +29,7 @@ class Track {
   Times milliseconds_;
 };
 
-TEST(Race, TheShortestRunDecides) {
+TEST(Race, ShortestRunDecides) {
   Track track({{1, 0.98, 1.5, 1.5}, {1, 1.1, 0.97, 0.99}, {1, 1, 1, 0.99}});
   const RaceResult result = track.race();
   EXPECT_EQ(result.winner, 1U);
@@ -48,7 +48,7 @@ TEST(Race, TheFirstRoundHasAWiderMargin) {
   EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));  // the first candidate is then dropped
 }
 
-TEST(Race, ACandidateFarBehindIsDropped) {
+TEST(Race, DropsCandidatesFarBehind) {
   Track track(Times{{1}, {9}, {1.05}});
   const RaceResult result = track.race();
   EXPECT_EQ(result.winner, 0U);
@@ -82,7 +82,7 @@ TEST(Race, OneCandidateWins) {
   EXPECT_DOUBLE_EQ(result.seconds.count(), 3e-3);
 }
 
-TEST(TiedWith, ThoseThatNoiseMayHavePutBehindOrBefore) {
+TEST(TiedWith, IncludesCandidatesWithinNoise) {
   const RaceResult result{
       .winner = 0, .seconds = Seconds(1.0), .shortest = {Seconds(1.0), Seconds(1.04), Seconds(1.08)}};
   const auto all = [](size_t) { return true; };
@@ -91,7 +91,7 @@ TEST(TiedWith, ThoseThatNoiseMayHavePutBehindOrBefore) {
   EXPECT_EQ(tied_with(result, 0, [](size_t candidate) { return candidate != 1; }), std::vector<size_t>{0});
 }
 
-TEST(ClearWinner, NeedsALeadOverTheFastestFavouredCandidate) {
+TEST(ClearWinner, NeedsALeadOverTheFastestFavourite) {
   const auto favours = [](const std::vector<size_t>& favoured) {
     return [favoured](size_t candidate) {
       return std::find(favoured.begin(), favoured.end(), candidate) != favoured.end();

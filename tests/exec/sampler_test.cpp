@@ -58,7 +58,7 @@ TEST_F(SamplerOnRoofline, WarmupMayBeZero) {
   EXPECT_EQ(sampling.sample_count(), 1);
 }
 
-TEST_F(SamplerOnRoofline, AShortStepIsTimedInBatches) {
+TEST_F(SamplerOnRoofline, TimesShortStepsInBatches) {
   const Sampling sampling = sample(*step_of(1), {StoppingRule(), false}, {});
   EXPECT_EQ(sampling.steps_per_sample, 5);  // of 1 ms, for samples of 5 ms
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
@@ -67,7 +67,7 @@ TEST_F(SamplerOnRoofline, AShortStepIsTimedInBatches) {
   EXPECT_EQ((sampling.warmup - 2) % 5, 0);  // two single steps precede the first batch
 }
 
-TEST_F(SamplerOnRoofline, ALongStepIsASample) {
+TEST_F(SamplerOnRoofline, LongStepIsOneSample) {
   const Sampling sampling = sample(*step_of(8), {StoppingRule(), false}, {});
   EXPECT_EQ(sampling.steps_per_sample, 1);
   EXPECT_EQ(sampling.warmup, 5);
@@ -76,7 +76,7 @@ TEST_F(SamplerOnRoofline, ALongStepIsASample) {
 }
 
 // A step of 8 ms of which 1 ms is reported is a sample of five steps, and its spread decides when to stop.
-TEST_F(SamplerOnRoofline, TheReportedPartDecides) {
+TEST_F(SamplerOnRoofline, StoppingFollowsTheReportedPhase) {
   const auto step = step_of(8);
   int64_t taken = 0;
   const auto reported = [&](const Timeline&) { return Seconds(++taken % 2 == 0 ? 1e-3 : 1.2e-3); };
@@ -85,7 +85,7 @@ TEST_F(SamplerOnRoofline, TheReportedPartDecides) {
   EXPECT_GT(sampling.sample_count(), 10);  // samples of 5.4 and 5.6 ms take longer to agree than equal ones
 }
 
-TEST_F(SamplerOnRoofline, AnInterruptEndsSamplingBetweenSteps) {
+TEST_F(SamplerOnRoofline, InterruptEndsSamplingBetweenSteps) {
   int64_t taken = 0;
   StepHooks hooks;
   hooks.after = [&](int64_t, const Timeline&) { ++taken; };
@@ -96,7 +96,7 @@ TEST_F(SamplerOnRoofline, AnInterruptEndsSamplingBetweenSteps) {
 }
 
 // Marks of launches cost nothing on a virtual clock, so that only the request decides.
-TEST_F(SamplerOnRoofline, TheFirstStepHasMarksWhereTheyAreAskedFor) {
+TEST_F(SamplerOnRoofline, TracesTheFirstStepOnRequest) {
   const auto marked_steps = [&](double marks_below, bool marks_first) {
     std::vector<int64_t> marked;
     StepHooks hooks;
@@ -158,7 +158,7 @@ class LoadsCode : public roofline::RooflineBackend {
   int launches = 0;
 };
 
-TEST(Trial, ADeviceWithAClockLoadsCodeBeforeItsLaunchIsTimed) {
+TEST(Trial, LoadsDeviceCodeBeforeTiming) {
   auto kernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
   Builder build;
   const ValueId a = build.source("a", floats({96, 64}), Role::kParameter);

@@ -18,7 +18,7 @@ size_t add_steps(SampleSeries& series, double seconds, size_t most, double growt
   return most;
 }
 
-TEST(SampleSeries, EndsWhereTheRuleDoes) {
+TEST(SampleSeries, EndsWithItsRule) {
   SampleSeries series(StoppingRule(), false);
   EXPECT_EQ(add_steps(series, 0.01, 100), 15U);
   const Sampling sampling = std::move(series).finish(false);
@@ -29,7 +29,7 @@ TEST(SampleSeries, EndsWhereTheRuleDoes) {
   EXPECT_FALSE(sampling.interrupted);
 }
 
-TEST(SampleSeries, AFixedNumberIsTakenHoweverShortTheSteps) {
+TEST(SampleSeries, TakesAFixedNumberOfShortSteps) {
   SampleSeries series(StoppingRule::fixed(2, 3), true);
   EXPECT_EQ(add_steps(series, 1e-6, 100), 5U);
   const Sampling sampling = std::move(series).finish(false);
@@ -48,7 +48,7 @@ TEST(SampleSeries, ShortStepsAreTakenTogether) {
   EXPECT_EQ(sampling.sample_count(), 10);
 }
 
-TEST(SampleSeries, AStepIsWithinASampleUntilTheSampleIsComplete) {
+TEST(SampleSeries, SampleIsOpenUntilItsLastStep) {
   SampleSeries series(StoppingRule(), false);
   add_steps(series, 0.001, 2);
   EXPECT_TRUE(series.is_between_samples());
@@ -73,7 +73,7 @@ TEST(SampleSeries, PausesBetweenStepsCountForTheBudget) {
   EXPECT_LE(taken, 12);
 }
 
-TEST(SampleSeries, WithoutAStepNothingIsKnown) {
+TEST(SampleSeries, EmptySeriesHasNoFigures) {
   const Sampling sampling = SampleSeries(StoppingRule(), false).finish(true);
   EXPECT_TRUE(sampling.interrupted);
   EXPECT_EQ(sampling.sample_count(), 0);

@@ -63,7 +63,7 @@ TEST(Explain, CountsParametersAndModelFlops) {
   EXPECT_EQ(backward->flops, small.model_flops_backward);
 }
 
-TEST(Explain, SumsAgree) {
+TEST(Explain, PartsAddUpToTotals) {
   const Explanation explanation = explain(tiny({{"dtype", "bfloat16"}}), {});
   std::vector<std::string> names;
   for (const PassOutcome& pass : explanation.passes) {
@@ -130,7 +130,7 @@ TEST(Explain, UsesMeasuredChoices) {
   EXPECT_THAT(print(after), HasSubstr("measured fastest here"));
 }
 
-TEST(Explain, AStoredChoiceOfAKernelThatIsGoneIsNoMeasurement) {
+TEST(Explain, IgnoresStoredChoiceOfAMissingKernel) {
   const Explanation before = explain(tiny(), {});
   const auto open = std::find_if(before.kernels.begin(), before.kernels.end(),
                                  [](const KernelDecision& decision) { return decision.chosen_by == "first"; });

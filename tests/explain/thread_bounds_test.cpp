@@ -30,7 +30,7 @@ double speed_up_at(const std::vector<ThreadBound>& bounds, int64_t threads) {
   return 0;
 }
 
-TEST(ThreadBounds, NoKernelHoldsALargeStepBack) {
+TEST(ThreadBounds, LargeStepIsNotBoundBySingleKernels) {
   for (const char* const model : {"medium", "large", "xl", "2.7B"}) {
     for (const char* const mode : {"eager", "compile"}) {
       const Explanation step = explain(point_of(large_step({{"model", model}, {"mode", mode}})), {});
@@ -40,7 +40,7 @@ TEST(ThreadBounds, NoKernelHoldsALargeStepBack) {
   }
 }
 
-TEST(ThreadBounds, AStepIsBoundedByItsKernels) {
+TEST(ThreadBounds, StepIsBoundedByItsKernels) {
   const Explanation step = explain(point_of(large_step({{"model", "small"}})), {});
   ASSERT_FALSE(step.threads.empty());
   for (const ThreadBound& of_step : step.threads) {

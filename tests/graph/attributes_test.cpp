@@ -15,7 +15,7 @@ TEST(Attributes, PrintTheirFields) {
   EXPECT_EQ(Attributes(ReshapeAttributes{{2, 3}}).text(), "shape=[2, 3]");
 }
 
-TEST(Attributes, AreEqualWhenTypeAndFieldsAre) {
+TEST(Attributes, CompareByTypeAndFields) {
   const Attributes two(ScalarAttributes{2});
   EXPECT_TRUE(two == Attributes(ScalarAttributes{2}));
   EXPECT_EQ(two.hash(), Attributes(ScalarAttributes{2}).hash());
@@ -25,7 +25,7 @@ TEST(Attributes, AreEqualWhenTypeAndFieldsAre) {
   EXPECT_TRUE(Attributes() == Attributes());
 }
 
-TEST(AttributesDeath, AnotherTypeAborts) {
+TEST(AttributesDeath, WrongTypeAborts) {
   const Attributes two(ScalarAttributes{2});
   EXPECT_EQ(two.as<ScalarAttributes>().value, 2);
   EXPECT_DEATH(two.as<SliceAttributes>(), "attributes of another type: value=2");

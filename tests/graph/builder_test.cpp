@@ -18,7 +18,7 @@ using test::floats;
 const Node& maker(const Builder& build, ValueId value) { return *build.graph().producer(value); }
 StorageId storage(const Builder& build, ValueId value) { return build.graph().value(value).storage; }
 
-TEST(Builder, AViewSharesBytes) {
+TEST(Builder, ViewSharesStorage) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3, 4}), Role::kParameter);
   const ValueId t = transpose(build, x, 0, -1);
@@ -34,7 +34,7 @@ TEST(Builder, AViewSharesBytes) {
   EXPECT_EQ(build.graph().nodes.size(), 2U);
 }
 
-TEST(Builder, AViewThatChangesNothingIsNoNode) {
+TEST(Builder, IdentityViewAddsNoNode) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kParameter);
   EXPECT_EQ(reshape(build, x, {2, 3}), x);
@@ -43,7 +43,7 @@ TEST(Builder, AViewThatChangesNothingIsNoNode) {
   EXPECT_TRUE(build.graph().nodes.empty());
 }
 
-TEST(Builder, AViewThatNeedsACopyGetsOne) {
+TEST(Builder, InsertsCopyForImpossibleView) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kParameter);
   const ValueId flat = reshape(build, transpose(build, x, 0, 1), {6});
@@ -54,7 +54,7 @@ TEST(Builder, AViewThatNeedsACopyGetsOne) {
   EXPECT_EQ(build.graph().nodes.size(), 3U);
 }
 
-TEST(Builder, AConstantIsComputedOnceAndInSetUp) {
+TEST(Builder, ConstantIsComputedOnceInSetUp) {
   Builder build;
   build.current = {Phase::kForward, "layers.0", "forward", false};
   const RopeTable first = rope_table(build, 8, 4, 10'000, DType::kFloat32);
@@ -71,7 +71,7 @@ TEST(Builder, AConstantIsComputedOnceAndInSetUp) {
   EXPECT_NE(fill(build, {2}, 0, DType::kFloat32), fill(build, {2}, 0, DType::kFloat32));
 }
 
-TEST(Builder, AnUpdateKeepsBytesAndRole) {
+TEST(Builder, UpdateKeepsStorageAndRole) {
   Builder build;
   const ValueId w = build.source("w", floats({3}), Role::kParameter);
   const ValueId next = assign(build, w, mul_scalar(build, w, 2));
@@ -136,7 +136,7 @@ TEST(Builder, RegionsAreLayersAndOutermostModules) {
   EXPECT_EQ(region_of(exp(build, x)), (Region{-1, "lm_head"}));
 }
 
-TEST(Builder, CompositesTakeTheirPartsToTheirRegions) {
+TEST(Builder, DecomposedPartsKeepTheirRegion) {
   Builder build;
   build.current.scope = "loss";
   build.current.parts = {{"layers.1.ffn", "forward", {1, "ffn"}}};
@@ -157,7 +157,7 @@ TEST(Replay, SourcesKeepTheirRegions) {
   EXPECT_EQ(replay.finish().values[0].annotations.region, (Region{1, "ln1"}));
 }
 
-TEST(Builder, FramesAreOneCallEach) {
+TEST(Builder, EachCallHasItsOwnFrame) {
   Builder build;
   build.current.frame = "forward";
   ValueId x = build.source("x", floats({3}), Role::kInput);
@@ -239,7 +239,7 @@ TEST(Print, ShowsTypesAttributesAndAnnotations) {
             "output y = %2\n");
 }
 
-TEST(Signature, IsTheKeyOfAChoice) {
+TEST(Signature, IdentifiesAKernelChoice) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kInput);
   const ValueId y = mul_scalar(build, transpose(build, x, 0, 1), 0.5);

@@ -19,20 +19,20 @@ struct Updated {
   ValueId next = assign(build, w, twice);
 };
 
-TEST(Verify, AGoodGraphPasses) {
+TEST(Verify, ValidGraphPasses) {
   Updated graph;
   graph.build.output("y", add_scalar(graph.build, graph.next, 1));
   verify(graph.build.finish(), "a pass");
 }
 
-TEST(VerifyDeath, AReadAfterTheUpdate) {
+TEST(VerifyDeath, ReadAfterUpdateAborts) {
   Updated graph;
   graph.build.output("y", add_scalar(graph.build, graph.w, 1));
   const Graph wrong = graph.build.finish();
   EXPECT_DEATH(verify(wrong, "my_pass"), "after my_pass: add_scalar reads 'w' after its update");
 }
 
-TEST(VerifyDeath, AViewReadAfterTheUpdate) {
+TEST(VerifyDeath, ViewReadAfterUpdateAborts) {
   Builder build;
   const ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
   const ValueId turned = transpose(build, w, 0, 1);
@@ -42,14 +42,14 @@ TEST(VerifyDeath, AViewReadAfterTheUpdate) {
   EXPECT_DEATH(verify(wrong, "my_pass"), "exp reads '' after its update");
 }
 
-TEST(VerifyDeath, ASecondUpdateOfTheOldValue) {
+TEST(VerifyDeath, SecondUpdateOfOldValueAborts) {
   Updated graph;
   assign(graph.build, graph.w, graph.twice);
   const Graph wrong = graph.build.finish();
   EXPECT_DEATH(verify(wrong, "my_pass"), "assign reads 'w' after its update");
 }
 
-TEST(Verify, UpdatesInARowPass) {
+TEST(Verify, ConsecutiveUpdatesPass) {
   Builder build;
   const AdamState state{build.source("w", floats({3}), Role::kParameter),
                         build.source("m", floats({3}), Role::kOptimizerState),
@@ -69,7 +69,7 @@ Graph one_node() {
   return build.finish();
 }
 
-TEST(VerifyDeath, AWrongType) {
+TEST(VerifyDeath, WrongTypeAborts) {
   Graph wrong = one_node();
   wrong.values[1].type.dtype = DType::kBFloat16;
   EXPECT_DEATH(verify(wrong, "my_pass"), "after my_pass: exp gives float32 \\[2, 3\\], recorded bfloat16 \\[2, 3\\]");
@@ -78,7 +78,7 @@ TEST(VerifyDeath, AWrongType) {
   EXPECT_DEATH(verify(wrong, "my_pass"), "recorded float32 \\[3, 2\\]");
 }
 
-TEST(VerifyDeath, AWrongView) {
+TEST(VerifyDeath, WrongViewAborts) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kInput);
   const ValueId t = transpose(build, x, 0, 1);
@@ -87,7 +87,7 @@ TEST(VerifyDeath, AWrongView) {
   EXPECT_DEATH(verify(wrong, "my_pass"), "after my_pass: permute");
 }
 
-TEST(VerifyDeath, AValueReadBeforeItIsMade) {
+TEST(VerifyDeath, ReadBeforeDefinitionAborts) {
   Builder build;
   const ValueId x = build.source("x", floats({3}), Role::kInput);
   build.output("y", neg(build, exp(build, x)));
@@ -96,7 +96,7 @@ TEST(VerifyDeath, AValueReadBeforeItIsMade) {
   EXPECT_DEATH(verify(wrong, "my_pass"), "after my_pass: neg reads %1 before it is made");
 }
 
-TEST(VerifyDeath, AnOutputThatIsNotMade) {
+TEST(VerifyDeath, UndefinedOutputAborts) {
   Graph wrong = one_node();
   wrong.nodes.clear();
   EXPECT_DEATH(verify(wrong, "my_pass"), "after my_pass: output y");
@@ -105,14 +105,14 @@ TEST(VerifyDeath, AnOutputThatIsNotMade) {
   EXPECT_DEATH(verify(wrong, "my_pass"), "output z");
 }
 
-TEST(VerifyDeath, AnOutputThatIsUpdatedBeforeTheStepEnds) {
+TEST(VerifyDeath, UpdatedOutputAborts) {
   Updated graph;
   graph.build.output("y", graph.w);
   const Graph wrong = graph.build.finish();
   EXPECT_DEATH(verify(wrong, "my_pass"), "output y has been updated");
 }
 
-TEST(VerifyDeath, AMissingOutput) {
+TEST(VerifyDeath, MissingOutputAborts) {
   Graph wrong = one_node();
   wrong.nodes[0].outputs.clear();
   EXPECT_DEATH(verify(wrong, "my_pass"), "exp has 0 outputs");

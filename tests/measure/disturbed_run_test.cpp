@@ -22,7 +22,7 @@ Measurement steps_with(std::optional<double> MachineState::*counter, double lost
   return run;
 }
 
-TEST(DisturbedRun, NamesTheTimeThatWasLost) {
+TEST(DisturbedRun, NamesLostTime) {
   const std::vector<double> samples(10, 1.0);
   const auto text = [&](std::optional<double> MachineState::*counter, double lost) {
     return disturbance_of(steps_with(counter, lost), samples, std::nullopt, 2);
@@ -34,7 +34,7 @@ TEST(DisturbedRun, NamesTheTimeThatWasLost) {
   EXPECT_EQ(disturbance_of(steps_with(&MachineState::stolen_seconds, 0.24), samples, std::nullopt, std::nullopt), "");
 }
 
-TEST(DisturbedRun, OfAShortRunTicksSayNothing) {
+TEST(DisturbedRun, IgnoresTicksOfAShortRun) {
   Measurement run = steps_with(&MachineState::stolen_seconds, 0.001);
   for (Timeline& step : run.sampling.steps) {
     step.begin *= 1e-3;

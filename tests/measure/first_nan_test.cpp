@@ -64,7 +64,7 @@ TEST(FirstNan, NamesTheReaderOfABadWeightForEveryPass) {
   }
 }
 
-TEST(FirstNan, SaysWhetherItIsAnInfinity) {
+TEST(FirstNan, TellsInfinityFromNan) {
   const Record record =
       run_with("layers.0.attn.q_proj.weight", std::numeric_limits<float>::infinity(), {{"pass", "step"}});
   EXPECT_THAT(record.reason, HasSubstr("the first infinity is an output of"));
@@ -83,7 +83,7 @@ TEST(FirstNan, IsFoundInALaterStep) {
   EXPECT_NE(record.op, "embedding") << record.reason;
 }
 
-TEST(FirstNan, AHealthyRunHasNone) {
+TEST(FirstNan, IsEmptyForAHealthyRun) {
   for (const std::string edition : {"2024", "2025", "2026", "gpt2"}) {
     for (const std::string mode : {"eager", "compile"}) {
       for (const std::string dtype : {"float32", "bfloat16"}) {

@@ -28,7 +28,7 @@ TEST_F(HopelessKernelsTest, OneLostRaceIsNotEnough) {
   EXPECT_TRUE(slow_takes_part(1e9));
 }
 
-TEST_F(HopelessKernelsTest, TwoRacesLostByAQuarterAre) {
+TEST_F(HopelessKernelsTest, DropsKernelAfterTwoClearLosses) {
   race_with(10, 1e9);
   race_with(1.3, 1e9);
   EXPECT_FALSE(slow_takes_part(2e9));
@@ -48,7 +48,7 @@ TEST_F(HopelessKernelsTest, FourLostRacesNeedASmallerMargin) {
   EXPECT_FALSE(slow_takes_part(1e9));
 }
 
-TEST_F(HopelessKernelsTest, SmallRacesSayNothingOfMuchMoreWorkUnlessRacesBetweenDo) {
+TEST_F(HopelessKernelsTest, SmallRacesDoNotDecideLargeShapes) {
   race_with(10, 1e9);
   race_with(10, 1e9);
   EXPECT_TRUE(slow_takes_part(20e9));
@@ -56,13 +56,13 @@ TEST_F(HopelessKernelsTest, SmallRacesSayNothingOfMuchMoreWorkUnlessRacesBetween
   EXPECT_FALSE(slow_takes_part(200e9));
 }
 
-TEST_F(HopelessKernelsTest, ProposalsOfALibraryAreNeverLeftOut) {
+TEST_F(HopelessKernelsTest, KeepsLibraryProposals) {
   slow_.library = "cuBLASLt";
   for (int race = 0; race < 4; ++race) race_with(10, 1e9);
   EXPECT_TRUE(slow_takes_part(1e9));
 }
 
-TEST_F(HopelessKernelsTest, AContestKeepsItsKernelsIfAllAreHopeless) {
+TEST_F(HopelessKernelsTest, KeepsAllKernelsIfNoneRemains) {
   race_with(10, 1e9);
   race_with(10, 1e9);
   std::vector<const Kernel*> kernels{&slow_};

@@ -38,7 +38,7 @@ TEST_F(Identity, ResolvesDeviceAndThreads) {
   EXPECT_NE(automatic.find("identity=cpu/"), std::string::npos) << automatic;
 }
 
-TEST_F(Identity, TheCoresThatMayBeUsedCount) {
+TEST_F(Identity, DependsOnAllowedCores) {
   cpu_set_t all;
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one core only";
@@ -62,7 +62,7 @@ TEST_F(Identity, TheCoresThatMayBeUsedCount) {
   EXPECT_EQ(predicted_after, predicted_before);  // a prediction does not depend on this machine's cores
 }
 
-TEST_F(Identity, FilesCountByContentNotByName) {
+TEST_F(Identity, FilesCountByContent) {
   for (const std::string flag : {"data", "weights"}) {
     const std::string path = file("a.txt", "0123456789");
     const std::string first = of({{"context", "8"}, {flag, path}});
@@ -74,12 +74,12 @@ TEST_F(Identity, FilesCountByContentNotByName) {
   }
 }
 
-TEST_F(Identity, TheFormatOfAFileMayFollowFromItsName) {
+TEST_F(Identity, FormatFollowsFromTheFile) {
   EXPECT_NE(of({{"context", "8"}, {"data", file("a.bin", "0123456789")}}),
             of({{"context", "8"}, {"data", file("a.txt", "0123456789")}}));
 }
 
-TEST_F(Identity, AMissingFileIsNoError) {
+TEST_F(Identity, AcceptsMissingFiles) {
   EXPECT_NE(of({{"context", "8"}, {"data", (folder_ / "none").string()}}), of({{"context", "8"}}));
 }
 

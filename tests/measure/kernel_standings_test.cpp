@@ -19,7 +19,7 @@ class KernelStandingsTest : public testing::Test {
   KernelStandings standings_;
 };
 
-TEST_F(KernelStandingsTest, NobodyIsBestWithoutARace) { EXPECT_EQ(best(), nullptr); }
+TEST_F(KernelStandingsTest, HasNoBestKernelWithoutARace) { EXPECT_EQ(best(), nullptr); }
 
 TEST_F(KernelStandingsTest, ManyNarrowLeadsOutweighOne) {
   race_of_both(1.03, 1.00);
@@ -40,7 +40,7 @@ TEST_F(KernelStandingsTest, KernelsOfDifferentRacesAreComparedByTheirRatioToTheW
   EXPECT_EQ(standings_.best_of(std::vector<const Kernel*>{&b_, &c}), &c);
 }
 
-TEST_F(KernelStandingsTest, BitsOfItsOwnNeedAClearLead) {
+TEST_F(KernelStandingsTest, KernelWithDifferentBitsNeedsAClearLead) {
   a_.reproducible = true;
   b_.reproducible = false;
   const std::vector<const Kernel*> both{&a_, &b_};

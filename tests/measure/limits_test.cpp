@@ -29,7 +29,7 @@ class ScriptedBackend : public roofline::RooflineBackend {
 
 const std::vector<MeasuredPeak> kKnown{{"device", "peak", 100, "FLOP/s", "2026-01-01T00:00:00Z"}};
 
-TEST(Limits, AreMeasuredOnce) {
+TEST(Limits, AreMeasuredOncePerMachine) {
   ScriptedBackend backend({100});
   std::vector<MeasuredPeak> learned;
   const MeasuredLimits fresh = measure_limits(backend, DType::kFloat32, {.reached = 50}, {}, learned);
@@ -45,7 +45,7 @@ TEST(Limits, AreMeasuredOnce) {
   EXPECT_EQ(backend.measured(), 1U);
 }
 
-TEST(Limits, ThatARunExceedsAreMeasuredAgain) {
+TEST(Limits, AreMeasuredAgainWhenExceeded) {
   ScriptedBackend backend({130});
   std::vector<MeasuredPeak> learned;
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 130);
@@ -63,7 +63,7 @@ StepTrace trace_of_launch(int64_t bytes, std::optional<int64_t> cache_bytes) {
   return trace;
 }
 
-TEST(Limits, NoBandwidthIsBelowTheOneReached) {
+TEST(Limits, BandwidthIsAtLeastTheReachedOne) {
   ScriptedBackend backend({70, 60, 65, 70}, DeviceLimit::Kind::kBandwidth);
   std::vector<MeasuredPeak> learned;
   const LimitsRequest request{.bandwidth = true, .reached_bandwidth = 120};
@@ -72,13 +72,13 @@ TEST(Limits, NoBandwidthIsBelowTheOneReached) {
   EXPECT_EQ(learned[0].value, 120);
 }
 
-TEST(Limits, BytesThatFitIntoTheCachesTellNothingOfMemory) {
+TEST(Limits, IgnoreCacheSizedTransfers) {
   EXPECT_DOUBLE_EQ(memory_bandwidth_reached(trace_of_launch(4000, 1000)), 4e9);
   EXPECT_EQ(memory_bandwidth_reached(trace_of_launch(3999, 1000)), 0);
   EXPECT_EQ(memory_bandwidth_reached(trace_of_launch(4000, std::nullopt)), 0);
 }
 
-TEST(Limits, TheLargestMeasurementCounts) {
+TEST(Limits, KeepTheLargestMeasurement) {
   ScriptedBackend backend({90, 105, 80, 95});
   std::vector<MeasuredPeak> learned;
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 105);

@@ -94,7 +94,7 @@ TEST_F(MakeRecord, RatesFollowFromTheMedian) {
   EXPECT_DOUBLE_EQ(*result.flops.mfu_datasheet, flops / 8 / *prepared_.device.datasheet_flops);
 }
 
-TEST_F(MakeRecord, AnMfuAboveOneIsExplained) {
+TEST_F(MakeRecord, ExplainsMfuAboveOne) {
   EXPECT_EQ(record().flops.above_peak, "");
   run_.limits.product_flops = 1;
   const Record result = record();
@@ -102,7 +102,7 @@ TEST_F(MakeRecord, AnMfuAboveOneIsExplained) {
   EXPECT_THAT(result.flops.above_peak, HasSubstr("masked attention"));
 }
 
-TEST_F(MakeRecord, AProductAboveThePeakOfItsArithmeticIsAReason) {
+TEST_F(MakeRecord, ReportsProductsAbovePeak) {
   prepared_.device.computes = true;
   prepared_.device.datasheet_flops = 2e9;
   run_.products = {ProductMath::kFloat32, 1.2e9};
@@ -119,7 +119,7 @@ TEST_F(MakeRecord, AProductAboveThePeakOfItsArithmeticIsAReason) {
   EXPECT_THAT(record().verdict.reasons, Not(Contains(HasSubstr("arithmetic"))));
 }
 
-TEST_F(MakeRecord, TwoClocksThatDifferAreAReason) {
+TEST_F(MakeRecord, ReportsDifferingClocks) {
   EXPECT_FALSE(record().host.median.has_value());
   prepared_.device.computes = true;
   const auto with_host = [&](double factor) {
@@ -135,7 +135,7 @@ TEST_F(MakeRecord, TwoClocksThatDifferAreAReason) {
   EXPECT_THAT(with_host(0.5).verdict.reasons, Contains(HasSubstr("50.0 % less")));
 }
 
-TEST_F(MakeRecord, APredictionIsNoMeasurement) {
+TEST_F(MakeRecord, PredictionHasNoMeasurement) {
   EXPECT_EQ(record().verdict.rating, "predicted");
   EXPECT_TRUE(record().verdict.reasons.empty());
 }
@@ -156,7 +156,7 @@ TEST_F(MakeRecord, StatesSetUpMemoryAndStopping) {
   EXPECT_FALSE(result.kernels.empty());
 }
 
-TEST_F(MakeRecord, TheExcessOfTheFirstStepsHasParts) {
+TEST_F(MakeRecord, SplitsFirstStepExcessIntoParts) {
   run_.sampling.steps.clear();
   for (const double scale : {4.0, 2.0, 1.0, 1.0, 1.0}) run_.sampling.steps.push_back(step(scale));
   run_.sampling.warmup = 0;
@@ -186,7 +186,7 @@ TEST_F(MakeRecord, TheExcessOfTheFirstStepsHasParts) {
 
 TEST_F(MakeRecord, IsAPureFunction) { EXPECT_EQ(record(), record()); }
 
-TEST_F(MakeRecord, ARunWithValuesThatAreNotFiniteHasNoTiming) {
+TEST_F(MakeRecord, NonFiniteRunHasNoTiming) {
   run_.finite = false;
   run_.first_nan = {"softmax", "layers.0.attn"};
   const Record result = record();
@@ -199,7 +199,7 @@ TEST_F(MakeRecord, ARunWithValuesThatAreNotFiniteHasNoTiming) {
   EXPECT_FALSE(result.tokens_per_second.has_value());
 }
 
-TEST_F(MakeRecord, AnInterruptedRunKeepsItsSamples) {
+TEST_F(MakeRecord, InterruptedRunKeepsItsSamples) {
   run_.sampling.interrupted = true;
   described_.config = Json{{"warmup", 1}, {"steps", 10}};
   const Record result = record();
@@ -211,7 +211,7 @@ TEST_F(MakeRecord, AnInterruptedRunKeepsItsSamples) {
   EXPECT_EQ(result.config.json()["steps"], 10);
 }
 
-TEST_F(MakeRecord, ARunInterruptedInWarmupHasNoTiming) {
+TEST_F(MakeRecord, RunInterruptedInWarmupHasNoTiming) {
   run_.sampling.interrupted = true;
   run_.sampling.warmup = 3;
   const Record result = record();

@@ -87,7 +87,7 @@ TEST(RecordedPoint, AGpuHasNoPeakHere) {
   EXPECT_EQ(point.name, "step/dtype:tf32/device:cuda/system:pytorch");
 }
 
-TEST(RecordedPoint, RefusesWhatIsUnclear) {
+TEST(RecordedPoint, RejectsAmbiguousInput) {
   EXPECT_THAT(refusal_of_point({}, {}), HasSubstr("--system: is missing"));
   EXPECT_THAT(refusal_of_point({{"model", "small"}, {"batch", "2"}}, kPyTorch), HasSubstr("needs --context"));
   EXPECT_THAT(refusal_of_point({{"d-model", "64"}}, kPyTorch), HasSubstr("--d-model: describes a model"));
@@ -99,7 +99,7 @@ TEST(RecordedPoint, RefusesWhatIsUnclear) {
   EXPECT_THAT(refusal_of_point(with(kTinyModel, {{"num-heads", "5"}}), kPyTorch), HasSubstr("num_heads"));
 }
 
-TEST(RecordedSteps, HaveTheFiguresOfBench) {
+TEST(RecordedSteps, MatchBenchFigures) {
   const RecordedPoint point = recorded_point(with(kTinyModel, kOnCuda), kPyTorch);
   const RunConfig config = test::point_of({{"model", "custom"},
                                            {"d-model", "32"},
@@ -146,7 +146,7 @@ TEST(RecordedSteps, HaveTheFiguresOfBench) {
   }
 }
 
-TEST(RecordedSteps, NeverLookLikeThoseOfTheEngine) {
+TEST(RecordedSteps, AreMarkedAsForeign) {
   const RecordedPoint point = recorded_point(with(kTinyModel, kOnCuda), kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01));
@@ -167,7 +167,7 @@ TEST(RecordedSteps, NeverLookLikeThoseOfTheEngine) {
   EXPECT_EQ(system_of(Record{}), "");
 }
 
-TEST(RecordedSteps, LearnNothingButPeaks) {
+TEST(RecordedSteps, StorePeaksOnly) {
   const RecordedPoint point = recorded_point(with(kTinyModel, kOnCuda), kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01));
@@ -179,7 +179,7 @@ TEST(RecordedSteps, LearnNothingButPeaks) {
   EXPECT_FALSE(result.record.flops.peak_measured || result.record.flops.mfu_measured);
 }
 
-TEST(RecordedSteps, OfAnUnknownModelHaveNoFlops) {
+TEST(RecordedSteps, UnknownModelHasNoFlops) {
   SystemConfig system = kPyTorch;
   for (const bool knows_tokens : {true, false}) {
     system.tokens = knows_tokens ? std::optional<int64_t>(200) : std::nullopt;
@@ -206,7 +206,7 @@ TEST(RecordedSteps, PhasesAndResidueAddUp) {
   EXPECT_DOUBLE_EQ(record.phases[0].seconds + record.phases[1].seconds, record.time.at("step").mean);
 }
 
-TEST(RecordedSteps, ThePassMayBeAPhase) {
+TEST(RecordedSteps, AcceptAPhaseAsPass) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "3"}, {"pass", "forward"}}, kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01, 0.004));
@@ -214,14 +214,14 @@ TEST(RecordedSteps, ThePassMayBeAPhase) {
   EXPECT_NEAR(record.main_time()->median, 0.004, 1e-15);
 }
 
-TEST(RecordedSteps, ADriftIsNotStable) {
+TEST(RecordedSteps, DriftIsNotStable) {
   const RecordedPoint point = recorded_point({}, kPyTorch);
   RecordedSteps steps(point);
   for (int64_t n = 0; !steps.is_done(); ++n) steps.add(line_of(0.01 + 0.002 * static_cast<double>(n)));
   EXPECT_EQ(record_of(point, std::move(steps)).verdict.rating, "no_steady_state");
 }
 
-TEST(RecordedSteps, ALossThatIsNotFiniteEndsThem) {
+TEST(RecordedSteps, NonFiniteLossEndsTheSeries) {
   const RecordedPoint point = recorded_point({}, kPyTorch);
   RecordedSteps steps(point);
   StepLine line = line_of(0.01);
@@ -239,7 +239,7 @@ TEST(RecordedSteps, ALossThatIsNotFiniteEndsThem) {
   EXPECT_TRUE(record.time.empty());
 }
 
-TEST(RecordedSteps, KeepTheSamplesUntilTheyEnd) {
+TEST(RecordedSteps, KeepSamplesOnAbort) {
   const RecordedPoint point = recorded_point({{"warmup", "2"}, {"steps", "10"}}, kPyTorch);
   RecordedSteps steps(point);
   for (int64_t n = 0; n < 5; ++n) steps.add(line_of(0.01));
@@ -252,7 +252,7 @@ TEST(RecordedSteps, KeepTheSamplesUntilTheyEnd) {
   EXPECT_EQ(record.config.json().at("steps"), 10);
 }
 
-TEST(RecordedSteps, LinesFitOneAnother) {
+TEST(RecordedSteps, RejectContradictingLines) {
   RecordedSteps steps(recorded_point({}, kPyTorch));
   StepLine line = line_of(1);
   line.keys.insert("begin");
@@ -270,7 +270,7 @@ TEST(RecordedSteps, LinesFitOneAnother) {
   EXPECT_EQ(steps.count(), 2);
 }
 
-TEST(RecordedSteps, TheMostMemoryCounts) {
+TEST(RecordedSteps, KeepHighestMemory) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "2"}}, kPyTorch);
   RecordedSteps steps(point);
   for (const int64_t bytes : {300, 200}) {

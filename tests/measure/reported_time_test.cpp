@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-TEST(ReportedTime, IsThePhaseOfAPassThatHasOne) {
+TEST(ReportedTime, IsThePhaseOfASinglePhasePass) {
   const auto reported = [](const char* pass) {
     const RunConfig config = test::point_of({{"d-model", "32"},
                                              {"num-layers", "1"},

@@ -38,14 +38,14 @@ TEST(StepLine, HasTimesInNanoseconds) {
   EXPECT_EQ(line.keys.size(), 7U);
 }
 
-TEST(StepLine, NeedsNoMoreThanAStep) {
+TEST(StepLine, AcceptsMinimalLine) {
   const StepLine line = parse_step_line(R"({"step": 1})");
   EXPECT_TRUE(line.phases.empty());
   EXPECT_FALSE(line.begin || line.loss || line.peak_bytes || line.peak_rss_bytes);
   EXPECT_TRUE(std::isnan(parse_step_line(R"({"step": 1, "loss": null})").loss.value()));
 }
 
-TEST(StepLine, SaysWhatIsWrong) {
+TEST(StepLine, ErrorNamesBadField) {
   EXPECT_THAT(refusal_of_line(""), HasSubstr("is not an object"));
   EXPECT_THAT(refusal_of_line("12"), HasSubstr(R"(write {"step": NANOSECONDS})"));
   EXPECT_THAT(refusal_of_line(R"({"step": 12)"), HasSubstr("is not an object"));

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(All, Editions,
                                          test::Options{{"pass", "inference"}},
                                          test::Options{{"recompute", "block"}, {"mode", "compile"}}));
 
-TEST(Trace, ASignalBeforeItsStepsInterruptsThePoint) {
+TEST(Trace, SignalBeforeTracedStepsInterruptsThePoint) {
   bool is_traced = false;
   PointHooks hooks;
   hooks.progress = [&](const PointProgress& progress) { is_traced = progress.stage == "trace" && progress.done == 2; };
@@ -88,7 +88,7 @@ TEST(Trace, BuffersAliveAtThePeakAddUpToIt) {
   }
 }
 
-TEST(Trace, ClassesSayWhatTheWorkIs) {
+TEST(Trace, AssignsWorkClasses) {
   std::map<std::string, std::set<std::string>> ops;  // by class
   const PointResult eager = traced({{"device", "roofline:h100"}, {"dtype", "bfloat16"}}, 1);
   for (size_t i = 0; i < eager.trace->launch_count(); ++i) {
@@ -130,7 +130,7 @@ TEST(Trace, RangesOfAttentionCarryTheirNames) {
 }
 
 // On a real device the marks enclose the launches, and a step that does not fit has a trace without times.
-TEST(Trace, OfACpu) {
+TEST(Trace, TracesACpuStep) {
   const PointResult result = traced({{"device", "cpu"}, {"threads", "1"}}, 3);
   ASSERT_TRUE(result.trace.has_value());
   EXPECT_GT(result.trace->mark.value_or(0), 0);
@@ -147,7 +147,7 @@ TEST(Trace, OfACpu) {
   EXPECT_GT(refused.trace->buffer_count(), 0U);
 }
 
-TEST(Trace, SamplesAreMarkedOnlyWhereThatCostsNextToNothing) {
+TEST(Trace, MarksSamplesOnlyIfCheap) {
   const PointResult predicted = run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {});
   double sum = 0;
   for (const ClassShare& share : predicted.record.classes) sum += share.share;

@@ -60,7 +60,7 @@ TEST(Metamorphic, PermutedBatchRowsKeepTheLoss) {
   }
 }
 
-TEST(Metamorphic, ALaterTokenChangesNoEarlierLogit) {
+TEST(Metamorphic, LaterTokensDoNotChangeEarlierLogits) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       Training training(inference(edition, dtype));
@@ -149,7 +149,7 @@ TEST(Metamorphic, RopeKeepsNorms) {
 }
 
 // With logits up to +-80 nothing overflows, and the loss agrees with exact arithmetic.
-TEST(Metamorphic, LogitsOfEightyStayFinite) {
+TEST(Metamorphic, LargeLogitsStayFinite) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     RunConfig config = tiny_config(Edition::k2025, dtype);
     config.pass = Pass::kForwardBackward;
@@ -187,7 +187,7 @@ TEST(Metamorphic, LogitsOfEightyStayFinite) {
 
 // With a head of zeros all logits are equal, the loss is log V, and the gradient of the head is the mean of
 // (1/V - target) x.
-TEST(Metamorphic, EqualLogitsGiveALossOfLogV) {
+TEST(Metamorphic, UniformLogitsGiveLogVocabLoss) {
   for (const Edition edition : {Edition::k2024, Edition::k2025}) {
     RunConfig config = tiny_config(edition);
     config.pass = Pass::kForwardBackward;
@@ -210,7 +210,7 @@ TEST(Metamorphic, EqualLogitsGiveALossOfLogV) {
 }
 
 // The whole backward pass against a central difference along its own gradient.
-TEST(Metamorphic, SlowAStepAgainstTheGradientLowersTheLossAsPredicted) {
+TEST(Metamorphic, SlowGradientStepLowersLossAsPredicted) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition);
     config.pass = Pass::kForwardBackward;

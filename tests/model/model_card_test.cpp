@@ -42,7 +42,7 @@ TEST(ModelCard, EveryNamedModelHasACard) {
   EXPECT_EQ(card_of(kCustomModel).name, "gpt");
 }
 
-TEST(ModelCard, RefusesOnlyOptionsThatExist) {
+TEST(ModelCard, RefusedOptionsExist) {
   for (const ModelCard* card : all_models()) {
     for (const std::string_view flag : card->refused_options) {
       EXPECT_TRUE(find_option<RunConfig>(flag).has_value()) << card->name << " --" << flag;
@@ -53,7 +53,7 @@ TEST(ModelCard, RefusesOnlyOptionsThatExist) {
 }
 
 // A new option has to be thought of for attention alone: it either means something there or is refused.
-TEST(ModelCard, AttentionTakesNoOptionUnseen) {
+TEST(ModelCard, AttentionAcceptsOnlyReviewedOptions) {
   const std::set<std::string_view> taken{
       "model", "edition", "d-model", "context",           "batch",        "causal", "projections", "dtype",  "mode",
       "keep",  "lower",   "kernels", "memory-limit",      "pass",         "device", "threads",     "warmup", "steps",
@@ -92,7 +92,7 @@ TEST(ModelSummary, ParametersHaveTheirRegion) {
   EXPECT_EQ(find(model, "lm_head.weight").region, (Region{-1, "lm_head"}));
 }
 
-TEST(ModelSummary, ParametersStateWhatAWeightsFileMayContain) {
+TEST(ModelSummary, ParametersListOptionalWeights) {
   ModelConfig model = model_of({{"edition", "2024"}});
   EXPECT_TRUE(find(model, "position_embeddings.weight").rows_may_be_cropped);
   EXPECT_FALSE(find(model, "token_embeddings.weight").rows_may_be_cropped);

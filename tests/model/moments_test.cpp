@@ -17,7 +17,7 @@ std::vector<double> losses(const RunConfig& config, const TrainingOptions& optio
   return values;
 }
 
-TEST(MomentsInBFloat16, AreRoundedAfterTheUpdateHasReadThem) {
+TEST(MomentsInBFloat16, RoundAfterTheUpdate) {
   constexpr int kSteps = 6;
   for (const Optimizer optimizer : {Optimizer::k2025, Optimizer::k2026, Optimizer::kTorch}) {
     RunConfig config = tiny_config(Edition::k2025);
@@ -38,7 +38,7 @@ TEST(MomentsInBFloat16, AreRoundedAfterTheUpdateHasReadThem) {
   }
 }
 
-TEST(MomentsInBFloat16, TakeHalfTheBytes) {
+TEST(MomentsInBFloat16, UseHalfTheBytes) {
   RunConfig config = tiny_config(Edition::k2025);
   Training wide(config);
   config.moments = MomentType::kBFloat16;

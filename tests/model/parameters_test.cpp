@@ -37,7 +37,7 @@ ParameterSpec find(const ModelConfig& model, const std::string& name) {
   return {};
 }
 
-TEST(Parameters, OrderOf2025) {
+TEST(Parameters, Follow2025Order) {
   ModelConfig model = tiny(Edition::k2025);
   model.num_layers = 1;
   EXPECT_THAT(names_of(model),
@@ -47,7 +47,7 @@ TEST(Parameters, OrderOf2025) {
                           "layers.0.ffn.w2.weight", "layers.0.ffn.w3.weight", "ln_final.weight", "lm_head.weight"));
 }
 
-TEST(Parameters, OrderOf2024TiedWithBias) {
+TEST(Parameters, Follow2024OrderWithTiedHeadAndBias) {
   ModelConfig model = tiny(Edition::k2024);
   model.num_layers = 1;
   model.weight_tie = true;
@@ -61,7 +61,7 @@ TEST(Parameters, OrderOf2024TiedWithBias) {
                           "layers.0.ffn.w2.bias", "ln_final.weight", "lm_head.bias"));
 }
 
-TEST(Parameters, OrderOfGpt2) {
+TEST(Parameters, FollowGpt2Order) {
   ModelConfig model = tiny(Edition::kGpt2);
   model.num_layers = 1;
   model.weight_tie = true;
@@ -84,7 +84,7 @@ TEST(Parameters, LinearWeightsAreOutByIn) {
   EXPECT_THAT(find(tiny(Edition::k2024), "position_embeddings.weight").shape, ElementsAre(18, 40));
 }
 
-TEST(Parameters, InitialisationOf2025) {
+TEST(Parameters, Follow2025Initialisation) {
   const ModelConfig model = tiny(Edition::k2025);
   const ParameterSpec w1 = find(model, "layers.0.ffn.w1.weight");
   EXPECT_EQ(w1.init.distribution, Distribution::kTruncatedNormal);
@@ -98,7 +98,7 @@ TEST(Parameters, InitialisationOf2025) {
   EXPECT_DOUBLE_EQ(norm.stream.std, 0.05);
 }
 
-TEST(Parameters, InitialisationOfTheOlderEditions) {
+TEST(Parameters, FollowOlderInitialisations) {
   for (const Edition edition : {Edition::k2024, Edition::kGpt2}) {
     ModelConfig model = tiny(edition);
     model.bias = true;

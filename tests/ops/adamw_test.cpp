@@ -68,7 +68,7 @@ std::vector<ConformanceCase> skippable_rows() {
 LAPTIME_CONFORMANCE(AdamWSkip, skippable_rows());
 
 // A skipped step leaves everything as it is, whatever the gradient holds: infinities and NaN too.
-TEST(AdamW, ASkippedStepChangesNoBit) {
+TEST(AdamW, SkippedStepChangesNoBit) {
   constexpr int64_t kSize = 777;
   cpu::CpuBackend backend(cpu_kernels(cpu::widest_isa()), 2);
   const TensorType row = contiguous_type(DType::kFloat32, {kSize});

@@ -24,7 +24,7 @@ std::vector<ConformanceCase> dropout_rows() {
 
 LAPTIME_CONFORMANCE(Dropout, dropout_rows());
 
-TEST(Dropout, ZeroesTheStatedShare) {
+TEST(Dropout, ZeroesTheRequestedFraction) {
   for (const double p : {0.1, 0.5, 0.9}) {
     const TensorType type = contiguous_type(DType::kFloat32, {100000});
     GuardedTensor x(type);

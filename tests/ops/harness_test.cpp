@@ -25,11 +25,11 @@ std::string error_of(void (*launch)(const KernelCall&), double slack = 0) {
   return conformance_error({row, DType::kFloat32, Arrangement::kContiguous, 0}, kernel);
 }
 
-TEST(ConformanceHarness, AcceptsACorrectKernel) {
+TEST(ConformanceHarness, AcceptsCorrectKernel) {
   EXPECT_EQ(error_of([](const KernelCall& call) { negate(call, 0, kSize); }), "");
 }
 
-TEST(ConformanceHarness, SeesAWrongValue) {
+TEST(ConformanceHarness, DetectsWrongValue) {
   const auto wrong = [](const KernelCall& call) {
     negate(call, 0, kSize);
     data(call.out[0])[20] *= 1 + 0x1p-22F;
@@ -38,11 +38,11 @@ TEST(ConformanceHarness, SeesAWrongValue) {
   EXPECT_EQ(error_of(wrong, 2), "");  // within two units of the input and two of the result
 }
 
-TEST(ConformanceHarness, SeesAnElementThatIsNotWritten) {
+TEST(ConformanceHarness, DetectsUnwrittenElement) {
   EXPECT_THAT(error_of([](const KernelCall& call) { negate(call, 1, kSize); }), HasSubstr("element 0 is"));
 }
 
-TEST(ConformanceHarness, SeesWritesOutsideTheOutput) {
+TEST(ConformanceHarness, DetectsWritesOutsideTheOutput) {
   const auto beyond = [](const KernelCall& call) {
     negate(call, 0, kSize);
     data(call.out[0])[kSize] = 0;
@@ -55,7 +55,7 @@ TEST(ConformanceHarness, SeesWritesOutsideTheOutput) {
   EXPECT_THAT(error_of(before), HasSubstr("writes around output 0"));
 }
 
-TEST(ConformanceHarness, SeesWritesToAnInput) {
+TEST(ConformanceHarness, DetectsWritesToAnInput) {
   const auto writes = [](const KernelCall& call) {
     negate(call, 0, kSize);
     data(call.in[0])[3] = 0;
@@ -63,7 +63,7 @@ TEST(ConformanceHarness, SeesWritesToAnInput) {
   EXPECT_THAT(error_of(writes), HasSubstr("writes input 0"));
 }
 
-TEST(ConformanceHarness, SeesBitsThatDependOnTheThreads) {
+TEST(ConformanceHarness, DetectsThreadDependentBits) {
   const auto depends = [](const KernelCall& call) {
     negate(call, 0, kSize);
     if (cpu::team_of(call).size() == 3) data(call.out[0])[5] *= 1 + 0x1p-22F;
@@ -71,7 +71,7 @@ TEST(ConformanceHarness, SeesBitsThatDependOnTheThreads) {
   EXPECT_THAT(error_of(depends, 3), HasSubstr("with 3 threads differs"));
 }
 
-TEST(ConformanceHarness, SeesAKernelThatCannotOverwriteItsInput) {
+TEST(ConformanceHarness, DetectsUnsafeInPlaceKernel) {
   static const OpCard kOverwriting = [] {
     OpCard card = kNeg;
     card.may_overwrite = {{0, 0}};
@@ -91,7 +91,7 @@ TEST(ConformanceHarness, SeesAKernelThatCannotOverwriteItsInput) {
               HasSubstr("output 0 over input 0: output 0, element 4"));
 }
 
-TEST(GradientHarness, SeesAWrongGradient) {
+TEST(GradientHarness, DetectsWrongGradient) {
   static const OpCard kWrong = [] {
     OpCard card = kSquare;
     card.gradient = [](GradientContext& c) {

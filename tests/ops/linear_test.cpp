@@ -68,7 +68,7 @@ TEST(Linear, Gradient) {
   }
 }
 
-TEST(Linear, AttributesShowWhatIsFoldedAlone) {
+TEST(Linear, AttributesPrintFoldedPartsOnly) {
   const Attributes plain = LinearAttributes{LinearForm::kLinear, {}};
   EXPECT_EQ(plain.text(), "form=linear");
   const Attributes in = *kLinear.fold_input_cast(plain, 2, DType::kBFloat16);

@@ -101,7 +101,7 @@ std::vector<std::byte> product(const Kernel& kernel, const ProductAttributes& at
 
 constexpr int64_t kM = 100, kN = 133, kK = 1001;
 
-TEST_P(MatmulFolding, AFoldedCastOfAnOperandIsTheCast) {
+TEST_P(MatmulFolding, FoldedOperandCastMatchesCast) {
   cpu::Team team(2);
   for (const bool a_transposed : {false, true}) {
     for (const bool b_transposed : {false, true}) {
@@ -121,7 +121,7 @@ TEST_P(MatmulFolding, AFoldedCastOfAnOperandIsTheCast) {
 
 // The float32 sums are not rounded to bfloat16 in between: kernels that widen bfloat16 give the bits of a float32
 // product.
-TEST_P(MatmulFolding, AFoldedCastOfTheResultRoundsOnce) {
+TEST_P(MatmulFolding, FoldedResultCastRoundsOnce) {
   cpu::Team team(2);
   Tensor a = random_matrix(DType::kBFloat16, kM, kK, true, true, 1);
   Tensor b = random_matrix(DType::kBFloat16, kK, kN, false, true, 2);
@@ -135,7 +135,7 @@ TEST_P(MatmulFolding, AFoldedCastOfTheResultRoundsOnce) {
   EXPECT_TRUE(wide.empty() || result == wide);
 }
 
-TEST_P(MatmulFolding, TheResultMayStandInPlaceOfTheAddend) {
+TEST_P(MatmulFolding, ResultMayOverwriteTheAddend) {
   cpu::Team team(2);
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
     Tensor a = random_matrix(dtype, kM, kK, false, true, 1);
@@ -182,7 +182,7 @@ TEST_P(MatmulFolding, IsCloseToFloat64) {
   }
 }
 
-TEST(MatmulAttributes, ShowWhatIsFoldedAlone) {
+TEST(MatmulAttributes, PrintFoldedPartsOnly) {
   EXPECT_EQ(Attributes(ProductAttributes{}).text(), Attributes().text());
   EXPECT_EQ(Attributes(ProductAttributes{}).hash(), Attributes().hash());
   const Attributes in = *kMatmul.fold_input_cast({}, 1, DType::kBFloat16);

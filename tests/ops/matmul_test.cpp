@@ -323,7 +323,7 @@ TEST(MatmulTiles, TileShapesGiveTheSameBits) {
   }
 }
 
-TEST(MatmulKernels, SayWhyTheyRefuse) {
+TEST(MatmulKernels, StateReasonForRefusal) {
   Signature mixed{
       &kMatmul, {}, {contiguous_type(DType::kBFloat16, {4, 5}), contiguous_type(DType::kFloat32, {5, 6})}, {}};
   mixed.out = kMatmul.infer({}, mixed.in);
@@ -419,7 +419,7 @@ TEST(MatmulSplit, IsAsExactAsFloat32) {
 }
 
 // NaN stays NaN, infinity may become NaN, and the largest finite number stays finite.
-TEST(MatmulSplit, KeepsWhatIsNotFinite) {
+TEST(MatmulSplit, PropagatesInfinityAndNan) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
   const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
   if (split == nullptr) GTEST_SKIP() << "this machine has no AMX";

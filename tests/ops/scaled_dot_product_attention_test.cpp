@@ -221,7 +221,7 @@ void expect_close(const AttentionAttributes& attributes, const Shape& shape) {
   }
 }
 
-TEST(Attention, SlowBlocksAndRemainders) {
+TEST(Attention, SlowHandlesBlockRemainders) {
   expect_close({}, {2, 2, 256, 64});
   expect_close({}, {1, 1, 1000, 20});
   expect_close({.causal = false}, {1, 1, 300, 33});
@@ -241,7 +241,7 @@ TEST(Attention, SlowWideHeads) {
 }
 
 // Scores of +-1000 must not overflow; their weights are 0 or 1.
-TEST(Attention, LargeScores) {
+TEST(Attention, HandlesLargeScores) {
   const Shape shape{1, 1, 40, 16};
   for (const cpu::Isa isa : cpu::runnable_isas()) {
     const TensorType type = contiguous_type(DType::kFloat32, shape);
@@ -268,7 +268,7 @@ TEST(Attention, LargeScores) {
 }
 
 // Later positions must not change a bit of the rows before them.
-TEST(Attention, CausalRowsDoNotSeeLaterOnes) {
+TEST(Attention, CausalMaskHidesLaterKeys) {
   for (const int64_t width : {64, 300}) {
     const Layout layout = heads_within_positions({1, 2, 40, width});
     const TensorType type{DType::kFloat32, layout};
@@ -299,7 +299,7 @@ TEST(Attention, CausalRowsDoNotSeeLaterOnes) {
 }
 
 // Values have the layout of the queries, so that merging heads that were split is a view.
-TEST(Attention, ValuesLieAsTheQueries) {
+TEST(Attention, OutputHasTheLayoutOfQueries) {
   const TensorType q{DType::kFloat32, heads_within_positions({2, 3, 5, 4})};
   const TensorType k = contiguous_type(DType::kFloat32, {2, 3, 5, 4});
   const Attributes attributes = AttentionAttributes{};
@@ -313,7 +313,7 @@ TEST(Attention, ValuesLieAsTheQueries) {
 }
 
 // The whole op and its decomposition, on the references in float64.
-TEST(Attention, DropsTheSameWeightsWholeAndDecomposed) {
+TEST(Attention, DropoutMaskMatchesDecomposition) {
   for (const bool causal : {true, false}) {
     Builder build;
     const TensorType type = contiguous_type(DType::kFloat64, {2, 2, 6, 4});

@@ -35,7 +35,7 @@ DType dtype_of(const Graph& graph, const std::string& output) {
   return graph.value(graph.find_output(output)).type.dtype;
 }
 
-TEST(Autocast, AParameterIsCastOnceAndItsViewsAreAppliedToTheCopy) {
+TEST(Autocast, CastsAParameterOnceBeforeItsViews) {
   Model model;
   const ValueId turned = transpose(model.build, model.w, 0, 1);
   const ValueId once = matmul(model.build, model.w, turned);
@@ -50,7 +50,7 @@ TEST(Autocast, AParameterIsCastOnceAndItsViewsAreAppliedToTheCopy) {
   EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast's cache, until forward ends
 }
 
-TEST(Autocast, AnActivationIsCastForEachUse) {
+TEST(Autocast, CastsAnActivationPerUse) {
   Model model;
   const ValueId h = exp(model.build, model.x);
   model.build.output("a", matmul(model.build, h, model.w));
@@ -60,7 +60,7 @@ TEST(Autocast, AnActivationIsCastForEachUse) {
   EXPECT_EQ(dtype_of(graph, "a"), DType::kBFloat16);
 }
 
-TEST(Autocast, FollowsThePoliciesOfTheCards) {
+TEST(Autocast, FollowsCardPolicies) {
   Model model;
   const ValueId product = matmul(model.build, model.x, model.w);  // lower
   model.build.output("product", product);
@@ -83,7 +83,7 @@ TEST(Autocast, FollowsThePoliciesOfTheCards) {
   EXPECT_EQ(dtype_of(graph, "place"), DType::kInt64);
 }
 
-TEST(Autocast, OnlyForwardIsCast) {
+TEST(Autocast, CastsForwardOnly) {
   Model model;
   model.build.current.phase = Phase::kOptimizer;
   model.build.output("y", matmul(model.build, model.x, model.w));

@@ -12,7 +12,7 @@
 namespace laptime::test {
 namespace {
 
-TEST(DeadCode, DropsNodesWithoutReadersAndKeepsUpdates) {
+TEST(DeadCode, DropsUnreadNodesAndKeepsUpdates) {
   Builder build;
   const ValueId x = build.source("x", floats({3}), Role::kInput);
   const ValueId state = build.source("state", floats({3}), Role::kOptimizerState);

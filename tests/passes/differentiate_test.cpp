@@ -103,7 +103,7 @@ TEST(Differentiate, GoesThroughMatrixProductsAndReductions) {
   });
 }
 
-TEST(Differentiate, AParameterThatTheLossDoesNotReadGetsZeros) {
+TEST(Differentiate, UnusedParameterGetsZeroGradient) {
   expect_gradients([](Builder& build, ValueId a, ValueId) { return sum_all(build, square(build, a)); });
   // b is read, but not on a path to the loss.
   expect_gradients([](Builder& build, ValueId a, ValueId b) {
@@ -112,7 +112,7 @@ TEST(Differentiate, AParameterThatTheLossDoesNotReadGetsZeros) {
   });
 }
 
-TEST(Differentiate, AGradientHasItsParametersTypeAndLayout) {
+TEST(Differentiate, GradientHasParameterTypeAndLayout) {
   Builder build;
   const ValueId w = build.source("w", contiguous_type(DType::kFloat32, {2, 3}), Role::kParameter);
   ValueId loss;
@@ -140,7 +140,7 @@ TEST(Differentiate, AGradientHasItsParametersTypeAndLayout) {
   EXPECT_GT(backward, 3);
 }
 
-TEST(DifferentiateDeath, ALossWithoutParameters) {
+TEST(DifferentiateDeath, LossWithoutParametersAborts) {
   Builder build;
   const ValueId w = build.source("w", doubles({2}), Role::kParameter);
   const ValueId x = build.source("x", doubles({2}), Role::kInput);

@@ -25,7 +25,7 @@ struct Operands {
   }
 };
 
-TEST(FoldAddends, AProductAddsTheOtherOperand) {
+TEST(FoldAddends, FoldsSumIntoProduct) {
   Operands on;
   const Graph graph = on.folded(add(on.build, on.a, matmul(on.build, on.a, on.b)));
   EXPECT_EQ(count(graph, "add"), 0);
@@ -35,7 +35,7 @@ TEST(FoldAddends, AProductAddsTheOtherOperand) {
   EXPECT_TRUE(product_attributes(product.attributes).addend);
 }
 
-TEST(FoldAddends, AProductSeenThroughReshapes) {
+TEST(FoldAddends, FoldsThroughReshapes) {
   Operands on;
   const ValueId wide = reshape(on.build, matmul(on.build, on.a, on.b), {2, 8});
   const ValueId other = on.build.source("other", floats({2, 8}), Role::kInput);
@@ -44,39 +44,39 @@ TEST(FoldAddends, AProductSeenThroughReshapes) {
   EXPECT_EQ(graph.value(graph.find_output("sum")).type.shape(), (Shape{2, 8}));
 }
 
-TEST(FoldAddends, AProductThatSomethingElseReadsStays) {
+TEST(FoldAddends, KeepsProductWithOtherReaders) {
   Operands on;
   const ValueId product = matmul(on.build, on.b, on.a);
   on.build.output("product", product);
   EXPECT_EQ(count(on.folded(add(on.build, product, on.a)), "add"), 1);
 }
 
-TEST(FoldAddends, ABroadcastOperandStays) {
+TEST(FoldAddends, KeepsBroadcastOperand) {
   Operands on;
   const ValueId row = on.build.source("row", floats({4}), Role::kInput);
   EXPECT_EQ(count(on.folded(add(on.build, matmul(on.build, on.a, on.a), row)), "add"), 1);
 }
 
-TEST(FoldAddends, AnOperandThatIsMadeAfterTheProductStays) {
+TEST(FoldAddends, KeepsOperandMadeAfterTheProduct) {
   Operands on;
   const ValueId product = matmul(on.build, on.a, on.b);
   EXPECT_EQ(count(on.folded(add(on.build, product, exp(on.build, on.a))), "add"), 1);
 }
 
-TEST(FoldAddends, AnOpTakesOneAddendOnly) {
+TEST(FoldAddends, FoldsOneAddendPerOp) {
   Operands on;
   const ValueId once = add(on.build, matmul(on.build, on.a, on.b), on.a);
   EXPECT_EQ(count(on.folded(add(on.build, once, on.b)), "add"), 1);
 }
 
-TEST(FoldAddends, ASumInAnotherPhaseStays) {
+TEST(FoldAddends, KeepsSumInAnotherPhase) {
   Operands on;
   const ValueId product = matmul(on.build, on.a, on.b);
   on.build.current.phase = Phase::kBackward;
   EXPECT_EQ(count(on.folded(add(on.build, product, on.a)), "add"), 1);
 }
 
-TEST(FoldAddends, ResidualsAndSumsOfGradientsGoIntoProductsAndNorms) {
+TEST(FoldAddends, FoldsResidualsAndGradientSums) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     const RunConfig config = tiny_config(Edition::k2025, dtype);
     EXPECT_EQ(count(step_graph(config, compile_options(config)), "add"), 0) << name_of(dtype);

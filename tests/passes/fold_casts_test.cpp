@@ -40,7 +40,7 @@ DType dtype_of_norm(const Graph& graph) {
   return DType::kInt64;
 }
 
-TEST(FoldCasts, AnOutputThatEveryReaderCastsToOneType) {
+TEST(FoldCasts, FoldsOutputCastSharedByAllReaders) {
   NormModel model;
   model.output_as(DType::kBFloat16, "a");
   model.output_as(DType::kBFloat16, "b");
@@ -50,7 +50,7 @@ TEST(FoldCasts, AnOutputThatEveryReaderCastsToOneType) {
   EXPECT_EQ(graph.value(graph.find_output("a")).type.dtype, DType::kBFloat16);
 }
 
-TEST(FoldCasts, AnInputThatSeveralOpsCastIsCastOnceIfAskedFor) {
+TEST(FoldCasts, SharesInputCastOnRequest) {
   Builder build;
   const ValueId weight = cast(build, build.source("w", floats({4, 4}), Role::kParameter), DType::kBFloat16);
   const ValueId x = cast(build, build.source("x", floats({4, 4}), Role::kInput), DType::kBFloat16);
@@ -63,7 +63,7 @@ TEST(FoldCasts, AnInputThatSeveralOpsCastIsCastOnceIfAskedFor) {
   EXPECT_EQ(count(kept, "cast"), 1);  // of the weight; that of x has one reader
 }
 
-TEST(FoldCasts, AnOutputThatIsCastAfterAView) {
+TEST(FoldCasts, FoldsOutputCastBehindAView) {
   NormModel model;
   const ValueId transposed = transpose(model.build, model.y, 0, 1);
   model.build.output("a", exp(model.build, cast(model.build, transposed, DType::kBFloat16)));
@@ -72,7 +72,7 @@ TEST(FoldCasts, AnOutputThatIsCastAfterAView) {
   EXPECT_EQ(dtype_of_norm(graph), DType::kBFloat16);
 }
 
-TEST(FoldCasts, AnOutputThatSomeReaderDoesNotCastStays) {
+TEST(FoldCasts, KeepsCastIfAReaderNeedsTheOriginal) {
   NormModel read_as_it_is;
   read_as_it_is.output_as(DType::kBFloat16, "a");
   read_as_it_is.build.output("b", exp(read_as_it_is.build, read_as_it_is.y));
@@ -88,7 +88,7 @@ TEST(FoldCasts, AnOutputThatSomeReaderDoesNotCastStays) {
   EXPECT_EQ(dtype_of_norm(kept), DType::kFloat32);
 }
 
-TEST(FoldCasts, AnOutputThatIsCastToTwoTypesStays) {
+TEST(FoldCasts, KeepsCastsToTwoTypes) {
   NormModel model;
   model.output_as(DType::kBFloat16, "a");
   model.output_as(DType::kFloat16, "b");
@@ -97,14 +97,14 @@ TEST(FoldCasts, AnOutputThatIsCastToTwoTypesStays) {
   EXPECT_EQ(dtype_of_norm(graph), DType::kFloat32);
 }
 
-TEST(FoldCasts, AnOutputOfAnOpThatCannotRoundItStays) {
+TEST(FoldCasts, KeepsCastOfUnsupportedProducer) {
   Builder build;
   const ValueId y = exp(build, build.source("x", floats({4, 4}), Role::kInput));
   build.output("y", neg(build, cast(build, y, DType::kBFloat16)));
   EXPECT_EQ(count(without_unread_casts(build.finish()), "cast"), 1);
 }
 
-TEST(FoldCasts, AnInputWhoseEveryReaderCanRoundIt) {
+TEST(FoldCasts, FoldsInputCastIntoEveryReader) {
   Builder build;
   const ValueId x = build.source("x", floats({4, 4}), Role::kInput);
   const ValueId lower = cast(build, x, DType::kBFloat16);
@@ -119,7 +119,7 @@ TEST(FoldCasts, AnInputWhoseEveryReaderCanRoundIt) {
   EXPECT_EQ(graph.value(product.outputs[0]).type.dtype, DType::kBFloat16);
 }
 
-TEST(FoldCasts, AnInputThatAnotherReaderNeedsStays) {
+TEST(FoldCasts, KeepsInputCastIfAReaderCannotFold) {
   Builder build;
   const ValueId lower = cast(build, build.source("x", floats({4, 4}), Role::kInput), DType::kBFloat16);
   build.output("product", matmul(build, lower, lower));
@@ -129,7 +129,7 @@ TEST(FoldCasts, AnInputThatAnotherReaderNeedsStays) {
   EXPECT_TRUE(graph.producer(graph.find_output("product"))->attributes.empty());
 }
 
-TEST(FoldCasts, AnInputThatIsAlsoAnOutputOfTheStepStays) {
+TEST(FoldCasts, KeepsCastOfAStepOutput) {
   Builder build;
   const ValueId lower = cast(build, build.source("x", floats({4, 4}), Role::kInput), DType::kBFloat16);
   build.output("product", matmul(build, lower, lower));
@@ -137,7 +137,7 @@ TEST(FoldCasts, AnInputThatIsAlsoAnOutputOfTheStepStays) {
   EXPECT_EQ(count(without_unread_casts(build.finish()), "cast"), 1);
 }
 
-TEST(FoldCasts, ACastThatMovesElementsStays) {
+TEST(FoldCasts, KeepsCastThatChangesLayout) {
   Builder build;
   const ValueId x = build.source("x", floats({4, 4}), Role::kInput);
   const ValueId every_second = slice(build, x, 1, 0, 2, 2);
@@ -147,7 +147,7 @@ TEST(FoldCasts, ACastThatMovesElementsStays) {
   EXPECT_EQ(count(without_unread_casts(build.finish()), "cast"), 1);
 }
 
-TEST(FoldCasts, TheNormsOfACompiledStepRoundTheirOutputs) {
+TEST(FoldCasts, CompiledNormsRoundTheirOutputs) {
   const RunConfig config = tiny_config(Edition::k2025, Precision::kBFloat16);
   PipelineOptions passes = compile_options(config);
   const Graph folded = step_graph(config, passes);

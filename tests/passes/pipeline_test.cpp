@@ -25,7 +25,7 @@ TEST(Pipeline, ReportsItsPassesInOrder) {
 }
 
 // `--pass backward` runs forward, too, because backward is timed within a step; only `step` has an optimizer.
-TEST(Pipeline, AStepHasThePhasesOfItsPass) {
+TEST(Pipeline, StepHasThePhasesOfItsPass) {
   const cpu::CpuBackend backend(reference_kernels(), 1);
   const auto phases_of = [&](Pass pass) {
     RunConfig config = tiny_config(Edition::k2024);
@@ -44,7 +44,7 @@ TEST(Pipeline, AStepHasThePhasesOfItsPass) {
   EXPECT_EQ(phases_of(Pass::kStep), (std::vector<Phase>{Phase::kForward, Phase::kBackward, Phase::kOptimizer}));
 }
 
-TEST(Compile, GivesTheLossesOfEagerMode) {
+TEST(Compile, MatchesEagerLosses) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       const RunConfig config = tiny_config(edition, dtype);
@@ -57,7 +57,7 @@ TEST(Compile, GivesTheLossesOfEagerMode) {
   }
 }
 
-TEST(Compile, GivesTheLossesOfEagerModeForSizesThatNoBlockDivides) {
+TEST(Compile, MatchesEagerLossesForOddSizes) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     const RunConfig config = odd_config(dtype);
     const std::vector<double> eager = losses(config, eager_options(config));
@@ -67,7 +67,7 @@ TEST(Compile, GivesTheLossesOfEagerModeForSizesThatNoBlockDivides) {
   }
 }
 
-TEST(Compile, HasTheDropoutMasksOfEagerMode) {
+TEST(Compile, MatchesEagerDropoutMasks) {
   RunConfig config = tiny_config(Edition::k2024);
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.2;
   const std::vector<double> eager = losses(config, eager_options(config));
@@ -85,7 +85,7 @@ TEST(Compile, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(Compile, RunsTheCompositesThatItKeeps) {
+TEST(Compile, RunsKeptComposites) {
   const RunConfig config = tiny_config(Edition::k2025);
   PipelineOptions passes = compile_options(config);
   const Graph whole = step_graph(config, passes);

@@ -33,7 +33,7 @@ TEST(Recompute, ChangesNoBitOfAnEagerStep) {
   EXPECT_EQ(bits(config, passes), kept);
 }
 
-TEST(Recompute, OfBlocksSavesTheirInputsOnly) {
+TEST(Recompute, BlockModeSavesBlockInputsOnly) {
   RunConfig config = tiny_config(Edition::k2025);
   config.model.num_layers = 6;
   config.pass = Pass::kForwardBackward;
@@ -55,7 +55,7 @@ TEST(Recompute, OfBlocksSavesTheirInputsOnly) {
 }
 
 // A block of the 2025 model needs 4 (6 N d + 2 N d_ff + N h) bytes if norms and gates are recomputed.
-TEST(Recompute, ABlockOf2025SavesNoMoreThanItNeeds) {
+TEST(Recompute, Block2025SavesExpectedBytes) {
   RunConfig config = tiny_config(Edition::k2025);
   config.pass = Pass::kForwardBackward;
   const auto saved_with = [&](int64_t layers) {

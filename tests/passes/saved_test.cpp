@@ -16,7 +16,7 @@ namespace laptime::test {
 namespace {
 
 // e = exp(w), s = e * e, loss = sum(s). The gradients of exp and of the product read e; none reads s.
-TEST(Saved, IsWhatBackwardReads) {
+TEST(Saved, IsReadByBackward) {
   Builder build;
   const ValueId w = build.source("w", floats({5}), Role::kParameter);
   const ValueId e = exp(build, w);
@@ -48,7 +48,7 @@ TEST(Saved, ParametersAreNotCounted) {
 }
 
 // When forward alone ends, exactly the saved bytes are alive.
-TEST(Saved, TheCutKeepsExactlyTheSavedBytes) {
+TEST(Saved, ForwardCutKeepsSavedBytes) {
   const cpu::CpuBackend backend(reference_kernels(), 1);
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
@@ -97,7 +97,7 @@ TEST(Saved, TheCutKeepsExactlyTheSavedBytes) {
   }
 }
 
-TEST(Saved, TheCutDoesNotChangeTheLoss) {
+TEST(Saved, ForwardCutKeepsTheLoss) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition);
     Training step(config);

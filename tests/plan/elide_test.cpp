@@ -34,7 +34,7 @@ struct Step {
   }
 };
 
-TEST(Elide, AnElementwiseUpdateNeedsNoCopy) {
+TEST(Elide, ElementwiseUpdateNeedsNoCopy) {
   Step step;
   assign(step.build, step.w, add(step.build, step.w, mul_scalar(step.build, step.other, 2)));
   EXPECT_EQ(step.dropped(), std::vector<bool>{true});
@@ -47,7 +47,7 @@ TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, true}));
 }
 
-TEST(Elide, AStateReadInBetweenKeepsTheCopy) {
+TEST(Elide, StateReadInBetweenKeepsTheCopy) {
   Step step;
   const ValueId next = mul_scalar(step.build, step.w, 2);
   step.build.output("y", exp(step.build, step.w));
@@ -55,7 +55,7 @@ TEST(Elide, AStateReadInBetweenKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, AViewOfTheStateReadInBetweenKeepsTheCopy) {
+TEST(Elide, ViewReadInBetweenKeepsTheCopy) {
   Step step;
   const ValueId turned = transpose(step.build, step.w, 0, 1);
   const ValueId next = mul_scalar(step.build, step.w, 2);
@@ -64,28 +64,28 @@ TEST(Elide, AViewOfTheStateReadInBetweenKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, APermutedReadKeepsTheCopy) {
+TEST(Elide, PermutedReadKeepsTheCopy) {
   Step step;
   const ValueId square_w = step.build.source("square", floats({3, 3}), Role::kParameter);
   assign(step.build, square_w, add(step.build, square_w, transpose(step.build, square_w, 0, 1)));
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, ABroadcastOfTheStateKeepsTheCopy) {
+TEST(Elide, BroadcastReadKeepsTheCopy) {
   Step step;
   const ValueId row = slice(step.build, step.w, 0, 0, 1);
   assign(step.build, step.w, add(step.build, step.other, row));
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, AnotherLayoutOfTheValueKeepsTheCopy) {
+TEST(Elide, DifferentLayoutKeepsTheCopy) {
   Step step;
   const ValueId wide = step.build.source("wide", floats({3, 2}), Role::kInput);
   assign(step.build, step.w, exp(step.build, transpose(step.build, wide, 0, 1)));
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, ANonPointwiseProducerKeepsTheCopy) {
+TEST(Elide, NonPointwiseProducerKeepsTheCopy) {
   Step step;
   const ValueId vector = step.build.source("vector", floats({1, 3}), Role::kParameter);
   assign(step.build, vector, sum(step.build, step.other, {0}));
@@ -96,7 +96,7 @@ TEST(Elide, ANonPointwiseProducerKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{false, false, false}));
 }
 
-TEST(Elide, AValueIsPlacedInOneStateOnly) {
+TEST(Elide, PlacesAValueInOneStateOnly) {
   Step step;
   const ValueId value = exp(step.build, step.build.source("x", floats({2, 3}), Role::kInput));
   assign(step.build, step.w, value);
@@ -105,7 +105,7 @@ TEST(Elide, AValueIsPlacedInOneStateOnly) {
 }
 
 // The value of the first assignment shares the storage of the state, so a later read of it reads the state.
-TEST(Elide, AnElidedValueReadInBetweenKeepsTheNextCopy) {
+TEST(Elide, ElidedValueReadInBetweenKeepsTheNextCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);
@@ -116,7 +116,7 @@ TEST(Elide, AnElidedValueReadInBetweenKeepsTheNextCopy) {
 }
 
 // An output stays valid until the step ends, so it must not share storage with a state that changes again.
-TEST(Elide, AnElidedValueThatIsAnOutputKeepsTheNextCopy) {
+TEST(Elide, ElidedOutputKeepsTheNextCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);
@@ -128,7 +128,7 @@ TEST(Elide, AnElidedValueThatIsAnOutputKeepsTheNextCopy) {
 }
 
 // A value that is read after the second assignment must not have been overwritten by it.
-TEST(Elide, AValueReadAfterALaterUpdateKeepsItsCopy) {
+TEST(Elide, ValueReadAfterALaterUpdateKeepsItsCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);

@@ -25,7 +25,7 @@ const Kernel* any_kernel(const Signature& signature) {
 
 // w [5] -> e = exp(w) -> s = e * e -> loss = sum(s). Between the phases w (64 aligned bytes), e for backward and the
 // loss are alive, and s is freed. At the end w, the loss and the gradient are alive.
-TEST(LiveBytes, BetweenThePhases) {
+TEST(LiveBytes, CountsBytesBetweenPhases) {
   Builder build;
   const ValueId w = build.source("w", contiguous_type(DType::kFloat32, {5}), Role::kParameter);
   const ValueId e = exp(build, w);
@@ -40,7 +40,7 @@ TEST(LiveBytes, BetweenThePhases) {
   EXPECT_EQ(bytes_after(plan, Phase::kOptimizer), std::nullopt);
 }
 
-TEST(LiveBytes, ThePeakIsTheSumOfTheLiveBuffers) {
+TEST(LiveBytes, PeakIsTheSumOfLiveBuffers) {
   RunConfig config;
   config.model.num_layers = 2;
   config.pass = Pass::kForwardBackward;

@@ -97,7 +97,7 @@ TEST(MemoryPlan, TouchingLiveRangesDoNotShare) {
   EXPECT_EQ(plan.peak_at, 1);
 }
 
-TEST(MemoryPlan, GapsAreFilled) {
+TEST(MemoryPlan, FillsGaps) {
   // The large buffer is placed first; the two small ones follow each other in time and share one offset.
   const std::vector<LiveBytes> intervals{{1024, 0, 9}, {128, 0, 3}, {128, 4, 9}, {64, 2, 5}};
   const MemoryPlan plan = place(intervals);

@@ -138,7 +138,7 @@ void expect_sound(const Plan& plan) {
 }
 
 // x (1000 floats) -> a = exp(x) -> b = neg(a) -> c = a + b -> loss = sum(c)
-TEST(Plan, ThePeakOfAChainByHand) {
+TEST(Plan, PeakOfAChainMatchesHandCount) {
   Builder build;
   const ValueId x = build.source("x", floats({1000}), Role::kInput);
   const ValueId a = exp(build, x);
@@ -158,7 +158,7 @@ TEST(Plan, ThePeakOfAChainByHand) {
   EXPECT_EQ(loss->type.shape(), Shape{});
 }
 
-TEST(Plan, AViewKeepsItsBaseAlive) {
+TEST(Plan, ViewKeepsItsBaseAlive) {
   Builder build;
   const ValueId x = build.source("x", floats({10, 10}), Role::kInput);
   const ValueId a = exp(build, x);
@@ -174,7 +174,7 @@ TEST(Plan, AViewKeepsItsBaseAlive) {
   EXPECT_EQ(plan.steps[4].in[0].type.layout.strides, (Dims{1, 10}));
 }
 
-TEST(Plan, AnOutputLivesToTheEnd) {
+TEST(Plan, OutputLivesToTheEnd) {
   Builder build;
   const ValueId x = build.source("x", floats({1000}), Role::kInput);
   const ValueId early = exp(build, x);
@@ -187,7 +187,7 @@ TEST(Plan, AnOutputLivesToTheEnd) {
   EXPECT_EQ(plan.live_peak_bytes, 3 * 4000);
 }
 
-TEST(Plan, AnUnreadOptionalOutputIsNull) {
+TEST(Plan, UnreadOptionalOutputIsNull) {
   const auto plan_with = [](bool read) {
     Builder build;
     const std::vector<ValueId> largest = max_last(build, build.source("x", floats({4, 100}), Role::kInput));
@@ -205,7 +205,7 @@ TEST(Plan, AnUnreadOptionalOutputIsNull) {
   EXPECT_EQ(with.live_peak_bytes, 4 * 4 + 4 * 8);
 }
 
-TEST(Plan, AnUnreadRequiredOutputHasABuffer) {
+TEST(Plan, UnreadRequiredOutputHasABuffer) {
   Builder build;
   const ValueId x = build.source("x", floats({100}), Role::kInput);
   exp(build, x);
@@ -215,7 +215,7 @@ TEST(Plan, AnUnreadRequiredOutputHasABuffer) {
   EXPECT_GE(plan.steps[0].out[0].buffer, 0);
 }
 
-TEST(Plan, AStateIsUpdatedInPlace) {
+TEST(Plan, UpdatesStatesInPlace) {
   Builder build;
   const ValueId w = build.source("w", floats({100}), Role::kParameter);
   const ValueId grad = build.source("grad", floats({100}), Role::kGradient);
@@ -228,7 +228,7 @@ TEST(Plan, AStateIsUpdatedInPlace) {
   EXPECT_EQ(plan.live_peak_bytes, 400);
 }
 
-TEST(Plan, AKeptAssignmentWritesTheState) {
+TEST(Plan, KeptAssignmentWritesTheState) {
   Builder build;
   const ValueId w = build.source("w", floats({10, 10}), Role::kParameter);
   assign(build, w, add(build, w, transpose(build, w, 0, 1)));
@@ -239,7 +239,7 @@ TEST(Plan, AKeptAssignmentWritesTheState) {
   EXPECT_EQ(plan.steps[1].out[0].buffer, plan.find_source("w"));
 }
 
-TEST(Plan, AValueAssignedTwiceReachesBothStates) {
+TEST(Plan, ValueAssignedTwiceReachesBothStates) {
   Builder build;
   const ValueId a = build.source("a", floats({8}), Role::kParameter);
   const ValueId b = build.source("b", floats({8}), Role::kParameter);
@@ -268,7 +268,7 @@ TEST(Plan, ConstantsAreComputedInSetUpAndStay) {
   EXPECT_EQ(plan.steps.size(), 2U);
 }
 
-TEST(Plan, AWorkspaceLivesForItsStep) {
+TEST(Plan, WorkspaceLivesForItsStep) {
   Builder build;
   const ValueId x = build.source("x", floats({1000}), Role::kInput);
   build.output("y", sum_all(build, exp(build, x)));
@@ -281,7 +281,7 @@ TEST(Plan, AWorkspaceLivesForItsStep) {
 }
 
 // A value held by a variable stays alive until the function ends or the variable is assigned again.
-TEST(Plan, AVariableOfTheEagerProgramKeepsItsValue) {
+TEST(Plan, EagerVariableKeepsItsValue) {
   const auto peak = [](bool held, bool again) {
     Builder build;
     build.current.frame = "forward";
@@ -317,7 +317,7 @@ TEST(Plan, FlopsAreSummedByPhase) {
   EXPECT_FALSE(plan.has(Phase::kOptimizer));
 }
 
-TEST(Plan, RefusesAnOpWithoutAKernel) {
+TEST(Plan, RejectsOpWithoutKernel) {
   Builder build;
   build.output("y", exp(build, build.source("x", floats({3}), Role::kInput)));
   const Graph graph = build.finish();
@@ -367,14 +367,14 @@ TEST(Plan, EveryPlanOfARealStepIsSound) {
   }
 }
 
-TEST(Plan, NoAssignmentOfAnOptimizerIsCopied) {
+TEST(Plan, OptimizerAssignmentsAreNotCopied) {
   for (const Edition edition : {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2}) {
     for (const PlanStep& step : plan_of({edition, Precision::kFloat32, Pass::kStep}, one_kernel).steps)
       EXPECT_NE(step.kernel->op, &kAssign);
   }
 }
 
-TEST(Plan, InferenceNeedsLessThanForwardNeedsLessThanAStep) {
+TEST(Plan, PeakGrowsFromInferenceToForwardToStep) {
   const auto peak = [](Pass pass) {
     return plan_of({Edition::k2025, Precision::kFloat32, pass}, one_kernel).predicted_peak_bytes();
   };

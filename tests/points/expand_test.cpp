@@ -77,7 +77,7 @@ TEST(Sweep, EachPointTakesTheDefaultsOfItsEdition) {
   EXPECT_EQ(points[1].config.warmup, 5);
 }
 
-TEST(Sweep, SettingAnOptionAgainKeepsItsPlace) {
+TEST(Sweep, ReassignedOptionKeepsItsPosition) {
   Sweep sweep = sweep_of({{"model", "small,medium"}, {"context", "128"}});
   set_option(sweep, "model", "--model", {"large"});
   ASSERT_EQ(sweep.axes.size(), 2U);

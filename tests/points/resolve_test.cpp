@@ -24,7 +24,7 @@ RunConfig config_of(const std::vector<GivenOption>& given) {
 
 std::string reason(const std::vector<GivenOption>& given) { return resolve(given).invalid; }
 
-TEST(Resolve, NothingGivenIsTheSmallModelOf2025) {
+TEST(Resolve, DefaultsToSmall2025) {
   const RunConfig config = config_of({});
   EXPECT_EQ(config, RunConfig{});
   EXPECT_EQ(config.model.context_length, 256);
@@ -209,7 +209,7 @@ TEST(Precision, MixedIsBfloat16IfTheDeviceSupportsIt) {
   EXPECT_FALSE(is_mixed(Precision::kTf32));
 }
 
-TEST(CanonicalText, NamesEveryOptionThatChangesTheResult) {
+TEST(CanonicalText, CoversEveryOptionThatChangesTheResult) {
   RunConfig config;
   const std::string text = canonical_text(config);
   EXPECT_THAT(text, HasSubstr("model=small edition=2025 d_model=768"));

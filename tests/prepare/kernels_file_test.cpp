@@ -176,7 +176,7 @@ std::string problem_of(const SweepPoint& point) {
   return points[0].invalid;
 }
 
-TEST_F(KernelsFile, APinnedKernelRunsAndIsNotMeasured) {
+TEST_F(KernelsFile, PinnedKernelRunsUnmeasured) {
   const auto [signature, kernel] = unlikely_choice();
   const std::string path = file(record_with({{signature, kernel}, {"matmul(of another model)", "reference"}}).dump());
   const SweepPoint point = one_layer({{"kernels", path}});
@@ -192,7 +192,7 @@ TEST_F(KernelsFile, APinnedKernelRunsAndIsNotMeasured) {
   EXPECT_EQ(result.record.config.text("kernels_file"), path);
 }
 
-TEST_F(KernelsFile, TheRecordOfARunPinsEveryKernel) {
+TEST_F(KernelsFile, RecordPinsEveryKernel) {
   const PointResult measured = run_one(one_layer(), {});
   ASSERT_EQ(measured.record.status, Status::kOk) << measured.record.reason;
   const PointResult again = run_one(one_layer({{"kernels", file(to_text(measured.record))}}), {});
@@ -229,7 +229,7 @@ TEST_F(KernelsFile, ImpossibleChoicesAreRefusedBeforeAnythingRuns) {
   EXPECT_THAT(problem_of(one_layer({{"kernels", (folder_ / "none.json").string()}})), HasSubstr("none.json"));
 }
 
-TEST_F(KernelsFile, AnUnsupportedPinnedKernelGivesTheReason) {
+TEST_F(KernelsFile, ErrorStatesWhyAPinnedKernelIsUnsupported) {
   const Explanation explanation = explain(one_layer(), {});
   const auto decision = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                      [](const KernelDecision& one) { return !one.refused.empty(); });

@@ -42,7 +42,7 @@ Prepared prepared(const Options& more = {}, const MachineKnowledge& known = {}) 
   return prepare(config, find_device(config), known);
 }
 
-TEST(Prepare, ForecastsItsPlan) {
+TEST(Prepare, PlansAndForecasts) {
   const Prepared point = prepared();
   EXPECT_FALSE(point.plan.steps.empty());
   EXPECT_EQ(point.memory.predicted_peak_bytes, predicted_peak_bytes(point.plan, point.bound));
@@ -76,7 +76,7 @@ TEST(Prepare, UsesStoredKernelChoices) {
 }
 
 // What the store says of a kernel that no longer exists is forgotten, and the signature is contested again.
-TEST(Prepare, AStoredChoiceOfAKernelThatIsGoneIsMeasuredAgain) {
+TEST(Prepare, MeasuresAgainIfAChosenKernelIsGone) {
   const Options inference{{"pass", "inference"}};
   const PointResult first = run_one(tiny(inference), {});
   ASSERT_EQ(first.record.status, Status::kOk) << first.record.reason;
@@ -127,7 +127,7 @@ bool uses_greedy(const Record& record) {
                      [](const KernelUse& use) { return use.kernel == "greedy"; });
 }
 
-TEST(Prepare, AKernelThatATrialChoseIsTakenOnlyWhereItsWorkspaceFits) {
+TEST(Prepare, UsesChosenKernelOnlyIfItsWorkspaceFits) {
   const Options fixed{{"recompute", "none"}, {"pass", "inference"}};
   const PointResult free = run_one(tiny(fixed), {}, {}, find_greedy_device);
   const auto is_greedy = [](const KernelChoice& choice) { return choice.kernel == "greedy"; };
@@ -141,7 +141,7 @@ TEST(Prepare, AKernelThatATrialChoseIsTakenOnlyWhereItsWorkspaceFits) {
 }
 
 // Memory of the trial itself counts too, and what it held is not what the step holds.
-TEST(Prepare, TheLimitHoldsWhileKernelsAreTried) {
+TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   const std::string limit = std::to_string(kHuge);
   const PointResult result =
       run_one(tiny({{"memory-limit", limit}, {"recompute", "none"}}), {}, {}, find_greedy_device);
@@ -152,7 +152,7 @@ TEST(Prepare, TheLimitHoldsWhileKernelsAreTried) {
 }
 
 // The logits of a loss that never makes them as a whole are no part of its trial.
-TEST(Prepare, ATrialTakesNoMemoryForOutputsThatNobodyReads) {
+TEST(Prepare, TrialSkipsUnreadOutputs) {
   const PointResult result = run_one(point_of({{"d-model", "16"},
                                                {"num-layers", "1"},
                                                {"num-heads", "2"},

@@ -55,7 +55,7 @@ TEST(StepGraph, KeepAndLowerChooseByName) {
   EXPECT_THAT(lowered, Contains("swiglu"));
 }
 
-TEST(StepGraph, AnUnknownCompositeIsAnErrorThatNamesTheNearest) {
+TEST(StepGraph, ErrorSuggestsNearestComposite) {
   try {
     lowered_graph(config_with({{"mode", "compile"}, {"lower", "rms_nrom"}}));
     FAIL() << "no error";
@@ -97,7 +97,7 @@ TEST(StepGraph, ListsTheCompositesOfAPoint) {
   EXPECT_THAT(composites_of(config_with({{"edition", "gpt2"}, {"mode", "compile"}})), Contains("layer_norm"));
 }
 
-TEST(StepGraph, ADelayIsOfAnOpAndAPause) {
+TEST(StepGraph, DelayNeedsOpAndPause) {
   EXPECT_FALSE(delayed_op(config_with({})));
   const std::optional<DelayedOp> delayed = delayed_op(config_with({{"delay", "matmul=20us"}}));
   ASSERT_TRUE(delayed);

@@ -61,7 +61,7 @@ std::string field_error_of(const Json& json) {
   return "no error";
 }
 
-TEST(FieldsJson, FollowsTheStatement) {
+TEST(FieldsJson, MatchesVisitedFields) {
   const Outer value{true, 0.5, "a", Colour::kBlue, 2.0, {{1}, {2}}, {{"x", 3}}, Json{{"k", nullptr}}};
   const std::string text =
       R"({"flag":true,"seconds":0.5,"text":"a","colour":"blue","unknown":2.0,"list":[{"count":1},{"count":2}],)"
@@ -70,7 +70,7 @@ TEST(FieldsJson, FollowsTheStatement) {
   EXPECT_EQ(ascii_text(to_json(from_json<Outer>(Json::parse(text), "shape"))), text);
 }
 
-TEST(FieldsJson, TheUnknownIsNull) {
+TEST(FieldsJson, UnknownIsNull) {
   Outer value;
   value.seconds = std::nan("");
   const Json json = to_json(value);
@@ -81,7 +81,7 @@ TEST(FieldsJson, TheUnknownIsNull) {
   EXPECT_FALSE(back.unknown.has_value());
 }
 
-TEST(FieldsJson, WhatIsWrongIsNamed) {
+TEST(FieldsJson, ErrorNamesBadField) {
   const Json good = to_json(Outer());
   const auto with = [&](const char* pointer, const Json& value) {
     Json json = good;
@@ -110,7 +110,7 @@ TEST(FieldsJson, OptionsAreKeptByTheirKeysAndEmptyTextsAsTexts) {
   EXPECT_EQ(json.at("context_length"), config.model.context_length);
 }
 
-TEST(FieldsJson, WhatTheStoreKeepsComesBack) {
+TEST(FieldsJson, StoredValuesRoundTrip) {
   const KernelChoice choice{"machine", "matmul(float32 [2, 2])", "tiles", 0.5, "2026-01-02T03:04:05Z"};
   EXPECT_EQ(from_json<KernelChoice>(to_json(choice), "choice"), choice);
   const MeasuredPeak peak{"machine", "float32", 1e11, "FLOP/s", "2026-01-02T03:04:05Z"};

@@ -14,7 +14,7 @@
 namespace laptime {
 namespace {
 
-TEST(MachineCounters, ReadTheFilesOfAMachine) {
+TEST(MachineCounters, ReadProcFiles) {
   const FakeRoot root;
   root.write("proc/self/status", "Name:\tx\nCpus_allowed_list:\t1-2\n");
   root.write("proc/stat",
@@ -90,7 +90,7 @@ TEST(LostFraction, IsOfTheThreadsTime) {
   EXPECT_FALSE(stolen_fraction(grown, Seconds(0), 2));
 }
 
-TEST(MachineStateJson, HasNullForWhatIsNotKnown) {
+TEST(MachineStateJson, UnknownFieldsAreNull) {
   MachineState state;
   state.minor_faults = 3;
   const Json object = to_json(state);

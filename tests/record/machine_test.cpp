@@ -51,7 +51,7 @@ void write_server(const FakeRoot& root) {
   root.write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
 }
 
-TEST(Machine, OfAServer) {
+TEST(Machine, ParsesServerProcFiles) {
   const FakeRoot root;
   write_server(root);
   const Machine machine = describe_machine(root.path());
@@ -89,7 +89,7 @@ TEST(Machine, OfAServer) {
             "avx512_bf16");
 }
 
-TEST(Machine, WithoutAnyFileIsEmptyNotAnError) {
+TEST(Machine, MissingFilesLeaveFieldsEmpty) {
   const FakeRoot root;
   const Machine machine = describe_machine(root.path());
   EXPECT_FALSE(machine.cpu_model);
@@ -106,7 +106,7 @@ TEST(Machine, WithoutAnyFileIsEmptyNotAnError) {
   EXPECT_TRUE(object.at("isa_available").is_array());
 }
 
-TEST(Machine, HereHasWhatEveryLinuxTells) {
+TEST(Machine, ReadsThisMachine) {
   const Machine machine = describe_machine();
   EXPECT_GE(machine.cores_online.value_or(0), 1);
   EXPECT_GT(machine.memory_total_bytes.value_or(0), 0);
@@ -120,7 +120,7 @@ TEST(Machine, HereHasWhatEveryLinuxTells) {
   EXPECT_EQ(__builtin_cpu_supports("avx2") != 0, fingerprint(machine).find(" avx2") != std::string::npos);
 }
 
-TEST(Machine, FingerprintIsThatOfTheMachineNotOfTheRun) {
+TEST(Machine, FingerprintIgnoresTheRun) {
   const FakeRoot root;
   write_server(root);
   const std::string before = fingerprint(describe_machine(root.path()));
@@ -147,7 +147,7 @@ TEST(Machine, StatesTheDenormalSetting) {
   EXPECT_EQ(keeping.denormals_are_zero, false);
 }
 
-TEST(MachineJson, FollowsFromTheFields) {
+TEST(MachineJson, MatchesTheFields) {
   const FakeRoot root;
   write_server(root);
   const Json object = to_json(describe_machine(root.path()));

@@ -55,18 +55,18 @@ void add_paths(const Json& json, const std::string& path, std::set<std::string>&
   }
 }
 
-TEST(Record, ComesBackAsItWasWritten) {
+TEST(Record, RoundTrips) {
   const Record record = sample_record();
   EXPECT_EQ(parse_record(to_text(record)), record);
 }
 
-TEST(Record, EmptyRecordComesBackToo) {
+TEST(Record, EmptyRecordRoundTrips) {
   Record record;
   record.name = "x";
   EXPECT_EQ(parse_record(to_text(record)), record);
 }
 
-TEST(Record, EveryStatusHasAWord) {
+TEST(Record, EveryStatusHasAName) {
   for (const Status status : {Status::kOk, Status::kOutOfMemory, Status::kUnsupported, Status::kTimeout,
                               Status::kFailed, Status::kInterrupted}) {
     Record record = sample_record();
@@ -75,7 +75,7 @@ TEST(Record, EveryStatusHasAWord) {
   }
 }
 
-TEST(Record, WritesEveryKeyAndNullForTheUnknown) {
+TEST(Record, UnknownFieldsAreNull) {
   Record record;
   record.name = "x";
   const Json json = to_json(record);
@@ -137,7 +137,7 @@ TEST(Record, MissingKeysKeepTheirDefault) {
   EXPECT_FALSE(record.memory.peak_bytes.has_value());
 }
 
-TEST(Record, WrongTypesAreNamed) {
+TEST(Record, ErrorNamesWrongType) {
   struct Case {
     const char* pointer;
     Json value;
@@ -176,7 +176,7 @@ TEST(Record, MissingFiguresAreNamed) {
   EXPECT_THAT(error_of(json), HasSubstr("'time.step.mean' is missing"));
 }
 
-TEST(Record, SlowHostileTextIsRefused) {
+TEST(Record, SlowRejectsHostileText) {
   EXPECT_THAT(parse_error_of(""), HasSubstr("not JSON"));
   EXPECT_THAT(parse_error_of("{\"name\":"), HasSubstr("not JSON"));
   EXPECT_THAT(parse_error_of("[]"), HasSubstr("expected a JSON object"));
@@ -188,7 +188,7 @@ TEST(Record, SlowHostileTextIsRefused) {
   EXPECT_THAT(parse_error_of(std::string(kMaxRecordBytes + 1, ' ')), HasSubstr("more than the limit of"));
 }
 
-TEST(Record, MainTimeIsThatOfThePass) {
+TEST(Record, MainTimeIsTheTimeOfThePass) {
   Record record = sample_record();
   ASSERT_NE(record.main_time(), nullptr);
   EXPECT_EQ(record.main_time()->max, 0.90);
@@ -261,7 +261,7 @@ TEST(Schema, TheDocumentedExampleIsARecord) {
   for (const std::string& path : written) EXPECT_TRUE(documented.contains(path)) << "not a key: " << path;
 }
 
-TEST(Metrics, ReadTheRecord) {
+TEST(Metrics, ReadFromTheRecord) {
   Record record = sample_record();
   record.loss_scaling = {
       .first = 65536, .last = 16384, .growths = 0, .backoffs = 2, .skipped_steps = 2, .skipped = {1, 2}};
@@ -282,7 +282,7 @@ TEST(Metrics, ReadTheRecord) {
   EXPECT_EQ(find_metric("nothing"), nullptr);
 }
 
-TEST(Metrics, AreEmptyWhereTheRecordKnowsNothing) {
+TEST(Metrics, AreEmptyForUnknownFields) {
   Record record;
   record.name = "x";
   for (const Metric& metric : metrics()) EXPECT_FALSE(metric.read(record).has_value()) << metric.tag;

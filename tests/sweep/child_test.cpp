@@ -115,7 +115,7 @@ TEST(Child, ReportsProgressButNotForEveryShortStep) {
   EXPECT_EQ(heard[2].expected, 1000);
 }
 
-TEST(Child, AFatalSignalIsReportedWithTheStep) {
+TEST(Child, ReportsFatalSignalWithItsStep) {
   const Record record = record_of([](const PointHooks& hooks) {
     hooks.progress({"steps", 3, 10, 0.5});
     std::signal(SIGSEGV, SIG_DFL);
@@ -128,7 +128,7 @@ TEST(Child, AFatalSignalIsReportedWithTheStep) {
   EXPECT_EQ(record.config_hash, "0123456789abcdef");
 }
 
-TEST(Child, AFailedInternalCheckIsReported) {
+TEST(Child, ReportsFailedCheck) {
   std::string printed;
   ChildCallbacks callbacks;
   callbacks.output = [&](std::string_view text) { printed += text; };
@@ -144,7 +144,7 @@ TEST(Child, AFailedInternalCheckIsReported) {
   EXPECT_THAT(printed, HasSubstr("internal check failed"));
 }
 
-TEST(Child, AKillThatTheKernelDidNotCountIsFromAnotherProcess) {
+TEST(Child, TellsForeignKillFromOomKill) {
   const Record record = record_of([](const PointHooks&) {
     raise(SIGKILL);
     return finished();
@@ -154,7 +154,7 @@ TEST(Child, AKillThatTheKernelDidNotCountIsFromAnotherProcess) {
   EXPECT_THAT(record.reason, HasSubstr("killed by another process"));
 }
 
-TEST(Child, AFailedAllocationIsOutOfMemoryWithThePrediction) {
+TEST(Child, FailedAllocationIsOutOfMemory) {
   const Record record = record_of([](const PointHooks& hooks) {
     Record planned = described();
     planned.memory.predicted_peak_bytes = 12345;
@@ -191,7 +191,7 @@ PointResult babble(const std::string& text) {
   return finished();
 }
 
-TEST(Child, GarbageIsAFailure) {
+TEST(Child, GarbageOutputIsAFailure) {
   for (const std::string& garbage : {std::string("\x01\x02nonsense\n"), std::string("{\"progress\": 3}\n"),
                                      std::string("{}\n"), std::string("[1,2]\n")}) {
     const Record record = record_of([&](const PointHooks&) { return babble(garbage); });
@@ -200,7 +200,7 @@ TEST(Child, GarbageIsAFailure) {
   }
 }
 
-TEST(Child, AResultCutShortIsAFailure) {
+TEST(Child, TruncatedResultIsAFailure) {
   const Record record = record_of([](const PointHooks&) {
     babble("{\"record\": {\"name\"");
     _exit(0);
@@ -209,7 +209,7 @@ TEST(Child, AResultCutShortIsAFailure) {
   EXPECT_EQ(record.status, Status::kFailed);
 }
 
-TEST(Child, SlowAChildThatClosesItsPipesIsKilled) {
+TEST(Child, SlowKillsChildThatClosesItsPipes) {
   const Record record = record_of([](const PointHooks&) {
     for (int descriptor = 1; descriptor < 64; ++descriptor) close(descriptor);
     std::this_thread::sleep_for(1h);
@@ -219,7 +219,7 @@ TEST(Child, SlowAChildThatClosesItsPipesIsKilled) {
   EXPECT_THAT(record.reason, HasSubstr("closed its pipes"));
 }
 
-TEST(Child, TheTimeoutKillsTheChild) {
+TEST(Child, TimeoutKillsTheChild) {
   const auto start = std::chrono::steady_clock::now();
   const Record record = record_of(
       [](const PointHooks& hooks) {
@@ -233,7 +233,7 @@ TEST(Child, TheTimeoutKillsTheChild) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("300.0 ms"), HasSubstr("after step 2 of 9"), HasSubstr("--timeout")));
 }
 
-TEST(Child, SlowAChildThatHangsIsKilledLongBeforeTheTimeout) {
+TEST(Child, SlowKillsHungChildBeforeTheTimeout) {
   const auto start = std::chrono::steady_clock::now();
   const Record record = record_of(
       [](const PointHooks& hooks) {
@@ -247,7 +247,7 @@ TEST(Child, SlowAChildThatHangsIsKilledLongBeforeTheTimeout) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("hung"), HasSubstr("after step 2 of 9")));
 }
 
-TEST(Child, SlowAStoppedChildIsKilled) {
+TEST(Child, SlowKillsStoppedChild) {
   const Record record = record_of(
       [](const PointHooks&) {
         raise(SIGSTOP);
@@ -264,7 +264,7 @@ void compute(std::chrono::milliseconds time) {
   while (std::chrono::steady_clock::now() < end) {}
 }
 
-TEST(Child, SlowAChildThatComputesDoesNotHang) {
+TEST(Child, SlowComputingChildIsNotHung) {
   const Record record = record_of(
       [](const PointHooks& hooks) {
         hooks.progress({.stage = "plan"});
@@ -275,7 +275,7 @@ TEST(Child, SlowAChildThatComputesDoesNotHang) {
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
 }
 
-TEST(Child, SlowAStepThatNeverEndsIsToldByTheStepsBefore) {
+TEST(Child, SlowEndlessStepIsDetectedFromEarlierSteps) {
   const Record record = record_of(
       [](const PointHooks& hooks) {
         hooks.progress({"steps", 2, 9, 0.01});
@@ -287,7 +287,7 @@ TEST(Child, SlowAStepThatNeverEndsIsToldByTheStepsBefore) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("slowest before"), HasSubstr("after step 2 of 9")));
 }
 
-TEST(Child, PrintedTextDoesNotReachTheOutputOfTheSweep) {
+TEST(Child, ChildOutputIsNotForwarded) {
   std::string printed;
   ChildCallbacks callbacks;
   callbacks.output = [&](std::string_view text) { printed += text; };
@@ -325,7 +325,7 @@ PointResult step_until_asked(const PointHooks& hooks) {
   return finished();
 }
 
-TEST(Child, TheFirstSignalLetsTheStepEnd) {
+TEST(Child, FirstSignalLetsTheStepEnd) {
   ChildCallbacks callbacks;
   bool sent = false;
   callbacks.progress = [&](const PointProgress& progress, Seconds) {
@@ -338,7 +338,7 @@ TEST(Child, TheFirstSignalLetsTheStepEnd) {
   EXPECT_EQ(signals.count(), 1);
 }
 
-TEST(Child, TheSecondSignalKillsTheChild) {
+TEST(Child, SecondSignalKillsTheChild) {
   ChildCallbacks callbacks;
   int sent = 0;
   callbacks.progress = [&](const PointProgress& progress, Seconds) {
@@ -361,7 +361,7 @@ TEST(Child, TheSecondSignalKillsTheChild) {
   EXPECT_THAT(record.reason, HasSubstr("stopped by a signal after step"));
 }
 
-TEST(Child, ASignalBeforeAnyStepKillsTheChild) {
+TEST(Child, SignalBeforeTheFirstStepKillsTheChild) {
   ChildCallbacks callbacks;
   callbacks.progress = [&](const PointProgress&, Seconds) { kill(getpid(), SIGTERM); };
   StopSignals signals;

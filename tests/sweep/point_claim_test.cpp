@@ -39,7 +39,7 @@ TEST_F(Claim, HasOneOwnerAtATime) {
   EXPECT_TRUE(PointClaim::take(store_, point("a")).has_value());
 }
 
-TEST_F(Claim, DoesNotKeepTheStoreFromBeingWritten) {
+TEST_F(Claim, DoesNotBlockWritesToTheStore) {
   Store::open(store_).check_writable();
   const std::optional<PointClaim> claim = PointClaim::take(store_, point("a"));
   Store::open(store_).check_writable();
@@ -47,7 +47,7 @@ TEST_F(Claim, DoesNotKeepTheStoreFromBeingWritten) {
   EXPECT_TRUE(claim.has_value());
 }
 
-TEST_F(Claim, DiesWithItsOwner) {
+TEST_F(Claim, IsReleasedWhenItsOwnerDies) {
   Store::open(store_).check_writable();
   std::array<int, 2> ready{};
   ASSERT_EQ(pipe(ready.data()), 0);
@@ -67,7 +67,7 @@ TEST_F(Claim, DiesWithItsOwner) {
   close(ready[1]);
 }
 
-TEST_F(Claim, IsGivenWhereNothingCanBeLocked) {
+TEST_F(Claim, IsGrantedWithoutFileLocks) {
   const std::optional<PointClaim> first = PointClaim::take(store_ / "none", point("a"));
   EXPECT_TRUE(first.has_value());
   EXPECT_TRUE(PointClaim::take(store_ / "none", point("a")).has_value());

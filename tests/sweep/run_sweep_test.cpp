@@ -97,7 +97,7 @@ TEST_F(Bench, ReportsPointsInOrderAfterStoringThem) {
   }
 }
 
-TEST_F(Bench, AnInvalidPointHasARecord) {
+TEST_F(Bench, RecordsInvalidPoints) {
   Sweep sweep;
   set_option(sweep, "device", "--device", {"roofline:h100"});
   set_option(sweep, "d-model", "--d-model", {"32"});
@@ -119,7 +119,7 @@ TEST_F(Bench, ASweepWithoutASupportedPointFails) {
   EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kUnsupported, Status::kUnsupported));
 }
 
-TEST_F(Bench, EveryPointThatDoesNotFitNamesSizesThatDo) {
+TEST_F(Bench, OversizedPointsSuggestSizesThatFit) {
   Seen seen;
   const auto points = points_of({"4096", "8192"}, {{"batch", "8"}, {"memory-limit", "64MiB"}, {"recompute", "none"}});
   EXPECT_FALSE(run_sweep(points, {store_, false, ""}, seen.callbacks()).failed);
@@ -184,7 +184,7 @@ TEST_F(Bench, ResumeMeasuresAgainAfterAFileHasChanged) {
   EXPECT_THAT(third.sources, ElementsAre(PointSource::kMeasured));
 }
 
-TEST_F(Bench, AFileThatChangesDuringTheRunFailsThePoint) {
+TEST_F(Bench, ChangedInputFileFailsThePoint) {
   const fs::path text = folder_ / "text";
   std::ofstream(text) << "some words of text";
   Seen seen;
@@ -255,7 +255,7 @@ TEST_F(Bench, AReadOnlyStoreIsAnErrorBeforeAnythingRuns) {
   EXPECT_FALSE(begun);
 }
 
-TEST_F(Bench, AStoreThatFailsMidwayIsReportedOnceAndLosesNoResult) {
+TEST_F(Bench, FailingStoreIsReportedOnce) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
@@ -289,7 +289,7 @@ TEST_F(Bench, UnsavedRecordsAreStoredLater) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(stored[i].name, seen.records[i].name);
 }
 
-TEST_F(Bench, ASignalEndsTheSweepAndKeepsFinishedPoints) {
+TEST_F(Bench, SignalKeepsFinishedPoints) {
   Seen seen;
   SweepCallbacks callbacks = seen.callbacks();
   const auto remember = callbacks.finished;
@@ -303,7 +303,7 @@ TEST_F(Bench, ASignalEndsTheSweepAndKeepsFinishedPoints) {
   EXPECT_EQ(Store::open(store_).all().size(), 2U);
 }
 
-TEST_F(Bench, AFailedPointFailsTheSweep) {
+TEST_F(Bench, FailedPointFailsTheSweep) {
   Seen seen;
   const SweepOutcome outcome = run_sweep(points_of({"8"}, {{"device", "cpu"}, {"timeout", "0.001"}, {"threads", "1"}}),
                                          {std::nullopt, false, ""}, seen.callbacks());

@@ -26,7 +26,7 @@ Device multiplies_tf32(const RunConfig& config) {
   return find_device(on_cpu);
 }
 
-TEST(VerifyTf32, HasItsOwnLimitsAndNoOtherRun) {
+TEST(VerifyTf32, HasItsOwnTolerances) {
   const GoldenCase golden = read_golden(test::golden_path("tiny_2025"));
   const VerifiedFile file = verify_golden(golden, on_one_thread(), {}, multiplies_tf32, {.known = {}, .tf32 = true});
   EXPECT_TRUE(file.pass()) << print(file);
@@ -42,7 +42,7 @@ TEST(VerifyTf32, HasItsOwnLimitsAndNoOtherRun) {
   EXPECT_FALSE(counts.contains("float32 losses"));
 }
 
-TEST(VerifyTf32, ACpuHasNone) {
+TEST(VerifyTf32, IsUnavailableOnCpus) {
   const GoldenCase golden = read_golden(test::golden_path("tiny_2025"));
   try {
     verify_golden(golden, on_one_thread(), {}, find_device, {.known = {}, .tf32 = true});

@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Slow, VerifyEngine,
                                               name_of(std::get<1>(parameter.param)), std::get<2>(parameter.param));
                          });
 
-TEST(VerifyKernelChoices, AreAskedForByDevice) {
+TEST(VerifyKernelChoices, AreLookedUpByDevice) {
   std::set<std::string> asked;
   const VerifyKernels stored{[&](const std::string& device) {
     asked.insert(device);
@@ -150,7 +150,7 @@ TEST(VerifyKernelChoices, AreAskedForByDevice) {
 }
 
 // One pinned kernel that belongs to a step in bfloat16: it is followed there, and is no error in float32.
-TEST(VerifyKernelChoices, AKernelsFileIsFollowed) {
+TEST(VerifyKernelChoices, FollowKernelsFile) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const auto verify_with = [&](const std::string& signature, const std::string& kernel) {
     const Json use{{"op", signature.substr(0, signature.find('('))}, {"signature", signature}, {"kernel", kernel}};
@@ -240,7 +240,7 @@ Device device_with_scaled_gradient(const RunConfig& config) {
   return device;
 }
 
-TEST(Verify, RejectsAGradientThatIsOnePercentTooLarge) {
+TEST(Verify, RejectsOnePercentGradientError) {
   const VerifiedFile file =
       verify_golden(read_golden(golden_path("tiny_2025")), on_threads(1), {}, device_with_scaled_gradient);
   EXPECT_FALSE(file.pass());
@@ -302,9 +302,9 @@ class ChangedGolden {
   std::string data_;
 };
 
-TEST(VerifyChanged, NothingChangedPasses) { EXPECT_TRUE(ChangedGolden().verified().pass()); }
+TEST(VerifyChanged, UnchangedFilePasses) { EXPECT_TRUE(ChangedGolden().verified().pass()); }
 
-TEST(VerifyChanged, ALossIsNoticed) {
+TEST(VerifyChanged, DetectsChangedLoss) {
   ChangedGolden golden;
   golden.metadata["losses"][7] = golden.metadata["losses"][7].get<double>() * (1 + 3e-6);
   const VerifiedFile file = golden.verified();
@@ -313,13 +313,13 @@ TEST(VerifyChanged, ALossIsNoticed) {
   EXPECT_THAT(print(file), HasSubstr("float32 losses:  FAIL  loss of step 7  distance"));
 }
 
-TEST(VerifyChanged, AGradientIsNoticed) {
+TEST(VerifyChanged, DetectsChangedGradient) {
   ChangedGolden golden;
   golden.add_to("grad/layers.1.ffn.w3.weight", 4159, 1e-4);
   EXPECT_THAT(failing_groups(golden.verified()), testing::Contains("float32 gradients"));
 }
 
-TEST(VerifyChanged, LogitsAndWeightsAreNoticed) {
+TEST(VerifyChanged, DetectsChangedLogitsAndWeights) {
   ChangedGolden golden;
   golden.add_to("logits", 0, 1e-2);
   golden.add_to("after1/ln_final.weight", 0, 1e-2);
@@ -330,7 +330,7 @@ TEST(VerifyChanged, LogitsAndWeightsAreNoticed) {
   EXPECT_THAT(failing, testing::Contains("float32 weights after 10 steps"));
 }
 
-TEST(VerifyChanged, SavedBytesAreNoticed) {
+TEST(VerifyChanged, DetectsChangedSavedBytes) {
   for (const std::string dtype : {"float32", "bfloat16", "float16"}) {
     ChangedGolden golden;
     Json& memory = golden.metadata["eager_" + dtype];
@@ -340,7 +340,7 @@ TEST(VerifyChanged, SavedBytesAreNoticed) {
   }
 }
 
-TEST(VerifyChanged, PeaksAreNoticed) {
+TEST(VerifyChanged, DetectsChangedPeaks) {
   for (const char* peak : {"inference", "forward_backward"}) {
     ChangedGolden golden;
     Json& bytes = golden.metadata["eager_float32_peak_bytes"][peak];
@@ -349,7 +349,7 @@ TEST(VerifyChanged, PeaksAreNoticed) {
   }
 }
 
-TEST(VerifyChanged, ADtypeIsNoticed) {
+TEST(VerifyChanged, DetectsChangedDtype) {
   ChangedGolden golden;
   golden.metadata["autocast_dtypes"]["layers.1.attn.scores"] = "float32";
   const VerifiedFile file = golden.verified();
@@ -357,7 +357,7 @@ TEST(VerifyChanged, ADtypeIsNoticed) {
   EXPECT_THAT(print(file), HasSubstr("bfloat16, PyTorch float32"));
 }
 
-TEST(VerifyChanged, ALossScaleIsNoticed) {
+TEST(VerifyChanged, DetectsChangedLossScale) {
   ChangedGolden golden;
   golden.metadata["loss_scales_float16"][3] = 32768;
   golden.metadata["autocast_dtypes_float16"]["layers.1.attn.scores"] = "bfloat16";
@@ -365,26 +365,26 @@ TEST(VerifyChanged, ALossScaleIsNoticed) {
   EXPECT_EQ(failing_groups(golden.verified()), expected);
 }
 
-TEST(VerifyChanged, AFileWithoutFloat16IsVerifiedWithoutIt) {
+TEST(VerifyChanged, SkipsFloat16IfTheFileHasNone) {
   ChangedGolden golden;
   golden.metadata.erase("losses_float16");
   EXPECT_FALSE(counts_of(golden.verified()).contains("float16 losses"));
   EXPECT_TRUE(failing_groups(golden.verified()).empty());
 }
 
-TEST(VerifyChanged, ANameThatTheModelDoesNotHaveIsNoticed) {
+TEST(VerifyChanged, DetectsUnknownName) {
   ChangedGolden golden;
   golden.metadata["autocast_dtypes"]["layers.9.attn.scores"] = "bfloat16";
   EXPECT_EQ(failing_groups(golden.verified()), std::vector<std::string>{"bfloat16 dtypes"});
 }
 
-TEST(VerifyChanged, TheGradientNormIsNoticed) {
+TEST(VerifyChanged, DetectsChangedGradientNorm) {
   ChangedGolden golden;
   golden.metadata["grad_norm"] = golden.metadata["grad_norm"].get<double>() * 1.001;
   EXPECT_THAT(failing_groups(golden.verified()), testing::Contains("float32 gradients"));
 }
 
-TEST(VerifyChanged, AnotherSeedIsNoticed) {
+TEST(VerifyChanged, DetectsChangedSeed) {
   ChangedGolden golden;
   golden.metadata["seed"] = 77;
   EXPECT_FALSE(golden.verified().pass());
@@ -438,9 +438,9 @@ TEST(VerifyText, RepeatsFailuresAtTheEnd) {
             "NOT PASSED\n");
 }
 
-TEST(VerifyText, AFileWithoutAnyComparisonDoesNotPass) { EXPECT_FALSE(VerifiedFile{}.pass()); }
+TEST(VerifyText, FileWithoutComparisonsFails) { EXPECT_FALSE(VerifiedFile{}.pass()); }
 
-TEST(Verify, CountsTheConstantsThatPyTorchComputesWithinAStep) {
+TEST(Verify, CountsConstantsComputedInsideAStep) {
   Builder build;
   rope_table(build, 8, 4, 10'000, DType::kFloat32);  // a module buffer
   EXPECT_EQ(constant_bytes_of_step(build.graph()), 0);
@@ -461,7 +461,7 @@ TEST(Verify, ReportsProgress) {
   EXPECT_EQ(stages.back(), "float16: step 10 of 10");
 }
 
-TEST(Verify, ADeviceWithoutValuesIsAnError) {
+TEST(Verify, RejectsDeviceWithoutValues) {
   RunConfig machine;
   machine.device = "roofline:h100";
   EXPECT_THAT(error_of([&] { verify_golden(read_golden(golden_path("tiny_2026")), machine); }),
@@ -469,7 +469,7 @@ TEST(Verify, ADeviceWithoutValuesIsAnError) {
 }
 
 // Limits the address space, which sanitizers do not support.
-TEST(VerifySlow, AFileThatDoesNotFitIntoMemoryIsRefused) {
+TEST(VerifySlow, RejectsFileBeyondMemory) {
   const auto refused = [] {
     const GoldenCase golden = read_golden(golden_path("small_2025"));
     const rlimit limit{2UL << 30U, 2UL << 30U};

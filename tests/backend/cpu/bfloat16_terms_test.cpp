@@ -28,7 +28,7 @@ float number(uint64_t seed, int exponent) {
   return static_cast<float>(std::ldexp((bits & 1U) != 0 ? fraction : -fraction, exponent));
 }
 
-TEST(Bfloat16Terms, SumExactlyAndFallByTheirBounds) {
+TEST(Bfloat16Terms, TermsSumExactlyWithinBounds) {
   for (uint64_t i = 0; i < 200'000; ++i) {
     const int exponent = static_cast<int>(i % 229) - 103;  // 2^-103 to 2^125
     const float value = number(i, exponent);
@@ -63,7 +63,7 @@ TEST(Bfloat16Terms, KeepsTheLargestNumbersFinite) {
   }
 }
 
-TEST(Bfloat16Terms, KeepWhatIsNotFiniteNotFinite) {
+TEST(Bfloat16Terms, PreservesInfinityAndNan) {
   EXPECT_EQ(terms_of(kInfinity)[0], kInfinity);
   EXPECT_EQ(terms_of(-kInfinity)[0], -kInfinity);
   for (const uint32_t bits : {0x7FC00000U, 0xFFFFFFFFU, 0x7FFFFFFFU, 0x7F800001U, 0xFF800001U}) {
@@ -75,7 +75,7 @@ TEST(Bfloat16Terms, KeepWhatIsNotFiniteNotFinite) {
 }
 
 // The same function on a vector of numbers, as the packing of AMX uses it.
-TEST(Bfloat16Terms, AVectorHasTheBitsOfItsNumbers) {
+TEST(Bfloat16Terms, VectorMatchesScalarBits) {
   using Vector = float __attribute__((vector_size(16)));
   using Bits = uint32_t __attribute__((vector_size(16)));
   for (uint64_t i = 0; i < 100'000; i += 4) {
@@ -156,7 +156,7 @@ TEST(SplitProduct, StaysWithinItsBound) {
 }
 
 // A product alone shows what is left out: less than one unit in the last place, on average far less.
-TEST(SplitProduct, OfTwoNumbersIsOffByAboutOneRounding) {
+TEST(SplitProduct, ScalarProductIsWithinOneRounding) {
   double largest = 0;
   for (uint64_t i = 0; i < 20'000; ++i) {
     const float a = number(i, 0);
@@ -169,7 +169,7 @@ TEST(SplitProduct, OfTwoNumbersIsOffByAboutOneRounding) {
 }
 
 // Whole sums cancel: the error is still a fraction of |A||B|, as that of multiply-adds is.
-TEST(SplitProduct, Cancels) {
+TEST(SplitProduct, HandlesCancellation) {
   Factors factors = random_factors(200, 0, 0, 0);
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t x = 0; x < 100; ++x)
@@ -216,7 +216,7 @@ TEST(SplitProduct, ReachesTheLargestNumbers) {
 }
 
 // An infinite factor gives NaN where multiply-adds give infinity, never a finite number.
-TEST(SplitProduct, OfWhatIsNotFiniteIsNotFinite) {
+TEST(SplitProduct, PropagatesInfinityAndNan) {
   for (const float value : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
     for (const float factor : {1.0F, -3.0F, 0.1F}) {
       const std::vector<float> c =

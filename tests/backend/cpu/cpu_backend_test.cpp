@@ -44,7 +44,7 @@ TEST(CpuBackend, KernelsKeepTheirOrder) {
   EXPECT_TRUE(backend.computes());
 }
 
-TEST(CpuBackend, CountsWhatItHolds) {
+TEST(CpuBackend, CountsAllocatedBytes) {
   CpuBackend backend(std::vector<Kernel>{}, 2);
   EXPECT_EQ(backend.held_bytes(), 0);
   auto first = backend.allocate(3 * kMebibyte);
@@ -66,7 +66,7 @@ TEST(CpuBackend, MemoryMayOutliveIt) {
   memory->data()[kMebibyte - 1] = std::byte{1};
 }
 
-TEST(CpuBackend, RefusesWhatTheMachineLacks) {
+TEST(CpuBackend, RejectsMoreThreadsOrMemoryThanAvailable) {
   CpuBackend backend(std::vector<Kernel>{}, 1);
   constexpr int64_t kExbibyte = int64_t{1} << 60;
   try {
@@ -85,7 +85,7 @@ int64_t page_faults() {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-TEST(CpuBackend, MemoryIsTouched) {
+TEST(CpuBackend, AllocationsArePrefaulted) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory faults";
 #endif
@@ -98,7 +98,7 @@ TEST(CpuBackend, MemoryIsTouched) {
   }
 }
 
-TEST(CpuBackend, MemoryHoldsWhatWasAskedFor) {
+TEST(CpuBackend, AllocationsHaveTheRequestedSize) {
   CpuBackend backend(std::vector<Kernel>{}, 2);
   for (const int64_t bytes : {20 * kMebibyte + 5, int64_t{5000}}) {
     const auto zeros = backend.allocate(bytes, Contents::kZeros);

@@ -19,25 +19,25 @@ TEST(LaunchLoop, EqualUnitsTakeWholeRounds) {
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 1.0 / 80);
 }
 
-TEST(LaunchLoop, TheLargestOfUnequalUnitsBounds) {
+TEST(LaunchLoop, LargestUnitBoundsTheTime) {
   const std::vector<LaunchLoop> loops{{100, {.flops = 1, .largest = 2}}};
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 32), 32);
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 64), 50);
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 0.02);
 }
 
-TEST(LaunchLoop, LoopsOfAKernelAreWeightedByTheirWork) {
+TEST(LaunchLoop, WeightsLoopsByWork) {
   const std::vector<LaunchLoop> loops{{1000, {.flops = 90}}, {1, {.flops = 10}}};
   EXPECT_NEAR(speed_up_bound(loops, 10), 100 / (9.0 + 10.0), 1e-12);
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 0.1);
 }
 
-TEST(LaunchLoop, WorkWithoutALoopIsOneUnit) {
+TEST(LaunchLoop, WorkOutsideLoopsIsOneUnit) {
   EXPECT_EQ(speed_up_bound({}, 64), 1);
   EXPECT_EQ(largest_unit_share({}), 1);
 }
 
-TEST(LaunchLoop, ACountingTeamRunsNothing) {
+TEST(LaunchLoop, CountingTeamRunsNoWork) {
   std::vector<LaunchLoop> loops;
   cpu::Team team(64, loops);
   EXPECT_EQ(team.size(), 64);

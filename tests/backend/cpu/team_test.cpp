@@ -27,7 +27,7 @@ TEST_P(TeamSizes, RunsEveryIndexOnce) {
 }
 
 // Every thread waits in its first index for the others, so that none can take an index of another's range before.
-TEST_P(TeamSizes, ThreadsBeginInRangesOfTheirOwn) {
+TEST_P(TeamSizes, ThreadsStartInSeparateRanges) {
   Team team(GetParam());
   const auto threads = static_cast<size_t>(team.size());
   for (const int64_t count : {team.size(), 100, 1000}) {
@@ -48,7 +48,7 @@ TEST_P(TeamSizes, ThreadsBeginInRangesOfTheirOwn) {
 }
 
 // The first index waits for all others, also for those of its own range.
-TEST_P(TeamSizes, ThreadsHelpEachOther) {
+TEST_P(TeamSizes, IdleThreadsStealWork) {
   Team team(GetParam());
   if (team.size() == 1) return;  // there is nobody to help
   constexpr int64_t kCount = 100;
@@ -88,7 +88,7 @@ TEST_P(TeamSizes, ManyShortRuns) {
   EXPECT_EQ(values, std::vector<int64_t>(8, kRuns));
 }
 
-TEST_P(TeamSizes, WakesAfterASleep) {
+TEST_P(TeamSizes, WakesSleepingThreads) {
   Team team(GetParam());
   std::atomic<int64_t> sum{0};
   for (int run = 0; run < 20; ++run) {
@@ -114,7 +114,7 @@ TEST_P(TeamSizes, EachThreadHasItsOwnScratch) {
   });
 }
 
-TEST_P(TeamSizes, OnEachThreadRunsOnceOnEach) {
+TEST_P(TeamSizes, OnEachThreadRunsOncePerThread) {
   Team team(GetParam());
   for (int run = 0; run < 50; ++run) {
     std::vector<int> runs(static_cast<size_t>(team.size()), 0);
@@ -129,7 +129,7 @@ TEST_P(TeamSizes, OnEachThreadRunsOnceOnEach) {
 }
 
 // Far more threads than this machine has cores, which another team keeps busy.
-TEST(Team, MoreThreadsThanCores) {
+TEST(Team, RunsMoreThreadsThanCores) {
   Team large(40);
   Team other(3);
   std::atomic<bool> stop{false};
@@ -143,7 +143,7 @@ TEST(Team, MoreThreadsThanCores) {
   EXPECT_EQ(sum.load(), 300 * 1225);
 }
 
-TEST(Team, TeamsComeAndGo) {
+TEST(Team, CreatesAndDestroysTeamsRepeatedly) {
   for (int i = 0; i < 50; ++i) {
     Team team(1 + i % 4);
     if (i % 2 == 0) team.parallel_for(3, [](int64_t) {});
@@ -160,7 +160,7 @@ struct AlsoKept {
   int uses = 0;
 };
 
-TEST(Team, ResidentObjectsStay) {
+TEST(Team, KeepsResidentObjectsBetweenRuns) {
   Team team(2);
   ++team.resident<Kept>().uses;
   ++team.resident<AlsoKept>().uses;
@@ -172,7 +172,7 @@ TEST(Team, ResidentObjectsStay) {
   EXPECT_EQ(second.resident<Kept>().uses, 0);
 }
 
-TEST(TeamDeathTest, ARunWithinARunIsADefect) {
+TEST(TeamDeathTest, NestedRunAborts) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {

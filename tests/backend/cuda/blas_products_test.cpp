@@ -45,7 +45,7 @@ class Products : public testing::Test {
   std::unique_ptr<BlasProducts> products_;
 };
 
-TEST_F(Products, BeyondTheProposalsIsTheLastOneUnlessAllAreCompared) {
+TEST_F(Products, LastProposalServesLargerIndices) {
   products_->prepare(proposal(20, false));
   products_->prepare(proposal(2, true));
   try {

@@ -61,7 +61,7 @@ TEST_F(Cuda, MemoryIsZeroOrNanAndCounted) {
   EXPECT_NE(backend->allocate(0)->data(), nullptr);
 }
 
-TEST_F(Cuda, TooMuchMemoryIsAnError) {
+TEST_F(Cuda, AllocationBeyondDeviceMemoryThrows) {
   const auto backend = open();
   try {
     backend->allocate(int64_t{5} << 30);
@@ -94,14 +94,14 @@ class Squares {
   std::unique_ptr<DeviceMemory> memory_;
 };
 
-TEST_F(Cuda, LaunchesRunInOrderAndTransfersWaitForThem) {
+TEST_F(Cuda, TransfersWaitForEarlierLaunches) {
   const auto backend = open();
   Squares squares(*backend);
   for (int times = 0; times < 3; ++times) squares.enqueue();
   EXPECT_THAT(squares.values(), Each(256.0F));
 }
 
-TEST_F(Cuda, MarksTellWhenWhatIsBeforeThemIsDone) {
+TEST_F(Cuda, MarksCompleteAfterEarlierWork) {
   const auto backend = open();
   Squares squares(*backend);
   const Seconds begin = backend->now();
@@ -118,7 +118,7 @@ TEST_F(Cuda, MarksTellWhenWhatIsBeforeThemIsDone) {
   EXPECT_GE(end, backend->time_of_mark(1));
 }
 
-TEST_F(Cuda, ARecordingRunsTheSameLaunchesAndMarksAgain) {
+TEST_F(Cuda, RecordingReplaysLaunchesAndMarks) {
   CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.records_steps = true});
   Squares squares(backend);
   const std::unique_ptr<Recording> recording = backend.record([&] {
@@ -140,14 +140,14 @@ TEST_F(Cuda, ARecordingRunsTheSameLaunchesAndMarksAgain) {
   }
 }
 
-TEST_F(Cuda, StepsRunFromRecordingsIfAskedFor) {
+TEST_F(Cuda, ReplaysStepsFromGraphsOnRequest) {
   EXPECT_FALSE(open()->records_steps());
   const CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage,
                             {.records_steps = true});
   EXPECT_TRUE(backend.records_steps());
 }
 
-TEST_F(Cuda, RecordsOfTheCardSayHowLongItWasBusy) {
+TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
   const auto backend = open();
   Squares squares(*backend);
   squares.enqueue();
@@ -166,7 +166,7 @@ TEST_F(Cuda, RecordsOfTheCardSayHowLongItWasBusy) {
   EXPECT_EQ(of_memory.copies, 1);
 }
 
-TEST_F(Cuda, APoolCountsWhatWasAskedForAndWhatItHolds) {
+TEST_F(Cuda, PoolTracksRequestedAndReservedBytes) {
   CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.pools_steps = true});
   EXPECT_EQ(open()->step_pool(), nullptr);
   {
@@ -185,7 +185,7 @@ TEST_F(Cuda, APoolCountsWhatWasAskedForAndWhatItHolds) {
   EXPECT_EQ(backend.peak_held_bytes(), 0);
 }
 
-TEST_F(Cuda, BytesThatWereFreedServeTheLaunchesBefore) {
+TEST_F(Cuda, FreedBytesStayValidForEarlierLaunches) {
   CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.pools_steps = true});
   const std::unique_ptr<DeviceMemory> result = backend.allocate(40);
   const std::unique_ptr<StepPool> pool = backend.step_pool();
@@ -235,7 +235,7 @@ void launch_unknown(const KernelCall& call) {
   static_cast<cuda::Queue&>(call.queue).launch({.kernel = "unknown_kernel", .blocks = 1, .threads = 32});
 }
 
-TEST_F(Cuda, AFailedLaunchIsAnErrorWhereSomebodyWaits) {
+TEST_F(Cuda, FailedLaunchThrowsAtTheNextWait) {
   const auto backend = open();
   const Kernel kernel{.op = &kSquare, .name = "unknown", .launch = launch_unknown};
   const Attributes none;

@@ -53,14 +53,14 @@ std::string error_of(DnnAttentions& attentions, const DnnAttention& attention) t
   return error.what();
 }
 
-TEST(DnnAttention, AnOldOrMissingLibraryIsNotTaken) {
+TEST(DnnAttention, IgnoresOldOrMissingLibrary) {
   EXPECT_NE(cuda::find_dnn(), nullptr);
   EXPECT_EQ(cuda::find_dnn("libcudnn_of_nobody.so.9"), nullptr);
   const Setting old("LAPTIME_FAKE_CUDNN_VERSION", "91002");
   EXPECT_EQ(cuda::find_dnn(), nullptr);
 }
 
-TEST(DnnAttention, SaysWhatHasNoPlan) {
+TEST(DnnAttention, ErrorNamesUnsupportedShape) {
   DnnAttentions attentions(cuda::find_dnn(), nullptr);
   DnnAttention attention = attention_of(1, 2, 16, 8);
   attention.backward = true;
@@ -72,7 +72,7 @@ TEST(DnnAttention, SaysWhatHasNoPlan) {
   EXPECT_EQ(error_of(attentions, attention), "");
 }
 
-TEST(DnnAttention, SaysWhatFails) {
+TEST(DnnAttention, ErrorNamesFailedCall) {
   DnnAttentions attentions(cuda::find_dnn(), nullptr);
   const DnnAttention attention = attention_of(1, 1, 4, 8);
   attentions.prepare(attention);

@@ -89,7 +89,7 @@ TEST_F(HostGrid, FindsAMissingBarrier) {
   EXPECT_THAT(error_of<BlockSum<2>>(1, 128, args), HasSubstr("host_grid_test.cpp:"));
 }
 
-TEST_F(HostGrid, DoesNotFollowAccessesUnlessAsked) {
+TEST_F(HostGrid, TracksAccessesOnlyOnRequest) {
   EXPECT_EQ(error_of<BlockSum<1>>(1, 128, args, {.checked = false}), "");
 }
 
@@ -127,7 +127,7 @@ struct Leaving {
   }
 };
 
-TEST_F(HostGrid, FindsThreadsThatLeaveWhileOthersWait) {
+TEST_F(HostGrid, FindsThreadsThatExitBeforeABarrier) {
   expect_error<Leaving>(1, 64, args,
                         "thread 40 of block 0 has ended while others wait at the barrier at host_grid_test");
 }
@@ -178,7 +178,7 @@ struct HalfAWarp {
   }
 };
 
-TEST_F(HostGrid, FindsLanesThatMissAnExchange) {
+TEST_F(HostGrid, FindsLanesMissingFromAShuffle) {
   expect_error<HalfAWarp>(1, 64, args, "thread 16 of block 0 is not at the exchange of its warp");
 }
 
@@ -195,7 +195,7 @@ struct Beyond {
   }
 };
 
-TEST_F(HostGrid, FindsAnIndexOutOfSharedMemory) {
+TEST_F(HostGrid, FindsOutOfBoundsSharedAccess) {
   expect_error<Beyond>(1, 32, args, "thread 3 of block 0 accesses element 7 of 7 in shared memory");
 }
 
@@ -212,7 +212,7 @@ struct Unwritten {
   }
 };
 
-TEST_F(HostGrid, FindsSharedMemoryThatIsReadBeforeItIsWritten) {
+TEST_F(HostGrid, FindsReadsOfUninitializedSharedMemory) {
   expect_error<Unwritten>(1, 32, args, "thread 9 of block 0 reads shared memory that no thread has written");
 }
 
