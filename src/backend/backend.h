@@ -28,7 +28,7 @@ class DeviceMemory {
 };
 
 // Memory that a device hands out and takes back in the order of its queue, as the allocator of an eager framework does.
-// What was given back may be handed out again at once, because launches that use it come later in the queue.
+// Freed memory may be reused at once, because the launches that reuse it come later in the queue.
 class StepPool {
  public:
   StepPool() = default;
@@ -151,7 +151,8 @@ class Backend {
   virtual void write(std::byte* device, const std::byte* host, int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device, int64_t bytes) = 0;
 
-  // What the sensors of the device show; nothing where it has none. Takes up to milliseconds: outside of what is timed.
+  // Current sensor readings; empty if the device has no sensors. Takes up to milliseconds, so never call it inside a
+  // timed region.
   virtual std::optional<Sensors> sensors() { return std::nullopt; }
 
   // The limits of a step whose matrix products have factors of this type; none if nothing is computed.

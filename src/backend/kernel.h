@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// Where a launch runs, such as a thread team or a stream. Each backend derives its own class.
+// Executes launches, for example on a thread team or a stream. Each backend derives its own class.
 class Queue {
  public:
   Queue() = default;

@@ -1,4 +1,4 @@
-// What the sensors of a device show at one moment.
+// Readings of the sensors of a device at one moment.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ std::string difference(int64_t limit, int64_t used) {
   return fmt::format("{} - {} in use", format_bytes(limit), format_bytes(used));
 }
 
-// What the C library maps for the stack of a thread.
+// Bytes that the C library maps for the stack of a thread.
 int64_t stack_bytes() {
   constexpr int64_t kWithoutLimit = int64_t{2} << 20U;
   rlimit limit{};

@@ -19,7 +19,7 @@ struct AvailableMemory {
   std::string bound_by;  // "MemAvailable", "the memory limit of cgroup /a: 2.00 GiB - 512.0 MiB in use", ...
 };
 
-// What the bounds are computed from; empty where the machine does not say.
+// Inputs of the bounds; fields are empty if the machine does not report them.
 struct MemoryBounds {
   std::optional<int64_t> mem_available;
   std::vector<CgroupMemory> cgroups;
@@ -34,10 +34,10 @@ AvailableMemory smallest_bound(const MemoryBounds& bounds);
 
 MemoryBounds read_memory_bounds(const std::filesystem::path& root = "/");
 
-// Of this process, now.
+// Memory that this process can still take.
 AvailableMemory available_memory();
-// The same, less the address space that this many threads will take for stacks, and that libraries need besides: some
-// of them crash where an allocation fails.
+// Also subtracts the address space for the stacks of `threads` threads and for libraries, some of which crash if an
+// allocation fails.
 AvailableMemory available_memory(int threads);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Which build of the program this is: what a record states about the binary that made it.
+// Identifies this build of the program; records carry it.
 #pragma once
 
 #include <span>

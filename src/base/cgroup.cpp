@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where a hierarchy is mounted, and which of its groups lies there ("/" unless a container sees a part of it).
+// A mounted hierarchy and the group at its mount point ("/" unless a container sees only a part of the tree).
 struct Mount {
   std::string mounted_group;
   std::string point;

@@ -1,4 +1,4 @@
-// What cpuid and the state saved by the operating system (XCR0) allow.
+// Detects instruction sets by cpuid and by the register state that the operating system saves (XCR0).
 #include "base/isa.h"
 
 #include <cpuid.h>
@@ -28,7 +28,7 @@ bool has(uint32_t word, std::initializer_list<unsigned> bits) {
   return true;
 }
 
-// Which register states the operating system saves at a context switch.
+// Register states that the operating system saves at a context switch.
 uint64_t saved_states() {
   uint32_t low = 0;
   uint32_t high = 0;

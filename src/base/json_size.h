@@ -11,7 +11,7 @@ struct JsonSize {
   size_t keys = 0;   // of all objects together
 };
 
-// Of a text that is not JSON, any size.
+// The result is unspecified if the text is not JSON.
 JsonSize json_size(std::string_view text);
 
 }  // namespace laptime

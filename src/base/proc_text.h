@@ -13,7 +13,7 @@ namespace laptime {
 
 // The whole file, at most 16 MiB of it; empty where it cannot be read.
 std::optional<std::string> read_text_file(const std::filesystem::path& path);
-// The same with white space removed at both ends; empty also for an empty file.
+// Like read_text_file, without surrounding white space; empty also for an empty file.
 std::optional<std::string> read_word(const std::filesystem::path& path);
 
 std::string_view trim(std::string_view text);
@@ -22,9 +22,9 @@ std::optional<int64_t> parse_int64(std::string_view text);                   // 
 
 // The value after `key` and any of ": \t=" on the first line that begins with it: "MemTotal:  8 kB" gives "8 kB".
 std::optional<std::string> line_value(std::string_view text, std::string_view key);
-// The same, as bytes: a number followed by "kB", or by nothing (bytes).
+// line_value as bytes; the number may be followed by "kB".
 std::optional<int64_t> line_bytes(std::string_view text, std::string_view key);
-// The same, as a number.
+// line_value as a number.
 std::optional<int64_t> line_number(std::string_view text, std::string_view key);
 
 // A list of CPUs as the kernel writes them: "0-2,5" gives {0, 1, 2, 5}. Empty when malformed.
@@ -45,7 +45,7 @@ std::vector<double> parse_load_average(std::string_view text);
 // Seconds for which a thread could run and waited for a core, from its file schedstat: "RUN_NS WAIT_NS TURNS".
 std::optional<double> parse_run_delay(std::string_view text);
 
-// What /proc/cpuinfo says of an x86 machine.
+// Fields of /proc/cpuinfo on x86.
 struct Processor {
   std::optional<std::string> vendor;
   std::optional<std::string> model_name;

@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-// What records of `laptime calibrate` have as their sweep, whichever points were run.
+// The `sweep` of every record that `laptime calibrate` makes.
 inline constexpr std::string_view kCalibrationSweep = "laptime calibrate";
 
 // Steps of two layers at three widths and two lengths, in each mode and number type: the launches of larger models are

@@ -30,7 +30,7 @@ std::string text_of_node(const toml::node& value, const std::string& where) {
   return text->get();
 }
 
-// What a figure counts in, and between which numbers it lies on any machine: outside them the unit is another.
+// Unit of a figure and the range it can have on any machine. A value outside the range was written in another unit.
 struct Figure {
   std::string_view unit;
   std::string_view example;
@@ -169,7 +169,7 @@ std::string did_you_mean_machine(std::string_view word) {
   std::vector<std::string_view> names;
   for (const DataSheet& machine : known_machines()) {
     names.emplace_back(machine.name);
-    // What follows a hyphen is a variant: a name that has none is the same for all of them.
+    // A hyphen begins the variant; a name without one matches every variant.
     const size_t stem = machine.name.substr(0, machine.name.find('-')).size();
     most = std::max(most, std::min(in_common(machine.name), stem));
   }

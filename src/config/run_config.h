@@ -52,7 +52,7 @@ constexpr auto choices_of(Mode) {
   return std::array{Choice<Mode>{Mode::kEager, "eager"}, Choice<Mode>{Mode::kCompile, "compile"}};
 }
 
-// What one sample measures. Forward runs model and loss and saves what backward needs, inference saves nothing, and a
+// The work of one sample. Forward runs model and loss and saves what backward needs, inference saves nothing, and a
 // step is zeroing gradients, forward, backward and optimizer.
 enum class Pass : uint8_t { kForward, kBackward, kForwardBackward, kStep, kInference };
 
@@ -71,7 +71,7 @@ constexpr auto choices_of(Optimizer) {
                     Choice<Optimizer>{Optimizer::kTorch, "torch"}};
 }
 
-// Where fresh weights come from: the edition's initialisation, or the seeded streams of the golden values.
+// Source of fresh weights: the edition's initialisation, or the seeded streams of the golden values.
 enum class WeightInit : uint8_t { kEdition, kStream };
 
 constexpr auto choices_of(WeightInit) {

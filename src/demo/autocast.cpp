@@ -19,7 +19,7 @@ constexpr std::array<const char*, 4> kValues{"first layer", "layer norm", "logit
 
 std::string gradient_of(const char* parameter) { return fmt::format("grad/{}", parameter); }
 
-// Where one of the source documents differs: parameters in float16, and the first layer in float32.
+// Answers that one source document gives differently: parameters in float16, and the first layer in float32.
 struct DocumentAnswer {
   std::string_view value, dtype;
 };

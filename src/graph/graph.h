@@ -63,7 +63,7 @@ struct StorageId {
   friend auto operator<=>(StorageId, StorageId) = default;
 };
 
-// Which part of the model: what can be grouped by without reading the text of a scope.
+// Part of the model that a node belongs to, so that nodes can be grouped without parsing scope names.
 struct Region {
   int64_t layer = -1;   // of a stack of layers, counted from 0; -1 outside of it
   std::string part;     // outermost module, of the layer or else of the model: "attn", "lm_head"; empty: none
@@ -77,7 +77,7 @@ inline constexpr char kRangeSeparator = '/';
 std::string layer_scope(int64_t layer);
 inline constexpr const char* kAnyLayerScope = "layers.*";
 
-// What passes copy whole from an old value to its replacement.
+// Annotations of a value. Passes copy them as a whole to its replacement.
 struct ValueAnnotations {
   std::string name;     // "layers.0.attn.scores"; a parameter's name
   std::string held_by;  // a variable of the eager program that keeps the value alive, "frame:variable"
@@ -107,7 +107,7 @@ struct Place {
   Region region{};    // of the scope
 };
 
-// Where a node belongs; copied whole by passes, and from a forward node to its backward nodes.
+// Annotations of a node. Passes copy them as a whole, and backward nodes take those of their forward node.
 struct NodeAnnotations {
   Phase phase = Phase::kForward;
   std::string scope;           // as in Place

@@ -27,11 +27,11 @@ enum class OpKind : uint8_t {
 };
 const char* name_of(OpKind kind);
 
-// What autocast does to the op's floating inputs.
+// Autocast policy for the op's floating-point inputs.
 enum class Autocast : uint8_t { kKeep, kLower, kFloat32, kPromote };
 
-// What is known of a node without running it. A kernel's `supports` and `workspace`, and the key of a kernel choice,
-// depend on nothing else.
+// Everything known about a node without running it. A kernel's `supports` and `workspace`, and the key of a kernel
+// choice, depend on nothing else.
 struct Signature {
   const OpCard* op = nullptr;
   Attributes attributes;
@@ -93,14 +93,14 @@ struct OpCard {
   void (*gradient)(GradientContext&) = nullptr;
   // Model FLOPs; null: none.
   double (*flops)(const Signature&) = nullptr;
-  // Those of its matrix products alone; null: all FLOPs of a contraction, none of any other op.
+  // Model FLOPs of its matrix products; null: all FLOPs of a contraction, none of any other op.
   double (*product_flops)(const Signature&) = nullptr;
   // Bytes that must move; null: inputs read once + outputs written once.
   int64_t (*bytes)(const Signature&) = nullptr;
   Autocast autocast = Autocast::kKeep;
   // The definition of a correct result: plain loops with double accumulation, for any dtype and layout.
   void (*reference)(const OpCall&) = nullptr;
-  // The same work in simpler ops, as a framework runs it eagerly. Null: the op is a primitive.
+  // Lowers the op to the simpler ops that a framework runs eagerly. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Attributes with which the op itself rounds floating input `input` (or output `output`) to type `to`, so that the
   // cast next to it is not needed; nothing if it cannot. Null: it never can.

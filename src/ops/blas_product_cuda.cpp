@@ -76,7 +76,7 @@ class BlasCall {
 
   BlasProduct blas;
   BlasOperands operands;
-  // Where operands are copied to first, if they are.
+  // Buffers for operands that must be copied first.
   std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
   // The result with its rows apart, which is then copied to its place; absent where the library writes it there.
   std::optional<TensorView> c_copy;

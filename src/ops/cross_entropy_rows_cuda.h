@@ -45,7 +45,7 @@ struct CrossEntropyRows {
     WarpParts<float> maxima;
     WarpParts<double> sums;
   };
-  // What is subtracted from logits of this maximum. 0 instead of an infinite one, as inf - inf is no number.
+  // Shift subtracted from the logits: their maximum, or 0 if that is infinite, because inf - inf is NaN.
   LAPTIME_DEVICE static float shift_of(float maximum) { return fabsf(maximum) == INFINITY ? 0 : maximum; }
 
   // A sum of exp(logit - from) as one of exp(logit - to). An empty sum stays 0: the factor may be infinite, and 0 times

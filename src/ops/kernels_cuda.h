@@ -12,8 +12,8 @@ namespace laptime {
 // In order of preference for each op. They run in a cuda::Queue.
 std::vector<Kernel> cuda_kernels();
 
-// What a CUDA driver loads: every kernel of cuda_kernels.inc for several generations of cards. Empty in a build without
-// the CUDA toolkit.
+// Image for the CUDA driver: every kernel of cuda_kernels.inc for several generations of cards. Empty in a build
+// without the CUDA toolkit.
 std::span<const std::byte> cuda_image();
 
 }  // namespace laptime

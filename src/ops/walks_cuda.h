@@ -32,11 +32,11 @@ inline bool has_rows_in_fours(const DeviceRows& rows) {
   for (int axis = 0; axis < rows.walk.rank; ++axis) whole = whole && rows.walk.stride[0][axis] % kFour == 0;
   return whole;
 }
-// The same of a single row.
+// Whether a single row can be moved in fours.
 inline bool is_row_in_fours(const DeviceData& row, int64_t column_stride) {
   return row.data == nullptr || (is_aligned_for_fours(row) && column_stride == 1);
 }
-// And of a tensor without gaps and with so many columns.
+// Whether the rows of a contiguous tensor with `columns` columns can be moved in fours.
 inline bool has_rows_in_fours(const DeviceData& data, int64_t columns) {
   return data.data == nullptr || (is_aligned_for_fours(data) && columns % kFour == 0);
 }

@@ -32,7 +32,7 @@ constexpr bool is_floating(DType dtype) {
 constexpr bool is_16_bit_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 
 std::string_view name_of(DType dtype);  // "float32", "bfloat16", ... as PyTorch prints them
-// Of a type that may be left to an op's input: "as_input" where it is.
+// "as_input" if the type follows the op's input.
 inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
 std::optional<DType> parse_dtype(std::string_view name);
 

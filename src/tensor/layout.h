@@ -32,7 +32,7 @@ struct Layout {
 Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axes[k]
 Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape`, stride 0
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
-// The same elements in the same order under another shape, or nothing where that needs a copy.
+// A view of the elements in the same order under another shape; empty if that needs a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 
 // No gaps, the axes in the same order in memory as `in` has them (broadcast axes first): what a pointwise op allocates.
@@ -56,7 +56,7 @@ struct TensorType {
 
 TensorType contiguous_type(DType dtype, const Shape& shape);
 
-// What a pointwise op allocates: the layout of the first input that has the whole shape, without gaps.
+// Layout that a pointwise op allocates: that of the first input with the full shape, without gaps.
 Layout pointwise_layout(const Shape& out, std::span<const TensorType> in);
 
 }  // namespace laptime

@@ -33,7 +33,7 @@ struct TensorView {
   double at(int64_t flat) const { return load(position(flat)); }
   void put(int64_t flat, double value) const { store(position(flat), value); }
 
-  // The same bytes broadcast to `shape`.
+  // A view of these bytes, broadcast to `shape`.
   TensorView broadcast_to(const Shape& shape) const { return {data, {type.dtype, expanded(type.layout, shape)}}; }
 };
 

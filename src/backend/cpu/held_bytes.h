@@ -1,4 +1,4 @@
-// What an allocation holds.
+// Rounds allocations up to the bytes that they hold.
 #pragma once
 
 #include <cstdint>

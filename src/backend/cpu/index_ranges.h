@@ -25,7 +25,7 @@ class IndexRanges {
     }
   }
 
-  // What one thread takes.
+  // Hands indices to one thread.
   class Taker {
    public:
     Taker(IndexRanges& ranges, int thread) : ranges_(ranges), thread_(thread) {}

@@ -39,9 +39,9 @@ class Team : public Queue {
     loop(count, 1, body, work);
   }
 
-  // The same for loops over memory: each thread begins with a range of indices of its own, which is the same in every
-  // loop of that count, and helps the others when it is done. A value that one loop writes and the next one reads is
-  // then in the cache of the core that reads it, wherever cores do not share a cache.
+  // For loops over memory: each thread starts with its own range of indices, the same range in every loop of that
+  // count, and steals work when it is done. Data written by one loop is then in the cache of the core that reads it in
+  // the next, even if cores share no cache.
   template <class Body>
   void parallel_ranges(int64_t count, const Body& body, const LoopWork& work = {}) {
     loop(count, size(), body, work);

@@ -60,7 +60,7 @@ struct BlasProducts::Prepared {
 
 namespace {
 
-// Which algorithms a product may take.
+// Restricts the algorithms of a product.
 class Preference {
  public:
   Preference(const Blas& functions, const BlasProduct& product) : blas_(functions) {

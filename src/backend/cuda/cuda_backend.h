@@ -32,7 +32,7 @@ struct CudaLibraries {
   std::shared_ptr<const Dnn> dnn;
 };
 
-// Those that are installed here.
+// Finds the installed libraries.
 CudaLibraries find_libraries();
 
 class CudaBackend : public Backend {

@@ -129,7 +129,7 @@ Activities watch_card(const std::function<void()>& work) {
     work();
     return activities;
   }
-  // What the process did before belongs to no step.
+  // Discards earlier activity, which belongs to no step.
   functions.cuptiActivityFlushAll(kAlsoUnfinishedBuffers);
   {
     const std::lock_guard lock(all.mutex);

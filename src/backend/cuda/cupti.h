@@ -1,4 +1,4 @@
-// What kernels and copies ran on a card during some work, by CUPTI, which is loaded at run time.
+// Records the kernels and copies that ran on a card, by CUPTI, which is loaded at run time.
 #pragma once
 
 #include <cstddef>

@@ -79,7 +79,7 @@ class Thread {
 
 #else
 
-// Where a statement of a kernel stands: as a default argument, the caller's line. (clang 14 has no
+// Source location; as a default argument, that of the caller. (clang 14 has no
 // std::source_location.)
 struct Place {
   const char* file = "";
@@ -89,7 +89,7 @@ struct Place {
   }
 };
 
-// What runs a thread of a block on the host (tests/support/cuda).
+// Interface to the host emulation of a thread (tests/support/cuda).
 class HostThread {
  public:
   virtual ~HostThread() = default;

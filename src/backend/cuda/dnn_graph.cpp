@@ -16,7 +16,7 @@ DnnSizes packed_strides(const DnnSizes& sizes) {
   return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
 }
 
-// What the library knows of the engine of a configuration.
+// Asks the library whether the engine of a configuration is deterministic.
 bool adds_in_fixed_order(const std::shared_ptr<const Dnn>& dnn, const DnnDescriptor& config) {
   const DnnDescriptor engine(dnn, dnn::kEngine);
   DnnDescriptorHandle handle = engine.handle();

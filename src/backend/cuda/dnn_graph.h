@@ -87,10 +87,10 @@ class DnnGraph {
 
   // [B, h, m, k] x [B, h, k, n], in float32.
   Tensor matmul(Tensor a, Tensor b);
-  // Of each element of x, or of x and b, which is broadcast; in float32.
+  // Elementwise function of x, or of x and the broadcast b, in float32.
   Tensor pointwise(int mode, Tensor x);
   Tensor pointwise(int mode, Tensor x, Tensor b);
-  // Where each element of x stands on an axis.
+  // Index of each element of x along an axis.
   Tensor index(Tensor x, int64_t axis);
   // A boolean for each pair of elements.
   Tensor compare(int mode, Tensor x, Tensor b);

@@ -25,7 +25,7 @@ struct DeviceUuid {
   unsigned char bytes[16];
 };
 
-// What a pool allocates (CUmemPoolProps): memory of one device, not shared with other processes.
+// Properties of a memory pool (CUmemPoolProps): memory of one device, not shared with other processes.
 struct PoolProperties {
   int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED, the only one there is for a device
   int handle_types = 0;
@@ -94,13 +94,13 @@ struct Driver {
   Status (*cuGraphExecDestroy)(GraphExecHandle exec) = nullptr;
   // NOLINTEND(readability-identifier-naming)
 
-  // What was tried, what the driver says of it and, where that is known, what to do.
+  // Message with the call, the driver's description and, if known, advice.
   std::string failure(Status status, const char* what) const;
   // Throws Error with the failure, unless `status` is kSuccess.
   void check(Status status, const char* what) const;
 };
 
-// What was found: a driver with at least one card, or the reason why there is none.
+// A driver with at least one card, or the reason why there is none.
 struct FoundDriver {
   std::shared_ptr<const Driver> driver;  // null: `missing` says why
   std::string missing;

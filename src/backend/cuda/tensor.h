@@ -126,7 +126,7 @@ struct Walk {
   struct Positions {
     int64_t of[kOperands];
   };
-  // Where element `flat` stands in each operand, in elements from its first one.
+  // Offset of element `flat` in each operand, in elements.
   LAPTIME_DEVICE Positions at(int64_t flat) const {
     Positions positions{};
     for (int axis = rank - 1; axis >= 0; --axis) {

@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// What a step multiplies by. The three rules in one form:
+// Factors of an AdamW step. The three rules in one form:
 //   w -= decay w (2026, torch); w -= size m / (sqrt(v) root_scale + eps); w -= decay w (2025)
 struct AdamNumbers {
   float size, root_scale, decay, skip;

@@ -31,7 +31,7 @@ constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step
 constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
   return static_cast<double>(splitmix64(key + static_cast<uint64_t>(element)) >> 40U) * 0x1p-24 >= p;
 }
-// What a kept element is multiplied by.
+// Factor of a kept element.
 constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
 // dropout_keeps as a comparison of whole numbers: an element is kept where its top 24 bits are at least this.
 constexpr uint32_t dropout_threshold(double p) {

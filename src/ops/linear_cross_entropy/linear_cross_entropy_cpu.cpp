@@ -54,7 +54,7 @@ class Forward {
   }
 
  private:
-  // Of one row, over the columns so far.
+  // Running sums of one row over the columns so far.
   struct RowState {
     ExpSum sum;
     float at_target = 0;

@@ -49,7 +49,7 @@ class Tiling {
 // x [N, d], weight [V, d] and bias [V] of a call, and the products of a tile with them.
 class TileGemms {
  public:
-  // Nothing where x is no matrix of rows, or the bias is not contiguous.
+  // Empty if x is not a matrix of rows or the bias is not contiguous.
   static std::optional<TileGemms> from(std::optional<DType> compute, const TensorView& x, const TensorView& weight,
                                        const TensorView* bias) {
     TileGemms gemms;

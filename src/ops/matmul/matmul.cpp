@@ -14,7 +14,7 @@ Shape product_shape(const Shape& a, const Shape& b) {
   return {a[0], a[1], b[2]};
 }
 
-// Of matmul (a, b[, addend]) or addmm (bias, a, b[, addend]).
+// Output type of matmul (a, b[, addend]) or addmm (bias, a, b[, addend]).
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in, bool has_bias) {
   const ProductAttributes product = product_attributes(attributes);
   const size_t first = has_bias ? 1 : 0;

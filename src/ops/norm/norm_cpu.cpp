@@ -32,7 +32,7 @@ float rstd_of(double squares, int64_t columns, double eps) {
   return static_cast<float>(1 / __builtin_sqrt(squares / static_cast<double>(columns) + eps));
 }
 
-// What differs between the two norms: `parameters` has one or two vectors of C sums, grad_weight and grad_bias.
+// Traits that distinguish the two norms. `parameters` has one or two vectors of C sums: grad_weight and grad_bias.
 struct LayerNorm {
   using Attributes = LayerNormAttributes;
   static constexpr int64_t kParameters = 2;  // weight and bias; as many as there are statistics

@@ -35,7 +35,7 @@ LAPTIME_DEVICE float whole_power(float x, int exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
-// Of one operand, or of two; an op with a constant has it as its second operand.
+// Evaluates a formula of one or two operands; a constant is the second operand.
 LAPTIME_DEVICE float value_of(Formula formula, float a, float b, float value) {
   switch (formula) {
     case Formula::kAdd: return a + b;

@@ -6,8 +6,8 @@
 
 namespace laptime {
 
-// Where a rotated pair is written: at (2i, 2i + 1), or at (i, d_head / 2 + i), first components in one half of the row
-// and second ones in the other.
+// Position of a rotated pair: (2i, 2i + 1), or (i, d_head / 2 + i) with first components in one half of the row and
+// second ones in the other.
 enum class RopeForm : uint8_t { kInterleaved, kHalves };
 const char* name_of(RopeForm form);
 

@@ -81,7 +81,7 @@ struct RopePairs {
   }
 };
 
-// The same for rows of more pairs than a block has threads: a block works on one row, which it reads to shared memory.
+// RoPE for rows with more pairs than a block has threads: each block loads one row into shared memory.
 struct RopeRotate {
   static constexpr const char* kName = "rope_rotate";
   struct Args {

@@ -1,5 +1,5 @@
-// What the backward kernels of attention share: the operands of a head, which keys a row sees, and the run over parts
-// of the keys. Weights are recomputed from the log-sum-exp, block by block (Dao et al. 2022).
+// Code shared by the backward kernels of attention: operands of a head, visible keys of a row, and the loop over blocks
+// of keys. Weights are recomputed from the log-sum-exp, block by block (Dao et al. 2022).
 #pragma once
 
 #include "ops/scaled_dot_product_attention/key_parts_cpu.h"
@@ -50,7 +50,7 @@ struct BackwardHead {
     return shape.causal ? std::min(block.keys, visible_keys(block, i) + rows - 1) : block.keys;
   }
 
-  // Of each row of the block: grad_values . values, and the log-sum-exp scaled by log2(e). Zeros up to `padded_rows`.
+  // Per row of the block: grad_values . values, and the log-sum-exp scaled by log2(e). Zeros up to `padded_rows`.
   void load_row_constants(const ScoreBlock& block, int64_t padded_rows, float* grad_dot_values,
                           float* scaled_log_sum_exp) const {
     for (int64_t i = 0; i < block.rows; ++i) {

@@ -1,4 +1,4 @@
-// What of attention cuDNN takes, and its launches.
+// Attention by cuDNN: supported cases and launches.
 #include "ops/scaled_dot_product_attention/dnn_attention_cuda.h"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ DnnAttention::Strides strides_of(const TensorType& type) {
   return {strides[0], strides[1], strides[2]};
 }
 
-// Of the types or the views of a call.
+// Works on the types or on the views of a call.
 template <class Operand, class TypeOf>
 DnnAttention attention_of(const Attributes& attributes, std::span<const Operand> in, std::span<const Operand> out,
                           bool backward, const TypeOf& type_of) {

@@ -76,7 +76,7 @@ class Operands {
     for (int64_t i = 0; i < width_; ++i) sum += a[i] * b[i];
     return sum;
   }
-  // What dropout multiplies the weight of a key by.
+  // Factor that dropout applies to the weight of a key.
   double dropout_factor(int64_t row, int64_t key) const {
     if (attributes_.dropout_p <= 0) return 1;
     return dropout_keeps(key_, row * positions_ + key, attributes_.dropout_p) ? dropout_scale(attributes_.dropout_p)

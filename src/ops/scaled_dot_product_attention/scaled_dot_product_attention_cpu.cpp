@@ -84,7 +84,7 @@ void add_products(const std::string& name, std::vector<Kernel>& kernels) {
   kernels.push_back(backward);
 }
 
-// Of heads that are too wide to pack, the fastest way first.
+// Kernels for heads that are too wide to pack, the fastest first.
 std::vector<Kernel> products_kernels() {
   std::vector<Kernel> kernels;
 #if defined(__AVX512F__)

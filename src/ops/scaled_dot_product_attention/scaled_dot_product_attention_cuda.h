@@ -45,7 +45,7 @@ struct AttentionArgs {
     if (!drops) return 0;
     return splitmix64(splitmix64(seed + static_cast<uint64_t>(load<int64_t>(thread, step, 0))) ^ place);
   }
-  // What dropout multiplies the weight of a key by.
+  // Factor that dropout applies to the weight of a key.
   LAPTIME_DEVICE float factor(uint64_t key, int64_t row, int64_t at) const {
     if (!drops) return 1;
     const uint64_t drawn = splitmix64(key + static_cast<uint64_t>(row * positions + at));
@@ -193,7 +193,7 @@ struct AttentionProducts {
   }
 };
 
-// What the backward kernels know of one query and one key: with the weight w, its dropout factor m and g = grad_values,
+// Gradient terms of one query and one key: with the weight w, its dropout factor m and g = grad_values,
 //   dropped = w m, grad_score = w (m (g v^T) - products)
 struct GradScore {
   float dropped = 0, grad_score = 0;

@@ -90,7 +90,7 @@ struct BlasLayout {
   bool transposed = false;
   int64_t leading = 1;
 };
-// None where neither the rows nor the columns are contiguous, or where they overlap.
+// Empty if neither rows nor columns are contiguous, or if they overlap.
 std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns);
 
 // Offsets, in elements, of the first element of a block's rows in a, of its columns in b, and of the block in c.

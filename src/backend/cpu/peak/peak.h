@@ -1,4 +1,4 @@
-// What this machine's cores and memory can do at most, measured: what every figure is a fraction of.
+// Measures the peak FLOP rate and memory bandwidth of this machine, the denominators of every fraction.
 #pragma once
 
 #include "backend/cpu/team.h"

@@ -44,8 +44,8 @@ struct Task {
   int64_t partial_columns = 0;  // of the partial sums
 };
 
-// What a thread holds while it multiplies: two packed panels of B, of which it multiplies by one and packs the other,
-// and the sums of two micro-tiles, of which it computes one and stores the other.
+// Double buffers of a thread: it multiplies by one packed panel of B while it packs the other, and computes one
+// micro-tile while it stores the other.
 class ThreadState {
  public:
   static constexpr int64_t kPanels = 2;  // at the start of the thread's scratch

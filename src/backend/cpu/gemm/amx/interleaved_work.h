@@ -38,8 +38,8 @@ class DeferredStore {
   int64_t left_ = 0;
 };
 
-// What is done during the products of a micro-tile: the previous micro-tile is stored, the next panel of B packed, and
-// what comes after them prefetched. Each field says how much of it one call of advance() does.
+// Work interleaved with the products of a micro-tile: storing the previous micro-tile, packing the next panel of B, and
+// prefetching later operands. Each field says how much of it one call of advance() does.
 struct InterleavedWork {
   DeferredStore* store = nullptr;
   int64_t store_rows = 0;

@@ -31,7 +31,7 @@ std::string onednn_layout_refusal(const GemmShape& shape);
 // float32. onednn_layout_refusal must be empty.
 void onednn_float32_gemm(Team& team, const Gemm& gemm);
 
-// What a product of bfloat16 factors has beside them.
+// Options of a product with bfloat16 factors.
 struct BfloatForm {
   bool bias = false;         // bfloat16
   bool wide_result = false;  // float32, else bfloat16

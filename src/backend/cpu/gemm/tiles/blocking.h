@@ -45,9 +45,8 @@ struct ScratchLayout {
   }
 };
 
-// What bounds the blocks of C, and what a block costs besides its multiply-adds. The packing of A costs as much as
-// `pack_a` more columns, that of B as much as `pack_b` more rows, and handing out a block as much as `per_block`
-// multiply-adds.
+// Limits on the blocks of C, and their overhead. Packing A costs as much as `pack_a` more columns, packing B as much as
+// `pack_b` more rows, and scheduling a block as much as `per_block` multiply-adds.
 struct BlockingCosts {
   int64_t max_mc = 0, max_nc = 0;
   int64_t row_multiple = 2;
