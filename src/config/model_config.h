@@ -61,7 +61,7 @@ struct ModelConfig {
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward",
-                 .otherwise = "of the named model; 4 x d-model where d-model is given", .min = 1,
+                 .otherwise = "of the named model; 4 x d-model if --d-model is given", .min = 1,
                  .max = kMaxWidth, .in_name = kGiven}, self.d_ff);
     visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
                  .help = "transformer blocks", .otherwise = "of the named model", .min = 1, .max = 4096,
@@ -98,7 +98,7 @@ struct ModelConfig {
                  .in_name = kGiven},
           self.resid_pdrop);
     visit(Option{.flag = "causal", .key = "causal", .tag = "causal", .group = kGroup,
-                 .help = "queries attend to no later key; false only for --model attention",
+                 .help = "apply a causal mask; false is valid only for --model attention",
                  .in_name = kGiven}, self.causal);
     visit(Option{.flag = "projections", .key = "projections", .tag = "projections", .group = kGroup,
                  .help = "--model attention: add d-model x d-model projections of q, k, v and the output",

@@ -192,31 +192,31 @@ struct RunConfig {
     constexpr double kMaxRate = 1e6;
     constexpr double kBelowOne = 0.999999999;
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
-                 .help = "float32, or autocast to a 16-bit type; mixed: to bfloat16 where the device has it, else float16",
+                 .help = "float32, or autocast to a 16-bit type; mixed: bfloat16 if the device supports it, else float16",
                  .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "float32-precision", .key = "float32_precision", .tag = "float32", .group = kEngine,
-                 .help = "products of float32: ieee, multiply-adds in float32; split, three bfloat16 terms of each factor "
-                         "(AMX); auto, whichever is faster",
+                 .help = "float32 matrix products: ieee (multiply-adds), split (three bfloat16 terms per factor, on AMX), "
+                         "or auto (the faster one)",
                  .in_name = kGiven, .configures_engine = true}, self.float32_precision);
     visit(Option{.flag = "reproducible", .key = "reproducible", .tag = "reproducible", .group = kEngine,
-                 .help = "only kernels that give the same bits on every x86-64 processor with fused multiply-adds",
+                 .help = "use only kernels that give the same bits on every x86-64 processor with FMA",
                  .in_name = kGiven, .configures_engine = true}, self.reproducible);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kEngine,
-                 .help = "eager: one primitive at a time, as a framework does; compile: composites whole and fused",
+                 .help = "eager: one primitive op at a time, as a framework runs; compile: fused composite ops",
                  .in_name = InName::kAlways, .configures_engine = true}, self.mode);
     visit(Option{.flag = "keep", .key = "keep", .tag = "keep", .group = kEngine,
-                 .help = "compile mode lowers every composite but these; a set is joined with +", .empty = "all",
+                 .help = "composites that compile mode keeps fused, joined with +; it lowers all others", .empty = "all",
                  .in_name = kGiven, .configures_engine = true, .value = "NAME+NAME"}, self.keep);
     visit(Option{.flag = "lower", .key = "lower", .tag = "lower", .group = kEngine,
-                 .help = "compile mode lowers these composites to primitives; a set is joined with +",
+                 .help = "composites that compile mode lowers to primitives, joined with +",
                  .empty = "none", .in_name = kGiven, .configures_engine = true, .value = "NAME+NAME"}, self.lower);
     visit(Option{.flag = "kernels", .key = "kernels_file", .tag = "kernels", .group = kEngine,
-                 .help = "reuse the kernel choices of earlier records (--output json); choices they lack are made by "
-                         "measuring", .empty = "none", .configures_engine = true, .value = "FILE"}, self.kernels);
+                 .help = "reuse kernel choices from earlier records (--output json) and measure only missing ones",
+                 .empty = "none", .configures_engine = true, .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
-                 .help = "what backward recomputes: none, block (each layer), every=K layers, or auto (as little as "
-                         "fits in memory); compile mode then also recomputes the logits, one tile at a time",
-                 .otherwise = "none; auto where --memory-limit is given",
+                 .help = "activations that backward recomputes: none, block (each layer), every=K layers, or auto (as few "
+                         "as needed to fit in memory); compile mode then also recomputes the logits, tile by tile",
+                 .otherwise = "none; auto if --memory-limit is given",
                  .in_name = kGiven, .configures_engine = true, .value = "none|block|every=K|auto",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
@@ -228,12 +228,12 @@ struct RunConfig {
                  .in_name = kGiven, .configures_engine = true},
           self.optimizer_in_backward);
     visit(Option{.flag = "delay", .key = "delay", .tag = "delay", .group = kEngine,
-                 .help = "a pause after every launch of an op, for example matmul=20us: whether a comparison finds what "
-                         "is known to be slower", .empty = "none", .in_name = kGiven, .configures_engine = true,
+                 .help = "pause after every launch of an op, for example matmul=20us, to test that compare detects a known "
+                         "slowdown", .empty = "none", .in_name = kGiven, .configures_engine = true,
                  .value = "OP=TIME", .canonical = canonical_delay}, self.delay);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
-                 .help = "what a sample times: inference (keeps nothing for backward), forward (keeps it), backward (the "
-                         "forward before it does not count), forward_backward, or step (with the optimizer)",
+                 .help = "part of a step to time: inference (saves nothing for backward), forward (saves it), backward "
+                         "(runs forward untimed), forward_backward, or step (with the optimizer)",
                  .otherwise = "step; attention: forward_backward",
                  .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
@@ -245,17 +245,17 @@ struct RunConfig {
           self.threads);
     visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",
                  .help = "steps before the first sample",
-                 .otherwise = "auto: until steady; 5 (2024: 1) where steps is given", .max = kMaxCount}, self.warmup);
+                 .otherwise = "auto: until steady; 5 (2024: 1) if --steps is given", .max = kMaxCount}, self.warmup);
     visit(Option{.flag = "steps", .key = "steps", .tag = "steps", .group = kRun, .unit = "steps",
                  .help = "samples, one step each",
-                 .otherwise = "auto: until the median is known; 10 (2024: 5) where warmup is given",
+                 .otherwise = "auto: until the median is known; 10 (2024: 5) if --warmup is given",
                  .min = 1, .max = kMaxCount}, self.steps);
     visit(Option{.flag = "seed", .key = "seed", .tag = "seed", .group = kRun,
                  .help = "random seed of weights, tokens and dropout", .otherwise = "1; 2024: 20230310", .max = 9.3e18},
           self.seed);
     visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
-                 .help = "AdamW variant: 2025 decays weights after the update, 2026 before it; torch corrects v before "
-                         "its root",
+                 .help = "AdamW variant: 2025 decays weights after the update, 2026 before it; torch corrects the bias of "
+                         "v before the square root",
                  .otherwise = "of the edition; 2024 and gpt2: torch", .in_name = kGiven}, self.optimizer);
     visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate",
                  .max = kMaxRate}, self.lr);
@@ -268,12 +268,12 @@ struct RunConfig {
     visit(Option{.flag = "weight-decay", .key = "weight_decay", .tag = "weight_decay", .group = kOptimizer,
                  .help = "decoupled weight decay", .max = kMaxRate}, self.weight_decay);
     visit(Option{.flag = "moments", .key = "moments", .tag = "moments", .group = kOptimizer,
-                 .help = "type in which AdamW keeps its moments: bfloat16 takes half the memory, but where beta2 is above "
-                         "0.996 the second moment cannot fall",
+                 .help = "type of AdamW's stored moments; bfloat16 takes half the memory, but the second moment cannot "
+                         "decrease if beta2 is above 0.996",
                  .in_name = kGiven}, self.moments);
     visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
-                 .help = "what the loss is multiplied by before backward: none, a number, or dynamic, which starts at "
-                         "65536, halves and skips the step where a gradient overflows, and doubles after 2000 steps",
+                 .help = "factor on the loss before backward: none, a number, or dynamic (starts at 65536, halves and "
+                         "skips the step on overflow, doubles after 2000 steps without one)",
                  .otherwise = "none; dynamic for a step in float16", .in_name = kGiven, .value = "none|dynamic|N",
                  .canonical = canonical_loss_scale}, self.loss_scale);
     visit(Option{.flag = "clip-norm", .key = "clip_norm", .tag = "clip_norm", .group = kOptimizer,
@@ -281,9 +281,9 @@ struct RunConfig {
                  .in_name = kGiven},
           self.clip_norm);
     visit(Option{.flag = "accumulate", .key = "accumulate", .tag = "accumulate", .group = kOptimizer,
-                 .help = "keep gradients between steps and add to them", .in_name = kGiven}, self.accumulate);
+                 .help = "do not zero gradients between steps", .in_name = kGiven}, self.accumulate);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
-                 .help = "run with the first rows of the position table (2024, gpt2)", .empty = "none",
+                 .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);
     visit(Option{.flag = "init", .key = "init", .tag = "init", .group = kInput,
                  .help = "fresh weights: the edition's initialisation, or the seeded streams of the golden values"},
@@ -301,7 +301,7 @@ struct RunConfig {
                  .help = "one fixed batch, or a fresh one every step",
                  .otherwise = "fixed for random tokens, fresh for a file"}, self.batches);
     visit(Option{.flag = "budget", .key = "budget", .tag = "budget", .group = kRun, .unit = "s",
-                 .help = "time for warm-up and samples of a point, where --steps is not given",
+                 .help = "time for warm-up and samples of a point if --steps is not given",
                  .min = 1e-3, .max = 1e8, .value = "TIME"}, self.budget);
     visit(Option{.flag = "timeout", .key = "timeout", .tag = "timeout", .group = kRun, .unit = "s",
                  .help = "time limit of one point", .min = 1e-3, .max = 1e8, .axis = false, .changes_result = false},
