@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "distribution/median.h"
 #include "report/profile/launch_sums.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -16,8 +16,8 @@
 #include "report/compare_command.h"
 #include "report/first_steps.h"
 #include "report/lines.h"
-#include "report/percents.h"
 #include "report/point_names.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

@@ -27,7 +27,7 @@
 #include "config/synonyms.h"
 #include "distribution/verdict.h"
 #include "points/expand.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

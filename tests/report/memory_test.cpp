@@ -18,7 +18,7 @@
 #include "report/memory/saved.h"
 #include "report/memory/timeline_svg.h"
 #include "report/memory/timeline_text.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -18,7 +18,7 @@
 #include "report/memory/ledger.h"
 #include "report/memory/memory_grids.h"
 #include "report/memory/saved.h"
-#include "report/percents.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

@@ -13,7 +13,7 @@
 #include "report/memory/ledger.h"
 #include "report/memory/memory_report.h"
 #include "report/palette.h"
-#include "report/percents.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

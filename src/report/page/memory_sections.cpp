@@ -19,7 +19,7 @@
 #include "report/page/memory_peaks.h"
 #include "report/page/page_sections.h"
 #include "report/palette.h"
-#include "report/percents.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "report/column_sets/column_sets.h"
 #include "report/row.h"
-#include "report/scale.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

@@ -11,9 +11,9 @@
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/palette.h"
-#include "report/percents.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

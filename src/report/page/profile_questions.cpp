@@ -16,11 +16,11 @@
 #include "report/page/page_words.h"
 #include "report/page/questions.h"
 #include "report/page/traced_time.h"
-#include "report/percents.h"
 #include "report/profile/compared_profiles.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/views.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

@@ -18,12 +18,12 @@
 #include "report/page/pass_bound.h"
 #include "report/page/traced_time.h"
 #include "report/palette.h"
-#include "report/percents.h"
 #include "report/profile/compared_profiles.h"
 #include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/roofline.h"
 #include "report/profile/views.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

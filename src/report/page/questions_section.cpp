@@ -21,8 +21,8 @@
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/page/questions.h"
-#include "report/percents.h"
 #include "report/speedup.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

@@ -24,9 +24,9 @@
 #include "report/page/page_words.h"
 #include "report/page/pass_bound.h"
 #include "report/page/traced_time.h"
-#include "report/percents.h"
 #include "report/profile/profile_report.h"
 #include "report/speedup.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

@@ -20,7 +20,7 @@
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/palette.h"
-#include "report/percents.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

@@ -14,10 +14,10 @@
 #include "distribution/bootstrap.h"
 #include "distribution/median.h"
 #include "record/metrics.h"
-#include "report/percents.h"
 #include "report/profile/device_use.h"
 #include "report/profile/sum_columns.h"
 #include "report/profile/views.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

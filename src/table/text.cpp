@@ -1,10 +1,11 @@
 // Escapes and display widths of UTF-8.
-#include "report/text.h"
+#include "table/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -124,7 +125,47 @@ std::string terminal_text(std::string text, bool unicode) {
   if (unicode) return printable(text);
   replace_all(text, "±", "+/-");
   replace_all(text, "→", "->");
+  replace_all(text, "·", "-");
+  replace_all(text, "…", "..");
   return printable(text, /*ascii=*/true);
+}
+
+std::string markdown_escaped(std::string_view raw) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const std::string text = printable(raw);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // Within a word an underscore is no markup, and names read better without the escape.
+    const bool inside_word = i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (std::string_view("\\`*[]|~").find(c) != std::string_view::npos || (c == '_' && !inside_word)) {
+      out += '\\';
+      out += c;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string csv_quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string csv_text(std::string_view raw) {
+  const std::string text = printable(raw);
+  const bool is_formula = !text.empty() && std::string_view("=+-@|%").find(text[0]) != std::string_view::npos;
+  return csv_quoted(is_formula ? "'" + text : text);
 }
 
 size_t display_width(std::string_view text) {
@@ -160,6 +201,17 @@ std::string pad_left(std::string_view text, size_t width) {
 std::string without_trailing_spaces(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
+}
+
+std::string shortened(std::string_view text, size_t width, bool unicode) {
+  if (display_width(text) <= width) return std::string(text);
+  const std::string dots = unicode ? "…" : "..";
+  std::string kept(text);
+  while (!kept.empty() && display_width(kept) + display_width(dots) > width) {
+    while (kept.size() > 1 && (static_cast<unsigned char>(kept.back()) & 0xC0U) == 0x80U) kept.pop_back();
+    kept.pop_back();
+  }
+  return kept + dots;
 }
 
 std::string broken_at_spaces(std::string_view text, size_t width, size_t hanging) {

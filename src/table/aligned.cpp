@@ -1,11 +1,11 @@
 // Widths first, then the rows.
-#include "report/aligned.h"
+#include "table/aligned.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -1,5 +1,5 @@
 // Rows of cells in aligned columns.
-#include "report/aligned.h"
+#include "table/aligned.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What goes out is safe for a terminal and measured as a terminal draws it.
-#include "report/text.h"
+// Escapes and display widths.
+#include "table/text.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-TEST(Text, ControlBytesBecomeVisible) {
+TEST(Text, EscapesControlBytes) {
   EXPECT_EQ(printable("plain: é 漢字"), "plain: é 漢字");
   EXPECT_EQ(printable("\x1b[31m"), "\\x1b[31m");
   EXPECT_EQ(printable("a\nb\tc\rd"), "a\\nb\\tc\\x0dd");
@@ -19,7 +19,7 @@ TEST(Text, ControlBytesBecomeVisible) {
   EXPECT_EQ(printable("\u2028\ufeff\u200b"), "\\u{2028}\\u{feff}\\u{200b}");
 }
 
-TEST(Text, InvalidUtf8BecomesVisible) {
+TEST(Text, EscapesInvalidUtf8) {
   EXPECT_EQ(printable("\xff"), "\\xff");
   EXPECT_EQ(printable("\xc3"), "\\xc3");                             // cut short
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
@@ -31,9 +31,9 @@ TEST(Text, InvalidUtf8BecomesVisible) {
             "\\x9b2J");
 }
 
-TEST(Text, AsciiHasNothingElse) { EXPECT_EQ(printable("é 漢 \xff", true), "\\u{e9} \\u{6f22} \\xff"); }
+TEST(Text, AsciiFormEscapesEverythingElse) { EXPECT_EQ(printable("é 漢 \xff", true), "\\u{e9} \\u{6f22} \\xff"); }
 
-TEST(Text, AnyBytesBecomePrintable) {
+TEST(Text, EscapesRandomBytes) {
   std::mt19937 random(3);
   for (int i = 0; i < 2000; ++i) {
     std::string text;
@@ -45,7 +45,7 @@ TEST(Text, AnyBytesBecomePrintable) {
   }
 }
 
-TEST(Text, WidthIsThatOfATerminal) {
+TEST(Text, MeasuresDisplayWidth) {
   EXPECT_EQ(display_width(""), 0U);
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("±é"), 2U);
@@ -60,13 +60,36 @@ TEST(Text, PadsToColumns) {
   EXPECT_EQ(pad_left("longer", 3), "longer");
 }
 
-TEST(Text, LinesAreBrokenAtSpaces) {
+TEST(Text, BreaksLinesAtSpaces) {
   EXPECT_EQ(broken_at_spaces("one two three", 0), "one two three");
   EXPECT_EQ(broken_at_spaces("one two three", 13), "one two three");
   EXPECT_EQ(broken_at_spaces("one two three", 12), "one two\nthree");
   EXPECT_EQ(broken_at_spaces("one two three", 4), "one\ntwo\nthree");
   EXPECT_EQ(broken_at_spaces("漢字 漢字", 8), "漢字\n漢字");
   EXPECT_EQ(broken_at_spaces("", 4), "");
+}
+
+TEST(Text, EscapesMarkdown) {
+  EXPECT_EQ(markdown_escaped("a|b <c> *d* [e](f) `g` ~h &i \\"),
+            "a\\|b &lt;c> \\*d\\* \\[e\\](f) \\`g\\` \\~h &amp;i \\\\");
+  EXPECT_EQ(markdown_escaped("num_layers _x_"), "num_layers \\_x\\_");
+  EXPECT_EQ(markdown_escaped("a\nb"), "a\\\\nb");
+}
+
+TEST(Text, EscapesCsv) {
+  EXPECT_EQ(csv_text("plain"), "plain");
+  EXPECT_EQ(csv_text("a,b \"c\""), "\"a,b \"\"c\"\"\"");
+  EXPECT_EQ(csv_text("=1+1"), "'=1+1");
+  EXPECT_EQ(csv_text("@x,y"), "\"'@x,y\"");
+  EXPECT_EQ(csv_text("a\nb"), "a\\nb");
+  EXPECT_EQ(csv_quoted("-1.5"), "-1.5");
+}
+
+TEST(Text, ShortensToWidth) {
+  EXPECT_EQ(shortened("matmul", 6, true), "matmul");
+  EXPECT_EQ(shortened("matmul:tiles", 8, true), "matmul:…");
+  EXPECT_EQ(shortened("matmul:tiles", 8, false), "matmul..");
+  EXPECT_EQ(shortened("漢字漢字", 5, true), "漢字…");
 }
 
 }  // namespace
