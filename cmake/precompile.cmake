@@ -15,6 +15,7 @@ set(LAPTIME_LAYER_PRECOMPILED
   "config      | <nlohmann/json.hpp>"
   "data        | as config"
   "record      | as config"
+  "analysis    | as config"
   "report      | as config"
   "export      | as config"
   "prepare     | as config"

@@ -50,8 +50,8 @@ function(laptime_link_if_there target layer)
   endif()
 endfunction()
 
-set(test_folders base tensor timeline distribution config table data graph ops backend backend/cpu backend/cuda backend/roofline
-  model points passes plan exec record report export prepare measure sweep explain verify cli support widths)
+set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/cuda backend/roofline
+  model points passes plan exec record analysis report export prepare measure sweep explain verify cli support widths)
 if(LAPTIME_SANITIZE)
   list(REMOVE_ITEM test_folders widths)  # it compares bits alone, and compiles all kernels twice more
 endif()

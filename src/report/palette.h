@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "report/memory/ledger.h"
+#include "analysis/memory_ledger.h"
 
 namespace laptime {
 

@@ -1,5 +1,5 @@
 // How a peak grows with the context, told from the buffers of two traces.
-#include "report/memory/growth.h"
+#include "analysis/memory_growth.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/made_trace.h"
 #include "record/time_stats.h"
-#include "report/made_trace.h"
 #include "report/page/page.h"
 #include "report/page/page_view.h"
 #include "report/stored_records.h"

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "analysis/made_trace.h"
 #include "base/error.h"
-#include "report/made_trace.h"
 #include "report/page/page.h"
 #include "report/published/figures_file.h"
 #include "report/published/published.h"

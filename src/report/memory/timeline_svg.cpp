@@ -7,9 +7,9 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/memory_ledger.h"
+#include "analysis/memory_tensors.h"
 #include "base/units.h"
-#include "report/memory/largest.h"
-#include "report/memory/ledger.h"
 #include "report/palette.h"
 #include "report/svg.h"
 

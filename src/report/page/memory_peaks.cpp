@@ -8,9 +8,9 @@
 #include <array>
 #include <optional>
 
+#include "analysis/memory_growth.h"
+#include "analysis/memory_ledger.h"
 #include "base/units.h"
-#include "report/memory/growth.h"
-#include "report/memory/ledger.h"
 #include "report/memory/memory_report.h"
 #include "report/palette.h"
 #include "table/value_text.h"

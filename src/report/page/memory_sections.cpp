@@ -8,13 +8,13 @@
 #include <optional>
 #include <tuple>
 
+#include "analysis/memory_growth.h"
+#include "analysis/memory_ledger.h"
+#include "analysis/memory_tensors.h"
 #include "base/units.h"
-#include "report/memory/growth.h"
-#include "report/memory/ledger.h"
 #include "report/memory/memory_grids.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/peak_grid.h"
-#include "report/memory/saved.h"
 #include "report/model_name.h"
 #include "report/page/memory_peaks.h"
 #include "report/page/page_sections.h"

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/launch_sums.h"
 #include "base/units.h"
 #include "record/metrics.h"
 #include "report/page/page_sections.h"
 #include "report/page/page_words.h"
 #include "report/palette.h"
-#include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "table/value_text.h"
 
@@ -32,12 +32,7 @@ std::optional<PassBound> bound_of_pass(const TracedPoint& point) {
   const TimeStats* const time = point.record->main_time();
   if (!trace.peak_flops || !trace.bandwidth || time == nullptr || time->count == 0 || time->median <= 0)
     return std::nullopt;
-  PassBound bound;
-  for (const LaunchSum& sum :
-       sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.signature); })) {
-    (sum.bound() == "compute" ? bound.arithmetic : bound.memory) += sum.floor;
-  }
-  return bound.seconds() > 0 ? std::optional(bound) : std::nullopt;
+  return bound_of_pass(trace);
 }
 
 std::string bound_sentence(const TracedPoint& point) {

@@ -5,19 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/trace_findings.h"
 #include "report/page/page_parts.h"
 #include "report/page/page_view.h"
 
 namespace laptime {
 
-// Seconds of all launches of a pass if each took what its FLOPs take at the peak or its bytes at the bandwidth,
-// whichever is longer.
-struct PassBound {
-  double arithmetic = 0;  // of launches that the peak bounds
-  double memory = 0;      // of those that the bandwidth bounds
-
-  double seconds() const { return arithmetic + memory; }
-};
 // None where the trace does not know both, or the point has no time to hold against them.
 std::optional<PassBound> bound_of_pass(const TracedPoint& point);
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/launch_sums.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
@@ -17,7 +18,6 @@
 #include "report/page/questions.h"
 #include "report/page/traced_time.h"
 #include "report/profile/compared_profiles.h"
-#include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/profile/views.h"
 #include "table/value_text.h"

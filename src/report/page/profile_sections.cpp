@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/launch_sums.h"
 #include "base/units.h"
 #include "record/metrics.h"
 #include "report/model_name.h"
@@ -19,9 +20,7 @@
 #include "report/page/traced_time.h"
 #include "report/palette.h"
 #include "report/profile/compared_profiles.h"
-#include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
-#include "report/profile/roofline.h"
 #include "report/profile/views.h"
 #include "table/value_text.h"
 

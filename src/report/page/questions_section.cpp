@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/memory_ledger.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
 #include "report/first_steps.h"
-#include "report/memory/ledger.h"
 #include "report/memory/memory_report.h"
 #include "report/page/gains.h"
 #include "report/page/page_sections.h"

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/launch_sums.h"
 #include "base/units.h"
 #include "distribution/median.h"
 #include "record/metrics.h"
 #include "report/page/page_words.h"
-#include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 #include "report/speedup.h"
 

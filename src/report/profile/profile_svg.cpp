@@ -12,11 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/launch_sums.h"
 #include "base/units.h"
 #include "record/scope_path.h"
 #include "report/palette.h"
-#include "report/profile/launch_sums.h"
-#include "report/profile/roofline.h"
 #include "report/profile/views.h"
 #include "report/svg.h"
 

@@ -1,10 +1,11 @@
-// What forward saves for backward: per block, per module and op, and in all. Storages count once.
+// The tensors of a step that hold memory: those that forward saves for backward, and the largest allocations.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "analysis/memory_ledger.h"
 #include "record/step_trace.h"
 
 namespace laptime {
@@ -50,5 +51,28 @@ SavedBytes saved_bytes_of(const StepTrace& trace);
 
 // "layers 0-11", "layer 3", "layers 0-2, 4"
 std::string layers_text(const std::vector<int64_t>& layers);
+
+// The largest allocations of a step. Equal layers are one group.
+struct LargeTensors {
+  std::string name;   // "layers.*.attn.weights"; empty: none
+  std::string op;     // that makes them; empty for a source
+  std::string scope;  // of that op
+  std::string phase;
+  std::string dtype;
+  std::string shape;
+  MemoryCategory category = MemoryCategory::kTemporaries;
+  int64_t bytes = 0;            // of one
+  std::vector<size_t> buffers;  // of the trace
+  int64_t alive_at_peak = 0;    // how many
+};
+
+// At most `top` groups, the largest single tensors first, and of tensors of one size those with most alive at the peak.
+std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top);
+
+// Of the buffers that do not live for the whole run, the groups with most bytes in all.
+std::vector<LargeTensors> largest_in_all(const StepTrace& trace, size_t peak_launch, size_t top);
+
+// What a group is called: its name, or the op and scope that make it.
+std::string title_of(const LargeTensors& tensors);
 
 }  // namespace laptime

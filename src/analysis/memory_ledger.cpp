@@ -1,5 +1,5 @@
 // Adds up buffers over the launches during which they are alive.
-#include "report/memory/ledger.h"
+#include "analysis/memory_ledger.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Compares the sizes of corresponding buffers.
-#include "report/memory/growth.h"
+#include "analysis/memory_growth.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/memory/ledger.h"
+#include "analysis/memory_ledger.h"
 
 namespace laptime {
 namespace {

@@ -79,4 +79,19 @@ struct StepTotals {
 };
 StepTotals totals_of(const StepTrace& trace);
 
+// One op in one phase, as a dot under the roofline.
+struct RooflineDot {
+  std::string phase;
+  std::string op;
+  std::string work_class;
+  double intensity = 0;  // FLOP/byte
+  double rate = 0;       // FLOP/s
+  double seconds = 0;    // per step
+
+  std::string name() const { return phase + " " + op; }
+};
+
+// Those with FLOPs, bytes and time, the longest first.
+std::vector<RooflineDot> roofline_dots(const StepTrace& trace);
+
 }  // namespace laptime
