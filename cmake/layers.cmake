@@ -29,6 +29,7 @@ set(LAPTIME_LAYERS
   "record           | data timeline distribution config"
   "analysis         | record distribution table config"
   "report           | only analysis record distribution config table base"
+  "page             | only report analysis record distribution config table base"
   "export           | only report analysis record distribution config table base"
   "prepare          | record points passes plan kernels backend/roofline"
   "measure          | prepare exec"
@@ -36,7 +37,7 @@ set(LAPTIME_LAYERS
   "explain          | prepare"
   "verify           | measure"
   "demo             | prepare exec report"
-  "cli              | sweep explain verify demo export report"
+  "cli              | sweep explain verify demo export page report"
   "main             | cli"
 )
 

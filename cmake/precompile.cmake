@@ -17,6 +17,7 @@ set(LAPTIME_LAYER_PRECOMPILED
   "record      | as config"
   "analysis    | as config"
   "report      | as config"
+  "page        | as config"
   "export      | as config"
   "prepare     | as config"
   "measure     | as config"

@@ -15,7 +15,6 @@
 #include "record/scope_path.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/peaks.h"
-#include "report/memory/timeline_svg.h"
 #include "report/memory/timeline_text.h"
 #include "table/text.h"
 
@@ -218,22 +217,6 @@ TEST(MemoryTimeline, IsAPictureOfTheStep) {
            peak: matmul in lm_head
 . whole run  # this step  (8 launches from left to right)
 )");
-}
-
-TEST(MemorySvg, EscapesNamesAndNamesTheLargest) {
-  MadeTrace made;
-  made.launch("forward", "a<b>&\"c", "matmul");
-  made.buffer(64, 0, 0, true, "activation", "<script>\x01");
-  made.trace.arena_bytes = 64;
-  const std::string svg = timeline_svg(std::vector<TracePanel>{{"point <1>", "peak & more", &made.trace}});
-  EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"")) << svg;
-  EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  EXPECT_EQ(svg.find("<script>"), std::string::npos);
-  EXPECT_EQ(svg.find('\x01'), std::string::npos);
-  EXPECT_NE(svg.find("&lt;script&gt;\\x01 64 B"), std::string::npos) << svg;
-  EXPECT_NE(svg.find("<title id=\"title\">Memory held over a training step</title>"), std::string::npos);
-  EXPECT_NE(svg.find("point &lt;1&gt;: peak &amp; more</desc>"), std::string::npos);
-  EXPECT_NE(svg.find(">forward</text>"), std::string::npos);
 }
 
 Record named(const std::string& pass, const std::string& context, const std::string& dtype) {
