@@ -84,7 +84,7 @@ std::string gain_text(Points points, const std::string& option, std::string_view
                      counted(ratios.size(), "pair"), unclear > 0 ? fmt::format(", {} within the noise", unclear) : "");
 }
 
-// What the launches that `test` accepts take of the step, by kernel or class, the longest first.
+// Shares of the step of the launches that `test` accepts, added up by `key`; the longest first.
 struct Share {
   std::string name;
   double share = 0;

@@ -32,7 +32,8 @@ const charts = (() => {
   const shortened = (text) => text.replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
   const tick = (format) => (value) => shortened(format(value));
 
-  // What all charts share. `look`: ink, muted, line and ground as colours, whether patterns are drawn, and the width.
+  // The options that all charts share. `look` has colours (ink, muted, line, ground, accent), the font, whether patterns are
+  // drawn, and the width in pixels.
   const common = (look) => ({
     animation: false,
     textStyle: { color: look.ink, fontFamily: look.font },
@@ -194,7 +195,7 @@ const charts = (() => {
     };
   }
 
-  // What memory is held for while each launch runs.
+  // Bytes held while each launch runs, stacked by purpose.
   function memory(data, selected, look) {
     const point = data.points[selected];
     const held = data.traces[point.trace]?.memory;

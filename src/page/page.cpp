@@ -87,7 +87,7 @@ Json groups_json(const PagePoints& points) {
   return groups;
 }
 
-// What the verdicts of the page mean.
+// The meanings of the verdicts that the page has.
 Json verdicts_json(const PagePoints& points) {
   Json verdicts = Json::object();
   for (const StabilityWord& word : stability_words()) {

@@ -11,7 +11,8 @@ namespace laptime {
 // of its trace; null without one.
 Json point_json(const PagePoints& points, const PagePoint& point, const TraceSums* sums);
 
-// What a trace shows: kernels by phase and class, memory launch by launch in at most `columns` columns, roofline.
+// The kernels of a trace by phase and class, its memory over the launches in at most `columns` columns, and its
+// roofline.
 Json trace_json(const TraceSums& sums, size_t columns);
 
 // Published times of the work of some point, each beside the fastest point of that work.

@@ -187,7 +187,7 @@ void PagePoints::find_axes() {
                        [](const auto& a, const auto& b) { return number_of(a) < number_of(b); });
     }
   }
-  // What is computed stands before how; the pass is the last of the first.
+  // Options of the work come first, with the pass as their last; options of how it is computed follow.
   const auto place = [](const PageAxis& axis) { return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2; };
   std::stable_sort(axes.begin(), axes.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
   axes_ = std::move(axes);

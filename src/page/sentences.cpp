@@ -62,7 +62,7 @@ std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
   return texts;
 }
 
-// What is said of the work of a group where the page has several: " at context 128".
+// Names the work of a point if the page has several works: " at context 128".
 std::string place_of(const PagePoints& points, const PagePoint& point) {
   if (points.groups().size() < 2) return "";
   for (const PageAxis& axis : points.axes()) {

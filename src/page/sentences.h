@@ -15,7 +15,7 @@ std::string page_title(const PagePoints& points);
 // "bfloat16 compile is fastest: 353 ms, 2.6x float32 eager (2.4-2.9)", of the point that the page opens with.
 std::string page_headline(const PagePoints& points);
 
-// What the times are good for, where some are known to 5 % at best or the machine was busy; empty otherwise.
+// Says how well times are known if some are known to no better than 5 % or the machine was busy; empty otherwise.
 std::string page_doubt(const PagePoints& points);
 
 // "353 ms", with three digits.

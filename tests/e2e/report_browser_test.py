@@ -16,7 +16,7 @@ import browser  # noqa: E402
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=http://127.0.0.1:8/x onerror=alert(1)>"
 CHARTS = "[...document.querySelectorAll('.chart:not([hidden])')]"
-# What each chart draws: the texts and shapes of its picture.
+# The picture of each chart, without the numbers that the library gives to its elements.
 DRAWN = f"Object.fromEntries({CHARTS}.map(one => [one.id, one.querySelector('svg').outerHTML.replace(/zr\\d+-[a-z]*-?\\d*/g, '')]))"
 WORDS = """(() => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, node =>
@@ -29,11 +29,23 @@ WORDS = """(() => {
 
 @unittest.skipUnless(browser.find_chromium(), "needs Chromium")
 class InABrowser(ReportTest):
+    made = None  # the store and the page that all tests begin with
+
+    @classmethod
+    def setUpClass(cls):
+        cls.chromium = browser.Browser()
+        cls.addClassCleanup(cls.chromium.close)
+
     def setUp(self):
         super().setUp()
-        self.page = self.measured_page()
-        self.chromium = browser.Browser()
-        self.addCleanup(self.chromium.close)
+        self.page = self.folder / "page.html"
+        if InABrowser.made is None:
+            self.measured_page()
+            InABrowser.made = (self.store.read_bytes(), self.page.read_bytes())
+        for path, content in zip((self.store, self.page), InABrowser.made):
+            path.write_bytes(content)
+        self.chromium.console.clear()
+        self.chromium.requests.clear()
         self.chromium.resize(1280, 800)
 
     def open(self, **look):
