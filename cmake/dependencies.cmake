@@ -10,6 +10,7 @@ find_package(dnnl CONFIG REQUIRED)
 # layer | libraries. The layers above link them too.
 set(LAPTIME_LAYER_LIBRARIES
   "base        | fmt::fmt Threads::Threads"
+  "table       | nlohmann_json::nlohmann_json"
   "config      | nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus"
   "data        | nlohmann_json::nlohmann_json"
   "backend/cpu | DNNL::dnnl gomp"

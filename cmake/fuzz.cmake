@@ -19,7 +19,6 @@ set(LAPTIME_FUZZ_TARGETS
   "sweep_file         | 2000 | points"
   "option             | 1000 | points"
   "record             | 1000 | record"
-  "listing            | 1000 | record"
   "store              | 100  | record"
   "child_message      | 500  | sweep"
   "filter             | 2000 | report"

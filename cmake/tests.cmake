@@ -12,6 +12,7 @@ set(LAPTIME_TEST_LINKS
   "exec    | model passes kernels backend/roofline"
   "record  | measure"
   "report  | measure"
+  "page    | measure"
   "export  | measure"
   "prepare | explain measure sweep report"
   "sweep   | explain report"
@@ -51,7 +52,8 @@ function(laptime_link_if_there target layer)
 endfunction()
 
 set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/cuda backend/roofline
-  model points passes plan exec record report export prepare measure sweep explain verify cli support widths)
+  model points passes plan exec record analysis report page export prepare measure sweep explain verify cli support
+  widths)
 if(LAPTIME_SANITIZE)
   list(REMOVE_ITEM test_folders widths)  # it compares bits alone, and compiles all kernels twice more
 endif()

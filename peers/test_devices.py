@@ -226,7 +226,7 @@ class WithoutACard(unittest.TestCase):
         self.refused((sys.executable, PEERS / "run", "--device", "cuda", "--columns", "jax"), "'jax' is for --device cpu")
         self.refused((PEERS / "setup", "rocm"), "unknown words 'rocm'")
 
-    @unittest.skipUnless(PYTHON.exists(), "needs build/peers-venv")
+    @unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
     def test_pytorch(self):
         if subprocess.run([PYTHON, PEERS / "devices.py"], capture_output=True).returncode == 0:
             self.skipTest("PyTorch has a GPU here")
@@ -234,7 +234,7 @@ class WithoutACard(unittest.TestCase):
             self.refused((PYTHON, PEERS / script, "--device", "cuda"), "--device cuda: PyTorch finds no NVIDIA GPU")
 
 
-@unittest.skipUnless(PYTHON.exists(), "needs build/peers-venv")
+@unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
 class Streams(unittest.TestCase):
     def test_pytorch_makes_the_same_bits(self):
         program = (
@@ -249,7 +249,7 @@ class Streams(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
-@unittest.skipUnless(PYTHON.exists(), "needs build/peers-venv")
+@unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
 class OnTheCpu(unittest.TestCase):
     def measured(self, script, *words):
         done = subprocess.run(

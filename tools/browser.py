@@ -127,7 +127,8 @@ class Browser:
     def wait_for_page(self):
         while not self.loaded:
             self.note(self.message())
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        # Chromium without a screen stops making frames now and then: nothing may depend on one.
+        self.run("new Promise(done => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 1000); })")
 
     def run(self, script: str):
         """The value of an expression in the page."""
@@ -135,39 +136,6 @@ class Browser:
         if "exceptionDetails" in done:
             raise RuntimeError(json.dumps(done["exceptionDetails"])[:2000])
         return done["result"].get("value")
-
-    def draw_all(self):
-        """Scrolls through the page until every chart has been in sight and is drawn. Error after some tries."""
-        for _ in range(5):
-            undrawn = self.scroll_through()
-            if not undrawn:
-                return
-            # Chromium without a screen stops making frames now and then, until it loads a page.
-            self.loaded = False
-            self.call("Page.reload")
-            self.wait_for_page()
-        raise RuntimeError(f"charts are not drawn: {undrawn}")
-
-    def scroll_through(self) -> list[str]:
-        """The labels of charts that were not drawn within some seconds."""
-        return self.run("""(async () => {
-          for (let y = 0; y < document.documentElement.scrollHeight; y += 300) {
-            scrollTo({ top: y, behavior: "instant" });
-            await new Promise(done => setTimeout(done, 20));
-          }
-          // A busy machine may not have drawn those that passed by. A chart is drawn when it comes in sight, so it goes out of
-          // it first.
-          const undrawn = () => [...document.querySelectorAll(".chart")].filter(chart => !chart.querySelector("svg path, svg text"));
-          for (let i = 0; undrawn().length && i < 100; ++i) {
-            scrollTo({ top: i % 2 ? 0 : document.documentElement.scrollHeight, behavior: "instant" });
-            await new Promise(done => setTimeout(done, 50));
-            undrawn()[0]?.scrollIntoView({ behavior: "instant" });
-            await new Promise(done => setTimeout(done, 50));
-          }
-          scrollTo({ top: 0, behavior: "instant" });
-          await new Promise(done => setTimeout(done, 100));
-          return undrawn().map(chart => chart.getAttribute("aria-label").slice(0, 80));
-        })()""")
 
     def picture(self, *parts: str) -> bytes:
         """What is in sight; or the page from the top of the first to the bottom of the last element of these selectors."""
@@ -204,7 +172,6 @@ def main() -> None:
         browser.resize(arguments.width, arguments.height)
         browser.show_as(dark=arguments.dark)
         browser.open(arguments.page)
-        browser.draw_all()
         if arguments.at:
             browser.run(f"document.getElementById({json.dumps(arguments.at)}).scrollIntoView({{ behavior: 'instant' }})")
             time.sleep(0.3)

@@ -2,19 +2,23 @@
 """Checks the stated rules that a pattern can find broken: ops known by name, clocks, terminal, devices, file lengths, types.
 
 RULES is the table: what is forbidden, why, in which files, and where it is allowed nevertheless. Comments are not searched.
-Beside it, no file is longer than MAX_LINES, and no two files define a type of one name in the namespace of the program.
+Beside it, no file is longer than MAX_LINES, no two files define a type of one name in the namespace of the program, and no
+comment that is new since the main branch opens like a riddle (RIDDLE).
 Which layer may include which is checked by tools/check_layers.py.
 Prints one line per violation, FILE:LINE: RULE: SOURCE, then the reason of each broken rule, and exits with 1 if there is any.
 Usage: check_rules.py [SOURCE_DIR]
 """
 
 import re
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_LINES = 500
 NAMESPACE = "laptime"
+SUFFIXES = (".h", ".cpp", ".inc", ".cu", ".cuh", ".py", ".js", ".cmake", ".sh")
+RIDDLE = re.compile(r"\s*(?://|#)\s*(?:What|Those (?:that|of|with|which)|The same|None (?:where|of)|Of (?:a|an|the|each)|Whose?)\b")
 
 
 @dataclass(frozen=True)
@@ -185,6 +189,36 @@ def doubled_types(sources: dict[str, list[str]]) -> list[str]:
     return problems
 
 
+def riddles(diff: str) -> list[str]:
+    """Comments that a diff of git without context adds and that open like a riddle. A line that only moves is not new."""
+    added = []
+    removed = set()
+    path, number = "", 0
+    for line in diff.splitlines():
+        if line.startswith("+++ "):
+            path = line.removeprefix("+++ b/")
+        elif line.startswith("@@"):
+            number = int(re.search(r"\+(\d+)", line)[1])
+        elif line.startswith("-"):
+            removed.add(line[1:].strip())
+        elif line.startswith("+"):
+            if path.endswith(SUFFIXES) and RIDDLE.match(line[1:]):
+                added.append((path, number, line[1:].strip()))
+            number += 1
+    return [f"{path}:{number}: riddle: {text}" for path, number, text in added if text not in removed]
+
+
+def diff_with_main(root: Path) -> str:
+    """The changes of the working tree since it left the main branch; on that branch itself, since the commit before."""
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=False).stdout.strip()
+
+    head = git("rev-parse", "HEAD")
+    bases = [base for name in ("main", "origin/main") if (base := git("merge-base", "HEAD", name)) and base != head]
+    base = bases[0] if bases else git("rev-parse", "--verify", "--quiet", "HEAD~1")
+    return git("diff", "--unified=0", "--no-color", "--no-ext-diff", base) if base else ""
+
+
 def check(root: Path) -> list[str]:
     """All violations, followed by the reasons of the broken rules; empty if there are none."""
     suffixes = {".h", ".cpp", ".inc", ".cu", ".cuh", ".py"}
@@ -206,6 +240,9 @@ def check(root: Path) -> list[str]:
     reasons += ["two types of one name: the linker takes one definition for both; name one of them for its own subject, or "
                 "put it into an anonymous namespace."] if doubled else []
     problems += doubled
+    unclear = riddles(diff_with_main(root))
+    reasons += ["riddle: say in a whole sentence what the thing is or does; do not open with `What` or `Those that`."] if unclear else []
+    problems += unclear
     return [*problems, "", *reasons] if problems else []
 
 

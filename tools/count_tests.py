@@ -2,7 +2,8 @@
 """Counts the test cases of a ctest run: cases of GoogleTest and unittest, and any other program as one case.
 
 Usage: count_tests.py JUNIT_FILE
-Prints the failed and the skipped cases to standard error and "PASSED FAILED SKIPPED" to standard output.
+Prints the failed cases and the skipped ones with their reasons to standard error, and "PASSED FAILED SKIPPED" to standard
+output.
 """
 
 import re
@@ -10,25 +11,27 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 GTEST_OK = re.compile(r"^\[       OK \] ", re.MULTILINE)
-GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] (\S+?) \(\d+ ms\)$", re.MULTILINE)
+GTEST_SKIPPED = re.compile(r"(?:: Skipped\n(.+)\n+)?^\[  SKIPPED \] (\S+?) \(\d+ ms\)$", re.MULTILINE)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] (\S+?)(?:, where .*)? \(\d+ ms\)$", re.MULTILINE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 UNITTEST_BAD = re.compile(r"^(?:FAIL|ERROR): (.+)$", re.MULTILINE)
 UNITTEST_SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*?skipped=(\d+)", re.MULTILINE)
+UNITTEST_REASON = re.compile(r"^(?:(test_\w+) \(.*\)|.*) \.\.\. skipped (['\"])(.*)\2$", re.MULTILINE)
 
 
 def count(output: str, program_failed: bool, name: str) -> tuple[int, list[str], list[str]]:
-    """(passed, names of failed, names of skipped) of one program; unittest names no skipped case but says how many."""
+    """(passed, names of failed, names and reasons of skipped) of one program."""
     skipped = []
     ran = UNITTEST_RAN.search(output)
     if "[==========] Running " in output:
         passed = len(GTEST_OK.findall(output))
         failed = GTEST_FAILED.findall(output)
-        skipped = GTEST_SKIPPED.findall(output)
+        skipped = [f"{case}: {reason or 'no reason given'}" for reason, case in GTEST_SKIPPED.findall(output)]
     elif ran:
         failed = UNITTEST_BAD.findall(output)
         in_all = UNITTEST_SKIPPED.search(output)
-        skipped = [name] * (int(in_all.group(1)) if in_all else 0)
+        skipped = [f"{name} {case}: {reason}" for case, _, reason in UNITTEST_REASON.findall(output)]
+        skipped += [f"{name}: no reason given"] * ((int(in_all.group(1)) if in_all else 0) - len(skipped))
         passed = int(ran.group(1)) - len(failed) - len(skipped)
     else:
         return (0, [name], []) if program_failed else (1, [], [])

@@ -1,16 +1,25 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that laptime needs for building and testing. Does nothing if all are installed; without root
-# it prints the command to run and exits with 2.
+# Installs the Debian packages that laptime needs. Does nothing if all are installed; without root it prints the command to
+# run and exits with 2.
+#   tools/install_packages.sh           to build
+#   tools/install_packages.sh --tests   to run every test as well
 set -euo pipefail
 
 packages=(
-  # to build
-  g++ cmake ninja-build git ca-certificates
+  g++ cmake ninja-build git ca-certificates python3
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev
   libdnnl-dev ocl-icd-opencl-dev  # required by the CMake package of oneDNN
-  # to test
-  libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy python3
 )
+case "${1-}" in
+  "") ;;
+  --tests)
+    packages+=(
+      libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy python3-venv
+      zsh fish groff chromium  # completion in each shell, the manual page, the HTML page
+    )
+    ;;
+  *) echo "install_packages.sh: unknown option '$1'; the only one is --tests" >&2; exit 2 ;;
+esac
 
 if ! command -v dpkg-query >/dev/null; then
   echo "This system has no dpkg. Install what these Debian packages hold, then run: cmake --preset release && cmake --build --preset release" >&2

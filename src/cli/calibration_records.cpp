@@ -30,7 +30,7 @@ std::string newest_run(const Store& store, bool any) {
   std::string newest;  // of any kind
   std::string asked;
   int64_t asked_id = 0;
-  const std::vector<int64_t> ids = store.ids();
+  const std::vector<int64_t> ids = store.ids([](const std::string&) {});
   std::span<const int64_t> rest = ids;
   for (size_t count = 1; asked.empty() && !rest.empty(); count *= 8) {
     const std::span<const int64_t> part = rest.last(std::min(count, rest.size()));

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "cli/sweep_words.h"
-#include "report/csv.h"
 #include "report/markdown.h"
-#include "report/text.h"
+#include "table/table.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -12,8 +12,8 @@
 #include "cli/commands/bench.h"
 #include "cli/sweep_words.h"
 #include "config/synonyms.h"
-#include "report/aligned.h"
-#include "report/text.h"
+#include "table/aligned.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

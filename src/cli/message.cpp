@@ -7,7 +7,7 @@
 
 #include "cli/destination.h"
 #include "cli/terminal.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 

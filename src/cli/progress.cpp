@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "cli/destination.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

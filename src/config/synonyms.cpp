@@ -65,7 +65,7 @@ constexpr std::array kSynonyms{
     Synonym{"mode", "compiled", "compile"}, Synonym{"mode", "torch.compile", "compile"},
     Synonym{"edition", "gpt-2", "gpt2"}, Synonym{"recompute", "full", "block"}, Synonym{"recompute", "layer", "block"}};
 
-constexpr std::string_view kPage = "laptime report --last --html FILE makes a page, laptime profile --svg FILE a picture";
+constexpr std::string_view kPage = "laptime report --last --html FILE makes a page with charts";
 constexpr std::string_view kOtherPrograms = "laptime record measures the steps of another program";
 constexpr std::string_view kList = "the values of an option are a list, as in --context 128,256";
 constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit";

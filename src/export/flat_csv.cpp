@@ -10,7 +10,7 @@
 
 #include "export/writers.h"
 #include "record/metrics.h"
-#include "report/csv.h"
+#include "table/table.h"
 
 namespace laptime {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "export/writers.h"
 #include "record/metrics.h"
-#include "report/markdown.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
 
-struct TableColumn {
+struct BenchColumn {
   const char* title;
   size_t width;
   bool right;
@@ -23,10 +23,10 @@ struct TableColumn {
 
 // llama-bench's widths, where it has the column.
 constexpr std::array kColumns{
-    TableColumn{"model", 30, false},  TableColumn{"params", 10, true}, TableColumn{"ctx", 6, true},
-    TableColumn{"bs", 4, true},       TableColumn{"dtype", 8, true},   TableColumn{"mode", 8, true},
-    TableColumn{"test", 15, true},    TableColumn{"ms", 20, true},     TableColumn{"tok/s", 20, true},
-    TableColumn{"peak GiB", 8, true}, TableColumn{"MFU", 7, true}};
+    BenchColumn{"model", 30, false},  BenchColumn{"params", 10, true}, BenchColumn{"ctx", 6, true},
+    BenchColumn{"bs", 4, true},       BenchColumn{"dtype", 8, true},   BenchColumn{"mode", 8, true},
+    BenchColumn{"test", 15, true},    BenchColumn{"ms", 20, true},     BenchColumn{"tok/s", 20, true},
+    BenchColumn{"peak GiB", 8, true}, BenchColumn{"MFU", 7, true}};
 using TableCells = std::array<std::string, kColumns.size()>;
 
 std::string line_of(const TableCells& cells) {

@@ -1,13 +1,14 @@
-// optimizer_in_backward: updates each parameter as soon as its gradient is complete, so that no gradient is kept.
+// optimizer_in_backward: updates each parameter in backward, so that not all gradients are kept until the end.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace laptime {
 
-// Moves every optimizer node directly behind the last node that makes one of its inputs or reads a state that it
-// updates. The phases backward and optimizer then interleave. There is no gain if a node needs all gradients, as
-// clipping does.
+// Moves the optimizer nodes of each parameter together behind the nodes that make its gradient or read its states, or
+// further back where that keeps the peak of the step lower: temporaries of an update beside all saved activations may
+// take more than the gradient. The phases backward and optimizer then interleave. There is no gain if a node needs all
+// gradients, as clipping does.
 Graph optimizer_in_backward(const Graph& graph);
 
 }  // namespace laptime

@@ -1,422 +1,380 @@
-// The SQL of the listing, and a reader of its flat JSON that makes no tree of it.
+// The columns of the listing: their SQL, and the fields of a record that they fill.
 #include "record/listing.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "record/listed_fields.h"
+#include "record/fields_json.h"
 #include "record/metrics.h"
+#include "record/sqlite.h"
 
 namespace laptime {
 namespace {
 
-// Iterates over the elements of a JSON array, or over the names and values of a JSON object, as text. On malformed JSON
-// the iteration ends early, or yields an element that no reader accepts.
-class Elements {
- public:
-  explicit Elements(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {
-    if (at_ != end_ && (*at_ == '[' || *at_ == '{')) ++at_;
-  }
+using sqlite::Statement;
 
-  // Empty after the last one. Of a member first its name, then its value.
-  std::string_view next() {
-    while (at_ != end_ && is_separator(*at_)) ++at_;
-    const char* const begin = at_;
-    if (at_ != end_ && *at_ == '"') {
-      at_ = after_text(at_);
-    } else if (at_ != end_ && (*at_ == '[' || *at_ == '{')) {
-      at_ = after_group(at_);
-    }
-    // What follows an element without a comma belongs to it, so that its reader refuses it.
-    while (at_ != end_ && !kEndsElement[static_cast<unsigned char>(*at_)]) ++at_;
-    return {begin, static_cast<size_t>(at_ - begin)};
-  }
+// `visit(path, field)` with each field of a row that Extent::kNames has.
+template <class Self, class Visit>
+void visit_names(Self& record, Visit&& visit) {
+  visit("schema_version", record.schema_version);
+  visit("name", record.name);
+  visit("label", record.label);
+  visit("status", record.status);
+  visit("verdict.rating", record.verdict.rating);
+  visit("math_mode", record.math_mode);
+  visit("fingerprint", record.fingerprint);
+  visit("binary.commit", record.binary.commit);
+  visit("run", record.run);
+  visit("created", record.created);
+}
 
-  // The same of a list whose last element is a group, so that a comma follows numbers and words.
-  std::string_view next_field() {
-    while (at_ != end_ && is_separator(*at_)) ++at_;
-    if (at_ == end_ || kChangesDepth[static_cast<unsigned char>(*at_)]) return next();
-    const char* const begin = at_;
-    const void* const comma = std::memchr(at_, ',', static_cast<size_t>(end_ - at_));
-    at_ = comma == nullptr ? end_ : static_cast<const char*>(comma);
-    return {begin, static_cast<size_t>(at_ - begin)};
-  }
+// The fields that Extent::kListed adds.
+template <class Self, class Visit>
+void visit_line(Self& record, Visit&& visit) {
+  visit("reason", record.reason);
+  visit("bytes_requested", record.bytes_requested);
+  visit("bytes_available", record.bytes_available);
+  visit("op", record.op);
+  visit("scope", record.scope);
+  visit("sweep", record.sweep);
+  visit("tokens_per_second", record.tokens_per_second);
+  visit("flops.model_flops_per_second", record.flops.model_flops_per_second);
+  visit("flops.peak_measured", record.flops.peak_measured);
+  visit("flops.peak_datasheet", record.flops.peak_datasheet);
+  visit("flops.mfu_measured", record.flops.mfu_measured);
+  visit("flops.mfu_datasheet", record.flops.mfu_datasheet);
+  visit("flops.above_peak", record.flops.above_peak);
+  visit("memory.predicted_peak_bytes", record.memory.predicted_peak_bytes);
+  visit("memory.peak_bytes", record.memory.peak_bytes);
+  visit("memory.peak_rss_bytes", record.memory.peak_rss_bytes);
+  visit("memory.resident_bytes", record.memory.resident_bytes);
+  visit("memory.after_forward_bytes", record.memory.after_forward_bytes);
+  visit("memory.after_backward_bytes", record.memory.after_backward_bytes);
+  visit("setup.total", record.setup.total);
+  visit("transient.excess", record.transient.excess);
+  visit("stopping.rule", record.stopping.rule);
+  visit("stopping.steps_per_sample", record.stopping.steps_per_sample);
+}
 
-  void skip_fields(size_t count) {
-    for (; count > 0; --count) next_field();
-  }
+// The fields that Extent::kWithConfig adds. Lists and objects are columns of JSON.
+template <class Self, class Visit>
+void visit_rest(Self& record, Visit&& visit) {
+  visit("flops.peak_measured_at", record.flops.peak_measured_at);
+  visit("host.median", record.host.median);
+  visit("host.difference", record.host.difference);
+  visit("memory.requested_bytes", record.memory.requested_bytes);
+  visit("memory.reserved_bytes", record.memory.reserved_bytes);
+  visit("loss_scaling.last", record.loss_scaling.last);
+  visit("loss_scaling.skipped_steps", record.loss_scaling.skipped_steps);
+  visit("setup.plan", record.setup.plan);
+  visit("setup.kernel_trial", record.setup.kernel_trial);
+  visit("setup.memory", record.setup.memory);
+  visit("setup.weights", record.setup.weights);
+  visit("setup.data", record.setup.data);
+  visit("transient.page_faults", record.transient.page_faults);
+  visit("transient.rest", record.transient.rest);
+  visit("verdict.reasons", record.verdict.reasons);
+  visit("phases", record.phases);
+  visit("prediction.time", record.prediction.time);
+  visit("config", record.config);
+}
 
-  // The next element with everything behind it.
-  std::string_view rest() {
-    while (at_ != end_ && is_separator(*at_)) ++at_;
-    return {at_, static_cast<size_t>(end_ - at_)};
-  }
+// Keys of the configuration that are columns of their own; rows are named by the first ones.
+constexpr std::array<const char*, 15> kConfigKeys{
+    "model",     "pass",       "device",         "system",     "edition",    "dtype", "mode",   "d_model",
+    "num_heads", "num_layers", "context_length", "batch_size", "vocab_size", "d_ff",  "threads"};
+constexpr size_t kConfigKeysOfNames = 4;
 
- private:
-  static bool is_separator(char c) { return c == ',' || c == ':' || c == ' '; }
-  static constexpr std::array<bool, 256> kEndsElement = [] {
-    std::array<bool, 256> ends{};
-    for (const unsigned char c : {',', ':', ']', '}'}) ends[c] = true;
-    return ends;
-  }();
-  static constexpr std::array<bool, 256> kChangesDepth = [] {
-    std::array<bool, 256> changes{};
-    for (const unsigned char c : {'"', '[', ']', '{', '}'}) changes[c] = true;
-    return changes;
-  }();
+// The figures of the time of the pass (Record::main_time), and the phases whose medians are columns.
+template <class Self, class Visit>
+void visit_figures(Self& time, Visit&& visit) {
+  visit("count", time.count);
+  visit("mean", time.mean);
+  visit("median", time.median);
+  visit("std", time.std);
+  visit("std_population", time.std_population);
+  visit("min", time.min);
+  visit("max", time.max);
+  visit("ci_low", time.ci_low);
+  visit("ci_high", time.ci_high);
+}
+constexpr std::array<const char*, 3> kPhases{"forward", "backward", "optimizer"};
 
-  // `quote` is the opening one.
-  const char* after_text(const char* quote) const {
-    for (const char* from = quote + 1; from < end_; ++from) {
-      from = static_cast<const char*>(std::memchr(from, '"', static_cast<size_t>(end_ - from)));
-      if (from == nullptr) return end_;
-      const char* before = from;
-      while (before[-1] == '\\') --before;
-      if ((from - before) % 2 == 0) return from + 1;
-    }
-    return end_;
-  }
+constexpr const char* kTimesWithoutLists =
+    "(SELECT json_group_object(key, json_remove(value, '$.samples', '$.modes', '$.outliers')) "
+    "FROM json_each(r.json, '$.time'))";
 
-  // `at` is the opening bracket of an array or an object.
-  const char* after_group(const char* at) const {
-    size_t depth = 0;
-    while (at != end_) {
-      const char c = *at;
-      if (!kChangesDepth[static_cast<unsigned char>(c)]) {
-        ++at;
-      } else if (c == '"') {
-        at = after_text(at);
-      } else {
-        ++at;
-        if (c == '[' || c == '{') {
-          ++depth;
-        } else if (--depth == 0) {
-          return at;
-        }
-      }
-    }
-    return end_;
-  }
-
-  const char* at_;
-  const char* end_;
+struct SqlColumn {
+  std::string name;
+  std::string value;  // an expression of `r.json`, and of `pass`, the key of the time of the pass
+  Extent extent = Extent::kWithConfig;
 };
 
-bool is_null(std::string_view element) { return element == "null"; }
-
-template <class T>
-bool read_number(std::string_view element, T& number) {
-  const char* const end = element.data() + element.size();
-  const auto [stop, error] = std::from_chars(element.data(), end, number);
-  return stop == end && error == std::errc();
-}
-
-bool read(std::string_view element, double& number) {
-  number = std::numeric_limits<double>::quiet_NaN();
-  return is_null(element) || read_number(element, number);
-}
-
-bool read(std::string_view element, int64_t& number) { return read_number(element, number); }
-
-template <class T>
-bool read(std::string_view element, std::optional<T>& value) {
-  value.reset();
-  return is_null(element) || read(element, value.emplace());
-}
-
-bool read(std::string_view element, std::string& text) {
-  text.clear();
-  if (is_null(element)) return true;
-  if (element.size() < 2 || element.front() != '"' || element.back() != '"') return false;
-  if (element.find('\\') == std::string_view::npos) {
-    text = element.substr(1, element.size() - 2);
-    return true;
-  }
-  const Json json = Json::parse(element, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_string()) return false;
-  text = json.get<std::string>();
-  return true;
-}
-
-bool read(std::string_view element, Status& status) {
-  for (const auto& choice : choices_of(Status{})) {
-    if (element.size() != choice.name.size() + 2 || element.substr(1, choice.name.size()) != choice.name) continue;
-    status = choice.value;
-    return true;
-  }
-  return false;
-}
-
-// The entry of a map for this key, made from that of a map that is no longer needed where it has one.
-template <class T>
-T& entry_of(const std::string& key, std::map<std::string, T>& entries, std::map<std::string, T>& unneeded) {
-  auto node = unneeded.extract(key);
-  return node ? entries.insert(std::move(node)).position->second : entries[key];
-}
-
-bool read(std::string_view element, std::vector<std::string>& texts) {
-  texts.clear();
-  if (is_null(element)) return true;
-  if (element.empty() || element.front() != '[') return false;
-  Elements elements(element);
-  for (std::string_view next = elements.next(); !next.empty(); next = elements.next()) {
-    if (!read(next, texts.emplace_back())) return false;
-  }
-  return true;
-}
-
-bool read(std::string_view element, std::map<std::string, double>& numbers) {
-  std::map<std::string, double> before;
-  before.swap(numbers);
-  if (is_null(element)) return true;
-  if (element.empty() || element.front() != '{') return false;
-  Elements members(element);
-  std::string key;
-  for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
-    if (!read(name, key) || !read(members.next(), entry_of(key, numbers, before))) return false;
-  }
-  return true;
-}
-
-bool read(std::string_view element, std::vector<PhaseShare>& phases) {
-  phases.clear();
-  if (is_null(element)) return true;
-  if (element.empty() || element.front() != '[') return false;
-  Elements objects(element);
-  for (std::string_view object = objects.next(); !object.empty(); object = objects.next()) {
-    if (object.front() != '{') return false;
-    PhaseShare& phase = phases.emplace_back();
-    Elements members(object);
-    for (std::string_view name = members.next(); !name.empty(); name = members.next()) {
-      const std::string_view value = members.next();
-      const bool ok = name == "\"phase\""     ? read(value, phase.phase)
-                      : name == "\"seconds\"" ? read(value, phase.seconds)
-                      : name == "\"share\""   ? read(value, phase.share)
-                                              : true;
-      if (!ok) return false;
+// In the order in which read() expects them.
+const std::vector<SqlColumn>& sql_columns() {
+  static const std::vector<SqlColumn> kColumns = [] {
+    std::vector<SqlColumn> columns;
+    const Record record;
+    const auto add_field = [&](Extent extent, std::string_view path) {
+      columns.push_back({std::string(path), fmt::format("json_extract(r.json, '$.{}')", path), extent});
+    };
+    const auto adding = [&](Extent extent) {
+      return [&add_field, extent](const char* path, const auto&) { add_field(extent, path); };
+    };
+    const auto add_config = [&](Extent extent, std::span<const char* const> keys) {
+      for (const char* const key : keys) add_field(extent, fmt::format("config.{}", key));
+    };
+    visit_names(record, adding(Extent::kNames));
+    add_config(Extent::kNames, std::span(kConfigKeys).first(kConfigKeysOfNames));
+    visit_line(record, adding(Extent::kListed));
+    add_config(Extent::kListed, std::span(kConfigKeys).subspan(kConfigKeysOfNames));
+    columns.push_back({"losses", "json_array_length(r.json, '$.loss.values')", Extent::kListed});
+    add_field(Extent::kListed, "loss.values[0]");
+    add_field(Extent::kListed, "loss.values[#-1]");
+    columns.push_back({"times", "(SELECT count(*) FROM json_each(r.json, '$.time'))", Extent::kListed});
+    columns.push_back({"pass_time", "pass", Extent::kListed});
+    const TimeStats time;
+    visit_figures(time, [&](const char* figure, const auto&) {
+      columns.push_back({fmt::format("time.PASS.{}", figure),
+                         fmt::format("json_extract(r.json, '$.time.\"' || pass || '\".{}')", figure), Extent::kListed});
+    });
+    for (const char* const phase : kPhases) {
+      add_field(Extent::kListed, fmt::format("time.{}.count", phase));
+      add_field(Extent::kListed, fmt::format("time.{}.median", phase));
     }
-  }
-  return true;
+    visit_rest(record, adding(Extent::kWithConfig));
+    columns.push_back({"time", kTimesWithoutLists, Extent::kWithConfig});
+    return columns;
+  }();
+  return kColumns;
 }
 
-// Read from more than the time of the pass and what Extent::kRow has beside it.
-constexpr std::array<std::string_view, 6> kMetricsOfListing{"forward_time", "backward_time", "optimizer_time",
-                                                            "residue",      "setup_time",    "transient_excess"};
-// Read from fields that are not listed.
-constexpr std::array<std::string_view, 10> kMetricsOfWholeRecords{"total",
-                                                                  "mad",
-                                                                  "p10",
-                                                                  "p90",
-                                                                  "loss_scale_last",
-                                                                  "skipped_steps",
-                                                                  "host_time",
-                                                                  "host_difference",
-                                                                  "requested_memory",
-                                                                  "reserved_memory"};
+// Reads fields from the columns of a row, one after the other. A value that the field cannot have ends it.
+class ColumnReader {
+ public:
+  explicit ColumnReader(const Statement& row) : row_(row) {}
 
-// Paths in the order of the array `fields`.
-std::vector<std::string> listed_paths() {
-  std::vector<std::string> paths;
-  const auto add = [&](const char* path, auto, const auto&) { paths.emplace_back(path); };
-  const Record record;
-  listed_fields::visit_names(record, add);
-  for (const char* const path : {"config.model", "config.pass", "loss.values[0]", "loss.values[#-1]"})
-    paths.emplace_back(path);
-  listed_fields::visit_fields(record, add);
-  const TimeStats time;
-  for (const char* const phase : listed_fields::kPhases) {
-    listed_fields::visit_figures(
-        time, [&](const char* name, const auto&) { paths.push_back(fmt::format("time.{}.{}", phase, name)); });
+  bool ok() const { return ok_; }
+
+  template <class T>
+  void operator()(const char*, T& field) {
+    ok_ = ok_ && take(field);
+    ++column_;
   }
-  paths.emplace_back("config");
-  return paths;
-}
+  void skip(int columns) { column_ += columns; }
 
-// The least extent of a listed field; none for another path.
-std::optional<Extent> extent_of_field(std::string_view path) {
-  std::optional<Extent> extent;
-  const auto compare = [&](const char* own, auto own_extent, const auto&) {
-    if (own == path) extent = own_extent();
-  };
-  const Record record;
-  listed_fields::visit_names(record, compare);
-  listed_fields::visit_fields(record, compare);
-  return extent;
-}
-
-bool read(std::string_view element, Json& value) {
-  int64_t integer = 0;
-  double number = 0;
-  if (!element.empty() && element.front() == '"') {
-    if (!value.is_string()) value = std::string();
-    return read(element, value.get_ref<std::string&>());
+ private:
+  bool take(std::string& text) {
+    const bool is_text = row_.is_text(column_);
+    is_text ? text.assign(row_.text(column_)) : text.erase();
+    return is_text || row_.is_null(column_);
   }
-  if (is_null(element)) {
-    value = nullptr;
-  } else if (element == "true" || element == "false") {
-    value = element == "true";
-  } else if (read_number(element, integer)) {
-    value = integer;
-  } else if (read_number(element, number)) {
-    value = number;
-  } else {
-    value = Json::parse(element, nullptr, /*allow_exceptions=*/false);
+  bool take(int64_t& number) {
+    number = row_.integer(column_);
+    return row_.is_integer(column_);
   }
-  return !value.is_discarded();
-}
-
-// Reads a word of the configuration; an empty one is null.
-bool read_config_word(std::string_view element, const char* key, JsonObject& config) {
-  Json& word = config.json()[key];
-  if (is_null(element) || element == "\"\"") {
-    word = nullptr;
+  bool take(double& number) {
+    const bool is_null = row_.is_null(column_);
+    number = is_null ? std::numeric_limits<double>::quiet_NaN() : row_.number(column_);
+    return is_null || row_.is_number(column_);
+  }
+  template <class T>
+  bool take(std::optional<T>& value) {
+    value.reset();
+    return row_.is_null(column_) || take(value.emplace());
+  }
+  bool take(Status& status) {
+    const std::string_view word = row_.is_text(column_) ? row_.text(column_) : "";
+    for (const auto& choice : choices_of(Status{})) {
+      if (choice.name != word) continue;
+      status = choice.value;
+      return true;
+    }
+    return false;
+  }
+  bool take(Json& value) {
+    if (row_.is_null(column_)) {
+      value = nullptr;
+    } else if (row_.is_integer(column_)) {
+      value = row_.integer(column_);
+    } else if (row_.is_text(column_)) {
+      if (!value.is_string()) value = std::string();
+      value.get_ref<std::string&>() = row_.text(column_);
+    } else {
+      value = row_.number(column_);
+    }
     return true;
   }
-  return !element.empty() && element.front() == '"' && read(element, word);
-}
-
-// From the whole configuration its device alone.
-bool read_device(std::string_view whole, JsonObject& config) {
-  Elements members(whole);
-  for (std::string_view name = members.next_field(); !name.empty(); name = members.next_field()) {
-    const std::string_view value = members.next_field();
-    if (name.substr(1, name.size() - 2) == listed_fields::kDeviceKey)
-      return read_config_word(value, listed_fields::kDeviceKey, config);
-  }
-  return read_config_word("null", listed_fields::kDeviceKey, config);
-}
-
-bool read_config(std::string_view element, JsonObject& config) {
-  auto& object = config.json().get_ref<Json::object_t&>();
-  object.reserve(64);
-  Elements members(element);
-  std::string key;
-  size_t count = 0;
-  for (std::string_view name = members.next(); !name.empty(); name = members.next(), ++count) {
-    if (!read(name, key)) return false;
-    if (count == object.size() || object.data()[count].first != key) {
-      // The configuration of the record before has other keys from here on.
-      while (object.size() > count) object.pop_back();
-      // Appended as to a list: a search for the key would compare it with all that come before it.
-      object.push_back({key, Json()});
+  // A list or an object, as JSON.
+  template <class T>
+  bool take(T& value) {
+    value = T();
+    if (row_.is_null(column_)) return true;
+    const Json json = Json::parse(row_.text(column_), nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded()) return false;
+    try {
+      fields_json::Reader("listing", "").read(json, value, "");
+    } catch (const Error&) {
+      return false;
     }
-    if (!read(members.next(), object.data()[count].second)) return false;
+    return true;
   }
-  while (object.size() > count) object.pop_back();
-  return true;
+
+  const Statement& row_;
+  int column_ = 1;
+  bool ok_ = true;
+};
+
+// The value of a key of the configuration, whose keys are kConfigKeys or the first of them.
+Json& config_value(Json::object_t& config, size_t key) {
+  if (key == config.size()) config.push_back({kConfigKeys[key], nullptr});
+  return config.data()[key].second;
 }
 
-bool read_losses(Elements& elements, int64_t count, std::vector<double>& losses) {
+void read_losses(ColumnReader& columns, std::vector<double>& losses) {
+  std::optional<int64_t> count;
   double first = 0;
   double last = 0;
-  if (!read(elements.next_field(), first) || !read(elements.next_field(), last)) return false;
+  columns("", count);
+  columns("", first);
+  columns("", last);
   losses.clear();
-  if (count >= 1) losses.push_back(first);
-  if (count >= 2) losses.push_back(last);
-  return true;
+  if (count.value_or(0) >= 1) losses.push_back(first);
+  if (count.value_or(0) >= 2) losses.push_back(last);
 }
 
-// Reads the time of one phase, or of all if `only` has no value. `count` is how many the record has.
-bool read_times(Elements& elements, int64_t count, const std::optional<std::string>& only,
-                std::map<std::string, TimeStats>& times) {
-  std::map<std::string, TimeStats> before;  // what is not listed of a time has its default there, too
-  before.swap(times);
-  int64_t found = 0;
-  bool ok = true;
-  for (const char* const phase : listed_fields::kPhases) {
-    const std::string_view first = elements.next_field();
-    if (!is_null(first)) ++found;
-    if (is_null(first) || (only && *only != phase)) {
-      elements.skip_fields(listed_fields::kFigureCount - 1);
-      continue;
-    }
-    bool is_first = true;
-    listed_fields::visit_figures(entry_of(phase, times, before), [&](const char*, auto& figure) {
-      ok = read(is_first ? first : elements.next_field(), figure) && ok;
-      is_first = false;
-    });
+// False for times of which none is that of the pass.
+bool read_times(ColumnReader& columns, std::map<std::string, TimeStats>& times) {
+  int64_t count = 0;
+  std::string pass;
+  columns("", count);
+  columns("", pass);
+  const bool has_time = !pass.empty();
+  times.clear();
+  TimeStats unused;
+  TimeStats& time = has_time ? times[pass] : unused;
+  visit_figures(time, [&](const char*, auto& figure) { has_time ? columns("", figure) : columns.skip(1); });
+  for (const char* const phase : kPhases) {
+    std::optional<int64_t> samples;
+    std::optional<double> median;
+    columns("", samples);
+    columns("", median);
+    if (!has_time || pass == phase || !samples) continue;
+    TimeStats& of_phase = times[phase];
+    of_phase.count = *samples;
+    of_phase.median = median.value_or(std::numeric_limits<double>::quiet_NaN());
   }
-  return ok && found == count;
+  return has_time || count == 0;
 }
 
-bool read_names(Elements& elements, Record& record) {
-  bool ok = true;
-  listed_fields::visit_names(record,
-                             [&](const char*, auto, auto& field) { ok = ok && read(elements.next_field(), field); });
-  return ok && !record.name.empty() && record.schema_version >= 1 && record.schema_version <= Record::kSchemaVersion;
-}
-
-bool read_fields(Elements& elements, Extent extent, Record& record) {
-  bool ok = true;
-  bool ends = false;
-  listed_fields::visit_fields(record, [&](const char*, auto own, auto& field) {
-    if (!ok || ends) return;
-    const std::string_view element = elements.next_field();
-    if (own() <= extent) ok = read(element, field);
-    // Most rows are read for their names alone, which are the first elements.
-    ends = extent == Extent::kNames && own() == Extent::kNames;
-  });
-  return ok;
+Extent extent_of_path(std::string_view path) {
+  if (path.starts_with("time.")) {
+    constexpr std::array<std::string_view, 3> kLists{".samples", ".modes", ".outliers"};
+    const bool is_list =
+        std::any_of(kLists.begin(), kLists.end(), [&](auto list) { return path.find(list) != path.npos; });
+    if (is_list) return Extent::kWhole;
+  }
+  if (path == "loss.values[last]") return Extent::kListed;
+  for (const SqlColumn& column : sql_columns()) {
+    if (!path.starts_with(column.name)) continue;
+    const std::string_view behind = path.substr(column.name.size());
+    if (behind.empty() || behind.front() == '.' || behind.front() == '[') return column.extent;
+  }
+  return Extent::kWhole;
 }
 
 }  // namespace
 
 Extent extent_of(std::string_view column) {
-  if (find_metric(column) != nullptr) {
-    const auto is_among = [&](const auto& tags) { return std::find(tags.begin(), tags.end(), column) != tags.end(); };
-    if (is_among(kMetricsOfWholeRecords)) return Extent::kWhole;
-    return is_among(kMetricsOfListing) ? Extent::kListed : Extent::kRow;
+  const Metric* const metric = find_metric(column);
+  if (metric == nullptr) return extent_of_path(column);
+  // A metric is read from the paths in its formula.
+  Extent extent = Extent::kNames;
+  for (std::string_view rest = metric->formula; !rest.empty();) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    const bool ends_condition = word.find(']') != word.npos && word.find('[') == word.npos;
+    if (word.find_first_of(".[") != word.npos && !ends_condition) extent = std::max(extent, extent_of_path(word));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (column == "config.model" || column == "config.pass") return Extent::kNames;
-  if (column == fmt::format("config.{}", listed_fields::kDeviceKey)) return Extent::kRow;
-  if (column.starts_with("config.")) return Extent::kWithConfig;
-  const std::optional<Extent> of_field = extent_of_field(column);
-  if (of_field && column != "phases" && column != "verdict.reasons") return *of_field;
-  const std::vector<std::string> paths = listed_paths();
-  const auto found = std::find(paths.begin(), paths.end(), column);
-  const bool is_time = found != paths.end() && column.starts_with("time.");
-  return is_time ? Extent::kListed : Extent::kWhole;
+  return extent;
 }
 
-std::string listing_columns() { return "losses INTEGER, times INTEGER, fields TEXT"; }
+namespace listing {
 
-std::string listing_values(std::string_view json) {
-  std::string values = fmt::format(
-      "json_array_length({0}, '$.loss.values'), (SELECT count(*) FROM json_each({0}, '$.time')), json_extract({0}",
-      json);
-  for (const std::string& path : listed_paths()) values += fmt::format(", '$.{}'", path);
-  return values + ")";
+std::string schema() {
+  std::string names;
+  std::string values;
+  for (const SqlColumn& column : sql_columns()) {
+    names += fmt::format(", \"{}\"", column.name);
+    values += fmt::format(", {}", column.value);
+  }
+  return fmt::format(R"sql(
+    CREATE TABLE listing (id INTEGER PRIMARY KEY{0});
+    CREATE VIEW listed AS SELECT id{1} FROM (
+      SELECT r.id, r.json, (
+        SELECT CASE count(*) WHEN 1 THEN max(key) ELSE max(CASE key WHEN json_extract(r.json, '$.config.pass') THEN key END)
+        END FROM json_each(r.json, '$.time') WHERE key NOT LIKE '%"%') AS pass
+      FROM records AS r) AS r;
+    CREATE TRIGGER record_added AFTER INSERT ON records BEGIN
+      INSERT INTO listing SELECT * FROM listed WHERE id = NEW.id;
+    END;
+    CREATE TRIGGER record_changed AFTER UPDATE ON records BEGIN
+      DELETE FROM listing WHERE id = OLD.id;
+      INSERT INTO listing SELECT * FROM listed WHERE id = NEW.id;
+    END;
+    CREATE TRIGGER record_removed AFTER DELETE ON records BEGIN
+      DELETE FROM listing WHERE id = OLD.id;
+    END;
+    INSERT INTO listing SELECT * FROM listed;
+    CREATE INDEX listing_by_run ON listing (run);
+  )sql",
+                     names, values);
 }
 
-bool read_listed(const ListedRow& row, Extent extent, Record& record) {
-  Elements elements(row.fields);
-  if (!read_names(elements, record)) return false;
-  const std::string_view model = elements.next_field();
-  const std::string_view pass = elements.next_field();
-  if (extent < Extent::kWithConfig &&
-      !(read_config_word(model, "model", record.config) && read_config_word(pass, "pass", record.config))) {
+std::string columns(Extent extent) {
+  std::string names;
+  for (const SqlColumn& column : sql_columns()) {
+    if (column.extent <= extent) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", column.name);
+  }
+  return names;
+}
+
+bool read(const Statement& row, Extent extent, Record& record) {
+  ColumnReader columns(row);
+  visit_names(record, columns);
+  if (!columns.ok() || record.name.empty() || record.schema_version < 1 ||
+      record.schema_version > Record::kSchemaVersion) {
     return false;
   }
-  if (!read_losses(elements, row.losses, record.loss.values)) return false;
-  if (!read_fields(elements, extent, record)) return false;
-  if (extent == Extent::kNames) return true;
-  // A record with a single time shows it whatever its name is (Record::main_time).
-  std::optional<std::string> only;
-  if (extent == Extent::kRow && row.times > 1 && !read(pass, only.emplace())) return false;
-  if (!read_times(elements, row.times, only, record.time)) return false;
-  const std::string_view config = elements.rest();
-  if (config.empty() || config.front() != '{') return false;
-  return extent < Extent::kWithConfig ? read_device(config, record.config) : read_config(config, record.config);
+  const bool has_line = extent >= Extent::kListed;
+  const bool has_rest = extent >= Extent::kWithConfig;
+  auto& config = record.config.json().get_ref<Json::object_t&>();
+  if (has_rest) {
+    columns.skip(kConfigKeysOfNames);
+  } else {
+    for (size_t i = 0; i < kConfigKeysOfNames; ++i) columns("", config_value(config, i));
+  }
+  if (!has_line) return columns.ok();
+  visit_line(record, columns);
+  for (size_t i = kConfigKeysOfNames; i < kConfigKeys.size(); ++i) {
+    has_rest ? columns.skip(1) : columns("", config_value(config, i));
+  }
+  read_losses(columns, record.loss.values);
+  if (!read_times(columns, record.time) || !columns.ok()) return false;
+  if (has_rest) {
+    visit_rest(record, columns);
+    columns("time", record.time);
+  }
+  return columns.ok();
 }
 
+}  // namespace listing
 }  // namespace laptime

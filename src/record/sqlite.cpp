@@ -27,7 +27,8 @@ int Database::wait_for_lock(void* database, int waits) {
 Database::Database(std::filesystem::path path, bool create, std::function<bool()> stop)
     : path_(std::move(path)), stop_(std::move(stop)) {
   sqlite3* handle = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | (create ? SQLITE_OPEN_CREATE : 0);
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(path_.c_str(), &handle, flags, nullptr);
   handle_.reset(handle);
   check(code);

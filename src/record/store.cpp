@@ -2,7 +2,10 @@
 #include "record/store.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +20,7 @@ namespace laptime {
 namespace {
 
 namespace fs = std::filesystem;
+using sqlite::Damaged;
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Transaction;
@@ -32,11 +36,10 @@ void require_directory(const fs::path& path) {
 
 // The schema versions that first had traces, the listing, and what commands resumed.
 constexpr int64_t kTracesSince = 3;
-constexpr int64_t kListingSince = 6;
+constexpr int64_t kListingSince = 10;
 constexpr int64_t kResumedSince = 8;
 
-// Of a row with the columns id, record and trace.
-// `column` is that of the JSON; the first is the id.
+// `column` has the JSON of the trace; the first column is the id of its record.
 StepTrace trace_of(const Database& database, const Statement& row, int column) {
   try {
     StepTrace trace = from_json<StepTrace>(Json::parse(row.text(column)), "trace");
@@ -57,6 +60,124 @@ Record record_of(const Database& database, const Statement& row) {
                         error.what());
   }
 }
+
+// Goes through the records of a store, past what is damaged in it.
+class Scan {
+ public:
+  Scan(Database& database, const Store::Problem& problem)
+      : database_(database), problem_(problem), whole_(database, "SELECT id, json FROM records WHERE id = ?1") {}
+
+  void whole(std::span<const int64_t> ids, const Store::Visit& visit) {
+    for (const int64_t id : ids) {
+      if (!visit_whole(id, visit)) return;
+    }
+  }
+
+  // Reads records from the listing, in the order of `ids`, and whole where the listing does not have them.
+  void listed(std::span<const int64_t> ids, Extent extent, const Store::Visit& visit) {
+    const std::string sql =
+        fmt::format("SELECT ids.value, {} FROM json_each(?1) AS ids LEFT JOIN listing ON listing.id = ids.value",
+                    listing::columns(extent));
+    Statement rows(database_, sql.c_str());
+    constexpr size_t kBatch = 256;
+    std::vector<Record> records(std::min(ids.size(), kBatch));
+    for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kBatch))) {
+      const std::span<const int64_t> batch = ids.first(std::min(ids.size(), kBatch));
+      const std::vector<bool> found = read_batch(rows, batch, extent, records);
+      // The store is not locked any more: whoever reads our output may take any time.
+      for (size_t i = 0; i < batch.size(); ++i) {
+        if (!(found[i] ? visit(batch[i], records[i]) : visit_whole(batch[i], visit))) return;
+      }
+    }
+  }
+
+  // The ids of all records, ascending, and then those that damage hides from the first look but not in the listing.
+  std::vector<int64_t> ids(bool has_listing) {
+    std::vector<int64_t> ids = ids_of_records();
+    if (!has_listing) return ids;
+    std::vector<int64_t> listed;
+    add_ids("SELECT id FROM listing", listed);
+    sort(listed);
+    std::vector<int64_t> hidden;
+    std::set_difference(listed.begin(), listed.end(), ids.begin(), ids.end(), std::back_inserter(hidden));
+    std::copy_if(hidden.begin(), hidden.end(), std::back_inserter(ids), [&](int64_t id) { return may_exist(id); });
+    return ids;
+  }
+
+ private:
+  // Fills a record for each id; false where the listing does not have it.
+  std::vector<bool> read_batch(Statement& rows, std::span<const int64_t> ids, Extent extent,
+                               std::vector<Record>& records) {
+    std::vector<bool> found(ids.size(), false);
+    rows.reset();
+    try {
+      rows.bind(1, fmt::format("[{}]", fmt::join(ids, ",")));
+      for (size_t i = 0; i < ids.size() && rows.step(); ++i) found[i] = listing::read(rows, extent, records[i]);
+    } catch (const Damaged& error) {
+      problem_(error.what());
+    }
+    rows.reset();
+    return found;
+  }
+
+  // False if the store has no record of this id: damage has invented it.
+  bool may_exist(int64_t id) {
+    try {
+      whole_.reset();
+      return whole_.bind(1, id).step();
+    } catch (const Damaged&) {
+      return true;
+    }
+  }
+
+  bool visit_whole(int64_t id, const Store::Visit& visit) {
+    std::optional<Record> record;
+    try {
+      whole_.reset();
+      if (whole_.bind(1, id).step()) record = parse_record(whole_.text(1));
+    } catch (const Error& error) {
+      problem_(fmt::format("store '{}', row {} of table records: {}", database_.path().string(), id, error.what()));
+    }
+    whole_.reset();
+    return !record || visit(id, *record);
+  }
+
+  static void sort(std::vector<int64_t>& ids) {
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  }
+
+  // False where damage ends the rows early.
+  bool add_ids(const char* sql, std::vector<int64_t>& ids) {
+    try {
+      Statement rows(database_, sql);
+      while (rows.step()) ids.push_back(rows.integer(0));
+      return true;
+    } catch (const Damaged& error) {
+      problem_(error.what());
+      return false;
+    }
+  }
+
+  // An index has the ids in a hundredth of the bytes of the table. Where both are damaged, every id that was ever given
+  // is tried.
+  std::vector<int64_t> ids_of_records() {
+    std::vector<int64_t> ids;
+    if (!add_ids("SELECT id FROM records", ids) && !add_ids("SELECT id FROM records NOT INDEXED ORDER BY id", ids)) {
+      constexpr int64_t kMaxTried = 1'000'000;
+      std::vector<int64_t> given;
+      add_ids("SELECT seq FROM sqlite_sequence WHERE name = 'records'", given);
+      const int64_t last = given.empty() ? 0 : std::min(given.front(), kMaxTried);
+      for (int64_t id = 1; id <= last; ++id) ids.push_back(id);
+    }
+    sort(ids);
+    return ids;
+  }
+
+  Database& database_;
+  const Store::Problem& problem_;
+  Statement whole_;
+};
 
 }  // namespace
 
@@ -117,6 +238,21 @@ int64_t Store::append(std::string_view text, const std::optional<StepTrace>& tra
 bool Store::has(int64_t id, std::string_view run, std::string_view name) const {
   Statement row(*database_, "SELECT 1 FROM records WHERE id = ?1 AND ifnull(run, '') = ?2 AND ifnull(name, '') = ?3");
   return row.bind(1, id).bind(2, run).bind(3, name).step();
+}
+
+std::vector<int64_t> Store::ids(const Problem& problem) const { return Scan(*database_, problem).ids(has_listing()); }
+
+void Store::each(Extent extent, const Visit& visit, const Problem& problem) const {
+  each_of(ids(problem), extent, visit, problem);
+}
+
+void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const {
+  Scan scan(*database_, problem);
+  if (extent == Extent::kWhole || !has_listing()) {
+    scan.whole(ids, visit);
+  } else {
+    scan.listed(ids, extent, visit);
+  }
 }
 
 std::vector<Record> Store::all() const {

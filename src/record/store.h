@@ -130,11 +130,11 @@ class Store {
   using Visit = std::function<bool(int64_t id, const Record&)>;
   using Problem = std::function<void(const std::string&)>;
   void each(Extent extent, const Visit& visit, const Problem& problem) const;
-  // The same for these ids, in their order; none is an error.
+  // Goes through the records of these ids, in their order; none is an error.
   void each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const;
 
   // The ids of all records, oldest first; of a damaged store those that can be found.
-  std::vector<int64_t> ids() const;
+  std::vector<int64_t> ids(const Problem& problem) const;
 
   // All whole records, oldest first. Error if one cannot be read.
   std::vector<Record> all() const;

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

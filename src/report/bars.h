@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "report/aligned.h"
 #include "report/table.h"
+#include "table/aligned.h"
 
 namespace laptime {
 

@@ -273,7 +273,7 @@ bool have_notes(std::span<const Column> columns) {
 }
 
 Extent extent_of_columns(std::span<const Column> columns, bool details) {
-  Extent extent = details && have_notes(columns) ? Extent::kListed : Extent::kRow;
+  Extent extent = details && have_notes(columns) ? Extent::kWhole : Extent::kListed;
   for (const Column& column : columns) extent = std::max(extent, column.extent);
   return extent;
 }

@@ -10,8 +10,8 @@
 
 #include "report/heading.h"
 #include "report/row.h"
-#include "report/scale.h"
 #include "report/speedup.h"
+#include "table/value_text.h"
 
 namespace laptime {
 

@@ -10,11 +10,10 @@
 #include <set>
 #include <utility>
 
+#include "analysis/launch_sums.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "distribution/median.h"
-#include "report/profile/launch_sums.h"
-#include "report/text.h"
 
 namespace laptime {
 namespace {

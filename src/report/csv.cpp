@@ -10,31 +10,15 @@
 
 #include "record/fields_json.h"
 #include "report/narrow.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
-// A spreadsheet would run a text that starts with one of these as a formula. Numbers are not texts and keep their sign.
-std::string harmless(const std::string& text) {
-  const bool formula = !text.empty() && std::string_view("=+-@|%").find(text[0]) != std::string_view::npos;
-  return formula ? "'" + text : text;
-}
-
 std::string cell_of(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_string()) return quoted(harmless(printable(value.get<std::string>())));
-  return quoted(ascii_text(value));
+  if (value.is_string()) return csv_text(value.get<std::string>());
+  return csv_quoted(ascii_text(value));
 }
 
 void end_line(std::string& text) {
@@ -104,7 +88,7 @@ void all_leaves(const Records& records, const TextSink& sink) {
   });
   const std::vector<std::string>& paths = merged.paths();
   std::string text;
-  for (const std::string& path : paths) text += quoted(harmless(printable(path))) + ",";
+  for (const std::string& path : paths) text += csv_text(path) + ",";
   if (text.empty()) return;
   end_line(text);
   sink(text);
@@ -125,13 +109,6 @@ void all_leaves(const Records& records, const TextSink& sink) {
 
 }  // namespace
 
-std::string csv_line(std::span<const Json> values) {
-  std::string text;
-  for (const Json& value : values) text += cell_of(value) + ",";
-  if (!text.empty()) end_line(text);
-  return text;
-}
-
 std::string csv(std::span<const Record> records, std::string_view column_list) {
   std::string text;
   csv(RecordList(records), column_list, [&](std::string_view more) { text += more; });
@@ -150,7 +127,7 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
   std::string text;
   Extent extent = Extent::kNames;
   for (const Column& column : columns) {
-    text += quoted(harmless(printable(column.title))) + ",";
+    text += csv_text(column.title) + ",";
     extent = std::max(extent, column.extent);
   }
   end_line(text);

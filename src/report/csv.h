@@ -7,7 +7,7 @@
 
 #include "record/record.h"
 #include "report/records.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 
@@ -17,8 +17,5 @@ namespace laptime {
 // are escaped, and a text that a spreadsheet would run as a formula starts with an apostrophe.
 std::string csv(std::span<const Record> records, std::string_view columns = "default");
 void csv(const Records& records, std::string_view columns, const TextSink& sink);
-
-// One line of such a file: numbers exact, null as an empty cell.
-std::string csv_line(std::span<const Json> values);
 
 }  // namespace laptime

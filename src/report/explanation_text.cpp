@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "report/aligned.h"
+#include "table/aligned.h"
 
 namespace laptime {
 namespace {

@@ -5,11 +5,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "report/aligned.h"
-#include "report/csv.h"
 #include "report/markdown.h"
 #include "report/row.h"
-#include "report/text.h"
+#include "table/aligned.h"
+#include "table/table.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
@@ -33,17 +33,6 @@ std::vector<Cells> cells_of(const Grid& grid) {
     for (size_t i = 0; i < row.size(); ++i) line.push_back(cell_text(row[i], grid.columns[i]));
   }
   return cells;
-}
-
-std::string shortened(const std::string& text, size_t width, bool unicode) {
-  if (display_width(text) <= width) return text;
-  const std::string dots = unicode ? "…" : "..";
-  std::string kept = text;
-  while (!kept.empty() && display_width(kept) + display_width(dots) > width) {
-    kept.pop_back();
-    while (!kept.empty() && (static_cast<unsigned char>(kept.back()) & 0xC0U) == 0x80U) kept.pop_back();
-  }
-  return kept + dots;
 }
 
 size_t column_width(const std::vector<Cells>& cells, size_t column) {

@@ -70,7 +70,7 @@ std::string minute_of(const std::string& created) {
 }
 
 Heading::Heading(const Records& rows) {
-  rows.each(Extent::kRow, [&](const Record& record) {
+  rows.each(Extent::kNames, [&](const Record& record) {
     add(record);
     return true;
   });

@@ -10,7 +10,7 @@
 #include "record/record.h"
 #include "report/narrow.h"
 #include "report/records.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 

@@ -10,12 +10,10 @@
 
 #include "report/lines.h"
 #include "report/table_notes.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 std::string row_text(const std::vector<std::string>& cells) {
   std::string text = "|";
@@ -24,27 +22,6 @@ std::string row_text(const std::vector<std::string>& cells) {
 }
 
 }  // namespace
-
-std::string markdown_escaped(std::string_view raw) {
-  const std::string text = printable(raw);
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    // Within a word an underscore is no markup, and names read better without the escape.
-    const bool inside_word = i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (std::string_view("\\`*[]|~").find(c) != std::string_view::npos || (c == '_' && !inside_word)) {
-      out += '\\';
-      out += c;
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 std::string markdown_table(const std::vector<Cells>& rows, const std::vector<bool>& right) {
   std::string text;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "record/record.h"
-#include "report/aligned.h"
 #include "report/records.h"
-#include "report/text.h"
+#include "table/aligned.h"
+#include "table/text.h"
 
 namespace laptime {
 
@@ -19,9 +19,6 @@ namespace laptime {
 std::string markdown(std::span<const Record> records, std::string_view columns = "default");
 // `store` is the value of --store, for the commands in the notes.
 void markdown(const Records& records, std::string_view columns, const TextSink& sink, std::string_view store = {});
-
-// Text in which nothing is markup.
-std::string markdown_escaped(std::string_view raw);
 
 // A table of cells that are not yet escaped, the first row its header. Leading spaces become an indent.
 std::string markdown_table(const std::vector<Cells>& rows, const std::vector<bool>& right);

@@ -21,7 +21,7 @@
 #include "record/fields_json.h"
 #include "report/column_sets/column_sets.h"
 #include "report/model_name.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

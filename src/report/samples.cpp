@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "record/metrics.h"
-#include "report/csv.h"
 #include "report/narrow.h"
+#include "table/table.h"
 
 namespace laptime {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "report/records.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "report/columns.h"
 #include "report/row.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

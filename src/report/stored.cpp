@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "report/row.h"
@@ -47,47 +49,23 @@ class Numbered : public Records {
 
 }  // namespace
 
-StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem, size_t most_bytes)
-    : store_(store), problem_(std::move(problem)), most_bytes_(most_bytes) {
+StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem) : store_(store) {
+  problem_ = [told = std::make_shared<std::set<std::string>>(), problem = std::move(problem)](const std::string& text) {
+    if (told->insert(text).second) problem(text);
+  };
   filter.check(Unfiltered(store));
+  ids_ = store.ids(problem_);
   if (filter.is_empty()) return;
-  std::vector<int64_t> ids;
-  read(filter.extent(), [&](int64_t id, const Record& record) {
-    if (filter.matches(record, id)) ids.push_back(id);
+  std::vector<int64_t> matching;
+  each_id(filter.extent(), [&](int64_t id, const Record& record) {
+    if (filter.matches(record, id)) matching.push_back(id);
     return true;
   });
-  ids_ = std::move(ids);
+  ids_ = std::move(matching);
 }
 
 void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {
-  const ListedRows* const held = extent <= Extent::kRow ? rows() : nullptr;
-  held != nullptr ? held->each(visit) : read(extent, visit);
-}
-
-const ListedRows* StoredRecords::rows() const {
-  if (!rows_ && !too_many_rows_) {
-    ListedRows rows;
-    read(Extent::kRow, [&](int64_t id, const Record& record) {
-      rows.add(id, record);
-      too_many_rows_ = rows.bytes() > most_bytes_;
-      return !too_many_rows_;
-    });
-    if (!too_many_rows_) rows_ = std::move(rows);
-  }
-  return rows_ ? &*rows_ : nullptr;
-}
-
-void StoredRecords::read(Extent extent, const Store::Visit& visit) const {
-  const Store::Problem problem = [&](const std::string& message) {
-    if (known_problems_.insert(message).second) problem_(message);
-  };
-  if (ids_) {
-    store_.each_of(*ids_, extent, visit, problem);
-  } else if (rows_ && extent == Extent::kWhole) {
-    store_.each_of(rows_->ids(), extent, visit, problem);  // which need not be looked for
-  } else {
-    store_.each(extent, visit, problem);
-  }
+  store_.each_of(ids_, extent, visit, problem_);
 }
 
 void StoredRecords::each(Extent extent, const Visit& visit) const {
@@ -116,7 +94,7 @@ std::optional<Record> StoredRecords::least_out_of_memory(const Cost& cost) const
 }
 
 std::string StoredRecords::why_none(const Filter& filter) const {
-  if (!ids_ || !ids_->empty()) return {};
+  if (filter.is_empty() || !ids_.empty()) return {};
   std::vector<std::string> columns = filter.columns();
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
@@ -141,15 +119,10 @@ std::string StoredRecords::why_none(const Filter& filter) const {
 
 void StoredRecords::sort(std::string_view order) {
   const Numbered numbered(*this);
-  if (!ids_) {
-    numbered.each(Extent::kNames, [](const Record&) { return true; });
-    ids_ = numbered.ids();  // another program may append records meanwhile
-  }
   const std::vector<size_t> positions = sorted_positions(numbered, order);
   std::vector<int64_t> sorted;
   sorted.reserve(positions.size());
   for (const size_t position : positions) sorted.push_back(numbered.ids()[position]);
-  if (rows_) rows_->reorder(sorted);
   ids_ = std::move(sorted);
 }
 

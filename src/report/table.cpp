@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "record/metrics.h"
-#include "report/aligned.h"
 #include "report/compare_command.h"
 #include "report/lines.h"
 #include "report/table_notes.h"
-#include "report/text.h"
+#include "table/aligned.h"
+#include "table/text.h"
 
 namespace laptime {
 

@@ -9,7 +9,7 @@
 
 #include "record/record.h"
 #include "report/records.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 

@@ -16,8 +16,8 @@
 #include "report/compare_command.h"
 #include "report/first_steps.h"
 #include "report/lines.h"
-#include "report/percents.h"
 #include "report/point_names.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
@@ -60,7 +60,7 @@ TableNotes::TableNotes(std::span<const Column> columns, bool details, const Base
 
 Extent TableNotes::extent() const {
   if (details_ || has_speedup_) return Extent::kWhole;  // rough speed-ups are judged by the spread of the samples
-  return has_mfu_ ? Extent::kRow : Extent::kNames;
+  return has_mfu_ ? Extent::kListed : Extent::kNames;
 }
 
 void TableNotes::add_verdict(const Record& record) {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "report/aligned.h"
-#include "report/text.h"
+#include "table/aligned.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -27,7 +27,7 @@
 #include "config/synonyms.h"
 #include "distribution/verdict.h"
 #include "points/expand.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
@@ -365,7 +365,7 @@ TEST(Args, AGridIsShownAlone) {
 
 // A hint names no option or command that there is not, and no word that is understood.
 TEST(Args, HintsCanBeTyped) {
-  std::set<std::string> flags{"html", "svg", "largest", "view", "newest", "last"};
+  std::set<std::string> flags{"html", "largest", "view", "newest", "last"};
   for (const std::string_view flag : sweep_flags()) flags.emplace(flag);
   std::set<std::string_view> names;
   for (const Command* const command : commands()) names.insert(command->name);

@@ -1,17 +1,15 @@
-"""laptime memory: sums that close, PyTorch's saved bytes and peaks, points that do not fit, pictures."""
+"""laptime memory: sums that close, PyTorch's saved bytes and peaks, points that do not fit."""
 
 import json
 import os
 import struct
 import unittest
-import xml.etree.ElementTree as xml
 from pathlib import Path
 
 from program import MODEL, PREDICTED, TINY, ProgramTest
 
 GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"])
 PAGE = 4096
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def golden_metadata(file: Path) -> dict:
@@ -178,16 +176,6 @@ class Memory(ProgramTest):
         self.assertIn("peaks", last["tables"])
         self.assertFalse(any("--view all" in line for line in last["conclusions"]), last["conclusions"])
 
-    def test_the_picture_is_a_file_of_its_own(self):
-        picture = self.folder / "memory.svg"
-        self.reports(*PREDICTED, "--svg", picture)
-        root = xml.parse(picture).getroot()
-        self.assertEqual(root.tag, SVG + "svg")
-        texts = [element.text for element in root.iter(SVG + "text")]
-        for phase in ("forward", "backward", "optimizer"):
-            self.assertIn(phase, texts)
-        self.assertGreater(len(list(root.iter(SVG + "polygon"))), 4)
-
     def test_resume_shows_the_same_again(self):
         words = ["memory", "--store", self.store, *TINY, "--resume"]
         first = self.laptime(*words)
@@ -204,8 +192,7 @@ class Memory(ProgramTest):
         self.assertIn("peak:", done.stdout)
 
     def test_bad_input_is_refused_before_anything_runs(self):
-        for words, said in ((["--view", "savd"], "saved"), (["--svg", "/nowhere/at/all.svg"], "/nowhere/at/all.svg"),
-                            (["--top", "-1"], "--top"), (["--sort", "peek_bytes"], "peak_bytes"),
+        for words, said in ((["--view", "savd"], "saved"), (["--top", "-1"], "--top"), (["--sort", "peek_bytes"], "peak_bytes"),
                             (["--output", "samples"], "table, markdown, csv, json, jsonl"),
                             (["--columns", "name"], "--columns"), (["stray"], "stray")):
             with self.subTest(words):

@@ -1,7 +1,9 @@
-// The listing: what is read from it equals what the whole record has.
+// Fields that are read from the listing equal those of the whole record.
 #include "record/listing.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -33,6 +35,9 @@ class ListingTest : public testing::Test {
     fs::remove(path);
     Store store = Store::open(path);
     for (const Record& record : records) store.append(record);
+    return read(store, extent);
+  }
+  static std::vector<Record> read(const Store& store, Extent extent) {
     std::vector<Record> found;
     store.each(
         extent,
@@ -44,6 +49,13 @@ class ListingTest : public testing::Test {
     return found;
   }
   Record read(const Record& record, Extent extent) const { return read(std::vector{record}, extent).at(0); }
+
+  static void execute(const fs::path& path, const std::string& sql) {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
+    sqlite3_close(handle);
+  }
 
   fs::path directory_;
 };
@@ -58,14 +70,16 @@ Record with_every_phase() {
 
 TEST_F(ListingTest, TheWholeRecordIsExact) { EXPECT_EQ(read(with_every_phase(), Extent::kWhole), with_every_phase()); }
 
-TEST_F(ListingTest, MetricsOfTheListingAreExact) {
+TEST_F(ListingTest, EveryMetricIsExactFromItsExtentOn) {
   for (const char* const pass : {"step", "forward", "backward", "forward_backward", "inference"}) {
     Record whole = with_every_phase();
     whole.config.json()["pass"] = pass;
-    for (const Extent extent : {Extent::kNames, Extent::kRow, Extent::kListed, Extent::kWithConfig}) {
+    whole.loss_scaling = {65536, 32768, 1, 2, 3, {4, 5, 6}};
+    for (const Extent extent : {Extent::kNames, Extent::kListed, Extent::kWithConfig}) {
       const Record listed = read(whole, extent);
       EXPECT_TRUE(listed.kernels.empty()) << "the record was read whole";
       for (const Metric& metric : metrics()) {
+        EXPECT_LE(extent_of(metric.tag), Extent::kWithConfig) << metric.tag;
         if (extent_of(metric.tag) > extent) continue;
         EXPECT_EQ(metric.read(listed), metric.read(whole)) << metric.tag;
       }
@@ -73,14 +87,13 @@ TEST_F(ListingTest, MetricsOfTheListingAreExact) {
   }
 }
 
-TEST_F(ListingTest, TextsOfTheListingAreExact) {
+TEST_F(ListingTest, KeepsTextsListsAndTheConfiguration) {
   Record whole = with_every_phase();
   whole.label = "quotes \" and \\ back, \n line, \x01, \u00e9, \u4e2d, {[,:]}";
   whole.reason = "";
   whole.verdict.reasons = {"a, b", "\"c\"", "[d]", ""};
   whole.status = Status::kOutOfMemory;
   const Record listed = read(whole, Extent::kListed);
-  EXPECT_TRUE(listed.kernels.empty()) << "the record was read whole";
   EXPECT_EQ(listed.name, whole.name);
   EXPECT_EQ(listed.label, whole.label);
   EXPECT_EQ(listed.status, whole.status);
@@ -88,17 +101,23 @@ TEST_F(ListingTest, TextsOfTheListingAreExact) {
   EXPECT_EQ(listed.bytes_requested, whole.bytes_requested);
   EXPECT_EQ(listed.op, whole.op);
   EXPECT_EQ(listed.scope, whole.scope);
-  EXPECT_EQ(listed.phases, whole.phases);
-  EXPECT_EQ(listed.setup, whole.setup);
-  EXPECT_EQ(listed.verdict, whole.verdict);
-  EXPECT_EQ(listed.transient.excess, whole.transient.excess);
   EXPECT_EQ(listed.stopping.steps_per_sample, whole.stopping.steps_per_sample);
-  EXPECT_EQ(listed.config.text("model"), "small");
-  EXPECT_EQ(listed.config.text("pass"), "step");
-  EXPECT_EQ(read(whole, Extent::kWithConfig).config, whole.config);
+  for (const char* const key : {"model", "pass", "dtype", "context_length"}) {
+    EXPECT_EQ(listed.config.json()[key], whole.config.json()[key]) << key;
+  }
+  const Record with_config = read(whole, Extent::kWithConfig);
+  EXPECT_TRUE(with_config.kernels.empty()) << "the record was read whole";
+  EXPECT_EQ(with_config.phases, whole.phases);
+  EXPECT_EQ(with_config.setup, whole.setup);
+  EXPECT_EQ(with_config.verdict, whole.verdict);
+  EXPECT_EQ(with_config.prediction.time, whole.prediction.time);
+  EXPECT_EQ(with_config.config, whole.config);
+  ASSERT_EQ(with_config.time.size(), whole.time.size());
+  EXPECT_EQ(with_config.time.at("backward").p90, whole.time.at("backward").p90);
+  EXPECT_TRUE(with_config.time.at("backward").samples.empty());
 }
 
-TEST_F(ListingTest, LossesKeepTheFirstAndTheLast) {
+TEST_F(ListingTest, KeepsTheFirstAndTheLastLoss) {
   Record record = sample_record();
   EXPECT_EQ(read(record, Extent::kListed).loss.values, (std::vector<double>{9.21, 9.15}));
   record.loss.values = {0.1};
@@ -111,16 +130,15 @@ TEST_F(ListingTest, LossesKeepTheFirstAndTheLast) {
   EXPECT_TRUE(std::isnan(listed.loss.values[1]));
 }
 
-TEST_F(ListingTest, ARowHasNoMoreThanItShows) {
+TEST_F(ListingTest, HasTheTimeOfThePassAndMediansOfPhases) {
   const Record whole = with_every_phase();
-  const Record row = read(whole, Extent::kRow);
-  EXPECT_EQ(row.time.size(), 1U);
-  EXPECT_EQ(row.main_time()->median, whole.main_time()->median);
-  EXPECT_EQ(row.math_mode, whole.math_mode);
-  EXPECT_EQ(row.loss.values.size(), 2U);
-  EXPECT_TRUE(row.phases.empty());
-  EXPECT_TRUE(row.verdict.reasons.empty());
-  EXPECT_FALSE(row.setup.total);
+  const Record line = read(whole, Extent::kListed);
+  ASSERT_EQ(line.time.size(), 4U);
+  EXPECT_EQ(line.main_time()->median, whole.main_time()->median);
+  EXPECT_EQ(line.main_time()->ci_high, whole.main_time()->ci_high);
+  EXPECT_EQ(line.time.at("backward").median, whole.time.at("backward").median);
+  EXPECT_EQ(line.time.at("backward").count, whole.time.at("backward").count);
+  EXPECT_TRUE(line.phases.empty());
   const Record names = read(whole, Extent::kNames);
   EXPECT_EQ(names.math_mode, whole.math_mode);
   EXPECT_EQ(names.config.text("model"), whole.config.text("model"));
@@ -128,22 +146,28 @@ TEST_F(ListingTest, ARowHasNoMoreThanItShows) {
 }
 
 // Such a time is shown for the pass (Record::main_time).
-TEST_F(ListingTest, ARowHasTheOnlyTimeWhateverItsName) {
+TEST_F(ListingTest, HasTheOnlyTimeWhateverItsName) {
   Record whole = sample_record();
-  whole.time = {{"forward", make_time_stats(std::vector{0.25})}};
+  whole.time = {{"evaluation", make_time_stats(std::vector{0.25})}};
   ASSERT_EQ(whole.config.text("pass"), "step");
-  EXPECT_EQ(read(whole, Extent::kRow).main_time()->median, 0.25);
+  EXPECT_EQ(read(whole, Extent::kListed).main_time()->median, 0.25);
 }
 
-// A record that has more than is listed of every record is read whole.
-TEST_F(ListingTest, ATimeOfAnotherNameIsNotLost) {
+TEST_F(ListingTest, ReadsARecordWholeIfNoTimeIsOfThePass) {
   Record record = sample_record();
-  record.time["evaluation"] = make_time_stats(std::vector{0.5});
+  record.config.json()["pass"] = "inference";
   EXPECT_EQ(read(record, Extent::kListed), record);
 }
 
-// A pass reads one row after the other into the same record.
-TEST_F(ListingTest, NothingOfARowIsLeftInTheNext) {
+TEST_F(ListingTest, ReadsARecordWithAQuotedTime) {
+  Record record = sample_record();
+  record.time["a \" quote"] = make_time_stats(std::vector{0.5});
+  EXPECT_EQ(read(record, Extent::kWhole), record);
+  EXPECT_EQ(read(record, Extent::kListed).main_time()->median, record.main_time()->median);
+}
+
+// A batch of rows is read into the records of the batch before.
+TEST_F(ListingTest, KeepsNothingOfAnEarlierRow) {
   Record nothing;
   nothing.name = "nothing";
   Record other = with_every_phase();
@@ -152,65 +176,59 @@ TEST_F(ListingTest, NothingOfARowIsLeftInTheNext) {
   other.phases.resize(1);
   other.prediction.time = {{"backward", 0.5}, {"step", 0.75}};
   other.verdict.reasons.clear();
-  Record longer = sample_record();
-  longer.config.json()["zeta"] = true;
-  const std::vector<Record> records{with_every_phase(), nothing, other, longer, sample_record(), nothing, longer};
-  for (const Extent extent : {Extent::kNames, Extent::kRow, Extent::kListed, Extent::kWithConfig, Extent::kWhole}) {
-    const std::vector<Record> found = read(records, extent);
-    ASSERT_EQ(found.size(), records.size());
-    for (size_t i = 0; i < records.size(); ++i) {
-      EXPECT_EQ(found[i], read(records[i], extent)) << "record " << i << " in extent " << static_cast<int>(extent);
-      EXPECT_EQ(found[i].kernels.empty(), extent < Extent::kWhole || records[i].kernels.empty());
+  const std::vector<Record> kinds{with_every_phase(), nothing, other, sample_record(), with_every_phase()};
+  const fs::path path = directory_ / "many.sqlite";
+  Store store = Store::open(path);
+  for (const Record& record : kinds) store.append(record);
+  for (int doubled = 0; doubled < 6; ++doubled) execute(path, "INSERT INTO records (json) SELECT json FROM records");
+  for (const Extent extent : {Extent::kNames, Extent::kListed, Extent::kWithConfig}) {
+    const std::vector<Record> found = read(store, extent);
+    ASSERT_EQ(found.size(), kinds.size() * 64);
+    for (size_t i = kinds.size(); i < found.size(); ++i) {
+      EXPECT_EQ(to_text(found[i]), to_text(found[i % kinds.size()])) << "record " << i;
     }
   }
 }
 
-TEST_F(ListingTest, ARowHasItsDevice) {
-  Record record = sample_record();
-  EXPECT_EQ(read(record, Extent::kRow).config.text("device"), "");
-  record.config.json()["device"] = "roofline:h100";
-  for (const Extent extent : {Extent::kRow, Extent::kListed, Extent::kWithConfig}) {
-    EXPECT_EQ(read(record, extent).config.text("device"), "roofline:h100");
-  }
-}
-
-TEST_F(ListingTest, AnEmptyRecordIsListed) {
+TEST_F(ListingTest, ListsAnEmptyRecord) {
   Record record;
   record.name = "nothing";
-  const Record listed = read(record, Extent::kListed);
-  EXPECT_EQ(listed.name, "nothing");
-  EXPECT_TRUE(listed.time.empty());
-  EXPECT_FALSE(listed.tokens_per_second);
+  EXPECT_EQ(read(record, Extent::kWithConfig), record);
 }
 
-TEST(Listing, KnowsWhatAColumnNeeds) {
-  EXPECT_EQ(extent_of("median"), Extent::kRow);
-  EXPECT_EQ(extent_of("forward_time"), Extent::kListed);
-  EXPECT_EQ(extent_of("math_mode"), Extent::kNames);
-  EXPECT_EQ(extent_of("memory.peak_bytes"), Extent::kRow);
-  EXPECT_EQ(extent_of("phases"), Extent::kWhole);
-  EXPECT_EQ(extent_of("p90"), Extent::kWhole);
+TEST_F(ListingTest, ReadsWholeWhatIsNoListing) {
+  const fs::path path = directory_ / "store.sqlite";
+  Store store = Store::open(path);
+  store.append(with_every_phase());
+  for (const char* const change :
+       {"name = 7", "schema_version = NULL", "status = 'unheard of'", "label = 1.5", "\"memory.peak_bytes\" = 'many'",
+        "\"time.PASS.mean\" = 'long'", "\"time.PASS.count\" = NULL", "pass_time = NULL", "losses = 'two'"}) {
+    execute(path, fmt::format("DELETE FROM listing; INSERT INTO listing SELECT * FROM listed; UPDATE listing SET {}",
+                              change));
+    EXPECT_EQ(read(store, Extent::kListed), std::vector{with_every_phase()}) << change;
+  }
+}
+
+TEST(ExtentOf, IsTheLeastThatHasTheColumn) {
   EXPECT_EQ(extent_of("status"), Extent::kNames);
-  EXPECT_EQ(extent_of("sweep"), Extent::kListed);
-  EXPECT_EQ(extent_of("time.step.median"), Extent::kListed);
-  EXPECT_EQ(extent_of("time.step.p90"), Extent::kWhole);
-  EXPECT_EQ(extent_of("time.step.samples"), Extent::kWhole);
+  EXPECT_EQ(extent_of("math_mode"), Extent::kNames);
   EXPECT_EQ(extent_of("config.pass"), Extent::kNames);
-  EXPECT_EQ(extent_of("config.device"), Extent::kRow);
-  EXPECT_EQ(extent_of("config.d_ff"), Extent::kWithConfig);
+  EXPECT_EQ(extent_of("config.device"), Extent::kNames);
+  EXPECT_EQ(extent_of("median"), Extent::kListed);
+  EXPECT_EQ(extent_of("forward_time"), Extent::kListed);
+  EXPECT_EQ(extent_of("loss_last"), Extent::kListed);
+  EXPECT_EQ(extent_of("memory.peak_bytes"), Extent::kListed);
+  EXPECT_EQ(extent_of("sweep"), Extent::kListed);
+  EXPECT_EQ(extent_of("config.d_ff"), Extent::kListed);
+  EXPECT_EQ(extent_of("config.seed"), Extent::kWithConfig);
+  EXPECT_EQ(extent_of("p90"), Extent::kWithConfig);
+  EXPECT_EQ(extent_of("phases"), Extent::kWithConfig);
+  EXPECT_EQ(extent_of("time.step.median"), Extent::kWithConfig);
+  EXPECT_EQ(extent_of("time.step.p90"), Extent::kWithConfig);
+  EXPECT_EQ(extent_of("time.step.samples"), Extent::kWhole);
+  EXPECT_EQ(extent_of("loss.values.1"), Extent::kWhole);
   EXPECT_EQ(extent_of("machine.cpu"), Extent::kWhole);
   EXPECT_EQ(extent_of("nonsense"), Extent::kWhole);
-}
-
-TEST(Listing, MalformedRowsAreRefused) {
-  Record record;
-  for (const char* const fields :
-       {"", "[", "]", "[]", "null", "[null]", "[{},\"a\",\"b\"", "{\"a\":1}", "[[[[", "[\"\\"}) {
-    EXPECT_FALSE(read_listed({0, 0, fields}, Extent::kNames, record)) << fields;
-    EXPECT_FALSE(read_listed({0, 0, fields}, Extent::kRow, record)) << fields;
-    EXPECT_FALSE(read_listed({0, 0, fields}, Extent::kListed, record)) << fields;
-    EXPECT_FALSE(read_listed({3, 3, fields}, Extent::kWithConfig, record)) << fields;
-  }
 }
 
 }  // namespace

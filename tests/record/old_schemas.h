@@ -98,8 +98,16 @@ inline const std::string kSchema7 =
       PRAGMA application_id = 1280332884;
     )sql";
 
+inline const std::string kResumed8 = R"sql(
+      CREATE TABLE resumed (
+      run         TEXT NOT NULL,
+      record_id   INTEGER NOT NULL REFERENCES records (id),
+      newest_id   INTEGER NOT NULL
+      );
+    )sql";
+
 // SQL that makes a store of version 1, 2, ... The record is added by the test: its JSON is not part of the schema.
-inline const std::array<std::string, 8> kOldSchemas{
+inline const std::array<std::string, 9> kOldSchemas{
     R"sql(
       CREATE TABLE records (
         id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -421,13 +429,10 @@ inline const std::array<std::string, 8> kOldSchemas{
       PRAGMA user_version = 6;
     )sql",
     kSchema7 + "PRAGMA user_version = 7;",
-    kSchema7 + R"sql(
-      CREATE TABLE resumed (
-      run         TEXT NOT NULL,
-      record_id   INTEGER NOT NULL REFERENCES records (id),
-      newest_id   INTEGER NOT NULL
-      );
-      PRAGMA user_version = 8;
+    kSchema7 + kResumed8 + "PRAGMA user_version = 8;",
+    kSchema7 + kResumed8 + R"sql(
+      ALTER TABLE launch_costs ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';
+      PRAGMA user_version = 9;
     )sql"};
 
 }  // namespace laptime

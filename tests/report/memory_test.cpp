@@ -7,18 +7,16 @@
 #include <numeric>
 #include <sstream>
 
+#include "analysis/made_trace.h"
+#include "analysis/memory_ledger.h"
+#include "analysis/memory_tensors.h"
 #include "base/error.h"
 #include "record/record.h"
 #include "record/scope_path.h"
-#include "report/made_trace.h"
-#include "report/memory/largest.h"
-#include "report/memory/ledger.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/peaks.h"
-#include "report/memory/saved.h"
-#include "report/memory/timeline_svg.h"
 #include "report/memory/timeline_text.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
@@ -67,65 +65,6 @@ const Grid& grid_named(const PointReport& report, const std::string& name) {
   throw Error::format("no grid {}", name);
 }
 
-TEST(MemoryLedger, HoldsEachBufferWhileItIsAlive) {
-  const MemoryLedger ledger(two_layers());
-  EXPECT_EQ(ledger.held(0).total(), 3008 + 300);
-  EXPECT_EQ(ledger.held(1).total(), 3008 + 320);
-  EXPECT_EQ(ledger.held(2).total(), 3008 + 620);
-  EXPECT_EQ(ledger.held(3).total(), 3008 + 1050);
-  EXPECT_EQ(ledger.held(4).total(), 3008 + 1150);
-  EXPECT_EQ(ledger.held(7).total(), 3008 + 500);
-}
-
-TEST(MemoryLedger, CategoriesAndRoundingAddUpToThePlan) {
-  const StepTrace trace = two_layers();
-  const MemoryLedger ledger(trace);
-  EXPECT_EQ(ledger.peak_launch(), 4U);
-  EXPECT_EQ(ledger.peak()[MemoryCategory::kSaved], 650);
-  EXPECT_EQ(ledger.peak()[MemoryCategory::kGradients], 500);
-  EXPECT_EQ(ledger.peak()[MemoryCategory::kWorkspace], 0);
-  EXPECT_EQ(ledger.held(3)[MemoryCategory::kWorkspace], 400);
-  EXPECT_EQ(ledger.held(1)[MemoryCategory::kTemporaries], 20);
-  EXPECT_EQ(ledger.peak()[MemoryCategory::kInputs], 8);
-  EXPECT_EQ(ledger.peak().total() + ledger.rounding(), trace.resident_bytes + trace.arena_bytes);
-}
-
-TEST(MemoryLedger, EachPhaseHasItsPeak) {
-  const MemoryLedger ledger(two_layers());
-  ASSERT_EQ(ledger.phases().size(), 3U);
-  EXPECT_EQ(ledger.phases()[0].peak, 3U);
-  EXPECT_EQ(ledger.phases()[1].peak, 4U);
-  EXPECT_EQ(ledger.phases()[2].peak, 7U);
-  EXPECT_EQ(ledger.sections().size(), 3U);
-}
-
-TEST(MemoryLedger, PhasesThatAlternateAreOneSection) {
-  MadeTrace made;
-  for (const char* phase : {"forward", "backward", "optimizer", "backward", "optimizer"}) made.launch(phase, "a", "b");
-  const std::vector<Section> sections = MemoryLedger(made.trace).sections();
-  ASSERT_EQ(sections.size(), 2U);
-  EXPECT_EQ(sections[1].title, "backward and optimizer");
-  EXPECT_EQ(sections[1].first, 1U);
-  EXPECT_EQ(sections[1].last, 4U);
-}
-
-TEST(SavedBytes, EqualLayersAreOneRowAndEverythingAddsUp) {
-  const SavedBytes saved = saved_bytes_of(two_layers());
-  EXPECT_EQ(saved.total, 658);
-  EXPECT_EQ(saved.shared, 8);
-  EXPECT_EQ(saved.rest.bytes, 50);
-  ASSERT_EQ(saved.blocks.size(), 1U);
-  EXPECT_EQ(saved.blocks[0].layers, (std::vector<int64_t>{0, 1}));
-  EXPECT_EQ(saved.blocks[0].bytes, 300);
-  ASSERT_EQ(saved.blocks[0].tensors.size(), 1U);
-  EXPECT_EQ(saved.blocks[0].tensors[0].scope, "attn.scores");
-  int64_t parts = 0;
-  for (const SavedPart& part : saved.parts) parts += part.bytes;
-  EXPECT_EQ(parts, saved.total);
-  EXPECT_EQ(saved.parts[0].part, "attn");
-  EXPECT_EQ(saved.parts[0].count, 2);
-}
-
 TEST(SavedBytes, AutocastCopiesAreNamed) {
   MadeTrace made;
   made.trace = two_layers();
@@ -169,48 +108,6 @@ TEST(SavedBytes, EveryTensorIsARowAndTiesAreSaid) {
   EXPECT_EQ(grid.rows[5][4], 3);
   EXPECT_EQ(grid.rows[5][5], 410);
   EXPECT_EQ(grid.notes.at(0), "2 of the others are as large as the last one named: 200 B.");
-}
-
-TEST(SavedBytes, FoldedRowsHaveTheShapeOfTheBatch) {
-  MadeTrace made;
-  made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
-  made.buffer(48, 0, 0, true, "activation", "", "[1, 6, 2]");
-  made.buffer(48, 0, 0, true, "activation", "", "[2, 3, 2]");
-  made.buffer(48, 0, 0, true, "activation", "", "[1, 5, 2]");
-  const std::vector<SavedTensors> tensors = saved_bytes_of(made.trace).blocks.at(0).tensors;
-  ASSERT_EQ(tensors.size(), 2U);
-  EXPECT_EQ(tensors[0].shape, "[2, 3, 2]");
-  EXPECT_EQ(tensors[0].count, 2);
-  EXPECT_EQ(tensors[1].shape, "[1, 5, 2]");
-}
-
-TEST(SavedBytes, LayersAsText) {
-  EXPECT_EQ(layers_text({3}), "layer 3");
-  EXPECT_EQ(layers_text({0, 1, 2, 4, 6, 7}), "layers 0-2, 4, 6-7");
-}
-
-TEST(TensorNames, LayersAreTakenOut) {
-  EXPECT_EQ(any_layer("m/layers.12.attn.q_proj.weight"), "m/layers.*.attn.q_proj.weight");
-  EXPECT_EQ(any_layer("w1"), "w1");
-  EXPECT_EQ(any_layer(""), "");
-  EXPECT_EQ(within_layer("layers.3.attn.scores", 3), "attn.scores");
-  EXPECT_EQ(within_layer("layers.3", 3), "");
-  EXPECT_EQ(within_layer("lm_head", -1), "lm_head");
-  EXPECT_EQ(within_layer("elsewhere", 3), "elsewhere");
-}
-
-TEST(LargestTensors, EqualLayersAreOneRow) {
-  const StepTrace trace = two_layers();
-  const std::vector<LargeTensors> all = largest_tensors(trace, 4, 100);
-  EXPECT_EQ(all[0].name, "m/lm_head.weight");
-  EXPECT_EQ(all[1].name, "lm_head.weight");
-  EXPECT_EQ(all[1].category, MemoryCategory::kParameters);
-  const std::vector<LargeTensors> of_step = largest_in_all(trace, 4, 2);
-  ASSERT_EQ(of_step.size(), 2U);
-  EXPECT_EQ(of_step[0].name, "layers.*.attn.scores");
-  EXPECT_EQ(of_step[0].buffers.size(), 2U);
-  EXPECT_EQ(of_step[0].alive_at_peak, 2);
-  EXPECT_EQ(of_step[1].category, MemoryCategory::kGradients);
 }
 
 TEST(MemoryReport, TablesAddUpToThePeak) {
@@ -320,22 +217,6 @@ TEST(MemoryTimeline, IsAPictureOfTheStep) {
            peak: matmul in lm_head
 . whole run  # this step  (8 launches from left to right)
 )");
-}
-
-TEST(MemorySvg, EscapesNamesAndNamesTheLargest) {
-  MadeTrace made;
-  made.launch("forward", "a<b>&\"c", "matmul");
-  made.buffer(64, 0, 0, true, "activation", "<script>\x01");
-  made.trace.arena_bytes = 64;
-  const std::string svg = timeline_svg(std::vector<TracePanel>{{"point <1>", "peak & more", &made.trace}});
-  EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"")) << svg;
-  EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  EXPECT_EQ(svg.find("<script>"), std::string::npos);
-  EXPECT_EQ(svg.find('\x01'), std::string::npos);
-  EXPECT_NE(svg.find("&lt;script&gt;\\x01 64 B"), std::string::npos) << svg;
-  EXPECT_NE(svg.find("<title id=\"title\">Memory held over a training step</title>"), std::string::npos);
-  EXPECT_NE(svg.find("point &lt;1&gt;: peak &amp; more</desc>"), std::string::npos);
-  EXPECT_NE(svg.find(">forward</text>"), std::string::npos);
 }
 
 Record named(const std::string& pass, const std::string& context, const std::string& dtype) {

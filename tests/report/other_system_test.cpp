@@ -1,4 +1,4 @@
-// Steps that another program ran: every table, file and page says so.
+// Steps that another program ran: every table and file says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 #include "report/filter.h"
 #include "report/json.h"
 #include "report/markdown.h"
-#include "report/page/page.h"
 #include "report/stored_records.h"
 #include "report/table.h"
 
@@ -53,25 +52,6 @@ TEST(OtherSystem, IsAColumnOfData) {
   EXPECT_THAT(csv(records, "system,median"), HasSubstr("jax,"));
   EXPECT_EQ(Filter("system = jax").apply(records).size(), 1U);
   EXPECT_EQ(Filter("system = laptime").apply(records).size(), 1U);
-}
-
-TEST(OtherSystem, IsNamedOnThePage) {
-  PageInput input;
-  input.records = two_records();
-  input.traces.resize(input.records.size());
-  const Json both = Json::parse(page_data(input));
-  EXPECT_THAT(both["conclusion"][0]["text"].get<std::string>(),
-              Not(HasSubstr("jax")));  // this program's own row comes first
-  input.records.erase(input.records.begin());
-  input.traces.resize(1);
-  const Json other = Json::parse(page_data(input));
-  EXPECT_THAT(other["conclusion"][0]["text"].get<std::string>(), HasSubstr("in jax"));
-  for (const Json& section : other["sections"]) {
-    if (section["id"] != "published") continue;
-    EXPECT_THAT(section.dump(), HasSubstr("jax 0.10.2"));
-  }
-  input.records.front().config.json()["model"] = nullptr;
-  EXPECT_THAT(page_data(input), HasSubstr("a model that is not known"));
 }
 
 }  // namespace

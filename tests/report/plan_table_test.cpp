@@ -8,7 +8,7 @@
 
 #include "record/fields_json.h"
 #include "report/launch_costs_table.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -11,8 +11,8 @@
 #include "report/profile/device_use.h"
 #include "report/profile/views.h"
 #include "report/row.h"
-#include "report/text.h"
 #include "report/traced_step.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -1,13 +1,17 @@
-// Passes over a store: rows are read once, what is more of each record whenever it is asked for.
+// Passes over the records of a store.
 #include "report/stored.h"
 
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "record/sample_record.h"
 #include "record/store_fixture.h"
 
 namespace laptime {
 namespace {
+
+constexpr std::array kExtents{Extent::kNames, Extent::kListed, Extent::kWithConfig, Extent::kWhole};
 
 class StoredRecordsTest : public StoreTest {
  protected:
@@ -19,8 +23,8 @@ class StoredRecordsTest : public StoreTest {
     }
   }
 
-  StoredRecords records(const char* filter = "", size_t most_bytes = StoredRecords::kMostBytes) const {
-    return {store_, Filter(filter), [](const std::string& problem) { throw Error(problem); }, most_bytes};
+  StoredRecords records(const char* filter = "") const {
+    return {store_, Filter(filter), [](const std::string& problem) { throw Error(problem); }};
   }
 
   static std::string names(const Records& records, Extent extent) {
@@ -39,58 +43,35 @@ class StoredRecordsTest : public StoreTest {
   Store store_ = Store::open(path_);
 };
 
-TEST_F(StoredRecordsTest, RowsAreReadOnce) {
+TEST_F(StoredRecordsTest, ReadsTheRecordsThatWereThereFirst) {
   const StoredRecords stored = records();
-  EXPECT_EQ(names(stored, Extent::kNames), "bca");
+  for (const Extent extent : kExtents) EXPECT_EQ(names(stored, extent), "bca");
   remove();
   add();
-  for (const Extent extent : {Extent::kNames, Extent::kRow}) EXPECT_EQ(names(stored, extent), "bca");
-  for (const Extent extent : {Extent::kListed, Extent::kWithConfig}) EXPECT_EQ(names(stored, extent), "cac");
-  EXPECT_EQ(names(stored, Extent::kWhole), "ca");  // of the rows that were read those that are still there
+  for (const Extent extent : kExtents) EXPECT_EQ(names(stored, extent), "ca");
 }
 
-TEST_F(StoredRecordsTest, APassThatEndsEarlyReadsAllRowsToo) {
-  const StoredRecords stored = records();
-  int visits = 0;
-  stored.each(Extent::kNames, [&](const Record&) { return ++visits < 2; });
-  EXPECT_EQ(visits, 2);
-  remove();
-  EXPECT_EQ(names(stored, Extent::kRow), "bca");
-}
-
-TEST_F(StoredRecordsTest, MoreRowsThanFitAreReadAgain) {
-  const StoredRecords stored = records("", /*most_bytes=*/1);
-  EXPECT_EQ(names(stored, Extent::kRow), "bca");
-  remove();
-  EXPECT_EQ(names(stored, Extent::kRow), "ca");
-  EXPECT_EQ(names(stored, Extent::kWhole), "ca");
-}
-
-TEST_F(StoredRecordsTest, SortedAndFilteredRowsAreHeldInTheirOrder) {
-  for (const size_t most_bytes : {StoredRecords::kMostBytes, size_t{1}}) {
-    for (const char* const order : {"name", "seed", "name:asc,seed"}) {
-      StoredRecords all = records("", most_bytes);
-      all.sort(order);
-      StoredRecords some = records("name != b", most_bytes);
-      some.sort(order);
-      for (const Extent extent : {Extent::kNames, Extent::kRow, Extent::kListed, Extent::kWithConfig, Extent::kWhole}) {
-        EXPECT_EQ(names(all, extent), "abc") << order;
-        EXPECT_EQ(names(some, extent), "ac") << order;
-      }
-      some.sort("name:desc");
-      EXPECT_EQ(names(some, Extent::kRow), "ca");
+TEST_F(StoredRecordsTest, FiltersAndSorts) {
+  for (const char* const order : {"name", "seed", "name:asc,seed"}) {
+    StoredRecords all = records();
+    all.sort(order);
+    StoredRecords some = records("name != b");
+    some.sort(order);
+    for (const Extent extent : kExtents) {
+      EXPECT_EQ(names(all, extent), "abc") << order;
+      EXPECT_EQ(names(some, extent), "ac") << order;
     }
+    some.sort("name:desc");
+    EXPECT_EQ(names(some, Extent::kListed), "ca");
   }
 }
 
-// What is read of a record decides whether it can be read: places are those of the pass that has compared them.
-TEST_F(StoredRecordsTest, ARecordThatBecomesUnreadableDisturbsNoOrder) {
+TEST_F(StoredRecordsTest, SortLeavesOutARecordThatBecameUnreadable) {
   StoredRecords stored{store_, Filter(""), [](const std::string&) {}};
   EXPECT_EQ(names(stored, Extent::kNames), "bca");
   execute("UPDATE records SET json = '{}' WHERE id = 1");
   stored.sort("seed");
-  EXPECT_EQ(names(stored, Extent::kWithConfig), "ac");
-  EXPECT_EQ(names(stored, Extent::kRow), "ac");
+  for (const Extent extent : kExtents) EXPECT_EQ(names(stored, extent), "ac");
 }
 
 }  // namespace

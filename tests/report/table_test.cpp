@@ -16,7 +16,7 @@
 #include "report/markdown.h"
 #include "report/narrow.h"
 #include "report/stored_records.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

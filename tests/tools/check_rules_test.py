@@ -166,5 +166,35 @@ class CheckRules(unittest.TestCase):
             self.assertIn("src/plan/plan.cpp:1: dynamic_cast: dynamic_cast<Own*>(backend);", done.stdout)
 
 
+class Riddles(unittest.TestCase):
+    def test_new_comments_that_open_like_a_riddle_are_refused(self):
+        diff = """--- a/src/plan/plan.cpp
++++ b/src/plan/plan.cpp
+@@ -3,0 +4,3 @@
++  // What a plan holds beside its steps.
++  int bytes;  // What a reader does not see at the start of a line is left alone.
++  // None where the plan has no arena.
+"""
+        self.assertEqual([found.split(": ")[0] for found in check_rules.riddles(diff)],
+                         ["src/plan/plan.cpp:4", "src/plan/plan.cpp:6"])
+
+    def test_moved_and_plain_comments_and_documents_pass(self):
+        diff = """--- a/src/plan/old.cpp
++++ /dev/null
+@@ -1 +0,0 @@
+-// Of a plan that moves.
+--- a/src/plan/plan.cpp
++++ b/src/plan/plan.cpp
+@@ -3,0 +4,2 @@
++  // Of a plan that moves.
++  // Whole bytes; whatever is left over is padding.
+--- a/docs/page.md
++++ b/docs/page.md
+@@ -0,0 +1 @@
++# What a page shows
+"""
+        self.assertEqual(check_rules.riddles(diff), [])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -10,6 +10,9 @@ TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "count_tests.py"
 
 GTEST = """[==========] Running 3 tests from 1 test suite.
 [       OK ] Product.IsExact (1 ms)
+product_test.cpp:9: Skipped
+this machine has no AMX
+
 [  SKIPPED ] Product.Amx (0 ms)
 [  FAILED  ] Product.Bits (2 ms)
 [==========] 3 tests from 1 test suite ran. (3 ms total)
@@ -18,7 +21,10 @@ GTEST = """[==========] Running 3 tests from 1 test suite.
 [  FAILED  ] 1 test, listed below:
 [  FAILED  ] Product.Bits
 """
-UNITTEST = """..s
+UNITTEST = """test_one (page.Page.test_one) ... ok
+test_table (page.Page.test_table)
+A table of pandas. ... ok
+test_page (page.Page.test_page) ... skipped 'needs Chromium'
 Ran 3 tests in 0.1s
 
 OK (skipped=1)
@@ -41,12 +47,12 @@ class CountTests(unittest.TestCase):
             run = subprocess.run([sys.executable, TOOL, path], capture_output=True, text=True, check=True)
         return run.stdout.strip(), run.stderr
 
-    def test_skipped_cases_are_counted_and_named(self):
+    def test_skipped_cases_have_their_reason(self):
         counts, names = self.counts([("test_ops", "fail", GTEST), ("e2e", "run", UNITTEST), ("fuzz", "run", "done")])
         self.assertEqual(counts, "4 1 2")
         self.assertIn("failed: Product.Bits", names)
-        self.assertIn("skipped: Product.Amx", names)
-        self.assertIn("skipped: e2e", names)
+        self.assertIn("skipped: Product.Amx: this machine has no AMX\n", names)
+        self.assertIn("skipped: e2e test_page: needs Chromium\n", names)
 
     def test_a_program_that_ends_early_has_failed(self):
         counts, names = self.counts([("test_ops", "fail", "[==========] Running 3 tests from 1 test suite.\n")])

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analysis/launch_sums.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -20,7 +21,6 @@
 #include "record/metrics.h"
 #include "record/store.h"
 #include "report/filter.h"
-#include "report/profile/launch_sums.h"
 #include "report/records.h"
 #include "report/row.h"
 

@@ -21,10 +21,10 @@
 #include "prepare/inventory.h"
 #include "record/metrics.h"
 #include "record/record.h"
-#include "report/aligned.h"
 #include "report/column_sets/column_sets.h"
 #include "report/columns.h"
-#include "report/text.h"
+#include "table/aligned.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

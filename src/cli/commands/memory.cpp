@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/words.h"
-#include "cli/destination.h"
 #include "cli/grid_output.h"
 #include "cli/planning_line.h"
 #include "cli/run_watched.h"
@@ -22,7 +21,6 @@
 #include "measure/forecast_point.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/peaks.h"
-#include "report/memory/timeline_svg.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
@@ -38,7 +36,6 @@ struct MemoryOptions {
   std::optional<MemoryView> view;
   int64_t top = MemoryQuery().top;
   bool predict = false;
-  std::string svg;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -63,14 +60,6 @@ struct MemoryOptions {
                  .help = "run nothing: every point from its plan, also one that fits",
                  .axis = false},
           self.predict);
-    visit(Option{.flag = "svg",
-                 .key = "svg",
-                 .group = kGroup,
-                 .help = "picture of the memory over the step, one panel for each point",
-                 .otherwise = "none",
-                 .axis = false,
-                 .value = "FILE"},
-          self.svg);
   }
 };
 
@@ -96,7 +85,6 @@ class MemoryOutput : public PointOutput {
         is_single_(points == 1),
         predicts_(options.predict) {
     query_.view = options.view.value_or(is_single_ ? MemoryView::kAll : MemoryView::kSummary);
-    if (!options.svg.empty()) svg_.emplace(options.svg);
     if (is_single_ || options.view) return;
     const bool is_resumed = !options.predict && store_path(config.store).has_value();
     more_ = fmt::format("The ledger of each point: the same with --view all{}. A single point shows it anyway.",
@@ -107,13 +95,11 @@ class MemoryOutput : public PointOutput {
     peaks_.add(result.record, result.trace);
     note_prediction(result.record);
     if (query_.view != MemoryView::kSummary || is_single_) output_.add(report_of(result));
-    if (svg_ && result.trace) pictured_.push_back(result);
   }
 
   void finish() override {
     if (!is_single_ || query_.view == MemoryView::kSummary) output_.add(summary());
     output_.finish();
-    if (svg_) svg_->write(picture());
   }
 
  private:
@@ -145,13 +131,6 @@ class MemoryOutput : public PointOutput {
     return {record.name, {fmt::format("{}: {}", name_of(record.status), record.reason)}, {}};
   }
 
-  std::string picture() const {
-    std::vector<TracePanel> panels;
-    for (const PointResult& point : pictured_)
-      panels.push_back({point.record.name, peak_sentence(point.record, *point.trace), &*point.trace});
-    return timeline_svg(panels);
-  }
-
   GridOutput output_;
   PeakTable peaks_;
   MemoryQuery query_;
@@ -159,8 +138,6 @@ class MemoryOutput : public PointOutput {
   bool predicts_;             // --predict is given
   std::string predict_hint_;  // what --predict would do, where some point is large
   std::string more_;          // how to see more than the summary; empty where it was asked for
-  std::optional<WholeFile> svg_;
-  std::vector<PointResult> pictured_;
 };
 
 MemoryCommand parse_memory(const CommandWords& words) {
@@ -187,7 +164,7 @@ ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowl
 ExitCode run(const MemoryCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
-  reject_overwriting(command.sweep, points, store_path(config.store), {{"--svg", command.options.svg}});
+  reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   MemoryOutput output(config, command.options, points.size());
   if (command.options.predict) return predict(points, stored_knowledge(config.store), output);

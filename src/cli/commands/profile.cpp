@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/destination.h"
 #include "cli/grid_output.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
@@ -24,7 +23,6 @@
 #include "report/filter.h"
 #include "report/profile/compared_profiles.h"
 #include "report/profile/profile_report.h"
-#include "report/profile/profile_svg.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
@@ -52,7 +50,6 @@ struct ProfileOptions {
   int64_t traced_steps = kFewestForInterval;
   bool compare_modes = false;
   bool compare_dtypes = false;
-  std::string svg;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -96,14 +93,6 @@ struct ProfileOptions {
                  .help = "float32 beside bfloat16, row by row",
                  .axis = false},
           self.compare_dtypes);
-    visit(Option{.flag = "svg",
-                 .key = "svg",
-                 .group = kGroup,
-                 .help = "picture: flame graph of scopes and roofline plot, one panel for each point",
-                 .otherwise = "none",
-                 .axis = false,
-                 .value = "FILE"},
-          self.svg);
   }
 };
 
@@ -131,7 +120,6 @@ class ProfileOutput : public PointOutput {
     query_.by = options.by;
     query_.top = options.top;
     query_.sort = config.sort;
-    if (!options.svg.empty()) svg_.emplace(options.svg);
     query_.selection = selection;
     query_.selection_columns = filter_.columns();
     if (options.phase != ShownPhase::kAll) query_.selection_columns.emplace_back("phase");
@@ -160,20 +148,11 @@ class ProfileOutput : public PointOutput {
     share_of_passes();
     for (PointReport& report : held_back_) output_.add(std::move(report));
     output_.finish();
-    if (svg_) svg_->write(picture());
   }
 
  private:
   void show(PointReport report) {
     stands_beside_ ? held_back_.push_back(std::move(report)) : output_.add(std::move(report));
-  }
-
-  std::string picture() const {
-    std::vector<TracePanel> panels;
-    for (const PointResult& point : profiled_)
-      panels.push_back(
-          {point.record.name, disturbance(*point.trace) + profile_conclusion(*point.trace), &*point.trace});
-    return profile_svg(panels);
   }
 
   // Compares each pair of points that differ only in `key`.
@@ -231,7 +210,6 @@ class ProfileOutput : public PointOutput {
   bool stands_beside_;
   std::vector<PointReport> held_back_;
   ProfileQuery query_;
-  std::optional<WholeFile> svg_;
   std::vector<PointResult> profiled_;
 };
 
@@ -313,7 +291,7 @@ ExitCode run(const ProfileCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
   reject_phase_of_no_point(points, command.options.phase);
-  reject_overwriting(command.sweep, points, store_path(config.store), {{"--svg", command.options.svg}});
+  reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   ProfileOutput output(config, command.options, Filter(command.filter), selection_of(command), stands_beside(command));
   return run_watched(points,

@@ -29,7 +29,7 @@
 #include "distribution/bootstrap.h"
 #include "record/store.h"
 #include "report/filter.h"
-#include "report/page/page.h"
+#include "page/page.h"
 #include "report/stored.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"

@@ -10,8 +10,8 @@
 #include "cli/progress.h"
 #include "cli/stored_knowledge.h"
 #include "data/golden.h"
-#include "report/text.h"
 #include "report/verification_text.h"
+#include "table/text.h"
 #include "verify/verify.h"
 
 namespace laptime {

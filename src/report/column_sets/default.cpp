@@ -97,7 +97,7 @@ Column time_column(std::string title, double TimeStats::*figure, std::string_vie
   return {.title = std::move(title),
           .unit = Unit::kSeconds,
           .of_phase = true,
-          .extent = Extent::kRow,
+          .extent = Extent::kListed,
           .width = 8,
           .read = from_time([figure](const TimeStats& time) { return Json(time.*figure); }),
           .marks_predicted = true,
@@ -105,7 +105,7 @@ Column time_column(std::string title, double TimeStats::*figure, std::string_vie
 }
 
 Column plain_column(const std::string& title, Unit unit, size_t width, std::string_view help) {
-  return {.title = title, .unit = unit, .extent = Extent::kRow, .width = width, .read = named(title), .help = help};
+  return {.title = title, .unit = unit, .extent = Extent::kListed, .width = width, .read = named(title), .help = help};
 }
 
 Column word_column(const std::string& title, size_t width, std::string_view help) {
@@ -176,7 +176,7 @@ std::vector<Column> table_columns() {
   device.marks_predicted = true;
   device.setting = true;
   Column& system = columns.emplace_back(word_column("system", 8, "the program that ran the steps"));
-  system.extent = Extent::kWithConfig;
+  system.extent = Extent::kNames;
   system.setting = true;
   Column& status = columns.emplace_back(word_column("status", 6, "ok, or why there is no time"));
   status.extent = Extent::kNames;

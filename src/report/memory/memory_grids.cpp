@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "analysis/memory_tensors.h"
 #include "base/units.h"
-#include "report/memory/largest.h"
 #include "report/memory/memory_report.h"
 #include "report/memory/timeline_text.h"
 

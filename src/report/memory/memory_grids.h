@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/memory_ledger.h"
+#include "analysis/memory_tensors.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/grid.h"
-#include "report/memory/ledger.h"
-#include "report/memory/saved.h"
 
 namespace laptime {
 

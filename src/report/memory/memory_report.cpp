@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/memory_ledger.h"
+#include "analysis/memory_tensors.h"
 #include "base/units.h"
 #include "record/scope_path.h"
-#include "report/memory/ledger.h"
 #include "report/memory/memory_grids.h"
-#include "report/memory/saved.h"
-#include "report/percents.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
@@ -98,13 +98,6 @@ std::optional<std::string> residual_text(const StepTrace& trace) {
   return std::nullopt;
 }
 
-// The largest group of layers that save the same tensors; null where no layer saves any.
-const SavedBlock* usual_block(const SavedBytes& saved) {
-  const auto most = std::max_element(saved.blocks.begin(), saved.blocks.end(),
-                                     [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });
-  return most == saved.blocks.end() ? nullptr : &*most;
-}
-
 std::string which_layers(const SavedBlock& block) {
   return (block.layers.size() == 1 ? "" : "each of ") + layers_text(block.layers);
 }
@@ -146,8 +139,6 @@ void add_sentences(const Record& record, const StepTrace& trace, const MemoryLed
 }
 
 }  // namespace
-
-bool was_held(const Record& record) { return record.memory.peak_rss_bytes.has_value(); }
 
 std::string peak_sentence(const Record& record, const StepTrace& trace) {
   const MemoryLedger ledger(trace);

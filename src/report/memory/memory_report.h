@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "analysis/memory_findings.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/grid.h"
@@ -23,9 +24,6 @@ struct MemoryQuery {
   MemoryView view = MemoryView::kAll;
   int64_t top = 10;  // rows of the largest allocations; 0: all
 };
-
-// Whether the step ran here, so that the bytes of its plan were held. Otherwise they are predicted.
-bool was_held(const Record& record);
 
 // One sentence: the peak, what holds most of it, and where.
 std::string peak_sentence(const Record& record, const StepTrace& trace);

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "analysis/memory_ledger.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "report/memory/ledger.h"
 #include "report/memory/memory_report.h"
 #include "report/point_names.h"
 #include "report/row.h"

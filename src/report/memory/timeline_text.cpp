@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "report/text.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

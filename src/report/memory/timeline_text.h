@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "analysis/memory_ledger.h"
 #include "record/step_trace.h"
-#include "report/memory/ledger.h"
 #include "report/table.h"
 
 namespace laptime {

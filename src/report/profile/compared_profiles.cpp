@@ -15,8 +15,8 @@
 #include "base/words.h"
 #include "distribution/bootstrap.h"
 #include "distribution/median.h"
-#include "report/percents.h"
 #include "report/profile/sum_columns.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {

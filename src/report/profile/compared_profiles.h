@@ -5,18 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/trace_findings.h"
 #include "record/step_trace.h"
 #include "report/grid.h"
 #include "report/profile/profile_report.h"
 
 namespace laptime {
 
-// One of several profiles of one model.
-struct ComparedProfile {
-  std::string title;  // "eager"
-  const StepTrace* trace = nullptr;
-  std::string point{};  // the name of its record, where a table has rows of several points
-};
 // Two of them, by what the view shows; the summary by class and by part of the model.
 std::vector<Grid> compare_profiles(const ComparedProfile& a, const ComparedProfile& b,
                                    ProfileView view = ProfileView::kSummary);

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/launch_sums.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "distribution/median.h"
-#include "report/profile/launch_sums.h"
 
 namespace laptime {
 namespace {

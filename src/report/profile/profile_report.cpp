@@ -14,10 +14,10 @@
 #include "distribution/bootstrap.h"
 #include "distribution/median.h"
 #include "record/metrics.h"
-#include "report/percents.h"
 #include "report/profile/device_use.h"
 #include "report/profile/sum_columns.h"
 #include "report/profile/views.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
@@ -223,26 +223,6 @@ std::string disturbance(const StepTrace& trace) {
       "disturbed: traced steps took {:.2f} times as long on average as the median untraced one beside them, so that "
       "times and shares are rough; profile again on a quieter machine, or with more --traced-steps. ",
       *traced_over_untraced(trace));
-}
-
-double SoftmaxAndProducts::time_ratio() const { return median(softmax) / median(products); }
-
-std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace) {
-  const auto in_attention = [](std::string_view work_class) -> LaunchTest {
-    return [work_class](const TraceLaunch& launch) {
-      return !launch.range.empty() && launch.phase == "forward" && launch.work_class == work_class;
-    };
-  };
-  const LaunchTest is_softmax = in_attention(kSoftmaxClass);
-  const LaunchTest is_product = in_attention(kProductClass);
-  SoftmaxAndProducts both{.softmax = seconds_by_step(trace, is_softmax),
-                          .products = seconds_by_step(trace, is_product),
-                          .softmax_work = {},
-                          .products_work = {}};
-  if (both.softmax.empty() || median(both.softmax) <= 0 || median(both.products) <= 0) return std::nullopt;
-  both.softmax_work = sum_launches(trace, class_of, is_softmax).front();
-  both.products_work = sum_launches(trace, class_of, is_product).front();
-  return both;
 }
 
 std::string softmax_against_products(const StepTrace& trace) {

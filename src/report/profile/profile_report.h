@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/launch_sums.h"
+#include "analysis/trace_findings.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/grid.h"
-#include "report/profile/launch_sums.h"
 
 namespace laptime {
 
@@ -53,18 +54,6 @@ std::string profile_conclusion(const StepTrace& trace);
 // are rough; empty otherwise.
 std::string disturbance(const StepTrace& trace);
 
-// Softmax of attention and the two products around it, in forward.
-struct SoftmaxAndProducts {
-  std::vector<double> softmax, products;  // seconds in each traced step
-  LaunchSum softmax_work, products_work;  // of a step
-
-  // Of the medians over the steps, because these launches are so short that one pause of the machine would decide a
-  // mean.
-  double time_ratio() const;
-  double flops_ratio() const { return softmax_work.flops / products_work.flops; }
-};
-// None where the launches of a trace do not tell the two apart.
-std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);
 // The documents' question: how their times and FLOPs compare, in a sentence. Empty where they are not apart.
 std::string softmax_against_products(const StepTrace& trace);
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/launch_sums.h"
 #include "report/grid.h"
-#include "report/profile/launch_sums.h"
 
 namespace laptime {
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/trace_findings.h"
 #include "base/units.h"
 #include "record/scope_path.h"
 #include "report/bars.h"
@@ -287,16 +288,6 @@ Grid attention_view(const StepTrace& trace, const ProfileQuery& query, double st
 }
 
 }  // namespace
-
-std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& test) {
-  std::vector<std::string> phases;
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const TraceLaunch launch = trace.launch(i);
-    if (test && !test(launch)) continue;
-    if (std::find(phases.begin(), phases.end(), launch.phase) == phases.end()) phases.emplace_back(launch.phase);
-  }
-  return phases;
-}
 
 Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);

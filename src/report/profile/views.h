@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/launch_sums.h"
 #include "report/grid.h"
-#include "report/profile/launch_sums.h"
 #include "report/profile/profile_report.h"
 
 namespace laptime {
@@ -19,8 +19,5 @@ Grid classes_by_phase(const StepTrace& trace, const LaunchTest& test);
 
 // Classes of each phase, drawn as bars as long as their shares of the step.
 Grid class_bars(const StepTrace& trace, const LaunchTest& test);
-
-// The phases, in order, that have a launch which `test` accepts; a null `test` accepts every launch.
-std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& test = {});
 
 }  // namespace laptime

@@ -1,0 +1,40 @@
+// Finding: one thing that records or traces show, as values without words. report/words.h has its sentence.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "distribution/bootstrap.h"
+#include "record/json_object.h"
+
+namespace laptime {
+
+// How far the values of a finding can be relied on.
+enum class FindingTrust : uint8_t { kMeasured, kRough, kPredicted };
+std::string_view name_of(FindingTrust trust);  // "measured", "rough", "predicted"
+
+struct Finding {
+  std::string kind;     // "class_share"; report/words.cpp lists them all
+  std::string subject;  // "matmul": which of its kind it is; may be empty
+  JsonObject values;    // by snake_case keys that end in their unit: "total_s", "share", "peak_bytes"
+  FindingTrust trust = FindingTrust::kMeasured;
+
+  bool has(std::string_view key) const;       // whether the value is there and not null
+  double number(std::string_view key) const;  // 0 where there is none
+  int64_t integer(std::string_view key) const;
+  std::string text(std::string_view key) const { return values.text(key); }
+};
+
+// Adds "ratio_low" and "ratio_high" for the key "ratio"; nothing where there is no interval.
+void add_interval(JsonObject& values, const std::string& key, const std::optional<Interval>& interval);
+
+// {"kind": ..., "subject": ..., values..., "trust": ...}
+Json to_json(const Finding& finding);
+
+// The first finding of a kind, and of a subject unless that is empty; null where there is none.
+const Finding* find(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject = {});
+
+}  // namespace laptime

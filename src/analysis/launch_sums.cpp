@@ -1,0 +1,189 @@
+// Adds up launches.
+#include "analysis/launch_sums.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "distribution/median.h"
+
+namespace laptime {
+namespace {
+
+struct LaunchColumn {
+  std::string_view name;
+  Json (*read)(const TraceLaunch& launch);
+};
+
+Json text(std::string_view word) { return std::string(word); }
+
+constexpr std::array kColumns{
+    LaunchColumn{"phase", [](const TraceLaunch& l) { return text(l.phase); }},
+    LaunchColumn{"scope", [](const TraceLaunch& l) { return text(l.scope); }},
+    LaunchColumn{"layer", [](const TraceLaunch& l) { return l.layer < 0 ? Json(nullptr) : Json(l.layer); }},
+    LaunchColumn{"part", [](const TraceLaunch& l) { return text(l.part); }},
+    LaunchColumn{"range", [](const TraceLaunch& l) { return text(l.range); }},
+    LaunchColumn{"op", [](const TraceLaunch& l) { return text(l.op); }},
+    LaunchColumn{"class", [](const TraceLaunch& l) { return text(l.work_class); }},
+    LaunchColumn{"kernel", [](const TraceLaunch& l) { return text(l.kernel); }},
+    LaunchColumn{"name", [](const TraceLaunch& l) { return Json(fmt::format("{}:{}", l.op, l.kernel)); }},
+    LaunchColumn{"signature", [](const TraceLaunch& l) { return text(l.signature); }},
+    LaunchColumn{"flops", [](const TraceLaunch& l) { return Json(l.flops); }},
+    LaunchColumn{"bytes", [](const TraceLaunch& l) { return Json(l.bytes); }},
+    LaunchColumn{"recomputed", [](const TraceLaunch& l) { return Json(l.recomputed); }}};
+
+double compute_seconds(const TraceLaunch& launch, const std::optional<double>& flops) {
+  return flops ? launch.flops / *flops : 0;
+}
+double memory_seconds(const TraceLaunch& launch, const std::optional<double>& bandwidth) {
+  return bandwidth ? static_cast<double>(launch.bytes) / *bandwidth : 0;
+}
+
+}  // namespace
+
+std::string part_key(const TraceLaunch& launch) {
+  const std::string part(launch.part);
+  if (launch.layer < 0) return fmt::format("{} {}", launch.phase, part);
+  return fmt::format("{} layers.*{}{}", launch.phase, part.empty() ? "" : ".", part);
+}
+
+std::string class_of(const TraceLaunch& launch) { return std::string(launch.work_class); }
+
+std::vector<std::string_view> launch_columns() {
+  std::vector<std::string_view> names;
+  names.reserve(kColumns.size());
+  for (const LaunchColumn& one : kColumns) names.push_back(one.name);
+  return names;
+}
+
+Json launch_column(const TraceLaunch& launch, std::string_view column) {
+  for (const LaunchColumn& one : kColumns) {
+    if (std::ranges::equal(one.name, column, {}, {}, lower)) return one.read(launch);
+  }
+  const std::vector<std::string_view> known = launch_columns();
+  throw Error::format("filter: a launch has no column {}{}; it has {}", quote(column), did_you_mean(column, known),
+                      fmt::join(known, ", "));
+}
+
+double LaunchSum::mean() const {
+  return std::accumulate(instances.begin(), instances.end(), 0.0) / static_cast<double>(instances.size());
+}
+double LaunchSum::median() const { return laptime::median(instances); }
+double LaunchSum::min() const { return *std::min_element(instances.begin(), instances.end()); }
+double LaunchSum::max() const { return *std::max_element(instances.begin(), instances.end()); }
+
+std::optional<double> LaunchSum::std() const {
+  if (instances.size() < 2) return std::nullopt;
+  const double center = mean();
+  double squares = 0;
+  for (const double value : instances) squares += (value - center) * (value - center);
+  return std::sqrt(squares / static_cast<double>(instances.size() - 1));
+}
+
+std::optional<double> LaunchSum::of_roofline() const {
+  if (floor <= 0 || total <= 0) return std::nullopt;
+  return floor / total;
+}
+
+std::string LaunchSum::bound() const {
+  if (compute_floor <= 0 && memory_floor <= 0) return "";
+  return compute_floor > memory_floor ? "compute" : "memory";
+}
+
+double least_seconds(const TraceLaunch& launch, const std::optional<double>& flops,
+                     const std::optional<double>& bandwidth) {
+  return std::max(compute_seconds(launch, flops), memory_seconds(launch, bandwidth));
+}
+
+std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test) {
+  std::vector<LaunchSum> sums;
+  std::map<std::string, size_t> index;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const TraceLaunch launch = trace.launch(i);
+    if (test && !test(launch)) continue;
+    const std::string name = key(launch);
+    const auto [known, is_new] = index.emplace(name, sums.size());
+    if (is_new) sums.emplace_back().key = name;
+    LaunchSum& sum = sums[known->second];
+    const auto bytes = static_cast<double>(launch.bytes);
+    ++sum.calls;
+    sum.total += trace.mean_seconds(i);
+    sum.flops += launch.flops;
+    sum.bytes += bytes;
+    if (trace.cache_bytes && launch.bytes > *trace.cache_bytes) sum.uncached_bytes += bytes;
+    sum.compute_floor += compute_seconds(launch, trace.peak_flops);
+    sum.memory_floor += memory_seconds(launch, trace.bandwidth);
+    sum.floor += least_seconds(launch, trace.peak_flops, trace.bandwidth);
+    for (const TracedStep& step : trace.steps) sum.instances.push_back(static_cast<double>(step.launches[i]) * 1e-9);
+  }
+  return sums;
+}
+
+std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test) {
+  std::vector<double> seconds(trace.steps.size());
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    if (test && !test(trace.launch(i))) continue;
+    for (size_t step = 0; step < seconds.size(); ++step)
+      seconds[step] += static_cast<double>(trace.steps[step].launches[i]) * 1e-9;
+  }
+  return seconds;
+}
+
+std::vector<double> whole_steps(const StepTrace& trace) {
+  std::vector<double> steps;
+  steps.reserve(trace.steps.size());
+  for (const TracedStep& step : trace.steps) steps.push_back(step.total);
+  return steps;
+}
+
+std::string pass_of(const StepTrace& trace) {
+  std::set<std::string_view> phases;
+  for (size_t i = 0; i < trace.launch_count(); ++i) phases.insert(trace.launch(i).phase);
+  const bool has_forward = phases.erase("forward") > 0;
+  const bool has_backward = phases.erase("backward") > 0;
+  if (!phases.empty() || !(has_forward || has_backward)) return "step";
+  if (has_forward && has_backward) return "forward and backward pass";
+  return has_forward ? "forward pass" : "backward pass";
+}
+
+StepTotals totals_of(const StepTrace& trace) {
+  StepTotals totals;
+  for (const TracedStep& step : trace.steps) {
+    totals.step += step.total;
+    totals.launches +=
+        static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0})) * 1e-9;
+  }
+  const double count = std::max(1.0, static_cast<double>(trace.steps.size()));
+  totals.step /= count;
+  totals.launches /= count;
+  return totals;
+}
+
+std::vector<RooflineDot> roofline_dots(const StepTrace& trace) {
+  std::map<std::string, RooflineDot> named;
+  const LaunchKey key = [&](const TraceLaunch& launch) {
+    const RooflineDot dot{
+        .phase = std::string(launch.phase), .op = std::string(launch.op), .work_class = std::string(launch.work_class)};
+    return named.emplace(dot.name(), dot).first->first;
+  };
+  std::vector<RooflineDot> dots;
+  for (const LaunchSum& sum : sum_launches(trace, key)) {
+    if (sum.flops <= 0 || sum.bytes <= 0 || sum.total <= 0) continue;
+    RooflineDot& dot = dots.emplace_back(named.at(sum.key));
+    dot.intensity = sum.flops / sum.bytes;
+    dot.rate = sum.flops / sum.total;
+    dot.seconds = sum.total;
+  }
+  std::stable_sort(dots.begin(), dots.end(),
+                   [](const RooflineDot& a, const RooflineDot& b) { return a.seconds > b.seconds; });
+  return dots;
+}
+
+}  // namespace laptime

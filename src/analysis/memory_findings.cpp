@@ -1,0 +1,181 @@
+// Turns ledgers of buffers into findings.
+#include "analysis/memory_findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "analysis/memory_growth.h"
+#include "base/available_memory.h"
+#include "base/error.h"
+#include "config/run_config.h"
+#include "record/metrics.h"
+
+namespace laptime {
+namespace {
+
+constexpr std::string_view kOptimizer = "optimizer";
+
+Finding peak_finding(const Record& record, const StepTrace& trace, const MemoryLedger& ledger) {
+  Json values{{"bytes", ledger.planned()}};
+  if (trace.launch_count() > 0) {
+    const TraceLaunch at = trace.launch(ledger.peak_launch());
+    values["phase"] = at.phase;
+    values["op"] = at.op;
+    values["scope"] = at.scope;
+  }
+  values["requested_bytes"] = ledger.peak().total();
+  if (was_held(record) && record.memory.peak_bytes) values["held_bytes"] = *record.memory.peak_bytes;
+  if (const auto usable = usable_memory(record)) {
+    values["available_bytes"] = usable->bytes;
+    values["is_limit"] = usable->is_limit;
+    if (usable->whole) values["whole_bytes"] = *usable->whole;
+  }
+  values["fits"] = record.status != Status::kOutOfMemory;
+  return {.kind = "memory_peak", .subject = {}, .values = std::move(values)};
+}
+
+void add_shares(const MemoryLedger& ledger, std::vector<Finding>& findings) {
+  std::vector<std::pair<std::string, int64_t>> parts;
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i)
+    parts.emplace_back(key_of(category_at(i)), ledger.peak().bytes.at(i));
+  parts.emplace_back("alignment_and_gaps", ledger.rounding());
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  const auto whole = static_cast<double>(ledger.planned());
+  for (const auto& [key, bytes] : parts) {
+    if (bytes <= 0) continue;
+    findings.push_back(
+        {.kind = "memory_share",
+         .subject = key,
+         .values = Json{{"bytes", bytes}, {"share", whole > 0 ? static_cast<double>(bytes) / whole : 0}}});
+  }
+}
+
+// Bytes that are held when a phase is over, as requested; none where the record does not know it.
+std::optional<int64_t> held_after(const Record& record, const StepTrace& trace, const MemoryLedger& ledger,
+                                  const std::string& phase) {
+  const std::optional<int64_t> after = phase == "forward"    ? record.memory.after_forward_bytes
+                                       : phase == "backward" ? record.memory.after_backward_bytes
+                                                             : std::nullopt;
+  return after ? std::optional(*after - trace.resident_bytes + ledger.resident()) : std::nullopt;
+}
+
+void add_phases(const Record& record, const StepTrace& trace, const MemoryLedger& ledger,
+                std::vector<Finding>& findings) {
+  const int64_t state = ledger.peak()[MemoryCategory::kOptimizerState];
+  const bool alternate = ledger.sections().size() != ledger.phases().size();
+  for (const PhasePeak& phase : ledger.phases()) {
+    const CategoryBytes& held = ledger.held(phase.peak);
+    const TraceLaunch at = trace.launch(phase.peak);
+    Json values{{"bytes", held.total()},
+                {"op", at.op},
+                {"scope", at.scope},
+                {"gradients_bytes", held[MemoryCategory::kGradients]},
+                {"optimizer_state_bytes", held[MemoryCategory::kOptimizerState]},
+                {"saved_bytes", held[MemoryCategory::kSaved]}};
+    if (const auto after = held_after(record, trace, ledger, phase.phase)) values["after_bytes"] = *after;
+    if (state > 0 && !alternate) values["first_step_bytes"] = held.total() - (phase.phase == kOptimizer ? 0 : state);
+    findings.push_back({.kind = "phase_peak", .subject = phase.phase, .values = std::move(values)});
+  }
+}
+
+void add_saved(const StepTrace& trace, std::vector<Finding>& findings) {
+  const SavedBytes saved = saved_bytes_of(trace);
+  if (saved.total == 0) return;
+  Json values{{"bytes", saved.total}};
+  const SavedBlock* const block = usual_block(saved);
+  if (block != nullptr) {
+    values["layer_bytes"] = block->bytes;
+    values["layers"] = layers_text(block->layers);
+  }
+  values["copies_bytes"] = saved.copies;
+  if (block != nullptr) values["layer_copies_bytes"] = block->copies;
+  bool has_copies = false;
+  for (size_t i = 0; i < trace.buffer_count(); ++i)
+    has_copies = has_copies || category_of(trace.buffer(i)) == MemoryCategory::kAutocastCopies;
+  values["has_unsaved_copies"] = has_copies && saved.copies == 0;
+  findings.push_back({.kind = "saved_for_backward", .subject = {}, .values = std::move(values)});
+}
+
+void add_optimizer(const MemoryLedger& ledger, std::vector<Finding>& findings) {
+  const int64_t state = ledger.peak()[MemoryCategory::kOptimizerState];
+  if (state == 0) return;
+  const bool in_backward = ledger.sections().size() != ledger.phases().size();
+  int64_t temporaries = 0;
+  for (const PhasePeak& phase : ledger.phases()) {
+    const CategoryBytes& held = ledger.held(phase.peak);
+    if (phase.phase == kOptimizer) temporaries = held[MemoryCategory::kTemporaries] + held[MemoryCategory::kWorkspace];
+  }
+  findings.push_back({.kind = "optimizer_memory",
+                      .subject = {},
+                      .values = Json{{"state_bytes", state},
+                                     {"temporaries_bytes", in_backward ? Json(nullptr) : Json(temporaries)},
+                                     {"runs_in_backward", in_backward}}});
+}
+
+void add_residual(const StepTrace& trace, std::vector<Finding>& findings) {
+  for (size_t i = 0; i < trace.buffer_count(); ++i) {
+    const TraceBuffer buffer = trace.buffer(i);
+    if (!buffer.name.substr(buffer.name.rfind('.') + 1).starts_with("residual")) continue;
+    findings.push_back({.kind = "residual_tensor",
+                        .subject = {},
+                        .values = Json{{"bytes", buffer.bytes}, {"dtype", buffer.dtype}, {"shape", buffer.shape}}});
+    return;
+  }
+}
+
+}  // namespace
+
+bool was_held(const Record& record) { return record.memory.peak_rss_bytes.has_value(); }
+
+std::optional<UsableMemory> usable_memory(const Record& record) {
+  if (!record.bytes_available) return std::nullopt;
+  UsableMemory usable{.bytes = *record.bytes_available};
+  const std::string limit = record.config.text("memory_limit");
+  try {
+    usable.is_limit = !limit.empty() && limit != "null" && parse_bytes("memory_limit", limit) == usable.bytes;
+  } catch (const Error&) {
+    usable.is_limit = false;  // a store may hold any text
+  }
+  if (!usable.is_limit && is_predicted(record))
+    usable.whole = std::llround(static_cast<double>(usable.bytes) / kUsableFraction);
+  return usable;
+}
+
+const SavedBlock* usual_block(const SavedBytes& saved) {
+  const auto most = std::max_element(saved.blocks.begin(), saved.blocks.end(),
+                                     [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });
+  return most == saved.blocks.end() ? nullptr : &*most;
+}
+
+std::vector<Finding> memory_findings(const Record& record, const StepTrace& trace) {
+  const MemoryLedger ledger(trace);
+  std::vector<Finding> findings{peak_finding(record, trace, ledger)};
+  add_shares(ledger, findings);
+  add_phases(record, trace, ledger, findings);
+  add_saved(trace, findings);
+  add_optimizer(ledger, findings);
+  add_residual(trace, findings);
+  for (Finding& finding : findings) {
+    if (!was_held(record)) finding.trust = FindingTrust::kPredicted;
+  }
+  return findings;
+}
+
+Finding memory_growth_finding(const std::string& name, const StepTrace& at_shorter, int64_t shorter,
+                              const StepTrace& at_longer, int64_t longer) {
+  Json values{{"from_context", shorter},
+              {"from_bytes", MemoryLedger(at_shorter).planned()},
+              {"to_context", longer},
+              {"to_bytes", MemoryLedger(at_longer).planned()}};
+  if (const auto growth = memory_growth(at_shorter, shorter, at_longer, longer)) {
+    values["square_bytes"] = growth->square;
+    values["linear_bytes"] = growth->linear;
+    values["constant_bytes"] = growth->constant;
+    values["square_op"] = growth->square_op;
+  }
+  return {.kind = "memory_growth", .subject = name, .values = std::move(values)};
+}
+
+}  // namespace laptime

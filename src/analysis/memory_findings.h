@@ -1,0 +1,50 @@
+// Findings from the buffers of a trace: what the memory of a step is held for, and where it peaks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/finding.h"
+#include "analysis/memory_ledger.h"
+#include "analysis/memory_tensors.h"
+#include "record/record.h"
+#include "record/step_trace.h"
+
+namespace laptime {
+
+// Whether the step ran here, so that the bytes of its plan were held. Otherwise they are predicted.
+bool was_held(const Record& record);
+
+// The bytes that the step may use, and what sets them.
+struct UsableMemory {
+  int64_t bytes = 0;
+  bool is_limit = false;  // --memory-limit
+  std::optional<int64_t>
+      whole{};  // the memory of which `bytes` are kUsableFraction; none of a run, which may find less
+};
+// None where the record does not know it.
+std::optional<UsableMemory> usable_memory(const Record& record);
+
+// Everything that the buffers of one point show, in this order:
+//   memory_peak        bytes, phase, op, scope, held_bytes, requested_bytes, fits, available_bytes, is_limit,
+//                      whole_bytes
+//   memory_share       of each category and of gaps, largest first: bytes, share
+//   phase_peak         of each phase: bytes, op, scope, gradients_bytes, optimizer_state_bytes, saved_bytes,
+//   after_bytes,
+//                      first_step_bytes (of a framework that allocates optimizer state when it first needs it)
+//   saved_for_backward bytes, layer_bytes, layers, copies_bytes, layer_copies_bytes, has_unsaved_copies
+//   optimizer_memory   state_bytes, temporaries_bytes, runs_in_backward
+//   residual_tensor    bytes, dtype, shape
+std::vector<Finding> memory_findings(const Record& record, const StepTrace& trace);
+
+// How the peaks of points grow that differ in their context alone: from_context, from_bytes, to_context, to_bytes, and,
+// where both traces correspond, square_bytes, linear_bytes, constant_bytes, square_op. The subject is `name`.
+Finding memory_growth_finding(const std::string& name, const StepTrace& at_shorter, int64_t shorter,
+                              const StepTrace& at_longer, int64_t longer);
+
+// The largest group of layers that save the same tensors; null where no layer saves any.
+const SavedBlock* usual_block(const SavedBytes& saved);
+
+}  // namespace laptime

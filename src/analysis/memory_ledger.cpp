@@ -1,0 +1,118 @@
+// Adds up buffers over the launches during which they are alive.
+#include "analysis/memory_ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace laptime {
+namespace {
+
+struct CategoryName {
+  MemoryCategory category;
+  std::string_view role;  // of the buffers, where the role alone decides
+  std::string_view key;
+  std::string_view title;
+};
+
+constexpr std::array<CategoryName, kMemoryCategoryCount> kCategories{{
+    {MemoryCategory::kParameters, "parameter", "parameters", "parameters"},
+    {MemoryCategory::kOptimizerState, "optimizer_state", "optimizer_state", "optimizer state"},
+    {MemoryCategory::kInputs, "input", "inputs_and_constants", "inputs and constants"},
+    {MemoryCategory::kGradients, "gradient", "gradients", "gradients"},
+    {MemoryCategory::kAutocastCopies, "autocast_copy", "autocast_copies", "autocast copies"},
+    {MemoryCategory::kSaved, "", "saved_activations", "saved activations"},
+    {MemoryCategory::kTemporaries, "", "temporaries", "temporaries"},
+    {MemoryCategory::kWorkspace, "workspace", "workspace", "workspace"},
+}};
+
+// For each launch and category, the change of the held bytes.
+std::vector<CategoryBytes> changes_of(const StepTrace& trace) {
+  std::vector<CategoryBytes> changes(trace.launch_count() + 1);
+  for (size_t i = 0; i < trace.buffer_count(); ++i) {
+    const TraceBuffer buffer = trace.buffer(i);
+    const MemoryCategory category = category_of(buffer);
+    changes[static_cast<size_t>(buffer.first)][category] += buffer.bytes;
+    if (const auto end = static_cast<size_t>(buffer.last) + 1; end < changes.size())
+      changes[end][category] -= buffer.bytes;
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::string_view key_of(MemoryCategory category) { return kCategories[static_cast<size_t>(category)].key; }
+std::string_view title_of(MemoryCategory category) { return kCategories[static_cast<size_t>(category)].title; }
+MemoryCategory category_at(size_t index) { return kCategories[index].category; }
+
+MemoryCategory category_of(const TraceBuffer& buffer) {
+  if (buffer.role == "constant") return MemoryCategory::kInputs;
+  for (const CategoryName& one : kCategories) {
+    if (!one.role.empty() && one.role == buffer.role) return one.category;
+  }
+  if (buffer.resident) return MemoryCategory::kInputs;
+  return buffer.saved ? MemoryCategory::kSaved : MemoryCategory::kTemporaries;
+}
+
+int64_t CategoryBytes::total() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
+
+MemoryCategory CategoryBytes::largest() const {
+  return category_at(static_cast<size_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin()));
+}
+
+MemoryLedger::MemoryLedger(const StepTrace& trace) {
+  const std::vector<CategoryBytes> changes = changes_of(trace);
+  CategoryBytes now;
+  for (size_t launch = 0; launch < trace.launch_count(); ++launch) {
+    for (size_t i = 0; i < kMemoryCategoryCount; ++i) now.bytes[i] += changes[launch].bytes[i];
+    held_.push_back(now);
+    if (now.total() > held_[peak_launch_].total()) peak_launch_ = launch;
+
+    const std::string_view phase = trace.launch(launch).phase;
+    auto found = std::find_if(phases_.begin(), phases_.end(), [&](const PhasePeak& one) { return one.phase == phase; });
+    if (found == phases_.end()) found = phases_.insert(phases_.end(), {std::string(phase), launch, launch, launch});
+    found->last = launch;
+    if (now.total() > held_[found->peak].total()) found->peak = launch;
+  }
+  if (held_.empty()) held_.emplace_back();  // a step without launches holds nothing
+  for (size_t i = 0; i < trace.buffer_count(); ++i)
+    resident_ += trace.buffers.resident[i] != 0 ? trace.buffers.bytes[i] : 0;
+  rounding_ = trace.resident_bytes + trace.arena_bytes - peak().total();
+}
+
+std::vector<size_t> MemoryLedger::most_held(size_t columns) const {
+  columns = std::min(columns, launches());
+  std::vector<size_t> samples;
+  for (size_t column = 0; column < columns; ++column) {
+    const size_t begin = column * launches() / columns;
+    const size_t end = std::max(begin + 1, (column + 1) * launches() / columns);
+    size_t most = begin;
+    for (size_t launch = begin; launch < end; ++launch) {
+      if (held(launch).total() > held(most).total()) most = launch;
+    }
+    samples.push_back(most);
+  }
+  return samples;
+}
+
+std::vector<Section> MemoryLedger::sections() const {
+  std::vector<Section> sections;
+  for (const PhasePeak& phase : phases_) {
+    if (sections.empty() || sections.back().last < phase.first) {
+      sections.push_back({phase.phase, phase.first, phase.last});
+    } else {
+      sections.back().title += " and " + phase.phase;
+      sections.back().last = std::max(sections.back().last, phase.last);
+    }
+  }
+  return sections;
+}
+
+std::string launch_text(const StepTrace& trace, size_t launch) {
+  if (launch >= trace.launch_count()) return "no launch";
+  const TraceLaunch at = trace.launch(launch);
+  return at.scope.empty() ? std::string(at.op) : fmt::format("{} in {}", at.op, at.scope);
+}
+
+}  // namespace laptime

@@ -1,0 +1,360 @@
+// Adds up launches into findings.
+#include "analysis/trace_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "distribution/median.h"
+#include "record/metrics.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kLaunchBound = 0.1;  // a step that idles for this share or more is called launch-bound
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::vector<LaunchSum> largest_first(std::vector<LaunchSum> sums) {
+  std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
+  return sums;
+}
+
+std::string phase_of(const TraceLaunch& launch) { return std::string(launch.phase); }
+
+double floor_of(const StepTrace& trace, const std::optional<double>& flops, const std::optional<double>& bandwidth) {
+  double floor = 0;
+  for (size_t i = 0; i < trace.launch_count(); ++i) floor += least_seconds(trace.launch(i), flops, bandwidth);
+  return floor;
+}
+
+void add_class_shares(const StepTrace& trace, double step, std::vector<Finding>& findings) {
+  for (const LaunchSum& sum : largest_first(sum_launches(trace, class_of))) {
+    Json values{{"total_s", sum.total}, {"share", step > 0 ? sum.total / step : 0}};
+    if (const auto of_bound = sum.of_roofline()) {
+      values["of_bound"] = *of_bound;
+      values["bound"] = sum.bound();
+      values["in_cache"] = sum.bound() == "memory" && 2 * sum.uncached_bytes < sum.bytes;
+    }
+    findings.push_back({.kind = "class_share", .subject = sum.key, .values = std::move(values)});
+  }
+}
+
+void add_phase_times(const StepTrace& trace, double step, std::vector<Finding>& findings) {
+  for (const LaunchSum& sum : sum_launches(trace, phase_of)) {
+    Json values{{"total_s", sum.total}, {"share", step > 0 ? sum.total / step : 0}, {"launches", sum.calls}};
+    const std::vector<LaunchSum> classes = largest_first(
+        sum_launches(trace, class_of, [&](const TraceLaunch& launch) { return launch.phase == sum.key; }));
+    values["class"] = classes.front().key;
+    values["class_share"] = sum.total > 0 ? classes.front().total / sum.total : 0;
+    if (const auto of_bound = sum.of_roofline()) values["of_bound"] = *of_bound;
+    findings.push_back({.kind = "phase_time", .subject = sum.key, .values = std::move(values)});
+  }
+}
+
+void add_tracing(const StepTrace& trace, const StepTotals& totals, std::vector<Finding>& findings) {
+  const auto launches = static_cast<double>(trace.launch_count());
+  if (!trace.untraced.empty()) {
+    const std::vector<double> traced = whole_steps(trace);
+    const double with = median(traced);
+    const double without = median(trace.untraced);
+    JsonObject tracing(Json{{"traced_s", with}, {"untraced_s", without}, {"ratio", with / without}});
+    add_interval(tracing, "ratio", bootstrap_ratio_interval(traced, trace.untraced));
+    tracing.json()["traced_steps"] = trace.steps.size();
+    tracing.json()["untraced_steps"] = trace.untraced.size();
+    if (const auto mean = traced_over_untraced(trace)) tracing.json()["mean_ratio"] = *mean;
+    tracing.json()["is_disturbed"] = is_disturbed(trace);
+    findings.push_back({.kind = "tracing", .subject = {}, .values = std::move(tracing)});
+
+    const std::vector<double> sums = seconds_by_step(trace);
+    JsonObject sum(Json{{"launches_s", median(sums)}, {"untraced_s", without}, {"ratio", median(sums) / without}});
+    add_interval(sum, "ratio", bootstrap_ratio_interval(sums, trace.untraced));
+    findings.push_back({.kind = "launch_sum", .subject = {}, .values = std::move(sum)});
+  }
+  if (trace.mark && *trace.mark > 0) {
+    findings.push_back({.kind = "marks",
+                        .subject = {},
+                        .values = Json{{"mark_s", *trace.mark},
+                                       {"launches", trace.launch_count()},
+                                       {"share", launches * *trace.mark / totals.step}}});
+  }
+}
+
+// Seconds in which the device has work. Without records: the time of the step as a recording.
+std::optional<double> busy_of(const DeviceUse& device) {
+  if (!device.busy.empty()) return median(device.busy);
+  if (!device.recorded.empty() && device.usually_recorded == 0) return median(device.recorded);
+  return std::nullopt;
+}
+
+void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
+  const DeviceUse& device = trace.device;
+  if (trace.untraced.empty()) return;
+  const double step = median(trace.untraced);
+  if (trace.datasheet_flops && trace.datasheet_bandwidth) {
+    const double floor = floor_of(trace, trace.datasheet_flops, trace.datasheet_bandwidth);
+    findings.push_back({.kind = "data_sheet_floor",
+                        .subject = {},
+                        .values = Json{{"floor_s", floor},
+                                       {"share", floor / step},
+                                       {"peak_flops_per_second", *trace.datasheet_flops},
+                                       {"bandwidth_bytes_per_second", *trace.datasheet_bandwidth}}});
+  }
+  if (device.busy.empty() && device.recorded.empty()) return;
+  const std::optional<double> busy = busy_of(device);
+  const std::optional<double> idle = busy ? std::optional(std::max(0.0, 1 - *busy / step)) : std::nullopt;
+  const bool has_records = !device.busy.empty();
+  findings.push_back(
+      {.kind = "device_idle",
+       .subject = {},
+       .values = Json{{"share", or_null(idle)},
+                      {"is_launch_bound", idle ? Json(*idle >= kLaunchBound) : Json(nullptr)},
+                      {"kernels", has_records ? device.kernels : static_cast<int64_t>(trace.launch_count())},
+                      {"copies", device.copies},
+                      {"graph_s", device.recorded.empty() ? Json(nullptr) : Json(median(device.recorded))},
+                      {"is_graph", device.usually_recorded != 0},
+                      {"records", device.records},
+                      {"missing", device.missing},
+                      {"watched_steps", device.busy.size()}}});
+}
+
+void add_softmax(const StepTrace& trace, std::vector<Finding>& findings) {
+  const std::optional<SoftmaxAndProducts> both = softmax_and_products(trace);
+  if (!both) return;
+  const auto side = [](Json& values, const std::string& name, const std::vector<double>& times, const LaunchSum& work) {
+    values[name + "_s"] = median(times);
+    values[name + "_flops"] = work.flops;
+    values[name + "_bytes"] = static_cast<int64_t>(work.bytes);
+    values[name + "_bound"] = work.bound();
+  };
+  Json values{{"time_ratio", both->time_ratio()}, {"flops_ratio", both->flops_ratio()}};
+  side(values, "softmax", both->softmax, both->softmax_work);
+  side(values, "products", both->products, both->products_work);
+  values["steps"] = both->softmax.size();
+  const bool is_rough = is_measured(trace) && static_cast<int64_t>(both->softmax.size()) < kFewestForInterval;
+  findings.push_back({.kind = "softmax_against_products",
+                      .subject = {},
+                      .values = std::move(values),
+                      .trust = is_rough ? FindingTrust::kRough : FindingTrust::kMeasured});
+}
+
+}  // namespace
+
+std::optional<PassBound> bound_of_pass(const StepTrace& trace) {
+  if (!trace.peak_flops || !trace.bandwidth) return std::nullopt;
+  PassBound bound;
+  for (const LaunchSum& sum :
+       sum_launches(trace, [](const TraceLaunch& launch) { return std::string(launch.signature); })) {
+    (sum.bound() == "compute" ? bound.arithmetic : bound.memory) += sum.floor;
+  }
+  return bound.seconds() > 0 ? std::optional(bound) : std::nullopt;
+}
+
+double SoftmaxAndProducts::time_ratio() const { return median(softmax) / median(products); }
+
+std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace) {
+  const auto in_attention = [](std::string_view work_class) -> LaunchTest {
+    return [work_class](const TraceLaunch& launch) {
+      return !launch.range.empty() && launch.phase == "forward" && launch.work_class == work_class;
+    };
+  };
+  const LaunchTest is_softmax = in_attention(kSoftmaxClass);
+  const LaunchTest is_product = in_attention(kProductClass);
+  SoftmaxAndProducts both{.softmax = seconds_by_step(trace, is_softmax),
+                          .products = seconds_by_step(trace, is_product),
+                          .softmax_work = {},
+                          .products_work = {}};
+  if (both.softmax.empty() || median(both.softmax) <= 0 || median(both.products) <= 0) return std::nullopt;
+  both.softmax_work = sum_launches(trace, class_of, is_softmax).front();
+  both.products_work = sum_launches(trace, class_of, is_product).front();
+  return both;
+}
+
+std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace) {
+  const StepTotals totals = totals_of(trace);
+  std::vector<Finding> findings;
+  findings.push_back(
+      {.kind = "pass_time",
+       .subject = pass_of(trace),
+       .values = Json{{"total_s", totals.step}, {"residue_s", totals.residue()}, {"launches", trace.launch_count()}}});
+  add_class_shares(trace, totals.step, findings);
+  add_phase_times(trace, totals.step, findings);
+  if (trace.peak_flops || trace.bandwidth) {
+    findings.push_back({.kind = "rates",
+                        .subject = {},
+                        .values = Json{{"peak_flops_per_second", or_null(trace.peak_flops)},
+                                       {"bandwidth_bytes_per_second", or_null(trace.bandwidth)}}});
+  }
+  if (const auto bound = bound_of_pass(trace)) {
+    findings.push_back({.kind = "pass_bound",
+                        .subject = pass_of(trace),
+                        .values = Json{{"arithmetic_s", bound->arithmetic},
+                                       {"memory_s", bound->memory},
+                                       {"of_bound", totals.step > 0 ? Json(bound->seconds() / totals.step) : Json()}}});
+  }
+  const bool predicted = is_predicted(record);
+  if (!predicted) {
+    add_tracing(trace, totals, findings);
+  } else if (const double floor = floor_of(trace, trace.peak_flops, trace.bandwidth); floor > 0 && totals.step > 0) {
+    findings.push_back(
+        {.kind = "launch_starts",
+         .subject = pass_of(trace),
+         .values = Json{{"floor_s", floor}, {"share", 1 - floor / totals.step}, {"launches", trace.launch_count()}}});
+  }
+  add_device(trace, findings);
+  add_softmax(trace, findings);
+  for (Finding& finding : findings) {
+    if (predicted) finding.trust = FindingTrust::kPredicted;
+    if (!predicted && is_disturbed(trace)) finding.trust = FindingTrust::kRough;
+  }
+  return findings;
+}
+
+std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trace) {
+  const std::vector<LaunchSum> sums =
+      sum_launches(trace, [](const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); });
+  const double whole = totals_of(trace).step;
+  if (sums.empty() || whole <= 0) return std::nullopt;
+  const LaunchSum top = largest_first(sums).front();
+  Json values{{"kernel", top.key}, {"total_s", top.total}, {"share", top.total / whole}, {"calls", top.calls}};
+  for (const LaunchSum& sum : sum_launches(trace, class_of)) {
+    if (sum.key != kProductClass) continue;
+    values["products_share"] = sum.total / whole;
+    values["products_calls"] = sum.calls;
+  }
+  return Finding{.kind = "top_kernel", .subject = pass, .values = std::move(values)};
+}
+
+std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& test) {
+  std::vector<std::string> phases;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const TraceLaunch launch = trace.launch(i);
+    if (test && !test(launch)) continue;
+    if (std::find(phases.begin(), phases.end(), launch.phase) == phases.end()) phases.emplace_back(launch.phase);
+  }
+  return phases;
+}
+
+PhaseClassTimes class_times(const StepTrace& trace, const LaunchTest& test) {
+  PhaseClassTimes times{.phases = phases_of(trace, test), .phase_totals = {}, .rows = {}};
+  times.phase_totals.resize(times.phases.size());
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const TraceLaunch launch = trace.launch(i);
+    if (test && !test(launch)) continue;
+    auto row = std::find_if(times.rows.begin(), times.rows.end(),
+                            [&](const PhaseClassTimes::Row& one) { return one.work_class == launch.work_class; });
+    if (row == times.rows.end()) {
+      row = times.rows.insert(row, {std::string(launch.work_class), {}, 0});
+      row->seconds.resize(times.phases.size());
+    }
+    const auto phase =
+        static_cast<size_t>(std::find(times.phases.begin(), times.phases.end(), launch.phase) - times.phases.begin());
+    const double seconds = trace.mean_seconds(i);
+    row->seconds[phase] += seconds;
+    row->total += seconds;
+    times.phase_totals[phase] += seconds;
+  }
+  std::stable_sort(times.rows.begin(), times.rows.end(),
+                   [](const PhaseClassTimes::Row& a, const PhaseClassTimes::Row& b) { return a.total > b.total; });
+  return times;
+}
+
+namespace {
+
+// The launches that a comparison adds up, and what it calls them.
+struct ComparedKey {
+  ComparedBy by;
+  std::string (*key)(const TraceLaunch& launch);
+  bool (*test)(const TraceLaunch& launch) = nullptr;
+};
+constexpr std::array kComparedKeys{
+    ComparedKey{ComparedBy::kClass, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.work_class); }},
+    ComparedKey{ComparedBy::kPart, part_key},
+    ComparedKey{ComparedBy::kKernel, [](const TraceLaunch& l) { return fmt::format("{}:{}", l.op, l.kernel); }},
+    ComparedKey{ComparedBy::kOp, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.op); }},
+    ComparedKey{ComparedBy::kAttention, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.range); },
+                [](const TraceLaunch& l) { return !l.range.empty(); }}};
+
+// Seconds of one part in each traced step of both profiles.
+struct StepTimes {
+  std::vector<double> a, b;
+};
+
+std::vector<double> residues(const StepTrace& trace) {
+  std::vector<double> steps = whole_steps(trace);
+  const std::vector<double> launches = seconds_by_step(trace);
+  for (size_t i = 0; i < steps.size(); ++i) steps[i] -= launches[i];
+  return steps;
+}
+
+ComparedPart compared(const std::string& part, const StepTimes& times, bool are_measured) {
+  ComparedPart row{.part = part, .a = {}, .b = {}, .ratio = {}, .interval = {}};
+  if (!times.a.empty()) row.a = median(times.a);
+  if (!times.b.empty()) row.b = median(times.b);
+  if (!row.a || !row.b || *row.a <= 0 || *row.b == 0) return row;
+  row.ratio = *row.a / *row.b;
+  if (are_measured) row.interval = bootstrap_ratio_interval(times.a, times.b);
+  return row;
+}
+
+}  // namespace
+
+std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, ComparedBy by) {
+  const ComparedKey& which =
+      *std::find_if(kComparedKeys.begin(), kComparedKeys.end(), [by](const ComparedKey& one) { return one.by == by; });
+  std::vector<std::string> order;
+  std::map<std::string, StepTimes> times;
+  const auto add = [&](const StepTrace& trace, std::vector<double> StepTimes::*side) {
+    for (size_t i = 0; i < trace.launch_count(); ++i) {
+      const TraceLaunch launch = trace.launch(i);
+      if (which.test != nullptr && !which.test(launch)) continue;
+      const std::string key = which.key(launch);
+      const auto [found, is_new] = times.try_emplace(key);
+      if (is_new) order.push_back(key);
+      std::vector<double>& steps = found->second.*side;
+      steps.resize(trace.steps.size());
+      for (size_t step = 0; step < steps.size(); ++step)
+        steps[step] += static_cast<double>(trace.steps[step].launches[i]) * 1e-9;
+    }
+  };
+  add(a, &StepTimes::a);
+  add(b, &StepTimes::b);
+  const bool are_measured = is_measured(a) && is_measured(b);
+  std::vector<ComparedPart> parts;
+  parts.reserve(order.size() + 2);
+  for (const std::string& part : order) parts.push_back(compared(part, times[part], are_measured));
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const ComparedPart& x, const ComparedPart& y) { return x.saved() > y.saved(); });
+  if (which.test == nullptr) parts.push_back(compared("residue", {residues(a), residues(b)}, are_measured));
+  parts.push_back(compared("step", {whole_steps(a), whole_steps(b)}, are_measured));
+  return parts;
+}
+
+Finding cast_cost(const ComparedProfile& a, const ComparedProfile& b) {
+  const auto casts_of = [](const StepTrace& trace) {
+    return median(seconds_by_step(trace, [](const TraceLaunch& launch) { return launch.work_class == kCastClass; }));
+  };
+  const bool is_turned = casts_of(*a.trace) > casts_of(*b.trace);
+  const ComparedProfile& from = is_turned ? b : a;
+  const ComparedProfile& to = is_turned ? a : b;
+  const double casts = casts_of(*to.trace);
+  const bool are_measured = is_measured(*a.trace) && is_measured(*b.trace);
+  const ComparedPart whole = compared("step", {whole_steps(*from.trace), whole_steps(*to.trace)}, are_measured);
+  JsonObject values(Json{{"from", from.title},
+                         {"to", to.title},
+                         {"casts_s", casts},
+                         {"cast_share", whole.b && *whole.b > 0 ? Json(casts / *whole.b) : Json(nullptr)},
+                         {"from_s", or_null(whole.a)},
+                         {"to_s", or_null(whole.b)},
+                         {"speedup", or_null(whole.ratio)}});
+  add_interval(values, "speedup", whole.interval);
+  return {.kind = "cast_cost", .subject = to.point, .values = std::move(values)};
+}
+
+}  // namespace laptime

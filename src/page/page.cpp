@@ -1,0 +1,164 @@
+// Fills the template of the page.
+#include "page/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "analysis/questions.h"
+#include "distribution/verdict.h"
+#include "page/page_files.h"
+#include "page/page_json.h"
+#include "page/points.h"
+#include "page/sentences.h"
+#include "page/trace_sums.h"
+
+namespace laptime {
+namespace {
+
+// Columns of all timelines of memory together, which decide how large a page with many traces is.
+constexpr size_t kAllColumns = 4800;
+constexpr size_t kMostColumns = 300;
+constexpr size_t kFewestColumns = 60;
+
+const PageFile& page_file(std::string_view name) {
+  const auto files = page_files();
+  return *std::find_if(files.begin(), files.end(), [&](const PageFile& file) { return file.name == name; });
+}
+
+uint8_t hex_digit(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
+
+// Base64 of the bytes that the hexadecimal digits stand for, as a content security policy writes hashes.
+std::string base64_of_hex(std::string_view hex) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<uint8_t> bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes.push_back(static_cast<uint8_t>(hex_digit(hex[i]) << 4U | hex_digit(hex[i + 1])));
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) group = group << 8U | (i + k < bytes.size() ? bytes[i + k] : 0U);
+    for (size_t k = 0; k < 4; ++k)
+      text += i + k <= bytes.size() ? kDigits[group >> (18U - 6U * static_cast<uint32_t>(k)) & 63U] : '=';
+  }
+  return text;
+}
+
+std::string policy() {
+  std::string scripts;
+  for (const std::string_view name : {"echarts.min.js", "charts.js", "tables.js", "page.js"})
+    scripts += fmt::format(" 'sha256-{}'", base64_of_hex(page_file(name).sha256));
+  return fmt::format("default-src 'none'; script-src{}; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+                     scripts, base64_of_hex(page_file("page.css").sha256));
+}
+
+// JSON in ASCII in which nothing ends a script element or begins a comment.
+std::string harmless_in_html(const Json& json) {
+  std::string text;
+  for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
+    if (c == '<' || c == '>' || c == '&') {
+      text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+Json axes_json(const PagePoints& points) {
+  Json axes = Json::array();
+  for (const PageAxis& axis : points.axes())
+    axes.push_back({{"key", axis.key}, {"title", axis.title}, {"values", axis.values}});
+  return axes;
+}
+
+Json groups_json(const PagePoints& points) {
+  Json groups = Json::array();
+  const auto index = [](const std::optional<size_t>& point) { return point ? Json(*point) : Json(nullptr); };
+  for (const PageGroup& group : points.groups()) {
+    groups.push_back({{"points", group.points},
+                      {"is_one_work", group.is_one_work},
+                      {"base", index(group.base)},
+                      {"fastest", index(group.fastest)}});
+  }
+  return groups;
+}
+
+// The meanings of the verdicts that the page has.
+Json verdicts_json(const PagePoints& points) {
+  Json verdicts = Json::object();
+  for (const StabilityWord& word : stability_words()) {
+    if (std::any_of(points.all().begin(), points.all().end(),
+                    [&](const PagePoint& point) { return point.record->verdict.rating == word.name; }))
+      verdicts[std::string(word.name)] = word.meaning;
+  }
+  return verdicts;
+}
+
+Json answers_json(const PagePoints& points) {
+  std::vector<QuestionedPoint> questioned;
+  for (const PagePoint& point : points.all()) questioned.push_back({point.record, point.trace, point.full_name});
+  Json answers = Json::array();
+  for (const Answer& answer : answer_questions(questioned))
+    answers.push_back({{"question", answer.question}, {"answer", answer.text}});
+  return answers;
+}
+
+}  // namespace
+
+std::string page_data(const PageInput& input) {
+  const PagePoints points(input);
+  const auto count = std::count_if(points.all().begin(), points.all().end(),
+                                   [](const PagePoint& point) { return point.trace != nullptr; });
+  const size_t columns =
+      std::clamp(kAllColumns / std::max<size_t>(1, static_cast<size_t>(count)), kFewestColumns, kMostColumns);
+  Json records = Json::array();
+  Json traces = Json::array();
+  for (const PagePoint& point : points.all()) {
+    const auto sums = point.trace == nullptr ? nullptr : std::make_unique<TraceSums>(point);
+    Json json = point_json(points, point, sums.get());
+    if (sums) {
+      json["trace"] = traces.size();
+      traces.push_back(trace_json(*sums, columns));
+    }
+    records.push_back(std::move(json));
+  }
+  return harmless_in_html(
+      {{"title", page_title(points)},
+       {"headline", page_headline(points)},
+       {"doubt", page_doubt(points)},
+       {"selected", points.headline()},
+       {"axes", axes_json(points)},
+       {"groups", groups_json(points)},
+       {"points", std::move(records)},
+       {"traces", std::move(traces)},
+       {"verdicts", verdicts_json(points)},
+       {"answers", answers_json(points)},
+       {"published", published_json(points)},
+       {"program", input.records.back().binary.version + " " + input.records.back().binary.commit}});
+}
+
+std::string page_html(const PageInput& input) {
+  std::string_view rest = page_file("page.html").text;
+  std::string html;
+  while (true) {
+    const size_t begin = rest.find("{{");
+    html += rest.substr(0, begin);
+    if (begin == std::string_view::npos) return html;
+    const size_t end = rest.find("}}", begin);
+    const std::string_view name = rest.substr(begin + 2, end - begin - 2);
+    rest.remove_prefix(end + 2);
+    if (name == "policy") {
+      html += policy();
+    } else if (name == "data") {
+      html += page_data(input);
+    } else {
+      html += page_file(name).text;
+    }
+  }
+}
+
+}  // namespace laptime

@@ -1,0 +1,275 @@
+// Chooses records, and finds axes, names and groups of points.
+#include "page/points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "distribution/bootstrap.h"
+#include "record/metrics.h"
+
+namespace laptime {
+namespace {
+
+constexpr std::string_view kPass = "pass";
+constexpr std::string_view kMachine = "machine";
+constexpr std::string_view kPoint = "point";
+
+// Tags of names and keys of configurations that say which work a point does; every other option says how.
+constexpr std::array<std::string_view, 12> kWorkTags{"pass", "model",  "edition", "ctx",   "batch", "d_model",
+                                                     "d_ff", "layers", "heads",   "vocab", "crop",  "heads_kv"};
+constexpr std::array kWorkKeys{"model",     "edition",    "d_model",        "d_ff",       "num_layers",
+                               "num_heads", "vocab_size", "context_length", "batch_size", "pass"};
+
+bool is_of_work(std::string_view tag) { return std::find(kWorkTags.begin(), kWorkTags.end(), tag) != kWorkTags.end(); }
+
+std::string work_of(const Record& record) {
+  std::string work;
+  for (const char* const key : kWorkKeys) work += "\n" + record.config.text(key);
+  return work;
+}
+
+// The tags and values of a name, "step/model:small/ctx:256"; a name that another program made is one value.
+std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {
+  std::vector<std::pair<std::string, std::string>> tags;
+  std::string_view rest = record.name;
+  for (bool is_first = true; !rest.empty(); is_first = false) {
+    const size_t slash = rest.find('/');
+    const std::string_view part = rest.substr(0, slash);
+    const size_t colon = part.find(':');
+    if (!is_first && colon == std::string_view::npos) return {{std::string(kPoint), record.name}};
+    if (is_first) {
+      tags.emplace_back(kPass, part);
+    } else {
+      tags.emplace_back(part.substr(0, colon), part.substr(colon + 1));
+    }
+    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+  }
+  return tags;
+}
+
+std::optional<double> number_of(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+std::string title_of_axis(const std::string& key) {
+  if (key == "ctx") return "context";
+  std::string title = key;
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return title;
+}
+
+// "context 128"; "float32" for an option whose values say themselves what they are.
+std::string spoken(const PageAxis& axis, const std::string& value) {
+  constexpr std::array<std::string_view, 8> kPlain{"pass",   "model",   "dtype", "mode",
+                                                   "device", "machine", "point", "system"};
+  if (value.empty()) return "";
+  const bool is_plain = std::find(kPlain.begin(), kPlain.end(), axis.key) != kPlain.end();
+  std::string text = is_plain ? value : fmt::format("{} {}", axis.title, value);
+  if (axis.key == kPass) std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+// How well a record stands for its point.
+int worth_of(const Record& record, bool has_trace) {
+  const TimeStats* const time = record.main_time();
+  if (record.status != Status::kOk || time == nullptr) return 0;
+  return 1 + (time->count >= kFewestForInterval ? 2 : 0) + (has_trace ? 1 : 0);
+}
+
+double median_of(const PagePoint& point) { return point.time()->median; }
+
+// Groups of indices of points with the same key, in the order of their first.
+template <class Key>
+std::vector<PageGroup> grouped(const std::vector<PagePoint>& points, const Key& key) {
+  std::map<std::string, size_t> known;
+  std::vector<PageGroup> groups;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const auto [found, is_new] = known.emplace(key(points[i]), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[found->second].points.push_back(i);
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::string machine_of(const Record& record) {
+  if (is_predicted(record)) return record.config.text("device");
+  const Json& machine = record.machine.json();
+  if (const auto card = machine.find("card"); card != machine.end() && card->is_object()) {
+    if (const auto name = card->find("name"); name != card->end() && name->is_string()) return name->get<std::string>();
+  }
+  const auto cpu = machine.find("cpu_model");
+  if (cpu != machine.end() && cpu->is_string()) return cpu->get<std::string>();
+  return record.fingerprint.substr(0, record.fingerprint.find(" ("));
+}
+
+int rank_of_pass(std::string_view pass) {
+  constexpr std::array<std::string_view, 5> kPasses{"inference", "forward", "backward", "forward_backward", "step"};
+  return static_cast<int>(std::find(kPasses.begin(), kPasses.end(), pass) - kPasses.begin());
+}
+
+const TimeStats* PagePoint::time() const {
+  const TimeStats* const time = record->main_time();
+  return record->status == Status::kOk && time != nullptr && time->count > 0 ? time : nullptr;
+}
+
+PagePoints::PagePoints(const PageInput& input) {
+  choose_records(input);
+  find_axes();
+  make_groups();
+  name_points();
+  choose_headline();
+}
+
+void PagePoints::choose_records(const PageInput& input) {
+  std::map<std::string, size_t> known;
+  std::vector<int> worths;
+  for (size_t i = 0; i < input.records.size(); ++i) {
+    const Record& record = input.records[i];
+    const std::string identity =
+        fmt::format("{}\n{}\n{}\n{}", record.name, record.label, record.fingerprint, record.config.text("device"));
+    const bool has_trace = input.traces[i] && input.traces[i]->launch_count() > 0;
+    const int worth = worth_of(record, has_trace && !input.traces[i]->steps.empty());
+    const auto [found, is_new] = known.emplace(identity, points_.size());
+    if (is_new) {
+      points_.push_back({&record});
+      worths.push_back(worth);
+    }
+    PagePoint& point = points_[found->second];
+    const bool is_better = worth >= worths[found->second];
+    if (is_better) {
+      point.record = &record;
+      worths[found->second] = worth;
+    }
+    // A trace with timed steps is not replaced by a plan.
+    if (has_trace &&
+        (point.trace == nullptr || point.trace->steps.empty() || (is_better && !input.traces[i]->steps.empty())))
+      point.trace = &*input.traces[i];
+  }
+}
+
+void PagePoints::find_axes() {
+  std::vector<PageAxis> axes;
+  std::map<std::string, std::set<std::string>> values;
+  std::map<std::string, size_t> counts;  // of points that state the option
+  const auto add = [&](PagePoint& point, const std::string& key, const std::string& value) {
+    if (std::none_of(axes.begin(), axes.end(), [&](const PageAxis& axis) { return axis.key == key; }))
+      axes.push_back({key, title_of_axis(key), {}});
+    point.values[key] = value;
+    ++counts[key];
+    if (values[key].insert(value).second)
+      std::find_if(axes.begin(), axes.end(), [&](const auto& axis) {
+        return axis.key == key;
+      })->values.push_back(value);
+  };
+  for (PagePoint& point : points_) {
+    for (const auto& [key, value] : tags_of(*point.record)) add(point, key, value);
+    add(point, std::string(kMachine), machine_of(*point.record));
+  }
+  // The machine is a value of its own only where the device does not name it.
+  const bool names_device = values["device"].size() > 1;
+  std::erase_if(axes, [&](PageAxis& axis) {
+    if (counts[axis.key] < points_.size()) axis.values.emplace_back();
+    return axis.values.size() < 2 || (axis.key == kMachine && names_device);
+  });
+  for (PageAxis& axis : axes) {
+    if (std::all_of(axis.values.begin(), axis.values.end(), [](const auto& value) { return number_of(value); })) {
+      std::stable_sort(axis.values.begin(), axis.values.end(),
+                       [](const auto& a, const auto& b) { return number_of(a) < number_of(b); });
+    }
+  }
+  // Options of the work come first, with the pass as their last; options of how it is computed follow.
+  const auto place = [](const PageAxis& axis) { return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2; };
+  std::stable_sort(axes.begin(), axes.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  axes_ = std::move(axes);
+}
+
+void PagePoints::make_groups() {
+  groups_ = grouped(points_, [](const PagePoint& point) { return work_of(*point.record); });
+  const bool all_alone =
+      std::all_of(groups_.begin(), groups_.end(), [](const auto& one) { return one.points.size() == 1; });
+  if (all_alone && groups_.size() > 1) {
+    groups_ = grouped(points_, [](const PagePoint& point) { return point.record->config.text("pass"); });
+    for (PageGroup& group : groups_) group.is_one_work = group.points.size() == 1;
+  }
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    PageGroup& group = groups_[i];
+    const auto plainness = [&](size_t index) {
+      const Record& record = *points_[index].record;
+      return (record.config.text("dtype") == "float32" ? 1 : 0) + (record.config.text("mode") == "eager" ? 1 : 0);
+    };
+    for (const size_t index : group.points) {
+      points_[index].group = i;
+      if (points_[index].time() == nullptr) continue;
+      if (!group.base || plainness(index) > plainness(*group.base)) group.base = index;
+      if (!group.fastest || median_of(points_[index]) < median_of(points_[*group.fastest])) {
+        group.second = group.fastest;
+        group.fastest = index;
+      } else if (!group.second || median_of(points_[index]) < median_of(points_[*group.second])) {
+        group.second = index;
+      }
+    }
+  }
+}
+
+void PagePoints::name_points() {
+  for (PagePoint& point : points_) {
+    const PageGroup& group = groups_[point.group];
+    bool ends_in_work = false;
+    for (const PageAxis& axis : axes_) {
+      const auto value = point.values.find(axis.key);
+      const std::string text = value == point.values.end() ? "" : spoken(axis, value->second);
+      if (text.empty()) continue;
+      const bool is_work = is_of_work(axis.key);
+      point.full_name += (point.full_name.empty() ? "" : is_work || ends_in_work ? ", " : " ") + text;
+      ends_in_work = is_work;
+      if (!is_work || (!group.is_one_work && axis.key != kPass)) point.name += (point.name.empty() ? "" : " ") + text;
+    }
+    if (!point.record->label.empty()) point.name = point.full_name = point.record->label;
+    if (point.name.empty()) point.name = point.full_name;
+    if (point.name.empty())
+      point.name = point.full_name = spoken({std::string(kPass), "", {}}, point.values[std::string(kPass)]);
+    if (point.name.empty()) point.name = point.full_name = point.record->name;
+  }
+}
+
+void PagePoints::choose_headline() {
+  const auto order = [&](const PagePoint& point) {
+    const Record& record = *point.record;
+    const TimeStats* const time = point.time();
+    return std::tuple(time != nullptr, !is_predicted(record), system_of(record).empty(),
+                      rank_of_pass(record.config.text("pass")), record.flops.forward.value_or(0),
+                      time == nullptr ? 0 : -time->median);
+  };
+  for (size_t i = 1; i < points_.size(); ++i) {
+    if (order(points_[i]) > order(points_[headline_])) headline_ = i;
+  }
+}
+
+std::optional<TimeRatio> PagePoints::times_as_fast(const PagePoint& point, const PagePoint& base) const {
+  const TimeStats* const above = base.time();
+  const TimeStats* const below = point.time();
+  if (above == nullptr || below == nullptr) return std::nullopt;
+  std::optional<TimeRatio> ratio = ratio_of_medians(*above, *below);
+  const bool varies = !is_predicted(*point.record) || !is_predicted(*base.record);
+  if (ratio && !ratio->interval && varies && below->min > 0 && below->max > 0)
+    ratio->interval = Interval{above->min / below->max, above->max / below->min};
+  return ratio;
+}
+
+std::optional<TimeRatio> PagePoints::against_base(const PagePoint& point) const {
+  const PageGroup& group = groups_[point.group];
+  if (!group.is_one_work || !group.base || &points_[*group.base] == &point) return std::nullopt;
+  return times_as_fast(point, points_[*group.base]);
+}
+
+}  // namespace laptime

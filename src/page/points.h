@@ -1,0 +1,83 @@
+// PagePoints: which record stands for each point of a page, what tells the points apart, and how they compare.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "page/page.h"
+#include "record/time_stats.h"
+
+namespace laptime {
+
+// An option in which points differ, such as the context. Its values are in the order of their numbers, or else in that
+// of the records.
+struct PageAxis {
+  std::string key;    // its tag in the names of points: "ctx"
+  std::string title;  // "context"
+  std::vector<std::string> values;
+};
+
+struct PagePoint {
+  const Record* record = nullptr;
+  const StepTrace* trace = nullptr;  // of this record, or else the newest of the same point; null without one
+  std::map<std::string, std::string> values{};  // by the key of the axis
+  std::string name{};                           // within its group: "bfloat16 compile"
+  std::string full_name{};                      // on the page: "step, context 128, bfloat16 compile"
+  size_t group = 0;
+
+  const TimeStats* time() const;  // of the whole pass; null without a sample
+};
+
+// Points that one chart of times shows side by side.
+struct PageGroup {
+  std::vector<size_t> points;
+  bool is_one_work = true;        // the same model, sizes and pass: their times can be compared
+  std::optional<size_t> base;     // the point that others are compared with, among those with a time
+  std::optional<size_t> fastest;  // none without a time
+  std::optional<size_t> second;
+};
+
+class PagePoints {
+ public:
+  // The input must outlive the points.
+  explicit PagePoints(const PageInput& input);
+
+  const std::vector<PagePoint>& all() const { return points_; }
+  const PagePoint& operator[](size_t index) const { return points_[index]; }
+  const std::vector<PageAxis>& axes() const { return axes_; }
+  const std::vector<PageGroup>& groups() const { return groups_; }
+  const PageGroup& group_of(const PagePoint& point) const { return groups_[point.group]; }
+
+  // The point that the page opens with: measured before predicted, of laptime before other programs, of the most
+  // complete pass, of the largest work, and of these the fastest.
+  size_t headline() const { return headline_; }
+
+  // How many times as fast the point is as the base of its group, with its 95 % interval; with too few samples for
+  // that, the interval is that of the extremes. None for the base itself, for other work, and without a time.
+  std::optional<TimeRatio> against_base(const PagePoint& point) const;
+  std::optional<TimeRatio> times_as_fast(const PagePoint& point, const PagePoint& base) const;
+
+ private:
+  void choose_records(const PageInput& input);
+  void find_axes();
+  void name_points();
+  void make_groups();
+  void choose_headline();
+
+  std::vector<PagePoint> points_;
+  std::vector<PageAxis> axes_;
+  std::vector<PageGroup> groups_;
+  size_t headline_ = 0;
+};
+
+// The card or the processor of a record; for a prediction its device.
+std::string machine_of(const Record& record);
+
+// How complete a pass is, from inference (0) to a step (4).
+int rank_of_pass(std::string_view pass);
+
+}  // namespace laptime

@@ -1,0 +1,40 @@
+// The sentences of a page: its title, headline and doubt, and one sentence below each chart of a point.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "page/points.h"
+#include "page/trace_sums.h"
+
+namespace laptime {
+
+// "small, 2 layers, batch 2: one training step on AMD EPYC, 2 threads"
+std::string page_title(const PagePoints& points);
+
+// "bfloat16 compile is fastest: 353 ms, 2.6x float32 eager (2.4-2.9)", of the point that the page opens with.
+std::string page_headline(const PagePoints& points);
+
+// Says how well times are known if some are known to no better than 5 % or the machine was busy; empty otherwise.
+std::string page_doubt(const PagePoints& points);
+
+// "353 ms", with three digits.
+std::string brief_seconds(double seconds);
+// "2.6x (2.4-2.9)"; "2.6x" of predictions.
+std::string ratio_text(const TimeRatio& ratio);
+// The farther end of the 95 % interval from the median, as a fraction of it; that of the extremes where the samples are
+// too few. None for predictions.
+std::optional<double> error_of(const Record& record, const TimeStats& time);
+
+// "bfloat16 compile saves 433 ms of float32 eager's 785 ms, 257 ms of them in the optimizer."
+std::string time_sentence(const PagePoints& points, const PagePoint& point);
+// "The median of 77 samples is known to ±5 %; ..."
+std::string trust_sentence(const PagePoint& point);
+// "581 MiB at the peak, in the optimizer, by adamw: optimizer state 45 %, parameters 22 %."
+std::string memory_sentence(const PagePoint& point, const TraceSums* sums);
+// "matmul takes 66 % of the step, optimizer 27 %, all else 7 %; the kernel matmul:tiles takes 36 %."
+std::string work_sentence(const TraceSums& sums);
+// "The step runs at 61 % of its bound of 200 ms, ..."
+std::string bound_sentence(const TraceSums& sums);
+
+}  // namespace laptime

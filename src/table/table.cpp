@@ -1,0 +1,229 @@
+// Layout of tables on a terminal.
+#include "table/table.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace laptime {
+namespace {
+
+constexpr size_t kIndentOfFurther = 4;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+size_t longest_word(std::string_view text) {
+  size_t longest = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    longest = std::max(longest, display_width(text.substr(0, end)));
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return longest;
+}
+
+std::string wrapped(const std::string& text, const TextStyle& style) {
+  constexpr size_t kHanging = 2;
+  return broken_at_spaces(terminal_text(text, style.unicode), style.width, kHanging) + "\n";
+}
+
+}  // namespace
+
+std::string cell_text(const TableCell& cell, const TableColumn& column, std::optional<Scale> scale) {
+  if (!cell.text.empty()) return cell.text;
+  return value_text(cell.value, column.unit, scale, cell.uncertainty);
+}
+
+GrowingTable::GrowingTable(const Table& table, const TextStyle& style) : table_(table), style_(style) {
+  for (TableColumn& column : table_.columns) column.title = terminal_text(column.title, style.unicode);
+  choose_scales();
+  lay_out();
+}
+
+void GrowingTable::choose_scales() {
+  scales_.resize(table_.columns.size());
+  for (size_t i = 0; i < scales_.size(); ++i) {
+    std::vector<double> values;
+    for (const TableRow& row : table_.rows) {
+      if (i < row.cells.size() && row.cells[i].value.is_number()) values.push_back(row.cells[i].value.get<double>());
+    }
+    scales_[i] = common_scale(values, table_.columns[i].unit);
+  }
+}
+
+std::vector<std::string> GrowingTable::texts_of(const TableRow& row) const {
+  std::vector<std::string> texts(table_.columns.size());
+  for (size_t i = 0; i < row.cells.size(); ++i)
+    texts[i] = terminal_text(cell_text(row.cells[i], table_.columns[i], scales_[i]), style_.unicode);
+  return texts;
+}
+
+GrowingTable::Texts GrowingTable::texts() const {
+  Texts texts;
+  texts.reserve(table_.rows.size());
+  for (const TableRow& row : table_.rows) texts.push_back(texts_of(row));
+  return texts;
+}
+
+size_t GrowingTable::needed() const {
+  size_t sum = 0;
+  for (const Place& place : places_) sum += place.width + (sum > 0 ? kColumnGap : 0);
+  return sum;
+}
+
+void GrowingTable::lay_out() {
+  const Texts all = texts();
+  std::vector<size_t> widths_of_titles;
+  size_t remark = 0;  // of rows with all cells
+  for (const TableRow& row : table_.rows) {
+    if (row.cells.size() == table_.columns.size() && !row.remark.empty())
+      remark = std::max(remark, kColumnGap + display_width(row.remark));
+  }
+  if (style_.width > 0) style_.width = std::max(style_.width, remark + 1) - remark;
+  for (size_t i = 0; i < table_.columns.size(); ++i) {
+    const TableColumn& column = table_.columns[i];
+    const auto has_cell = [&](const TableRow& row) { return i < row.cells.size(); };
+    const auto has_value = [&](const TableRow& row) {
+      return has_cell(row) && !(row.cells[i].value.is_null() && row.cells[i].text.empty());
+    };
+    const bool is_empty = column.drop > 0 && std::any_of(table_.rows.begin(), table_.rows.end(), has_cell) &&
+                          std::none_of(table_.rows.begin(), table_.rows.end(), has_value);
+    if (!column.for_people || is_empty) continue;
+    size_t width = std::max(column.width, table_.with_header ? longest_word(column.title) : 0);
+    for (const std::vector<std::string>& row : all) width = std::max(width, display_width(row[i]));
+    places_.push_back({.column = i, .width = width});
+  }
+  const bool is_limited = style_.width > 0;
+  while (is_limited && needed() > style_.width && drop_column()) {}
+  if (is_limited && needed() > style_.width) shorten();
+  if (is_limited && needed() > style_.width) fold();
+  for (Place& place : places_) {  // titles get the room that is left
+    if (!table_.with_header) break;
+    const size_t title = display_width(table_.columns[place.column].title);
+    const size_t more = title > place.width ? title - place.width : 0;
+    const size_t used = needed();
+    if (!is_limited || used + more <= style_.width) place.width += more;
+  }
+  if (is_limited) style_.width += remark;
+}
+
+// Whether a column could be dropped.
+bool GrowingTable::drop_column() {
+  const auto rank = [&](const Place& place) { return table_.columns[place.column].drop; };
+  const auto last = std::max_element(places_.rbegin(), places_.rend(),
+                                     [&](const Place& a, const Place& b) { return rank(a) < rank(b); });
+  if (last == places_.rend() || rank(*last) == 0) return false;
+  places_.erase(std::prev(last.base()));
+  return true;
+}
+
+// Shortens the widest texts, but not below a width at which names can be told apart.
+void GrowingTable::shorten() {
+  constexpr size_t kLeast = 16;
+  while (needed() > style_.width) {
+    Place* widest = nullptr;
+    for (Place& place : places_) {
+      const bool is_text = table_.columns[place.column].align == Align::kLeft;
+      if (is_text && place.width > kLeast && (widest == nullptr || place.width > widest->width)) widest = &place;
+    }
+    if (widest == nullptr) return;
+    const size_t excess = needed() - style_.width;
+    widest->width = std::max(kLeast, widest->width > excess ? widest->width - excess : 0);
+    widest->is_cut = true;
+  }
+}
+
+// Moves columns for which there is no room to further lines.
+void GrowingTable::fold() {
+  size_t used = 0;
+  for (Place& place : places_) {
+    const size_t gap = used == 0 ? 0 : kColumnGap;
+    if (used > 0 && used + gap + place.width > style_.width) {
+      place.starts_line = true;
+      used = kIndentOfFurther + place.width;
+    } else {
+      used += gap + place.width;
+    }
+  }
+}
+
+// The first `count` cells of a row, then its remark.
+std::string GrowingTable::line(const std::vector<std::string>& texts, size_t count, const std::string& remark) const {
+  std::string text;
+  std::string line;
+  for (const Place& place : places_) {
+    if (place.column >= count) continue;
+    const bool is_first = &place == &places_.front();
+    std::string cell = texts[place.column];
+    if (place.is_cut) cell = shortened(cell, place.width, style_.unicode);
+    if (place.starts_line) {
+      text += without_trailing_spaces(std::move(line)) + "\n";
+      line = std::string(kIndentOfFurther, ' ');
+    } else if (!is_first) {
+      line += std::string(kColumnGap, ' ');
+    }
+    const bool is_long_name = is_first && style_.width > 0 && display_width(cell) > place.width && places_.size() > 1;
+    if (is_long_name && display_width(cell) + needed() > place.width + style_.width) {
+      text += cell + "\n";
+      cell.clear();
+    }
+    line += table_.columns[place.column].align == Align::kRight ? pad_left(cell, place.width)
+                                                                : pad_right(cell, place.width);
+  }
+  if (!remark.empty()) line += (line.empty() ? "" : "  ") + terminal_text(remark, style_.unicode);
+  line = without_trailing_spaces(std::move(line));
+  return text + (remark.empty() ? line : broken_at_spaces(line, style_.width, kIndentOfFurther)) + "\n";
+}
+
+std::string GrowingTable::header() const {
+  std::vector<std::vector<std::string>> titles(table_.columns.size());
+  size_t height = 0;
+  for (const Place& place : places_) {
+    titles[place.column] = lines_of(broken_at_spaces(table_.columns[place.column].title, place.width));
+    height = std::max(height, titles[place.column].size());
+  }
+  std::string text;
+  for (size_t k = 0; k < height; ++k) {
+    std::vector<std::string> cells(table_.columns.size());
+    for (const Place& place : places_) {
+      const std::vector<std::string>& lines = titles[place.column];
+      if (k + lines.size() >= height) cells[place.column] = lines[k + lines.size() - height];
+    }
+    text += line(cells, cells.size(), "");
+  }
+  return text;
+}
+
+std::string GrowingTable::add(const TableRow& row) {
+  std::string text;
+  if (!begun_) {
+    if (!table_.title.empty()) text += wrapped(table_.title, style_);
+    if (table_.with_header) text += header();
+    begun_ = true;
+  }
+  for (size_t i = 0; i < row.cells.size(); ++i) {
+    const Json& value = row.cells[i].value;
+    if (!scales_[i] && value.is_number() && value != 0)
+      scales_[i] = scale_of(value.get<double>(), table_.columns[i].unit);
+  }
+  if (!row.heading.empty()) text += wrapped(row.heading, style_);
+  return text + line(texts_of(row), row.cells.size(), row.remark);
+}
+
+std::string text_of(const Table& table, const TextStyle& style) {
+  GrowingTable growing(table, style);
+  std::string text;
+  if (table.rows.empty() && !table.title.empty()) text += wrapped(table.title, style);
+  for (const TableRow& row : table.rows) text += growing.add(row);
+  for (const std::string& note : table.notes) text += wrapped(note, style);
+  return text;
+}
+
+}  // namespace laptime

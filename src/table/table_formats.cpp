@@ -1,0 +1,154 @@
+// Markdown, CSV and JSON of a table.
+#include <algorithm>
+
+#include "table/table.h"
+
+namespace laptime {
+namespace {
+
+std::vector<std::optional<Scale>> scales_of(const Table& table) {
+  std::vector<std::optional<Scale>> scales;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    std::vector<double> values;
+    for (const TableRow& row : table.rows) {
+      if (i < row.cells.size() && row.cells[i].value.is_number()) values.push_back(row.cells[i].value.get<double>());
+    }
+    scales.push_back(common_scale(values, table.columns[i].unit));
+  }
+  return scales;
+}
+
+// Leading spaces become an indent that Markdown keeps.
+std::string markdown_cell(std::string_view text) {
+  const size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  std::string spaces;
+  for (size_t k = 0; k < indent; k += 2) spaces += "&emsp;";
+  return spaces + markdown_escaped(text.substr(indent));
+}
+
+std::string markdown_row(const std::vector<std::string>& cells) {
+  std::string text = "|";
+  for (const std::string& cell : cells) text += " " + cell + " |";
+  return text + "\n";
+}
+
+// Without its unit where the header of its column states that.
+std::string text_below_unit(const TableCell& cell, const TableColumn& column, const std::optional<Scale>& scale) {
+  if (!cell.text.empty() || !cell.value.is_number() || !scale) return cell_text(cell, column, scale);
+  return number_text(cell.value.get<double>(), column.unit, *scale, cell.uncertainty);
+}
+
+Json object_of(const Table& table, const TableRow& row) {
+  Json object = Json::object();
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].for_data) object[table.columns[i].key] = i < row.cells.size() ? row.cells[i].value : nullptr;
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string markdown_of(const Table& table) {
+  const std::vector<std::optional<Scale>> scales = scales_of(table);
+  std::string text = table.title.empty() ? "" : markdown_escaped(table.title) + "\n\n";
+  std::vector<std::string> titles;
+  std::vector<std::string> rules;
+  const bool has_remarks =
+      std::any_of(table.rows.begin(), table.rows.end(), [](const TableRow& row) { return !row.remark.empty(); });
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const TableColumn& column = table.columns[i];
+    if (!column.for_people) continue;
+    const std::string unit = scales[i] ? ", " + std::string(scales[i]->name) : "";
+    titles.push_back(markdown_escaped(column.title + (column.title.empty() ? "" : unit)));
+    rules.emplace_back(column.align == Align::kLeft ? "---" : "--:");
+  }
+  if (has_remarks) {
+    titles.emplace_back();
+    rules.emplace_back("---");
+  }
+  text += markdown_row(titles) + markdown_row(rules);
+  for (const TableRow& row : table.rows) {
+    std::vector<std::string> cells;
+    if (!row.heading.empty()) {
+      cells.push_back("**" + markdown_escaped(row.heading) + "**");
+      cells.resize(titles.size());
+      text += markdown_row(cells);
+      cells.clear();
+    }
+    for (size_t i = 0; i < row.cells.size(); ++i) {
+      const bool has_unit = !table.columns[i].title.empty();
+      if (table.columns[i].for_people)
+        cells.push_back(markdown_cell(has_unit ? text_below_unit(row.cells[i], table.columns[i], scales[i])
+                                               : cell_text(row.cells[i], table.columns[i], scales[i])));
+    }
+    if (!row.remark.empty()) cells.push_back(markdown_escaped(row.remark));
+    cells.resize(titles.size());
+    text += markdown_row(cells);
+  }
+  for (const std::string& note : table.notes) text += "\n" + markdown_escaped(note) + "\n";
+  return text;
+}
+
+std::string csv_line(std::span<const Json> values) {
+  std::string text;
+  for (const Json& value : values) {
+    if (&value != &values.front()) text += ',';
+    if (value.is_null()) continue;
+    text += value.is_string() ? csv_text(value.get_ref<const std::string&>())
+                              : csv_quoted(value.dump(-1, ' ', true, Json::error_handler_t::replace));
+  }
+  return text + "\r\n";
+}
+
+std::string csv_of(const Table& table) {
+  std::vector<Json> cells;
+  for (const TableColumn& column : table.columns) {
+    if (column.for_data) cells.emplace_back(column.key);
+  }
+  std::string text = csv_line(cells);
+  for (const TableRow& row : table.rows) {
+    cells.clear();
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].for_data) cells.push_back(i < row.cells.size() ? row.cells[i].value : Json(nullptr));
+    }
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+Json json_of(const Table& table) {
+  Json rows = Json::array();
+  for (const TableRow& row : table.rows) rows.push_back(object_of(table, row));
+  return rows;
+}
+
+Json described_json(const Table& table) {
+  const std::vector<std::optional<Scale>> scales = scales_of(table);
+  Json columns = Json::array();
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const TableColumn& column = table.columns[i];
+    columns.push_back({{"key", column.key},
+                       {"title", column.title},
+                       {"unit", scales[i] ? Json(scales[i]->name) : Json("")},
+                       {"align", column.align == Align::kLeft ? "left" : "right"}});
+  }
+  Json rows = Json::array();
+  Json texts = Json::array();
+  Json remarks = Json::array();
+  Json headings = Json::array();
+  for (const TableRow& row : table.rows) {
+    Json& values = rows.emplace_back(Json::array());
+    Json& shown = texts.emplace_back(Json::array());
+    for (size_t i = 0; i < row.cells.size(); ++i) {
+      values.push_back(row.cells[i].value);
+      shown.push_back(cell_text(row.cells[i], table.columns[i], scales[i]));
+    }
+    remarks.push_back(row.remark);
+    headings.push_back(row.heading);
+  }
+  return {{"name", table.name},   {"title", table.title},      {"columns", std::move(columns)},
+          {"rows", rows},         {"texts", std::move(texts)}, {"remarks", std::move(remarks)},
+          {"headings", headings}, {"notes", table.notes}};
+}
+
+}  // namespace laptime

@@ -1,0 +1,62 @@
+// Values as people read them: scaled units, rounded digits, shares, uncertainties and ratios.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/key.h"
+
+namespace laptime {
+
+using Json = nlohmann::ordered_json;
+
+// A multiple of a unit.
+struct Scale {
+  double factor = 1;      // one of `name` is this many of the unit
+  std::string_view name;  // "ms"
+};
+
+// "ms" for 0.0123 s; none for a unit without multiples.
+std::optional<Scale> scale_of(double value, Unit unit);
+
+// One scale for values that stand side by side, from their geometric mean. None without a nonzero value.
+std::optional<Scale> common_scale(std::span<const double> values, Unit unit);
+
+// The number alone, with as many decimals as `like` needs for four significant digits.
+std::string format_in(const Scale& scale, double value, double like);
+
+// The value in its unit: "129 ms", "22 %", "1.50x", "31,500". Null is "-". Without a scale, a value has the one that
+// suits it.
+//
+// `uncertainty` is half the 95 % interval as a fraction of the value. Digits below a third of it are rounded away, as
+// the Particle Data Group does: one digit of the uncertainty is kept where it begins with 0.36 to 0.94, otherwise two.
+// With 0 three significant digits are shown; whole numbers are always whole.
+std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale = std::nullopt, double uncertainty = 0);
+
+// The same without the unit, for a column whose header states it: "129".
+std::string number_text(double value, Unit unit, const Scale& scale, double uncertainty = 0);
+
+// A fraction in percent, with at least two digits: "62 %", "2.0 %", "0.031 %".
+std::string percent_text(double fraction);
+
+// The percentage of each part in their sum, in whole percent that add up to 100: those with the largest remainders are
+// rounded up. All are 0 if the sum is.
+std::vector<int64_t> whole_percents(const std::vector<int64_t>& parts);
+
+// "±7 %", "±0.4 %". Never "±0 %", except for 0.
+std::string plus_minus_text(double fraction);
+
+// "1.5x": as many digits as the interval is worth.
+std::string ratio_text(double ratio, double low, double high);
+// "1.5x (1.2-1.7)".
+std::string ratio_with_interval(double ratio, double low, double high);
+
+// "31,500".
+std::string grouped_digits(std::string digits);
+
+}  // namespace laptime

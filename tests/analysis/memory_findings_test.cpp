@@ -1,0 +1,236 @@
+// Ledgers, saved bytes and findings of a trace made by hand, whose sums are known.
+#include "analysis/memory_findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/made_trace.h"
+#include "record/metrics.h"
+#include "record/scope_path.h"
+
+namespace laptime {
+namespace {
+
+// Two equal layers, a head, and their backward and optimizer. The peak is 1000 + 2000 + 8 of the run, and at launch 4
+// 2 x 300 saved by the layers + 50 saved by the head + 500 of a gradient.
+StepTrace two_layers() {
+  MadeTrace made;
+  made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
+  made.launch("forward", "layers.0.ffn", "gelu", 0, "ffn");              // 1
+  made.launch("forward", "layers.1.attn.scores", "matmul", 1, "attn");   // 2
+  made.launch("forward", "lm_head", "matmul", -1, "lm_head");            // 3
+  made.launch("backward", "lm_head", "matmul", -1, "lm_head");           // 4
+  made.launch("backward", "layers.1.attn.scores", "matmul", 1, "attn");  // 5
+  made.launch("backward", "layers.0.attn.scores", "matmul", 0, "attn");  // 6
+  made.launch("optimizer", "lm_head", "adamw", -1, "lm_head");           // 7
+  made.buffer(300, 0, 6, true, "activation", "layers.0.attn.scores");
+  made.buffer(20, 1, 2, false);
+  made.buffer(300, 2, 5, true, "activation", "layers.1.attn.scores");
+  made.buffer(50, 3, 4, true);
+  made.buffer(400, 3, 3, false, "workspace");
+  made.buffer(500, 4, 7, false, "gradient", "lm_head.weight");
+  made.resident(1000, "parameter", "lm_head.weight");
+  made.resident(2000, "optimizer_state", "m/lm_head.weight");
+  made.resident(8, "input", "tokens", true);
+  made.trace.resident_bytes = 3072;
+  made.trace.arena_bytes = 1300;
+  made.trace.live_peak_bytes = 1150;
+  made.trace.peak_launch = 4;
+  return made.trace;
+}
+
+Record held_record() {
+  Record record;
+  record.memory.peak_rss_bytes = 9000;
+  record.memory.peak_bytes = 4372;
+  return record;
+}
+
+Finding one(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject = {}) {
+  const Finding* const found = find(findings, kind, subject);
+  return found == nullptr ? Finding{} : *found;
+}
+
+TEST(MemoryLedger, HoldsEachBufferWhileItIsAlive) {
+  const MemoryLedger ledger(two_layers());
+  EXPECT_EQ(ledger.held(0).total(), 3008 + 300);
+  EXPECT_EQ(ledger.held(1).total(), 3008 + 320);
+  EXPECT_EQ(ledger.held(2).total(), 3008 + 620);
+  EXPECT_EQ(ledger.held(3).total(), 3008 + 1050);
+  EXPECT_EQ(ledger.held(4).total(), 3008 + 1150);
+  EXPECT_EQ(ledger.held(7).total(), 3008 + 500);
+}
+
+TEST(MemoryLedger, CategoriesAndRoundingAddUpToThePlan) {
+  const StepTrace trace = two_layers();
+  const MemoryLedger ledger(trace);
+  EXPECT_EQ(ledger.peak_launch(), 4U);
+  EXPECT_EQ(ledger.peak()[MemoryCategory::kSaved], 650);
+  EXPECT_EQ(ledger.peak()[MemoryCategory::kGradients], 500);
+  EXPECT_EQ(ledger.peak()[MemoryCategory::kWorkspace], 0);
+  EXPECT_EQ(ledger.held(3)[MemoryCategory::kWorkspace], 400);
+  EXPECT_EQ(ledger.held(1)[MemoryCategory::kTemporaries], 20);
+  EXPECT_EQ(ledger.peak()[MemoryCategory::kInputs], 8);
+  EXPECT_EQ(ledger.peak().total() + ledger.rounding(), trace.resident_bytes + trace.arena_bytes);
+}
+
+TEST(MemoryLedger, EachPhaseHasItsPeak) {
+  const MemoryLedger ledger(two_layers());
+  ASSERT_EQ(ledger.phases().size(), 3U);
+  EXPECT_EQ(ledger.phases()[0].peak, 3U);
+  EXPECT_EQ(ledger.phases()[1].peak, 4U);
+  EXPECT_EQ(ledger.phases()[2].peak, 7U);
+  EXPECT_EQ(ledger.sections().size(), 3U);
+}
+
+TEST(MemoryLedger, PhasesThatAlternateAreOneSection) {
+  MadeTrace made;
+  for (const char* phase : {"forward", "backward", "optimizer", "backward", "optimizer"}) made.launch(phase, "a", "b");
+  const std::vector<Section> sections = MemoryLedger(made.trace).sections();
+  ASSERT_EQ(sections.size(), 2U);
+  EXPECT_EQ(sections[1].title, "backward and optimizer");
+  EXPECT_EQ(sections[1].first, 1U);
+  EXPECT_EQ(sections[1].last, 4U);
+}
+
+TEST(SavedBytes, EqualLayersAreOneRowAndEverythingAddsUp) {
+  const SavedBytes saved = saved_bytes_of(two_layers());
+  EXPECT_EQ(saved.total, 658);
+  EXPECT_EQ(saved.shared, 8);
+  EXPECT_EQ(saved.rest.bytes, 50);
+  ASSERT_EQ(saved.blocks.size(), 1U);
+  EXPECT_EQ(saved.blocks[0].layers, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(saved.blocks[0].bytes, 300);
+  ASSERT_EQ(saved.blocks[0].tensors.size(), 1U);
+  EXPECT_EQ(saved.blocks[0].tensors[0].scope, "attn.scores");
+  int64_t parts = 0;
+  for (const SavedPart& part : saved.parts) parts += part.bytes;
+  EXPECT_EQ(parts, saved.total);
+  EXPECT_EQ(saved.parts[0].part, "attn");
+  EXPECT_EQ(saved.parts[0].count, 2);
+}
+
+TEST(SavedBytes, FoldedRowsHaveTheShapeOfTheBatch) {
+  MadeTrace made;
+  made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
+  made.buffer(48, 0, 0, true, "activation", "", "[1, 6, 2]");
+  made.buffer(48, 0, 0, true, "activation", "", "[2, 3, 2]");
+  made.buffer(48, 0, 0, true, "activation", "", "[1, 5, 2]");
+  const std::vector<SavedTensors> tensors = saved_bytes_of(made.trace).blocks.at(0).tensors;
+  ASSERT_EQ(tensors.size(), 2U);
+  EXPECT_EQ(tensors[0].shape, "[2, 3, 2]");
+  EXPECT_EQ(tensors[0].count, 2);
+  EXPECT_EQ(tensors[1].shape, "[1, 5, 2]");
+}
+
+TEST(SavedBytes, LayersAsText) {
+  EXPECT_EQ(layers_text({3}), "layer 3");
+  EXPECT_EQ(layers_text({0, 1, 2, 4, 6, 7}), "layers 0-2, 4, 6-7");
+}
+
+TEST(TensorNames, LayersAreTakenOut) {
+  EXPECT_EQ(any_layer("m/layers.12.attn.q_proj.weight"), "m/layers.*.attn.q_proj.weight");
+  EXPECT_EQ(any_layer("w1"), "w1");
+  EXPECT_EQ(any_layer(""), "");
+  EXPECT_EQ(within_layer("layers.3.attn.scores", 3), "attn.scores");
+  EXPECT_EQ(within_layer("layers.3", 3), "");
+  EXPECT_EQ(within_layer("lm_head", -1), "lm_head");
+  EXPECT_EQ(within_layer("elsewhere", 3), "elsewhere");
+}
+
+TEST(LargestTensors, EqualLayersAreOneRow) {
+  const StepTrace trace = two_layers();
+  const std::vector<LargeTensors> all = largest_tensors(trace, 4, 100);
+  EXPECT_EQ(all[0].name, "m/lm_head.weight");
+  EXPECT_EQ(all[1].name, "lm_head.weight");
+  EXPECT_EQ(all[1].category, MemoryCategory::kParameters);
+  const std::vector<LargeTensors> of_step = largest_in_all(trace, 4, 2);
+  ASSERT_EQ(of_step.size(), 2U);
+  EXPECT_EQ(of_step[0].name, "layers.*.attn.scores");
+  EXPECT_EQ(of_step[0].buffers.size(), 2U);
+  EXPECT_EQ(of_step[0].alive_at_peak, 2);
+  EXPECT_EQ(of_step[1].category, MemoryCategory::kGradients);
+}
+
+TEST(MemoryFindings, PeakSaysWhereAndWhetherItFits) {
+  const Finding peak = one(memory_findings(held_record(), two_layers()), "memory_peak");
+  EXPECT_EQ(peak.integer("bytes"), 4372);
+  EXPECT_EQ(peak.integer("requested_bytes"), 4158);
+  EXPECT_EQ(peak.integer("held_bytes"), 4372);
+  EXPECT_EQ(peak.text("phase"), "backward");
+  EXPECT_EQ(peak.text("op"), "matmul");
+  EXPECT_EQ(peak.text("scope"), "lm_head");
+  EXPECT_EQ(peak.trust, FindingTrust::kMeasured);
+  Record planned;
+  planned.status = Status::kOutOfMemory;
+  const Finding predicted = one(memory_findings(planned, two_layers()), "memory_peak");
+  EXPECT_FALSE(predicted.values.json().at("fits").get<bool>());
+  EXPECT_FALSE(predicted.has("held_bytes"));
+  EXPECT_EQ(predicted.trust, FindingTrust::kPredicted);
+}
+
+TEST(MemoryFindings, SharesAddUpToThePeak) {
+  int64_t bytes = 0;
+  double share = 0;
+  int64_t last = 1 << 20;
+  for (const Finding& finding : memory_findings(held_record(), two_layers())) {
+    if (finding.kind != "memory_share") continue;
+    bytes += finding.integer("bytes");
+    share += finding.number("share");
+    EXPECT_LE(finding.integer("bytes"), last) << "largest first";
+    last = finding.integer("bytes");
+  }
+  EXPECT_EQ(bytes, 4372);
+  EXPECT_NEAR(share, 1, 1e-12);
+}
+
+TEST(MemoryFindings, FirstStepOfAFrameworkHasNoOptimizerStateYet) {
+  const std::vector<Finding> findings = memory_findings(held_record(), two_layers());
+  EXPECT_EQ(one(findings, "phase_peak", "forward").integer("bytes"), 4058);
+  EXPECT_EQ(one(findings, "phase_peak", "forward").integer("first_step_bytes"), 2058);
+  EXPECT_EQ(one(findings, "phase_peak", "optimizer").integer("first_step_bytes"), 3508);
+  EXPECT_EQ(one(findings, "phase_peak", "backward").integer("gradients_bytes"), 500);
+}
+
+TEST(MemoryFindings, SavedBytesAreThoseOfOneLayerAndOfAll) {
+  const Finding saved = one(memory_findings(held_record(), two_layers()), "saved_for_backward");
+  EXPECT_EQ(saved.integer("bytes"), 658);
+  EXPECT_EQ(saved.integer("layer_bytes"), 300);
+  EXPECT_EQ(saved.text("layers"), "layers 0-1");
+  EXPECT_EQ(saved.integer("copies_bytes"), 0);
+}
+
+TEST(MemoryFindings, OptimizerAddsStateAndTemporaries) {
+  MadeTrace made;
+  made.launch("forward", "lm_head", "matmul");
+  made.launch("backward", "lm_head", "matmul");
+  made.launch("optimizer", "lm_head", "adamw");
+  made.buffer(600, 2, 2, false);
+  made.buffer(100, 2, 2, false, "workspace");
+  made.resident(2048, "optimizer_state", "m/lm_head.weight");
+  const Finding optimizer = one(memory_findings(held_record(), made.trace), "optimizer_memory");
+  EXPECT_EQ(optimizer.integer("state_bytes"), 2048);
+  EXPECT_EQ(optimizer.integer("temporaries_bytes"), 700);
+  made.launch("backward", "embedding", "matmul");
+  const Finding in_backward = one(memory_findings(held_record(), made.trace), "optimizer_memory");
+  EXPECT_TRUE(in_backward.values.json().at("runs_in_backward").get<bool>());
+  EXPECT_FALSE(in_backward.has("temporaries_bytes"));
+}
+
+TEST(UsableMemory, ComesFromTheLimitOrFromAShareOfTheMemory) {
+  Record record;
+  EXPECT_FALSE(usable_memory(record).has_value());
+  record.bytes_available = int64_t{3} << 30;
+  record.config = Json{{"memory_limit", "3GiB"}, {"device", "cpu"}};
+  EXPECT_TRUE(usable_memory(record)->is_limit);
+  record.config = Json{{"memory_limit", nullptr}, {"device", "roofline:h100"}};
+  record.bytes_available = int64_t{76} << 30;
+  EXPECT_FALSE(usable_memory(record)->is_limit);
+  record.verdict.rating = kPredicted;
+  EXPECT_EQ(usable_memory(record)->whole, int64_t{80} << 30);
+}
+
+}  // namespace
+}  // namespace laptime

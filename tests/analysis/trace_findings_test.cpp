@@ -1,0 +1,226 @@
+// Findings from a trace made by hand, whose times are known.
+#include "analysis/trace_findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "analysis/traced_step.h"
+#include "distribution/median.h"
+#include "record/metrics.h"
+
+namespace laptime {
+namespace {
+
+class TraceFindings : public TraceTest {
+ protected:
+  std::vector<Finding> findings() const { return trace_findings(record_, trace_); }
+
+  Finding one(std::string_view kind, std::string_view subject = {}) const {
+    const std::vector<Finding> all = findings();
+    const Finding* const found = find(all, kind, subject);
+    return found == nullptr ? Finding{} : *found;
+  }
+
+  // The first `launches` launches, as in a shorter pass.
+  void cut(size_t launches) {
+    for (auto column : {&TraceLaunches::phase, &TraceLaunches::scope, &TraceLaunches::layer, &TraceLaunches::part,
+                        &TraceLaunches::range, &TraceLaunches::op, &TraceLaunches::work_class, &TraceLaunches::kernel,
+                        &TraceLaunches::signature, &TraceLaunches::bytes, &TraceLaunches::recomputed})
+      (trace_.launches.*column).resize(launches);
+    trace_.launches.flops.resize(launches);
+    for (TracedStep& step : trace_.steps) step.launches.resize(launches);
+  }
+};
+
+TEST_F(TraceFindings, PassTimeIsTheMeanOfTheTracedSteps) {
+  const Finding pass = one("pass_time");
+  EXPECT_EQ(pass.subject, "step");
+  EXPECT_NEAR(pass.number("total_s"), 1700e-9, 1e-15);
+  EXPECT_NEAR(pass.number("residue_s"), 50e-9, 1e-15);
+  EXPECT_EQ(pass.integer("launches"), 6);
+}
+
+TEST_F(TraceFindings, ClassSharesAddUpToTheLaunches) {
+  double total = 0;
+  double last = 1;
+  for (const Finding& finding : findings()) {
+    if (finding.kind != "class_share") continue;
+    total += finding.number("total_s");
+    EXPECT_LE(finding.number("share"), last) << "largest first";
+    last = finding.number("share");
+  }
+  EXPECT_NEAR(total, 1650e-9, 1e-15);
+  const Finding products = one("class_share", "matmul");
+  EXPECT_NEAR(products.number("share"), 1500.0 / 1700, 1e-12);
+  EXPECT_NEAR(products.number("of_bound"), 800.0 / 1500, 1e-12);  // 32e6 FLOPs at 40 TFLOP/s: 800 ns
+  EXPECT_EQ(products.text("bound"), "compute");
+}
+
+TEST_F(TraceFindings, BoundsAreUnknownWithoutRates) {
+  trace_.peak_flops.reset();
+  trace_.bandwidth.reset();
+  EXPECT_FALSE(one("class_share", "matmul").has("of_bound"));
+  EXPECT_EQ(one("pass_bound").kind, "");
+  EXPECT_EQ(one("rates").kind, "");
+}
+
+TEST_F(TraceFindings, SmallOperandsStayInTheCaches) {
+  trace_.bandwidth = 8e9;
+  EXPECT_TRUE(one("class_share", "softmax").values.json().at("in_cache").get<bool>());
+  trace_.cache_bytes = 3000;  // fewer bytes than softmax moves
+  EXPECT_FALSE(one("class_share", "softmax").values.json().at("in_cache").get<bool>());
+}
+
+TEST_F(TraceFindings, PhaseTimesNameTheirLargestClass) {
+  const Finding forward = one("phase_time", "forward");
+  EXPECT_NEAR(forward.number("total_s"), 950e-9, 1e-15);
+  EXPECT_EQ(forward.text("class"), "matmul");
+  EXPECT_NEAR(forward.number("class_share"), 900.0 / 950, 1e-12);
+}
+
+TEST_F(TraceFindings, PassBoundSplitsByWhatLimits) {
+  const Finding bound = one("pass_bound");
+  EXPECT_NEAR(bound.number("arithmetic_s"), 800e-9, 1e-15);
+  EXPECT_NEAR(bound.number("memory_s"), 150e-9, 1e-15);
+  EXPECT_NEAR(bound.number("of_bound"), 950.0 / 1700, 1e-12);
+}
+
+TEST_F(TraceFindings, TracingHasAnIntervalFromSixStepsOn) {
+  EXPECT_NEAR(one("tracing").number("ratio"), 1700.0 / 1400, 1e-12);
+  EXPECT_FALSE(one("tracing").has("ratio_low"));
+  trace_.steps.assign(8, trace_.steps.front());
+  trace_.untraced.assign(8, trace_.steps.front().total / 2);
+  EXPECT_NEAR(one("tracing").number("ratio_low"), 2, 1e-12);
+  EXPECT_NEAR(one("tracing").number("ratio_high"), 2, 1e-12);
+}
+
+TEST_F(TraceFindings, LaunchesAreHeldAgainstTheUntracedStep) {
+  const auto& launches = trace_.steps.front().launches;
+  const double sum = 1e-9 * static_cast<double>(std::accumulate(launches.begin(), launches.end(), int64_t{0}));
+  trace_.steps.assign(8, trace_.steps.front());
+  trace_.untraced.assign(8, 2 * sum);
+  EXPECT_NEAR(one("launch_sum").number("ratio"), 0.5, 1e-12);
+  EXPECT_NEAR(one("launch_sum").number("ratio_high"), 0.5, 1e-12);
+}
+
+TEST_F(TraceFindings, DisturbedTracesAreRough) {
+  trace_.steps.assign(8, trace_.steps.front());
+  trace_.untraced.assign(8, trace_.steps.front().total);
+  EXPECT_EQ(one("class_share", "matmul").trust, FindingTrust::kMeasured);
+  trace_.untraced.assign(8, 0.5 * trace_.steps.front().total);
+  EXPECT_TRUE(one("tracing").values.json().at("is_disturbed").get<bool>());
+  EXPECT_EQ(one("class_share", "matmul").trust, FindingTrust::kRough);
+}
+
+TEST_F(TraceFindings, PredictionsKnowWhatStartsTheLaunches) {
+  record_.verdict.rating = kPredicted;
+  EXPECT_EQ(one("tracing").kind, "");
+  EXPECT_NEAR(one("launch_starts").number("share"), 1 - 950.0 / 1700, 1e-12);
+  EXPECT_EQ(one("pass_time").trust, FindingTrust::kPredicted);
+}
+
+TEST_F(TraceFindings, DeviceIdlesBetweenItsRecords) {
+  EXPECT_EQ(one("device_idle").kind, "");
+  trace_.device.missing = "libcupti is not installed";
+  trace_.device.recorded = {700e-9, 700e-9};  // an untraced step takes 1400 ns
+  EXPECT_NEAR(one("device_idle").number("share"), 0.5, 1e-12);
+  EXPECT_TRUE(one("device_idle").values.json().at("is_launch_bound").get<bool>());
+  EXPECT_EQ(one("device_idle").integer("kernels"), 6);
+  trace_.device.records = "CUPTI";
+  trace_.device.kernels = 9;
+  trace_.device.busy = {1330e-9, 1330e-9};
+  EXPECT_NEAR(one("device_idle").number("share"), 0.05, 1e-12);
+  EXPECT_FALSE(one("device_idle").values.json().at("is_launch_bound").get<bool>());
+  EXPECT_EQ(one("device_idle").integer("kernels"), 9);
+  trace_.device = {.records = "", .missing = "no", .busy = {}, .recorded = {1e-6}, .usually_recorded = 1};
+  EXPECT_FALSE(one("device_idle").has("share"));
+}
+
+TEST_F(TraceFindings, DataSheetGivesTheLeastTime) {
+  trace_.datasheet_flops = 40e12;
+  trace_.datasheet_bandwidth = 80e9;
+  EXPECT_NEAR(one("data_sheet_floor").number("floor_s"), 950e-9, 1e-15);
+  EXPECT_NEAR(one("data_sheet_floor").number("share"), 950.0 / 1400, 1e-12);
+}
+
+TEST_F(TraceFindings, SoftmaxIsComparedByMedians) {
+  const Finding both = one("softmax_against_products");
+  EXPECT_NEAR(both.number("time_ratio"), 0.1, 1e-12);
+  EXPECT_NEAR(both.number("products_flops"), 8e6, 1e-3);
+  EXPECT_EQ(both.trust, FindingTrust::kRough) << "two steps are too few";
+  const TracedStep step = trace_.steps.front();
+  trace_.steps.assign(6, step);
+  trace_.steps[3].launches[1] = 50'000;  // one pause of the machine
+  EXPECT_NEAR(softmax_and_products(trace_)->time_ratio(), 1.0 / 6, 1e-12);
+}
+
+TEST_F(TraceFindings, TopKernelHasItsShareAndCalls) {
+  const Finding top = top_kernel("step", trace_).value();
+  EXPECT_EQ(top.text("kernel"), "matmul:k");
+  EXPECT_NEAR(top.number("share"), 1500.0 / 1700, 1e-12);
+  EXPECT_EQ(top.integer("calls"), 4);
+  EXPECT_EQ(top.integer("products_calls"), 4);
+}
+
+TEST_F(TraceFindings, ClassTimesAddUpByPhase) {
+  const PhaseClassTimes times = class_times(trace_);
+  ASSERT_EQ(times.phases, (std::vector<std::string>{"forward", "backward", "optimizer"}));
+  EXPECT_EQ(times.rows.front().work_class, "matmul");
+  EXPECT_NEAR(times.rows.front().seconds[0], 900e-9, 1e-15);
+  EXPECT_NEAR(times.phase_totals[0] + times.phase_totals[1] + times.phase_totals[2], 1650e-9, 1e-15);
+  const PhaseClassTimes selected =
+      class_times(trace_, [](const TraceLaunch& launch) { return launch.phase == "backward"; });
+  EXPECT_EQ(selected.phases, std::vector<std::string>{"backward"});
+}
+
+TEST_F(TraceFindings, ComparedPartsSaveTheMostFirst) {
+  StepTrace faster = trace_;
+  for (TracedStep& step : faster.steps) {
+    step.launches[3] /= 2;  // lm_head in forward: 400 -> 200 ns
+    step.total -= 200e-9;
+  }
+  const std::vector<ComparedPart> parts = compared_parts(trace_, faster, ComparedBy::kClass);
+  EXPECT_EQ(parts.front().part, "forward matmul");
+  EXPECT_NEAR(parts.front().saved(), 200e-9, 1e-15);
+  EXPECT_NEAR(parts.front().ratio.value(), 900.0 / 700, 1e-12);
+  EXPECT_EQ(parts[parts.size() - 2].part, "residue");
+  EXPECT_EQ(parts.back().part, "step");
+  EXPECT_NEAR(parts.back().saved(), 200e-9, 1e-15);
+  EXPECT_EQ(compared_parts(trace_, faster, ComparedBy::kAttention).size(), 3U) << "scores, softmax, step";
+}
+
+TEST_F(TraceFindings, ComparedPartsMayBeOnOneSideAlone) {
+  const StepTrace whole = trace_;
+  cut(5);
+  const std::vector<ComparedPart> parts = compared_parts(whole, trace_, ComparedBy::kOp);
+  const auto mul =
+      std::find_if(parts.begin(), parts.end(), [](const auto& one) { return one.part == "optimizer mul"; });
+  ASSERT_NE(mul, parts.end());
+  EXPECT_FALSE(mul->b.has_value());
+  EXPECT_FALSE(mul->ratio.has_value());
+  EXPECT_NEAR(mul->saved(), 100e-9, 1e-15);
+}
+
+TEST_F(TraceFindings, CastCostIsOfTheTypeThatCastsMore) {
+  const StepTrace plain = trace_;
+  add("forward", "lm_head", -1, "lm_head", "", "to", "cast", 0, 1000, {100, 100});
+  const Finding cost = cast_cost({"bfloat16", &trace_, "b"}, {"float32", &plain, "a"});
+  EXPECT_EQ(cost.subject, "b");
+  EXPECT_EQ(cost.text("from"), "float32");
+  EXPECT_NEAR(cost.number("casts_s"), 100e-9, 1e-15);
+  EXPECT_NEAR(cost.number("cast_share"), 100.0 / 1700, 1e-12);
+}
+
+TEST_F(TraceFindings, FindingsAreJsonWithTheirTrust) {
+  const Json json = to_json(one("phase_time", "backward"));
+  EXPECT_EQ(json.at("kind"), "phase_time");
+  EXPECT_EQ(json.at("subject"), "backward");
+  EXPECT_EQ(json.at("trust"), "rough");
+  EXPECT_NEAR(json.at("total_s").get<double>(), 600e-9, 1e-15);
+}
+
+}  // namespace
+}  // namespace laptime

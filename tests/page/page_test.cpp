@@ -1,0 +1,172 @@
+// The page: one record for each point, its ratios, traces on the clock of the point, and texts that stay text.
+#include "page/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "page/page_inputs.h"
+#include "page/points.h"
+
+namespace laptime {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Page, TextsOfRecordsCannotBecomeMarkup) {
+  PageInput input = five_points();
+  const std::string hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>{{page.css}}";
+  input.records.front().label = hostile;
+  input.records.front().machine.json()["cpu_model"] = hostile;
+  const std::string page_and_library = page_html(input);
+  const std::string html = page_and_library.substr(0, page_and_library.find("<script>"));
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  EXPECT_EQ(data_of(input)["points"][0]["name"], hostile);
+}
+
+TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
+  const std::string html = page_html(five_points());
+  EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
+  EXPECT_THAT(html, Not(HasSubstr("unsafe-")));
+  const size_t library = html.find("<script>");  // the chart library has such words in its own texts
+  for (const char* const loads : {" src=", "<link", "@import", "url(http", "{{"})
+    EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
+}
+
+TEST(Page, HasOneRecordForEachPoint) {
+  Record many = made_record("128", "float32", "eager", {{"forward", 1}});
+  Record newest = many;
+  newest.time["step"] = make_time_stats(std::vector{9.0});
+  PageInput input{{many, newest}, std::vector<std::optional<StepTrace>>(2)};
+  Json page = data_of(input);
+  ASSERT_EQ(page["points"].size(), 1U);
+  EXPECT_EQ(page["points"][0]["time"]["samples"], 7);
+
+  input.records[1] = many;
+  input.records[1].time["step"] = make_time_stats(std::vector<double>(8, 1.5));
+  input.traces[1] = timed_trace();
+  page = data_of(input);
+  ASSERT_EQ(page["points"].size(), 1U);
+  EXPECT_EQ(page["points"][0]["time"]["median_s"], 1.5);  // the one whose launches were timed
+}
+
+TEST(Page, TimesOfATraceAddUpToTheMedianOfItsPoint) {
+  PageInput input = five_points();
+  input.traces.front() = timed_trace();
+  const Json page = data_of(input);
+  const Json& trace = page["traces"][page["points"][0]["trace"].get<size_t>()];
+  double sum = trace["between_launches_s"];
+  for (const Json& kernel : trace["kernels"]) sum += kernel["seconds_s"].get<double>();
+  EXPECT_NEAR(sum, page["points"][0]["time"]["median_s"], 1e-5);
+  EXPECT_NEAR(trace["kernels"][0]["share"], 0.003 / 0.0101, 1e-5);
+  EXPECT_EQ(trace["memory"]["peak_bytes"], (1 << 21) + (1 << 20) + (1 << 19));
+  EXPECT_EQ(page["points"][0]["peak_bytes"], (1 << 21) + (1 << 20) + (1 << 19));
+  ASSERT_EQ(trace["roofline"]["ops"].size(), 3U);
+  EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
+}
+
+TEST(Page, NamesWhatTellsPointsApart) {
+  const Json page = data_of(five_points());
+  EXPECT_EQ(page["axes"].size(), 3U);
+  EXPECT_EQ(page["axes"][0]["title"], "context");
+  EXPECT_THAT(page["axes"][0]["values"], ElementsAre("128", "256"));
+  EXPECT_EQ(page["points"][3]["name"], "bfloat16 compile");
+  EXPECT_EQ(page["points"][3]["full_name"], "context 128, bfloat16 compile");
+  EXPECT_THAT(page["title"].get<std::string>(), testing::StartsWith("small GPT, batch 4: one training step on "));
+}
+
+TEST(Page, ComparesPointsOfTheSameWorkWithTheirBase) {
+  const Json page = data_of(five_points());
+  EXPECT_THAT(page["groups"][0]["points"], ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(page["groups"][0]["base"], 0);
+  EXPECT_EQ(page["groups"][0]["fastest"], 3);
+  EXPECT_EQ(page["selected"], 3);
+  const Json& ratio = page["points"][3]["ratio"];
+  EXPECT_NEAR(ratio["times_as_fast"], 2.5, 1e-6);
+  EXPECT_LT(ratio["low"], 2.5);
+  EXPECT_GT(ratio["high"], 2.5);
+  EXPECT_FALSE(page["points"][0].contains("ratio"));
+  EXPECT_FALSE(page["points"][4].contains("ratio"));
+}
+
+TEST(Page, RatiosOfFewSamplesHaveTheIntervalOfTheExtremes) {
+  PageInput input = five_points();
+  for (Record& record : input.records) record.time["step"] = make_time_stats(std::vector{1.0, 1.1});
+  input.records[0].time["step"] = make_time_stats(std::vector{2.0, 2.2});
+  const Json ratio = data_of(input)["points"][1]["ratio"];
+  EXPECT_NEAR(ratio["times_as_fast"], 2, 1e-6);
+  EXPECT_NEAR(ratio["low"], 2.0 / 1.1, 1e-5);
+  EXPECT_NEAR(ratio["high"], 2.2, 1e-5);
+}
+
+TEST(Page, PointsOfDifferentWorkHaveNoRatio) {
+  PageInput input = five_points();
+  input.records = {input.records[0], input.records[4]};
+  input.traces.resize(2);
+  const Json page = data_of(input);
+  ASSERT_EQ(page["groups"].size(), 1U);
+  EXPECT_FALSE(page["groups"][0]["is_one_work"]);
+  EXPECT_FALSE(page["points"][1].contains("ratio"));
+  EXPECT_EQ(page["points"][1]["name"], "context 256");
+}
+
+TEST(Page, SaysWhatIsFastestAndWhereItSaves) {
+  PageInput input = five_points();
+  const Json page = data_of(input);
+  EXPECT_THAT(
+      page["headline"].get<std::string>(),
+      testing::MatchesRegex("bfloat16 compile is fastest at context 128: 400 ms, 2.50x float32 eager .2.*-2.*"));
+  EXPECT_EQ(page["points"][3]["sentences"]["time"],
+            "bfloat16 compile saves 600 ms of the 1.00 s of float32 eager, 300 ms of them in the optimizer.");
+  EXPECT_EQ(page["doubt"], "");
+  for (Record& record : input.records) {
+    record.time["step"] = make_time_stats(std::vector{1.0, 1.2, 1.4, 1.1, 0.9, 1.3, 1.6});
+    record.verdict.reasons = {"4 % of the time was lost waiting for a core (limit 3 %)"};
+  }
+  const Json busy = data_of(input);
+  EXPECT_THAT(busy["doubt"].get<std::string>(), HasSubstr("the machine was busy: times known to ±"));
+  EXPECT_THAT(busy["headline"].get<std::string>(), HasSubstr("no difference seen"));
+}
+
+TEST(Page, ShowsPublishedTimesOfTheSameWorkOnly) {
+  PageInput input{{stored_records().front()}, std::vector<std::optional<StepTrace>>(1)};
+  EXPECT_GE(data_of(input)["published"].size(), 3U);
+  input.records.front().config.json()["model"] = "custom";
+  EXPECT_TRUE(data_of(input)["published"].empty());
+}
+
+TEST(Page, ShowsPointsWithoutTimeAndOfOtherPrograms) {
+  PageInput input;
+  input.records = stored_records();
+  input.traces.resize(input.records.size());
+  input.records.front().name += "/system:jax";
+  input.records.front().config.json()["system"] = "jax";
+  input.records.front().config.json()["model"] = nullptr;
+  const Json page = data_of(input);
+  EXPECT_EQ(page["points"].size(), input.records.size());
+  const Json& selected = page["points"][page["selected"].get<size_t>()];
+  EXPECT_FALSE(selected["time"].is_null());
+}
+
+TEST(Page, QuestionsAreTheHeadingsOfTheWalkthrough) {
+  PageInput input = five_points();
+  for (std::optional<StepTrace>& trace : input.traces) trace = timed_trace();
+  std::ifstream file(LAPTIME_SOURCE_DIR "/docs/walkthrough.md");
+  std::stringstream walkthrough;
+  walkthrough << file.rdbuf();
+  const Json page = data_of(input);
+  EXPECT_GE(page["answers"].size(), 6U);
+  for (const Json& answer : page["answers"]) {
+    EXPECT_THAT(walkthrough.str(), HasSubstr("\n## " + answer["question"].get<std::string>() + "\n"));
+    EXPECT_LT(answer["answer"].get<std::string>().size(), 260U) << answer;
+  }
+}
+
+}  // namespace
+}  // namespace laptime

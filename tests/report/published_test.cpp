@@ -1,0 +1,61 @@
+// The published figures that the program carries.
+#include "report/published/published.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "report/published/figures_file.h"
+#include "report/stored_records.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Published, FiguresHaveSourceHardwareAndTime) {
+  const std::vector<PublishedFigure>& figures = published_figures();
+  EXPECT_GT(figures.size(), 400U);
+  for (const PublishedFigure& figure : figures) {
+    EXPECT_NE(figure.source, "");
+    EXPECT_NE(figure.hardware, "");
+    EXPECT_NE(figure.arithmetic, "");
+    EXPECT_GT(figure.seconds.value_or(1), 0) << figure.source;
+  }
+}
+
+TEST(Published, MatchesModelEditionContextAndBatch) {
+  Record record = stored_records().front();
+  PublishedFigure figure;
+  figure.model = "small";
+  figure.edition = "2025";
+  figure.context_length = 256;
+  figure.batch_size = 4;
+  EXPECT_TRUE(is_of_same_model(figure, record));
+  figure.edition = "2024";
+  EXPECT_FALSE(is_of_same_model(figure, record));
+}
+
+TEST(Published, ErrorNamesTheDamagedLine) {
+  const std::string header(published_figures_file().substr(0, published_figures_file().find('\n') + 1));
+  const std::string good = "s,h,PyTorch,2025,small,256,4,step,eager,float32,float32,stated,5,10,ok,0.5,,,,\n";
+  EXPECT_EQ(parse_published(header + good).size(), 1U);
+  const auto message = [&](const std::string& text) {
+    try {
+      parse_published(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message("a,b\n"), HasSubstr("line 1"));
+  EXPECT_THAT(message(header + good + "too,few\n"), HasSubstr("line 3 has 2 cells"));
+  EXPECT_THAT(message(header + "s,h,p,2025,small,x56,4,step,eager,f,f,stated,5,10,ok,0.5,,,,\n"),
+              HasSubstr("line 2: column context_length"));
+  EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,sprint,eager,f,f,stated,5,10,ok,0.5,,,,\n"),
+              HasSubstr("sprint"));
+  EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,step,eager,f,f,stated,5,10,ok,,,,,\n"), HasSubstr("has a time"));
+}
+
+}  // namespace
+}  // namespace laptime
