@@ -1,0 +1,111 @@
+// Records line by line: CSV with one value in each cell and the unit in the column's name, and whole records as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "export/formats.h"
+#include "record/fields_json.h"
+#include "record/metrics.h"
+#include "table/table.h"
+
+namespace laptime {
+namespace {
+
+std::string_view suffix_of(Unit unit) {
+  switch (unit) {
+    case Unit::kNone: return "";
+    case Unit::kSeconds: return "_s";
+    case Unit::kBytes: return "_bytes";
+    case Unit::kFraction: return "_fraction";
+    case Unit::kRatio: return "_times";
+    case Unit::kFlops: return "_flop";
+    case Unit::kFlopsPerSecond: return "_flop_per_s";
+    case Unit::kBytesPerSecond: return "_bytes_per_s";
+    case Unit::kTokensPerSecond: return "_tokens_per_s";
+    case Unit::kNats: return "_nats";
+  }
+  return "";
+}
+
+// "median_s", "tokens_per_second": a rate says its unit already.
+std::string column_of(std::string_view name, Unit unit) {
+  return fmt::format("{}{}", name, name.ends_with("_per_second") ? "" : suffix_of(unit));
+}
+
+using FlatRow = std::vector<std::pair<std::string, Json>>;
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+FlatRow flat_row(const Record& record) {
+  FlatRow row{{"name", record.name},
+              {"label", or_null(record.label)},
+              {"status", std::string(name_of(record.status))},
+              {"created", or_null(record.created)}};
+  for (const auto& [key, value] : record.config.json().items()) {
+    if (!value.is_structured()) row.emplace_back(key, value);
+  }
+  for (const Metric& metric : metrics()) {
+    const std::optional<double> figure = metric.read(record);
+    row.emplace_back(column_of(metric.tag, metric.unit), figure ? Json(*figure) : Json(nullptr));
+  }
+  for (const PhaseShare& phase : record.phases)
+    row.emplace_back(column_of(fmt::format("phase.{}", phase.phase), Unit::kSeconds), phase.seconds);
+  for (const ClassShare& work : record.classes)
+    row.emplace_back(column_of(fmt::format("class.{}.{}", work.phase, work.work_class), Unit::kSeconds), work.seconds);
+  for (const auto& [role, bytes] : record.memory.parts)
+    row.emplace_back(column_of(fmt::format("memory.{}", role), Unit::kBytes), bytes);
+  row.emplace_back("verdict", or_null(record.verdict.rating));
+  row.emplace_back("reason", or_null(record.reason));
+  row.emplace_back("math_mode", or_null(record.math_mode));
+  row.emplace_back("fingerprint", or_null(record.fingerprint));
+  row.emplace_back("commit", or_null(record.binary.commit));
+  row.emplace_back("sweep", or_null(record.sweep));
+  row.emplace_back("run", or_null(record.run));
+  return row;
+}
+
+// Every column of any row, after the column that it follows there.
+std::vector<std::string> merged_columns(const std::vector<FlatRow>& rows) {
+  std::vector<std::string> columns;
+  for (const FlatRow& row : rows) {
+    auto after = columns.begin();
+    for (const auto& [name, value] : row) {
+      const auto known = std::find(columns.begin(), columns.end(), name);
+      after = (known == columns.end() ? columns.insert(after, name) : known) + 1;
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::string flat_csv(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
+  std::vector<FlatRow> rows;
+  for (const TracedRecord& traced : records) rows.push_back(flat_row(traced.record));
+  const std::vector<std::string> columns = merged_columns(rows);
+  std::string text = csv_line(std::vector<Json>(columns.begin(), columns.end()));
+  for (const FlatRow& row : rows) {
+    std::vector<Json> cells(columns.size(), Json(nullptr));
+    for (const auto& [name, value] : row)
+      cells[static_cast<size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin())] = value;
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+std::string json_lines(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
+  std::string text;
+  for (const TracedRecord& traced : records) {
+    Json json = to_json(traced.record);
+    if (traced.trace) json["trace"] = to_json(*traced.trace);
+    text += ascii_text(json) + "\n";
+  }
+  return text;
+}
+
+}  // namespace laptime
