@@ -1,4 +1,4 @@
-// Groups records by name and finds the counterpart of each.
+// Groups records by name, pairs the groups of two files, and says which pairs cannot be judged.
 #include "cli/compared_files.h"
 
 #include <fmt/format.h>
@@ -9,82 +9,185 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "distribution/process_ratio.h"
+#include "distribution/verdict.h"
+#include "export/distinct_names.h"
 #include "record/json_documents.h"
 #include "record/time_stats.h"
 
 namespace laptime {
 namespace {
 
-// Records of one name.
+// A point of a file. Records of one name that differ in label, build or an option are different points.
 struct Group {
-  Record first;
-  std::vector<double> samples;
+  std::string name;
+  std::vector<Record> processes;  // that have times
+  std::optional<Record> failed;   // the first that has none
 };
 
-std::vector<Group> read_groups(const std::string& path, std::vector<std::string>& left_out) {
+std::vector<Group> read_groups(const std::string& path) {
   std::vector<Group> groups;
   const DocumentFile file{.path = path,
                           .purpose = "file of records",
                           .advice = "give records written by `laptime bench --output json`",
                           .limit = int64_t{1} << 30U};
-  for (Record& record : read_records(file)) {
+  std::vector<Record> records = read_records(file);
+  const auto failed = std::stable_partition(records.begin(), records.end(), [](const Record& record) {
     const TimeStats* const time = record.main_time();
-    if (record.status != Status::kOk || time == nullptr || time->samples.empty()) {
-      left_out.push_back(fmt::format("{}: {} has no times ({})", text_of(file), quote(record.name),
-                                     record.status == Status::kOk ? "no samples" : name_of(record.status)));
-      continue;
-    }
-    auto found =
-        std::find_if(groups.begin(), groups.end(), [&](const Group& group) { return group.first.name == record.name; });
-    if (found == groups.end()) found = groups.insert(groups.end(), Group{record, {}});
-    found->samples.insert(found->samples.end(), time->samples.begin(), time->samples.end());
+    return record.status == Status::kOk && time != nullptr && !time->samples.empty();
+  });
+  RecordPointers timed;
+  for (auto record = records.begin(); record != failed; ++record) timed.push_back(&*record);
+  const std::vector<std::string> distinct = distinctions(timed);
+  for (size_t i = 0; i < timed.size(); ++i) {
+    const std::string name = timed[i]->name + distinct[i];
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) { return known.name == name; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{name, {}, {}});
+    group->processes.push_back(*timed[i]);
   }
-  if (groups.empty()) throw Error::format("{} has no record with times; {}", text_of(file), file.advice);
+  for (auto record = failed; record != records.end(); ++record) {
+    bool is_known = false;
+    for (Group& group : groups) {
+      const bool is_same = (group.processes.empty() ? group.name : group.processes.front().name) == record->name;
+      if (is_same && !group.failed) group.failed = *record;
+      is_known = is_known || is_same;
+    }
+    if (!is_known) groups.push_back({record->name, {}, *record});
+  }
+  if (groups.empty()) throw Error::format("{} has no record; {}", text_of(file), file.advice);
   return groups;
 }
 
-// Why the times of two records do not compare; empty where they do.
-std::string refusal(const Record& a, const Record& b) {
-  const bool is_predicted = a.verdict.rating == kPredicted;
-  if (is_predicted != (b.verdict.rating == kPredicted)) return "one is predicted, the other measured";
-  if (a.fingerprint != b.fingerprint) return "they were measured on different machines";
-  if (a.math_mode != b.math_mode) return fmt::format("their arithmetic is {} and {}", a.math_mode, b.math_mode);
-  return "";
+bool is_predicted(const Group& group) { return group.processes.front().verdict.rating == kPredicted; }
+
+// Error where times of the groups cannot be compared at all.
+void require_alike(const Group& a, const Group& b) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error::format("laptime compare: {}: {}; --anyway compares them all the same", quote(a.name), why);
+  };
+  const Record& of_a = a.processes.front();
+  for (const Group* const group : {&a, &b}) {
+    for (const Record& record : group->processes) {
+      if ((record.verdict.rating == kPredicted) != is_predicted(a)) refuse("one is predicted, the other measured");
+      if (record.fingerprint != of_a.fingerprint) refuse("they were measured on different machines");
+      if (record.math_mode != of_a.math_mode)
+        refuse(fmt::format("their arithmetic is {} and {}", of_a.math_mode, record.math_mode));
+    }
+  }
+}
+
+std::vector<std::vector<double>> samples_of(const Group& group) {
+  std::vector<std::vector<double>> samples;
+  samples.reserve(group.processes.size());
+  for (const Record& record : group.processes) samples.push_back(record.main_time()->samples);
+  return samples;
+}
+
+// The median over all samples, as people know it from the records.
+std::optional<double> median_of(const Group& group) {
+  if (group.processes.empty()) return std::nullopt;
+  std::vector<double> all;
+  for (const Record& record : group.processes)
+    all.insert(all.end(), record.main_time()->samples.begin(), record.main_time()->samples.end());
+  return make_time_stats(all).median;
+}
+
+// Why the verdicts of the records forbid a decision; empty where they do not. From kFewestProcesses on their spread
+// shows what makes a record unstable, and so the interval has it; a drift in each of them it does not have.
+std::string doubt(const Group& group) {
+  const bool is_spread_known = std::ssize(group.processes) >= kFewestProcesses;
+  const auto count = [&](Stability stability) {
+    return std::count_if(group.processes.begin(), group.processes.end(),
+                         [&](const Record& record) { return record.verdict.rating == name_of(stability); });
+  };
+  const int64_t drifting = count(Stability::kNoSteadyState);
+  const int64_t unstable = is_spread_known ? 0 : count(Stability::kUnstable);
+  if (2 * (drifting + unstable) < std::ssize(group.processes)) return "";
+  return fmt::format("{} of {} records {}, by their own verdict", drifting + unstable, group.processes.size(),
+                     drifting >= unstable ? "found no steady state" : "are unstable");
+}
+
+void set_unjudged(StoredPair& pair, std::string_view word, std::string reason) {
+  if (!pair.unjudged.empty()) return;
+  pair.unjudged = word;
+  pair.reason = std::move(reason);
+}
+
+// "B failed: the step ended ...".
+void note_failure(StoredPair& pair, std::string_view side, const Group& group) {
+  if (!group.failed) return;
+  const Record& record = *group.failed;
+  const bool is_ok = record.status == Status::kOk;
+  const std::string_view word = is_ok ? "failed" : name_of(record.status);
+  set_unjudged(pair, word,
+               fmt::format("{}: {}", side,
+                           is_ok ? "the record has no samples"
+                                 : fmt::format("{}{}{}", word, record.reason.empty() ? "" : ": ", record.reason)));
+}
+
+StoredPair pair_of(const Group& a, const Group& b, double error, bool anyway) {
+  StoredPair pair{.name = a.name == b.name ? a.name : fmt::format("{} and {}", a.name, b.name),
+                  .a = median_of(a),
+                  .b = median_of(b),
+                  .a_processes = std::ssize(a.processes),
+                  .b_processes = std::ssize(b.processes)};
+  note_failure(pair, "B", b);
+  note_failure(pair, "A", a);
+  if (a.processes.empty() || b.processes.empty()) return pair;
+  if (!anyway) require_alike(a, b);
+  const std::optional<ProcessRatio> ratio = process_ratio(samples_of(a), samples_of(b), error);
+  if (!ratio) {
+    set_unjudged(pair, "failed", "a sample takes no time");
+    return pair;
+  }
+  pair.ratio = ratio->ratio;
+  pair.interval = is_predicted(a) && is_predicted(b) ? Interval{ratio->ratio, ratio->ratio} : ratio->interval;
+  if (!pair.interval) {
+    set_unjudged(
+        pair, "undecided",
+        fmt::format("fewer than {} samples; measure more steps, or the points several times", kFewestForInterval));
+  }
+  for (const auto& [side, group] : {std::pair{"B", &b}, std::pair{"A", &a}}) {
+    if (const std::string why = doubt(*group); !why.empty())
+      set_unjudged(pair, "undecided", fmt::format("{}: {}", side, why));
+  }
+  return pair;
+}
+
+StoredPair missing(const Group& present, bool in_a, const std::string& path_of_other) {
+  StoredPair pair{.name = present.name};
+  (in_a ? pair.a : pair.b) = median_of(present);
+  (in_a ? pair.a_processes : pair.b_processes) = std::ssize(present.processes);
+  set_unjudged(pair, kMissing,
+               fmt::format("{} has no such point: {} lacks it", in_a ? "B" : "A", quote(path_of_other)));
+  return pair;
 }
 
 }  // namespace
 
 ComparedFiles compare_files(const std::string& a, const std::string& b, bool anyway) {
-  ComparedFiles compared;
-  std::vector<Group> first = read_groups(a, compared.left_out);
-  std::vector<Group> second = read_groups(b, compared.left_out);
+  constexpr double kErrorOfOne = 0.01;
+  constexpr double kErrorOfAll = 0.05;
+  const std::vector<Group> first = read_groups(a);
+  std::vector<Group> second = read_groups(b);
   const bool is_one_each = first.size() == 1 && second.size() == 1;
+  const double error = std::min(kErrorOfOne, kErrorOfAll / static_cast<double>(first.size()));
+  ComparedFiles compared{.pairs = {}, .confidence = 1 - error};
+  std::vector<StoredPair>& pairs = compared.pairs;
+  bool has_match = false;
   for (const Group& group : first) {
-    const auto match = std::find_if(second.begin(), second.end(), [&](const Group& other) {
-      return is_one_each || other.first.name == group.first.name;
-    });
+    const auto match = std::find_if(second.begin(), second.end(),
+                                    [&](const Group& other) { return is_one_each || other.name == group.name; });
     if (match == second.end()) {
-      compared.left_out.push_back(fmt::format("{} is in {} alone", quote(group.first.name), quote(a)));
+      pairs.push_back(missing(group, true, b));
       continue;
     }
-    if (const std::string why = refusal(group.first, match->first); !why.empty() && !anyway) {
-      throw Error::format("laptime compare: {}: {}; --anyway compares them all the same", quote(group.first.name), why);
-    }
-    const TimeStats of_a = make_time_stats(group.samples);
-    const TimeStats of_b = make_time_stats(match->samples);
-    if (const std::optional<TimeRatio> ratio = ratio_of_medians(of_b, of_a)) {
-      compared.pairs.push_back({group.first.name == match->first.name
-                                    ? group.first.name
-                                    : fmt::format("{} and {}", group.first.name, match->first.name),
-                                of_a.median, of_b.median, *ratio});
-    } else {
-      compared.left_out.push_back(fmt::format("{} takes no time in {}", quote(group.first.name), quote(a)));
-    }
+    has_match = true;
+    pairs.push_back(pair_of(group, *match, error, anyway));
     second.erase(match);
   }
-  for (const Group& group : second)
-    compared.left_out.push_back(fmt::format("{} is in {} alone", quote(group.first.name), quote(b)));
-  if (compared.pairs.empty()) {
+  for (const Group& group : second) pairs.push_back(missing(group, false, a));
+  if (!has_match) {
     throw Error::format("laptime compare: no record of {} has the name of one of {}; give records of the same points",
                         quote(a), quote(b));
   }

@@ -106,7 +106,7 @@ std::string_view program_example() {
 
 std::string_view exit_code_note() {
   return "0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is supported, or a verify "
-         "mismatch; 2 bad input; 130 interrupted.";
+         "mismatch; 2 bad input; 3 a comparison that cannot be judged; 130 interrupted.";
 }
 
 std::string value_words(const OptionRow& row) {

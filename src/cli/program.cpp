@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <new>
 
 #include "base/error.h"
@@ -48,9 +47,7 @@ void require_stack() {
 
 ExitCode run_program(const std::vector<std::string>& words) {
   hold_standard_streams();
-  // A write that fails is an Error like any other: to a pipe whose reader has gone, or beyond `ulimit -f`.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  ignore_failed_writes();
   share_limited_heap();
   try {
     require_stack();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -11,8 +12,11 @@
 #include "base/host_clock.h"
 #include "base/words.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
+#include "cli/terminal.h"
+#include "sweep/other_program.h"
 
 namespace laptime {
 namespace {
@@ -22,8 +26,8 @@ constexpr int64_t kLookSteps = 3;
 constexpr int64_t kRoundWarmup = 1;
 constexpr int64_t kFewestSteps = 2;  // of a process
 constexpr int64_t kMostSteps = 100;
-constexpr Seconds kStepsTake{0.1};  // in a process, where a step is shorter: rounds tell more than steps
-constexpr Seconds kLongStep{0.5};   // of which one is traced, not three
+constexpr Seconds kStepsTake{0.1};  // in a process of short steps: extra rounds reduce variance more than extra steps
+constexpr Seconds kLongStep{0.5};   // one of these is traced, not three
 constexpr int64_t kMostPlanned = 200;
 
 bool gives_steps(const SweepPoint& point) { return point.config.warmup || point.config.steps; }
@@ -71,36 +75,51 @@ std::string failure_text(const std::string& side, const Record& record) {
   return fmt::format("{}: {}: {}", side, name_of(record.status), record.reason);
 }
 
-class RoundsOutput : public PointOutput {
+// The rounds so far, and whether more are needed.
+class FoundRounds {
  public:
-  RoundsOutput(const RoundsRequest& request, const std::vector<size_t>& sides) : request_(request), sides_(sides) {}
+  explicit FoundRounds(const RoundsRequest& request) : request_(request) {}
 
-  void add(const PointResult& result) override {
-    const size_t side = sides_.at(seen_++);
-    if (result.record.status != Status::kOk) {
-      found_.failure = failure_text(side == 0 ? "A" : "B", result.record);
+  void add(size_t side, const Record& record, const std::optional<StepTrace>& trace) {
+    if (record.status != Status::kOk) {
+      found_.failure = failure_text(side == 0 ? "A" : "B", record);
       return;
     }
-    (side == 0 ? round_.a : round_.b) = round_figures(result.record, result.trace);
-    if (seen_ % 2 == 0) found_.rounds.push_back(std::exchange(round_, {}));
+    (side == 0 ? round_.a : round_.b) = round_figures(record, trace);
+    if (++seen_ % 2 == 0) found_.rounds.push_back(std::exchange(round_, {}));
   }
-  bool is_announced() const override { return true; }
-  bool has_enough() const override {
+  bool has_enough() const {
     if (!found_.failure.empty()) return true;
     if (seen_ % 2 != 0 || static_cast<int64_t>(found_.rounds.size()) < kFewestRounds) return false;
     return 2 * ratio_of(found_.rounds).half_width() <= request_.margin || host_now() - start_ > request_.budget;
   }
-  void finish() override { found_.elapsed = host_now() - start_; }
-
-  Rounds& found() { return found_; }
+  Rounds take(ExitCode code) {
+    found_.elapsed = host_now() - start_;
+    found_.code = code == ExitCode::kOk && !found_.failure.empty() ? ExitCode::kFailed : code;
+    return std::move(found_);
+  }
 
  private:
   const RoundsRequest& request_;
-  const std::vector<size_t>& sides_;  // of the points, in their order: 0 for A
   Seconds start_ = host_now();
   size_t seen_ = 0;
   ComparedRound round_;
   Rounds found_;
+};
+
+class RoundsOutput : public PointOutput {
+ public:
+  RoundsOutput(FoundRounds& found, const std::vector<size_t>& sides) : found_(found), sides_(sides) {}
+
+  void add(const PointResult& result) override { found_.add(sides_.at(seen_++), result.record, result.trace); }
+  bool is_announced() const override { return true; }
+  bool has_enough() const override { return found_.has_enough(); }
+  void finish() override {}
+
+ private:
+  FoundRounds& found_;
+  const std::vector<size_t>& sides_;  // of the points, in their order: 0 for A
+  size_t seen_ = 0;
 };
 
 // The order of A and B in each round is drawn, so that neither a drift nor what ran before favours one.
@@ -124,6 +143,62 @@ std::vector<SweepPoint> both(const RoundsRequest& request, int64_t warmup, int64
   return points;
 }
 
+void announce(const RoundPlan& plan) {
+  const std::string fewest = plan.rounds > kFewestRounds ? fmt::format("{} to ", kFewestRounds) : "";
+  print_message(fmt::format("{}{}, each a process of {} for A and for B", fewest, counted(plan.rounds, "round"),
+                            counted(plan.steps, "step")));
+}
+
+// Has `program` measure the point once. The record of a program that printed none says why in its reason.
+Record measured_by(const std::string& program, const RoundsRequest& request, int64_t warmup, int64_t steps,
+                   StopSignals& signals) {
+  std::vector<std::string> words{program, "bench"};
+  words.insert(words.end(), request.programs->words.begin(), request.programs->words.end());
+  if (!gives_steps(request.a)) {
+    for (const auto& [flag, value] : {std::pair{"--warmup", warmup}, std::pair{"--steps", steps}})
+      words.insert(words.end(), {flag, fmt::format("{}", value)});
+  }
+  words.insert(words.end(), {"--store", "none", "--output", "jsonl", "--columns", "all"});
+  const OtherProgram ran = run_other_program(words, 2 * Seconds{request.a.config.timeout}, signals);
+  const size_t end = ran.output.find('\n');
+  if (end != std::string::npos) return parse_record(std::string_view(ran.output).substr(0, end));
+  Record none;
+  none.status = Status::kFailed;
+  const size_t last = ran.errors.find_last_not_of('\n');
+  const std::string_view errors = std::string_view(ran.errors).substr(0, last + 1);
+  none.reason = errors.empty() ? fmt::format("exit code {} without a record", ran.exit_code)
+                               : std::string(errors.substr(errors.rfind('\n') + 1));
+  return none;
+}
+
+Rounds measure_rounds_of_programs(const RoundsRequest& request) {
+  StopSignals signals;
+  ProgressLine line(standard_error());
+  const std::array<const std::string*, 2> programs{&request.programs->a, &request.programs->b};
+  std::vector<Record> looks;
+  for (size_t side = 0; side < 2; ++side) {
+    line.show(side, fmt::format("a trial run of {}", *programs.at(side)), {});
+    looks.push_back(measured_by(*programs.at(side), request, kLookWarmup, kLookSteps, signals));
+    if (signals.count() > 0) return {ExitCode::kInterrupted, {}, {}, {}};
+    if (looks.back().status != Status::kOk || looks.back().main_time() == nullptr)
+      return {ExitCode::kFailed, {}, {}, failure_text(*programs.at(side), looks.back())};
+  }
+  line.clear();
+  const RoundPlan plan = plan_rounds(request, looks);
+  announce(plan);
+  FoundRounds found(request);
+  const std::vector<size_t> order = drawn_order(kMostPlanned, request.a.config.seed);
+  for (size_t i = 0; i < order.size() && !found.has_enough(); ++i) {
+    const size_t side = order[i];
+    line.show(i, fmt::format("round {}: {}", i / 2 + 1, *programs.at(side)), {});
+    const Record record = measured_by(*programs.at(side), request, kRoundWarmup, plan.steps, signals);
+    if (signals.count() > 0) break;
+    found.add(side, record, {});
+  }
+  line.clear();
+  return found.take(signals.count() > 0 ? ExitCode::kInterrupted : ExitCode::kOk);
+}
+
 }  // namespace
 
 void leave_out_options_of_rows(std::vector<OptionRow>& rows) {
@@ -131,8 +206,9 @@ void leave_out_options_of_rows(std::vector<OptionRow>& rows) {
 }
 
 Rounds measure_rounds(const RoundsRequest& request) {
-  print_message(fmt::format("A: {}; B: {}: a look at each, then at least {} rounds", request.names.a, request.names.b,
-                            kFewestRounds));
+  print_message(fmt::format("A: {}; B: {}: one trial run each, then at least {} rounds", request.names.a,
+                            request.names.b, kFewestRounds));
+  if (request.programs) return measure_rounds_of_programs(request);
   FirstLook look;
   const ExitCode looked =
       run_watched(both(request, kLookWarmup, kLookSteps), {.store = request.store, .name = request.run_name}, look);
@@ -144,24 +220,21 @@ Rounds measure_rounds(const RoundsRequest& request) {
   if (looked != ExitCode::kOk) return {looked, {}, {}, {}};
 
   const RoundPlan plan = plan_rounds(request, look.records());
-  const std::string fewest = plan.rounds > kFewestRounds ? fmt::format("{} to ", kFewestRounds) : "";
-  print_message(fmt::format("{}{}, each a process of {} for A and for B", fewest, counted(plan.rounds, "round"),
-                            counted(plan.steps, "step")));
+  announce(plan);
   const std::vector<SweepPoint> sides = both(request, kRoundWarmup, plan.steps);
   const std::vector<size_t> order = drawn_order(plan.rounds, request.a.config.seed);
   std::vector<SweepPoint> points;
   points.reserve(order.size());
   for (const size_t side : order) points.push_back(sides.at(side));
-  RoundsOutput output(request, order);
+  FoundRounds found(request);
+  RoundsOutput output(found, order);
   const ExitCode code = run_watched(points,
                                     {.store = request.store,
                                      .name = request.run_name,
                                      .trace = {.wanted = true, .traced_steps = plan.traced},
                                      .keeps_traces = false},
                                     output);
-  Rounds found = std::move(output.found());
-  found.code = code == ExitCode::kOk && !found.failure.empty() ? ExitCode::kFailed : code;
-  return found;
+  return found.take(code);
 }
 
 }  // namespace laptime

@@ -1,4 +1,5 @@
-// measure_rounds: two points in turn, in processes of their own, until their ratio is known.
+// measure_rounds: two points, or one point of two programs, in turn, in processes of their own, until their ratio is
+// known.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +17,16 @@ namespace laptime {
 // Leaves out the options of a sweep that do nothing where the points are measured in rounds.
 void leave_out_options_of_rows(std::vector<OptionRow>& rows);
 
+// Two builds of laptime that measure one point. Nothing is stored: another version may not know the store, and a choice
+// of kernels that is made once would stay for all rounds, so that chance in it would look like a difference.
+struct ComparedPrograms {
+  std::string a, b;                // as a shell finds them
+  std::vector<std::string> words;  // the options of bench that name the point
+};
+
 struct RoundsRequest {
   SweepPoint a, b;  // valid points; a point with a given warm-up or number of steps keeps them in each process
+  std::optional<ComparedPrograms> programs{};  // that measure the points; none: this one
   ComparedNames names;
   double margin = 0;  // rounds end when no end of the 99 % interval is further than half of this from the ratio
   Seconds budget{};   // for all rounds; at least kFewestRounds are made

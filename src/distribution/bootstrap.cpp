@@ -17,12 +17,6 @@
 namespace laptime {
 namespace {
 
-// A number below `bound` from the upper half of a counter-based generator.
-size_t draw_below(uint64_t bound, uint64_t& counter) {
-  constexpr uint64_t kSeed = 0x6C617074696D65ULL;
-  return static_cast<size_t>(((hash_combine(kSeed, counter++) >> 32U) * bound) >> 32U);
-}
-
 // For each sample in the order of time, its place in the sorted samples; equal samples keep their order.
 std::vector<size_t> ranks_of(std::span<const double> samples) {
   std::vector<size_t> order(samples.size());
@@ -81,6 +75,11 @@ Interval central_interval(std::vector<double> values) {
 }
 
 }  // namespace
+
+size_t draw_below(uint64_t bound, uint64_t& counter) {
+  constexpr uint64_t kSeed = 0x6C617074696D65ULL;
+  return static_cast<size_t>(((hash_combine(kSeed, counter++) >> 32U) * bound) >> 32U);
+}
 
 int64_t bootstrap_block_length(int64_t count, double autocorrelation) {
   if (autocorrelation <= kBlockBootstrapAbove) return 1;

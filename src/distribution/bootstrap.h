@@ -1,6 +1,7 @@
 // The bootstrap interval of the median: how precisely the samples determine it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,9 @@ struct Interval {
   double low = 0;
   double high = 0;
 };
+
+// A number below `bound` from a generator with a fixed seed; `counter` is its place in the sequence.
+size_t draw_below(uint64_t bound, uint64_t& counter);
 
 // Above this lag-1 autocorrelation neighbouring samples are resampled together, in blocks.
 inline constexpr double kBlockBootstrapAbove = 0.2;

@@ -55,7 +55,7 @@ std::string_view name_of(Difference difference) {
   return "undecided";
 }
 
-Difference PairedRatio::difference(double margin) const {
+Difference difference_of(const std::optional<Interval>& interval, double margin) {
   if (!interval) return Difference::kUndecided;
   if (interval->low >= 1 - margin && interval->high <= 1 + margin) return Difference::kSame;
   if (interval->low > 1) return Difference::kSlower;

@@ -14,7 +14,7 @@ namespace laptime {
 inline constexpr int64_t kFewestRounds = 8;
 inline constexpr int64_t kMostRounds = 1000;
 
-// How B stands against A, both figures being times.
+// Outcome of comparing the times of B and A.
 enum class Difference : uint8_t {
   kFaster,     // B is
   kSlower,     // B is
@@ -23,23 +23,25 @@ enum class Difference : uint8_t {
 };
 std::string_view name_of(Difference difference);  // "faster", "slower", "same", "undecided"
 
+// `interval` is of B / A; `margin`: a difference that does not matter, as a fraction. The interval decides: it lies
+// within the margin, or excludes 1, or neither. Undecided without an interval.
+Difference difference_of(const std::optional<Interval>& interval, double margin);
+
 struct PairedRatio {
   int64_t rounds = 0;
   double ratio = 1;                  // B / A
   std::optional<Interval> interval;  // 99 %; none from fewer than kFewestRounds
 
-  // `margin`: a difference that does not matter, as a fraction. The interval decides: it lies within the margin, or
-  // excludes 1, or neither.
-  Difference difference(double margin) const;
+  Difference difference(double margin) const { return difference_of(interval, margin); }
   // The larger distance of an end of the interval from the ratio, as a fraction of it; infinite without one.
   double half_width() const;
 };
 
-// Of one figure of A and of B for each round, all above zero, at most kMostRounds. The ratio is the median of the means
-// of every two logarithms of b / a (Hodges and Lehmann 1963), its interval that of Wilcoxon's signed-rank test. The
-// interval supposes nothing about the noise but that it favours neither: where each round draws the order of A and B, A
-// against itself excludes 1 at most once in a hundred comparisons, whatever disturbs the machine. Error for spans of
-// different lengths, none or too many rounds, or a figure that is not a positive finite number.
+// `a` and `b`: one figure of each side for each round, all above zero, at most kMostRounds. The ratio is the median of
+// the means of every two logarithms of b / a (Hodges and Lehmann 1963), its interval that of Wilcoxon's signed-rank
+// test. The interval supposes nothing about the noise but that it favours neither: where each round draws the order of
+// A and B, A against itself excludes 1 at most once in a hundred comparisons, whatever disturbs the machine. Error for
+// spans of different lengths, none or too many rounds, or a figure that is not a positive finite number.
 PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
 
 // About how many rounds with the noise of these show a difference of this fraction nineteen times out of twenty: by the

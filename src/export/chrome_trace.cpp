@@ -7,18 +7,19 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "export/memory_changes.h"
-#include "export/step_slices.h"
-#include "export/writers.h"
+#include "export/formats.h"
+#include "export/traced_step.h"
 
 namespace laptime {
 namespace {
 
-// Kineto's rows of a device are numbered by device and stream. All slices are in one row, where they nest.
+// Kineto's rows of a device are numbered by device and stream. All slices are in one row, where they nest; the host's
+// row has the ranges of steps.
 constexpr int kDevice = 0;
 constexpr int kStream = 7;
+constexpr int kHost = 1;
 
-// What a trace holds beside its slices.
+// Parts of a trace beside its slices.
 struct Detail {
   bool figures = true;        // signature, FLOPs and bytes of each launch
   bool kernels = true;        // the kernel of each launch
@@ -39,10 +40,9 @@ class JsonTexts {
   std::map<std::string, std::string, std::less<>> texts_;
 };
 
-// Microseconds with the nanoseconds as decimals.
-std::string microseconds(int64_t nanoseconds) {
-  return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
-}
+// Whole microseconds, rounded. HTA rounds fractions itself, begins up and ends down, which makes a gap of a microsecond
+// between any two launches. Rounded here, launches that follow each other still do, and slices that nest still nest.
+int64_t microseconds(int64_t nanoseconds) { return (nanoseconds + 500) / 1000; }
 
 class TraceWriter {
  public:
@@ -60,7 +60,10 @@ class TraceWriter {
   std::string text() {
     name_rows();
     for (size_t i = 0; i < timeline_.slices.size(); i += timeline_.slices[i].inside + 1) write_slice(i);
-    for (const StepSpan& step : timeline_.steps) write_memory(step);
+    for (size_t i = 0; i < timeline_.steps.size(); ++i) {
+      write_profiler_step(i + 1, timeline_.steps[i]);
+      write_memory(timeline_.steps[i]);
+    }
     return head() + events_ + "\n],\n\"traceName\": " + json_texts_(record_.name) + "\n}\n";
   }
 
@@ -96,35 +99,52 @@ class TraceWriter {
     if (!detail_.memory_events) notes.push_back("single allocations and frees");
     if (detail_.shortest > 0) {
       notes.push_back(fmt::format("neighbouring launches and ranges shorter than {} us, which are one slice each",
-                                  microseconds(detail_.shortest)));
+                                  static_cast<double>(detail_.shortest) / 1000));
     }
     return notes;
   }
 
   void name_rows() {
-    const auto name = [&](const char* kind, const std::string& args) {
-      event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, kStream, args);
+    const auto name = [&](const char* kind, int row, const std::string& args) {
+      event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, row, args);
     };
-    name("process_name", "\"name\":" + json_texts_("laptime " + record_.name));
-    name("process_labels", "\"labels\":" + json_texts_(record_.created));
-    name("process_sort_index", "\"sort_index\":0");
-    name("thread_name", fmt::format("\"name\":\"stream {}\"", kStream));
+    name("process_name", kStream, "\"name\":" + json_texts_("laptime " + record_.name));
+    name("process_labels", kStream, "\"labels\":" + json_texts_(record_.created));
+    name("process_sort_index", kStream, "\"sort_index\":0");
+    name("thread_name", kStream, fmt::format("\"name\":\"stream {}\"", kStream));
+    name("thread_name", kHost, "\"name\":\"steps\"");
   }
 
-  void write_complete(const char* category, std::string_view name, int64_t begin, int64_t end,
+  void write_complete(const char* category, std::string_view name, int row, int64_t begin, int64_t end,
                       const std::string& args) {
-    event(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{}{}{}{}}})", category, json_texts_(name),
-          kDevice, kStream, microseconds(begin), microseconds(end - begin), args.empty() ? "" : ",\"args\":{", args,
-          args.empty() ? "" : "}");
+    event(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{"ns":{}{}}}}})", category,
+          json_texts_(name), kDevice, row, microseconds(begin), microseconds(end) - microseconds(begin), end - begin,
+          args);
+  }
+
+  // The range by which HTA and TensorBoard tell steps apart.
+  void write_profiler_step(size_t number, const StepSpan& step) {
+    write_complete("user_annotation", fmt::format("ProfilerStep#{}", number), kHost, step.begin, step.end, "");
+  }
+
+  // HTA takes slices for kernels that state their stream, and of several steps keeps only the kernels whose launch it
+  // finds on the host.
+  void write_kernel(std::string_view name, int64_t begin, int64_t end, const std::string& args) {
+    std::string correlation;
+    if (timeline_.steps.size() > 1) {
+      correlation = fmt::format(",\"correlation\":{}", ++kernels_);
+      write_complete("cuda_runtime", "cudaLaunchKernel", kHost, begin, begin, correlation);
+    }
+    write_complete("kernel", name, kStream, begin, end, fmt::format(",\"stream\":{}{}{}", kStream, correlation, args));
   }
 
   void write_slice(size_t index) {
     const Slice& slice = timeline_.slices[index];
     if (slice.kind == Slice::Kind::kLaunch) {
-      write_complete("kernel", slice.name, slice.begin, slice.end, arguments_of(slice.launch));
+      write_kernel(slice.name, slice.begin, slice.end, arguments_of(slice.launch));
       return;
     }
-    write_complete("gpu_user_annotation", slice.name, slice.begin, slice.end, "");
+    write_complete("gpu_user_annotation", slice.name, kStream, slice.begin, slice.end, "");
     std::vector<size_t> tiny;  // neighbours without a slice of their own so far
     const size_t end = index + 1 + slice.inside;
     for (size_t i = index + 1; i < end; i += timeline_.slices[i].inside + 1) {
@@ -153,18 +173,15 @@ class TraceWriter {
             static_cast<size_t>(std::count_if(begin, begin + static_cast<std::ptrdiff_t>(begin->inside) + 1,
                                               [](const Slice& slice) { return slice.kind == Slice::Kind::kLaunch; }));
       }
-      write_complete("kernel", fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"),
-                     timeline_.slices[tiny.front()].begin, timeline_.slices[tiny.back()].end, stream_argument());
+      write_kernel(fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"),
+                   timeline_.slices[tiny.front()].begin, timeline_.slices[tiny.back()].end, "");
     }
     tiny.clear();
   }
 
-  // HTA takes slices for kernels that state their stream.
-  static std::string stream_argument() { return fmt::format("\"stream\":{}", kStream); }
-
   std::string arguments_of(size_t index) {
     const TraceLaunch launch = trace_.launch(index);
-    std::string args = stream_argument();
+    std::string args;
     if (detail_.kernels) args += fmt::format(",\"kernel\":{}", json_texts_(launch.kernel));
     if (!detail_.figures) return args;
     return args + fmt::format(",\"launch\":{},\"class\":{},\"signature\":{},\"FLOP\":{},\"bytes\":{}", index,
@@ -230,6 +247,7 @@ class TraceWriter {
   std::vector<size_t> resident_;
   JsonTexts json_texts_;
   std::string events_;
+  int64_t kernels_ = 0;  // written
 };
 
 }  // namespace

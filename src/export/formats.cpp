@@ -1,8 +1,6 @@
 // The table of formats.
 #include "export/formats.h"
 
-#include "export/writers.h"
-
 namespace laptime {
 namespace {
 

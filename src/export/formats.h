@@ -40,7 +40,7 @@ struct ExportOptions {
   NsysReport report = NsysReport::kKernels;
 };
 
-// What a format is made from.
+// The input that a format needs.
 enum class ExportNeeds : uint8_t {
   kRecords,           // any number of records
   kRecordsAndTraces,  // any number of records, with their traces where there are some
@@ -60,5 +60,24 @@ struct ExportFormat {
 };
 
 std::span<const ExportFormat> export_formats();
+
+// One writer for each format.
+
+// A trace without --steps all stays below this, if need be with less in it; one of all steps below the other.
+inline constexpr size_t kMaxTraceBytes = 5'000'000;
+inline constexpr size_t kMaxLongTraceBytes = 100'000'000;
+
+std::string chrome_trace(std::span<const TracedRecord> records, const ExportOptions& options);
+std::string memory_viz(std::span<const TracedRecord> records, const ExportOptions& options);
+std::string nsys(std::span<const TracedRecord> records, const ExportOptions& options);
+std::string folded_stacks(std::span<const TracedRecord> records, const ExportOptions& options);
+std::string google_benchmark(std::span<const TracedRecord> records, const ExportOptions& options);
+std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions& options);
+std::string llama_bench(std::span<const TracedRecord> records, const ExportOptions& options);
+std::string flat_csv(std::span<const TracedRecord> records, const ExportOptions& options);
+std::string json_lines(std::span<const TracedRecord> records, const ExportOptions& options);
+
+// The trace, with less in it where it would exceed `max_bytes`.
+std::string chrome_trace(const TracedRecord& traced, ExportedSteps steps, size_t max_bytes);
 
 }  // namespace laptime

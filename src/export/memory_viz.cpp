@@ -5,10 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "export/memory_changes.h"
+#include "export/formats.h"
 #include "export/pickle.h"
-#include "export/step_slices.h"
-#include "export/writers.h"
+#include "export/traced_step.h"
 
 namespace laptime {
 namespace {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "table/text.h"
+
 namespace laptime {
 namespace {
 
@@ -52,12 +54,13 @@ void Pickle::integer(int64_t value) {
 
 void Pickle::boolean(bool value) { byte(value ? kNewTrue : kNewFalse); }
 
-void Pickle::text(std::string_view value) {
-  if (const auto known = texts_.find(value); known != texts_.end()) return reference(known->second);
+void Pickle::text(std::string_view raw) {
+  if (const auto known = texts_.find(raw); known != texts_.end()) return reference(known->second);
+  const std::string value = printable(raw);
   byte(kBinUnicode);
   number(value.size(), 4);
   bytes_ += value;
-  texts_.emplace(value, remember());
+  texts_.emplace(raw, remember());
 }
 
 void Pickle::empty_list() { byte(pickle_op::kEmptyList); }

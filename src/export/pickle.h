@@ -17,7 +17,8 @@ class Pickle {
 
   void integer(int64_t value);
   void boolean(bool value);
-  void text(std::string_view value);  // ASCII or UTF-8; a text that was written before is written as a reference to it
+  // Control bytes are escaped; a text that was written before is written as a reference to it.
+  void text(std::string_view raw);
   void empty_list();
   void pair(int64_t first, int64_t second);  // a tuple
 

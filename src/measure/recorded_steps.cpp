@@ -23,8 +23,10 @@ namespace {
 
 constexpr Seconds kNanosecondOfLine{1e-9};
 
-// What of the machine changed while another program ran: counters of this process say nothing of it.
+// System-wide counters only: another program ran the steps, so counters of this process do not apply.
 MachineState machine_alone(MachineState state) {
+  state.user_seconds.reset();
+  state.system_seconds.reset();
   state.involuntary_switches.reset();
   state.minor_faults.reset();
   state.major_faults.reset();

@@ -75,6 +75,11 @@ MachineState MachineCounters::read() const {
   }
   rusage usage{};
   if (getrusage(RUSAGE_SELF, &usage) == 0) {
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    state.user_seconds = seconds(usage.ru_utime);
+    state.system_seconds = seconds(usage.ru_stime);
     state.involuntary_switches = usage.ru_nivcsw;
     state.minor_faults = usage.ru_minflt;
     state.major_faults = usage.ru_majflt;
@@ -88,6 +93,8 @@ MachineState change(const MachineState& before, const MachineState& after) {
   difference.throttled_seconds = grown(before.throttled_seconds, after.throttled_seconds);
   difference.waiting_seconds = grown(before.waiting_seconds, after.waiting_seconds);
   difference.throttled_periods = grown(before.throttled_periods, after.throttled_periods);
+  difference.user_seconds = grown(before.user_seconds, after.user_seconds);
+  difference.system_seconds = grown(before.system_seconds, after.system_seconds);
   difference.involuntary_switches = grown(before.involuntary_switches, after.involuntary_switches);
   difference.minor_faults = grown(before.minor_faults, after.minor_faults);
   difference.major_faults = grown(before.major_faults, after.major_faults);

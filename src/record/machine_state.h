@@ -18,10 +18,12 @@ struct MachineState {
   std::optional<double> throttled_seconds;  // thread seconds that a CPU quota took
   std::optional<double> waiting_seconds;    // thread seconds in which a thread could run and had no core
   std::optional<int64_t> throttled_periods;
-  std::optional<int64_t> involuntary_switches;  // of all threads of the process, like the next two
-  std::optional<int64_t> minor_faults;          // pages touched for the first time
-  std::optional<int64_t> major_faults;          // pages read from a disk
-  std::optional<double> load;                   // average of one minute, as it is; not a counter
+  std::optional<double> user_seconds;    // CPU time of all threads of the process, like those below
+  std::optional<double> system_seconds;  // likewise, in the kernel
+  std::optional<int64_t> involuntary_switches;
+  std::optional<int64_t> minor_faults;  // pages touched for the first time
+  std::optional<int64_t> major_faults;  // pages read from a disk
+  std::optional<double> load;           // average of one minute, as it is; not a counter
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -29,6 +31,8 @@ struct MachineState {
     visit(Key{"throttled_seconds", Unit::kSeconds}, self.throttled_seconds);
     visit(Key{"waiting_seconds", Unit::kSeconds}, self.waiting_seconds);
     visit("throttled_periods", self.throttled_periods);
+    visit(Key{"user_seconds", Unit::kSeconds}, self.user_seconds);
+    visit(Key{"system_seconds", Unit::kSeconds}, self.system_seconds);
     visit("involuntary_switches", self.involuntary_switches);
     visit("minor_faults", self.minor_faults);
     visit("major_faults", self.major_faults);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "analysis/launch_sums.h"
@@ -106,14 +107,63 @@ Grid ratio_grid(const char* name, const char* caption, GridColumn first) {
           .notes = {}};
 }
 
-std::vector<Json> ratio_row(const std::string& label, double a, double b, const PairedRatio& ratio, double margin) {
+std::vector<Json> ratio_row(const std::string& label, Json a, Json b, Json ratio,
+                            const std::optional<Interval>& interval, std::string_view verdict) {
   return {label,
-          a,
-          b,
-          ratio.ratio,
-          ratio.interval ? Json(ratio.interval->low) : Json(nullptr),
-          ratio.interval ? Json(ratio.interval->high) : Json(nullptr),
-          name_of(ratio.difference(margin))};
+          std::move(a),
+          std::move(b),
+          std::move(ratio),
+          interval ? Json(interval->low) : Json(nullptr),
+          interval ? Json(interval->high) : Json(nullptr),
+          verdict};
+}
+
+// `sure`: the interval in words; `advice`: what narrows it.
+std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure,
+                        std::string_view advice) {
+  switch (difference) {
+    case Difference::kSame:
+      return fmt::format("no difference beyond {:.3g} %: B takes {:.3f} times the time of A ({})", 100 * margin, ratio,
+                         sure);
+    case Difference::kSlower: return fmt::format("B is slower: it takes {:.3f} times the time of A ({})", ratio, sure);
+    case Difference::kFaster:
+      return fmt::format("B is faster: it takes {:.3f} times the time of A ({}), which is {:.2f}x as fast", ratio, sure,
+                         1 / ratio);
+    case Difference::kUndecided: break;
+  }
+  return fmt::format("undecided: B takes {:.3f} times the time of A, but 1 lies within the {}; {}", ratio, sure,
+                     advice);
+}
+
+std::string pair_sentence(const StoredPair& pair, double margin, double confidence) {
+  if (!pair.ratio) return fmt::format("{}: {}", pair.unjudged, pair.reason);
+  if (!pair.interval) {
+    return fmt::format("{}: B takes {:.3f} times the time of A, but {}", pair.unjudged, *pair.ratio, pair.reason);
+  }
+  const std::string sure =
+      fmt::format("{:.4g} % interval {}, {} and {}", 100 * confidence, interval_text(pair.interval), pair.a_processes,
+                  pair.b_processes == 1 ? "1 process" : fmt::format("{} processes", pair.b_processes));
+  if (!pair.unjudged.empty()) {
+    return fmt::format("{}: B takes {:.3f} times the time of A ({}), but {}", pair.unjudged, *pair.ratio, sure,
+                       pair.reason);
+  }
+  return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure,
+                     "more processes narrow it: measure the points several times");
+}
+
+// "4 points: 1 slower, 2 same, 1 missing".
+std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) {
+  std::vector<std::pair<std::string_view, int64_t>> counts;
+  for (const StoredPair& pair : pairs) {
+    const std::string_view verdict = pair.verdict(margin);
+    const auto known =
+        std::find_if(counts.begin(), counts.end(), [&](const auto& count) { return count.first == verdict; });
+    known == counts.end() ? static_cast<void>(counts.emplace_back(verdict, 1)) : static_cast<void>(++known->second);
+  }
+  std::string text = counted(pairs.size(), "point") + ":";
+  for (const auto& [verdict, count] : counts)
+    text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", count, verdict);
+  return text;
 }
 
 Grid phases_of(const std::vector<ComparedRound>& rounds, double margin) {
@@ -125,7 +175,9 @@ Grid phases_of(const std::vector<ComparedRound>& rounds, double margin) {
     const std::vector<double> b = of_rounds(rounds, &ComparedRound::b, figure);
     const auto is_time = [](double time) { return time > 0; };
     if (!std::all_of(a.begin(), a.end(), is_time) || !std::all_of(b.begin(), b.end(), is_time)) return;
-    grid.rows.push_back(ratio_row(key, median(a), median(b), paired_ratio(a, b), margin));
+    const PairedRatio ratio = paired_ratio(a, b);
+    grid.rows.push_back(
+        ratio_row(key, median(a), median(b), ratio.ratio, ratio.interval, name_of(ratio.difference(margin))));
   };
   for (const std::string& phase : first.phases) {
     if (phase != first.pass) add(phase);
@@ -307,21 +359,7 @@ std::string difference_sentence(const PairedRatio& ratio, double margin) {
                        ratio.rounds == 1 ? "round is" : "rounds are", kFewestRounds);
   }
   const std::string sure = fmt::format("99 % interval {}, {} rounds", interval_text(ratio.interval), ratio.rounds);
-  switch (ratio.difference(margin)) {
-    case Difference::kSame:
-      return fmt::format("no difference beyond {:.3g} %: B takes {:.3f} times the time of A ({})", 100 * margin,
-                         ratio.ratio, sure);
-    case Difference::kSlower:
-      return fmt::format("B is slower: it takes {:.3f} times the time of A ({})", ratio.ratio, sure);
-    case Difference::kFaster:
-      return fmt::format("B is faster: it takes {:.3f} times the time of A ({}), which is {:.2f}x as fast", ratio.ratio,
-                         sure, 1 / ratio.ratio);
-    case Difference::kUndecided: break;
-  }
-  return fmt::format(
-      "undecided: B takes {:.3f} times the time of A, but 1 lies within the {}; a larger --budget allows "
-      "more rounds",
-      ratio.ratio, sure);
+  return sentence_of(ratio.ratio, ratio.difference(margin), margin, sure, "a larger --budget allows more rounds");
 }
 
 PointReport comparison_report(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin) {
@@ -354,16 +392,26 @@ PointReport comparison_report(const ComparedNames& names, const std::vector<Comp
   return report;
 }
 
+std::string_view StoredPair::verdict(double margin) const {
+  return unjudged.empty() ? name_of(difference_of(interval, margin)) : std::string_view(unjudged);
+}
+
 PointReport stored_comparison_report(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
-                                     double margin) {
+                                     double margin, double confidence) {
   PointReport report{.name = fmt::format("A: {}; B: {}", a, b), .lines = {}, .grids = {}};
-  Grid grid = ratio_grid("records", "medians of the records", text_column("point", "Point"));
-  grid.notes = {
-      "95 % intervals, of the samples alone: what changed on the machine between the two runs is not in them; laptime "
-      "compare with options measures in turn"};
+  report.lines.push_back(pairs.size() == 1 ? pair_sentence(pairs.front(), margin, confidence)
+                                           : pairs_sentence(pairs, margin));
+  Grid grid = ratio_grid("records", "", text_column("point", "Point"));
+  grid.title = fmt::format("medians of the records, and {:.4g} % intervals of their ratio", 100 * confidence);
+  grid.columns.push_back(optional_column(2, {"a_processes", "Processes A"}));
+  grid.columns.push_back(optional_column(2, {"b_processes", "B"}));
+  grid.columns.push_back(optional_column(3, text_column("reason", "Why")));
   for (const StoredPair& pair : pairs) {
-    const PairedRatio judged{.rounds = 0, .ratio = pair.ratio.value, .interval = pair.ratio.interval};
-    grid.rows.push_back(ratio_row(pair.name, pair.a, pair.b, judged, margin));
+    std::vector<Json> row = ratio_row(pair.name, or_null(pair.a), or_null(pair.b), or_null(pair.ratio), pair.interval,
+                                      pair.verdict(margin));
+    row.insert(row.end(),
+               {pair.a_processes, pair.b_processes, pair.reason.empty() ? Json(nullptr) : Json(pair.reason)});
+    grid.rows.push_back(std::move(row));
   }
   report.grids.push_back(std::move(grid));
   return report;

@@ -1,20 +1,21 @@
 // comparison_report: A against B, measured in rounds, and which part of the step the difference comes from.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "distribution/paired_ratio.h"
 #include "record/record.h"
 #include "record/step_trace.h"
-#include "record/time_stats.h"
 #include "report/grid.h"
 
 namespace laptime {
 
-// What one process of a round found.
+// Figures of one process of a round.
 struct RoundFigures {
   std::string pass;                    // the key of the time that is compared
   std::map<std::string, double> time;  // medians in seconds, by the keys of Record::time
@@ -25,14 +26,14 @@ struct RoundFigures {
   double tokens_per_second = 0;  // 0 if unknown
 };
 
-// Of a record that is ok.
+// `record` is ok.
 RoundFigures round_figures(const Record& record, const std::optional<StepTrace>& trace);
 
 struct ComparedRound {
   RoundFigures a, b;
 };
 
-// What is compared: "mode eager" and "mode compile", and the words of the point that both have.
+// Names of the two sides ("mode eager", "mode compile"), and the words of the point that both share.
 struct ComparedNames {
   std::string a, b;
   std::string point;
@@ -54,13 +55,24 @@ std::string difference_sentence(const PairedRatio& ratio, double margin);
 // not matter, as a fraction.
 PointReport comparison_report(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin);
 
-// Two records that were measured at different times: their medians in seconds, and the ratio B / A of these.
+// A point of two files of records.
 struct StoredPair {
   std::string name;
-  double a = 0, b = 0;
-  TimeRatio ratio;
+  std::optional<double> a{}, b{};  // medians of all samples, in seconds
+  int64_t a_processes = 0, b_processes = 0;
+  std::optional<double> ratio{};  // B / A
+  std::optional<Interval> interval{};
+  // Why the pair cannot be judged, as a word ("undecided", kMissing, or the status of a record) and in a sentence; both
+  // are empty where the interval judges it.
+  std::string unjudged{}, reason{};
+
+  // "faster", "slower", "same", "undecided" or `unjudged`.
+  std::string_view verdict(double margin) const;
 };
+inline constexpr std::string_view kMissing = "missing";
+
+// `confidence`: of the intervals, as a fraction. At least one pair.
 PointReport stored_comparison_report(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
-                                     double margin);
+                                     double margin, double confidence);
 
 }  // namespace laptime

@@ -25,6 +25,7 @@
 #include "base/words.h"
 #include "sweep/child_messages.h"
 #include "sweep/oom_kills.h"
+#include "sweep/pipe.h"
 #include "sweep/pulse.h"
 
 namespace laptime {
@@ -36,33 +37,6 @@ constexpr Seconds kTick{1};         // between looks at a child that sends nothi
 constexpr double kSlowerStep = 30;  // than the slowest step before: other programs may use the machine too
 constexpr Seconds kExitGrace{2};    // for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
-
-class Pipe {
- public:
-  Pipe() {
-    if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
-      throw Error::format("cannot start the process of a point ({}); raise `ulimit -n`", std::strerror(errno));
-    }
-  }
-  ~Pipe() {
-    close_end(0);
-    close_end(1);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-
-  int reading() const { return ends_[0]; }
-  int writing() const { return ends_[1]; }
-  void close_reading() { close_end(0); }
-  void close_writing() { close_end(1); }
-
- private:
-  void close_end(size_t end) {
-    if (ends_.at(end) >= 0) close(ends_.at(end));
-    ends_.at(end) = -1;
-  }
-  std::array<int, 2> ends_{-1, -1};
-};
 
 // ---- child process
 
@@ -198,20 +172,6 @@ class Listener {
                                   pollfd{signals_.descriptor(), POLLIN, 0}};
     const double milliseconds = std::ceil(left.count() * 1e3);
     poll(waiting.data(), waiting.size(), left.count() < 0 ? -1 : static_cast<int>(std::min(milliseconds, 1e9)));
-  }
-
-  // Reads available bytes; sets the descriptor to -1 when the other end is closed.
-  static std::string read_some(int& descriptor) {
-    std::array<char, 1 << 16> buffer{};
-    pollfd ready{descriptor, POLLIN, 0};
-    if (poll(&ready, 1, 0) <= 0) return {};
-    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return {};
-    if (count <= 0) {
-      descriptor = -1;
-      return {};
-    }
-    return {buffer.data(), static_cast<size_t>(count)};
   }
 
   void read_messages() {

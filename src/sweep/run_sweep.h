@@ -40,7 +40,7 @@ struct SweepCallbacks {
 };
 
 struct SweepOutcome {
-  bool interrupted = false;  // by Ctrl-C or SIGTERM; the remaining points have no record
+  bool interrupted = false;  // by a stop signal; the remaining points have no record
   bool failed = false;       // a point failed, timed out or was interrupted, or no point is supported
   size_t lost = 0;           // records that are not in the store
   std::exception_ptr ended_by;

@@ -1,14 +1,14 @@
-// The handlers of the stop signals. Only a handler reaches a process that is stuck in a system call.
+// The table of ending signals and their handler. Only a handler reaches a process that is stuck in a system call.
 #include "sweep/stop_signals.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <cstdint>
 
 #include "base/error.h"
 
@@ -17,56 +17,95 @@ namespace {
 
 constexpr int kInterruptedExit = 130;  // as a shell reports a process that Ctrl-C has ended
 
+constexpr std::array kEndingSignals{
+    EndingSignal{SIGHUP, SignalAnswer::kStop},     // a closed terminal
+    EndingSignal{SIGINT, SignalAnswer::kStop},     // Ctrl-C
+    EndingSignal{SIGQUIT, SignalAnswer::kStop},    // Ctrl-backslash
+    EndingSignal{SIGTERM, SignalAnswer::kStop},    // kill; a batch system before its time limit
+    EndingSignal{SIGUSR1, SignalAnswer::kStop},    // a batch system that was asked to warn early
+    EndingSignal{SIGUSR2, SignalAnswer::kStop},    // likewise
+    EndingSignal{SIGXCPU, SignalAnswer::kStop},    // ulimit -t
+    EndingSignal{SIGPWR, SignalAnswer::kStop},     // a power failure
+    EndingSignal{SIGALRM, SignalAnswer::kStop},    // also the end of kGrace
+    EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // timers and events that only another program can send
+    EndingSignal{SIGPROF, SignalAnswer::kStop},    // likewise, unless a profiler handles it
+    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // likewise
+    EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // likewise
+    EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // no reader is left
+    EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // ulimit -f
+    EndingSignal{SIGILL, SignalAnswer::kCrash},   EndingSignal{SIGTRAP, SignalAnswer::kCrash},
+    EndingSignal{SIGABRT, SignalAnswer::kCrash},  EndingSignal{SIGBUS, SignalAnswer::kCrash},
+    EndingSignal{SIGFPE, SignalAnswer::kCrash},   EndingSignal{SIGSEGV, SignalAnswer::kCrash},
+    EndingSignal{SIGSYS, SignalAnswer::kCrash}};
+
 std::atomic<int> signals_seen;
 std::atomic<int> signals_event;  // descriptor
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may use no lock");
 
-void count_signal(int) {
+void count_signal(int number) {
   const int error = errno;
   const int count = ++signals_seen;
+  if (count > 2 || (count == 2 && number == SIGALRM)) _exit(kInterruptedExit);
   if (count == 2) alarm(StopSignals::kGrace);
-  if (count > 2) _exit(kInterruptedExit);
   const uint64_t one = 1;
   if (write(signals_event, &one, sizeof(one)) < 0) errno = 0;  // the counter is enough
   errno = error;
 }
 
-void end_process(int) { _exit(kInterruptedExit); }
-
-struct sigaction handled_by(void (*handler)(int)) {
+struct sigaction action_of(int number) {
   struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;  // not every library expects that a call is interrupted
-  sigemptyset(&action.sa_mask);
+  sigaction(number, nullptr, &action);
   return action;
 }
 
-sigset_t stop_set() {
+bool may_take(int number) {
+  const bool is_always_ours = number == SIGINT || number == SIGTERM;
+  const struct sigaction action = action_of(number);
+  return is_always_ours || ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL);
+}
+
+// The signals that are counted now.
+sigset_t counted_signals() {
   sigset_t set{};
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
+  for (const EndingSignal& signal : ending_signals()) {
+    if (action_of(signal.number).sa_handler == count_signal) sigaddset(&set, signal.number);
+  }
   return set;
 }
 
 }  // namespace
 
+std::vector<EndingSignal> ending_signals() {
+  std::vector<EndingSignal> signals(kEndingSignals.begin(), kEndingSignals.end());
+  for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) signals.push_back({number, SignalAnswer::kStop});
+  return signals;
+}
+
+void ignore_failed_writes() {
+  for (const EndingSignal& signal : kEndingSignals) {
+    if (signal.answer == SignalAnswer::kIgnore) std::signal(signal.number, SIG_IGN);
+  }
+}
+
 StopSignals::StopSignals() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (descriptor_ < 0) throw Error("cannot watch for signals: no file descriptor is left; raise `ulimit -n`");
   signals_seen = 0;
   signals_event = descriptor_;
-  const struct sigaction count = handled_by(count_signal);
-  const struct sigaction end = handled_by(end_process);
-  sigaction(SIGALRM, &end, &previous_alarm_);
-  sigaction(SIGINT, &count, &previous_interrupt_);
-  sigaction(SIGTERM, &count, &previous_terminate_);
+  struct sigaction count {};
+  count.sa_handler = count_signal;
+  count.sa_flags = SA_RESTART;  // not every library expects that a call is interrupted
+  sigemptyset(&count.sa_mask);
+  for (const EndingSignal& signal : ending_signals()) {
+    if (signal.answer != SignalAnswer::kStop || !may_take(signal.number)) continue;
+    previous_.emplace_back(signal.number, action_of(signal.number));
+    sigaction(signal.number, &count, nullptr);
+  }
 }
 
 StopSignals::~StopSignals() {
-  sigaction(SIGINT, &previous_interrupt_, nullptr);
-  sigaction(SIGTERM, &previous_terminate_, nullptr);
   alarm(0);
-  sigaction(SIGALRM, &previous_alarm_, nullptr);
+  for (const auto& [number, action] : previous_) sigaction(number, &action, nullptr);
   close(descriptor_);
 }
 
@@ -84,7 +123,7 @@ void StopSignals::wait(Seconds time) const {
 bool StopSignals::requested() { return signals_seen > 0; }
 
 StopSignals::Blocked::Blocked() {
-  const sigset_t set = stop_set();
+  const sigset_t set = counted_signals();
   pthread_sigmask(SIG_BLOCK, &set, &previous_);
 }
 
@@ -92,7 +131,11 @@ StopSignals::Blocked::~Blocked() { pthread_sigmask(SIG_SETMASK, &previous_, null
 
 bool StopSignals::pending() {
   sigset_t set{};
-  return sigpending(&set) == 0 && (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1);
+  if (sigpending(&set) != 0) return false;
+  for (const EndingSignal& signal : ending_signals()) {
+    if (signal.answer == SignalAnswer::kStop && sigismember(&set, signal.number) == 1) return true;
+  }
+  return false;
 }
 
 }  // namespace laptime

@@ -1,15 +1,36 @@
-// StopSignals: counts Ctrl-C and SIGTERM, and ends the process if it does not heed them.
+// StopSignals: turns the signals that would end the program into an orderly stop.
 #pragma once
 
 #include <csignal>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 
 namespace laptime {
 
-// While the object exists, SIGINT and SIGTERM are counted instead of ending the process. After the second the process
-// has kGrace to end in order, and after the third none: then it exits with code 130, whatever it waits for. Its child
-// processes die with it. There may be one object at a time.
+enum class SignalAnswer : uint8_t {
+  kStop,    // counted: the step at hand ends, and everything finished is written
+  kIgnore,  // a write that fails; it returns an error of its own
+  kCrash,   // an error of the program: the default action, after which the kernel ends the child processes
+};
+
+struct EndingSignal {
+  int number = 0;
+  SignalAnswer answer = SignalAnswer::kStop;
+};
+
+// Every signal that can be caught and that ends a program by default.
+std::vector<EndingSignal> ending_signals();
+
+// For the whole life of the program: signals with kIgnore are ignored.
+void ignore_failed_writes();
+
+// While the object exists, the signals with kStop are counted instead of ending the process. After the second the
+// process has kGrace to end in order, and after the third none: then it exits with code 130, whatever it waits for. Its
+// child processes die with it. A signal with another action than the default, which nohup or a profiler has set, keeps
+// it; SIGINT and SIGTERM are always counted. There may be one object at a time.
 class StopSignals {
  public:
   static constexpr int kGrace = 2;  // seconds
@@ -32,7 +53,7 @@ class StopSignals {
   // such as the reader of a pipe.
   static bool requested();
 
-  // Blocks the signals while it exists; a process that is forked meanwhile has them blocked for good.
+  // Blocks the signals that are counted while it exists; a process that is forked meanwhile has them blocked for good.
   class Blocked {
    public:
     Blocked();
@@ -48,9 +69,7 @@ class StopSignals {
   static bool pending();
 
  private:
-  struct sigaction previous_interrupt_ {};
-  struct sigaction previous_terminate_ {};
-  struct sigaction previous_alarm_ {};
+  std::vector<std::pair<int, struct sigaction>> previous_;  // of the signals that are counted
   int descriptor_ = -1;
 };
 

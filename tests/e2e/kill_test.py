@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import pty
 import random
 import signal
 import sqlite3
@@ -148,6 +149,29 @@ class Interrupt(ProgramTest):
 
     def test_terminate(self):
         self.stop_with(signal.SIGTERM)
+
+    def test_hangup(self):
+        self.stop_with(signal.SIGHUP)
+
+    def test_a_closed_terminal_ends_the_sweep_and_leaves_its_file_and_no_process(self):
+        leader, terminal = pty.openpty()
+        output = self.folder / "records.csv"
+        mark = f"1e-{random.randrange(100, 299)}"
+
+        def take_terminal():
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+        sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
+                           "--steps", "1,1000000", "--weight-decay", mark, "--output", "csv", "--output-file", output,
+                           "--columns", "status", stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+                           preexec_fn=take_terminal)
+        os.close(terminal)
+        busy_child(sweep)
+        os.close(leader)
+        self.assertEqual(sweep.wait(timeout=30), 130)
+        self.assertEqual(output.read_text().split(), ["status", "ok", "interrupted"])
+        self.assertEqual([record["status"] for record in self.stored()], ["ok", "interrupted"])
+        self.assertEqual(processes_with(mark), [])
 
     def test_control_c_reaches_every_process_of_a_terminal(self):
         sweep = self.long_sweep(start_new_session=True)

@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "export/writers.h"
+#include "export/formats.h"
 #include "small_trace.h"
 
 namespace laptime {
@@ -15,25 +14,31 @@ using testing::HasSubstr;
 
 // Slices of one row must nest or be disjoint. They are written outer before inner, in the order of time.
 void expect_nested(const Json& json) {
-  std::vector<double> ends;
-  double begin = 0;
+  std::vector<int64_t> ends;
+  int64_t begin = 0;
   for (const Json& event : json["traceEvents"]) {
-    if (event["ph"] != "X") continue;
-    const double end = std::round((event["ts"].get<double>() + event["dur"].get<double>()) * 1000);
-    ASSERT_GE(event["ts"].get<double>(), begin);
-    begin = event["ts"].get<double>();
-    while (!ends.empty() && ends.back() <= std::round(begin * 1000)) ends.pop_back();
-    const double outer = ends.empty() ? end : ends.back();
-    ASSERT_LE(end, outer);
+    if (event["ph"] != "X" || event["tid"] != 7) continue;
+    const int64_t end = event["ts"].get<int64_t>() + event["dur"].get<int64_t>();
+    ASSERT_GE(event["dur"].get<int64_t>(), 0);
+    ASSERT_GE(event["ts"].get<int64_t>(), begin);
+    begin = event["ts"].get<int64_t>();
+    while (!ends.empty() && ends.back() <= begin && end > ends.back()) ends.pop_back();
+    ASSERT_LE(end, ends.empty() ? end : ends.back());
     ends.push_back(end);
   }
 }
 
+std::vector<Json> events_of(const Json& json, const std::string& category) {
+  std::vector<Json> events;
+  for (const Json& event : json["traceEvents"]) {
+    if (event["ph"] == "X" && event["cat"] == category) events.push_back(event);
+  }
+  return events;
+}
+
 int64_t launches_in(const Json& json) {
   int64_t nanoseconds = 0;
-  for (const Json& event : json["traceEvents"]) {
-    if (event["ph"] == "X" && event["cat"] == "kernel") nanoseconds += std::llround(event["dur"].get<double>() * 1000);
-  }
+  for (const Json& event : events_of(json, "kernel")) nanoseconds += event["args"]["ns"].get<int64_t>();
   return nanoseconds;
 }
 
@@ -43,15 +48,49 @@ TEST(ChromeTrace, HasWhatTheReadersAskFor) {
   EXPECT_THAT(text, HasSubstr("\"rank\": 0"));  // HTA needs the space
   EXPECT_THAT(
       text,
-      HasSubstr(R"({"ph":"X","cat":"gpu_user_annotation","name":"step","pid":0,"tid":7,"ts":50.000,"dur":10.000})"));
-  EXPECT_THAT(text, HasSubstr(R"x("name":"softmax","pid":0,"tid":7,"ts":52.500,"dur":1.500,"args":{"stream":7,)x"
+      HasSubstr(
+          R"({"ph":"X","cat":"gpu_user_annotation","name":"step","pid":0,"tid":7,"ts":50,"dur":10,"args":{"ns":10000}})"));
+  EXPECT_THAT(text, HasSubstr(R"x("name":"softmax","pid":0,"tid":7,"ts":53,"dur":1,"args":{"ns":1500,"stream":7,)x"
                               R"x("kernel":"rows_avx2","launch":1,"class":"matmul",)x"
                               R"x("signature":"softmax(float32 [4, 8])","FLOP":64.0,"bytes":128}})x"));
-  EXPECT_THAT(text, HasSubstr(R"("ts":51.000,"args":{"parameter":256,"activation":64,"gradient":0}})"));
+  EXPECT_THAT(text, HasSubstr(R"("ts":51,"args":{"parameter":256,"activation":64,"gradient":0}})"));
+  EXPECT_THAT(text, HasSubstr(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":0,"tid":1,"ts":50,)"));
   const Json json = Json::parse(text);
   expect_nested(json);
   EXPECT_EQ(json["laptime"]["left_out"].size(), 1U);  // the other steps
   EXPECT_EQ(Json::parse(chrome_trace({&traced, 1}, {.steps = ExportedSteps::kAll}))["laptime"]["left_out"].size(), 0U);
+}
+
+// HTA rounds begins up and ends down, so launches that follow each other must do so on whole microseconds.
+TEST(ChromeTrace, HasNoGapsBetweenLaunchesOfAMicrosecond) {
+  const TracedRecord traced = test::long_trace(2);
+  const std::vector<Json> kernels = events_of(Json::parse(chrome_trace({&traced, 1}, {})), "kernel");
+  int64_t busy = kernels.front()["dur"].get<int64_t>();
+  for (size_t i = 1; i < kernels.size(); ++i) {
+    EXPECT_TRUE(kernels[i]["ts"].is_number_integer() && kernels[i]["dur"].is_number_integer());
+    EXPECT_EQ(kernels[i]["ts"], kernels[i - 1]["ts"].get<int64_t>() + kernels[i - 1]["dur"].get<int64_t>());
+    busy += kernels[i]["dur"].get<int64_t>();
+  }
+  int64_t expected = 0;
+  for (const int64_t launch : traced.trace->steps[0].launches) expected += launch;
+  EXPECT_NEAR(static_cast<double>(busy), 1e-3 * static_cast<double>(expected), 1);
+}
+
+TEST(ChromeTrace, LinksTheKernelsOfSeveralStepsToTheirSteps) {
+  const TracedRecord traced = test::small_trace();
+  const Json json = Json::parse(chrome_trace({&traced, 1}, {.steps = ExportedSteps::kAll}));
+  const std::vector<Json> steps = events_of(json, "user_annotation");
+  const std::vector<Json> launches = events_of(json, "cuda_runtime");
+  const std::vector<Json> kernels = events_of(json, "kernel");
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(steps[2]["name"], "ProfilerStep#3");
+  ASSERT_EQ(launches.size(), kernels.size());
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    EXPECT_EQ(launches[i]["args"]["correlation"], kernels[i]["args"]["correlation"]);
+    const Json& step = steps.at(i / 6);
+    EXPECT_GE(launches[i]["ts"], step["ts"]);
+    EXPECT_LT(launches[i]["ts"].get<int64_t>(), step["ts"].get<int64_t>() + step["dur"].get<int64_t>());
+  }
 }
 
 TEST(ChromeTrace, LeavesOutOneThingAfterTheOtherToStaySmall) {

@@ -4,32 +4,28 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "export/memory_changes.h"
-#include "export/step_slices.h"
-#include "export/writers.h"
+#include "export/formats.h"
+#include "export/traced_step.h"
 
 namespace laptime::test {
 
 using Totals = std::map<std::string, int64_t>;  // nanoseconds by name
-
-inline int64_t nanoseconds_of(const Json& microseconds) { return std::llround(microseconds.get<double>() * 1000); }
 
 // "forward", "backward", "optimizer", "step", and "launches".
 inline Totals totals_of_trace(const std::string& text) {
   Totals totals;
   const Json json = Json::parse(text);
   for (const Json& event : json["traceEvents"]) {
-    if (event["ph"] != "X") continue;
+    if (event["ph"] != "X" || event["tid"] != 7) continue;
     const std::string name = event["cat"] == "kernel" ? "launches" : event["name"].get<std::string>();
     if (name == "launches" || name == "step" || name == "forward" || name == "backward" || name == "optimizer")
-      totals[name] += nanoseconds_of(event["dur"]);
+      totals[name] += event["args"]["ns"].get<int64_t>();
   }
   return totals;
 }

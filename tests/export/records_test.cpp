@@ -2,12 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "base/error.h"
+#include "export/formats.h"
 #include "export/pickle.h"
-#include "export/writers.h"
 #include "record/sample_record.h"
+#include "small_trace.h"
 
 namespace laptime {
 namespace {
@@ -54,6 +58,63 @@ TEST(Records, HyperfineNamesTheParameterThatVaries) {
   EXPECT_EQ(json["results"][0]["median"], 0.51);
 }
 
+TEST(Records, HyperfineHasTheCpuTimeOfAStep) {
+  std::vector<TracedRecord> records{{sample_record(), {}}};
+  records[0].record.machine.json()["during"] = {{"user_seconds", 6.0}, {"system_seconds", 0.6}};
+  records[0].record.stopping.steps_per_sample = 2;
+  const Json result = Json::parse(hyperfine(records, {}))["results"][0];
+  EXPECT_DOUBLE_EQ(result["user"].get<double>(), 0.5);  // six samples of two steps
+  EXPECT_DOUBLE_EQ(result["system"].get<double>(), 0.05);
+  const std::vector<TracedRecord> unknown{{sample_record(), {}}};
+  EXPECT_EQ(Json::parse(hyperfine(unknown, {}))["results"][0]["user"], 0);
+}
+
+// Records of one name that differ in label, build or threads are measurements of different things.
+std::vector<TracedRecord> records_of_one_name() {
+  std::vector<TracedRecord> records(4, {sample_record(), {}});
+  for (TracedRecord& traced : records) traced.record.config.json()["threads"] = 1;
+  records[1].record.label = "other";
+  records[2].record.binary.id = "0123";
+  records[3].record.config.json()["threads"] = 2;
+  return records;
+}
+
+TEST(Records, GoogleBenchmarkKeepsDifferentMeasurementsApart) {
+  std::set<std::string> names;
+  const Json json = Json::parse(google_benchmark(records_of_one_name(), {}));
+  for (const Json& row : json["benchmarks"]) {
+    if (row["name"].get<std::string>().find("phase:") == std::string::npos) names.insert(row["name"]);
+    EXPECT_EQ(row["repetitions"], 6);
+  }
+  EXPECT_EQ(names.size(), 4U);
+  EXPECT_TRUE(names.contains(sample_record().name + "/label:small_step/build:fedcba9876543210/threads:2"));
+}
+
+TEST(Records, GoogleBenchmarkTakesRunsOfOneThingForRepetitions) {
+  std::vector<TracedRecord> records(2, {sample_record(), {}});
+  records[0].record.config.json()["budget"] = 5;
+  const Json json = Json::parse(google_benchmark(records, {}));
+  EXPECT_EQ(json["benchmarks"][0]["repetitions"], 12);
+}
+
+TEST(Records, HyperfineKeepsDifferentMeasurementsApart) {
+  std::set<std::string> commands;
+  const Json json = Json::parse(hyperfine(records_of_one_name(), {}));
+  for (const Json& result : json["results"]) commands.insert(result["command"]);
+  EXPECT_EQ(commands.size(), 4U);
+  EXPECT_EQ(json["results"][3]["parameters"]["threads"], "2");
+  EXPECT_EQ(json["results"][2]["parameters"]["build"], "0123");
+}
+
+TEST(Records, LlamaBenchKeepsDifferentMeasurementsApart) {
+  std::set<std::string> rows;
+  std::istringstream lines(llama_bench(records_of_one_name(), {}));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("| step ") != std::string::npos || line.find(" step |") != std::string::npos) rows.insert(line);
+  }
+  EXPECT_EQ(rows.size(), 4U);
+}
+
 TEST(Records, LlamaBenchHasARowForEachPass) {
   const std::string text = llama_bench(two_contexts_and_a_failure(), {});
   EXPECT_THAT(text, HasSubstr("| small 2025                     |   128.63 M |    256 |    4 |  float32 |    eager |"));
@@ -71,6 +132,40 @@ TEST(Records, CsvIsFlatAndHasUnitsInItsNames) {
   EXPECT_THAT(text, HasSubstr(",phase.forward_s,"));
   EXPECT_THAT(text, HasSubstr(",memory.parameter_bytes,"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+}
+
+// Bytes that would reach a terminal, and a formula that a spreadsheet would run.
+TEST(Records, EveryTextFormatEscapesWhatAFileMayHold) {
+  constexpr const char* kHostile = "=cmd|'/c calc'!A0\x1b[2J\nnext;\x9b\xff";
+  TracedRecord traced = test::small_trace();
+  for (std::string& text : traced.trace->texts) text = kHostile + text;
+  Record& record = traced.record;
+  record.name = record.label = record.fingerprint = record.binary.commit = record.binary.version = kHostile;
+  record.time[kHostile] = record.time.at("forward");
+  record.phases.front().phase = kHostile;
+  record.memory.parts[kHostile] = 1;
+  for (auto& [key, value] : record.config.json().items()) value = kHostile;
+  record.config.json()["pass"] = "step";
+  record.config.json()[kHostile] = kHostile;
+  const std::vector<TracedRecord> records{traced};
+  for (const ExportFormat& format : export_formats()) {
+    for (const NsysReport report : {NsysReport::kKernels, NsysReport::kRanges}) {
+      const std::string text = format.write(records, {.steps = ExportedSteps::kAll, .report = report});
+      if (format.is_text) {
+        EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) {
+          const auto byte = static_cast<unsigned char>(c);
+          return byte == '\n' || byte == '\r' || (byte >= 0x20 && byte != 0x7F && byte != 0xFF && byte != 0x9B);
+        })) << format.name;
+      }
+      EXPECT_EQ(text.find("\x1b["), std::string::npos) << format.name;
+      const bool is_csv = format.name == "csv" || format.name == "nsys";
+      if (is_csv) {
+        EXPECT_EQ(text.find(",=cmd"), std::string::npos) << format.name;
+        EXPECT_EQ(text.find("\n=cmd"), std::string::npos) << format.name;
+        EXPECT_EQ(text.find("\"=cmd"), std::string::npos) << format.name;
+      }
+    }
+  }
 }
 
 TEST(Records, PickleHasTheOpcodesOfTheViewer) {

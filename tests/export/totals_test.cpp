@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "expect_totals.h"
-#include "export/writers.h"
+#include "export/formats.h"
 #include "report/json.h"
 #include "small_trace.h"
 

@@ -285,6 +285,7 @@ TEST(RecordedSteps, KeepHighestMemory) {
   EXPECT_FALSE(record.memory.peak_rss_bytes.has_value());
   EXPECT_TRUE(record.machine.json().contains("during"));  // they ran now: counters of this machine concern them
   EXPECT_TRUE(record.machine.json()["during"]["minor_faults"].is_null());
+  EXPECT_TRUE(record.machine.json()["during"]["user_seconds"].is_null());
 }
 
 }  // namespace

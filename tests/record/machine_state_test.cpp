@@ -56,6 +56,19 @@ TEST(MachineCounters, SeePageFaultsOfThisProcess) {
   EXPECT_GE(grown.involuntary_switches.value_or(-1), 0);
 }
 
+TEST(MachineCounters, CountTheCpuTimeOfThisProcess) {
+  const MachineCounters counters;
+  const MachineState before = counters.read();
+  MachineState grown;
+  for (double sum = 0; grown.user_seconds.value_or(0) + grown.system_seconds.value_or(0) < 0.01;) {
+    for (int i = 0; i < 100'000; ++i) sum += 1.0 / (1 + i);
+    ASSERT_GT(sum, 0);
+    grown = change(before, counters.read());
+  }
+  EXPECT_GE(*grown.user_seconds, 0);
+  EXPECT_GE(*grown.system_seconds, 0);
+}
+
 TEST(Change, SubtractsCountersAndKeepsTheLoad) {
   MachineState before;
   before.stolen_seconds = 1.5;

@@ -123,13 +123,39 @@ TEST(Comparison, APartWithOtherOpsIsOneRow) {
   EXPECT_EQ(grid.rows[2][0], "forward layers.*.ffn matmul");
 }
 
-// Whoever pairs two records has their ratio already; an interval takes thousands of resamplings.
-TEST(Comparison, StoredPairsAreShownWithTheRatioTheyHave) {
-  const std::vector<StoredPair> pairs{{"step", 2, 3, {1.25, Interval{1.125, 1.375}}}, {"forward", 1, 1, {1, {}}}};
-  const Grid grid = stored_comparison_report("'a'", "'b'", pairs, 0.01).grids.at(0);
-  EXPECT_EQ(Json(grid.rows.at(0)), (Json{"step", 2.0, 3.0, 1.25, 1.125, 1.375, "slower"}));
-  EXPECT_EQ(Json(grid.rows.at(1)).at(3), 1.0);
-  EXPECT_TRUE(grid.rows.at(1).at(4).is_null());
+StoredPair stored_pair(const std::string& name, double ratio, Interval interval) {
+  return {
+      .name = name, .a = 2, .b = 2 * ratio, .a_processes = 6, .b_processes = 6, .ratio = ratio, .interval = interval};
+}
+
+TEST(StoredComparison, ShowsTheRatiosAndWhyAPairCannotBeJudged) {
+  std::vector<StoredPair> pairs{stored_pair("step", 1.25, {1.125, 1.375}), stored_pair("forward", 1, {0.99, 1.01})};
+  StoredPair failed = stored_pair("step 2", 1, {0.99, 1.01});
+  failed.unjudged = "out_of_memory";
+  failed.reason = "B: out_of_memory: killed";
+  pairs.push_back(failed);
+  pairs.push_back(
+      {.name = "step 3", .a = 1, .a_processes = 1, .unjudged = std::string(kMissing), .reason = "B lacks it"});
+  const PointReport report = stored_comparison_report("'a'", "'b'", pairs, 0.01, 0.99);
+  EXPECT_EQ(report.lines, (std::vector<std::string>{"4 points: 1 slower, 1 same, 1 out_of_memory, 1 missing"}));
+  const Grid& grid = report.grids.at(0);
+  EXPECT_EQ(Json(grid.rows.at(0)), (Json{"step", 2.0, 2.5, 1.25, 1.125, 1.375, "slower", 6, 6, nullptr}));
+  EXPECT_EQ(Json(grid.rows.at(2)).at(3), 1.0);  // the ratio of what there is
+  EXPECT_EQ(Json(grid.rows.at(2)).at(9), "B: out_of_memory: killed");
+  EXPECT_EQ(Json(grid.rows.at(3)),
+            (Json{"step 3", 1.0, nullptr, nullptr, nullptr, nullptr, "missing", 1, 0, "B lacks it"}));
+}
+
+TEST(StoredComparison, SaysTheRatioOfAPairInItsFirstLine) {
+  const auto line = [](const StoredPair& pair) {
+    return stored_comparison_report("'a'", "'b'", {pair}, 0.01, 0.99).lines.at(0);
+  };
+  EXPECT_EQ(line(stored_pair("step", 1.25, {1.125, 1.375})),
+            "B is slower: it takes 1.250 times the time of A (99 % interval 1.125 to 1.375, 6 and 6 processes)");
+  StoredPair doubtful = stored_pair("step", 1.25, {1.125, 1.375});
+  doubtful.unjudged = "undecided";
+  doubtful.reason = "B: 6 of 6 records found no steady state, by their own verdict";
+  EXPECT_TRUE(line(doubtful).starts_with("undecided: B takes 1.250 times the time of A (99 % interval 1.125 to 1.375"));
 }
 
 }  // namespace

@@ -338,6 +338,23 @@ TEST(Child, FirstSignalLetsTheStepEnd) {
   EXPECT_EQ(signals.count(), 1);
 }
 
+TEST(Child, EveryStopSignalLetsTheStepEnd) {
+  for (const EndingSignal& signal : ending_signals()) {
+    if (signal.answer != SignalAnswer::kStop) continue;
+    SCOPED_TRACE(signal.number);
+    bool sent = false;
+    ChildCallbacks callbacks;
+    callbacks.progress = [&](const PointProgress& progress, Seconds) {
+      if (progress.done >= 1 && !sent) sent = raise(signal.number) == 0;
+    };
+    StopSignals signals;
+    const Record record = run_in_child(described(), step_until_asked, {kLong}, signals, callbacks).record;
+    EXPECT_EQ(record.status, Status::kInterrupted);
+    EXPECT_EQ(record.reason, "by itself");
+    EXPECT_EQ(signals.count(), 1);
+  }
+}
+
 TEST(Child, SecondSignalKillsTheChild) {
   ChildCallbacks callbacks;
   int sent = 0;

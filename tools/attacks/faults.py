@@ -13,7 +13,9 @@ FILES = {
     "point_test": "ends of a child process",
     "input_test": "wrong input",
     "resume_test": "resuming and sharing",
-    "kill_test": "kills, Ctrl-C, SIGTERM",
+    "kill_test": "kills, Ctrl-C, SIGTERM, a closed terminal",
+    "compare_test": "gates that could not judge",
+    "export_test": "exports that others read",
 }
 
 

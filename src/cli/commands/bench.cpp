@@ -23,6 +23,26 @@
 namespace laptime {
 namespace {
 
+struct StrictOption {
+  bool strict = false;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit(Option{.flag = "strict",
+                 .key = "strict",
+                 .group = kOutput,
+                 .help = "exit code 1 unless every point is ok, out of memory and unsupported included",
+                 .axis = false},
+          self.strict);
+  }
+};
+
+std::vector<OptionRow> bench_options() {
+  std::vector<OptionRow> rows = sweep_options();
+  for (OptionRow& row : option_rows<StrictOption>()) rows.push_back(std::move(row));
+  return rows;
+}
+
 // Writes the records as they come, as a table on standard error where standard output gets another format.
 class BenchOutput : public PointOutput {
  public:
@@ -39,6 +59,7 @@ class BenchOutput : public PointOutput {
 
   void add(const PointResult& result) override {
     output_.add(result.record);
+    not_ok_ += result.record.status == Status::kOk ? 0 : 1;
     if (explains_) explanations_ += explanation_of(result.record);
   }
   void begin_stored(const Record& record) override { stored_runs_.insert(record.run); }
@@ -49,6 +70,7 @@ class BenchOutput : public PointOutput {
     if (!output_.shows_table()) print_error_text(explain_shortage(output_.without_memory()));
     print_error_text(explanations_);
   }
+  int64_t not_ok() const { return not_ok_; }
 
  private:
   static std::string explanation_of(const Record& record) {
@@ -63,6 +85,7 @@ class BenchOutput : public PointOutput {
   std::optional<TableStream> table_;
   bool explains_;
   std::string explanations_;
+  int64_t not_ok_ = 0;  // points
 };
 
 }  // namespace
@@ -71,6 +94,9 @@ BenchCommand parse_bench(const CommandWords& words) {
   reject_positionals(words);
   BenchCommand bench{starting_sweep(words, {})};
   set_given(bench.sweep, words);
+  StrictOption strict;
+  for (const GivenFlag& given : words.flags) assign_given(strict, given);
+  bench.strict = strict.strict;
   return bench;
 }
 
@@ -81,7 +107,10 @@ ExitCode run(const BenchCommand& command) {
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   BenchOutput output(config, planned_records(points));
-  return run_watched(points, {store_for(config), config.resume, command.sweep.name, {}}, output);
+  const ExitCode code = run_watched(points, {store_for(config), config.resume, command.sweep.name, {}}, output);
+  if (code != ExitCode::kOk || !command.strict || output.not_ok() == 0) return code;
+  print_message(fmt::format("--strict: {} of {} points are not ok", output.not_ok(), points.size()));
+  return ExitCode::kFailed;
 }
 
 constinit const Command kBench{
@@ -91,7 +120,7 @@ constinit const Command kBench{
     .details =
         "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
         "process of its own and is stored before the next one starts.",
-    .options = sweep_options,
+    .options = bench_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_bench(words)] { return run(command); };
     },

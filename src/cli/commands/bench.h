@@ -8,6 +8,7 @@ namespace laptime {
 
 struct BenchCommand {
   Sweep sweep;
+  bool strict = false;  // kFailed unless every point is ok
 };
 
 BenchCommand parse_bench(const CommandWords& words);

@@ -22,6 +22,7 @@
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "config/sweep.h"
+#include "distribution/paired_ratio.h"
 #include "report/comparison.h"
 #include "report/point_names.h"
 #include "sweep/ablation.h"
@@ -34,8 +35,10 @@ constexpr std::string_view kRunName = "compare";  // of the command, and of its 
 
 struct CompareOptions {
   bool again = false;
+  std::string program;
   std::string within = "1%";
   std::optional<std::string> fail_above;
+  bool allow_missing = false;
   bool anyway = false;
 
   template <class Self, class Visit>
@@ -44,9 +47,17 @@ struct CompareOptions {
     visit(Option{.flag = "again",
                  .key = "again",
                  .group = kGroup,
-                 .help = "A against itself: what the noise of the machine alone makes",
+                 .help = "compare A with itself to show noise",
                  .axis = false},
           self.again);
+    visit(Option{.flag = "program",
+                 .key = "program",
+                 .group = kGroup,
+                 .help = "compare two builds of laptime, each by its path, at one point",
+                 .otherwise = "this one",
+                 .axis = false,
+                 .value = "OLD,NEW"},
+          self.program);
     visit(Option{.flag = "within",
                  .key = "within",
                  .group = kGroup,
@@ -58,12 +69,18 @@ struct CompareOptions {
     visit(Option{.flag = "fail-above",
                  .key = "fail_above",
                  .group = kGroup,
-                 .help = "exit code 1 where B is slower by more than this",
+                 .help = "exit code 1 if B is slower by more than this, 3 if that cannot be judged",
                  .empty = "never",
                  .axis = false,
                  .value = "PERCENT",
                  .canonical = canonical_percent},
           self.fail_above);
+    visit(Option{.flag = "allow-missing",
+                 .key = "allow_missing",
+                 .group = kGroup,
+                 .help = "of two files: --fail-above also passes with points that one file lacks",
+                 .axis = false},
+          self.allow_missing);
     visit(Option{.flag = "anyway",
                  .key = "anyway",
                  .group = kGroup,
@@ -86,7 +103,8 @@ std::vector<OptionRow> compare_options() {
 struct CompareCommand {
   CompareOptions options;
   Sweep sweep;
-  std::vector<std::string> files;  // two files of records, or none
+  std::vector<std::string> files;              // two files of records, or none
+  std::optional<ComparedPrograms> programs{};  // none: this one
 };
 
 struct Side {
@@ -114,14 +132,18 @@ std::array<Side, 2> sides_of(const CompareCommand& command) {
     for (size_t i = 0; i < 2 && axis.values.size() == 2; ++i)
       names.at(i).push_back(fmt::format("{} {}", axis.flag, axis.values[i]));
   }
-  if (command.options.again && !names[0].empty())
-    throw Error("laptime compare: --again is of one point; leave it out, or give every option one value");
-  if (!command.options.again && names[0].empty()) {
+  const bool is_one_point = command.options.again || command.programs;
+  if (is_one_point && !names[0].empty()) {
+    throw Error::format("laptime compare: --{} is of one point; leave it out, or give every option one value",
+                        command.programs ? "program" : "again");
+  }
+  if (!is_one_point && names[0].empty()) {
     throw Error(
         "laptime compare: nothing to compare; give an option two values (--mode eager,compile), name two files of "
         "records, or compare a point with itself (--again)");
   }
   if (command.options.again) names = {std::vector<std::string>{"once"}, {"again"}};
+  if (command.programs) names = {std::vector{command.programs->a}, std::vector{command.programs->b}};
   for (size_t i = 0; i < 2; ++i) {
     const std::vector<SweepPoint> points = points_of(side_sweep(command.sweep, i));
     sides.at(i) = {points.front(), fmt::format("{}", fmt::join(names.at(i), ", "))};
@@ -131,13 +153,48 @@ std::array<Side, 2> sides_of(const CompareCommand& command) {
   return sides;
 }
 
-ExitCode exit_code_of(const CompareOptions& options, double ratio, bool is_slower) {
-  if (!options.fail_above) return ExitCode::kOk;
-  const double limit = parse_percent("--fail-above", *options.fail_above);
-  if (!is_slower || ratio <= 1 + limit) return ExitCode::kOk;
-  print_message(fmt::format("B is slower by {:.2f} %, more than {:.3g} %", 100 * (ratio - 1), 100 * limit));
-  return ExitCode::kFailed;
-}
+// Decides by --fail-above, and says on standard error why it does not pass.
+class Gate {
+ public:
+  explicit Gate(const CompareOptions& options) : margin_(options.margin()) {
+    if (options.fail_above) limit_ = parse_percent("--fail-above", *options.fail_above);
+  }
+
+  // `point` begins the message: "'step/...': ".
+  void judge(const std::string& point, double ratio, const std::optional<Interval>& interval) {
+    if (!limit_) return;
+    const Difference difference = difference_of(interval, margin_);
+    if (difference == Difference::kSlower && ratio > 1 + *limit_) {
+      is_slower_ = true;
+      print_message(
+          fmt::format("{}B is slower by {:.2f} %, more than {:.3g} %", point, 100 * (ratio - 1), 100 * *limit_));
+    } else if (!interval) {
+      reject(fmt::format("{}there are too few measurements to say whether B is slower by more than {:.3g} %", point,
+                         100 * *limit_));
+    } else if (difference != Difference::kSame && interval->high > 1 + *limit_) {
+      reject(
+          fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, which does not say whether it is slower by "
+                      "more than {:.3g} %; measure longer",
+                      point, interval->low, interval->high, 100 * *limit_));
+    }
+  }
+  void reject(const std::string& message) {
+    if (!limit_) return;
+    is_undecided_ = true;
+    print_message(message);
+  }
+  bool is_set() const { return limit_.has_value(); }
+  ExitCode code() const {
+    if (is_slower_) return ExitCode::kFailed;
+    return is_undecided_ ? ExitCode::kUndecided : ExitCode::kOk;
+  }
+
+ private:
+  double margin_;
+  std::optional<double> limit_;
+  bool is_slower_ = false;
+  bool is_undecided_ = false;
+};
 
 ExitCode run_rounds(const CompareCommand& command) {
   const OutputConfig& config = command.sweep.output;
@@ -148,8 +205,10 @@ ExitCode run_rounds(const CompareCommand& command) {
                         .margin = command.options.margin(),
                         .budget = Seconds{2 * sides[0].point.config.budget},
                         .run_name = std::string(kRunName)};
-  request.names.point =
-      command.options.again ? sides[0].point.name : common_words({sides[0].point.name, sides[1].point.name});
+  request.programs = command.programs;
+  request.names.point = sides[0].point.name == sides[1].point.name
+                            ? sides[0].point.name
+                            : common_words({sides[0].point.name, sides[1].point.name});
   std::vector<SweepPoint> points{sides[0].point, sides[1].point};
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
@@ -159,7 +218,7 @@ ExitCode run_rounds(const CompareCommand& command) {
   request.a = points[0];
   request.b = points[1];
   GridOutput output(config);
-  request.store = store_for(config);
+  if (!command.programs) request.store = store_for(config);
   const Rounds rounds = measure_rounds(request);
   if (!rounds.rounds.empty()) {
     PointReport report = comparison_report(request.names, rounds.rounds, request.margin);
@@ -169,25 +228,40 @@ ExitCode run_rounds(const CompareCommand& command) {
     output.add({.name = request.names.point, .lines = {rounds.failure}, .grids = {}});
   }
   output.finish();
+  Gate gate(command.options);
+  if (rounds.code == ExitCode::kFailed && !rounds.failure.empty() && gate.is_set()) {
+    gate.reject(rounds.failure);
+    return gate.code();
+  }
   if (rounds.code != ExitCode::kOk) return rounds.code;
   const PairedRatio ratio = ratio_of(rounds.rounds);
-  return exit_code_of(command.options, ratio.ratio, ratio.difference(request.margin) == Difference::kSlower);
+  gate.judge("", ratio.ratio, ratio.interval);
+  return gate.code();
 }
 
 ExitCode run_files(const CompareCommand& command) {
   GridOutput output(command.sweep.output);
   const ComparedFiles compared = compare_files(command.files[0], command.files[1], command.options.anyway);
-  for (const std::string& message : compared.left_out) print_message(message);
   output.add(stored_comparison_report(quote(command.files[0]), quote(command.files[1]), compared.pairs,
-                                      command.options.margin()));
+                                      command.options.margin(), compared.confidence));
   output.finish();
-  ExitCode code = ExitCode::kOk;
+  Gate gate(command.options);
+  bool has_ratio = false;
   for (const StoredPair& pair : compared.pairs) {
-    const bool is_slower = pair.ratio.interval && pair.ratio.interval->low > 1;
-    if (is_slower && exit_code_of(command.options, pair.ratio.value, true) == ExitCode::kFailed)
-      code = ExitCode::kFailed;
+    has_ratio = has_ratio || pair.ratio;
+    const std::string point = fmt::format("'{}': ", pair.name);  // whole: names differ at their ends
+    if (pair.unjudged.empty()) {
+      gate.judge(point, pair.ratio.value_or(0), pair.interval);
+    } else if (pair.unjudged == kMissing && command.options.allow_missing) {
+      continue;
+    } else if (gate.is_set()) {
+      gate.reject(fmt::format("{}{}{}", point, pair.reason,
+                              pair.unjudged == kMissing ? "; --allow-missing passes without it" : ""));
+    } else {
+      print_message(point + pair.reason);
+    }
   }
-  return code;
+  return has_ratio ? gate.code() : ExitCode::kUndecided;
 }
 
 // Options that say what to run mean nothing where two files are compared.
@@ -202,10 +276,33 @@ void reject_options_of_rounds(const CommandWords& words) {
   }
 }
 
+// The options that name the point, for another program's bench.
+ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& words) {
+  constexpr std::array<std::string_view, 4> kOwn{"output", "output-file", "store", "budget"};
+  const std::vector<std::string> paths = split_list(options.program);
+  if (paths.size() != 2) {
+    throw Error::format("laptime compare: --program {}: give two programs, OLD,NEW", quote(options.program));
+  }
+  ComparedPrograms programs{.a = paths[0], .b = paths[1], .words = {}};
+  std::vector<std::string_view> passed_on = sweep_flags();
+  passed_on.emplace_back("config");
+  for (const GivenFlag& given : words.flags) {
+    const bool is_of_point = std::find(passed_on.begin(), passed_on.end(), given.flag) != passed_on.end() &&
+                             std::find(kOwn.begin(), kOwn.end(), given.flag) == kOwn.end();
+    if (is_of_point) programs.words.push_back(fmt::format("--{}={}", given.flag, given.text));
+  }
+  return programs;
+}
+
 CompareCommand parse_compare(const CommandWords& words) {
   CompareCommand command{.options = {}, .sweep = starting_sweep(words, {}), .files = words.positionals};
   for (const GivenFlag& given : words.flags) assign_given(command.options, given);
   set_given(command.sweep, words);
+  if (!command.options.program.empty()) {
+    if (!command.files.empty() || command.options.again)
+      throw Error("laptime compare: --program is of two builds at one point; leave out the files and --again");
+    command.programs = programs_of(command.options, words);
+  }
   if (command.files.empty()) return command;
   if (command.files.size() != 2) {
     throw Error::format("laptime compare: {}, and a comparison is of two: laptime compare A.json B.json",
@@ -229,8 +326,10 @@ constinit const Command kCompare{
         "Takes the options of bench; those given two values make A and B: laptime compare --mode eager,compile. Each "
         "round runs A and B in an order that is drawn, each in a process of its own. Rounds go on until the ratio is "
         "known to half of --within, or the budget of both points (twice --budget) is spent; there are at least 8. B is "
-        "called faster or slower where the 99 % interval of the ratio excludes 1 and goes beyond --within. With two "
-        "files, stored records are compared: what bench --output json or peers/run wrote, matched by name.",
+        "called faster or slower where the 99 % interval of the ratio excludes 1 and goes beyond --within. --program "
+        "takes "
+        "two builds instead, and measures one point with each. With two files, stored records are compared: what bench "
+        "--output json or peers/run wrote, matched by name; records of one name are runs of one point.",
     .options = compare_options,
     .parse = compare_action,
 };

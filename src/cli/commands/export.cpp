@@ -38,19 +38,19 @@ struct ExportConfig {
     visit(Option{.flag = "newest",
                  .key = "newest",
                  .group = kGroup,
-                 .help = "of the records that match only the last one: measured, unless all are predictions",
+                 .help = "take only the last matching record; a measured one, unless all are predictions",
                  .axis = false},
           self.newest);
     visit(Option{.flag = "steps",
                  .key = "steps",
                  .group = kGroup,
-                 .help = "traced steps to write: the one of median time, or all",
+                 .help = "traced steps to write: the one with the median time, or all",
                  .axis = false},
           self.steps);
     visit(Option{.flag = "report",
                  .key = "report",
                  .group = kGroup,
-                 .help = "table of nsys: time by kernel, or by range",
+                 .help = "table of nsys to write: time by kernel, or by range",
                  .axis = false},
           self.report);
   }
@@ -78,7 +78,7 @@ std::vector<WordHelp> format_choices() {
   return choices;
 }
 
-// What stands at the beginning of every message.
+// The beginning of every message: "laptime export trace".
 std::string where(const ExportCommand& command) { return fmt::format("laptime export {}", command.format->name); }
 
 bool needs_trace(const ExportFormat& format) {
@@ -152,7 +152,7 @@ void keep_newest(std::vector<TracedRecord>& records) {
   records.erase(records.begin(), records.end() - 1);
 }
 
-// The records that the format can be made from.
+// The records to write. Error if there are none, or too many for the format.
 std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& command, bool& damaged) {
   const ExportFormat& format = *command.format;
   std::vector<TracedRecord> records = matching(store, command, damaged);
@@ -232,9 +232,8 @@ constinit const Command kExport{
     .arguments = "FORMAT [FILTER] [OPTIONS]",
     .summary = "stored records and traces in the formats of other tools",
     .details =
-        "FILTER is that of laptime show. Formats of a trace hold one record, which laptime profile or laptime memory "
-        "has "
-        "stored.",
+        "FILTER selects records as in laptime show. Formats of a trace hold one record, which laptime profile or "
+        "laptime memory has stored.",
     .options = export_options_of_cli,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_export(words)] { return run(command); };

@@ -1,5 +1,5 @@
 // Slices of traced steps: which there are, and that they nest.
-#include "export/step_slices.h"
+#include "export/traced_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

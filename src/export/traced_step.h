@@ -1,4 +1,4 @@
-// Traced steps as nested slices of time: warm-up, step, phases, modules, named ranges, launches.
+// Traced steps as the formats of traces need them: nested slices of time, and when buffers are allocated and freed.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 namespace laptime {
 
+// A warm-up step, a step, a phase, a module, a named range or a launch.
 struct Slice {
   enum class Kind : uint8_t { kWarmup, kStep, kPhase, kModule, kRange, kLaunch };
   Kind kind = Kind::kStep;
@@ -39,5 +40,21 @@ const TracedStep& median_step(const StepTrace& trace);
 
 // `traced` has a trace with at least one timed step.
 StepSlices slices_of(const TracedRecord& traced, ExportedSteps steps);
+
+struct MemoryChange {
+  size_t launch = 0;  // just before this launch; the number of launches: after the last one
+  size_t buffer = 0;
+  bool is_alloc = true;
+};
+
+// In the order of time; between two launches all frees come first, because a new buffer may take the place of an old
+// one. Resident buffers and those that outlive the step are not freed. Buffers without bytes are left out.
+std::vector<MemoryChange> memory_changes(const StepTrace& trace);
+
+// The resident buffers that have bytes.
+std::vector<size_t> resident_buffers(const StepTrace& trace);
+
+// The roles that the buffers have, in the order in which they first appear.
+std::vector<std::string_view> roles_of(const StepTrace& trace);
 
 }  // namespace laptime

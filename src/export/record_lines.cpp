@@ -1,4 +1,4 @@
-// A row for each record, as pandas likes it: one value in each cell, the unit in the column's name.
+// Records line by line: CSV with one value in each cell and the unit in the column's name, and whole records as JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "export/writers.h"
+#include "export/formats.h"
+#include "record/fields_json.h"
 #include "record/metrics.h"
 #include "table/table.h"
 
@@ -93,6 +94,16 @@ std::string flat_csv(std::span<const TracedRecord> records, const ExportOptions&
     for (const auto& [name, value] : row)
       cells[static_cast<size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin())] = value;
     text += csv_line(cells);
+  }
+  return text;
+}
+
+std::string json_lines(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
+  std::string text;
+  for (const TracedRecord& traced : records) {
+    Json json = to_json(traced.record);
+    if (traced.trace) json["trace"] = to_json(*traced.trace);
+    text += ascii_text(json) + "\n";
   }
   return text;
 }

@@ -1,0 +1,312 @@
+// Samples as the JSON of Google Benchmark and of hyperfine, and records as a table like that of llama-bench.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "export/distinct_names.h"
+#include "export/formats.h"
+#include "record/metrics.h"
+#include "report/model_name.h"
+#include "table/text.h"
+
+namespace laptime {
+namespace {
+
+RecordPointers timed_records(std::span<const TracedRecord> records) {
+  RecordPointers timed;
+  for (const TracedRecord& traced : records) {
+    if (traced.record.status == Status::kOk && traced.record.main_time() != nullptr) timed.push_back(&traced.record);
+  }
+  return timed;
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
+}
+
+// ---- Google Benchmark
+
+// A time of a record; records that differ in nothing are repetitions of one benchmark.
+struct Family {
+  std::string name;
+  std::vector<double> seconds;
+  const Record* record = nullptr;  // the first
+  bool is_main = false;            // the pass that was asked for, not a phase of it
+};
+
+std::vector<Family> families_of(const RecordPointers& records) {
+  const std::vector<std::string> distinct = distinctions(records);
+  std::vector<Family> families;
+  std::map<std::string, size_t> index;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Record& record = *records[i];
+    for (const auto& [pass, time] : record.time) {
+      const bool is_main = &time == record.main_time();
+      const std::string name = record.name + distinct[i] + (is_main ? "" : "/phase:" + pass);
+      const auto [known, is_new] = index.emplace(name, families.size());
+      if (is_new) families.push_back({.name = name, .seconds = {}, .record = &record, .is_main = is_main});
+      std::vector<double>& seconds = families[known->second].seconds;
+      seconds.insert(seconds.end(), time.samples.begin(), time.samples.end());
+    }
+  }
+  return families;
+}
+
+Json cache(const char* type, int level, const Json& bytes) {
+  return {{"type", type}, {"level", level}, {"size", bytes}, {"num_sharing", 1}};
+}
+
+Json context_of(const Record& record) {
+  const Json& machine = record.machine.json();
+  const auto value = [&](const char* key, Json otherwise) {
+    const auto found = machine.find(key);
+    return found == machine.end() || found->is_null() ? std::move(otherwise) : *found;
+  };
+  const Json clock = value("clock_hz", 0);
+  const Json load = value("load_average", Json::array());
+  Json caches = Json::array();
+  if (machine.contains("l1d_bytes")) caches.push_back(cache("Data", 1, value("l1d_bytes", 0)));
+  if (machine.contains("l2_bytes")) caches.push_back(cache("Unified", 2, value("l2_bytes", 0)));
+  if (machine.contains("l3_bytes")) caches.push_back(cache("Unified", 3, value("l3_bytes", 0)));
+  const std::string governor = record.machine.text("governor");
+  return {{"date", record.created},
+          {"host_name", ""},  // a record names no host
+          {"executable", "laptime"},
+          {"num_cpus", value("cores_allowed", value("cores_online", 0))},
+          {"mhz_per_cpu", clock.is_number() ? static_cast<int64_t>(clock.get<double>() / 1e6) : 0},
+          {"cpu_scaling_enabled", !governor.empty() && governor != "performance"},
+          {"caches", caches},
+          {"load_avg", load},
+          {"library_version", record.binary.version},
+          {"library_build_type", record.binary.build_type == "Debug" ? "debug" : "release"},
+          {"json_schema_version", 1},
+          {"laptime_fingerprint", record.fingerprint},
+          {"laptime_math_mode", record.math_mode},
+          {"laptime_commit", record.binary.commit},
+          {"cpu_model", record.machine.text("cpu_model")}};
+}
+
+void add_rows(Json& rows, const Family& family, size_t family_index) {
+  const Json& config = family.record->config.json();
+  const auto threads = config.find("threads");
+  for (size_t i = 0; i < family.seconds.size(); ++i) {
+    const double microseconds = family.seconds[i] * 1e6;
+    Json row{{"name", family.name},
+             {"family_index", family_index},
+             {"per_family_instance_index", 0},
+             {"run_name", family.name},
+             {"run_type", "iteration"},
+             {"repetitions", family.seconds.size()},
+             {"repetition_index", i},
+             {"threads", threads != config.end() && threads->is_number_integer() ? *threads : Json(1)},
+             {"iterations", 1},
+             {"real_time", microseconds},
+             {"cpu_time", microseconds},  // compare.py needs one; a step uses all of its threads throughout
+             {"time_unit", "us"}};
+    for (const char* const tag : {"peak_memory", "mfu_measured"}) {
+      const std::optional<double> figure = find_metric(tag)->read(*family.record);
+      if (family.is_main && figure) row[tag] = *figure;
+    }
+    rows.push_back(std::move(row));
+  }
+}
+
+// ---- hyperfine
+
+// CPU seconds of a step, from what the process used while its samples ran; 0 where the record does not know.
+double cpu_seconds(const Record& record, const TimeStats& time, const char* key) {
+  const Json& machine = record.machine.json();
+  const auto during = machine.find("during");
+  if (during == machine.end() || !during->is_object()) return 0;
+  const auto seconds = during->find(key);
+  const auto steps = static_cast<double>(time.count * record.stopping.steps_per_sample.value_or(1));
+  return seconds != during->end() && seconds->is_number() && steps > 0 ? seconds->get<double>() / steps : 0;
+}
+
+Json result_of(const Record& record, const std::string& command, const RecordFacts& parameters) {
+  const TimeStats& time = *record.main_time();
+  Json result{{"command", command},
+              {"mean", time.mean},
+              {"stddev", time.std ? Json(*time.std) : Json(nullptr)},
+              {"median", time.median},
+              {"user", cpu_seconds(record, time, "user_seconds")},
+              {"system", cpu_seconds(record, time, "system_seconds")},
+              {"min", time.min},
+              {"max", time.max},
+              {"times", time.samples}};
+  if (record.memory.peak_rss_bytes)
+    result["memory_usage_byte"] = std::vector<int64_t>(time.samples.size(), *record.memory.peak_rss_bytes);
+  result["exit_codes"] = std::vector<int>(time.samples.size(), 0);
+  for (const auto& [key, value] : parameters) result["parameters"][key] = value;
+  return result;
+}
+
+// ---- llama-bench
+
+struct BenchColumn {
+  const char* title;
+  size_t width;
+  bool right;
+};
+
+// llama-bench's widths, where it has the column.
+constexpr std::array kColumns{
+    BenchColumn{"model", 30, false},  BenchColumn{"params", 10, true}, BenchColumn{"ctx", 6, true},
+    BenchColumn{"bs", 4, true},       BenchColumn{"dtype", 8, true},   BenchColumn{"mode", 8, true},
+    BenchColumn{"test", 15, true},    BenchColumn{"ms", 20, true},     BenchColumn{"tok/s", 20, true},
+    BenchColumn{"peak GiB", 8, true}, BenchColumn{"MFU", 7, true}};
+using BenchCells = std::array<std::string, kColumns.size()>;
+
+std::string line_of(const BenchCells& cells) {
+  std::string line = "|";
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const auto [title, width, right] = kColumns.at(i);
+    line += fmt::format(" {} |", right ? pad_left(cells.at(i), width) : pad_right(cells.at(i), width));
+  }
+  return line + "\n";
+}
+
+std::string header() {
+  BenchCells titles;
+  std::string rule = "|";
+  for (size_t i = 0; i < kColumns.size(); ++i) {
+    titles.at(i) = kColumns.at(i).title;
+    rule += fmt::format(" {}{} |", std::string(kColumns.at(i).width - 1, '-'), kColumns.at(i).right ? ":" : "-");
+  }
+  return line_of(titles) + rule + "\n";
+}
+
+// Parameters are float32, whatever autocast makes of them.
+std::string parameter_count(const Record& record) {
+  const auto bytes = record.memory.parts.find("parameter");
+  if (bytes == record.memory.parts.end()) return "";
+  const double count = static_cast<double>(bytes->second) / sizeof(float);
+  return count >= 1e9 ? fmt::format("{:.2f} B", count / 1e9) : fmt::format("{:.2f} M", count / 1e6);
+}
+
+std::string test_of(std::string_view pass) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTests{
+      {{"forward", "fwd"}, {"backward", "bwd"}, {"optimizer", "opt"}, {"forward_backward", "fwd+bwd"}}};
+  for (const auto& [name, test] : kTests) {
+    if (name == pass) return std::string(test);
+  }
+  return markdown_escaped(pass);
+}
+
+std::string with_deviation(double mean, const std::optional<double>& deviation) {
+  return deviation ? fmt::format("{:.2f} ± {:.2f}", mean, *deviation) : fmt::format("{:.2f}", mean);
+}
+
+// Tokens of one sample, by the rate of the pass that was asked for.
+std::optional<double> tokens_of(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  if (time == nullptr || !record.tokens_per_second) return std::nullopt;
+  return *record.tokens_per_second * time->median;
+}
+
+// Mean and deviation of the rates of the samples, as llama-bench has them.
+std::string rate(const TimeStats& time, double tokens) {
+  double sum = 0;
+  double squares = 0;
+  for (const double seconds : time.samples) {
+    sum += tokens / seconds;
+    squares += tokens / seconds * (tokens / seconds);
+  }
+  const auto count = static_cast<double>(time.samples.size());
+  const double mean = sum / count;
+  if (time.samples.size() < 2) return with_deviation(mean, std::nullopt);
+  return with_deviation(mean, std::sqrt(std::max(0.0, squares - count * mean * mean) / (count - 1)));
+}
+
+std::string test_row(const Record& record, const std::string& distinct, const std::string& pass,
+                     const TimeStats& time) {
+  const bool is_main = &time == record.main_time();
+  const std::optional<double> tokens = tokens_of(record);
+  std::string model = model_text(record);
+  for (const std::string& more : {record.config.text("edition"), system_of(record)})
+    model += model.empty() || more.empty() ? more : " " + more;
+  if (!distinct.empty()) model += " " + distinct.substr(1);
+  BenchCells cells{markdown_escaped(model),
+                   parameter_count(record),
+                   markdown_escaped(record.config.text("context_length")),
+                   markdown_escaped(record.config.text("batch_size")),
+                   markdown_escaped(record.config.text("dtype")),
+                   markdown_escaped(record.config.text("mode")),
+                   test_of(pass),
+                   with_deviation(time.mean * 1e3, time.std ? std::optional(*time.std * 1e3) : std::nullopt),
+                   tokens && !time.samples.empty() ? rate(time, *tokens) : "",
+                   "",
+                   ""};
+  if (is_main && record.memory.peak_bytes)
+    cells[9] = fmt::format("{:.2f}", static_cast<double>(*record.memory.peak_bytes) / (int64_t{1} << 30U));
+  if (is_main && record.flops.mfu_measured) cells[10] = fmt::format("{:.1f} %", *record.flops.mfu_measured * 100);
+  return line_of(cells);
+}
+
+// Phases in the order in which they run, the pass that was asked for last.
+std::vector<std::string> passes_of(const Record& record) {
+  std::vector<std::string> passes;
+  for (const char* const phase : {"forward", "backward", "optimizer"}) {
+    if (record.time.contains(phase)) passes.emplace_back(phase);
+  }
+  for (const auto& [pass, time] : record.time) {
+    if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
+  }
+  return passes;
+}
+
+}  // namespace
+
+std::string google_benchmark(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
+  const std::vector<Family> families = families_of(timed_records(records));
+  Json rows = Json::array();
+  for (size_t i = 0; i < families.size(); ++i) {
+    const std::string& first = families.front().record->fingerprint;
+    if (families[i].record->fingerprint != first) {
+      throw Error::format(
+          "the records are of several machines, and a file of Google Benchmark has one; narrow them down with "
+          "\"fingerprint = '{}'\"",
+          first);
+    }
+    add_rows(rows, families[i], i);
+  }
+  return json_text({{"context", context_of(families.empty() ? Record() : *families.front().record)},
+                    {"benchmarks", std::move(rows)}});
+}
+
+// The scripts of hyperfine plot by the one parameter that varies.
+std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
+  const RecordPointers timed = timed_records(records);
+  const std::vector<std::string> distinct = distinctions(timed);
+  const std::vector<RecordFacts> parameters = differing_facts(timed);
+  Json results = Json::array();
+  for (size_t i = 0; i < timed.size(); ++i)
+    results.push_back(result_of(*timed[i], timed[i]->name + distinct[i], parameters[i]));
+  return json_text({{"results", std::move(results)}});
+}
+
+std::string llama_bench(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
+  const RecordPointers timed = timed_records(records);
+  const std::vector<std::string> distinct = distinctions(timed);
+  std::string text = header();
+  std::string builds;
+  for (size_t i = 0; i < timed.size(); ++i) {
+    const Record& record = *timed[i];
+    for (const std::string& pass : passes_of(record)) text += test_row(record, distinct[i], pass, record.time.at(pass));
+    const std::string build = fmt::format("build: {} ({})\n", markdown_escaped(record.binary.commit),
+                                          markdown_escaped(record.binary.version));
+    if (builds.find(build) == std::string::npos) builds += build;
+  }
+  return text + "\n" + builds;
+}
+
+}  // namespace laptime

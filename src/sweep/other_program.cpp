@@ -1,0 +1,76 @@
+// Starts a program, and reads both of its streams until it has closed them.
+#include "sweep/other_program.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+
+#include "base/error.h"
+#include "base/host_clock.h"
+#include "base/words.h"
+#include "sweep/pipe.h"
+
+namespace laptime {
+namespace {
+
+constexpr size_t kMostOutput = size_t{256} << 20U;
+constexpr size_t kKeptErrors = size_t{16} << 10U;
+constexpr int kNotFound = 127;  // as a shell reports it
+constexpr int kSignalled = 128;
+
+[[noreturn]] void exec_program(std::vector<std::string> words, int output, int errors, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  dup2(output, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  _exit(kNotFound);
+}
+
+}  // namespace
+
+OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals) {
+  Pipe output;
+  Pipe errors;
+  const pid_t parent = getpid();
+  const int stops_before = signals.count();
+  const pid_t child = fork();
+  if (child == 0) exec_program(words, output.writing(), errors.writing(), parent);
+  if (child < 0) throw Error::format("cannot start {} ({})", quote(words.front()), std::strerror(errno));
+  output.close_writing();
+  errors.close_writing();
+  OtherProgram found;
+  int output_end = output.reading();
+  int errors_end = errors.reading();
+  int stops = 0;
+  const Seconds deadline = host_now() + timeout;
+  while (output_end >= 0 || errors_end >= 0) {
+    std::array<pollfd, 3> waiting{pollfd{output_end, POLLIN, 0}, pollfd{errors_end, POLLIN, 0},
+                                  pollfd{signals.descriptor(), POLLIN, 0}};
+    const double left = std::max(0.0, (deadline - host_now()).count());
+    poll(waiting.data(), waiting.size(), static_cast<int>(std::min(1000.0, std::ceil(left * 1e3))));
+    if (output_end >= 0) found.output += read_some(output_end);
+    if (errors_end >= 0) found.errors += read_some(errors_end);
+    if (found.errors.size() > kKeptErrors) found.errors.erase(0, found.errors.size() - kKeptErrors);
+    const bool is_too_much = found.output.size() > kMostOutput || host_now() > deadline;
+    const int now = signals.count() - stops_before;
+    if (is_too_much || now != stops) kill(child, is_too_much || now > 1 ? SIGKILL : SIGTERM);
+    stops = now;
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  found.exit_code = WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+  if (found.exit_code == kNotFound && found.output.empty() && found.errors.empty())
+    throw Error::format("{} cannot be run; give the path of a program", quote(words.front()));
+  return found;
+}
+
+}  // namespace laptime
