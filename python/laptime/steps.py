@@ -78,8 +78,8 @@ def _wait_for(result: Any) -> None:
         sys.modules["jax"].block_until_ready(result)
 
 
-def _loss_of(result: Any) -> dict[str, float | None]:
-    """The loss as a line has it: null where it is not finite. Nothing for a result that is no number."""
+def _loss_of(result: Any) -> dict[str, float]:
+    """The loss as a line has it: infinite where it is not finite. Nothing for a result that is no number."""
     if isinstance(result, bool):
         return {}
     if not isinstance(result, (int, float)):
@@ -87,7 +87,7 @@ def _loss_of(result: Any) -> dict[str, float | None]:
             return {}
         result = result.item()
     loss = float(result)
-    return {"loss": loss if math.isfinite(loss) else None}
+    return {"loss": loss if math.isfinite(loss) else math.inf}
 
 
 def _timed(step: Callable[[], Any], sync: Callable[[], Any] | None) -> tuple[dict[str, Any], Any]:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <limits>
@@ -13,10 +14,10 @@
 namespace laptime {
 namespace {
 
-// RLIMIT_AS, the largest address space a process may have ("ulimit -v"); empty when unlimited.
-std::optional<int64_t> address_space_limit() {
+// A limit of this process in bytes; empty when unlimited.
+std::optional<int64_t> limit_of(__rlimit_resource resource) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
   return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int64_t>::max()));
 }
 
@@ -34,23 +35,35 @@ int64_t stack_bytes() {
 
 }  // namespace
 
+std::string AvailableMemory::text() const {
+  return bytes ? fmt::format("{} available ({})", format_bytes(*bytes), bound_by)
+               : "nothing known of what is available";
+}
+
 AvailableMemory smallest_bound(const MemoryBounds& bounds) {
-  AvailableMemory smallest{std::numeric_limits<int64_t>::max(), "nothing known"};
+  AvailableMemory smallest;
   const auto consider = [&](int64_t bytes, const std::string& what) {
-    if (bytes < smallest.bytes) smallest = {std::max<int64_t>(0, bytes), what};
+    if (!smallest.bytes || bytes < *smallest.bytes) smallest = {std::max<int64_t>(0, bytes), what};
   };
-  if (bounds.mem_available) consider(*bounds.mem_available, "MemAvailable");
+  if (bounds.mem_available) {
+    consider(*bounds.mem_available, "MemAvailable");
+  } else if (bounds.free_memory) {
+    consider(*bounds.free_memory, "free memory");
+  }
   for (const CgroupMemory& group : bounds.cgroups) {
     consider(group.limit - group.used,
-             fmt::format("the memory limit of cgroup {}: {}", group.name, difference(group.limit, group.used)));
+             fmt::format("{} of cgroup {}: {}", group.is_soft ? "memory.high" : "the memory limit", group.name,
+                         difference(group.limit, group.used)));
   }
-  if (bounds.address_space_limit) {
-    const int64_t used = bounds.address_space_used.value_or(0);
-    const int64_t reserve = bounds.address_space_reserve;
-    consider(*bounds.address_space_limit - used - reserve,
-             fmt::format("the address space limit (ulimit -v): {}{}", difference(*bounds.address_space_limit, used),
-                         reserve == 0 ? "" : fmt::format(" - {} for threads and libraries", format_bytes(reserve))));
-  }
+  const auto consider_limit = [&](const char* name, std::optional<int64_t> limit, std::optional<int64_t> in_use) {
+    if (!limit) return;
+    const int64_t used = in_use.value_or(0);
+    const std::string reserve =
+        bounds.reserve == 0 ? "" : fmt::format(" - {} for threads and libraries", format_bytes(bounds.reserve));
+    consider(*limit - used - bounds.reserve, fmt::format("{}: {}{}", name, difference(*limit, used), reserve));
+  };
+  consider_limit("the address space limit (ulimit -v)", bounds.address_space_limit, bounds.address_space_used);
+  consider_limit("the data limit (ulimit -d)", bounds.data_limit, bounds.data_used);
   return smallest;
 }
 
@@ -59,10 +72,15 @@ MemoryBounds read_memory_bounds(const std::filesystem::path& root) {
   if (const auto meminfo = read_text_file(root / "proc/meminfo")) {
     bounds.mem_available = line_bytes(*meminfo, "MemAvailable");
   }
+  struct sysinfo system {};
+  if (!bounds.mem_available && root == "/" && ::sysinfo(&system) == 0)
+    bounds.free_memory = static_cast<int64_t>((uint64_t{system.freeram} + system.bufferram) * system.mem_unit);
   bounds.cgroups = memory_limits(cgroups_of("memory", root));
-  bounds.address_space_limit = address_space_limit();
+  bounds.address_space_limit = limit_of(RLIMIT_AS);
+  bounds.data_limit = limit_of(RLIMIT_DATA);
   if (const auto status = read_text_file(root / "proc/self/status")) {
     bounds.address_space_used = line_bytes(*status, "VmSize");
+    bounds.data_used = line_bytes(*status, "VmData");
   }
   return bounds;
 }
@@ -73,7 +91,7 @@ AvailableMemory available_memory(int threads) {
   constexpr int64_t kLibraries = int64_t{16} << 20U;
   constexpr int64_t kOfEachThread = int64_t{16} << 20U;  // packed operands and generated code of libraries
   MemoryBounds bounds = read_memory_bounds();
-  bounds.address_space_reserve = kLibraries + threads * (kOfEachThread + stack_bytes());
+  bounds.reserve = kLibraries + threads * (kOfEachThread + stack_bytes());
   return smallest_bound(bounds);
 }
 

@@ -15,29 +15,36 @@ namespace laptime {
 inline constexpr double kUsableFraction = 0.95;
 
 struct AvailableMemory {
-  int64_t bytes = 0;     // never negative
-  std::string bound_by;  // "MemAvailable", "the memory limit of cgroup /a: 2.00 GiB - 512.0 MiB in use", ...
+  std::optional<int64_t> bytes{};  // never negative; none where the machine states no bound
+  std::string bound_by{};          // "MemAvailable", "the memory limit of cgroup /a: 2.00 GiB - 512.0 MiB in use", ...
+
+  // "19.32 GiB available (MemAvailable)", or that nothing is known.
+  std::string text() const;
+  bool holds(int64_t wanted) const { return !bytes || wanted <= *bytes; }
 };
 
 // Inputs of the bounds; fields are empty if the machine does not report them.
 struct MemoryBounds {
   std::optional<int64_t> mem_available;
+  std::optional<int64_t> free_memory;  // where MemAvailable is not stated
   std::vector<CgroupMemory> cgroups;
   std::optional<int64_t> address_space_limit;  // RLIMIT_AS; empty when unlimited
   std::optional<int64_t> address_space_used;
-  int64_t address_space_reserve = 0;  // of the address space, kept for threads and libraries
+  std::optional<int64_t> data_limit;  // RLIMIT_DATA: private memory that can be written, stacks of threads included
+  std::optional<int64_t> data_used;
+  int64_t reserve = 0;  // of the address space and of the data, kept for threads and libraries
 };
 
-// The smallest of: MemAvailable; limit - use of each cgroup up the tree; RLIMIT_AS - address space in use - reserve.
-// The first of equals is named. Without any bound: the largest int64_t, bound by "nothing known".
+// The smallest of: MemAvailable, or free memory; limit - use of each cgroup up the tree; RLIMIT_AS and RLIMIT_DATA,
+// less what is in use and the reserve. The first of equals is named.
 AvailableMemory smallest_bound(const MemoryBounds& bounds);
 
 MemoryBounds read_memory_bounds(const std::filesystem::path& root = "/");
 
 // Memory that this process can still take.
 AvailableMemory available_memory();
-// Also subtracts the address space for the stacks of `threads` threads and for libraries, some of which crash if an
-// allocation fails.
+// Also subtracts the address space and data for the stacks of `threads` threads and for libraries, some of which crash
+// if an allocation fails.
 AvailableMemory available_memory(int threads);
 
 }  // namespace laptime

@@ -132,13 +132,17 @@ std::vector<CgroupMemory> memory_limits(const std::vector<Cgroup>& groups) {
   constexpr int64_t kUnlimited = int64_t{1} << 60U;  // version 1 writes "none" as the largest multiple of a page
   std::vector<CgroupMemory> limits;
   for (const Cgroup& group : groups) {
-    const auto limit = read_number(group.folder / (group.version1 ? "memory.limit_in_bytes" : "memory.max"));
+    std::optional<int64_t> limit =
+        read_number(group.folder / (group.version1 ? "memory.limit_in_bytes" : "memory.max"));
+    const auto high = group.version1 ? std::nullopt : read_number(group.folder / "memory.high");
+    const bool is_soft = high && (!limit || *high < *limit);
+    if (is_soft) limit = high;
     const auto usage = read_number(group.folder / (group.version1 ? "memory.usage_in_bytes" : "memory.current"));
     if (!limit || *limit < 0 || *limit >= kUnlimited) continue;
     const auto statistics = read_text_file(group.folder / "memory.stat");
     const char* inactive_key = group.version1 ? "total_inactive_file" : "inactive_file";
     const auto inactive = statistics ? line_bytes(*statistics, inactive_key) : std::nullopt;
-    limits.push_back({group.name, *limit, std::max<int64_t>(0, usage.value_or(0) - inactive.value_or(0))});
+    limits.push_back({group.name, *limit, std::max<int64_t>(0, usage.value_or(0) - inactive.value_or(0)), is_soft});
   }
   return limits;
 }

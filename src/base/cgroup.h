@@ -28,10 +28,11 @@ std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view 
 
 struct CgroupMemory {
   std::string name;
-  int64_t limit = 0;  // bytes
+  int64_t limit = 0;  // bytes: memory.max, or memory.high where that is less
   // Bytes in use without inactive file pages, which the kernel gives up before it kills anyone. Where a group hides its
   // statistics they count as used.
   int64_t used = 0;
+  bool is_soft = false;  // memory.high: beyond it the kernel slows the group down instead of killing it
 };
 
 // The groups that limit memory, in the order of `groups` (of controller "memory").

@@ -8,13 +8,14 @@
 
 namespace laptime {
 
-OutOfMemory::OutOfMemory(int64_t bytes_requested, int64_t bytes_available)
-    : Error(fmt::format("out of memory: {} asked for, {} available; use a smaller model, batch or context",
-                        format_bytes(bytes_requested), format_bytes(bytes_available))),
+OutOfMemory::OutOfMemory(int64_t bytes_requested, std::optional<int64_t> bytes_available)
+    : Error(fmt::format("out of memory: {} asked for, {}; use a smaller model, batch or context",
+                        format_bytes(bytes_requested),
+                        bytes_available ? format_bytes(*bytes_available) + " available" : "more than there is")),
       bytes_requested_(bytes_requested),
       bytes_available_(bytes_available) {}
 
-OutOfMemory::OutOfMemory(int64_t bytes_requested, int64_t bytes_available, const std::string& message)
+OutOfMemory::OutOfMemory(int64_t bytes_requested, std::optional<int64_t> bytes_available, const std::string& message)
     : Error(message), bytes_requested_(bytes_requested), bytes_available_(bytes_available) {}
 
 void abort_with(const char* file, int line, const char* condition, const std::string& values) {

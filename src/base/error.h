@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,15 +28,16 @@ class Error : public std::runtime_error {
 // Memory that the machine does not have: the point becomes a row `out_of_memory` with this arithmetic.
 class OutOfMemory : public Error {
  public:
-  OutOfMemory(int64_t bytes_requested, int64_t bytes_available);
-  OutOfMemory(int64_t bytes_requested, int64_t bytes_available, const std::string& message);
+  // `bytes_available` is none where nothing is known of it.
+  OutOfMemory(int64_t bytes_requested, std::optional<int64_t> bytes_available);
+  OutOfMemory(int64_t bytes_requested, std::optional<int64_t> bytes_available, const std::string& message);
 
   int64_t bytes_requested() const { return bytes_requested_; }
-  int64_t bytes_available() const { return bytes_available_; }
+  std::optional<int64_t> bytes_available() const { return bytes_available_; }
 
  private:
   int64_t bytes_requested_;
-  int64_t bytes_available_;
+  std::optional<int64_t> bytes_available_;
 };
 
 // Prints where and what, then aborts. Never reachable from input.

@@ -16,7 +16,7 @@ namespace laptime {
 enum class ExitCode : uint8_t {
   kOk = 0,      // points ok, out of memory, or some of them unsupported
   kFailed = 1,  // a point failed or timed out, every point is unsupported, a mismatch, a store or an output lost midway
-  kBadInput = 2,   // nothing has run
+  kBadInput = 2,   // nothing has run, or record has kept the steps before a wrong line
   kUndecided = 3,  // a comparison that cannot be judged: a point is missing, has failed or is undecided
   kInterrupted = 130
 };

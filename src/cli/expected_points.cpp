@@ -55,7 +55,8 @@ double cost_of(const SweepPoint& point, Summaries& summaries) {
   const auto parameters = static_cast<double>(summary.parameter_count);
   // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
-  if (parameters * copies * sizeof(float) > static_cast<double>(available_memory().bytes)) return 0;
+  const AvailableMemory available = available_memory();
+  if (available.bytes && parameters * copies * sizeof(float) > static_cast<double>(*available.bytes)) return 0;
   constexpr double kStepsByDefault = 30;
   const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
   return static_cast<double>(summary.forward_flops) * (forward_only ? 1 : 3) * (steps + kSetupSteps);

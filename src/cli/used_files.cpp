@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/destination.h"
+#include "data/token_data.h"
 
 namespace laptime {
 namespace {
@@ -61,8 +62,9 @@ std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoi
   add("the sweep file", sweep.file);
   for (const SweepPoint& point : points) {
     add("the weights file", point.config.weights);
-    add("the data file", point.config.data);
     add("the kernels file", point.config.kernels.value_or(""));
+    if (point.config.data.empty()) continue;
+    for (const std::string& file : data_files(point.config.data)) add("the data file", file);
   }
   return files;
 }

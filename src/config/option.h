@@ -32,7 +32,8 @@ struct Option {
   std::string_view empty = "auto";  // the word for an optional field without a value
   double min = 0;                   // range of a number, both ends included
   double max = std::numeric_limits<double>::max();
-  bool axis = true;  // takes a list of values, one axis of the sweep
+  bool axis = true;         // takes a list of values, one axis of the sweep
+  bool joins_list = false;  // no axis: a list is one value, joined by commas
   InName in_name = InName::kWhereSwept;
   bool changes_result = true;      // runs that differ only in it are still different runs
   bool configures_engine = false;  // configures the engine, not the training step; `verify` takes only these

@@ -59,7 +59,7 @@ std::string canonical_loss_scale(std::string_view where, std::string_view word) 
   if (!is_number || !(scale >= 1 / kLargest && scale <= kLargest)) {
     throw Error::format("{}: {} is not a loss scale; write none, dynamic or a number such as 1024", where, quote(word));
   }
-  return fmt::format("{}", scale);
+  return fmt::format("{}", static_cast<float>(scale));
 }
 
 LossScaling loss_scaling(std::string_view canonical_word) {
@@ -67,6 +67,7 @@ LossScaling loss_scaling(std::string_view canonical_word) {
   if (scaling.is_dynamic) scaling.initial = kInitialLossScale;
   if (scaling.is_on && !scaling.is_dynamic)
     std::from_chars(canonical_word.data(), canonical_word.data() + canonical_word.size(), scaling.initial);
+  scaling.initial = static_cast<float>(scaling.initial);  // in which the step keeps it
   return scaling;
 }
 

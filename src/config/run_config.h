@@ -79,11 +79,14 @@ constexpr auto choices_of(WeightInit) {
                     Choice<WeightInit>{WeightInit::kStream, "stream"}};
 }
 
-enum class DataFormat : uint8_t { kAuto, kUint16, kLlmc, kBytes };
+// How --data stores tokens: raw 16- or 32-bit numbers, llm.c's files, numpy arrays, or one token per byte.
+enum class DataFormat : uint8_t { kAuto, kUint16, kUint32, kLlmc, kNpy, kBytes };
 
 constexpr auto choices_of(DataFormat) {
-  return std::array{Choice<DataFormat>{DataFormat::kAuto, "auto"}, Choice<DataFormat>{DataFormat::kUint16, "uint16"},
-                    Choice<DataFormat>{DataFormat::kLlmc, "llmc"}, Choice<DataFormat>{DataFormat::kBytes, "bytes"}};
+  return std::array{
+      Choice<DataFormat>{DataFormat::kAuto, "auto"},     Choice<DataFormat>{DataFormat::kUint16, "uint16"},
+      Choice<DataFormat>{DataFormat::kUint32, "uint32"}, Choice<DataFormat>{DataFormat::kLlmc, "llmc"},
+      Choice<DataFormat>{DataFormat::kNpy, "npy"},       Choice<DataFormat>{DataFormat::kBytes, "bytes"}};
 }
 
 // The type in which AdamW keeps its two moments between steps; it computes in float32.
@@ -166,7 +169,7 @@ struct RunConfig {
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
   std::string weights;  // safetensors file; empty: `init`
-  std::string data;     // token file; empty: random tokens
+  std::string data;     // token files as data_files (data/token_data.h) reads them; empty: random tokens
   DataFormat data_format = DataFormat::kAuto;
   Batches batches = Batches::kFixed;
   double budget = 30;  // seconds
@@ -292,10 +295,13 @@ struct RunConfig {
                  .help = "safetensors file to start from", .otherwise = "fresh weights", .axis = false,
                  .value = "FILE"}, self.weights);
     visit(Option{.flag = "data", .key = "data", .tag = "data", .group = kInput,
-                 .help = "token file (nanoGPT .bin, llm.c .bin) or text read as bytes",
-                 .otherwise = "random tokens and targets", .axis = false, .value = "FILE"}, self.data);
+                 .help = "tokens (llm.c, nanoGPT .bin, .npy) or text read as bytes; several files are shards: a list "
+                         "FILE,FILE or a quoted pattern 'train_*.bin'",
+                 .otherwise = "random tokens and targets", .axis = false, .joins_list = true, .value = "FILE"},
+          self.data);
     visit(Option{.flag = "data-format", .key = "data_format", .tag = "data_format", .group = kInput,
-                 .help = "auto: llm.c by its header, any other .bin uint16, else bytes", .axis = false},
+                 .help = "auto: by content; uint16 or uint32: tokens without a header; bytes: any file, a token per byte",
+                 .axis = false},
           self.data_format);
     visit(Option{.flag = "batches", .key = "batches", .tag = "batches", .group = kInput,
                  .help = "one fixed batch, or a fresh one every step",

@@ -1,6 +1,8 @@
 // Sets the options of a sweep.
 #include "config/sweep.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -36,9 +38,12 @@ void set_option(Sweep& sweep, std::string_view name, std::string_view where, con
   const std::optional<Option> run_option = find_option<RunConfig>(flag);
   const std::optional<Option> output_option = find_option<OutputConfig>(flag);
   if (!run_option && !output_option) {
+    const std::string hint = hint_for("", name);
     throw Error::format("{}: unknown option {}{} (laptime list options)", where, quote(name),
-                        did_you_mean(name, sweep_flags()));
+                        hint.empty() ? did_you_mean(name, sweep_flags()) : hint);
   }
+  if (run_option && run_option->joins_list && values.size() > 1)
+    return set_option(sweep, name, where, {fmt::format("{}", fmt::join(values, ","))});
   const bool takes_list = run_option && run_option->axis;
   if (!takes_list && values.size() != 1) {
     throw Error::format("{}: takes one value, not a list of {}; give one of them", where, values.size());

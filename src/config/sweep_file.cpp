@@ -22,8 +22,9 @@ OptionRow row_of(std::string_view key, std::string_view where) {
       if (row.option.flag == flag) return std::move(row);
     }
   }
+  const std::string hint = hint_for("", key);
   throw Error::format("{}: unknown key {}{} (laptime list options)", where, quote(key),
-                      did_you_mean(key, sweep_flags()));
+                      hint.empty() ? did_you_mean(key, sweep_flags()) : hint);
 }
 
 std::string_view type_name(ValueKind kind) {
@@ -49,7 +50,7 @@ std::string scalar_text(const toml::node& node, const OptionRow& row, std::strin
   if (word != nullptr && (wants_word || (row.is_optional && word->get() == row.option.empty))) return word->get();
   std::string allowed(type_name(row.kind));
   if (row.is_optional) allowed += fmt::format(" or \"{}\"", row.option.empty);
-  if (row.option.axis) allowed += ", or an array of them";
+  if (row.option.axis || row.option.joins_list) allowed += ", or an array of them";
   std::ostringstream type;
   type << node.type();
   throw Error::format("{}: wrong type {}; give {}", where, type.str(), allowed);

@@ -37,6 +37,17 @@ constexpr std::array kSynonyms{
     Synonym{"", "max-memory", "memory-limit"}, Synonym{"", "checkpointing", "recompute"},
     Synonym{"", "activation-checkpointing", "recompute"}, Synonym{"", "db", "store"}, Synonym{"", "database", "store"},
     Synonym{"", "gpu", "device"},
+    Synonym{"", "max-seq-length", "context"}, Synonym{"", "max-length", "context"}, Synonym{"", "sequence-len", "context"},
+    Synonym{"", "max-position-embeddings", "context"}, Synonym{"", "num-hidden-layers", "num-layers"},
+    Synonym{"", "num-attention-heads", "num-heads"}, Synonym{"", "ffn-hidden-size", "d-ff"},
+    Synonym{"", "micro-batch-size", "batch"}, Synonym{"", "per-device-train-batch-size", "batch"},
+    Synonym{"", "train-batch-size", "batch"}, Synonym{"", "batch-size-per-gpu", "batch"},
+    Synonym{"", "max-grad-norm", "clip-norm"}, Synonym{"", "gradient-clip-val", "clip-norm"},
+    Synonym{"", "gradient-checkpointing", "recompute"}, Synonym{"", "recomputation", "recompute"},
+    Synonym{"", "max-steps", "steps"}, Synonym{"", "max-iters", "steps"}, Synonym{"", "train-steps", "steps"},
+    Synonym{"", "dataset", "data"}, Synonym{"", "data-path", "data"}, Synonym{"", "data-dir", "data"},
+    Synonym{"", "train-data", "data"}, Synonym{"", "input-bin", "data"}, Synonym{"", "checkpoint", "weights"},
+    Synonym{"", "ckpt", "weights"}, Synonym{"", "tie-word-embeddings", "weight-tie"},
     // number types
     Synonym{"dtype", "bf16", "bfloat16"}, Synonym{"dtype", "fp32", "float32"}, Synonym{"dtype", "f32", "float32"},
     Synonym{"dtype", "float", "float32"}, Synonym{"dtype", "single", "float32"}, Synonym{"dtype", "fp16", "float16"},
@@ -71,6 +82,15 @@ constexpr std::string_view kList = "the values of an option are a list, as in --
 constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit";
 constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not computed";
 constexpr std::string_view kTracing = "laptime profile times every launch, and laptime export trace writes a timeline";
+constexpr std::string_view kOneDevice =
+    "--device NAME; a point runs on one device, whole: --recompute and --optimizer-in-backward save memory there";
+constexpr std::string_view kTokens = "--batch N and --context N, whose product is the tokens of a step";
+constexpr std::string_view kAccumulation =
+    "--batch N, the sequences of one step; --accumulate keeps gradients between steps";
+constexpr std::string_view kHeads = "--num-heads N; keys and values have as many heads as queries";
+constexpr std::string_view kSizes =
+    "--model custom with the sizes of its config.json: --d-model N --d-ff N --num-layers N --num-heads N --vocab N";
+constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (edition 2024)";
 constexpr std::string_view kOfGrids =
     "--view chooses the table and --sort its order; --output csv has every column of it";
 constexpr std::array kHints{
@@ -94,6 +114,36 @@ constexpr std::array kHints{
     Hint{"", "-b", "--batch N"}, Hint{"", "-d", "--device NAME"}, Hint{"", "-l", kList}, Hint{"", "-m", "--model NAME"},
     Hint{"", "-n", kHowMany}, Hint{"", "-o", "--output FORMAT, and --output-file FILE"}, Hint{"", "-p", "--context N"},
     Hint{"", "-r", kHowMany}, Hint{"", "-t", "--threads N"}, Hint{"", "-v", "--verbose"}, Hint{"", "-w", "--warmup N"},
+    // options of trainers
+    Hint{"", "gpus", kOneDevice}, Hint{"", "num-gpus", kOneDevice}, Hint{"", "n-gpus", kOneDevice},
+    Hint{"", "ngpus", kOneDevice}, Hint{"", "ngpu", kOneDevice}, Hint{"", "devices", kOneDevice},
+    Hint{"", "nodes", kOneDevice}, Hint{"", "num-nodes", kOneDevice}, Hint{"", "nnodes", kOneDevice},
+    Hint{"", "nproc-per-node", kOneDevice}, Hint{"", "world-size", kOneDevice}, Hint{"", "ranks", kOneDevice},
+    Hint{"", "tp", kOneDevice}, Hint{"", "pp", kOneDevice}, Hint{"", "dp", kOneDevice}, Hint{"", "cp", kOneDevice},
+    Hint{"", "ep", kOneDevice}, Hint{"", "tensor-parallel", kOneDevice}, Hint{"", "tensor-parallel-size", kOneDevice},
+    Hint{"", "tensor-model-parallel-size", kOneDevice}, Hint{"", "pipeline-parallel", kOneDevice},
+    Hint{"", "pipeline-parallel-size", kOneDevice}, Hint{"", "pipeline-model-parallel-size", kOneDevice},
+    Hint{"", "data-parallel", kOneDevice}, Hint{"", "data-parallel-size", kOneDevice},
+    Hint{"", "context-parallel-size", kOneDevice}, Hint{"", "sequence-parallel", kOneDevice},
+    Hint{"", "expert-parallel", kOneDevice}, Hint{"", "fsdp", kOneDevice}, Hint{"", "ddp", kOneDevice},
+    Hint{"", "zero", kOneDevice}, Hint{"", "zero-stage", kOneDevice}, Hint{"", "deepspeed", kOneDevice},
+    Hint{"", "sharding", kOneDevice}, Hint{"", "cpu-offload", kOneDevice}, Hint{"", "offload", kOneDevice},
+    Hint{"", "tokens", kTokens}, Hint{"", "num-tokens", kTokens}, Hint{"", "max-tokens", kTokens},
+    Hint{"", "tokens-per-batch", kTokens}, Hint{"", "tokens-per-step", kTokens}, Hint{"", "total-batch-size", kTokens},
+    Hint{"", "epochs", kHowMany}, Hint{"", "epoch", kHowMany}, Hint{"", "num-epochs", kHowMany},
+    Hint{"", "num-train-epochs", kHowMany}, Hint{"", "max-epochs", kHowMany},
+    Hint{"", "grad-accum", kAccumulation}, Hint{"", "grad-accum-steps", kAccumulation},
+    Hint{"", "gradient-accumulation", kAccumulation}, Hint{"", "gradient-accumulation-steps", kAccumulation},
+    Hint{"", "accumulation-steps", kAccumulation}, Hint{"", "accumulate-grad-batches", kAccumulation},
+    Hint{"", "grad-acc", kAccumulation}, Hint{"", "global-batch-size", kAccumulation},
+    Hint{"", "num-microbatches", kAccumulation},
+    Hint{"", "num-kv-heads", kHeads}, Hint{"", "n-kv-heads", kHeads}, Hint{"", "kv-heads", kHeads},
+    Hint{"", "num-key-value-heads", kHeads}, Hint{"", "num-query-groups", kHeads}, Hint{"", "gqa", kHeads},
+    Hint{"", "dropout", kDropout}, Hint{"", "hidden-dropout", kDropout}, Hint{"", "attention-dropout", kDropout},
+    Hint{"", "torch-compile", "--mode compile"}, Hint{"", "use-flash-attn", "--mode compile, which fuses attention"},
+    Hint{"", "flash-attention", "--mode compile, which fuses attention"}, Hint{"", "tf32", "--dtype tf32"},
+    Hint{"", "mixed-precision", "--dtype bfloat16, float16 or mixed"},
+    Hint{"", "eval", "--pass inference"}, Hint{"", "forward-only", "--pass forward"},
     // formats of output
     Hint{"output", "html", kPage}, Hint{"output", "svg", kPage}, Hint{"output", "png", kPage},
     Hint{"output", "pdf", kPage}, Hint{"output", "plot", kPage}, Hint{"output", "trace", kTracing},
@@ -109,7 +159,6 @@ constexpr std::array kHints{
     Hint{"dtype", "int8", kQuantised}, Hint{"dtype", "int4", kQuantised}, Hint{"dtype", "fp8", kQuantised},
     Hint{"dtype", "q4-0", kQuantised}, Hint{"dtype", "q8-0", kQuantised},
     Hint{"mode", "jit", "--mode compile"}, Hint{"mode", "inductor", "--mode compile"},
-    Hint{"model", "llama", "--d-model N --d-ff N --num-layers N --num-heads N make a model of any size"},
     Hint{"pass", "generate", "--pass inference, one forward pass; tokens are not generated"},
     Hint{"pass", "decode", "--pass inference, one forward pass; tokens are not generated"},
     Hint{"pass", "optimizer", "--pass step, whose row has the optimizer as a phase"},
@@ -135,6 +184,11 @@ constexpr std::array kHints{
     Hint{"command", "predict", "laptime plan"}, Hint{"command", "estimate", "laptime plan"},
     Hint{"command", "version", "laptime --version"}};
 // clang-format on
+
+// Families of models by others; a word that contains one of these names such a model: "meta-llama/Llama-3.2-1B".
+constexpr std::array<std::string_view, 20> kFamilies{
+    "llama",   "mistral", "mixtral", "qwen", "gemma",  "phi-",  "falcon", "deepseek", "pythia", "gpt-j",
+    "gpt-neo", "opt-",    "bloom",   "olmo", "smollm", "mamba", "bert",   "t5",       "yi-",    "granite"};
 
 std::string plain(std::string_view word) {
   std::string text(word);
@@ -187,7 +241,10 @@ std::string hint_for(std::string_view of, std::string_view word) {
     return fmt::format("; instead: --output FORMAT --output-file {}", quote(word));
   const auto* const found =
       std::find_if(kHints.begin(), kHints.end(), [&](const Hint& hint) { return hint.of == of && hint.word == text; });
-  return found == kHints.end() ? "" : fmt::format("; instead: {}", found->instead);
+  if (found != kHints.end()) return fmt::format("; instead: {}", found->instead);
+  const bool is_family = std::any_of(kFamilies.begin(), kFamilies.end(),
+                                     [&](std::string_view family) { return text.find(family) != std::string::npos; });
+  return of == "model" && is_family ? fmt::format("; instead: {}", kSizes) : "";
 }
 
 std::string meant_flag(std::string_view word) {

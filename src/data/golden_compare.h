@@ -19,8 +19,9 @@ namespace laptime {
 Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t step, double loss);
 
 // A tensor of `golden.keys`, all its elements row-major: L2 norm of the difference over max(norm of the truth, 1e-3 x
-// the largest norm of the group), both over the stored samples where the case is sampled. T is float
-// or double.
+// the largest norm of the group), both over the stored samples where the case is sampled. The difference of a gradient
+// that is zero in exact arithmetic is divided by the largest norm of the group, that of a gradient of one or two
+// elements by at least the largest root mean square of a gradient. T is float or double.
 template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values);

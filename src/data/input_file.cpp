@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -58,6 +60,25 @@ InputFile::~InputFile() {
 }
 
 std::string InputFile::text() const { return purpose_ + " " + quote(path_); }
+
+FileStamp InputFile::stamp() const {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0)
+    throw Error::format("cannot read {}: {}; {}", text(), reason(errno), remedy(errno));
+  const auto nanoseconds = [](const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; };
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = status.st_size,
+          .modified = nanoseconds(status.st_mtim),
+          .changed = nanoseconds(status.st_ctim)};
+}
+
+bool InputFile::is_settled(const FileStamp& stamp) {
+  using std::chrono::file_clock;
+  constexpr int64_t kTick = 20'000'000;  // ns; kernels update the times of files every 10 ms or more often
+  const auto now = std::chrono::nanoseconds(file_clock::to_sys(file_clock::now()).time_since_epoch()).count();
+  return std::max(stamp.modified, stamp.changed) + kTick < now;
+}
 
 void InputFile::read(int64_t begin, std::span<std::byte> out) const {
   while (!out.empty()) {

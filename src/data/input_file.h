@@ -1,6 +1,7 @@
 // A file that somebody else wrote: opened once, its size known, read at any place.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,6 +9,14 @@
 #include <string_view>
 
 namespace laptime {
+
+// Tells one version of a file from another without reading it. Times are nanoseconds since 1970.
+struct FileStamp {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0, modified = 0, changed = 0;
+
+  auto operator<=>(const FileStamp&) const = default;
+};
 
 // A regular file, open for reading. All errors name the file and what it is for.
 class InputFile {
@@ -23,6 +32,10 @@ class InputFile {
   const std::string& path() const { return path_; }
   int64_t size() const { return size_; }  // bytes, as it was when the file was opened
   std::string text() const;               // "weights file 'a.safetensors'": how messages name it
+  FileStamp stamp() const;                // as it is now; Error if the file system does not say
+
+  // False for a moment after the file was written: another write might then leave the same stamp.
+  static bool is_settled(const FileStamp& stamp);
 
   // Bytes [begin, begin + out.size()). Error when the file has become shorter, or the disk fails.
   void read(int64_t begin, std::span<std::byte> out) const;

@@ -50,6 +50,7 @@ Record describe_planned(const SweepPoint& point) {
 
 Record describe_point(const SweepPoint& point) {
   Record record = describe_planned(point);
+  record.data = describe_data(point.config);
   record.config_hash = config_hash(identity_text(point.config));
   return record;
 }

@@ -12,7 +12,7 @@ namespace laptime {
 
 // A record of the point without measurements. It reads no file, so it has no config_hash.
 Record describe_planned(const SweepPoint& point);
-// The same with the config_hash of what the point resolves to now (measure/identity.h).
+// Adds the tokens of --data and the config_hash of what the point resolves to now (measure/identity.h).
 Record describe_point(const SweepPoint& point);
 
 // Identifies one command among all: its date and its process.

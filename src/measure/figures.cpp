@@ -173,10 +173,23 @@ void fill_transient(const MeasuredWork& work, const Measurement& run, Record& re
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
+// Whether every measured step was skipped, so that no update was timed.
+bool skips_every_update(const LossScalingUse& scaling, size_t steps, int64_t warmup) {
+  const auto measured =
+      std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });
+  return measured > 0 && measured == static_cast<int64_t>(steps) - warmup;
+}
+
 // "2 of 15 steps skipped, 1 of them measured, their gradients overflowed: loss scale 65536 -> 16384"; empty where none
 // was.
 std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t warmup) {
   if (scaling.skipped.empty()) return "";
+  if (skips_every_update(scaling, steps, warmup)) {
+    return fmt::format(
+        "no update was measured: the gradients of every measured step overflowed at a loss scale of {}; "
+        "give a smaller --loss-scale",
+        *scaling.last);
+  }
   const auto measured =
       std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });
   return fmt::format("{} of {} skipped, {} of them measured, their gradients overflowed: loss scale {} -> {}",
@@ -227,7 +240,18 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   if (std::string arithmetic = reason_of_arithmetic(work, run); !arithmetic.empty())
     record.verdict.reasons.push_back(std::move(arithmetic));
   const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size(), sampling.warmup);
-  if (!skips.empty()) record.verdict.reasons.push_back(skips);
+  if (skips_every_update(run.loss_scaling, sampling.steps.size(), sampling.warmup)) {
+    record.verdict.rating = name_of(Stability::kUnstable);
+    record.verdict.reasons.insert(record.verdict.reasons.begin(), skips);
+  } else if (!skips.empty()) {
+    record.verdict.reasons.push_back(skips);
+  }
+  if (run.denormals.value_or(0) > 0) {
+    record.verdict.reasons.push_back(fmt::format(
+        "later steps took longer, and {} of weights and optimizer states are denormal, which slows arithmetic down",
+        counted(*run.denormals, "value")));
+  }
+  for (const std::string& remark : record.data.remarks) record.verdict.reasons.push_back(remark);
   if (sensors) {
     const size_t steps = run.sensors.size() - 1 - static_cast<size_t>(sampling.warmup);
     for (std::string& reason : reasons_of(*sensors, steps)) record.verdict.reasons.push_back(std::move(reason));
@@ -280,6 +304,7 @@ void fill_figures(const MeasuredWork& work, const Measurement& run, Record& reco
 bool fill_result(const MeasuredWork& work, const Measurement& run, Record& record) {
   record.loss.values = run.losses;
   record.loss_scaling = run.loss_scaling;
+  record.denormals = run.denormals;
   const Sampling& sampling = run.sampling;
   if (!run.finite) {
     record.status = Status::kFailed;

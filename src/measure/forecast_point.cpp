@@ -178,8 +178,9 @@ int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enl
     }
     const Prepared prepared = prepare(enlarged, device, knowledge);
     const int64_t bytes = predicted_peak_bytes(prepared.plan, prepared.bound);
-    return Tried{size, static_cast<double>(bytes - prepared.bound.bytes)};
+    return Tried{size, static_cast<double>(bytes - prepared.bound.bytes.value_or(bytes))};
   };
+  if (!memory_bound(config, device).bytes) return limit;
   Tried low = attempt(1);
   if (!low.fits()) return 0;
   int64_t next = what == Enlarged::kBatch ? config.model.batch_size : config.step_context();
@@ -196,6 +197,7 @@ int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enl
 
 std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known) {
   try {
+    if (plan_of(config, known).shortage.empty()) return {};  // memory ran out for another reason than its size
     const int64_t batch =
         largest_that_fits(config, known, Enlarged::kBatch, std::max<int64_t>(config.model.batch_size - 1, 1));
     const int64_t context =
@@ -203,6 +205,9 @@ std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known) {
     if (batch > 0 && context > 0) return fmt::format("it fits with --batch {} or with --context {}", batch, context);
     if (batch > 0) return fmt::format("it fits with --batch {}", batch);
     if (context > 0) return fmt::format("it fits with --context {}", context);
+    RunConfig one_thread = config;
+    one_thread.threads = 1;
+    if (config.threads != 1 && plan_of(one_thread, known).shortage.empty()) return "it fits with --threads 1";
     return "no batch and no context is small enough";
   } catch (const Error&) {
     return {};

@@ -57,7 +57,8 @@ inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
 int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
-// "it fits with --batch 2 or with --context 128", of a point that does not fit; empty if the device cannot run it.
+// "it fits with --batch 2 or with --context 128", each of them planned, of a point that does not fit; empty if its plan
+// fits, or the device cannot run it.
 std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known);
 
 }  // namespace laptime

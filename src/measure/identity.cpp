@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/proc_text.h"
-#include "data/content_hash.h"
-#include "data/tokens.h"
+#include "data/file_scan.h"
+#include "data/token_data.h"
 #include "prepare/device.h"
 #include "prepare/kernels_file.h"
 #include "record/record.h"
@@ -15,7 +15,7 @@ namespace laptime {
 namespace {
 
 std::string hash_of_file(const std::string& path, std::string_view purpose) {
-  return fmt::format("{:016x}", content_hash(InputFile(path, purpose)));
+  return fmt::format("{:016x}", scan_file(InputFile(path, purpose)).hash);
 }
 
 // Calls `replace`; the configuration stays as asked for if that is an Error, because the point will then fail too, and
@@ -41,8 +41,9 @@ void resolve_files(RunConfig& config) {
   if (!config.weights.empty()) try_to([&] { config.weights = hash_of_file(config.weights, "weights file"); });
   if (!config.data.empty()) {
     try_to([&] {
-      config.data_format = TokenFile(config.data, config.data_format).format();
-      config.data = hash_of_file(config.data, "data file");
+      const TokenData data(config.data, config.data_format);
+      config.data_format = data.format();
+      config.data = data.facts().hash;
     });
   }
 }
@@ -70,6 +71,25 @@ std::string identity_text(const RunConfig& config) {
   std::string resolved_device;
   try_to([&] { resolved_device = resolve_device(resolved); });
   return canonical_text(resolved) + resolved_device;
+}
+
+DataUse describe_data(const RunConfig& config) {
+  DataUse use;
+  if (config.data.empty()) return use;
+  try_to([&] {
+    const TokenData data(config.data, config.data_format);
+    if (data.size() == 0) return;
+    const TokenFacts facts = data.facts();
+    use.format = name_of(data.format());
+    use.type = name_of(data.type());
+    use.files = facts.files;
+    use.tokens = facts.tokens;
+    use.smallest = facts.smallest;
+    use.largest = facts.largest;
+    use.zero_share = facts.zero_share;
+    use.remarks = remarks_on(facts, data.type(), config.model.vocab_size);
+  });
+  return use;
 }
 
 }  // namespace laptime

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/run_config.h"
+#include "record/record.h"
 
 namespace laptime {
 
@@ -12,5 +13,8 @@ namespace laptime {
 // renaming it keeps the identity and editing it changes the identity. Reads the files of --data, --weights and
 // --kernels; a file that cannot be read, or a device that cannot run the point, is represented as asked for.
 std::string identity_text(const RunConfig& config);
+
+// The tokens of --data, as a pass over its files shows them; empty where there are none, or a file cannot be read.
+DataUse describe_data(const RunConfig& config);
 
 }  // namespace laptime

@@ -54,7 +54,7 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
     if (measured_kernel(choices, contest.key, supported) != nullptr) return;
     for (const Kernel* kernel : supported) {
       const int64_t bytes = Trial::bytes(contest.signature, contest.absent, *kernel);
-      if (kernel->name == kReferenceName || prepared.bound.held(bytes) > prepared.bound.bytes) continue;
+      if (kernel->name == kReferenceName || !prepared.bound.fits(prepared.bound.held(bytes))) continue;
       contest.kernels.push_back(kernel);
       contest.bytes = std::max(contest.bytes, bytes);
     }

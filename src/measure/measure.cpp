@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "exec/sampler.h"
+#include "measure/denormals.h"
 #include "measure/fill_sources.h"
 #include "measure/first_nan.h"
 #include "measure/laps.h"
@@ -82,6 +83,7 @@ class PointRun {
       run_.products = costs_.products();
     }
     if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
+    if (backend_.computes() && has_slowed_down(run_.sampling)) run_.denormals = count_denormals(executor);
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
     if (!run_.finite) {

@@ -52,8 +52,9 @@ struct Measurement {
   std::vector<LaunchCost> costs;  // of the marked steps among samples and traced steps; device and date are empty
   ReachedProducts products;
   LossScalingUse loss_scaling;
-  std::vector<double> losses;  // loss of each step; empty if nothing is computed or the model has no loss
-  bool finite = true;          // every loss is finite; without losses, every output of the last step
+  std::optional<int64_t> denormals;  // in weights and states after the last step; counted where steps became slower
+  std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
+  bool finite = true;                // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;
   std::optional<int64_t> base_rss_bytes;  // of the process, before allocating the plan's memory
   int64_t peak_bytes = 0;                 // most device memory held at once

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -60,6 +61,7 @@ RecordedSteps::RecordedSteps(const RecordedPoint& point)
 void RecordedSteps::begin_series(const StepLine& first) {
   keys_ = first.keys;
   for (const auto& [phase, seconds] : first.phases) phases_.push_back(phase);
+  begins_ = first.begin.has_value();
   first_begin_ = first.begin.value_or(0);
   series_.emplace(run_.rule, fixed_, reported_time(phases_, pass_));
 }
@@ -75,6 +77,11 @@ void RecordedSteps::check_fits(const StepLine& line) const {
     throw Error::format("has the keys {}, and the first step has {}; every step has the same",
                         fmt::join(line.keys, ", "), fmt::join(keys_, ", "));
   }
+  const bool has_phases =
+      std::equal(line.phases.begin(), line.phases.end(), phases_.begin(), phases_.end(),
+                 [](const std::pair<Phase, Seconds>& timed, Phase phase) { return timed.first == phase; });
+  if (!has_phases || line.begin.has_value() != begins_)
+    throw Error("lacks a time that the first step has, or has one more; every step has the same");
   if (begin_of(line) < ends_.back() - kNanosecondOfLine / 2) {
     throw Error::format("'begin' is {} before the end of the last step; give times of one clock",
                         format_seconds((ends_.back() - begin_of(line)).count()));
@@ -94,10 +101,8 @@ void RecordedSteps::add(const StepLine& line) {
   }
   ends_.push_back(step.end);
   if (line.begin) run_.states.push_back(machine_alone(counters_.read()));
-  if (line.loss) {
-    run_.losses.push_back(*line.loss);
-    run_.finite = run_.finite && std::isfinite(*line.loss);
-  }
+  if (keys_.contains("loss")) run_.losses.push_back(line.loss.value_or(std::numeric_limits<double>::quiet_NaN()));
+  if (line.loss) run_.finite = run_.finite && std::isfinite(*line.loss);
   keep_largest(line.peak_bytes, memory_.peak_bytes);
   keep_largest(line.peak_rss_bytes, memory_.peak_rss_bytes);
   series_->add(std::move(step));

@@ -51,6 +51,7 @@ class RecordedSteps {
   std::vector<Phase> phases_;
   MemoryUse memory_;
   std::vector<Seconds> ends_;  // of the steps, since the first began
+  bool begins_ = false;        // every line says when its step began
   int64_t first_begin_ = 0;    // ns
 };
 

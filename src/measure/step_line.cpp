@@ -1,10 +1,13 @@
 // Parses lines of steps. The table of keys says which values each may have.
 #include "measure/step_line.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "base/error.h"
 #include "base/json_size.h"
@@ -38,6 +41,29 @@ std::vector<std::string_view> known_keys() {
   throw Error::format("'{}' must be {}, found {}", key, expected, quote(ascii_text(found)));
 }
 
+// Python writes numbers that are not finite as words that JSON does not have. NaN is no value, as null is; an infinite
+// number becomes a text, which only a loss may be.
+std::string without_words_of_python(std::string_view text) {
+  constexpr std::string_view kInfinity = "Infinity";
+  constexpr std::string_view kNan = "NaN";
+  std::string json;
+  bool in_text = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) in_text = !in_text;
+    if (!in_text && rest.starts_with(kNan)) {
+      json += "null";
+      i += kNan.size() - 1;
+    } else if (!in_text && (rest.starts_with(kInfinity) || rest.starts_with("-Infinity"))) {
+      json += fmt::format("\"{}\"", kInfinity);
+      i += kInfinity.size() - (text[i] == '-' ? 0 : 1);
+    } else {
+      json += text[i];
+    }
+  }
+  return json;
+}
+
 Seconds duration_of(std::string_view key, const Json& value) {
   const double nanoseconds = value.is_number() ? value.get<double>() : -1;
   if (!(nanoseconds >= 0 && nanoseconds <= kLongest)) reject_value(key, "a number of nanoseconds, at most 1e18", value);
@@ -52,18 +78,27 @@ int64_t count_of(std::string_view key, const Json& value) {
 }
 
 double loss_of(const Json& value) {
-  if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-  if (!value.is_number()) reject_value(kLoss, "a number, or null where it is not finite", value);
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (!value.is_number()) reject_value(kLoss, "a number, or null where it has no value", value);
   return value.get<double>();
 }
 
-Json parsed_line(std::string_view text) {
+Json parsed_line(std::string_view line) {
+  const std::string text = line.size() > kMaxStepLineBytes ? std::string(line) : without_words_of_python(line);
   if (text.size() > kMaxStepLineBytes)
     throw Error::format("{} bytes, more than the limit of {} for a step", text.size(), kMaxStepLineBytes);
   if (json_size(text).depth > 1) throw Error("lists and objects within the object of a step are not known");
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  std::set<std::string> keys;
+  std::string repeated;
+  const auto note_key = [&](int, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::key && !keys.insert(parsed.get<std::string>()).second)
+      repeated = parsed.get<std::string>();
+    return true;
+  };
+  Json json = Json::parse(text, note_key, /*allow_exceptions=*/false);
   if (!json.is_object())
     throw Error::format("{} is not an object of JSON; write {{\"step\": NANOSECONDS}}", quote(text));
+  if (!repeated.empty()) throw Error::format("has the key {} twice; give each key once", quote(repeated));
   return json;
 }
 
@@ -71,9 +106,11 @@ Json parsed_line(std::string_view text) {
 
 StepLine parse_step_line(std::string_view text) {
   const Json json = parsed_line(text);
+  const std::vector<std::string_view> known = known_keys();
   StepLine line;
   for (const auto& [key, value] : json.items()) {
     line.keys.insert(key);
+    if (value.is_null() && key != kStep && std::find(known.begin(), known.end(), key) != known.end()) continue;
     if (key == kStep) {
       line.step = duration_of(key, value);
       continue;
@@ -82,21 +119,21 @@ StepLine parse_step_line(std::string_view text) {
       line.loss = loss_of(value);
       continue;
     }
-    bool known = false;
+    bool is_known = false;
     for (const CountKey& one : kCounts) {
       if (key != one.name) continue;
       line.*one.field = count_of(key, value);
-      known = true;
+      is_known = true;
     }
-    for (const Phase phase : kTimedPhases) known = known || key == name_of(phase);
-    if (!known) throw Error::format("unknown key {}{}", quote(key), did_you_mean(key, known_keys()));
+    for (const Phase phase : kTimedPhases) is_known = is_known || key == name_of(phase);
+    if (!is_known) throw Error::format("unknown key {}{}", quote(key), did_you_mean(key, known));
   }
   if (!line.keys.contains(kStep)) throw Error("'step' is missing; give the nanoseconds of the whole step");
   if (line.step <= Seconds{}) reject_value(kStep, "more than 0", json.at(kStep));
   double phases = 0;
   for (const Phase phase : kTimedPhases) {
     const auto found = json.find(name_of(phase));
-    if (found == json.end()) continue;
+    if (found == json.end() || found->is_null()) continue;
     line.phases.emplace_back(phase, duration_of(name_of(phase), *found));
     phases += found->get<double>();
   }

@@ -22,14 +22,14 @@ struct StepLine {
   Seconds step{};                                   // the whole step; more than 0
   std::vector<std::pair<Phase, Seconds>> phases{};  // those that were timed within it, in order of the phases
   std::optional<int64_t> begin{};                   // ns, on any clock that does not step back
-  std::optional<double> loss{};                     // NaN where the line has null
+  std::optional<double> loss{};                     // may be infinite
   std::optional<int64_t> peak_bytes{};              // most bytes of tensors so far
   std::optional<int64_t> peak_rss_bytes{};          // most resident bytes of the process so far
 };
 
-// {"step": 12000000, "forward": 4000000, "begin": 81200345678, "loss": 9.25}: durations and times in nanoseconds.
-// Error for what is not such a line: an unknown key with the nearest known one, a value of another type or out of
-// range, phases that are longer than their step.
+// {"step": 12000000, "forward": 4000000, "begin": 81200345678, "loss": 9.25}: durations and times in nanoseconds. A key
+// with null, or NaN as Python writes it, has no value. Error for any other line: an unknown key with the nearest known
+// one, a key twice, a value of another type or out of range, phases that are longer than their step.
 StepLine parse_step_line(std::string_view text);
 
 }  // namespace laptime

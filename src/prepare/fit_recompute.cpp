@@ -54,7 +54,7 @@ class Fit {
       least_ = need;
       leanest_ = step;
     }
-    return need <= bound_.bytes;
+    return bound_.fits(need);
   }
 
   // The smallest number of recomputed layers that fits, by bisection: each further layer saves memory and costs time.

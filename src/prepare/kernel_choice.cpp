@@ -48,6 +48,16 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
   return &kernel;
 }
 
+// The first of those with the least workspace; the reference, which has none, only where there is no other.
+const Kernel* with_least_workspace(const std::vector<const Kernel*>& supported, const Signature& signature) {
+  const Kernel* least = nullptr;
+  for (const Kernel* kernel : supported) {
+    if (kernel->name == std::string_view(kReferenceName) && least != nullptr) continue;
+    if (least == nullptr || kernel->workspace_bytes(signature) < least->workspace_bytes(signature)) least = kernel;
+  }
+  return least;
+}
+
 }  // namespace
 
 std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature,
@@ -83,6 +93,7 @@ ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices) {
   return [&kernels, &choices](const Signature& signature) -> const Kernel* {
     if (const Kernel* const pinned = pinned_kernel(signature, kernels, choices)) return pinned;
     const std::vector<const Kernel*> supported = candidates(kernels, signature, choices.rules);
+    if (choices.saves_memory) return with_least_workspace(supported, signature);
     if (supported.size() > 1 && choices.takes_measured) {
       if (const Kernel* const measured = measured_kernel(choices, signature.text(), supported)) return measured;
     }

@@ -22,6 +22,7 @@ struct KernelChoices {
   KernelRules rules;  // which kernels may be chosen
   KernelsBySignature measured;
   bool takes_measured = true;  // false if their workspaces do not fit, so that the first candidates are used
+  bool saves_memory = false;   // takes the candidate with the least workspace, as no other plan fits
   KernelsBySignature pinned;   // override `measured`, and are not measured
   std::string pinned_by;       // origin of `pinned` for messages: "kernels file 'choices.json'"
 };
@@ -40,7 +41,7 @@ const Kernel* measured_kernel(const KernelChoices& choices, const std::string& s
                               std::span<const Kernel* const> supported);
 
 // Chooses the pinned kernel (Error if it does not support the signature), else the measured one if it still supports
-// the signature, else the first candidate.
+// the signature, else the first candidate, or with `saves_memory` the first of those with the least workspace.
 ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices);
 
 // Error unless each pinned kernel supports its nodes, and at least one pinned signature occurs in the graph.

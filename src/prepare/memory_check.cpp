@@ -87,22 +87,26 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device) {
   bound.pools_steps = device.pools_steps;
   const AvailableMemory available = device.memory_bytes ? AvailableMemory{*device.memory_bytes, device.name}
                                                         : available_memory(device.threads.value_or(1));
-  bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(available.bytes));
-  std::string origin =
-      fmt::format("{:.0f} % of {}, {}", 100 * kUsableFraction, format_bytes(available.bytes), available.bound_by);
+  std::string origin;
+  if (available.bytes) {
+    bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(*available.bytes));
+    origin =
+        fmt::format("{:.0f} % of {}, {}", 100 * kUsableFraction, format_bytes(*available.bytes), available.bound_by);
+  }
   if (config.memory_limit) {
     const int64_t limit = parse_bytes(kLimit, *config.memory_limit);
-    if (limit <= bound.bytes) {
+    if (!bound.bytes || limit <= *bound.bytes) {
       bound.bytes = limit;
       origin = kLimit;
     }
   }
-  bound.text = fmt::format("the step may use {} ({})", format_bytes(bound.bytes), origin);
+  bound.text = bound.bytes ? fmt::format("the step may use {} ({})", format_bytes(*bound.bytes), origin)
+                           : "nothing is known of the memory that the step may use";
   return bound;
 }
 
 std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice) {
-  if (predicted_peak_bytes(plan, bound) <= bound.bytes) return {};
+  if (bound.fits(predicted_peak_bytes(plan, bound))) return {};
   return fmt::format("predicted: {}; {}{}{}", memory_arithmetic(plan, bound), bound.text, advice.empty() ? "" : "; ",
                      advice);
 }

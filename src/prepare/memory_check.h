@@ -1,6 +1,8 @@
 // Checks the predicted memory against what is available, before allocating it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/available_memory.h"
@@ -13,12 +15,13 @@ namespace laptime {
 
 // The most bytes that a step may hold, and where the limit comes from.
 struct MemoryBound {
-  int64_t bytes = 0;
+  std::optional<int64_t> bytes{};  // none where nothing is known
   // "the step may use 8.00 GiB (--memory-limit)", "the step may use 22.8 GiB (95 % of 24.0 GiB, MemAvailable)"
   std::string text;
   HeldBytes held_bytes = nullptr;  // of the device
   bool pools_steps = false;        // of the device
 
+  bool fits(int64_t wanted) const { return !bytes || wanted <= *bytes; }
   int64_t held(int64_t bytes) const { return held_bytes == nullptr ? bytes : held_bytes(bytes); }
 };
 

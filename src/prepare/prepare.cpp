@@ -40,6 +40,12 @@ void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   prepared.shortage = memory_shortage(prepared.plan, prepared.bound, prepared.recompute.advice);
 }
 
+bool may_fit_with_less_workspace(const Prepared& prepared) {
+  const Plan& plan = prepared.plan;
+  const int64_t workspace = plan.peak_bytes_by_role[static_cast<size_t>(Role::kWorkspace)];
+  return prepared.bound.fits(plan.resident_bytes + plan.live_peak_bytes - workspace);
+}
+
 }  // namespace
 
 Prepared prepare(const RunConfig& config, const Device& device, const MachineKnowledge& known,
@@ -54,12 +60,18 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
                     .memory = {},
                     .shortage = {}};
   plan_with_choices(prepared, options);
-  if (prepared.shortage.empty() || prepared.choices.measured.empty()) return prepared;
-  // The fastest kernels may want more workspace than there is; without them the point may still fit.
-  Prepared lean = prepared;
-  lean.choices.takes_measured = false;
-  plan_with_choices(lean, {.outputs = options.outputs, .pins_may_miss = options.pins_may_miss});
-  return lean.shortage.empty() ? lean : prepared;
+  if (prepared.shortage.empty() || !may_fit_with_less_workspace(prepared)) return prepared;
+  // The fastest kernels may want more workspace than there is; with others the point may still fit.
+  const PrepareOptions unobserved{.outputs = options.outputs, .pins_may_miss = options.pins_may_miss};
+  for (const bool saves_memory : {false, true}) {
+    if (!saves_memory && prepared.choices.measured.empty()) continue;
+    Prepared lean = prepared;
+    lean.choices.takes_measured = false;
+    lean.choices.saves_memory = saves_memory;
+    plan_with_choices(lean, unobserved);
+    if (lean.shortage.empty()) return lean;
+  }
+  return prepared;
 }
 
 Graph graph_without_device(const RunConfig& config, const PassObserver& observer) {

@@ -157,7 +157,7 @@ struct MemoryNeed {
   std::string peak_op, peak_scope;
   std::optional<int64_t> saved_bytes;  // for backward
   std::map<std::string, int64_t> parts;
-  int64_t available_bytes = 0;
+  std::optional<int64_t> available_bytes;
   std::string limit;  // what the step may use, and why: "the step may use 1.000 GiB (--memory-limit)"
   std::string arithmetic;
   std::string does_not_fit;  // the reason; empty: it fits

@@ -67,6 +67,15 @@ void describe_cores(Machine& machine, const fs::path& root) {
       first = allowed.front();
     }
   }
+  struct Kind {
+    const char* folder;
+    const char* name;
+  };
+  for (const Kind& kind :
+       {Kind{"cpu_core", "performance"}, Kind{"cpu_atom", "efficient"}, Kind{"cpu_lowpower", "low-power"}}) {
+    if (const auto list = read_word(root / "sys/devices" / kind.folder / "cpus"))
+      machine.core_kinds.push_back(fmt::format("{} {}", kind.name, *list));
+  }
   machine.cpu_quota = cpu_quota(cgroups_of("cpu", root));
   if (const auto nodes = read_word(root / "sys/devices/system/node/online")) {
     machine.numa_nodes = static_cast<int64_t>(parse_cpu_list(*nodes).size());
@@ -159,10 +168,11 @@ std::string fingerprint(const Machine& machine) {
   constexpr int64_t kGiB = int64_t{1} << 30U;
   std::optional<int64_t> memory = machine.memory_total_bytes;
   if (memory) memory = (*memory + kGiB / 2) / kGiB;
-  return fmt::format("{} (family {} model {} stepping {}), {} cores, {} GiB, {}",
-                     machine.cpu_model.value_or("unknown CPU"), or_unknown(machine.cpu_family),
-                     or_unknown(machine.cpu_model_number), or_unknown(machine.cpu_stepping),
-                     or_unknown(machine.cores_online), or_unknown(memory), fmt::join(machine.isa_available, " "));
+  const std::string kinds = machine.core_kinds.empty() ? "" : fmt::format(" ({})", fmt::join(machine.core_kinds, ", "));
+  return fmt::format(
+      "{} (family {} model {} stepping {}), {} cores{}, {} GiB, {}", machine.cpu_model.value_or("unknown CPU"),
+      or_unknown(machine.cpu_family), or_unknown(machine.cpu_model_number), or_unknown(machine.cpu_stepping),
+      or_unknown(machine.cores_online), kinds, or_unknown(memory), fmt::join(machine.isa_available, " "));
 }
 
 }  // namespace laptime

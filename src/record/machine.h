@@ -26,7 +26,9 @@ struct Machine {
   std::optional<int64_t> cores_online;   // logical
   std::optional<int64_t> cores_allowed;  // of these, by the affinity of the process
   std::optional<std::string> affinity;   // "0-3,8"
-  std::optional<double> cpu_quota;       // in cores, by the tightest cgroup; empty without one
+  // Kinds of cores of a hybrid processor: "performance 0-15", "efficient 16-23"; empty if all cores are of one kind.
+  std::vector<std::string> core_kinds;
+  std::optional<double> cpu_quota;  // in cores, by the tightest cgroup; empty without one
   std::optional<int64_t> numa_nodes;
   std::vector<std::string> isa_available;  // of those that matter here: "avx2", "fma", "avx512f", "avx512_bf16", ...
   std::optional<std::string> isa_used;     // what the kernels were chosen for; stated by whoever chose
@@ -65,6 +67,7 @@ struct Machine {
     visit("cores_online", self.cores_online);
     visit("cores_allowed", self.cores_allowed);
     visit("affinity", self.affinity);
+    visit("core_kinds", self.core_kinds);
     visit("cpu_quota", self.cpu_quota);
     visit("numa_nodes", self.numa_nodes);
     visit("isa_available", self.isa_available);

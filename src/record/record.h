@@ -216,6 +216,29 @@ struct LossScalingUse {
   }
 };
 
+// The tokens of --data; nothing where tokens are random.
+struct DataUse {
+  std::string format;  // "llmc", "uint16", "npy", ...: a choice of --data-format other than auto
+  std::string type;    // of a stored token: "uint32"
+  std::optional<int64_t> files, tokens;
+  std::optional<int64_t> smallest, largest;
+  std::optional<double> zero_share;  // of the tokens
+  std::vector<std::string> remarks;  // why they may not be the data that was meant
+
+  friend bool operator==(const DataUse&, const DataUse&) = default;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("format", self.format);
+    visit("type", self.type);
+    visit("files", self.files);
+    visit("tokens", self.tokens);
+    visit("smallest", self.smallest);
+    visit("largest", self.largest);
+    visit(Key{"zero_share", Unit::kFraction}, self.zero_share);
+    visit("remarks", self.remarks);
+  }
+};
+
 // Seconds spent before the first sample, none of them inside one.
 struct SetupTimes {
   std::optional<double> plan;
@@ -380,6 +403,8 @@ struct Record {
   MemoryUse memory;
   LossValues loss;
   LossScalingUse loss_scaling;
+  DataUse data;
+  std::optional<int64_t> denormals;  // values of weights and states after the last step, where later steps were slower
   SetupTimes setup;
   Transient transient;
   Stopping stopping;
@@ -417,6 +442,8 @@ struct Record {
     visit("memory", self.memory);
     visit("loss", self.loss);
     visit("loss_scaling", self.loss_scaling);
+    visit("data", self.data);
+    visit("denormals", self.denormals);
     visit("setup", self.setup);
     visit("transient", self.transient);
     visit("stopping", self.stopping);

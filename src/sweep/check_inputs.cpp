@@ -54,8 +54,8 @@ std::string problem_of(const RunConfig& config, CheckCache& checks) {
     problem = checks.problem("weights " + config.weights + model_key(config), [&] { StartingWeights{config}; });
   }
   if (problem.empty() && !config.data.empty()) {
-    const std::string key =
-        fmt::format("data {} vocab={} context={}", config.data, config.model.vocab_size, config.step_context());
+    const std::string key = fmt::format("data {} {} vocab={} context={}", config.data, name_of(config.data_format),
+                                        config.model.vocab_size, config.step_context());
     problem = checks.problem(key, [&] { make_token_source(config); });
   }
   if (problem.empty() && config.kernels && unsupported_reason(config).empty()) {

@@ -68,7 +68,7 @@ PointHooks hooks_to(int descriptor) {
 bool is_out_of_memory(const std::system_error& error) {
   constexpr int64_t kThreadBytes = int64_t{16} << 20U;  // stack and other memory of a new thread
   if (error.code() == std::errc::not_enough_memory) return true;
-  return error.code() == std::errc::resource_unavailable_try_again && available_memory().bytes < kThreadBytes;
+  return error.code() == std::errc::resource_unavailable_try_again && !available_memory().holds(kThreadBytes);
 }
 
 [[noreturn]] void run_as_child(const PointBody& body, int messages, int output, pid_t parent) {
@@ -111,6 +111,7 @@ struct Observed {
   std::string garbage;  // first text that is not a message
   std::string output;   // end of the child's printed output
   int wait_status = 0;
+  Seconds cpu_time{};  // that the child used
   End end = End::kByItself;
   int stops = 0;  // stop signals received while it ran
 };
@@ -230,13 +231,16 @@ class Listener {
 
   void reap() {
     const Seconds deadline = host_now() + kExitGrace;
-    while (waitpid(child_, &observed_.wait_status, WNOHANG) == 0) {
+    rusage use{};
+    while (wait4(child_, &observed_.wait_status, WNOHANG, &use) == 0) {
       if (host_now() > deadline) {
         observed_.end = End::kOpen;
         kill_child();
       }
       poll(nullptr, 0, 1);
     }
+    for (const timeval& time : {use.ru_utime, use.ru_stime})
+      observed_.cpu_time += Seconds{static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec)};
   }
 
   void kill_child() {
@@ -281,14 +285,26 @@ PointResult make_result(const Observed& observed, Status status, const std::stri
   return result;
 }
 
-PointResult make_out_of_memory(const Observed& observed, int64_t available, const std::string& reason) {
+PointResult make_out_of_memory(const Observed& observed, std::optional<int64_t> available, const std::string& reason) {
   PointResult result = make_result(observed, Status::kOutOfMemory, reason);
   result.record.bytes_requested = observed.known.memory.predicted_peak_bytes;
   result.record.bytes_available = available;
   return result;
 }
 
-PointResult classify(const Observed& observed, const ChildLimits& limits, const KernelKills& kills, int64_t available) {
+// "the limit on CPU time (ulimit -t, 3 s)", if a process that used so much was ended by it; else empty.
+std::string cpu_limit_reached(int signal, Seconds used) {
+  constexpr Seconds kNear{1};  // the limit is in whole seconds
+  rlimit limit{};
+  if (signal != SIGXCPU && signal != SIGKILL) return {};
+  if (getrlimit(RLIMIT_CPU, &limit) != 0) return {};
+  const rlim_t seconds = signal == SIGXCPU ? limit.rlim_cur : std::min(limit.rlim_cur, limit.rlim_max);
+  if (seconds == RLIM_INFINITY || used + kNear < Seconds{static_cast<double>(seconds)}) return {};
+  return fmt::format("the limit on CPU time (ulimit -t, {} s)", seconds);
+}
+
+PointResult classify(const Observed& observed, const ChildLimits& limits, const KernelKills& kills,
+                     std::optional<int64_t> available) {
   const std::string where = progress_text(observed.progress);
   if (observed.end == End::kTimedOut) {
     return make_result(observed, Status::kTimeout,
@@ -318,6 +334,8 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
                        fmt::format("its process closed its pipes without a result {}", where));
   if (WIFSIGNALED(observed.wait_status)) {
     const int signal = WTERMSIG(observed.wait_status);
+    if (const std::string limit = cpu_limit_reached(signal, observed.cpu_time); !limit.empty())
+      return make_result(observed, Status::kFailed, fmt::format("ended by {} {}; raise it", limit, where));
     if (signal == SIGKILL && kills.may_have_risen()) {
       return make_out_of_memory(observed, available,
                                 fmt::format("killed by the kernel {}, probably because memory ran out; use a smaller "
@@ -348,7 +366,7 @@ PointResult run_in_child(const Record& described, const PointBody& body, const C
   Observed observed;
   observed.known = described;
   const KernelKills kills;
-  const int64_t available = available_memory().bytes;
+  const std::optional<int64_t> available = available_memory().bytes;
   Pipe messages;
   Pipe output;
   std::fflush(nullptr);  // otherwise the child would write buffered text again

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
+#include "base/error.h"
 #include "base/host_clock.h"
 #include "base/words.h"
 #include "config/option_table.h"
@@ -14,6 +17,7 @@
 #include "measure/fill_sources.h"
 #include "measure/kernel_trial.h"
 #include "model/model_card.h"
+#include "model/validate.h"
 #include "passes/saved.h"
 #include "prepare/kernels_file.h"
 #include "prepare/knowledge.h"
@@ -36,6 +40,40 @@ std::vector<float> floats_of(const std::vector<std::byte>& bytes, DType dtype) {
   return values;
 }
 
+// The run of a golden case with the engine that `machine` describes.
+RunConfig verified_config(const GoldenCase& golden, Precision precision, const RunConfig& machine) {
+  RunConfig config = run_config_of(golden, precision);
+  RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
+    if (option.configures_engine) assign(config, option.flag, option.flag, text_of(option, field));
+  });
+  return config;
+}
+
+// Why bench would refuse such a run; empty where it would not.
+std::string refusal_of(const RunConfig& config) {
+  try {
+    validate(config);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// ", --keep linear, --reproducible true": engine options that were given, but for those that the text of a machine has
+// anyway.
+std::string given_options(const RunConfig& config) {
+  constexpr std::array kStated{"mode", "recompute", "device", "threads", "kernels"};
+  const RunConfig fresh;
+  std::string text;
+  RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
+    const bool is_stated = std::find(kStated.begin(), kStated.end(), option.flag) != kStated.end();
+    if (!option.configures_engine || is_stated) return;
+    const std::string value = text_of(option, field);
+    if (value != option_text(fresh, option.flag)) text += fmt::format(", --{} {}", option.flag, value);
+  });
+  return text;
+}
+
 using ReportStage = std::function<void(const std::string& stage)>;
 
 // Runs a golden case in one precision.
@@ -45,13 +83,10 @@ class PrecisionRun {
                const VerifyKernels& kernels, const ReportStage& report, VerifiedFile& file)
       : golden_(golden),
         precision_(precision),
-        config_(run_config_of(golden, precision)),
+        config_(verified_config(golden, precision, machine)),
         kernels_(kernels),
         report_(report),
         file_(file) {
-    RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
-      if (option.configures_engine) assign(config_, option.flag, option.flag, text_of(option, field));
-    });
     device_ = find(config_);
     if (!device_.computes)
       throw Error::format("laptime verify: {} computes no values to compare; use --device cpu", device_.name);
@@ -59,6 +94,7 @@ class PrecisionRun {
     file_.machine = fmt::format("{}{}, {}", name_of(config_.mode), recompute, device_.name);
     if (!device_.isa.empty()) file_.machine += fmt::format(", {}", device_.isa);
     if (device_.threads) file_.machine += ", " + counted(*device_.threads, "thread");
+    file_.machine += given_options(config_);
     file_.machine += kernels_.known ? ", the kernels that measure fastest" : ", the first kernels";
     if (config_.kernels) file_.machine += fmt::format(", those of {}", kernels_file_text(*config_.kernels));
   }
@@ -215,7 +251,24 @@ std::string case_text(const GoldenCase& golden) {
                      counted(golden.steps, "step"), golden.exact ? "float64" : "float32");
 }
 
+Comparison skipped(std::string what, std::string why) {
+  return {.what = std::move(what), .distance = 0, .allowed = 0, .pass = true, .skipped = true, .note = std::move(why)};
+}
+
+std::vector<Precision> precisions_of(const GoldenCase& golden, bool tf32) {
+  return tf32 ? std::vector{Precision::kTf32} : golden.precisions();
+}
+
 }  // namespace
+
+void require_possible(const GoldenCase& golden, const RunConfig& machine, bool tf32) {
+  std::string refusal;
+  for (const Precision precision : precisions_of(golden, tf32)) {
+    refusal = refusal_of(verified_config(golden, precision, machine));
+    if (refusal.empty()) return;
+  }
+  throw Error::format("laptime verify: {}: {}", golden.file->text(), refusal);
+}
 
 int64_t constant_bytes_of_step(const Graph& graph) {
   Size bytes = 0;
@@ -229,6 +282,7 @@ int64_t constant_bytes_of_step(const Graph& graph) {
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress,
                            const FindDevice& find, const VerifyKernels& kernels) {
   VerifiedFile file{case_text(golden), {}, {}, {}};
+  require_possible(golden, machine, kernels.tf32);
   file.groups.push_back({"file", check_golden_file(golden)});
   const Seconds start = host_now();
   const ReportStage report = [&](const std::string& stage) {
@@ -236,8 +290,13 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
   };
   try {
     bool is_pinned = !machine.kernels;
-    for (const Precision precision : kernels.tf32 ? std::vector{Precision::kTf32} : golden.precisions())
+    for (const Precision precision : precisions_of(golden, kernels.tf32)) {
+      if (const std::string refusal = refusal_of(verified_config(golden, precision, machine)); !refusal.empty()) {
+        file.groups.push_back({fmt::format("{} run", name_of(precision)), {skipped("all of it", refusal)}});
+        continue;
+      }
       is_pinned = PrecisionRun(golden, precision, machine, find, kernels, report, file).run() || is_pinned;
+    }
     if (!is_pinned) {
       throw Error::format(
           "laptime verify: {} chooses nothing for {}: none of its signatures occurs in the step; give records of the "

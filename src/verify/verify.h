@@ -24,10 +24,15 @@ struct VerifyKernels {
   bool tf32 = false;
 };
 
+// Error with the reason if bench would refuse the engine options of `machine` for every run of the file: options that
+// exclude each other, or the clipping or the loss scale of the file.
+void require_possible(const GoldenCase& golden, const RunConfig& machine, bool tf32 = false);
+
 // Checks the file for consistency, then runs the case in each of its types and compares losses, logits, gradients and
 // weights, in eager mode also dtypes, saved bytes and peak memory. Of `machine` only the options with
-// Option::configures_engine are used. Error for a device that computes nothing, and for a kernels file that names no
-// signature of either precision.
+// Option::configures_engine are used; a type whose run bench would refuse with them is skipped. Error as from
+// require_possible, for a device that computes nothing, and for a kernels file that names no signature of either
+// precision.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
                            const FindDevice& find = find_device, const VerifyKernels& kernels = {});
 

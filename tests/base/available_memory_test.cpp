@@ -6,8 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <limits>
-
 #include "support/fake_root.h"
 
 namespace laptime {
@@ -17,12 +15,20 @@ constexpr int64_t kGiB = int64_t{1} << 30U;
 
 TEST(SmallestBound, NamesTheBoundAndItsArithmetic) {
   MemoryBounds bounds;
-  EXPECT_EQ(smallest_bound(bounds).bytes, std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(smallest_bound(bounds).bound_by, "nothing known");
+  EXPECT_FALSE(smallest_bound(bounds).bytes);
+  EXPECT_TRUE(smallest_bound(bounds).holds(8 * kGiB));
+  EXPECT_EQ(smallest_bound(bounds).text(), "nothing known of what is available");
+
+  bounds.free_memory = 9 * kGiB;
+  EXPECT_EQ(smallest_bound(bounds).text(), "9.000 GiB available (free memory)");
 
   bounds.mem_available = 8 * kGiB;
   EXPECT_EQ(smallest_bound(bounds).bytes, 8 * kGiB);
   EXPECT_EQ(smallest_bound(bounds).bound_by, "MemAvailable");
+  EXPECT_FALSE(smallest_bound(bounds).holds(8 * kGiB + 1));
+
+  bounds.cgroups = {{"/a", 7 * kGiB, 2 * kGiB, true}};
+  EXPECT_EQ(smallest_bound(bounds).bound_by, "memory.high of cgroup /a: 7.000 GiB - 2.000 GiB in use");
 
   bounds.cgroups = {{"/a/b", 100 * kGiB, 0}, {"/a", 6 * kGiB, 2 * kGiB}};
   EXPECT_EQ(smallest_bound(bounds).bytes, 4 * kGiB);
@@ -32,12 +38,16 @@ TEST(SmallestBound, NamesTheBoundAndItsArithmetic) {
   bounds.address_space_used = kGiB;
   EXPECT_EQ(smallest_bound(bounds).bytes, 2 * kGiB);
   EXPECT_EQ(smallest_bound(bounds).bound_by, "the address space limit (ulimit -v): 3.000 GiB - 1.000 GiB in use");
+
+  bounds.data_limit = 2 * kGiB;
+  bounds.data_used = kGiB / 2;
+  EXPECT_EQ(smallest_bound(bounds).bound_by, "the data limit (ulimit -d): 2.000 GiB - 512.0 MiB in use");
 }
 
 TEST(SmallestBound, ReservesRoomOnlyInTheAddressSpace) {
   MemoryBounds bounds;
   bounds.mem_available = 2 * kGiB;
-  bounds.address_space_reserve = kGiB;
+  bounds.reserve = kGiB;
   EXPECT_EQ(smallest_bound(bounds).bytes, 2 * kGiB);
   bounds.address_space_limit = 3 * kGiB;
   bounds.address_space_used = kGiB;
@@ -57,11 +67,13 @@ TEST(MemoryBounds, ReadFromFiles) {
   const FakeRoot root;
   EXPECT_FALSE(read_memory_bounds(root.path()).mem_available);
   root.write("proc/meminfo", "MemTotal: 100 kB\nMemAvailable:   64 kB\n");
-  root.write("proc/self/status", "Name:\tx\nVmSize:\t   12 kB\n");
+  root.write("proc/self/status", "Name:\tx\nVmSize:\t   12 kB\nVmData:\t    8 kB\n");
   const MemoryBounds bounds = read_memory_bounds(root.path());
   EXPECT_EQ(bounds.mem_available, 64 * 1024);
   EXPECT_EQ(bounds.address_space_used, 12 * 1024);
+  EXPECT_EQ(bounds.data_used, 8 * 1024);
   EXPECT_TRUE(bounds.cgroups.empty());
+  EXPECT_FALSE(bounds.free_memory);
 }
 
 TEST(AvailableMemoryHere, IsPositiveAndAtMostTotal) {

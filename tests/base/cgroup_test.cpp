@@ -85,6 +85,22 @@ TEST(MemoryLimits, ReadsVersion2LimitsOfAllAncestors) {
   EXPECT_EQ(limits[0].used, 700);
 }
 
+TEST(MemoryLimits, MemoryHighIsALimit) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/a/b\n");
+  root.write("proc/self/mountinfo", kMountVersion2);
+  root.write("sys/fs/cgroup/a/b/memory.max", "max\n");
+  root.write("sys/fs/cgroup/a/b/memory.high", "3000\n");
+  root.write("sys/fs/cgroup/a/memory.max", "4096\n");
+  root.write("sys/fs/cgroup/a/memory.high", "max\n");
+  const auto limits = memory_limits(cgroups_of("memory", root.path()));
+  ASSERT_EQ(limits.size(), 2U);
+  EXPECT_EQ(limits[0].limit, 3000);
+  EXPECT_TRUE(limits[0].is_soft);
+  EXPECT_EQ(limits[1].limit, 4096);
+  EXPECT_FALSE(limits[1].is_soft);
+}
+
 TEST(MemoryLimits, ReadsVersion1Limits) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "4:memory:/a\n");

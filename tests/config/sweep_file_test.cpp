@@ -102,10 +102,37 @@ TEST(SweepFile, NamesTheLineOfAnError) {
 TEST(SweepFile, RefusesMalformedToml) {
   EXPECT_THAT(refusal("model = \n"), StartsWith("a.toml:1: "));
   EXPECT_THAT(refusal("a = 1\na = 2"), StartsWith("a.toml:2: "));
-  EXPECT_THAT(refusal("\xff\xfe"), StartsWith("a.toml:1: "));
+  EXPECT_THAT(refusal("\xff\xfe"), StartsWith("a.toml:1:"));
   EXPECT_THAT(refusal("seed = 99999999999999999999"), StartsWith("a.toml:1: "));
   EXPECT_EQ(refusal(""), "");
   EXPECT_EQ(refusal("\xef\xbb\xbfsteps = 3\r\n"), "");
+}
+
+TEST(SweepFile, ErrorNamesCharacterThatLooksLikeAnother) {
+  EXPECT_THAT(refusal("batch = 2\nmodel\xC2\xA0= \"small\""),
+              AllOf(StartsWith("a.toml:2:6: a no-break space (U+00A0)"), HasSubstr("write a space")));
+  EXPECT_THAT(refusal("steps = \xE2\x88\x92"
+                      "5"),
+              StartsWith("a.toml:1:9: a minus sign (U+2212)"));
+  EXPECT_THAT(refusal("model = \xE2\x80\x9Csmall\xE2\x80\x9D"), StartsWith("a.toml:1:9: a curved quote (U+201C)"));
+  EXPECT_THAT(refusal("context = [\n 1,\xE2\x80\x8B\n]"), StartsWith("a.toml:2:4: a zero-width space"));
+  EXPECT_THAT(refusal("\xC3\xA9 = 1"), StartsWith("a.toml:1:1: the byte 0xC3"));
+  EXPECT_EQ(refusal("label = \"a\xC2\xA0z\"  # \xC2\xA0\n"), "");
+}
+
+TEST(SweepFile, RejectsUtf16) {
+  EXPECT_THAT(refusal("\xff\xfem\0o\0"), StartsWith("a.toml:1:1: the file is in UTF-16; save it as UTF-8"));
+  EXPECT_THAT(refusal(std::string("s\0t\0e\0p\0s\0", 10)), HasSubstr("in UTF-16"));
+  EXPECT_THAT(refusal(std::string("\xfe\xff\0s", 4)), HasSubstr("in UTF-16"));
+}
+
+TEST(SweepFile, ErrorSuggestsDecimalPoint) {
+  EXPECT_THAT(refusal("batch = 2\nlr = 0,001"), AllOf(StartsWith("a.toml:2:"), HasSubstr("has a decimal point")));
+}
+
+TEST(SweepFile, KeysOfOtherTrainersHaveHints) {
+  EXPECT_THAT(refusal("gradient_accumulation_steps = 8"), AllOf(StartsWith("a.toml:1:"), HasSubstr("--accumulate")));
+  EXPECT_EQ(refusal("data = [\"a.bin\", \"b.bin\"]\nmax_seq_length = 64"), "");
 }
 
 TEST(SweepFile, RefusesSectionsBracesAndMultiLineStrings) {

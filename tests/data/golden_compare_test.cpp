@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
+#include "data/written_file.h"
 #include "support/golden_path.h"
 #include "support/golden_truth.h"
 
@@ -67,8 +69,10 @@ TEST(GoldenCompare, DistanceIsRelativeToNormOrShareOfTheLargest) {
   for (const double value : values) norm += value * value;
   values[3] += 1e-3;
   EXPECT_NEAR(compare(golden, kFloat32, key, values).distance, 1e-3 / std::sqrt(norm), 1e-12);
+}
 
-  // k_proj.bias: a gradient that is rounding only is measured against the largest of the group.
+// k_proj.bias: the softmax ignores a shift of its scores.
+TEST(GoldenCompare, GradientThatIsZeroInExactArithmeticIsRelativeToTheLargest) {
   const GoldenCase biased = read_golden(golden_path("tiny_gpt2"));
   const std::string zero = "grad/layers.0.attn.k_proj.bias";
   ASSERT_LT(biased.truth_norm.at(zero), 1e-12);
@@ -77,10 +81,29 @@ TEST(GoldenCompare, DistanceIsRelativeToNormOrShareOfTheLargest) {
     EXPECT_TRUE(!other.starts_with("grad/") || biased.truth_norm.at(other) <= largest);
   }
   std::vector<double> noise = truth_of(biased, zero);
-  noise[0] += 1e-3 * largest * 3.9e-6;
+  noise[0] += largest * 3.9e-6;
   EXPECT_TRUE(compare(biased, kFloat32, zero, noise).pass);
-  noise[0] += 1e-3 * largest * 0.2e-6;
+  noise[0] += largest * 0.2e-6;
   EXPECT_FALSE(compare(biased, kFloat32, zero, noise).pass);
+}
+
+// A gradient of two elements, 1e-3 each, beside one of four elements, 1 each.
+TEST(GoldenCompare, GradientOfTwoElementsIsRelativeToElementsOfOthers) {
+  const WrittenFile written("two.safetensors",
+                            safetensors_bytes(R"({"grad/few":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},)"
+                                              R"("grad/many":{"dtype":"F64","shape":[4],"data_offsets":[16,48]}})",
+                                              bytes_of(1e-3) + bytes_of(1e-3) + bytes_of(1.0) + bytes_of(1.0) +
+                                                  bytes_of(1.0) + bytes_of(1.0)));
+  GoldenCase golden;
+  golden.file = std::make_shared<const SafetensorsFile>(written.path());
+  golden.norms = {{"grad/few", {std::sqrt(2.0) * 1e-3, {2}}}, {"grad/many", {2, {4}}}};
+  golden.truth_norm = {{"grad/few", std::sqrt(2.0) * 1e-3}, {"grad/many", 2}};
+  golden.largest_norm = {{"grad", 2}};
+  const double off = 1e-6;
+  const std::vector<double> few{1e-3 + off, 1e-3};
+  const std::vector<double> many{1 + off, 1, 1, 1};
+  EXPECT_NEAR(compare(golden, kFloat32, "grad/few", few).distance, off / std::sqrt(2.0), 1e-12);
+  EXPECT_NEAR(compare(golden, kFloat32, "grad/many", many).distance, off / 2, 1e-12);
 }
 
 // One element of this tensor has a gradient of 1.2e-8, its neighbours one of 1e-4 and more.

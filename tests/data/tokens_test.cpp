@@ -1,4 +1,4 @@
-// Token sources: file formats, random batches of the golden files, windows and shifted targets, and damaged files.
+// Token sources: random batches of the golden files, windows and shifted targets, and damaged files.
 #include "data/tokens.h"
 
 #include <gtest/gtest.h>
@@ -47,88 +47,22 @@ std::vector<int> counted(int count) {
   return tokens;
 }
 
-std::vector<int64_t> all_of(const TokenFile& file) {
-  std::vector<int64_t> tokens(static_cast<size_t>(file.size()));
-  file.read(0, tokens);
-  return tokens;
-}
-
-std::string message_for(const std::string& name, std::string_view bytes, DataFormat format = DataFormat::kAuto) {
-  const WrittenFile file(name, bytes);
-  std::string message = error_of([&] { TokenFile opened(file.path(), format); });
-  EXPECT_SAYS(message, file.path());
-  return message;
-}
-
-TEST(Tokens, RecognisesFormats) {
-  const WrittenFile llmc("a.bin", llmc_bytes({5, 65535, 7}));
-  const TokenFile a(llmc.path(), DataFormat::kAuto);
-  EXPECT_EQ(a.format(), DataFormat::kLlmc);
-  EXPECT_EQ(all_of(a), (std::vector<int64_t>{5, 65535, 7}));
-  const WrittenFile nano("b.bin", uint16_bytes({5, 65535, 7}));
-  const TokenFile b(nano.path(), DataFormat::kAuto);
-  EXPECT_EQ(b.format(), DataFormat::kUint16);
-  EXPECT_EQ(all_of(b), (std::vector<int64_t>{5, 65535, 7}));
-  const WrittenFile text("c.txt", "h\xC3\xA9!");
-  const TokenFile c(text.path(), DataFormat::kAuto);
-  EXPECT_EQ(c.format(), DataFormat::kBytes);
-  EXPECT_EQ(all_of(c), (std::vector<int64_t>{'h', 0xC3, 0xA9, '!'}));
-  EXPECT_EQ(TokenFile(nano.path(), DataFormat::kBytes).size(), 6);
-  EXPECT_EQ(TokenFile(llmc.path(), DataFormat::kUint16).size(), 515);
-  const WrittenFile tokens("d.txt", llmc_bytes({1}));
-  EXPECT_EQ(TokenFile(tokens.path(), DataFormat::kAuto).format(), DataFormat::kLlmc);
-}
-
-TEST(Tokens, RefusesFilesOfAnotherFormat) {
-  EXPECT_SAYS(message_for("a.bin", "abc"), "3 bytes, an odd number");
-  EXPECT_SAYS(message_for("a.txt", "abc", DataFormat::kUint16), "an odd number");
-  EXPECT_SAYS(message_for("a.txt", "abc", DataFormat::kLlmc), "fewer than the 1024");
-  EXPECT_SAYS(message_for("a.bin", llmc_bytes({1, 2}, 1, 7), DataFormat::kLlmc), "begins with 7");
-  EXPECT_SAYS(message_for("a.bin", llmc_bytes({1, 2}, 7)), "version 7");
-  EXPECT_SAYS(message_for("a.bin", llmc_bytes({1, 2}).substr(0, 1026)), "states 2 tokens");
-  EXPECT_SAYS(message_for("a.bin", llmc_bytes({1, 2}) + "x"), "states 2 tokens");
-  EXPECT_SAYS(message_for("a.bin", llmc_bytes({1, 2}).substr(0, 1000)), "1000 bytes");
-  std::string negative = llmc_bytes({1, 2});
-  negative.replace(8, 4, bytes_of<int32_t>(-2));
-  EXPECT_SAYS(message_for("a.bin", negative), "states -2 tokens");
-  EXPECT_SAYS(error_of([] { TokenFile("/nowhere/x", DataFormat::kAuto); }), "data file '/nowhere/x'");
-}
-
-TEST(Tokens, ChecksIdsAgainstTheVocabulary) {
-  std::vector<int> tokens(300'000, 3);
-  tokens[299'000] = 50'257;
-  tokens[299'001] = 60'000;
-  const WrittenFile file("a.bin", llmc_bytes(tokens));
-  const TokenFile opened(file.path(), DataFormat::kAuto);
-  const std::string message = error_of([&] { opened.check_vocabulary(50'257); });
-  EXPECT_SAYS(message, "token 50257 at position 299000 (byte 599024)");
-  EXPECT_SAYS(message, file.path());
-  EXPECT_SAYS(error_of([&] { opened.check_vocabulary(50'258); }), "position 299001");
-  opened.check_vocabulary(60'001);
-  opened.check_vocabulary(65'536);
-  const WrittenFile text("a.txt", "az");
-  const std::string advice =
-      error_of([&] { FileTokens(TokenFile(text.path(), DataFormat::kAuto), 1, 'z', 1, Batches::kFixed); });
-  EXPECT_SAYS(advice, "position 1 (byte 1)");
-  EXPECT_SAYS(advice, "--vocab 256");
-}
-
 TEST(Tokens, RejectsShortFile) {
   const WrittenFile file("a.txt", "12345678");
   const auto make = [&](int64_t context) {
-    return FileTokens(TokenFile(file.path(), DataFormat::kAuto), 1, 256, context, Batches::kFresh);
+    return FileTokens(TokenData(file.path(), DataFormat::kAuto), 1, 256, context, Batches::kFresh);
   };
-  EXPECT_SAYS(error_of([&] { make(8); }), "holds 8 tokens; a context of 8 needs at least 9");
-  const FileTokens source(TokenFile(file.path(), DataFormat::kAuto), 1, 256, 7, Batches::kFresh);
+  EXPECT_SAYS(error_of([&] { make(8); }), "holds 8 tokens; a context of 8 needs a file of at least 9");
+  const FileTokens source(TokenData(file.path(), DataFormat::kAuto), 1, 256, 7, Batches::kFresh);
   EXPECT_EQ(batch_of(source, 5, 7), (Batch{{'1', '2', '3', '4', '5', '6', '7'}, {'2', '3', '4', '5', '6', '7', '8'}}));
   const WrittenFile empty("a.txt", "");
-  EXPECT_SAYS(error_of([&] { FileTokens(TokenFile(empty.path(), DataFormat::kAuto), 1, 256, 1, Batches::kFresh); }),
+  EXPECT_SAYS(error_of([&] { FileTokens(TokenData(empty.path(), DataFormat::kAuto), 1, 256, 1, Batches::kFresh); }),
               "0 tokens");
 }
 
 TEST(Tokens, WindowsAreContiguousAndTargetsShiftedByOne) {
   const WrittenFile file("a.bin", uint16_bytes(counted(1000)));
-  const FileTokens source(TokenFile(file.path(), DataFormat::kAuto), 1, 1000, 16, Batches::kFresh);
+  const FileTokens source(TokenData(file.path(), DataFormat::kAuto), 1, 1000, 16, Batches::kFresh);
   std::set<int64_t> starts;
   for (int64_t step = 0; step < 2000; ++step) {
     const Batch batch = batch_of(source, step, size_t{4} * 16);
@@ -150,13 +84,13 @@ TEST(Tokens, WindowsAreContiguousAndTargetsShiftedByOne) {
 TEST(Tokens, BatchesFollowFromSeedAndStep) {
   const WrittenFile file("a.bin", uint16_bytes(counted(1000)));
   const auto fresh = [&](int64_t seed, int64_t step) {
-    const FileTokens source(TokenFile(file.path(), DataFormat::kAuto), seed, 1000, 16, Batches::kFresh);
+    const FileTokens source(TokenData(file.path(), DataFormat::kAuto), seed, 1000, 16, Batches::kFresh);
     return batch_of(source, step, 64);
   };
   EXPECT_EQ(fresh(1, 3), fresh(1, 3));
   EXPECT_NE(fresh(1, 3), fresh(1, 4));
   EXPECT_NE(fresh(1, 3), fresh(2, 3));
-  const FileTokens fixed(TokenFile(file.path(), DataFormat::kAuto), 1, 1000, 16, Batches::kFixed);
+  const FileTokens fixed(TokenData(file.path(), DataFormat::kAuto), 1, 1000, 16, Batches::kFixed);
   EXPECT_EQ(batch_of(fixed, 0, 64), batch_of(fixed, 9, 64));
   EXPECT_EQ(batch_of(fixed, 9, 64), fresh(1, 0));
 }
@@ -199,7 +133,7 @@ TEST(Tokens, SourceFollowsTheConfiguration) {
 
 TEST(Tokens, ShrinkingFileThrows) {
   const WrittenFile file("a.txt", std::string(100'000, 'a'));
-  const FileTokens source(TokenFile(file.path(), DataFormat::kAuto), 1, 256, 1000, Batches::kFresh);
+  const FileTokens source(TokenData(file.path(), DataFormat::kAuto), 1, 256, 1000, Batches::kFresh);
   file.write("short");
   EXPECT_SAYS(error_of([&] { batch_of(source, 0, 4000); }), "it had 100000 bytes");
 }
@@ -222,7 +156,7 @@ TEST(Tokens, SurvivesMutations) {
     }
     file.write(bytes);
     try {
-      const FileTokens source(TokenFile(file.path(), DataFormat::kAuto), 1, 40 + static_cast<int64_t>(random() % 500),
+      const FileTokens source(TokenData(file.path(), DataFormat::kAuto), 1, 40 + static_cast<int64_t>(random() % 500),
                               8, Batches::kFresh);
       batch_of(source, round, 16);
       ++read;

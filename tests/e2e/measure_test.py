@@ -125,13 +125,33 @@ class Pipe(RecordTest):
     def test_malformed_lines_are_named(self):
         good = lines_of([10_000_000] * 2)
         self.assertIn("laptime record: line 1: '12' is not an object of JSON", self.refused("12\n"))
-        self.assertIn("line 3: unknown key 'stp'; did you mean 'step'?; nothing is stored", self.refused(good + '{"stp": 1}\n'))
-        self.assertIn("line 3: '' is not an object", self.refused(good + "\n"))
-        self.assertIn("line 3: has the keys loss, step, and the first step has step",
-                      self.refused(good + '{"step": 1, "loss": 2}\n'))
-        self.assertIn("more than the limit", self.refused(good + "9" * 70000 + "\n"))
+        self.assertIn("line 1: unknown key 'stp'; did you mean 'step'?; nothing is stored", self.refused('{"stp": 1}\n'))
+        self.assertIn("more than the limit", self.refused("9" * 70000 + "\n"))
         self.assertIn("ended before the first step", self.refused(""))
         self.assertFalse(self.stored())
+
+    def test_wrong_line_keeps_the_samples_before_it(self):
+        good = lines_of([10_000_000] * 9)
+        wrong = {'{"stp": 1}': "line 10 (unknown key 'stp'", '{"step": 1, "loss": 2}': "line 10 (has the keys loss, step",
+                 '{"step": 1, "step": 2}': "line 10 (has the key 'step' twice", "12": "line 10 ('12' is not an object"}
+        for line, reason in wrong.items():
+            with self.subTest(line):
+                answers, (record,) = self.record(good + line + "\n" + good, "--warmup", "5", "--steps", "20", code=2)
+                self.assertEqual(answers[-1]["next"], "stop")
+                self.assertIn(reason, record["reason"])
+                self.assertEqual((record["status"], record["time"]["step"]["count"]), ("interrupted", 4))
+
+    def test_empty_lines_are_skipped(self):
+        text = "\n" + lines_of([10_000_000] * 4) + "\n  \r\n" + lines_of([10_000_000] * 4)
+        _, (record,) = self.record(text, "--warmup", "0", "--steps", "8")
+        self.assertEqual(record["time"]["step"]["count"], 8)
+
+    def test_nan_and_null_are_no_value(self):
+        for word in ("NaN", "null"):
+            text = "".join(f'{{"step": 12000000, "loss": {word}}}\n' for _ in range(8))
+            _, (record,) = self.record(text, "--warmup", "0", "--steps", "8")
+            self.assertEqual((record["status"], record["time"]["step"]["count"]), ("ok", 8))
+            self.assertEqual(record["loss"]["values"], [None] * 8)
 
     def test_options_that_do_not_fit(self):
         for words, message in ((["--model", "small"], "--model: needs --batch"),
@@ -186,8 +206,8 @@ class Pipe(RecordTest):
         child.stderr.close()
         self.assertEqual(self.stored()[0]["status"], "interrupted")
 
-    def test_a_loss_that_is_not_finite_has_no_timing(self):
-        text = lines_of([10_000_000] * 3, loss=2.5) + lines_of([10_000_000] * 9, loss=None)
+    def test_infinite_loss_has_no_timing(self):
+        text = lines_of([10_000_000] * 3, loss=2.5) + lines_of([10_000_000] * 9, loss=math.inf)
         answers, (record,) = self.record(text, code=1)
         self.assertEqual(len(answers), 4)
         self.assertEqual((record["status"], record["time"]), ("failed", {}))

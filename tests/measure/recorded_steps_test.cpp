@@ -229,7 +229,7 @@ TEST(RecordedSteps, NonFiniteLossEndsTheSeries) {
   line.loss = 2;
   steps.add(line);
   EXPECT_FALSE(steps.is_done());
-  line.loss = std::numeric_limits<double>::quiet_NaN();
+  line.loss = std::numeric_limits<double>::infinity();
   steps.add(line);
   EXPECT_TRUE(steps.is_done());
   EXPECT_EQ(steps.progress(), "the loss of step 2 is not finite");

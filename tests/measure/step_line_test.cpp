@@ -42,7 +42,26 @@ TEST(StepLine, AcceptsMinimalLine) {
   const StepLine line = parse_step_line(R"({"step": 1})");
   EXPECT_TRUE(line.phases.empty());
   EXPECT_FALSE(line.begin || line.loss || line.peak_bytes || line.peak_rss_bytes);
-  EXPECT_TRUE(std::isnan(parse_step_line(R"({"step": 1, "loss": null})").loss.value()));
+}
+
+TEST(StepLine, NullAndNanAreNoValue) {
+  for (const char* const text : {R"({"step": 1, "loss": null, "forward": null, "begin": null, "peak_bytes": null})",
+                                 R"({"step": 1, "loss": NaN, "forward": NaN, "begin": NaN, "peak_bytes": NaN})"}) {
+    const StepLine line = parse_step_line(text);
+    EXPECT_FALSE(line.loss || line.begin || line.peak_bytes) << text;
+    EXPECT_TRUE(line.phases.empty());
+    EXPECT_EQ(line.keys.size(), 5U);
+  }
+  EXPECT_TRUE(std::isinf(parse_step_line(R"({"step": 1, "loss": Infinity})").loss.value()));
+  EXPECT_TRUE(std::isinf(parse_step_line(R"({"step": 1, "loss": -Infinity})").loss.value()));
+  EXPECT_THAT(refusal_of_line(R"({"step": NaN})"), HasSubstr("'step' must be a number"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 1, "peak_bytes": Infinity})"),
+              HasSubstr("'peak_bytes' must be a whole number"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 1, "NaN": 1})"), HasSubstr("unknown key 'NaN'"));
+}
+
+TEST(StepLine, RejectsRepeatedKey) {
+  EXPECT_THAT(refusal_of_line(R"({"step": 1, "step": 2})"), HasSubstr("has the key 'step' twice"));
 }
 
 TEST(StepLine, ErrorNamesBadField) {

@@ -46,8 +46,8 @@ MemoryBound bound_with(const Options& more) {
 TEST(MemoryBound, IsTheSmallerOfLimitAndDeviceMemory) {
   const int64_t memory = *find_device(on_l4().config).memory_bytes;
   const MemoryBound device = bound_with({});
-  EXPECT_NEAR(static_cast<double>(device.bytes), 0.95 * static_cast<double>(memory), 1);
-  EXPECT_THAT(device.text, AllOf(StartsWith(fmt::format("the step may use {} (95 % of ", format_bytes(device.bytes))),
+  EXPECT_NEAR(static_cast<double>(*device.bytes), 0.95 * static_cast<double>(memory), 1);
+  EXPECT_THAT(device.text, AllOf(StartsWith(fmt::format("the step may use {} (95 % of ", format_bytes(*device.bytes))),
                                  HasSubstr(", roofline:l4)")));
   const MemoryBound limit = bound_with({{"memory-limit", "1GiB"}});
   EXPECT_EQ(limit.bytes, int64_t{1} << 30U);

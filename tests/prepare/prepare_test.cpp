@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <string_view>
 
 #include "backend/cpu/cpu_backend.h"
 #include "base/build_id.h"
@@ -49,6 +51,35 @@ TEST(Prepare, PlansAndForecasts) {
   EXPECT_EQ(point.memory.recompute, "none");
   EXPECT_EQ(point.shortage, "");
   EXPECT_NO_THROW(point.require_fit());
+}
+
+// The first kernel of an op wants more workspace than its others.
+TEST(Prepare, PlanThatFitsWithOtherKernelsIsNotRefused) {
+  const RunConfig config = tiny({{"recompute", "block"}}).config;
+  Device device = find_device(config);
+  const int64_t peak = predicted_peak_bytes(prepare(config, device, {}).plan, memory_bound(config, device));
+  std::vector<Kernel> kernels;
+  for (const OpCard* const op : device.kernels->ops()) {
+    const auto known = device.kernels->of(*op);
+    if (std::string_view(op->name) == "rms_norm") {
+      kernels.push_back(known.front());
+      kernels.back().name = "greedy";
+      kernels.back().workspace = [](const Signature&) { return kHuge; };
+    }
+    kernels.insert(kernels.end(), known.begin(), known.end());
+  }
+  device.kernels = std::make_shared<const KernelTable>(kernels);
+  const auto with_limit = [&](int64_t bytes) {
+    RunConfig limited = config;
+    limited.memory_limit = fmt::format("{}B", bytes);
+    return prepare(limited, device, {});
+  };
+  EXPECT_EQ(with_limit(peak + 2 * kHuge).choices.saves_memory, false);
+  const Prepared fits = with_limit(peak);
+  EXPECT_EQ(fits.shortage, "");
+  EXPECT_TRUE(fits.choices.saves_memory);
+  for (const PlanStep& step : fits.plan.steps) EXPECT_NE(step.kernel->name, "greedy");
+  EXPECT_NE(with_limit(1000).shortage, "");
 }
 
 TEST(Prepare, ReturnsAPlanThatDoesNotFit) {

@@ -89,6 +89,17 @@ TEST(Machine, ParsesServerProcFiles) {
             "avx512_bf16");
 }
 
+TEST(Machine, NamesTheCoresOfAHybridProcessor) {
+  const FakeRoot root;
+  write_server(root);
+  root.write("sys/devices/cpu_core/cpus", "0-15\n");
+  root.write("sys/devices/cpu_atom/cpus", "16-23\n");
+  root.write("sys/devices/system/cpu/online", "0-23\n");
+  const Machine machine = describe_machine(root.path());
+  EXPECT_EQ(machine.core_kinds, (std::vector<std::string>{"performance 0-15", "efficient 16-23"}));
+  EXPECT_NE(fingerprint(machine).find(", 24 cores (performance 0-15, efficient 16-23), 4 GiB"), std::string::npos);
+}
+
 TEST(Machine, MissingFilesLeaveFieldsEmpty) {
   const FakeRoot root;
   const Machine machine = describe_machine(root.path());

@@ -53,6 +53,29 @@ def small_address_spaces(setting: Setting) -> list[Outcome]:
     return [outcome]
 
 
+def process_limits(setting: Setting) -> list[Outcome]:
+    """Limits on data and CPU time are named, and no size is proposed that would fail as well."""
+    outcome = Outcome("limits on data and CPU time", figures={"ok": 0, "out of memory": 0})
+    for mebibytes in range(10, 200, 10):
+        size = mebibytes << 20
+        done = setting.run("bench", *CPU, "--store", "none", "--output", "json",
+                           preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_DATA, (size, size)))
+        outcome.tries += 1
+        (record,) = json.loads(done.stdout) if done.returncode == 0 else ({"status": "crashed", "reason": done.stderr[-300:]},)
+        outcome.figures["ok"] += record["status"] == "ok"
+        outcome.figures["out of memory"] += record["status"] == "out_of_memory"
+        is_named = record["status"] == "out_of_memory" and "ulimit -d" in record["reason"]
+        if record["status"] != "ok" and (not is_named or "--batch" in record["reason"]):
+            outcome.problems.append(f"{mebibytes} MiB of data: {record['status']}: {record['reason']}")
+    outcome.tries += 1
+    done = setting.run("bench", "--model", "small", "--batch", "1", "--threads", "1", "--warmup", "0", "--steps", "10000",
+                       "--store", "none", "--output", "json",
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (5, 5)))
+    if "ulimit -t" not in done.stdout:
+        outcome.problems.append(f"5 s of CPU time: exit code {done.returncode}: {done.stdout[:300]}{done.stderr[-300:]}")
+    return [outcome]
+
+
 @contextlib.contextmanager
 def memory_group(limit: int):
     """A control group with a limit on memory; None where none can be made."""

@@ -14,8 +14,12 @@
 #include "backend/cpu/openmp.h"
 #include "backend/cpu/page_fault.h"
 #include "backend/cpu/peak/peak.h"
+#include "base/available_memory.h"
+#include "base/error.h"
 #include "base/host_clock.h"
 #include "base/isa.h"
+#include "base/units.h"
+#include "base/words.h"
 
 namespace laptime::cpu {
 namespace {
@@ -55,7 +59,16 @@ void warm_thread() {
 int prepared_for(int threads) {
   constexpr int64_t kRoomOfThread = int64_t{16} << 20;
   keep_freed_memory();
-  { const Pages room(kRoomOfThread * threads); }
+  try {
+    const Pages room(kRoomOfThread * threads);
+  } catch (const OutOfMemory& error) {
+    const AvailableMemory available = available_memory();
+    const bool one_fits = threads > 1 && available.holds(kRoomOfThread);
+    throw OutOfMemory(error.bytes_requested(), available.bytes,
+                      fmt::format("the stacks and heaps of {} take {}, {}; {}", counted(threads, "thread"),
+                                  format_bytes(error.bytes_requested()), available.text(),
+                                  one_fits ? "use fewer --threads" : "raise that limit"));
+  }
   warm_thread();
   return threads;
 }

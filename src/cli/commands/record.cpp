@@ -86,33 +86,41 @@ void answer(std::string_view next, std::string_view reason) {
   write_all(STDOUT_FILENO, ascii_text(Json{{"next", next}, {"reason", reason}}) + "\n", kStandardOutput);
 }
 
-// False for a last line that was not finished, because whoever wrote it was ended. Error for any other wrong line.
-bool add_line(RecordedSteps& steps, const LineInput::Line& line, int64_t number) {
+// Why the lines ended before the rule was satisfied.
+struct EarlyEnd {
+  std::string by{};  // "a signal", "line 3 (unknown key 'stp')"; empty if the rule ended them
+  bool is_wrong_line = false;
+};
+
+// None if the line was added. A last line that is cut off was not finished by a program that was ended.
+std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& line, int64_t number) {
   try {
     steps.add(parse_step_line(line.text));
-    return true;
+    return std::nullopt;
   } catch (const Error& error) {
-    if (!line.is_complete) return false;
-    throw Error::format("laptime record: line {}: {}; nothing is stored", number, error.what());
+    if (!line.is_complete) return EarlyEnd{"the end of the input"};
+    if (steps.count() == 0) throw Error::format("laptime record: line {}: {}; nothing is stored", number, error.what());
+    return EarlyEnd{fmt::format("line {} ({})", number, error.what()), true};
   }
 }
 
-// Takes lines until the rule is satisfied. Returns what ended them before; empty if it was the rule.
-std::string_view take_steps(LineInput& input, RecordedSteps& steps) {
-  const auto ended_by = [&] { return input.is_stopped() ? "a signal" : "the end of the input"; };
+// Takes lines until the rule is satisfied.
+EarlyEnd take_steps(LineInput& input, RecordedSteps& steps) {
+  const auto ended = [&] { return EarlyEnd{input.is_stopped() ? "a signal" : "the end of the input"}; };
   try {
     for (int64_t number = 1; !steps.is_done(); ++number) {
       const std::optional<LineInput::Line> line = input.next();
-      if (!line || !add_line(steps, *line, number)) {
-        answer("stop", ended_by());
-        return ended_by();
+      if (line && line->text.find_first_not_of(" \t\r") == std::string::npos && line->is_complete) continue;
+      if (const std::optional<EarlyEnd> end = line ? add_line(steps, *line, number) : ended()) {
+        answer("stop", end->by);
+        return *end;
       }
       answer(steps.is_done() ? "stop" : "continue", steps.progress());
     }
   } catch (const ReaderGone&) {  // the program that runs the steps has closed its end of the pipe
-    return steps.is_done() ? "" : ended_by();
+    return steps.is_done() ? EarlyEnd{} : ended();
   }
-  return "";
+  return {};
 }
 
 // The row of the record for people, beside the JSON for the other program.
@@ -129,7 +137,7 @@ ExitCode run(const RecordCommand& command) {
   StopSignals signals;
   LineInput input(STDIN_FILENO, signals, kMaxStepLineBytes);
   RecordedSteps steps(command.point);
-  const std::string_view ended_by = take_steps(input, steps);
+  const EarlyEnd end = take_steps(input, steps);
   if (steps.count() == 0 && input.is_stopped()) return ExitCode::kInterrupted;
   if (steps.count() == 0) {
     throw Error(
@@ -138,14 +146,14 @@ ExitCode run(const RecordCommand& command) {
   }
   const MachineKnowledge known =
       command.point.device ? store.known(device_key(*command.point.device)) : MachineKnowledge{};
-  const PointResult result = recorded_result(command.point, std::move(described), std::move(steps), ended_by, known);
+  const PointResult result = recorded_result(command.point, std::move(described), std::move(steps), end.by, known);
   const std::optional<std::string> problem = store.keep(result);
   if (problem) print_message(*problem);
   write_all(STDOUT_FILENO, lines.line(result.record), kStandardOutput);
   show_row(result.record);
   if (result.record.status == Status::kInterrupted) {
     print_message(fmt::format("interrupted: {}", result.record.reason));
-    return ExitCode::kInterrupted;
+    return end.is_wrong_line ? ExitCode::kBadInput : ExitCode::kInterrupted;
   }
   return result.record.status == Status::kOk && !problem ? ExitCode::kOk : ExitCode::kFailed;
 }
@@ -165,8 +173,10 @@ constinit const Command kRecord{
         "each with {\"next\": \"continue\"} or {\"next\": \"stop\"} and the reason. Warm-up, end, statistics and "
         "verdict are those of bench. The record is stored, and is the last line that is printed. A line may also have "
         "forward, backward and optimizer (nanoseconds within the step), begin (of the step, on one clock, by which "
-        "pauses count and disturbances of this machine are noticed), loss (null if not finite), peak_bytes and "
-        "peak_rss_bytes; every line has the same keys. In Python laptime.measure(step) does all this.",
+        "pauses count and disturbances of this machine are noticed), loss, peak_bytes and "
+        "peak_rss_bytes; every line has the same keys, null or NaN where there is no value. A line that is wrong ends "
+        "the "
+        "steps; those before it are kept. In Python laptime.measure(step) does all this.",
     .options = record_options,
     .parse = record_action,
 };

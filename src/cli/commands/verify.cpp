@@ -39,7 +39,9 @@ std::vector<OptionRow> engine_options() {
 }
 
 ExitCode run(const VerifyCommand& command) {
-  for (const std::string& file : command.files) read_golden(file);  // reports a bad file before anything runs
+  // Reports a bad file, and options that do not fit a file, before anything runs.
+  for (const std::string& file : command.files)
+    require_possible(read_golden(file), command.machine, command.options.tf32);
   const VerifyKernels kernels{.known = stored_knowledge(command.store), .tf32 = command.options.tf32};
   ProgressLine line(standard_error());
   bool pass = true;

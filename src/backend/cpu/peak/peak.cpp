@@ -115,8 +115,9 @@ double measure_bandwidth(Team& team, Isa isa) {
   constexpr int64_t kFewestBytes = int64_t{192} << 20;
   constexpr int64_t kGrain = int64_t{64} << 10;
   constexpr Seconds kTakes{0.3};
-  const int64_t bytes =
-      std::max(kFewestBytes, std::min(2 * third_level_cache(), available_memory(team.size()).bytes / 4));
+  const int64_t wanted = 2 * third_level_cache();
+  const int64_t quarter = available_memory(team.size()).bytes.value_or(4 * wanted) / 4;
+  const int64_t bytes = std::max(kFewestBytes, std::min(wanted, quarter));
   const int64_t parameters = bytes / kParameterBytes / kGrain * kGrain;
   const PeakLoops loops = loops_for(isa);
   const Pages pages(parameters * kParameterBytes);

@@ -1,0 +1,67 @@
+// Engine options of verify: those that bench refuses are refused, and those that were used are named.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "report/verification_text.h"
+#include "support/golden_path.h"
+#include "verify/verify.h"
+
+namespace laptime {
+namespace {
+
+using test::golden_path;
+using testing::HasSubstr;
+
+RunConfig on_threads(int64_t threads) {
+  RunConfig machine;
+  machine.device = "cpu";
+  machine.threads = threads;
+  return machine;
+}
+
+size_t count_of(const VerifiedFile& file, const std::string& group) {
+  size_t count = 0;
+  for (const VerifiedGroup& one : file.groups) count += one.name == group ? one.comparisons.size() : 0;
+  return count;
+}
+
+std::string refusal(const RunConfig& machine, const char* name) {
+  try {
+    require_possible(read_golden(golden_path(name)), machine);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Verify, RefusesOptionsThatBenchRefuses) {
+  RunConfig machine = on_threads(2);
+  machine.mode = Mode::kCompile;
+  machine.keep = "linear";
+  machine.lower = "adamw";
+  EXPECT_THAT(refusal(machine, "tiny_2025"), HasSubstr("--keep and --lower exclude each other"));
+  machine.lower.reset();
+  EXPECT_EQ(refusal(machine, "tiny_2025"), "");
+  machine.mode = Mode::kEager;
+  EXPECT_THAT(refusal(machine, "tiny_2025"), HasSubstr("need --mode compile"));
+  RunConfig in_backward = on_threads(2);
+  in_backward.optimizer_in_backward = true;
+  EXPECT_THAT(refusal(in_backward, "tiny_2025_clip"), HasSubstr("--clip-norm"));
+  EXPECT_EQ(refusal(in_backward, "tiny_2025"), "");
+}
+
+TEST(Verify, NamesOptionsAndSkipsTypesThatTheyExclude) {
+  RunConfig machine = on_threads(2);
+  machine.optimizer_in_backward = true;
+  machine.reproducible = true;
+  const VerifiedFile file = verify_golden(read_golden(golden_path("tiny_2025")), machine);
+  EXPECT_TRUE(file.pass()) << print(file);
+  EXPECT_THAT(file.machine, HasSubstr("--optimizer-in-backward true"));
+  EXPECT_THAT(file.machine, HasSubstr("--reproducible true"));
+  EXPECT_EQ(count_of(file, "float16 run"), 1U);
+  EXPECT_EQ(count_of(file, "float16 losses"), 0U);
+}
+
+}  // namespace
+}  // namespace laptime
