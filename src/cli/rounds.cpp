@@ -127,7 +127,7 @@ std::vector<SweepPoint> both(const RoundsRequest& request, int64_t warmup, int64
 }  // namespace
 
 void leave_out_options_of_rows(std::vector<OptionRow>& rows) {
-  leave_out(rows, {"sort", "columns", "explain", "verbose", "resume", "ablate", "label"});
+  leave_out(rows, {"sort", "columns", "explain", "verbose", "quiet", "resume", "ablate", "label"});
 }
 
 Rounds measure_rounds(const RoundsRequest& request) {
