@@ -32,7 +32,7 @@ struct Column {
   bool setting = false;            // an option: rows are told apart by it
   Extent extent = Extent::kWhole;  // how much of a record `read` looks at
   int drop = 0;                    // narrow terminals leave out the highest first; 0 stays
-  size_t width = 8;                // at least, in a table that is printed as it grows
+  size_t width = 6;                // at least, in a table that is printed as it grows
   // `phase` is empty for the pass that was asked for.
   std::function<Json(const Row& row, std::string_view phase)> read;
   // The cell as people read it; null: the value in the unit of the column.

@@ -73,7 +73,7 @@ class Table(ProgramTest):
         for point in ("bench", ["bench", "--pass", "forward"]):
             lines = self.lines(80, *([point] if isinstance(point, str) else point), "--store", self.store, *words)
             self.assertLessEqual(len(lines), 8, lines)
-            self.assertRegex(lines[0], r"^[\d.]+ [mu]?s per (step|forward) \(±\d+")
+            self.assertRegex(lines[0], r"^[\d.]+ [mu]?s per (step|forward) \((±|\+/-)\d+")
         lines = self.lines(80, "bench", "--store", self.store, *words, "--mode", "eager,compile", "--dtype", "float32,bfloat16")
         self.assertLessEqual(len(lines), 10, lines)
         rows = [line for line in lines if re.match(r"(float32|bfloat16) (eager|compile) ", line)]

@@ -130,7 +130,7 @@ std::vector<Column> table_columns() {
   Column& samples = columns.emplace_back(plain_column("n", Unit::kNone, 3, "number of samples"));
   samples.of_phase = true;
   samples.read = samples_of;
-  columns.push_back(plain_column("tokens/s", Unit::kTokensPerSecond, 8, "tokens of a batch over the median time"));
+  columns.push_back(plain_column("tokens/s", Unit::kTokensPerSecond, 6, "tokens of a batch over the median time"));
   columns.push_back(plain_column("peak", Unit::kBytes, 8, "most bytes of tensors alive at once"));
   columns.push_back(plain_column("mfu", Unit::kFraction, 5,
                                  "model FLOPs per second over the peak: measured, else of the data sheet"));
@@ -151,7 +151,7 @@ std::vector<Column> table_columns() {
   status.extent = Extent::kNames;
   for (const char* const phase : {"forward", "backward", "optimizer"}) {
     Column& column =
-        columns.emplace_back(plain_column(std::string(phase) + "_s", Unit::kSeconds, 8, "median time of this phase"));
+        columns.emplace_back(plain_column(std::string(phase) + "_s", Unit::kSeconds, 6, "median time of this phase"));
     column.shown = phase;
     column.uncertainty = [phase](const Row& row, std::string_view) { return doubt_of(row, phase); };
   }
