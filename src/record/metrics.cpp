@@ -137,7 +137,7 @@ constexpr std::array kMetrics{
         .unit = Unit::kFraction,
         .better = Better::kLower,
         .description = "half the 95 % interval of the median over it (the larger side)",
-        .formula = "max(time.PASS.ci_high - time.PASS.median, time.PASS.median - time.PASS.ci_low) / time.PASS.median",
+        .formula = "larger distance of time.PASS.ci_low and time.PASS.ci_high from time.PASS.median / time.PASS.median",
         .read = [](const Record& r) -> Figure {
           const Figure low = of_samples<&TimeStats::ci_low>(r);
           const Figure high = of_samples<&TimeStats::ci_high>(r);
