@@ -51,7 +51,7 @@ function(laptime_link_if_there target layer)
   endif()
 endfunction()
 
-set(test_folders base tensor timeline distribution config data graph ops backend backend/cpu backend/cuda backend/roofline
+set(test_folders base tensor timeline distribution config table data graph ops backend backend/cpu backend/cuda backend/roofline
   model points passes plan exec record analysis report page export prepare measure sweep explain verify cli support
   widths)
 if(LAPTIME_SANITIZE)

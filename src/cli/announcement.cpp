@@ -11,12 +11,6 @@
 #include "report/heading.h"
 
 namespace laptime {
-namespace {
-
-constexpr std::string_view kCalibrationTakes = "a minute or two";
-
-}  // namespace
-
 std::string announcement(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
   Seconds whole{0};
   Seconds low{0};
@@ -49,17 +43,8 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
                         minute_of(oldest), stored > 1 ? " or later" : "");
   }
   if (is_known && runs) text += fmt::format(", about {}", rough_time(whole));
-  if (is_known && runs && is_rough) {
-    text += fmt::format(
-        " ({} to {}, as few launches were measured here; for a better guess run laptime calibrate once, {})",
-        rough_time(low), rough_time(high), kCalibrationTakes);
-  }
-  if (!is_known && !expected.empty()) {
-    text += fmt::format(
-        "; how long {} is not known, as no launch was measured here with as many threads: run laptime calibrate once, "
-        "{}",
-        points.size() == 1 ? "it takes" : "they take", kCalibrationTakes);
-  }
+  if (is_known && runs && is_rough) text += fmt::format(" ({} to {})", rough_time(low), rough_time(high));
+  if (!is_known && !expected.empty()) text += ", duration unknown: no timings for this thread count";
   constexpr size_t kNamed = 3;
   if (!too_large.empty()) {
     const size_t more = too_large.size() - std::min(kNamed, too_large.size());
@@ -68,13 +53,6 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
                         more > 0 ? fmt::format(" and {} more", more) : "");
   }
   return text;
-}
-
-std::string busy_machine(double load, int cores) {
-  constexpr double kQuiet = 0.25;  // of the cores: an idle desktop
-  if (load < kQuiet * cores) return "";
-  return fmt::format("the machine is busy (load average {:.1f} on {}): times will be too long and vary", load,
-                     counted(cores, "core"));
 }
 
 }  // namespace laptime

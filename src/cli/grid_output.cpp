@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "cli/sweep_words.h"
-#include "report/markdown.h"
+#include "report/record_table.h"
 #include "table/table.h"
 #include "table/text.h"
 
@@ -132,7 +132,7 @@ std::string text_of(const std::vector<PointReport>& reports, OutputFormat format
 void keep_formats_of_grids(std::vector<OptionRow>& rows) { keep_formats(rows, kGridFormats); }
 
 void keep_options_of_grids(std::vector<OptionRow>& rows) {
-  leave_out(rows, {"columns", "verbose", "explain"});
+  leave_out(rows, {"columns", "verbose", "quiet", "explain"});
   keep_formats_of_grids(rows);
 }
 

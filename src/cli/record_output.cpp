@@ -4,38 +4,13 @@
 #include <algorithm>
 #include <array>
 
-#include "model/model_card.h"
 #include "report/columns.h"
-#include "report/csv.h"
 #include "report/filter.h"
-#include "report/json.h"
-#include "report/markdown.h"
-#include "report/samples.h"
-#include "report/shortage.h"
+#include "report/record_files.h"
+#include "report/record_table.h"
 
 namespace laptime {
 namespace {
-
-void json_text(const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
-  json(records, sink);
-}
-void jsonl_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
-  JsonLines lines(columns, records);
-  lines.add_baselines(records);
-  records.each(lines.extent(), [&](const Record& record) {
-    sink(lines.line(record));
-    return true;
-  });
-}
-void samples_text(const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
-  samples_csv(records, sink);
-}
-void csv_text(const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
-  csv(records, columns, sink);
-}
-void markdown_text(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink) {
-  markdown(records, columns, sink, style.store);
-}
 
 // How one value of --output writes records.
 struct Writer {
@@ -43,15 +18,36 @@ struct Writer {
   // All records at once; `style` is that of the terminal, or of a file.
   void (*all)(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
   bool grows = false;     // each record is a line of JSON, written as it comes
-  bool is_table = false;  // for people: what did not fit is worked out below it
+  bool is_table = false;  // for people
 };
 
-constexpr std::array kWriters{Writer{.format = OutputFormat::kTable, .all = table, .is_table = true},
-                              Writer{.format = OutputFormat::kMarkdown, .all = markdown_text, .is_table = true},
-                              Writer{.format = OutputFormat::kCsv, .all = csv_text},
-                              Writer{.format = OutputFormat::kJson, .all = json_text},
-                              Writer{.format = OutputFormat::kJsonl, .all = jsonl_text, .grows = true},
-                              Writer{.format = OutputFormat::kSamples, .all = samples_text}};
+constexpr std::array kWriters{
+    Writer{.format = OutputFormat::kTable, .all = table, .is_table = true},
+    Writer{.format = OutputFormat::kMarkdown,
+           .all = [](const Records& records, const TableStyle&, std::string_view columns,
+                     const TextSink& sink) { markdown(records, columns, sink); },
+           .is_table = true},
+    Writer{.format = OutputFormat::kCsv,
+           .all = [](const Records& records, const TableStyle&, std::string_view columns,
+                     const TextSink& sink) { csv(records, columns, sink); }},
+    Writer{.format = OutputFormat::kJson,
+           .all = [](const Records& records, const TableStyle&, std::string_view,
+                     const TextSink& sink) { json(records, sink); }},
+    Writer{.format = OutputFormat::kJsonl,
+           .all =
+               [](const Records& records, const TableStyle&, std::string_view columns, const TextSink& sink) {
+                 JsonLines lines(columns, records);
+                 lines.add_speedups(records);
+                 records.each(lines.extent(), [&](const Record& record) {
+                   sink(lines.line(record));
+                   return true;
+                 });
+               },
+           .grows = true},
+    Writer{.format = OutputFormat::kSamples,
+           .all = [](const Records& records, const TableStyle&, std::string_view, const TextSink& sink) {
+             samples_csv(records, sink);
+           }}};
 
 constexpr bool every_format_has_a_writer() {
   for (const auto& choice : choices_of(OutputFormat{})) {
@@ -70,7 +66,7 @@ const Writer& writer_of(OutputFormat format) {
 // The summary line below a table with these columns; empty for columns without a summary.
 std::string summary_below(std::string_view columns, const Records& records) {
   const std::string summary = summary_of_columns(columns, records);
-  return summary.empty() ? "" : "\n" + summary + "\n";
+  return summary.empty() ? "" : summary + "\n";
 }
 
 void write(const Writer& writer, const Records& records, const TableStyle& style, std::string_view columns,
@@ -108,12 +104,10 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
 
 bool shows_table(const OutputConfig& config) { return writer_of(config.output).is_table && config.output_file.empty(); }
 
-bool lists_shortage(const Record& record) { return !card_of(record.config.text("model")).is_language_model; }
-
 TableStyle RecordOutput::style_of_output() const {
   TableStyle style = whole_ ? TableStyle{} : table_style(output_);
   style.verbose = config_.verbose;
-  style.store = config_.store;
+  style.quiet = config_.quiet;
   style.stored_runs = stored_runs_;
   return style;
 }
@@ -121,10 +115,9 @@ TableStyle RecordOutput::style_of_output() const {
 bool RecordOutput::shows_table() const { return laptime::shows_table(config_); }
 
 void RecordOutput::add(const Record& record) {
-  if (record.status == Status::kOutOfMemory && lists_shortage(record)) without_memory_.push_back(record);
   if (live_) {
     write_all(output_.descriptor, live_->add(record), kStandardOutput);
-    if (have_summary(config_.columns)) records_.push_back(record);
+    if (!summary_of_columns(config_.columns, RecordList(std::span(&record, 1))).empty()) records_.push_back(record);
   } else if (growing_) {
     growing_->append(lines_->line(record));
   } else if (lines_) {
@@ -138,7 +131,6 @@ void RecordOutput::finish() {
   if (!live_ && !lines_) write_all_records();
   if (live_)
     write_all(output_.descriptor, live_->end() + summary_below(config_.columns, RecordList(records_)), kStandardOutput);
-  if (shows_table()) write_all(output_.descriptor, explain_shortage(without_memory_), kStandardOutput);
 }
 
 void RecordOutput::write_all_records() {
@@ -157,38 +149,23 @@ void RecordOutput::write_all_records() {
 }
 
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs) {
-  const Baselines none;
+  const Speedups none;
   columns_of(config.columns, none, records);  // an unknown column is an error before anything is written
   const Writer& writer = writer_of(config.output);
-  const bool details = !writer.is_table || !are_many(records);
+  const auto produce = [&](const TableStyle& style, const TextSink& sink) {
+    in_pieces(sink, [&](const TextSink& pieces) { write(writer, records, style, config.columns, pieces); });
+  };
   if (!config.output_file.empty()) {
     WholeFile(config.output_file).write([&](const TextSink& sink) {
-      in_pieces(sink, [&](const TextSink& pieces) {
-        write(writer, records, TableStyle{.details = details, .verbose = config.verbose, .store = config.store},
-              config.columns, pieces);
-      });
+      produce(TableStyle{.verbose = config.verbose, .quiet = config.quiet}, sink);
     });
     return;
   }
   const OutputStream output = standard_output();
-  const TextSink to_output = [&](std::string_view text) { write_all(output.descriptor, text, kStandardOutput); };
   TableStyle style = table_style(output, config.verbose);
-  style.details = details;
+  style.quiet = config.quiet;
   style.tells_runs = tells_runs;
-  style.store = config.store;
-  in_pieces(to_output, [&](const TextSink& pieces) {
-    if (writer.format != OutputFormat::kTable || !config.sort.empty()) {
-      write(writer, records, style, config.columns, pieces);
-      return;
-    }
-    TableStream table(style, config.columns, records);
-    table.add_baselines(records);
-    records.each(table.extent(), [&](const Record& record) {
-      pieces(table.add(record));
-      return true;
-    });
-    pieces(table.end() + summary_below(config.columns, records));
-  });
+  produce(style, [&](std::string_view text) { write_all(output.descriptor, text, kStandardOutput); });
 }
 
 }  // namespace laptime

@@ -12,13 +12,13 @@
 #include "cli/terminal.h"
 #include "config/output_config.h"
 #include "record/record.h"
-#include "report/json.h"
-#include "report/table.h"
+#include "report/record_files.h"
+#include "report/record_table.h"
 
 namespace laptime {
 
 // A table on standard output and JSON lines grow with every record; other formats, and everything that is sorted, are
-// written at the end. A table on standard output is followed by an account of what did not fit (report/shortage.h).
+// written at the end.
 class RecordOutput {
  public:
   // Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the records
@@ -36,9 +36,6 @@ class RecordOutput {
   void add(const Record& record);  // OutputLost
   void finish();                   // OutputLost
 
-  // Records added that are out_of_memory and listed.
-  const std::vector<Record>& without_memory() const { return without_memory_; }
-
  private:
   void write_all_records();
 
@@ -52,16 +49,12 @@ class RecordOutput {
   std::unique_ptr<GrowingFile> growing_;
   std::optional<JsonLines> lines_;  // each record is written as it comes
   std::vector<Record> records_;     // written at the end, or summed up below a table that grows
-  std::vector<Record> without_memory_;
 };
 
 // Writes all records at once, as --output and --output-file ask, in their order. With `tells_runs` a table on standard
-// output has a line before the records of each run. Throws Error for an unknown column, and OutputLost.
+// output has a line before the records of each run if there are several. Throws Error for an unknown column, and
+// OutputLost.
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
-
-// Whether the bytes of this record are worth listing where it is out of memory; what a language model holds is too
-// much.
-bool lists_shortage(const Record& record);
 
 // Whether standard output gets the records as a table for people.
 bool shows_table(const OutputConfig& config);

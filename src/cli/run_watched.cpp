@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -156,18 +154,10 @@ std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, co
   return expected;
 }
 
-// Nothing for points that are predicted, whose results are there at once.
+// Predicted points are not announced: their results are there at once.
 void announce(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
   const std::string text = announcement(points, expected);
-  if (text.empty()) return;
-  print_message(text);
-  const bool runs =
-      expected.empty() || std::any_of(expected.begin(), expected.end(), [](const auto& one) { return one.runs(); });
-  if (!runs) return;
-  double load = 0;
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  if (cores < 1 || getloadavg(&load, 1) != 1) return;
-  if (const std::string busy = busy_machine(load, cores); !busy.empty()) print_message(busy);
+  if (!text.empty()) print_message(text);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "report/table.h"
+#include "report/record_table.h"
 
 namespace laptime {
 

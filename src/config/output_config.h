@@ -32,7 +32,8 @@ struct OutputConfig {
   std::string output_file;          // empty: standard output
   std::string sort;                 // "column[:desc]"; empty: the order of the sweep
   std::string columns = "default";  // names of column sets and columns, joined by commas
-  bool verbose = false;             // notes on set-up and first steps for every row
+  bool verbose = false;             // set-up, first steps, reasons of verdicts and the machine too
+  bool quiet = false;               // rows alone
   std::string store;                // path, "none", or empty: the user's data directory
   bool resume = false;              // skip points that are already in the store
   bool ablate = false;              // also run compile mode with each composite lowered in turn
@@ -58,8 +59,10 @@ struct OutputConfig {
                          "names of columns such as mean, std (n - 1), std_population (n) (laptime list columns)",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "verbose", .key = "verbose", .group = kOutput,
-                 .help = "set-up and first steps below every row, not only where they matter", .axis = false,
+                 .help = "print set-up, first steps, reasons of verdicts and the machine too", .axis = false,
                  .changes_result = false}, self.verbose);
+    visit(Option{.flag = "quiet", .key = "quiet", .group = kOutput, .help = "print the rows alone", .axis = false,
+                 .changes_result = false}, self.quiet);
     visit(Option{.flag = "store", .key = "store", .group = kOutput,
                  .help = "SQLite file that keeps the records, or none",
                  .otherwise = "in the user's data directory", .axis = false, .changes_result = false,

@@ -1,6 +1,7 @@
 // The metric table. Times are those of the pass that was asked for, `time.PASS` below.
 #include "record/metrics.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -131,6 +132,19 @@ constexpr std::array kMetrics{
            .description = "upper end of the 95 % interval of the median",
            .formula = "time.PASS.ci_high",
            .read = of_samples<&TimeStats::ci_high>},
+    Metric{
+        .tag = "uncertainty",
+        .unit = Unit::kFraction,
+        .better = Better::kLower,
+        .description = "half the 95 % interval of the median over it (the larger side)",
+        .formula = "larger distance of time.PASS.ci_low and time.PASS.ci_high from time.PASS.median / time.PASS.median",
+        .read = [](const Record& r) -> Figure {
+          const Figure low = of_samples<&TimeStats::ci_low>(r);
+          const Figure high = of_samples<&TimeStats::ci_high>(r);
+          const Figure median = of_time<&TimeStats::median>(r);
+          if (!low || !high || !median) return std::nullopt;
+          return ratio(std::max(*high - *median, *median - *low), median);
+        }},
     Metric{.tag = "noise",
            .unit = Unit::kFraction,
            .better = Better::kLower,

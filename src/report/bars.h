@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "report/table.h"
+#include "report/record_table.h"
 #include "table/aligned.h"
 
 namespace laptime {

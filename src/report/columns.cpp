@@ -21,8 +21,8 @@ using namespace cells;
 namespace {
 
 constexpr std::array kSets{
-    ColumnSet{"default", "", "time, rate, memory and verdict of each row", default_columns},
-    ColumnSet{"all", "", "the same with mean, minimum and maximum; in files every key of a record", all_columns},
+    ColumnSet{"default", "", "time with its phases, rate and memory of each row", default_columns},
+    ColumnSet{"all", "", "mean, minimum, maximum, loss and verdict too; in files every key of a record", all_columns},
     ColumnSet{
         "attention", "",
         "attention alone: each phase, and memory: resident (the documents' model), before_backward (model + forward)",
@@ -46,63 +46,65 @@ constexpr std::array kSets{
               columns_2025_d_attention}};
 constexpr size_t kMaxColumns = 200;
 
-using Ratio = std::optional<TimeRatio> (Baselines::*)(const Record&, std::string_view) const;
-using Figure = std::optional<double> (*)(const TimeRatio&);
-using Reason = std::string (Baselines::*)(const Record&, std::string_view) const;
+// clang-format off
+constexpr std::array kConfiguration{
+    DataColumn{"name", "name"}, DataColumn{"label", "label"}, DataColumn{"status", "status"},
+    DataColumn{"predicted", "predicted"}, DataColumn{"system", "system"}, DataColumn{"device", "device"},
+    DataColumn{"threads", "threads"}, DataColumn{"pass", "pass"}, DataColumn{"mode", "mode"},
+    DataColumn{"dtype", "dtype"}, DataColumn{"model", "model"}, DataColumn{"edition", "edition"},
+    DataColumn{"d_model", "d_model"}, DataColumn{"d_ff", "d_ff"}, DataColumn{"num_layers", "num_layers"},
+    DataColumn{"num_heads", "num_heads"}, DataColumn{"vocab_size", "vocab_size"},
+    DataColumn{"context_length", "context_length"}, DataColumn{"batch_size", "batch_size"},
+    DataColumn{"recompute", "recompute"}, DataColumn{"lower", "lower"}, DataColumn{"keep", "keep"},
+    DataColumn{"float32_precision", "float32_precision"}, DataColumn{"optimizer", "optimizer"},
+    DataColumn{"seed", "seed"}};
+constexpr std::array kResults{
+    DataColumn{"count", "count"}, DataColumn{"median_s", "median"}, DataColumn{"mean_s", "mean"},
+    DataColumn{"std_s", "std"}, DataColumn{"min_s", "min"}, DataColumn{"max_s", "max"},
+    DataColumn{"ci_low_s", "ci_low"}, DataColumn{"ci_high_s", "ci_high"},
+    DataColumn{"forward_s", "forward_time"}, DataColumn{"backward_s", "backward_time"},
+    DataColumn{"optimizer_s", "optimizer_time"}, DataColumn{"tokens_per_second", "tokens_per_second"},
+    DataColumn{"mfu", "mfu"}, DataColumn{"peak_bytes", "memory.peak_bytes"},
+    DataColumn{"predicted_peak_bytes", "memory.predicted_peak_bytes"},
+    DataColumn{"peak_rss_bytes", "memory.peak_rss_bytes"}, DataColumn{"loss_first", "loss_first"},
+    DataColumn{"loss_last", "loss_last"}, DataColumn{"setup_s", "setup_time"},
+    DataColumn{"first_steps_s", "transient_excess"}, DataColumn{"verdict", "verdict"},
+    DataColumn{"arithmetic", "math_mode"}, DataColumn{"reason", "reason"}, DataColumn{"fingerprint", "fingerprint"},
+    DataColumn{"commit", "commit"}, DataColumn{"created", "created"}, DataColumn{"sweep", "sweep"},
+    DataColumn{"run", "run"}};
+// clang-format on
+
+using Ratio = std::optional<Speedup> (Speedups::*)(const Record&, std::string_view) const;
+using Figure = double (*)(const Speedup&);
 
 struct RatioColumn {
   std::string_view name;
-  const char* title;
   Ratio ratio;
   Figure figure;
-  Reason why_none = nullptr;  // null: the cell is a figure alone
-  Ratio rough = nullptr;      // what the cell shows where a verdict is against the ratio
+  bool is_whole = false;  // people read it with its interval
 };
-constexpr Figure kValue = [](const TimeRatio& ratio) { return std::optional(ratio.value); };
-constexpr Figure kLow = [](const TimeRatio& ratio) {
-  return ratio.interval ? std::optional(ratio.interval->low) : std::nullopt;
-};
-constexpr Figure kHigh = [](const TimeRatio& ratio) {
-  return ratio.interval ? std::optional(ratio.interval->high) : std::nullopt;
-};
+constexpr Figure kValue = [](const Speedup& ratio) { return ratio.value; };
+constexpr Figure kLow = [](const Speedup& ratio) { return ratio.interval.low; };
+constexpr Figure kHigh = [](const Speedup& ratio) { return ratio.interval.high; };
 constexpr std::array kRatioColumns{
-    RatioColumn{"speedup", "speedup", &Baselines::speedup, kValue, &Baselines::why_no_speedup,
-                &Baselines::rough_speedup},
-    RatioColumn{"speedup_low", "speedup_low", &Baselines::speedup, kLow},
-    RatioColumn{"speedup_high", "speedup_high", &Baselines::speedup, kHigh},
-    RatioColumn{"gain", "gain", &Baselines::gain, kValue, &Baselines::why_no_gain, &Baselines::rough_gain},
-    RatioColumn{"gain_low", "gain_low", &Baselines::gain, kLow},
-    RatioColumn{"gain_high", "gain_high", &Baselines::gain, kHigh}};
+    RatioColumn{"speedup", &Speedups::speedup, kValue, true}, RatioColumn{"speedup_low", &Speedups::speedup, kLow},
+    RatioColumn{"speedup_high", &Speedups::speedup, kHigh},   RatioColumn{"gain", &Speedups::gain, kValue, true},
+    RatioColumn{"gain_low", &Speedups::gain, kLow},           RatioColumn{"gain_high", &Speedups::gain, kHigh}};
 
-// "1.82x (1.80 .. 1.85)", the ratio alone where there is no interval, or "- (untested)" with why there is none.
-std::string ratio_text(const std::optional<TimeRatio>& ratio, bool is_baseline, const std::string& why_none) {
-  if (!ratio) return why_none.empty() ? "-" : fmt::format("- ({})", why_none);
-  std::string text = fmt::format("{:.2f}x", ratio->value);
-  if (is_baseline) return text + " (baseline)";
-  if (ratio->interval) text += fmt::format(" ({:.2f} .. {:.2f})", ratio->interval->low, ratio->interval->high);
-  return text;
-}
-
-Column column_of(const RatioColumn& column, const Baselines& baselines) {
-  Column made{.title = column.title,
+Column column_of(const RatioColumn& column, const Speedups& speedups) {
+  Column made{.title = std::string(column.name),
               .unit = Unit::kRatio,
               .of_phase = true,
               .compares = true,
               .extent = Extent::kWhole,  // the interval is made of the samples
-              .width = 7,
-              .read = [&baselines, column](const Row& row, std::string_view phase) -> Json {
-                const std::optional<TimeRatio> ratio = (baselines.*column.ratio)(row.record(), phase);
-                return ratio ? json_of(column.figure(*ratio)) : Json(nullptr);
+              .width = 14,
+              .read = [&speedups, column](const Row& row, std::string_view phase) -> Json {
+                const std::optional<Speedup> ratio = (speedups.*column.ratio)(row.record(), phase);
+                return ratio ? Json(column.figure(*ratio)) : Json(nullptr);
               }};
-  if (column.why_none != nullptr) {
-    made.bracket_width = 19;  // of "(baseline untested)"
-    const bool is_speedup = column.ratio == &Baselines::speedup;
-    made.text_of = [&baselines, column, is_speedup](const Row& row, std::string_view phase, const CellContext&) {
-      const bool is_baseline = is_speedup && baselines.is_baseline(row.record());
-      if (const auto rough = (baselines.*column.rough)(row.record(), phase))
-        return fmt::format("{}{:.2f}x", kRoughMark, rough->value);
-      return ratio_text((baselines.*column.ratio)(row.record(), phase), is_baseline,
-                        (baselines.*column.why_none)(row.record(), phase));
+  if (column.is_whole) {
+    made.text_of = [&speedups, column](const Row& row, std::string_view phase, const CellContext&) {
+      return speedup_text((speedups.*column.ratio)(row.record(), phase));
     };
   }
   return made;
@@ -138,16 +140,9 @@ const ColumnSet* set_with_summary(std::string_view list) {
 void add_once(std::vector<Column>& columns, size_t earlier, Column column) {
   const auto end = columns.begin() + static_cast<std::ptrdiff_t>(earlier);
   const auto same = std::find_if(columns.begin(), end, [&](const Column& other) {
-    return other.title == column.title && other.remark == column.remark && other.unit == column.unit &&
-           other.note == column.note;
+    return other.title == column.title && other.unit == column.unit && other.note == column.note;
   });
-  if (same == end) {
-    columns.push_back(std::move(column));
-    return;
-  }
-  same->then_reason = same->then_reason || column.then_reason;
-  same->then_notes = same->then_notes || column.then_notes;
-  same->then_first_steps = same->then_first_steps || column.then_first_steps;
+  if (same == end) columns.push_back(std::move(column));
 }
 
 bool is_setting(std::string_view resolved) {
@@ -188,8 +183,7 @@ Column column_by_name(std::string_view name, const Records& records) {
                 .setting = is_setting(resolved),
                 .extent = extent,
                 .width = 12,
-                .read = named(name),
-                .marks_predicted = false};
+                .read = named(name)};
   return resolved == "std_population" ? of_population(std::move(column)) : column;
 }
 
@@ -197,9 +191,15 @@ Column column_by_name(std::string_view name, const Records& records) {
 
 std::string Column::cell(const Row& row, std::string_view phase, const CellContext& context) const {
   if (text_of) return text_of(row, phase, context);
-  const Json value = read(row, phase);
-  if (context.scale == nullptr || !value.is_number()) return format_value(value, unit);
-  return format_in(*context.scale, value.get<double>(), value.get<double>());
+  const std::optional<double> doubt = uncertainty ? uncertainty(row, phase) : std::nullopt;
+  return value_text(read(row, phase), unit, std::nullopt, doubt.value_or(0));
+}
+
+std::string speedup_text(const std::optional<Speedup>& speedup) {
+  if (!speedup) return "-";
+  const auto& [low, high] = speedup->interval;
+  if (low == high) return fmt::format("{:.{}f}x", speedup->value, speedup->value == 1 ? 0 : 2);
+  return ratio_with_interval(speedup->value, low, high);
 }
 
 std::span<const ColumnSet> column_sets() { return kSets; }
@@ -213,11 +213,11 @@ std::vector<std::string_view> comparing_columns() {
 
 bool compares_rows(std::string_view name) { return find_ratio(name) != nullptr; }
 
-Json compared_value(std::string_view name, const Baselines& baselines, const Record& record) {
-  return column_of(*find_ratio(name), baselines).read(Row(record), "");
+Json compared_value(std::string_view name, const Speedups& speedups, const Record& record) {
+  return column_of(*find_ratio(name), speedups).read(Row(record), "");
 }
 
-std::vector<Column> columns_of(std::string_view list, const Baselines& baselines, const Records& records) {
+std::vector<Column> columns_of(std::string_view list, const Speedups& speedups, const Records& records) {
   std::vector<Column> columns;
   bool has_set = false;
   while (true) {
@@ -226,12 +226,9 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
     const std::string_view name = list.substr(0, comma);
     const ColumnSet* const set = find_set(name);
     if (set != nullptr) {
-      for (Column& column : set->columns()) {
-        column.of_document = !set->alias.empty();
-        add_once(columns, earlier, std::move(column));
-      }
+      for (Column& column : set->columns()) add_once(columns, earlier, std::move(column));
     } else if (const RatioColumn* const ratio = find_ratio(name)) {
-      add_once(columns, earlier, column_of(*ratio, baselines));
+      add_once(columns, earlier, column_of(*ratio, speedups));
     } else {
       add_once(columns, earlier, column_by_name(name, records));
     }
@@ -240,25 +237,46 @@ std::vector<Column> columns_of(std::string_view list, const Baselines& baselines
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
-  // Whoever lists columns one by one wants a row for each record, and none for its phases.
+  // A list of single columns gets a row for each record and none for its phases.
   for (Column& column : columns) column.of_phase = column.of_phase && has_set;
   return columns;
 }
 
-void plan_baselines(std::vector<Column>& columns, const Records& records, Baselines& baselines) {
-  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; })) return;
-  records.each(Extent::kWithConfig, [&](const Record& record) {
-    baselines.plan(record);
-    return true;
-  });
-  const std::vector<std::string> descriptions = baselines.descriptions();
-  if (descriptions.empty()) return;
-  for (Column& column : columns) {
-    if (column.compares && column.title == kRatioColumns.front().title) {
-      column.remark =
-          descriptions.size() > 2 ? "vs each run's baseline" : fmt::format("vs {}", fmt::join(descriptions, " or "));
+std::vector<Column> data_columns(std::string_view list, const Speedups& speedups, const Records& records) {
+  constexpr std::string_view kDefault = "default";
+  if (list.substr(0, list.find(',')) != kDefault) return columns_of(list, speedups, records);
+  std::vector<Column> columns;
+  for (const std::span<const DataColumn> part :
+       {std::span<const DataColumn>(kConfiguration), std::span<const DataColumn>(kResults)}) {
+    for (const DataColumn& column : part) {
+      columns.push_back({.title = std::string(column.header),
+                         .extent = extent_of_column(column.column),
+                         .read = named(column.column)});
     }
   }
+  if (list.size() == kDefault.size()) return columns;
+  for (Column& column : columns_of(list.substr(kDefault.size() + 1), speedups, records)) {
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+std::span<const DataColumn> configuration_columns() { return kConfiguration; }
+
+void plan_speedups(std::span<const Column> columns, const Records& records, Speedups& speedups) {
+  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; })) return;
+  records.each(Extent::kWithConfig, [&](const Record& record) {
+    speedups.plan(record);
+    return true;
+  });
+}
+
+void add_speedups(std::span<const Column> columns, const Records& records, Speedups& speedups) {
+  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; })) return;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    speedups.add(record);
+    return true;
+  });
 }
 
 std::string summary_of_columns(std::string_view list, const Records& records) {
@@ -266,24 +284,10 @@ std::string summary_of_columns(std::string_view list, const Records& records) {
   return set == nullptr ? "" : set->summary(records);
 }
 
-bool have_summary(std::string_view list) { return set_with_summary(list) != nullptr; }
-
-bool have_notes(std::span<const Column> columns) {
-  return std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.of_phase || c.then_notes; });
-}
-
-Extent extent_of_columns(std::span<const Column> columns, bool details) {
-  Extent extent = details && have_notes(columns) ? Extent::kWhole : Extent::kListed;
+Extent extent_of_columns(std::span<const Column> columns) {
+  Extent extent = Extent::kListed;
   for (const Column& column : columns) extent = std::max(extent, column.extent);
   return extent;
-}
-
-void add_baselines(std::span<const Column> columns, const Records& records, Baselines& baselines) {
-  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; })) return;
-  records.each(Extent::kWithConfig, [&](const Record& record) {
-    baselines.add(record);
-    return true;
-  });
 }
 
 std::string reason_of(const Record& record) {

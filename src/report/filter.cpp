@@ -374,10 +374,10 @@ void Filter::check(const Records& records) const {
   if (root_ == nullptr) return;
   check_columns(*root_, records);
   if (!compares_rows(*root_)) return;
-  baselines_ = std::make_shared<Baselines>();
+  speedups_ = std::make_shared<Speedups>();
   for (const bool adds : {false, true}) {
     records.each(Extent::kWithConfig, [&](const Record& record) {
-      adds ? baselines_->add(record) : baselines_->plan(record);
+      adds ? speedups_->add(record) : speedups_->plan(record);
       return true;
     });
   }
@@ -388,8 +388,8 @@ Extent Filter::extent() const { return root_ == nullptr ? Extent::kNames : exten
 bool Filter::matches(const Record& record, int64_t id) const {
   return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) {
            if (std::binary_search(node.ids.begin(), node.ids.end(), id)) return Json(node.value);
-           const bool compares = baselines_ != nullptr && laptime::compares_rows(node.column);
-           return compares ? compared_value(node.column, *baselines_, record) : node.read->matched(record);
+           const bool compares = speedups_ != nullptr && laptime::compares_rows(node.column);
+           return compares ? compared_value(node.column, *speedups_, record) : node.read->matched(record);
          });
 }
 

@@ -16,7 +16,7 @@
 
 namespace laptime {
 
-class Baselines;
+class Speedups;
 
 // expression = conjunction {"or" conjunction}
 // conjunction = term {"and" term}
@@ -71,8 +71,8 @@ class Filter {
  private:
   void add(Node comparison);
 
-  std::unique_ptr<Node> root_;                    // null: matches every record
-  mutable std::shared_ptr<Baselines> baselines_;  // of check(), where a comparison is of rows (speedup)
+  std::unique_ptr<Node> root_;                  // null: matches every record
+  mutable std::shared_ptr<Speedups> speedups_;  // of check(), where a comparison is of rows (speedup)
 };
 
 // "column[:asc|:desc]", several joined by commas, the first one decides first. Records without a value come last, equal

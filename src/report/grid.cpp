@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "report/markdown.h"
+#include "report/record_table.h"
 #include "report/row.h"
 #include "table/aligned.h"
 #include "table/table.h"
@@ -214,10 +214,17 @@ std::string grid_text(const Grid& grid, const TableStyle& style, std::vector<std
 }
 
 std::string grid_markdown(const Grid& grid) {
-  std::vector<bool> right;
-  for (const GridColumn& column : grid.columns) right.push_back(!column.text);
+  Table table{.title = grid.title, .notes = grid.notes};
+  for (const GridColumn& column : grid.columns)
+    table.columns.push_back(
+        {.key = column.key, .title = column.title, .align = column.text ? Align::kLeft : Align::kRight});
+  for (const std::vector<Json>& row : grid.rows) {
+    TableRow& cells = table.rows.emplace_back();
+    for (size_t i = 0; i < row.size(); ++i) cells.cells.emplace_back(row[i], cell_text(row[i], grid.columns[i]));
+  }
+  if (!grid.picture) return markdown_of(table);
   std::string text = grid.title.empty() ? "" : markdown_escaped(grid.title) + "\n\n";
-  text += grid.picture ? "```text\n" + grid.picture({}) + "```\n" : markdown_table(cells_of(grid), right);
+  text += "```text\n" + grid.picture({}) + "```\n";
   for (const std::string& note : grid.notes) text += "\n" + markdown_escaped(note) + "\n";
   return text;
 }

@@ -9,7 +9,7 @@
 
 #include "base/key.h"
 #include "record/json_object.h"
-#include "report/table.h"
+#include "report/record_table.h"
 
 namespace laptime {
 

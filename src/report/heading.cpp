@@ -45,17 +45,35 @@ bool contains(const Parts& parts, std::string_view part, size_t& next) {
   return contains(parts, part);
 }
 
-// "float32" for "dtype:float32": these values say themselves what they are. A cropped model has two context lengths,
-// that of its weights and the one it runs with, which is said in words.
+// "float32" for "dtype:float32", "2 layers" for "layers:2", "ctx 64" for "ctx:64".
 std::string spoken(std::string_view part) {
-  constexpr std::string_view kCropped = "crop:";
-  if (part.starts_with(kCropped) && part != "crop:none") {
-    return fmt::format("cropped to the first {} positions", part.substr(kCropped.size()));
+  const size_t colon = part.find(':');
+  if (colon == std::string_view::npos) return std::string(part);
+  const std::string_view tag = part.substr(0, colon);
+  const std::string_view value = part.substr(colon + 1);
+  for (const std::string_view plain : {"model", "dtype", "mode", "device"}) {
+    if (tag == plain) return std::string(value);
   }
-  for (const std::string_view tag : {"model:", "dtype:", "mode:", "device:"}) {
-    if (part.starts_with(tag)) return std::string(part.substr(tag.size()));
+  if (tag == "crop" && value != "none") return fmt::format("cropped to the first {} positions", value);
+  for (const std::string_view plural : {"layers", "heads", "threads", "steps"}) {
+    if (tag == plural) return fmt::format("{} {}", value, plural.substr(0, plural.size() - (value == "1" ? 1 : 0)));
   }
-  return std::string(part);
+  return fmt::format("{} {}", tag, value);
+}
+
+void erase_all(std::string& text, std::string_view part) {
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
+}
+
+// "AMD EPYC 9R14" for "AMD EPYC 9R14 96-Core Processor".
+std::string short_processor(std::string name) {
+  for (const std::string_view noise : {"(R)", "(TM)", " Processor", " CPU"}) erase_all(name, noise);
+  name.erase(std::min(name.find(" @"), name.size()));
+  if (const size_t cores = name.find("-Core"); cores != std::string::npos) {
+    const size_t begin = name.rfind(' ', cores);
+    if (begin != std::string::npos) name.erase(begin, cores + std::string_view("-Core").size() - begin);
+  }
+  return name;
 }
 
 }  // namespace
@@ -87,6 +105,8 @@ void Heading::add(const Record& record) {
     first_created_ = last_created_ = record.created;
   }
   ++rows_;
+  passes_.insert(record.config.text("pass"));
+  only_attention_ = only_attention_ && is_attention(record);
   size_t next = 0;
   std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part, next); });
   next = 0;
@@ -121,6 +141,8 @@ std::string Heading::short_name(const Record& record) const {
   if (!names_device) name += (name.empty() ? "" : " ") + record.config.text("device");
   return name;
 }
+
+bool is_attention(const Record& record) { return record.config.text("model") == "attention"; }
 
 std::string device_card_name(const Record& record) {
   const Json& machine = record.machine.json();
@@ -178,22 +200,32 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
 
 std::string Heading::shared_text(const Record& first) const {
   std::vector<std::string> shared;
+  std::string pass;
   for (const std::string& part : shared_) {
     const bool is_first_part = !first.name.empty() && first.name.substr(0, first.name.find('/')) == part;
-    if (first.label.empty() && !(is_first_part && keeps_pass_)) shared.emplace_back(spoken(part));
+    if (!first.label.empty() || (is_first_part && keeps_pass_ && rows_ > 1)) continue;
+    is_first_part ? pass = part : shared.emplace_back(spoken(part));
   }
-  shared.insert(shared.end(), also_shared_.begin(), also_shared_.end());
-  if (shared.empty()) return "";
-  return fmt::format("{}: {}", rows_ == 1 ? "point" : "every row", fmt::join(shared, ", "));
+  if (rows_ > 1 && !pass.empty()) shared.push_back(std::move(pass));
+  return fmt::format("{}", fmt::join(shared, ", "));
 }
 
-std::vector<std::string> Heading::lines(const Record& first) const {
-  std::vector<std::string> texts;
-  for (HeadingFact& fact : facts(first)) texts.push_back(std::move(fact.text));
-  std::vector<std::string> lines;
-  if (!texts.empty()) lines.push_back(fmt::format("{}", fmt::join(texts, ", ")));
-  if (std::string shared = shared_text(first); !shared.empty()) lines.push_back(std::move(shared));
-  return lines;
+std::string Heading::machine_text(const Record& first) const {
+  if (some_predicted_ && !some_measured_) return fmt::format("predicted for {}", fmt::join(devices_, ", "));
+  if (machines_.size() > 1) return counted(machines_.size(), "machine");
+  const std::string card = device_card_name(first);
+  if (!card.empty()) return card;
+  const Json& machine = first.machine.json();
+  const auto model = machine.find("cpu_model");
+  const bool is_named = model != machine.end() && model->is_string();
+  std::string text =
+      short_processor(is_named ? model->get<std::string>() : first.fingerprint.substr(0, first.fingerprint.find(" (")));
+  const Json& config = first.config.json();
+  const auto threads = config.find("threads");
+  const bool is_one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
+  if (is_one_value && threads != config.end() && threads->is_number())
+    text += (text.empty() ? "" : ", ") + counted(threads->get<int64_t>(), "thread");
+  return text;
 }
 
 }  // namespace laptime

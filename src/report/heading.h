@@ -1,4 +1,4 @@
-// Heading: what stands once above a table, so that its rows need not repeat it.
+// Heading: the parts of names, machine and program that all rows of a table share.
 #pragma once
 
 #include <set>
@@ -21,22 +21,22 @@ class Heading {
   // All rows of the table.
   explicit Heading(const Records& rows);
 
-  // The name of a row without the parts that all rows share: "bfloat16 ctx:256"; its label where it has one. Names the
-  // device where that of a prediction is not the only one.
+  // The name of a row without the parts that all rows share: "bfloat16 ctx 256"; its label if it has one. Names the
+  // device if the rows are predicted for several.
   std::string short_name(const Record& record) const;
-
-  // Adds what the rows share beside the parts of their names.
-  void share(const std::vector<std::string>& texts) { also_shared_ = texts; }
 
   bool some_predicted() const { return some_predicted_; }
   bool some_measured() const { return some_measured_; }
   bool some_of_others() const { return some_of_others_; }  // whose steps another program ran
   size_t run_count() const { return runs_.size(); }
+  size_t row_count() const { return rows_; }
+  const std::set<std::string>& passes() const { return passes_; }
+  bool only_attention() const { return only_attention_; }  // rows of attention alone
 
-  // `first` is a whole record of the table. The lines are the facts on one, and what the rows share on another.
+  // `first` is a whole record of the table.
   std::vector<HeadingFact> facts(const Record& first) const;
-  std::string shared_text(const Record& first) const;  // empty where the rows share nothing
-  std::vector<std::string> lines(const Record& first) const;
+  std::string shared_text(const Record& first) const;   // "small, 1 layer, ctx 64, step"; may be empty
+  std::string machine_text(const Record& first) const;  // "AMD EPYC 9R14, 2 threads", "predicted for h100"
 
  private:
   void add(const Record& record);
@@ -47,7 +47,6 @@ class Heading {
   bool some_of_others_ = false;
   bool keeps_pass_ = false;  // a row has no part of its own
   std::vector<std::string> shared_;
-  std::vector<std::string> also_shared_;
   std::set<std::vector<std::string>> without_own_;  // parts of rows that had none of their own so far
   std::set<std::string> devices_;                   // known where some row is predicted
   std::set<std::string> machines_;
@@ -56,7 +55,12 @@ class Heading {
   std::string first_created_;
   std::string last_created_;
   std::set<std::string> runs_;
+  std::set<std::string> passes_;
+  bool only_attention_ = true;
 };
+
+// A record of attention alone.
+bool is_attention(const Record& record);
 
 // The card that ran the record's point, such as "NVIDIA H200"; empty where the machine itself did.
 std::string device_card_name(const Record& record);

@@ -24,13 +24,7 @@ class Records {
   virtual void each(Extent extent, const Visit& visit) const = 0;
 };
 
-// Whether a table has one line for each record: with their phases and notes they would fill many screens.
-inline bool are_many(const Records& records) {
-  constexpr size_t kFew = 50;
-  size_t count = 0;
-  records.each(Extent::kNames, [&](const Record&) { return ++count <= kFew; });
-  return count > kFew;
-}
+inline constexpr size_t kFewRecords = 50;  // up to this many are read whole for a table
 
 // Records in memory, which must outlive it.
 class RecordList : public Records {

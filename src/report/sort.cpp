@@ -49,12 +49,12 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
     readers.emplace(key.column, key.column);
     extent = std::max(extent, extent_of_column(key.column));
   }
-  Baselines baselines;
+  Speedups speedups;
   for (const bool adds : {false, true}) {
     if (!compares) break;
     extent = std::max(extent, Extent::kWithConfig);
     records.each(extent, [&](const Record& record) {
-      adds ? baselines.add(record) : baselines.plan(record);
+      adds ? speedups.add(record) : speedups.plan(record);
       return true;
     });
   }
@@ -62,7 +62,7 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
   records.each(extent, [&](const Record& record) {
     std::vector<Json>& of_record = values.emplace_back();
     for (const SortKey& key : keys) {
-      of_record.push_back(compares_rows(key.column) ? compared_value(key.column, baselines, record)
+      of_record.push_back(compares_rows(key.column) ? compared_value(key.column, speedups, record)
                                                     : readers.at(key.column).of(record));
     }
     return true;

@@ -69,28 +69,7 @@ void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {
 }
 
 void StoredRecords::each(Extent extent, const Visit& visit) const {
-  each_id(extent, [&](int64_t, const Record& record) {
-    some_out_of_memory_ = some_out_of_memory_ || record.status == Status::kOutOfMemory;
-    return visit(record);
-  });
-}
-
-std::optional<Record> StoredRecords::least_out_of_memory(const Cost& cost) const {
-  if (!some_out_of_memory_) return std::nullopt;
-  std::optional<std::pair<int64_t, int64_t>> least;  // cost and id
-  each_id(Extent::kListed, [&](int64_t id, const Record& record) {
-    const std::optional<int64_t> own = record.status == Status::kOutOfMemory ? cost(record) : std::nullopt;
-    if (own && (!least || *own < least->first)) least = {*own, id};
-    return true;
-  });
-  std::optional<Record> whole;
-  if (!least) return whole;
-  const Store::Visit keep = [&](int64_t, const Record& record) {
-    whole = record;
-    return true;
-  };
-  store_.each_of(std::array{least->second}, Extent::kWhole, keep, problem_);
-  return whole;
+  each_id(extent, [&](int64_t, const Record& record) { return visit(record); });
 }
 
 std::string StoredRecords::why_none(const Filter& filter) const {

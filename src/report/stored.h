@@ -31,16 +31,10 @@ class StoredRecords : public Records {
   // Orders the records as sort_records() does.
   void sort(std::string_view order);
 
-  // The whole record that costs least; none if no record has a cost. The cost is asked of listed fields, and only if a
-  // record was out of memory in one of the passes so far.
-  using Cost = std::function<std::optional<int64_t>(const Record&)>;
-  std::optional<Record> least_out_of_memory(const Cost& cost) const;
-
  private:
   const Store& store_;
   Store::Problem problem_;  // passes each message on once
   std::vector<int64_t> ids_;
-  mutable bool some_out_of_memory_ = false;
 };
 
 }  // namespace laptime

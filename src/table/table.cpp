@@ -43,8 +43,6 @@ std::string cell_text(const TableCell& cell, const TableColumn& column, std::opt
 
 GrowingTable::GrowingTable(const Table& table, const TextStyle& style) : table_(table), style_(style) {
   for (TableColumn& column : table_.columns) column.title = terminal_text(column.title, style.unicode);
-  choose_scales();
-  lay_out();
 }
 
 void GrowingTable::choose_scales() {
@@ -154,10 +152,16 @@ void GrowingTable::fold() {
   }
 }
 
-// The first `count` cells of a row, then its remark.
+// The first `count` cells of a row, then its remark. A cell that is too wide takes the room that the cells behind it do
+// not need.
 std::string GrowingTable::line(const std::vector<std::string>& texts, size_t count, const std::string& remark) const {
   std::string text;
   std::string line;
+  size_t end = 0;  // where the last column ends
+  const auto pad_to = [&](size_t column, size_t least) {
+    const size_t used = display_width(line);
+    line.append(std::max(column > used ? column - used : 0, least), ' ');
+  };
   for (const Place& place : places_) {
     if (place.column >= count) continue;
     const bool is_first = &place == &places_.front();
@@ -166,18 +170,25 @@ std::string GrowingTable::line(const std::vector<std::string>& texts, size_t cou
     if (place.starts_line) {
       text += without_trailing_spaces(std::move(line)) + "\n";
       line = std::string(kIndentOfFurther, ' ');
-    } else if (!is_first) {
-      line += std::string(kColumnGap, ' ');
+      end = kIndentOfFurther;
     }
-    const bool is_long_name = is_first && style_.width > 0 && display_width(cell) > place.width && places_.size() > 1;
-    if (is_long_name && display_width(cell) + needed() > place.width + style_.width) {
+    const size_t width = display_width(cell);
+    const bool is_long_name = is_first && style_.width > 0 && width > place.width && places_.size() > 1;
+    if (is_long_name && width + needed() > place.width + style_.width) {
       text += cell + "\n";
       cell.clear();
     }
-    line += table_.columns[place.column].align == Align::kRight ? pad_left(cell, place.width)
-                                                                : pad_right(cell, place.width);
+    const bool starts = is_first || place.starts_line;
+    const size_t begin = end + (starts ? 0 : kColumnGap);
+    end = begin + place.width;
+    const bool is_right = table_.columns[place.column].align == Align::kRight;
+    pad_to(is_right ? end - std::min(end, display_width(cell)) : begin, starts ? 0 : 1);
+    line += cell;
   }
-  if (!remark.empty()) line += (line.empty() ? "" : "  ") + terminal_text(remark, style_.unicode);
+  if (!remark.empty()) {
+    if (!line.empty()) pad_to(end + kColumnGap, kColumnGap);
+    line += terminal_text(remark, style_.unicode);
+  }
   line = without_trailing_spaces(std::move(line));
   return text + (remark.empty() ? line : broken_at_spaces(line, style_.width, kIndentOfFurther)) + "\n";
 }
@@ -204,6 +215,9 @@ std::string GrowingTable::header() const {
 std::string GrowingTable::add(const TableRow& row) {
   std::string text;
   if (!begun_) {
+    table_.rows.push_back(row);
+    choose_scales();
+    lay_out();
     if (!table_.title.empty()) text += wrapped(table_.title, style_);
     if (table_.with_header) text += header();
     begun_ = true;

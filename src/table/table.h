@@ -91,8 +91,8 @@ Json described_json(const Table& table);
 // The cell as people read it, with its unit.
 std::string cell_text(const TableCell& cell, const TableColumn& column, std::optional<Scale> scale = std::nullopt);
 
-// A table on a terminal whose rows are printed as they come. Widths follow from the columns and the rows expected;
-// wider text is not cut. The first row with a value decides about the unit of a column.
+// A table on a terminal whose rows are printed as they come. Widths follow from the columns, the rows expected and the
+// first row; wider text is not cut. The first row with a value decides about the unit of a column.
 class GrowingTable {
  public:
   // Of `table`, title and columns count; its rows are an example of those to come and are not printed.

@@ -17,9 +17,8 @@ class Output(ProgramTest):
     def test_the_table_goes_to_standard_output_and_progress_to_standard_error(self):
         done = self.bench(*TWO_POINTS)
         self.assert_ok(done)
-        self.assertIn("\nname  ", done.stdout)
-        self.assertIn("every row: step, custom, float32, eager, d_model:32", done.stdout)
-        self.assertIn("\nctx:16 ", done.stdout)
+        self.assertIn("\ncustom, float32, eager, d_model 32", done.stdout)
+        self.assertIn("\nctx 16 ", done.stdout)
         self.assertIn("[2/2] step/model:custom/ctx:16/", done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
 
@@ -28,12 +27,12 @@ class Output(ProgramTest):
         for form in ("json", "jsonl", "csv", "markdown"):
             done = self.bench(*TWO_POINTS, "--output", form)
             self.assert_ok(done)
-            self.assertIn("median", done.stderr)  # the table
+            self.assertIn("tokens/s", done.stderr)  # the table
             records[form] = done.stdout
         self.assertEqual(len(json.loads(records["json"])), 2)
         self.assertEqual([json.loads(line)["status"] for line in records["jsonl"].splitlines()], ["ok", "ok"])
         self.assertEqual([row["status"] for row in csv.DictReader(io.StringIO(records["csv"]))], ["ok", "ok"])
-        self.assertIn("\n| name |", records["markdown"])
+        self.assertIn("| step, ", records["markdown"])
 
     def test_a_record_has_the_documented_keys(self):
         record = json.loads(self.bench(*PREDICTED, "--warmup", "1", "--steps", "3", "--output", "json").stdout)[0]
@@ -56,7 +55,7 @@ class Output(ProgramTest):
     def test_sorted_rows(self):
         done = self.bench(*TWO_POINTS, "--columns", "context", "--sort", "context:desc")
         self.assert_ok(done)
-        self.assertRegex(done.stdout, r"\n +16  roofline:h100 \(predicted\)\n +8  roofline:h100 \(predicted\)\n$")
+        self.assertRegex(done.stdout, r"\n +16\n +8\n")
 
     def test_show_prints_the_same_table(self):
         done = self.bench(*TWO_POINTS, "--output", "csv")
@@ -124,7 +123,7 @@ class Files(ProgramTest):
 
     def test_the_table_as_a_file(self):
         self.assert_ok(self.bench(*TWO_POINTS, "--output-file", "table.txt"))
-        self.assertIn("ctx:16", (self.folder / "table.txt").read_text())
+        self.assertIn("ctx 16", (self.folder / "table.txt").read_text())
 
 
 class Trouble(ProgramTest):

@@ -6,7 +6,7 @@
 
 #include "expect_totals.h"
 #include "export/formats.h"
-#include "report/json.h"
+#include "report/record_files.h"
 #include "small_trace.h"
 
 namespace laptime {

@@ -1,5 +1,5 @@
-// Every reporter on one set of stored records, against golden files. To write them anew after a change that is meant:
-// LAPTIME_UPDATE_GOLDEN=1 test_report, and read the difference.
+// Every format of one set of stored records, against golden files. LAPTIME_UPDATE_GOLDEN=1 test_report writes them
+// again after an intended change; read the difference.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,12 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "report/csv.h"
-#include "report/json.h"
-#include "report/markdown.h"
-#include "report/samples.h"
+#include "report/record_files.h"
+#include "report/record_table.h"
 #include "report/stored_records.h"
-#include "report/table.h"
 
 namespace laptime {
 namespace {
@@ -29,9 +26,16 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 TEST(Golden, Table) { expect_golden("table.txt", table(stored_records(), {})); }
 
-TEST(Golden, TableInAsciiWithoutDetails) {
-  expect_golden("table_ascii.txt", table(stored_records(), {.unicode = false, .details = false}));
+TEST(Golden, TableWithReasons) {
+  expect_golden("table_verbose.txt", table(stored_records(), {.width = 100, .verbose = true}));
 }
+
+TEST(Golden, Point) {
+  const std::vector<Record> records = stored_records();
+  expect_golden("point.txt", table(std::span(records).first(1), {.width = 80}));
+}
+
+TEST(Golden, TableInAscii) { expect_golden("table_ascii.txt", table(stored_records(), {.unicode = false})); }
 
 TEST(Golden, TablesOfNarrowTerminals) {
   for (const size_t width : {80U, 120U}) {
@@ -54,8 +58,7 @@ TEST(Golden, TableThatPrintsAsItGoes) {
 }
 
 TEST(Golden, TableWithSpeedup) {
-  expect_golden("table_speedup.txt",
-                table(stored_records(), {.details = false}, "model,pass,dtype,median,speedup,mfu_measured"));
+  expect_golden("table_speedup.txt", table(stored_records(), {}, "model,pass,dtype,median,speedup,mfu_measured"));
 }
 
 TEST(Golden, TableOf2024) { expect_golden("table_2024.txt", table(stored_records(), {}, "2024")); }

@@ -25,6 +25,7 @@
 #include "model/model_card.h"
 #include "prepare/device.h"
 #include "sweep/ablation.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
@@ -48,7 +49,7 @@ std::vector<OptionRow> attention_options() {
   return rows;
 }
 
-// The values by which a point is told from others whose context alone differs: "d_model 16, mode eager".
+// The values of the options with several, but for the context: "d_model 16 eager".
 std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   const JsonObject config = describe_planned(point).config;
   std::vector<std::string> words;
@@ -56,21 +57,20 @@ std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
     const bool has_values = std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) {
       return axis.flag == row.option.flag && axis.values.size() > 1;
     });
+    if (row.option.flag == "context" || !has_values) continue;
     const std::string key(row.option.key);
-    if (row.option.flag == "context" || !(has_values || row.option.flag == "d-model" || row.option.flag == "mode"))
-      continue;
-    words.push_back(fmt::format("{} {}", key, config.text(key)));
+    words.push_back(key == "mode" || key == "dtype" ? config.text(key) : fmt::format("{} {}", key, config.text(key)));
   }
-  return fmt::format("{}", fmt::join(words, ", "));
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
-// A line for each combination of options other than the context: the largest context that its memory holds.
+// One line: the largest context that the memory holds, for each combination of the other options.
 std::string largest_contexts(const Sweep& sweep) {
   const KnowledgeOf knowledge = stored_knowledge(sweep.output.store);
   const std::vector<SweepPoint> points = points_of(sweep);
   PlanningLine line(standard_error(), points.size());
   std::set<std::string> seen;
-  std::string text;
+  std::vector<std::string> texts;
   for (size_t i = 0; i < points.size(); ++i) {
     const SweepPoint& point = points[i];
     if (!can_run(point)) continue;
@@ -78,15 +78,17 @@ std::string largest_contexts(const Sweep& sweep) {
     if (!seen.insert(conditions).second) continue;
     line.show(i, conditions, "largest context that fits");
     const int64_t largest = largest_that_fits(point.config, knowledge, Enlarged::kContext, kLargestContext);
-    text += fmt::format("largest context that fits, {}: {}{}\n", conditions, largest,
-                        largest == kLargestContext ? " or more" : "");
+    texts.push_back(fmt::format("{}{}{}{}", conditions, conditions.empty() ? "" : " ",
+                                grouped_digits(std::to_string(largest)), largest == kLargestContext ? " or more" : ""));
   }
-  return text.empty() ? "" : "\n" + text;
+  if (texts.empty()) return "";
+  const OutputStream output = standard_output();
+  return broken_at_spaces(fmt::format("largest context that fits: {}", fmt::join(texts, "; ")), output.width, 2) + "\n";
 }
 
 ExitCode run_attention(const BenchCommand& command) {
   const ExitCode code = run(command);
-  if (code != ExitCode::kInterrupted && shows_table(command.sweep.output))
+  if (code != ExitCode::kInterrupted && shows_table(command.sweep.output) && !command.sweep.output.quiet)
     write_all(standard_output().descriptor, largest_contexts(command.sweep), kStandardOutput);
   return code;
 }
@@ -115,9 +117,9 @@ constinit const Command kAttention{
         "of ones. --mode eager runs one primitive at a time and holds the scores and their softmax; --mode compile is "
         "one blocked kernel that holds neither; --mode compile --lower scaled_dot_product_attention lies between them: "
         "two products with a fused softmax, its weights held. Memory is that of the plan, in exact bytes: a point that "
-        "does not fit is a row that says so before anything is tried. Below the table the smallest of them is worked "
-        "out, and the largest context that fits is named for each of the other options. All else is as in laptime "
-        "bench --model attention.",
+        "does not fit is a row that says so before anything is tried. The largest context "
+        "that fits stands below the table; --verbose adds up the memory of the smallest point that does not fit. "
+        "Everything else is as in laptime bench --model attention.",
     .options = attention_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_attention(words)] { return run_attention(command); };

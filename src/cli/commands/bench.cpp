@@ -16,7 +16,6 @@
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
 #include "report/plan_table.h"
-#include "report/shortage.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
@@ -51,7 +50,7 @@ class BenchOutput : public PointOutput {
     // Beside a file or a pipe the terminal shows the rows as they come; one that gets them anyway needs them once.
     if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty())) {
       TableStyle style = table_style(standard_error(), config.verbose);
-      style.store = config.store;
+      style.quiet = config.quiet;
       style.stored_runs = &stored_runs_;
       table_.emplace(style, config.columns, planned);
     }
@@ -67,7 +66,6 @@ class BenchOutput : public PointOutput {
   void finish() override {
     output_.finish();
     if (table_) print_error_text(table_->end());
-    if (!output_.shows_table()) print_error_text(explain_shortage(output_.without_memory()));
     print_error_text(explanations_);
   }
   int64_t not_ok() const { return not_ok_; }

@@ -86,7 +86,7 @@ const ExplainFormat& format_of(OutputFormat format, Dump dump) {
 std::vector<OptionRow> explain_options() {
   std::vector<OptionRow> rows = option_rows<ExplainOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
-  leave_out(rows, {"columns", "sort", "verbose", "explain", "resume", "label"});
+  leave_out(rows, {"columns", "sort", "verbose", "quiet", "explain", "resume", "label"});
   keep_formats(rows, formats_for(/*dumps=*/false));
   return rows;
 }

@@ -22,8 +22,8 @@
 #include "config/system_config.h"
 #include "measure/describe.h"
 #include "measure/recorded_steps.h"
-#include "report/json.h"
-#include "report/table.h"
+#include "report/record_files.h"
+#include "report/record_table.h"
 #include "sweep/stop_signals.h"
 #include "sweep/sweep_store.h"
 

@@ -2,7 +2,6 @@
 #include "cli/commands/show.h"
 
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "cli/column_words.h"
@@ -14,7 +13,6 @@
 #include "cli/used_files.h"
 #include "record/store.h"
 #include "report/filter.h"
-#include "report/shortage.h"
 #include "report/stored.h"
 
 namespace laptime {
@@ -40,12 +38,6 @@ ExitCode run(const ShowCommand& command) {
   if (!command.output.sort.empty()) records.sort(command.output.sort);
   write_records(command.output, records, /*tells_runs=*/!command.options.last);
   if (const std::string none = records.why_none(filter); !none.empty()) print_message(none);
-  if (shows_table(command.output)) {
-    const std::optional<Record> smallest = records.least_out_of_memory([](const Record& record) {
-      return lists_shortage(record) ? std::optional(bytes_asked_for(record)) : std::nullopt;
-    });
-    if (smallest) write_all(STDOUT_FILENO, explain_shortage(std::span(&*smallest, 1)), "standard output");
-  }
   return problems.end();
 }
 
@@ -68,7 +60,7 @@ constinit const Command kShow{
         "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\". OP is "
         "one of = != < <= > >= or ~, which looks for text anywhere in the value (name ~ compile). 'column in (a, b)' "
         "matches each of the values, 'not' before a comparison or '(' what does not match. "
-        "Phases and notes stand below the rows of up to 50 records; more records are a line each.",
+        "With --verbose the reasons of verdicts, set-up and first steps stand below each row.",
     .options = show_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_show(words)] { return run(command); };

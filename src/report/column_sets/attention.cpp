@@ -20,42 +20,30 @@ Json mode_and_lowered(const Row& row, std::string_view) {
 }  // namespace
 
 std::vector<Column> columns_attention() {
-  const auto of_table = [&](std::string_view title, int drop) {
-    Column column = *table_column(title);
-    column.drop = drop;
-    return column;
-  };
-  // The interval is the first thing to go where a terminal is narrow.
-  const auto median_of = [&](std::string title, std::string_view phase) {
-    Column column = of_table("median", 0);
-    column.title = std::move(title);
-    column.remark.clear();
-    column.of_phase = false;
-    column.bracket_may_go = true;
-    column.read = from_phase(phase, median);
-    column.text_of = [text = column.text_of, phase](const Row& row, std::string_view, const CellContext& context) {
-      return text(row, phase, context);
-    };
-    return column;
-  };
   const auto bytes_of = [](const std::string& title, int drop) {
-    return Column{.title = title, .unit = Unit::kBytes, .drop = drop, .width = 10, .read = named(title)};
+    return Column{.title = title, .unit = Unit::kBytes, .drop = drop, .read = named(title)};
   };
+  const auto median_of = [](const std::string& phase) {
+    return quantity(phase, Unit::kSeconds, from_phase(phase == "forward" ? "forward" : "backward", median));
+  };
+  Column peak = *table_column("peak");
+  peak.drop = 1;
+  Column verdict = *table_column("verdict");
+  verdict.drop = 6;
   std::vector<Column> columns{
       {.title = "context", .setting = true, .width = 7, .read = named("context")},
       {.title = "d_model", .setting = true, .width = 7, .read = named("d_model")},
-      {.title = "dtype", .text = true, .setting = true, .drop = 2, .width = 8, .read = named("dtype")},
-      {.title = "mode", .text = true, .then_reason = true, .setting = true, .width = 7, .read = mode_and_lowered},
-      median_of("forward", "forward"),
-      median_of("backward", "backward"),
+      {.title = "dtype", .text = true, .setting = true, .drop = 2, .read = named("dtype")},
+      {.title = "mode", .text = true, .setting = true, .width = 7, .read = mode_and_lowered},
+      median_of("forward"),
+      median_of("backward"),
       bytes_of("resident", 4),
       bytes_of("+forward", 3),
-      {.title = "before_backward", .unit = Unit::kBytes, .drop = 1, .width = 15, .read = named("before_backward")},
+      {.title = "before_backward", .unit = Unit::kBytes, .drop = 1, .read = named("before_backward")},
       bytes_of("+backward", 5),
-      of_table("peak", 1),
-      of_table("verdict", 6)};
+      std::move(peak),
+      std::move(verdict)};
   for (Column& column : columns) column.extent = Extent::kWithConfig;
-  columns.front().then_notes = true;  // the column that no terminal is too narrow for
   return columns;
 }
 

@@ -24,13 +24,11 @@ std::vector<Column> columns_prediction() {
     return Column{.title = tag, .unit = unit, .width = width, .read = named(tag)};
   };
   Column predicted = metric("predicted_time", Unit::kSeconds, 14);
-  predicted.marks_predicted = true;
   Column peak = of_table("peak");
   peak.drop = 1;
   Column verdict = of_table("verdict");
   verdict.drop = 2;
   Column name = of_table("name");
-  name.then_notes = true;
   return {std::move(name),    std::move(predicted),
           of_table("median"), metric("prediction_error", Unit::kFraction, 16),
           std::move(peak),    metric("peak_error", Unit::kFraction, 10),

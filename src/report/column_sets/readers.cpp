@@ -94,14 +94,11 @@ Column quantity(std::string title, Unit unit, Read read) {
   return {.title = std::move(title), .unit = unit, .read = std::move(read)};
 }
 Column of_population(Column column) {
-  column.note =
-      "standard deviation of the population (divided by n); --columns std is that of the sample (divided by n - 1)";
+  column.note = "std divides by n (population)";
   return column;
 }
 Column of_sample(Column column) {
-  column.note =
-      "standard deviation of the sample (divided by n - 1); --columns std_population is that of the population "
-      "(divided by n)";
+  column.note = "std divides by n - 1 (sample)";
   return column;
 }
 Column setting(Column column) {

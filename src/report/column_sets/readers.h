@@ -37,10 +37,10 @@ Json arithmetic_of(const Row& row, std::string_view phase);
 Json warmup_of(const Row& row, std::string_view phase);
 Json steps_of(const Row& row, std::string_view phase);
 
-Column words(std::string title, Read read, size_t width = 10);  // a column of text
-Column figure(std::string title, Read read);                    // a column of numbers
-Column quantity(std::string title, Unit unit, Read read);       // of numbers that people read with their unit
-Column setting(Column column);                                  // the same as one by which rows are told apart
+Column words(std::string title, Read read, size_t width = 6);  // a column of text
+Column figure(std::string title, Read read);                   // a column of numbers
+Column quantity(std::string title, Unit unit, Read read);      // of numbers that people read with their unit
+Column setting(Column column);                                 // the same as one by which rows are told apart
 
 // Which standard deviation a column has, as a note below its table.
 Column of_population(Column column);

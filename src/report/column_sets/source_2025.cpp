@@ -26,13 +26,7 @@ bool is_compiled(const Record& record) { return record.config.text("mode") == "c
 // No run that is timed is slowed down by recording allocations: memory is known from the plan.
 bool profiles_memory(const Record&) { return false; }
 
-// The warm-up is a column of the table, and the rows are read for what it does.
-Column first_steps_below(Column column) {
-  column.then_first_steps = true;
-  return column;
-}
-
-// What the tables of that document have in common: the two phases and the whole of each sample.
+// Shared by the tables of that document: the two phases and the whole of each sample.
 std::vector<Column> times_2025_d() {
   return {figure("fwd avg (sec)", from_phase("forward", mean)),
           of_sample(figure("fwd std (sec)", std_of_phase("forward"))),
@@ -57,7 +51,7 @@ std::vector<Column> joined(std::initializer_list<std::vector<Column>> groups) {
 }  // namespace
 
 std::vector<Column> columns_2025_ab() {
-  return {first_steps_below(setting(words("model", named("model")))),
+  return {setting(words("model", named("model"))),
           setting(words("forward_only", whether(is_forward_only))),
           figure("warmup_steps", warmup_of),
           figure("benchmark_steps", steps_of),
@@ -66,7 +60,7 @@ std::vector<Column> columns_2025_ab() {
 }
 
 std::vector<Column> columns_2025_c() {
-  return {first_steps_below(setting(words("Model", named("model")))),
+  return {setting(words("Model", named("model"))),
           setting(words("Pass", named("pass"), 16)),
           figure("Warmup", warmup_of),
           figure("Min (s)", from_time([](const TimeStats& time) { return Json(time.min); })),

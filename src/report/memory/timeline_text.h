@@ -5,7 +5,7 @@
 
 #include "analysis/memory_ledger.h"
 #include "record/step_trace.h"
-#include "report/table.h"
+#include "report/record_table.h"
 
 namespace laptime {
 

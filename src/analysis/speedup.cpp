@@ -1,0 +1,219 @@
+// Finds baselines by the rest of their configuration, and divides times.
+#include "analysis/speedup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "distribution/verdict.h"
+#include "record/metrics.h"
+
+namespace laptime {
+namespace {
+
+// The options that say how a step is computed, in the order in which a header names them.
+constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision",     "reproducible",
+                                "keep",         "lower",   "kernels_file",          "recompute",
+                                "memory_limit", "threads", "optimizer_in_backward", "moments"};
+constexpr std::array<const char*, 2> kWholeMayDiffer{"keep", "lower"};
+constexpr std::string_view kThreads = "threads";
+
+// Equal for records of one command that differ only in these keys. Keys are sorted: the order of writing says nothing.
+std::string point_without(const Record& record, std::span<const char* const> keys) {
+  nlohmann::json config(record.config.json());
+  for (const char* key : keys) config.erase(key);
+  config.erase("timeout");
+  if (record.stopping.rule != "fixed") {  // the stopping rule chose these
+    for (const char* key : {"warmup", "steps"}) config.erase(key);
+  }
+  return record.fingerprint + '\n' + record.run + '\n' +
+         config.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+std::string whole_point_of(const Record& record) { return point_without(record, kWholeMayDiffer); }
+
+// Whether the step of the record has every composite whole.
+bool is_whole(const Record& record) {
+  const Json& config = record.config.json();
+  const auto unset = [&](const char* key) { return !config.contains(key) || config[key].is_null(); };
+  return record.config.text("mode") != "eager" && unset("keep") && unset("lower");
+}
+
+// The value that a baseline has if its run has it; empty for options without such a value.
+std::string_view usual_value(std::string_view key) {
+  if (key == "dtype") return "float32";
+  return key == "mode" ? "eager" : "";
+}
+
+// The value of an option that others are compared with: none of it, else the least number, else the first by name.
+std::string plainest(const std::set<std::string>& values) {
+  for (const char* const none : {"", "null", "none", "false"}) {
+    if (values.contains(none)) return none;
+  }
+  const auto as_number = [](const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+  };
+  std::optional<double> least;
+  std::string plain = *values.begin();
+  for (const std::string& value : values) {
+    const std::optional<double> number = as_number(value);
+    if (!number || (least && *least <= *number)) continue;
+    least = number;
+    plain = value;
+  }
+  return plain;
+}
+
+bool is_rough(const Record& record) {
+  const std::string& rating = record.verdict.rating;
+  return rating == name_of(Stability::kNoSteadyState) || rating == name_of(Stability::kUntested) ||
+         rating == name_of(Stability::kUnstable);
+}
+
+const TimeStats* time_of(const Record& record, const std::map<std::string, TimeStats>& times, std::string_view phase) {
+  const auto found = times.find(phase.empty() ? record.config.text("pass") : std::string(phase));
+  return found == times.end() || found->second.count == 0 ? nullptr : &found->second;
+}
+
+// The 97.5th percentile of Student's t.
+double student_t(int64_t degrees) {
+  constexpr std::array kTable{12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
+  if (degrees < 1) return kTable.front();
+  const auto index = static_cast<size_t>(degrees - 1);
+  return index < kTable.size() ? kTable.at(index) : 2.0 + 2.4 / static_cast<double>(degrees);
+}
+
+}  // namespace
+
+std::optional<double> uncertainty_of(const TimeStats& time) {
+  if (time.median <= 0) return std::nullopt;
+  if (time.ci_low && time.ci_high) return relative_half_width({*time.ci_low, *time.ci_high}, time.median);
+  if (time.count < 2 || !time.std || time.mean <= 0) return std::nullopt;
+  return student_t(time.count - 1) * *time.std / std::sqrt(static_cast<double>(time.count)) / time.mean;
+}
+
+std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time) {
+  if (baseline.median <= 0 || time.median <= 0) return std::nullopt;
+  Speedup speedup{.value = baseline.median / time.median, .interval = {}};
+  if (baseline == time) {
+    speedup.interval = {speedup.value, speedup.value};
+    return speedup;
+  }
+  if (const auto interval = bootstrap_ratio_interval(baseline.samples, time.samples)) {
+    speedup.interval = *interval;
+    return speedup;
+  }
+  const double one = uncertainty_of(baseline).value_or(1);
+  const double other = uncertainty_of(time).value_or(1);
+  const double factor = 1 + std::hypot(one, other);
+  speedup.interval = {speedup.value / factor, speedup.value * factor};
+  speedup.is_rough = true;
+  return speedup;
+}
+
+void Speedups::plan(const Record& record) {
+  std::map<std::string, std::set<std::string>>& seen = runs_[record.run];
+  for (const char* const key : kMayDiffer) {
+    const std::string value = record.config.text(key);
+    const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // of a device without threads
+    if (!is_unknown) seen[key].insert(value);
+  }
+}
+
+// Points to come have no run yet, and are of one command.
+Speedups::Values Speedups::values_of(const std::string& run) const {
+  auto found = runs_.find(run);
+  if (found == runs_.end()) found = runs_.find("");
+  Values values;
+  if (found == runs_.end()) return values;
+  for (const auto& [key, seen] : found->second) {
+    if (seen.size() < 2) continue;
+    const std::string usual(usual_value(key));
+    values[key] = seen.contains(usual) && !usual.empty() ? usual : plainest(seen);
+  }
+  return values;
+}
+
+std::vector<std::string> Speedups::descriptions() const {
+  std::vector<std::string> descriptions;
+  for (const auto& [run, seen] : runs_) {
+    const Values values = values_of(run);
+    std::string text;
+    for (const char* const key : kMayDiffer) {
+      const auto value = values.find(key);
+      if (value == values.end()) continue;
+      const std::string shown = value->second.empty() || value->second == "null" ? "none" : value->second;
+      text += (text.empty() ? "" : " ") + (usual_value(key).empty() ? fmt::format("{} {}", key, shown) : shown);
+    }
+    const bool is_known = std::find(descriptions.begin(), descriptions.end(), text) != descriptions.end();
+    if (!text.empty() && !is_known) descriptions.push_back(std::move(text));
+  }
+  return descriptions;
+}
+
+std::string Speedups::point_of(const Record& record) const {
+  std::vector<const char*> keys;
+  const Values values = values_of(record.run);
+  for (const char* const key : kMayDiffer) {
+    if (values.contains(key)) keys.push_back(key);
+  }
+  return keys.empty() ? "" : point_without(record, keys);
+}
+
+bool Speedups::is_baseline(const Record& record) const {
+  const Values values = values_of(record.run);
+  return !values.empty() && std::all_of(values.begin(), values.end(), [&](const auto& value) {
+    return record.config.text(value.first) == value.second;
+  });
+}
+
+void Speedups::add(const Record& record) {
+  if (record.run.empty() || record.status != Status::kOk) return;
+  const Baseline baseline{is_predicted(record), is_rough(record), record.time};
+  if (is_baseline(record)) baselines_[point_of(record)] = baseline;
+  if (is_whole(record)) whole_[whole_point_of(record)] = baseline;
+}
+
+namespace {
+
+// The ratio of the baseline found for a record to the record.
+template <class Baseline>
+std::optional<Speedup> compared(const Baseline& baseline, const Record& record, std::string_view phase) {
+  if (record.status != Status::kOk || baseline.is_predicted != is_predicted(record)) return std::nullopt;
+  const TimeStats* const base = time_of(record, baseline.time, phase);
+  const TimeStats* const own = time_of(record, record.time, phase);
+  if (base == nullptr || own == nullptr) return std::nullopt;
+  std::optional<Speedup> speedup = speedup_of(*base, *own);
+  if (!speedup) return std::nullopt;
+  if (baseline.is_predicted) speedup->interval = {speedup->value, speedup->value};
+  speedup->is_rough = !baseline.is_predicted && (speedup->is_rough || baseline.is_rough || is_rough(record));
+  return speedup;
+}
+
+}  // namespace
+
+std::optional<Speedup> Speedups::speedup(const Record& record, std::string_view phase) const {
+  const std::string point = point_of(record);
+  const auto found = point.empty() ? baselines_.end() : baselines_.find(point);
+  return found == baselines_.end() ? std::nullopt : compared(found->second, record, phase);
+}
+
+std::optional<Speedup> Speedups::gain(const Record& record, std::string_view phase) const {
+  const auto found = whole_.find(whole_point_of(record));
+  if (found == whole_.end()) return std::nullopt;
+  std::optional<Speedup> speedup = compared(found->second, record, phase);
+  if (speedup) {
+    const Interval interval = speedup->interval;
+    speedup->value = 1 / speedup->value;
+    speedup->interval = {1 / interval.high, 1 / interval.low};
+  }
+  return speedup;
+}
+
+}  // namespace laptime

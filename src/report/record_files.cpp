@@ -1,0 +1,190 @@
+// Columns of data: CSV, JSON and samples of records.
+#include "report/record_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "record/fields_json.h"
+#include "record/metrics.h"
+#include "table/table.h"
+
+namespace laptime {
+namespace {
+
+struct Leaf {
+  std::string path;
+  Json value;
+};
+
+// Lists of objects (phases, kernels) have no place in a row. The schema states the type of an empty list.
+bool is_list_of_objects(const std::string& path, const Json& value) {
+  if (!value.is_array()) return false;
+  if (!value.empty()) return value[0].is_object();
+  return schema_type(path) == "list of object";
+}
+
+void add_leaves(const Json& json, const std::string& path, std::vector<Leaf>& leaves) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string inner = path.empty() ? key : fmt::format("{}.{}", path, key);
+    if (value.is_object()) {
+      add_leaves(value, inner, leaves);
+    } else if (!is_list_of_objects(inner, value)) {
+      leaves.push_back({inner, value});
+    }
+  }
+}
+
+std::vector<Leaf> leaves_of(const Record& record) {
+  std::vector<Leaf> leaves;
+  add_leaves(to_json(record), "", leaves);
+  return leaves;
+}
+
+// All paths in order. A path that only some records have comes after the one that it follows there.
+class MergedPaths {
+ public:
+  void add(const std::vector<Leaf>& leaves) {
+    size_t after = 0;
+    for (const Leaf& leaf : leaves) {
+      const bool as_before = after < paths_.size() && paths_[after] == leaf.path;
+      if (!as_before && seen_.insert(leaf.path).second) {
+        paths_.insert(paths_.begin() + static_cast<std::ptrdiff_t>(after), leaf.path);
+        ++after;
+        continue;
+      }
+      const auto found = as_before ? paths_.begin() + static_cast<std::ptrdiff_t>(after)
+                                   : std::find(paths_.begin(), paths_.end(), leaf.path);
+      after = static_cast<size_t>(found - paths_.begin()) + 1;
+    }
+  }
+
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  std::vector<std::string> paths_;
+  std::set<std::string> seen_;
+};
+
+void all_leaves(const Records& records, const TextSink& sink) {
+  MergedPaths merged;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    merged.add(leaves_of(record));
+    return true;
+  });
+  const std::vector<std::string>& paths = merged.paths();
+  if (paths.empty()) return;
+  sink(csv_line(std::vector<Json>(paths.begin(), paths.end())));
+  records.each(Extent::kWhole, [&](const Record& record) {
+    std::map<std::string, Json> by_path;
+    for (Leaf& leaf : leaves_of(record)) by_path[std::move(leaf.path)] = std::move(leaf.value);
+    std::vector<Json> line;
+    for (const std::string& path : paths) line.push_back(by_path[path]);
+    sink(csv_line(line));
+    return true;
+  });
+}
+
+}  // namespace
+
+std::string csv(std::span<const Record> records, std::string_view column_list) {
+  std::string text;
+  csv(RecordList(records), column_list, [&](std::string_view more) { text += more; });
+  return text;
+}
+
+void csv(const Records& records, std::string_view column_list, const TextSink& sink) {
+  if (column_list == "all") {
+    all_leaves(records, sink);
+    return;
+  }
+  Speedups speedups;
+  const std::vector<Column> columns = data_columns(column_list, speedups, records);
+  plan_speedups(columns, records, speedups);
+  add_speedups(columns, records, speedups);
+  std::vector<Json> line;
+  Extent extent = Extent::kNames;
+  for (const Column& column : columns) {
+    line.emplace_back(column.title);
+    extent = std::max(extent, column.extent);
+  }
+  sink(csv_line(line));
+  records.each(extent, [&](const Record& record) {
+    line.clear();
+    for (const Column& column : columns) line.push_back(column.read(Row(record), ""));
+    sink(csv_line(line));
+    return true;
+  });
+}
+
+std::string json(std::span<const Record> records) {
+  std::string text;
+  json(RecordList(records), [&](std::string_view more) { text += more; });
+  return text;
+}
+
+void json(const Records& records, const TextSink& sink) {
+  sink("[");
+  bool is_empty = true;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    sink(is_empty ? "\n" : ",\n");
+    sink(to_text(record));
+    is_empty = false;
+    return true;
+  });
+  sink(is_empty ? "]\n" : "\n]\n");
+}
+
+std::string jsonl(const Record& record) { return to_text(record) + "\n"; }
+
+JsonLines::JsonLines(std::string_view columns, const Records& planned)
+    : is_whole_(columns == "all"), speedups_(std::make_unique<Speedups>()) {
+  if (is_whole_) return;
+  columns_ = data_columns(columns, *speedups_, planned);
+  plan_speedups(columns_, planned, *speedups_);
+}
+
+void JsonLines::add_speedups(const Records& records) { laptime::add_speedups(columns_, records, *speedups_); }
+
+Extent JsonLines::extent() const { return is_whole_ ? Extent::kWhole : extent_of_columns(columns_); }
+
+std::string JsonLines::line(const Record& record) {
+  if (is_whole_) return jsonl(record);
+  speedups_->add(record);
+  Json row = Json::object();
+  for (const Column& column : columns_) row[column.title] = column.read(Row(record), "");
+  return ascii_text(row) + "\n";
+}
+
+void samples_csv(const Records& records, const TextSink& sink) {
+  std::vector<Json> line;
+  std::vector<ColumnValue> values;
+  const auto add = [&](std::string_view header, std::string_view column) {
+    line.emplace_back(std::string(header));
+    values.emplace_back(column);
+  };
+  for (const DataColumn& column : configuration_columns()) add(column.header, column.column);
+  add("created", "created");
+  add("run", "run");
+  for (const char* const header : {"phase", "sample", "seconds"}) line.emplace_back(header);
+  sink(csv_line(line));
+  records.each(Extent::kWhole, [&](const Record& record) {
+    if (is_predicted(record)) return true;
+    line.clear();
+    for (const ColumnValue& value : values) line.push_back(value.of(record));
+    const size_t shared = line.size();
+    for (const auto& [phase, time] : record.time) {
+      for (size_t i = 0; i < time.samples.size(); ++i) {
+        line.resize(shared);
+        line.insert(line.end(), {Json(phase), Json(i), Json(time.samples[i])});
+        sink(csv_line(line));
+      }
+    }
+    return true;
+  });
+}
+
+}  // namespace laptime

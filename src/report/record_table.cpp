@@ -1,0 +1,390 @@
+// Rows of records: which columns they have, and what stands below them.
+#include "report/record_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "record/metrics.h"
+#include "report/attention_table.h"
+#include "report/column_sets/column_sets.h"
+#include "report/columns.h"
+#include "report/point_text.h"
+#include "report/shortage.h"
+#include "report/trust.h"
+
+namespace laptime {
+namespace {
+
+constexpr std::string_view kDefault = "default";
+constexpr size_t kExamples = 1000;  // rows that decide about the widths of columns
+
+bool is_default(std::string_view list) { return list.substr(0, list.find(',')) == kDefault; }
+
+bool has_times(const Record& record) {
+  return record.status == Status::kOk || (record.status == Status::kInterrupted && record.main_time() != nullptr);
+}
+
+Column* find(std::vector<Column>& columns, std::string_view title) {
+  const auto found =
+      std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.title == title; });
+  return found == columns.end() ? nullptr : &*found;
+}
+
+void append(std::vector<Column>& columns, std::string_view title) {
+  if (find(columns, title) == nullptr) columns.push_back(*table_column(title));
+}
+
+bool are_few(const Heading& heading) { return heading.row_count() <= kFewRecords; }
+
+// The default columns: only the phases that some row has, and the pass in the header of the time.
+void suit(std::vector<Column>& columns, const Heading& heading) {
+  const std::set<std::string>& passes = heading.passes();
+  const auto has_pass = [&](const char* pass) { return passes.contains(pass); };
+  std::erase_if(columns, [&](const Column& column) {
+    if (column.title == "forward_s" || column.title == "backward_s")
+      return column.drop > 0 && !has_pass("forward_backward") && !has_pass("step");
+    if (column.title == "optimizer_s") return column.drop > 0 && !has_pass("step");
+    const bool is_rate = column.title == "tokens/s" || column.title == "mfu";
+    return is_rate && column.drop > 0 && heading.only_attention();
+  });
+  if (Column* const time = find(columns, "median"))
+    time->shown = passes.size() == 1 && !passes.begin()->empty() ? *passes.begin() : "time";
+  if (Column* const doubt = find(columns, "uncertainty")) doubt->shown = " ";
+  if (Column* const mfu = find(columns, "mfu")) mfu->shown = "of peak";
+  if (Column* const peak = find(columns, "peak")) peak->shown = "memory";
+}
+
+// Rows of different names with the same settings get the column `name`.
+void name_rows(std::vector<Column>& columns, const Heading& heading, const Records& rows) {
+  if (find(columns, "name") != nullptr) return;
+  const Column& name = *table_column("name");
+  Extent extent = name.extent;
+  for (const Column& column : columns) extent = column.setting ? std::max(extent, column.extent) : extent;
+  std::map<std::string, std::string> names;  // by settings
+  bool is_ambiguous = false;
+  rows.each(extent, [&](const Record& record) {
+    std::string settings;
+    for (const Column& column : columns) {
+      if (column.setting) settings += column.cell(Row(record), "", {&heading}) + '\n';
+    }
+    const std::string& own = record.label.empty() ? record.name : record.label;
+    is_ambiguous = names.try_emplace(settings, own).first->second != own;
+    return !is_ambiguous;
+  });
+  if (is_ambiguous) columns.insert(columns.begin(), name);
+}
+
+// The columns of a table for people.
+std::vector<Column> columns_for_people(std::string_view list, const Records& rows, const Heading& heading,
+                                       Speedups& speedups) {
+  std::vector<Column> columns = columns_of(list, speedups, rows);
+  if (is_default(list)) {
+    suit(columns, heading);
+    if (are_few(heading)) {
+      std::vector<Column> ratio = columns_of("speedup", speedups, rows);
+      plan_speedups(ratio, rows, speedups);
+      ratio.front().of_phase = false;
+      if (speedups.any() && find(columns, "speedup") == nullptr) columns.push_back(std::move(ratio.front()));
+    }
+  } else {
+    name_rows(columns, heading, rows);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].title != "median" || find(columns, "uncertainty") != nullptr) continue;
+      columns.insert(columns.begin() + static_cast<std::ptrdiff_t>(i) + 1, *table_column("uncertainty"));
+      columns[i + 1].shown = " ";
+      columns[i + 1].of_phase = columns[i].of_phase;
+      columns[i + 1].drop = columns[i].drop;
+    }
+    if (heading.some_predicted() && heading.some_measured() && find(columns, "name") == nullptr)
+      append(columns, "device");
+    if (heading.some_of_others() && find(columns, "name") == nullptr) append(columns, "system");
+  }
+  plan_speedups(columns, rows, speedups);
+  const std::vector<std::string> baselines = speedups.descriptions();
+  if (Column* const ratio = find(columns, "speedup"); ratio != nullptr && !baselines.empty())
+    ratio->shown = baselines.size() == 1 ? "vs " + baselines.front() : "vs baseline";
+  return columns;
+}
+
+Table empty_table(std::span<const Column> columns) {
+  Table table{.name = "records"};
+  for (const Column& column : columns) {
+    std::string title = column.shown.empty() ? column.title : column.shown;
+    if (&column == &columns.front() && title == "name") title.clear();
+    table.columns.push_back({.key = column.title,
+                             .title = title == " " ? "" : std::move(title),
+                             .unit = column.unit,
+                             .align = column.text ? Align::kLeft : Align::kRight,
+                             .drop = column.drop});
+  }
+  return table;
+}
+
+TableCell cell_of(const Column& column, const Record& record, std::string_view phase, const Heading& heading) {
+  const Row row(record);
+  TableCell cell(column.read(row, phase));
+  if (column.text_of) {
+    cell.text = column.text_of(row, phase, {&heading});
+    if (cell.text.empty()) cell.text = " ";
+  }
+  if (column.uncertainty) cell.uncertainty = column.uncertainty(row, phase).value_or(0);
+  return cell;
+}
+
+// The row of a record, or its beginning with the reason why the rest is missing.
+TableRow row_of(std::span<const Column> columns, const Record& record, const Heading& heading, bool is_planned) {
+  TableRow row;
+  const bool is_whole = has_times(record) && !is_planned;
+  for (const Column& column : columns) {
+    if (!is_whole && !column.setting) break;
+    row.cells.push_back(cell_of(column, record, "", heading));
+  }
+  if (!is_planned && record.status != Status::kOk)
+    row.remark = fmt::format("{}: {}", name_of(record.status), reason_of(record));
+  return row;
+}
+
+std::vector<TableRow> rows_of_phases(std::span<const Column> columns, const Record& record, const Heading& heading) {
+  std::vector<TableRow> rows;
+  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.of_phase; })) return rows;
+  for (const std::string& phase : phases_of(record)) {
+    TableRow& row = rows.emplace_back();
+    for (const Column& column : columns)
+      row.cells.push_back(column.of_phase ? cell_of(column, record, phase, heading) : TableCell(nullptr, " "));
+    row.cells.front().text = "  " + phase;
+  }
+  return rows;
+}
+
+std::string run_text(const Record& first) {
+  return fmt::format("run {}{}", first.run.empty() ? "without a name, " + minute_of(first.created) : first.run,
+                     first.sweep.empty() ? "" : ", " + first.sweep);
+}
+
+// Free text for a terminal, broken at spaces.
+std::string wrapped(const std::string& text, const TextStyle& style) {
+  constexpr size_t kHanging = 2;
+  return broken_at_spaces(terminal_text(text, style.unicode), style.width, kHanging) + "\n";
+}
+
+}  // namespace
+
+// The fastest of the rows that compare with a single baseline.
+class FastestRow {
+ public:
+  void add(const Record& record, const Speedups& speedups, const Heading& heading) {
+    baselines_ += speedups.is_baseline(record) ? 1 : 0;
+    const std::optional<Speedup> speedup = speedups.speedup(record, "");
+    if (!speedup || (best_ && best_->value >= speedup->value)) return;
+    best_ = speedup;
+    name_ = record.name;
+    text_ = heading.short_name(record);
+  }
+  // Whether its name can be told; a step that compares with itself is not the fastest of any.
+  bool is_known() const { return baselines_ == 1 && best_ && best_->interval.low > 1; }
+  bool is(const Record& record) const { return is_known() && record.name == name_; }
+  std::string line() const {
+    return is_known() ? fmt::format("fastest: {}, {}", text_, speedup_text(best_)) : std::string();
+  }
+
+ private:
+  size_t baselines_ = 0;
+  std::optional<Speedup> best_;
+  std::string name_;
+  std::string text_;
+};
+
+struct TableStream::State {
+  TableStyle style;
+  std::string list;
+  Speedups speedups;
+  Heading heading;
+  std::vector<Column> columns;
+  std::optional<GrowingTable> rows;
+  std::optional<AttentionTable> attention;
+  bool is_point = false;  // a single record in sentences
+  bool compares = false;  // some column
+  bool has_fastest = false;
+  FastestRow fastest;  // of all rows if they are known, otherwise of those so far
+  TrustLine trust;
+  std::optional<Record> first;
+  std::optional<Record> too_large;  // the smallest that is out of memory
+  std::string run;                  // of the last row
+
+  State(const TableStyle& style, std::string_view list, const Records& expected)
+      : style(style), list(list), heading(expected) {
+    columns = columns_for_people(list, expected, heading, speedups);
+    if (list == "attention" && are_few(heading) && AttentionTable::suits(expected)) {
+      attention.emplace(expected);
+      return;
+    }
+    compares = std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; });
+    is_point = list == kDefault && heading.row_count() == 1;
+    Table table = empty_table(columns);
+    table.with_header = !style.quiet;
+    size_t examples = 0;
+    expected.each(extent(), [&](const Record& record) {
+      if (!first) first = record;
+      const bool is_planned = record.created.empty() && record.time.empty();
+      table.rows.push_back(row_of(columns, record, heading, is_planned));
+      for (TableRow& row : rows_of_phases(columns, record, heading)) table.rows.push_back(std::move(row));
+      if (is_planned && table.rows.size() == 1)
+        for (size_t i = 0; i < columns.size(); ++i) table.columns[i].width = columns[i].width;
+      return ++examples < kExamples;
+    });
+    rows.emplace(table, style);
+  }
+
+  Extent extent() const {
+    if (attention || is_point || style.verbose) return Extent::kWhole;
+    return std::max(extent_of_columns(columns), Extent::kListed);
+  }
+
+  // Below a row: what is said only if asked for.
+  std::string details(const Record& record) const {
+    std::string text;
+    if (!style.verbose || style.quiet || !has_times(record)) return text;
+    for (const std::string& line : details_of(record)) text += wrapped("  " + line, style);
+    return text;
+  }
+
+  std::string add(const Record& record) {
+    if (compares) speedups.add(record);
+    trust.add(record);
+    const bool is_too_large = record.status == Status::kOutOfMemory;
+    if (is_too_large && (!too_large || bytes_asked_for(record) < bytes_asked_for(*too_large))) too_large = record;
+    if (!first || first->created.empty()) first = record;
+    if (attention) return attention->add(record, style);
+    const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
+    if (is_point) return point_text(record, heading, style, is_stored) + details(record);
+    TableRow row = row_of(columns, record, heading, false);
+    if (compares && !has_fastest) fastest.add(record, speedups, heading);
+    if (has_fastest && fastest.is(record)) row.remark = "fastest";
+    if (is_stored) row.remark += row.remark.empty() ? "from the store" : "; from the store";
+    if (is_predicted(record) && heading.some_measured()) row.remark += row.remark.empty() ? "predicted" : "; predicted";
+    if (style.tells_runs && heading.run_count() > 1 && record.run != run) row.heading = run_text(record);
+    run = record.run;
+    std::string text = rows->add(row);
+    if (are_few(heading)) {
+      for (const TableRow& phase : rows_of_phases(columns, record, heading)) text += rows->add(phase);
+    }
+    return text + details(record);
+  }
+
+  std::vector<std::string> lines_below() const {
+    std::vector<std::string> lines;
+    if (style.quiet || !first) return lines;
+    if (!is_point) {
+      if (!has_fastest && find_speedup()) lines.push_back(fastest.line());
+      const std::string shared = heading.shared_text(*first);
+      const std::string machine = heading.machine_text(*first);
+      lines.push_back(shared + (shared.empty() || machine.empty() ? "" : " · ") + machine);
+    }
+    if (style.verbose) {
+      std::string facts;
+      for (const HeadingFact& fact : heading.facts(*first)) facts += (facts.empty() ? "" : ", ") + fact.text;
+      lines.push_back(std::move(facts));
+      std::set<std::string_view> notes;
+      for (const Column& column : columns) {
+        if (!column.note.empty() && notes.insert(column.note).second) lines.emplace_back(column.note);
+      }
+    }
+    lines.push_back(trust.line());
+    std::erase(lines, "");
+    return lines;
+  }
+
+  bool find_speedup() const {
+    return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.title == "speedup"; });
+  }
+
+  std::string end() {
+    std::string text = attention ? attention->end(style) : "";
+    for (const std::string& line : lines_below()) text += wrapped(line, style);
+    if (style.verbose && !style.quiet && too_large) text += explain_shortage(std::span(&*too_large, 1));
+    return text;
+  }
+};
+
+TableStream::TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> expected)
+    : TableStream(style, columns, RecordList(expected)) {}
+
+TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& expected)
+    : state_(std::make_unique<State>(style, columns, expected)) {}
+
+TableStream::TableStream(TableStream&& other) noexcept = default;
+TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
+TableStream::~TableStream() = default;
+
+Extent TableStream::extent() const { return state_->extent(); }
+
+void TableStream::add_speedups(const Records& records) {
+  laptime::add_speedups(state_->columns, records, state_->speedups);
+  if (!state_->find_speedup() || !are_few(state_->heading)) return;
+  state_->has_fastest = true;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    state_->fastest.add(record, state_->speedups, state_->heading);
+    return true;
+  });
+}
+
+std::string TableStream::add(const Record& record) { return state_->add(record); }
+std::string TableStream::end() { return state_->end(); }
+
+void table(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink) {
+  TableStream stream(style, columns, records);
+  stream.add_speedups(records);
+  size_t count = 0;
+  records.each(stream.extent(), [&](const Record& record) {
+    sink(stream.add(record));
+    ++count;
+    return true;
+  });
+  if (count > 0) sink(stream.end());
+}
+
+std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns) {
+  std::string text;
+  table(RecordList(records), style, columns, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+Table table_of(const Records& records, std::string_view list) {
+  Speedups speedups;
+  const Heading heading(records);
+  const std::vector<Column> columns = columns_for_people(list, records, heading, speedups);
+  add_speedups(columns, records, speedups);
+  Table table = empty_table(columns);
+  TrustLine trust;
+  std::optional<Record> first;
+  records.each(std::max(extent_of_columns(columns), Extent::kListed), [&](const Record& record) {
+    if (!first) first = record;
+    trust.add(record);
+    table.rows.push_back(row_of(columns, record, heading, false));
+    if (!has_times(record)) return true;
+    for (TableRow& row : rows_of_phases(columns, record, heading)) table.rows.push_back(std::move(row));
+    return true;
+  });
+  if (first) {
+    const std::string shared = heading.shared_text(*first);
+    const std::string machine = heading.machine_text(*first);
+    table.notes = {shared + (shared.empty() || machine.empty() ? "" : " · ") + machine, trust.line()};
+    std::erase(table.notes, "");
+  }
+  return table;
+}
+
+void markdown(const Records& records, std::string_view columns, const TextSink& sink) {
+  sink(markdown_of(table_of(records, columns)));
+}
+
+std::string markdown(std::span<const Record> records, std::string_view columns) {
+  return markdown_of(table_of(RecordList(records), columns));
+}
+
+}  // namespace laptime

@@ -1,0 +1,71 @@
+// Records as tables for people: on a terminal, all at once or as points finish, and as Markdown.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "record/record.h"
+#include "report/records.h"
+#include "table/table.h"
+
+namespace laptime {
+
+struct TableStyle {
+  bool unicode = true;                                 // otherwise only ASCII
+  size_t width = 0;                                    // of the terminal; 0: no limit
+  bool verbose = false;                                // set-up, first steps, reasons of verdicts and the machine too
+  bool quiet = false;                                  // rows alone
+  bool tells_runs = false;                             // a line before the rows of each run, if there are several
+  const std::set<std::string>* stored_runs = nullptr;  // runs whose rows come from the store; they say so
+
+  operator TextStyle() const { return {unicode, width}; }  // NOLINT(google-explicit-constructor): it is one
+};
+
+// The default columns show one record as a few sentences (report/point_text.h), and several as a row each, with phases
+// as columns and, where the rows vary how a step is computed, with speedups. Records of attention alone have a row for
+// each size (report/attention_table.h). Other columns are a table with a row for each record, and one for each phase if
+// a column set asks for them.
+//
+// Below the rows stand what they share, and one line that begins with "!" if their times are uncertain.
+class TableStream {
+ public:
+  // `expected` are the points to come, as far as they are known (name, label, config), or all rows of the table.
+  // `columns` as in columns_of: Error for a column that no expected record can have.
+  TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> expected);
+  TableStream(const TableStyle& style, std::string_view columns, const Records& expected);
+  TableStream(TableStream&& other) noexcept;
+  TableStream& operator=(TableStream&& other) noexcept;
+  ~TableStream();
+
+  // How much of a record add() looks at.
+  Extent extent() const;
+
+  // Lets each row compare with a baseline that comes after it, for rows that are all known.
+  void add_speedups(const Records& records);
+
+  // Whole lines; may be empty until more records have come.
+  std::string add(const Record& record);
+
+  // The rest of the table, and the lines below it; may be empty.
+  std::string end();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// All at once. Empty for no records. Error for an unknown column.
+std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns = "default");
+void table(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
+
+// The columns and rows of the same table as a value.
+Table table_of(const Records& records, std::string_view columns = "default");
+
+// That as Markdown, with what the rows share and the points that are not ok below it.
+std::string markdown(std::span<const Record> records, std::string_view columns = "default");
+void markdown(const Records& records, std::string_view columns, const TextSink& sink);
+
+}  // namespace laptime

@@ -1,0 +1,131 @@
+// Which rows are compared, with which baseline, and how far the ratio is known.
+#include "analysis/speedup.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "record/time_stats.h"
+#include "report/stored_records.h"
+
+namespace laptime {
+namespace {
+
+Speedups speedups_of(const std::vector<Record>& records) {
+  Speedups speedups;
+  for (const Record& record : records) speedups.plan(record);
+  for (const Record& record : records) speedups.add(record);
+  return speedups;
+}
+
+double value_of(const std::optional<Speedup>& speedup) { return speedup ? speedup->value : -1; }
+
+Record with(Record record, const char* key, const Json& value, double median) {
+  record.config.json()[key] = value;
+  record.time["step"].median = median;
+  return record;
+}
+
+TEST(Speedup, ComparesWithFloat32EagerOfTheSamePoint) {
+  std::vector<Record> records = stored_records();
+  const Speedups speedups = speedups_of(records);
+  EXPECT_NEAR(value_of(speedups.speedup(records[1], "")), 1.3343 / 0.7330, 1e-12);
+  EXPECT_NEAR(value_of(speedups.speedup(records[1], "forward")), 0.4021 / 0.2011, 1e-12);
+  EXPECT_EQ(value_of(speedups.speedup(records[0], "")), 1.0);
+  EXPECT_EQ(speedups.speedup(records[0], "")->interval.high, 1.0);  // the baseline itself
+  EXPECT_FALSE(speedups.speedup(records[4], ""));                   // no float32 eager point of this model
+  EXPECT_FALSE(speedups.speedup(records[5], ""));                   // not ok
+  EXPECT_EQ(speedups.descriptions(), std::vector<std::string>{"float32"});
+
+  records[1].fingerprint = "another machine";
+  EXPECT_FALSE(speedups.speedup(records[1], ""));
+}
+
+TEST(Speedup, ComparesOnlyOptionsOfHowAStepIsComputed) {
+  const Record record = stored_records()[0];
+  const std::vector<Record> threads{with(record, "threads", 1, 40.9), with(record, "threads", 2, 21.8)};
+  EXPECT_EQ(speedups_of(threads).descriptions(), std::vector<std::string>{"threads 1"});
+  EXPECT_NEAR(value_of(speedups_of(threads).speedup(threads[1], "")), 40.9 / 21.8, 1e-12);
+  const std::vector<Record> contexts{record, with(record, "context_length", 512, 2)};
+  EXPECT_FALSE(speedups_of(contexts).any());
+  EXPECT_FALSE(speedups_of(contexts).speedup(contexts[1], ""));
+}
+
+TEST(Speedup, DoesNotDependOnTheOrderOfRows) {
+  std::vector<Record> records = stored_records();
+  const double forwards = value_of(speedups_of(records).speedup(records[1], ""));
+  std::swap(records[0], records[1]);
+  EXPECT_EQ(value_of(speedups_of(records).speedup(records[0], "")), forwards);
+}
+
+TEST(Speedup, StaysInsideARun) {
+  std::vector<Record> records = stored_records();
+  Record other = records[0];
+  other.run = "another run";
+  other.time["step"].median = 7.33;
+  records.push_back(other);
+  EXPECT_NEAR(value_of(speedups_of(records).speedup(records[1], "")), 1.3343 / 0.7330, 1e-12);
+  records[1].run = other.run;
+  EXPECT_NEAR(value_of(speedups_of(records).speedup(records[1], "")), 10.0, 1e-12);
+  records[1].run = "a third run";
+  EXPECT_FALSE(speedups_of(records).speedup(records[1], ""));
+}
+
+TEST(Speedup, IsANumberWhateverTheVerdict) {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  for (const char* const rating : {"stable", "noisy", "untested", "unstable", "no_steady_state"}) {
+    records[1].verdict.rating = rating;
+    const std::optional<Speedup> speedup = speedups_of(records).speedup(records[1], "");
+    ASSERT_TRUE(speedup) << rating;
+    EXPECT_NEAR(speedup->value, 1.3343 / 0.7330, 1e-12) << rating;
+    EXPECT_LT(speedup->interval.low, speedup->value) << rating;
+    EXPECT_GT(speedup->interval.high, speedup->value) << rating;
+  }
+  records[1].verdict.rating = "no_steady_state";
+  EXPECT_TRUE(speedups_of(records).speedup(records[1], "")->is_rough);
+}
+
+TEST(Speedup, ComparesMeasuredTimesWithMeasuredOnes) {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  records[0].verdict.rating = kPredicted;
+  EXPECT_FALSE(speedups_of(records).speedup(records[1], ""));
+  records[1].verdict.rating = kPredicted;
+  const std::optional<Speedup> speedup = speedups_of(records).speedup(records[1], "");
+  ASSERT_TRUE(speedup);
+  EXPECT_EQ(speedup->interval.low, speedup->interval.high);  // exact
+}
+
+TEST(Speedup, HasABootstrapIntervalFromEnoughSamples) {
+  const TimeStats slow = make_time_stats(std::vector<double>{2.0, 2.1, 1.9, 2.0, 2.05, 1.95, 2.0});
+  const TimeStats fast = make_time_stats(std::vector<double>{1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0});
+  const std::optional<Speedup> speedup = speedup_of(slow, fast);
+  ASSERT_TRUE(speedup);
+  EXPECT_FALSE(speedup->is_rough);
+  EXPECT_LT(speedup->interval.low, 2);
+  EXPECT_GT(speedup->interval.high, 2);
+  EXPECT_GT(speedup->interval.low, 1.7);
+  EXPECT_LT(speedup->interval.high, 2.4);
+}
+
+TEST(Speedup, HasAWiderIntervalFromFewSamples) {
+  const auto stats = [](std::vector<double> samples) { return make_time_stats(samples); };
+  const std::optional<Speedup> three = speedup_of(stats({2, 2.1, 1.9}), stats({1, 1.05, 0.95}));
+  ASSERT_TRUE(three);
+  EXPECT_TRUE(three->is_rough);
+  EXPECT_LT(three->interval.low, 1.8);
+  EXPECT_GT(three->interval.high, 2.2);
+  const std::optional<Speedup> one = speedup_of(stats({2}), stats({1}));
+  ASSERT_TRUE(one);
+  EXPECT_LT(one->interval.low, 1);  // says nothing about which is faster
+}
+
+TEST(Speedup, UncertaintyOfFewSamplesFollowsStudentsT) {
+  EXPECT_FALSE(uncertainty_of(make_time_stats(std::vector<double>{1})));
+  // 2 samples: 12.71 * std / sqrt(2) / mean, std = 0.1 * sqrt(2) / 2
+  EXPECT_NEAR(*uncertainty_of(make_time_stats(std::vector<double>{0.95, 1.05})), 12.71 * 0.05, 1e-9);
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,189 @@
+// Column sets, and columns by name.
+#include "report/columns.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/error.h"
+#include "report/filter.h"
+#include "report/record_files.h"
+#include "report/record_table.h"
+#include "report/stored_records.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string column_error(const std::string& columns) {
+  try {
+    table(stored_records(), {}, columns);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Every header that a table prints can be typed as a column, a sort key and a column of a filter.
+TEST(Columns, AcceptEveryHeaderAsAName) {
+  const std::vector<Record> records = stored_records();
+  const RecordList list(records);
+  Speedups speedups;
+  for (const ColumnSet& set : column_sets()) {
+    std::vector<Column> columns = columns_of(set.name, speedups, list);
+    columns.push_back(columns_of("speedup", speedups, list)[0]);
+    for (const Column& column : columns) {
+      const std::string& header = column.title;
+      if (header.find(',') != std::string::npos) continue;
+      EXPECT_EQ(columns_of(header, speedups, list).size(), 1U) << header;
+      EXPECT_NO_THROW(sort_records(records, header + ":desc")) << header;
+      EXPECT_NO_THROW(Filter(fmt::format("'{}' != null", header)).apply(records)) << header;
+    }
+  }
+  for (const Column& column : data_columns("default", speedups, list)) {
+    EXPECT_NO_THROW(columns_of(column.title, speedups, list)) << column.title;
+    EXPECT_NO_THROW(sort_records(records, column.title)) << column.title;
+    EXPECT_EQ(Row(records[0]).value(column.title), column.read(Row(records[0]), "")) << column.title;
+  }
+}
+
+TEST(Columns, ShowADuplicateOnce) {
+  const std::vector<Record> records = stored_records();
+  const RecordList list(records);
+  const Speedups speedups;
+  const auto titles = [&](const char* columns) {
+    std::vector<std::string> all;
+    for (const Column& column : columns_of(columns, speedups, list)) all.push_back(column.title);
+    return all;
+  };
+  EXPECT_EQ(titles("mean_std,min,max"), titles("mean_std"));
+  EXPECT_EQ(titles("speedup,median,speedup"), (std::vector<std::string>{"speedup", "median"}));
+  EXPECT_EQ(titles("std,std_population").size(), 2U);  // divided by another number
+  for (const ColumnSet& set : column_sets()) {
+    const std::string list_of_set(set.name);
+    EXPECT_EQ(titles(list_of_set.c_str()).size(), set.columns().size()) << set.name;
+  }
+}
+
+TEST(Columns, AcceptSynonyms) {
+  const std::vector<Record> records = stored_records();
+  const Row row(records[0]);
+  for (const char* const word : {"ctx", "context", "context-length", "context_length", "seq-len", "seq_len", "n_ctx"}) {
+    EXPECT_EQ(row.value(word), 256) << word;
+  }
+  EXPECT_EQ(row.value("heads"), row.value("num_heads"));
+  EXPECT_EQ(row.value("batch-size"), row.value("config.batch_size"));
+  EXPECT_EQ(Filter("dtype = bf16").apply(records).size(), Filter("dtype = bfloat16").apply(records).size());
+  EXPECT_EQ(Filter("dtype = bf16").apply(records).size(), 2U);
+  EXPECT_EQ(Filter("dtype != fp32 and seq_len = 256").apply(records).size(), 2U);
+  EXPECT_EQ(Filter("tokens/s > 1000 and peak > 1GiB").apply(records).size(), 2U);
+  EXPECT_EQ(Filter("predicted = true").apply(records).size(), 1U);
+  EXPECT_EQ(Filter("speedup > 1.5").apply(records).size(), 1U);
+  EXPECT_EQ(sort_records(records, "speedup:desc")[0].config.text("dtype"), "bfloat16");
+}
+
+TEST(Columns, ReadAnyPathOfARecord) {
+  const std::string text = table(stored_records(), {}, "model,time.step.median,memory.peak_bytes,noise,flops.forward");
+  EXPECT_THAT(text, HasSubstr("1.33 s"));
+  EXPECT_THAT(text, HasSubstr("3.74 GiB"));
+  EXPECT_THAT(text, HasSubstr("257 GFLOP"));
+}
+
+TEST(Columns, HaveTheUnitsOfTheSchema) {
+  const std::pair<const char*, Unit> units[] = {{"median", Unit::kSeconds},
+                                                {"time.step.p90", Unit::kSeconds},
+                                                {"time.step.samples.1", Unit::kSeconds},
+                                                {"time.step.modes.0.min", Unit::kSeconds},
+                                                {"time.step.modes.0.count", Unit::kNone},
+                                                {"time.step.outliers.0", Unit::kNone},
+                                                {"transient.steps", Unit::kNone},
+                                                {"phases.0.share", Unit::kFraction},
+                                                {"peak_bytes", Unit::kBytes},
+                                                {"memory.parts.activation", Unit::kBytes},
+                                                {"flops.peak_measured", Unit::kFlopsPerSecond},
+                                                {"machine.l2_bytes", Unit::kBytes},
+                                                {"machine.during.stolen_seconds", Unit::kSeconds},
+                                                {"config.spare_bytes", Unit::kNone}};
+  for (const auto& [column, unit] : units) EXPECT_EQ(unit_of(column), unit) << column;
+}
+
+TEST(Columns, ErrorNamesTheNearestColumn) {
+  EXPECT_THAT(column_error("defualt"), HasSubstr("did you mean 'default'?"));
+  EXPECT_THAT(column_error("2025x"), HasSubstr("did you mean '2025a'?"));
+  EXPECT_THAT(column_error("mean-std"), HasSubstr("did you mean 'mean_std'?"));
+  EXPECT_THAT(column_error("model,medain"), HasSubstr("did you mean 'median'?"));
+  EXPECT_THAT(column_error(""), HasSubstr("unknown column ''"));
+  EXPECT_THROW(TableStream({}, "nothing", stored_records()), Error);
+}
+
+TEST(Columns, DocumentsKeepTheirStandardDeviation) {
+  const Record record = stored_records().front();
+  const TimeStats& step = record.time.at("step");
+  const RecordList records(std::span(&record, 1));
+  const Speedups speedups;
+  const auto value = [&](const char* preset, const char* title) {
+    for (const Column& column : columns_of(preset, speedups, records)) {
+      if (column.title == title) return column.read(Row(record), "");
+    }
+    return Json("no such column");
+  };
+  EXPECT_EQ(value("2024", "std_dev"), *step.std_population);
+  EXPECT_EQ(value("2025a", "std"), *step.std_population);
+  EXPECT_EQ(value("2025b", "std"), *step.std_population);
+  EXPECT_EQ(value("2025c", "Std (s)"), *step.std_population);
+  EXPECT_EQ(value("2025d", "fwd std (sec)"), *record.time.at("forward").std);
+}
+
+TEST(Columns, DocumentsKeepTheirHeadersInOrder) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"2024", "name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
+      {"2025a", "model,forward_only,warmup_steps,benchmark_steps,avg,std"},
+      {"2025b", "model,forward_only,warmup_steps,benchmark_steps,avg,std"},
+      {"2025c", "Model,Pass,Warmup,Min (s),Max (s),Avg (s),Std (s)"},
+      {"2025d",
+       "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),fws & back "
+       "std "
+       "(sec),status,dtype,device,batch_size,compile,profile_memory"},
+      {"2025d_attention",
+       "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),fws & "
+       "back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,device,batch_size,"
+       "compile"}};
+  for (const auto& [preset, header] : cases)
+    EXPECT_EQ(lines_in(csv({}, preset))[0], std::string(header) + "\r") << preset;
+}
+
+TEST(Columns, MeanStdDividesBySamplesMinusOne) {
+  std::vector<Record> records = stored_records();
+  records.resize(1);
+  const TimeStats& step = records[0].time.at("step");
+  EXPECT_EQ(lines_in(csv(records, "mean_std"))[0], "name,warmup,n,mean,std,min,max,verdict\r");
+  EXPECT_THAT(csv(records, "mean_std"), HasSubstr(fmt::format("{},{},", step.mean, *step.std)));
+}
+
+TEST(Columns, ShortenTheArithmetic) {
+  const auto cell = [](const char* math_mode) {
+    Record record = stored_records().front();
+    record.math_mode = math_mode;
+    return columns_of("arithmetic", Speedups(), RecordList({}))[0].read(Row(record), "");
+  };
+  EXPECT_EQ(cell("float32"), "float32");
+  EXPECT_EQ(cell("float32, predicted"), "float32");
+  EXPECT_EQ(cell("bfloat16 autocast, float32 accumulation"), "bfloat16 autocast");
+  EXPECT_EQ(cell("float32, products of three bfloat16 terms, denormals in products are zero"), "float32 split");
+  EXPECT_EQ(cell("float32, some products of three bfloat16 terms"), "float32 partly split");
+  EXPECT_EQ(cell("bfloat16 autocast, float32 accumulation, float32 products of three bfloat16 terms"),
+            "bfloat16 autocast, float32 split");
+}
+
+}  // namespace
+}  // namespace laptime

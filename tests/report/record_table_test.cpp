@@ -1,0 +1,273 @@
+// Records as tables and sentences for people.
+#include "report/record_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "record/metrics.h"
+#include "record/time_stats.h"
+#include "report/columns.h"
+#include "report/record_files.h"
+#include "report/stored_records.h"
+
+namespace laptime {
+namespace {
+
+using testing::AnyOf;
+using testing::ContainsRegex;
+using testing::Each;
+using testing::HasSubstr;
+using testing::Le;
+using testing::Not;
+using testing::StartsWith;
+
+std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<size_t> widths(const std::string& text) {
+  std::vector<size_t> widths;
+  for (const std::string& line : lines_in(text)) widths.push_back(display_width(line));
+  return widths;
+}
+
+// A float32 eager step and a bfloat16 one.
+std::vector<Record> two_dtypes() {
+  std::vector<Record> records = stored_records();
+  records.resize(2);
+  return records;
+}
+
+std::vector<Record> planned(const std::vector<Record>& records) {
+  std::vector<Record> planned(records.size());
+  for (size_t i = 0; i < records.size(); ++i) {
+    planned[i].name = records[i].name;
+    planned[i].label = records[i].label;
+    planned[i].config = records[i].config;
+  }
+  return planned;
+}
+
+std::string streamed(const std::vector<Record>& records, const TableStyle& style, const char* columns = "default") {
+  TableStream stream(style, columns, planned(records));
+  std::string text;
+  for (const Record& record : records) text += stream.add(record);
+  return text + stream.end();
+}
+
+TEST(RecordTable, NoReportHasAControlByte) {
+  const std::vector<Record> records = stored_records();
+  for (const std::string& text :
+       {table(records, {}), markdown(records), csv(records), csv(records, "all"), json(records)}) {
+    for (const char c : text) EXPECT_TRUE(c == '\n' || c == '\r' || static_cast<unsigned char>(c) >= 0x20);
+    EXPECT_THAT(text, Not(HasSubstr("\u202e")));
+    EXPECT_THAT(text, Not(HasSubstr("\u009b")));
+  }
+}
+
+TEST(RecordTable, AsciiIsAscii) {
+  for (const char c : table(stored_records(), {.unicode = false})) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F));
+}
+
+TEST(RecordTable, NothingRunsPastTheEdge) {
+  for (const char* const columns : {"default", "all", "mean_std", "first_steps", "avg_std", "min_max",
+                                    "forward_backward", "attention_memory", "default,speedup,mean,machine.cpu_model"}) {
+    for (const size_t width : {60U, 80U, 120U}) {
+      EXPECT_THAT(widths(table(stored_records(), {.width = width}, columns)), Each(Le(width))) << columns << width;
+      EXPECT_THAT(widths(streamed(two_dtypes(), {.width = width}, columns)), Each(Le(width))) << columns << width;
+    }
+  }
+}
+
+TEST(RecordTable, NoRecordsPrintNothing) { EXPECT_EQ(table({}, {}), ""); }
+
+TEST(RecordTable, PhasesAreColumns) {
+  const std::vector<std::string> lines = lines_in(table(two_dtypes(), {.width = 100}));
+  ASSERT_GE(lines.size(), 3U);
+  for (const char* const title : {"step", "forward", "backward", "optimizer", "tokens/s"})
+    EXPECT_THAT(lines[0], HasSubstr(title));
+  EXPECT_THAT(lines[1], ContainsRegex("^float32 .*402 ms"));
+  EXPECT_THAT(lines[2], ContainsRegex("^bfloat16 .*201 ms"));
+}
+
+TEST(RecordTable, SpeedupIsShownWhereRowsCompare) {
+  for (const std::string& text : {table(two_dtypes(), {}), streamed(two_dtypes(), {})}) {
+    EXPECT_THAT(text, HasSubstr("vs float32"));
+    EXPECT_THAT(text, ContainsRegex("1\\.8[0-9]*x \\("));
+    EXPECT_THAT(text, HasSubstr("fastest"));
+  }
+  std::vector<Record> contexts = two_dtypes();
+  contexts[1].config = contexts[0].config;
+  contexts[1].config.json()["context_length"] = 512;
+  EXPECT_THAT(table(contexts, {}), Not(HasSubstr("vs ")));
+}
+
+TEST(RecordTable, AnAskedRatioIsNeverDropped) {
+  EXPECT_THAT(table(two_dtypes(), {.width = 60}, "default,speedup"), ContainsRegex("1\\.8[0-9]*x \\("));
+}
+
+TEST(RecordTable, OnePointIsAFewLinesWithTheAnswerFirst) {
+  std::vector<Record> records = two_dtypes();
+  records.resize(1);
+  const std::vector<std::string> lines = lines_in(streamed(records, {.width = 80}));
+  EXPECT_LE(lines.size(), 6U);
+  EXPECT_THAT(lines[0], StartsWith("1.33 s per step ("));
+  EXPECT_THAT(lines[1], StartsWith("  forward 402 ms ("));
+  EXPECT_THAT(streamed(records, {}), HasSubstr("small, ctx 256, float32, eager · Example CPU"));
+}
+
+TEST(RecordTable, AFailedPointSaysWhy) {
+  Record record = stored_records().front();
+  record.status = Status::kOutOfMemory;
+  record.reason = "needs 3 GiB";
+  record.time.clear();
+  EXPECT_THAT(table({&record, 1}, {}), StartsWith("out of memory: needs 3 GiB"));
+  std::vector<Record> records = two_dtypes();
+  records[1] = record;
+  EXPECT_THAT(table(records, {}), HasSubstr("out_of_memory: needs 3 GiB"));
+  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("out_of_memory: needs 3 GiB"));
+}
+
+TEST(RecordTable, AnInterruptedPointShowsTheTimesOfItsSamples) {
+  std::vector<Record> records = two_dtypes();
+  records[1].status = Status::kInterrupted;
+  records[1].reason = "stopped by a signal";
+  const std::string text = table(records, {}, "dtype,median,forward");
+  EXPECT_THAT(text, ContainsRegex("201 ms +interrupted: stopped by a signal"));
+}
+
+TEST(RecordTable, OneLineSaysHowFarTimesCanBeTrusted) {
+  std::vector<Record> records = two_dtypes();
+  for (Record& record : records) {
+    record.verdict = {"stable", {}};
+    record.time["step"] = make_time_stats(std::vector<double>(20, 1.5));
+  }
+  const auto warnings = [](const std::string& text) {
+    std::vector<std::string> found;
+    for (const std::string& line : lines_in(text)) {
+      if (line.starts_with("!")) found.push_back(line);
+    }
+    return found;
+  };
+  EXPECT_EQ(warnings(table(records, {})).size(), 0U);
+  records[0].verdict = {"unstable", {"70.2 % of the time was lost waiting for a core (limit 3 %)", "two modes"}};
+  ASSERT_EQ(warnings(table(records, {.width = 80})).size(), 1U);
+  EXPECT_THAT(warnings(table(records, {}))[0], HasSubstr("70 %"));
+  EXPECT_EQ(warnings(table(std::span(records).first(1), {})).size(), 1U);
+  records[0].verdict = {"untested", {}};
+  records[0].time["step"] = make_time_stats(std::vector<double>{1.5, 1.6, 1.4, 1.5});
+  ASSERT_EQ(warnings(table(records, {})).size(), 1U);
+  EXPECT_THAT(warnings(table(records, {}))[0], HasSubstr("4 samples"));
+  EXPECT_EQ(warnings(table(records, {.quiet = true})).size(), 0U);
+}
+
+TEST(RecordTable, QuietPrintsRowsAlone) {
+  EXPECT_EQ(lines_in(table(two_dtypes(), {.quiet = true})).size(), 2U);
+  EXPECT_EQ(lines_in(table(two_dtypes(), {.quiet = true}, "name,median")).size(), 2U);
+}
+
+TEST(RecordTable, VerboseSaysWhatTheTimesAreMadeOf) {
+  Record record = stored_records().front();
+  record.verdict = {"untested", {"4 steps are too few"}};
+  const auto text = [&](bool verbose) { return table({&record, 1}, {.verbose = verbose}); };
+  EXPECT_THAT(text(true), HasSubstr("set-up 2.229 s (plan 12.10 ms"));
+  EXPECT_THAT(text(true), HasSubstr("first step 769.9 ms longer"));
+  EXPECT_THAT(text(true), HasSubstr("untested: 4 steps are too few"));
+  EXPECT_THAT(text(true), HasSubstr("2025-11-21 10:15 UTC"));
+  EXPECT_THAT(text(false), Not(AnyOf(HasSubstr("set-up"), HasSubstr("first step"), HasSubstr("too few"))));
+}
+
+TEST(RecordTable, MarksPredictions) {
+  std::vector<Record> records = stored_records();
+  records.resize(5);
+  records.erase(records.begin() + 1, records.begin() + 4);
+  ASSERT_TRUE(is_predicted(records[1]));
+  for (const char* const columns : {"default", "all", "mean_std", "forward_backward", "name,peak", "dtype,median"}) {
+    EXPECT_THAT(table(records, {}, columns), ContainsRegex("roofline:H200.*predicted\n")) << columns;
+    EXPECT_THAT(markdown(records, columns), HasSubstr("roofline:H200")) << columns;
+  }
+  const std::string alone = table(std::span(records).last(1), {});
+  EXPECT_THAT(alone, HasSubstr("predicted for roofline:H200"));
+  EXPECT_THAT(alone, Not(HasSubstr("±")));
+  for (const char* const column : {"std", "mad", "ci_low", "ci_high", "noise", "p90", "count", "n"}) {
+    EXPECT_TRUE(Row(records[1]).value(column).is_null()) << column;
+    EXPECT_FALSE(Row(records[0]).value(column).is_null()) << column;
+  }
+}
+
+TEST(RecordTable, NamesRowsThatHaveTheSameSettings) {
+  std::vector<Record> records = two_dtypes();
+  records[1].config = records[0].config;
+  EXPECT_THAT(table(records, {}, "model,median"), HasSubstr("bfloat16 "));
+  records.resize(1);
+  EXPECT_THAT(table(records, {}, "model,median"), Not(HasSubstr("float32 ")));
+}
+
+TEST(RecordTable, AStreamHasTheRowsOfTheWholeTable) {
+  const std::vector<Record> records = stored_records();
+  TableStream stream({}, "mean_std", records);
+  std::string text;
+  for (const Record& record : records) text += stream.add(record);
+  EXPECT_EQ(text + stream.end(), table(records, {}, "mean_std"));
+}
+
+TEST(Markdown, HasOneUnitInEachColumn) {
+  const std::string text = markdown(stored_records(), "name,median,peak,setup_time");
+  EXPECT_THAT(text, HasSubstr("| median, ms |"));
+  EXPECT_THAT(text, HasSubstr("| peak, GiB | setup_time, s |"));
+  EXPECT_THAT(text, HasSubstr("| 3.74 | 2.23 |"));
+}
+
+std::vector<Record> attention_records() {
+  std::vector<Record> records;
+  for (const int context : {64, 128}) {
+    for (const char* const mode : {"eager", "compile"}) {
+      Record record = stored_records().front();
+      record.name = std::string("forward_backward/model:attention/ctx:") + std::to_string(context) + "/mode:" + mode;
+      Json& config = record.config.json();
+      config["model"] = "attention";
+      config["mode"] = mode;
+      config["context_length"] = context;
+      config["pass"] = "forward_backward";
+      const double factor = std::string(mode) == "eager" ? 2.5 : 1;
+      record.time.clear();
+      for (const char* const phase : {"forward", "backward", "forward_backward"})
+        record.time[phase] = make_time_stats(std::vector<double>(10, factor * context * 1e-6));
+      records.push_back(std::move(record));
+    }
+  }
+  return records;
+}
+
+TEST(AttentionTable, HasARowForEachSizeWithModesSideBySide) {
+  for (const std::string& text : {table(attention_records(), {.width = 100}, "attention"),
+                                  streamed(attention_records(), {.width = 100}, "attention")}) {
+    const std::vector<std::string> lines = lines_in(text);
+    EXPECT_THAT(text, ContainsRegex("64 +160 us +160 us +64.0 us +64.0 us +2\\.5"));
+    EXPECT_THAT(text, ContainsRegex("128 +320 us +320 us +128 us +128 us +2\\.5"));
+    EXPECT_LE(lines.size(), 6U);
+  }
+  EXPECT_THAT(widths(table(attention_records(), {.width = 80}, "attention")), Each(Le(80U)));
+}
+
+TEST(AttentionTable, ShowsSizesThatDoNotFit) {
+  std::vector<Record> records = attention_records();
+  records[2].status = Status::kOutOfMemory;
+  records[2].time.clear();
+  EXPECT_THAT(table(records, {}, "attention"), ContainsRegex("128 +no room"));
+}
+
+TEST(AttentionTable, PointsThatDifferInMoreThanSizeHaveARowEach) {
+  std::vector<Record> records = attention_records();
+  records[1] = records[0];
+  records[1].name += "/warmup:3";
+  EXPECT_THAT(table(records, {}, "attention"), HasSubstr("resident"));
+}
+
+}  // namespace
+}  // namespace laptime
