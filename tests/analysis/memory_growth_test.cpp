@@ -1,0 +1,44 @@
+// How a peak grows with the context, told from the buffers of two traces.
+#include "analysis/memory_growth.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "analysis/made_trace.h"
+
+namespace laptime {
+namespace {
+
+// A step at a context: parameters, an activation in proportion to it, and scores that grow with its square.
+StepTrace trace_at(int64_t context, const char* scores = "softmax") {
+  MadeTrace made;
+  made.launch("forward", "layers.0.attn", "linear");
+  made.launch("forward", "layers.0.attn.scores", scores);
+  made.launch("backward", "layers.0.attn", "matmul");
+  made.buffer(context * 1024, 0, 2, true);
+  made.buffer(context * context * 16, 1, 2, true);
+  made.buffer(1 << 16, 0, 0, false);  // not held at the peak
+  made.resident(1 << 18, "parameter", "weight");
+  StepTrace trace = made.trace;
+  trace.resident_bytes = 1 << 18;
+  trace.arena_bytes = context * 1024 + context * context * 16;
+  return trace;
+}
+
+TEST(MemoryGrowth, BuffersAreSortedByThePowerOfTheContext) {
+  const std::optional<MemoryGrowth> growth = memory_growth(trace_at(256), 256, trace_at(1024), 1024);
+  ASSERT_TRUE(growth);
+  EXPECT_EQ(growth->constant, 1 << 18);
+  EXPECT_EQ(growth->linear, 1024 * 1024);
+  EXPECT_EQ(growth->square, 16 * 1024 * 1024);
+  EXPECT_EQ(growth->square_op, "softmax");
+}
+
+TEST(MemoryGrowth, StepsOfOtherKernelsAreNotCompared) {
+  EXPECT_FALSE(memory_growth(trace_at(256, "attention"), 256, trace_at(1024), 1024));
+}
+
+}  // namespace
+}  // namespace laptime
