@@ -30,6 +30,9 @@ int64_t Finding::integer(std::string_view key) const {
   return found != values.json().end() && found->is_number() ? found->get<int64_t>() : 0;
 }
 
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Json or_null(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(nullptr); }
+
 void add_interval(JsonObject& values, const std::string& key, const std::optional<Interval>& interval) {
   if (!interval) return;
   values.json()[key + "_low"] = interval->low;

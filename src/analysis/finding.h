@@ -28,6 +28,10 @@ struct Finding {
   std::string text(std::string_view key) const { return values.text(key); }
 };
 
+// The value, or null without one.
+Json or_null(const std::optional<double>& value);
+Json or_null(const std::optional<int64_t>& value);
+
 // Adds "ratio_low" and "ratio_high" for the key "ratio"; nothing where there is no interval.
 void add_interval(JsonObject& values, const std::string& key, const std::optional<Interval>& interval);
 

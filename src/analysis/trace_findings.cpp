@@ -16,11 +16,6 @@ namespace {
 
 constexpr double kLaunchBound = 0.1;  // a step that idles for this share or more is called launch-bound
 
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 std::vector<LaunchSum> largest_first(std::vector<LaunchSum> sums) {
   std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
   return sums;

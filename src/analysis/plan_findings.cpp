@@ -1,0 +1,162 @@
+// Reads predictions, and holds them against times and memory.
+#include "analysis/plan_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "analysis/memory_findings.h"
+#include "analysis/published_bounds.h"
+#include "config/machine.h"
+
+namespace laptime {
+namespace {
+
+std::optional<double> number_of(const Record& record, const char* key) {
+  const auto found = record.config.json().find(key);
+  return found != record.config.json().end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+}
+
+// The machine whose data sheet predicts the record; empty for any other device.
+std::string described_machine(const Record& record) {
+  const std::string device = record.config.text("device");
+  return device.starts_with(kMachinePrefix) ? device.substr(kMachinePrefix.size()) : "";
+}
+
+Finding fit_finding(const PlannedPoint& point) {
+  const Record& record = point.record;
+  Json values{{"fits", record.status == Status::kOk}, {"peak_bytes", or_null(record.memory.predicted_peak_bytes)}};
+  if (const auto usable = usable_memory(record)) {
+    values["available_bytes"] = usable->bytes;
+    values["is_limit"] = usable->is_limit;
+    if (usable->whole) values["whole_bytes"] = *usable->whole;
+  }
+  if (record.status == Status::kOutOfMemory && record.bytes_requested && record.bytes_available)
+    values["missing_bytes"] = *record.bytes_requested - *record.bytes_available;
+  if (record.config.text("recompute") == "auto" && record.memory.recompute != "none" &&
+      !record.memory.recompute.empty())
+    values["recompute"] = record.memory.recompute;
+  if (!point.fitting_recompute.empty()) values["fitting_recompute"] = point.fitting_recompute;
+  return {.kind = "fit", .subject = {}, .values = std::move(values)};
+}
+
+Finding time_finding(const Record& record, double seconds, bool is_bound) {
+  const Prediction& prediction = record.prediction;
+  Json values{{"time_s", seconds}};
+  if (prediction.low) values["low_s"] = *prediction.low;
+  if (prediction.high) values["high_s"] = *prediction.high;
+  for (const char* phase : {"forward", "backward", "optimizer"}) {
+    if (const auto part = predicted_seconds(record, phase); part && pass_name(record) != phase)
+      values[fmt::format("{}_s", phase)] = *part;
+  }
+  values["tokens_per_second"] = or_null(tokens_per_second(record, seconds));
+  values["basis"] = prediction.from;
+  values["newest"] = prediction.newest;
+  values["measured_share"] = or_null(prediction.measured_share);
+  if (prediction.disturbed_share) {
+    values["disturbed_share"] = *prediction.disturbed_share;
+    values["disturbance"] = prediction.disturbance;
+  }
+  values["is_bound"] = is_bound;
+  return {.kind = "predicted_time", .subject = pass_name(record), .values = std::move(values)};
+}
+
+void add_published(const Record& record, const std::string& machine, std::vector<Finding>& findings) {
+  const auto ratio = published_ratio(machine, record.config.text("dtype"), record.config.text("mode"));
+  if (!ratio) return;
+  findings.push_back(
+      {.kind = "published_runs",
+       .subject = std::string(ratio->machine),
+       .values = Json{{"times", ratio->times}, {"median", ratio->median}, {"low", ratio->low}, {"high", ratio->high}}});
+}
+
+void add_training(const Record& record, double seconds, double tokens, std::vector<Finding>& findings) {
+  const std::optional<double> rate = tokens_per_second(record, seconds);
+  if (!rate || *rate <= 0 || tokens <= 0 || pass_name(record) != "step") return;
+  const double whole = tokens / *rate;
+  Json values{{"tokens", tokens}, {"time_s", whole}};
+  if (const Finding* const published = find(findings, "published_runs")) {
+    values["low_s"] = whole * std::max(1.0, published->number("low"));
+    values["high_s"] = whole * published->number("high");
+  }
+  findings.push_back({.kind = "training_time", .subject = {}, .values = std::move(values)});
+}
+
+}  // namespace
+
+std::string pass_name(const Record& record) { return record.config.json().value("pass", "step"); }
+
+std::optional<double> predicted_seconds(const Record& record, const std::string& key) {
+  const auto found = record.prediction.time.find(key);
+  return found == record.prediction.time.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> tokens_per_second(const Record& record, double seconds) {
+  const auto batch = number_of(record, "batch_size");
+  auto context = number_of(record, "crop_context");
+  if (!context) context = number_of(record, "context_length");
+  if (!batch || !context || seconds <= 0) return std::nullopt;
+  return *batch * *context / seconds;
+}
+
+std::vector<Finding> plan_findings(const PlannedPoint& point, double tokens) {
+  const Record& record = point.record;
+  std::vector<Finding> findings{fit_finding(point)};
+  const std::string machine = described_machine(record);
+  const std::optional<double> seconds = predicted_seconds(record, pass_name(record));
+  if (seconds) {
+    findings.push_back(time_finding(record, *seconds, !machine.empty()));
+    if (!machine.empty()) add_published(record, machine, findings);
+    add_training(record, *seconds, tokens, findings);
+  }
+  if (point.launches && seconds && *seconds > 0) {
+    findings.push_back({.kind = "launch_bound",
+                        .subject = pass_name(record),
+                        .values = Json{{"launches", *point.launches},
+                                       {"launch_s", point.launch_s},
+                                       {"share", static_cast<double>(*point.launches) * point.launch_s / *seconds},
+                                       {"below_context", or_null(point.launch_bound_below)}}});
+  }
+  if (point.largest_batch || point.largest_context) {
+    Json values{{"batch", or_null(point.largest_batch)}, {"context", or_null(point.largest_context)}};
+    if (point.largest_batch_kept) values["batch_without_recompute"] = *point.largest_batch_kept;
+    if (point.largest_context_kept) values["context_without_recompute"] = *point.largest_context_kept;
+    findings.push_back({.kind = "largest", .subject = {}, .values = std::move(values)});
+  }
+  if (point.compiled) {
+    findings.push_back({.kind = "compile_mode",
+                        .subject = {},
+                        .values = Json{{"time_s", or_null(predicted_seconds(*point.compiled, pass_name(record)))},
+                                       {"peak_bytes", or_null(point.compiled->memory.predicted_peak_bytes)},
+                                       {"only_it_fits", record.status != Status::kOk}}});
+  }
+  if (point.eager_bytes)
+    findings.push_back({.kind = "framework", .subject = {}, .values = Json{{"peak_bytes", *point.eager_bytes}}});
+  for (Finding& finding : findings) finding.trust = FindingTrust::kPredicted;
+  return findings;
+}
+
+std::vector<PredictedPart> predicted_parts(const Record& record) {
+  std::vector<PredictedPart> times;
+  for (const auto& [key, seconds] : record.prediction.time) {
+    if (const auto found = record.time.find(key); found != record.time.end() && found->second.median > 0)
+      times.push_back({key, seconds, found->second.median});
+  }
+  if (times.empty()) return {};
+  std::vector<PredictedPart> parts;
+  for (const ClassShare& measured : record.classes) {
+    const auto found =
+        std::find_if(record.prediction.classes.begin(), record.prediction.classes.end(), [&](const ClassShare& share) {
+          return share.phase == measured.phase && share.work_class == measured.work_class;
+        });
+    if (found != record.prediction.classes.end() && measured.seconds > 0)
+      parts.push_back({fmt::format("{} {}", measured.phase, measured.work_class), found->seconds, measured.seconds});
+  }
+  std::stable_partition(times.begin(), times.end(),
+                        [&](const PredictedPart& part) { return part.part != pass_name(record); });
+  parts.insert(parts.end(), times.begin(), times.end());
+  return parts;
+}
+
+}  // namespace laptime
