@@ -149,7 +149,7 @@ std::string first_steps(Points points) {
       fmt::format("Most of all at {}: the first {} took {} longer, as long as {} steady steps", worst->name,
                   counted(first.steps.value_or(1), "step"), format_seconds(*first.excess), two_digits(excess(*worst)));
   if (most != phases.end()) text += fmt::format(", most of it in {}", most->first);
-  if (first.page_faults)
+  if (first.page_faults && *first.page_faults >= 0.01 * *first.excess)
     text += fmt::format("; page faults are {} of it", percent_text(*first.page_faults / *first.excess));
   return text + ".";
 }

@@ -27,7 +27,7 @@ const charts = (() => {
   const bytes = (value) => scaled(value, BYTES);
   const count = (value) => scaled(value, COUNTS);
   const percent = (value) => (value === null || value === undefined ? "-" : `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`);
-  const error = (value) => (value === null || value === undefined ? "" : `±${Math.max(1, Math.round(100 * value))} %`);
+  const error = (value) => (value === null || value === undefined ? "" : value > 1 ? "> 100 %" : `±${Math.max(1, Math.round(100 * value))} %`);
   const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}\u2026` : text);
   const shortened = (text) => text.replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
   const tick = (format) => (value) => shortened(format(value));
@@ -120,8 +120,9 @@ const charts = (() => {
       return Number(value) === selected && points.length > 1 ? `{on|${name}}` : name;
     };
     const axis = { type: "category", data: categories, inverse: true, axisTick: { show: false }, axisLine: { show: false } };
+    const most = Math.min(8, Math.max(...data.groups.map((one) => one.points.length)));
     return {
-      ...common(look),
+      height: 72 + Math.max(2, most) * (most > 5 ? 36 : 46), ...common(look),
       grid: { left: 8, right: 8, top: 34, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
       legend: { ...legendOf(look, names.length > 1 ? names : []), top: 0, left: 0 },
       tooltip: { ...common(look).tooltip, trigger: "axis", axisPointer: { type: "shadow" },
@@ -237,8 +238,8 @@ const charts = (() => {
     const parts = Object.entries(point.peak_parts_bytes);
     if (!parts.length) return null;
     return {
-      ...common(look),
-      grid: { left: 8, right: 16, top: 56, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+      height: 140, ...common(look),
+      grid: { left: 8, right: 16, top: 36, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
       legend: { ...legendOf(look, parts.map(([name]) => name)), top: 0, left: 0 },
       tooltip: { ...common(look).tooltip, trigger: "item", valueFormatter: bytes },
       xAxis: { ...axisOf(look), ...byteAxis(point.peak_bytes), axisLabel: { ...axisOf(look).axisLabel, formatter: tick(bytes) } },
@@ -250,18 +251,23 @@ const charts = (() => {
   // The peaks of points that differ in their context alone; none for fewer than three contexts.
   function contexts(data, selected, look) {
     const rest = ({ values, pass }) => JSON.stringify([pass, { ...values, ctx: "" }]);
-    const same = data.points.filter(({ pass, peak_bytes: held, context }) => pass === data.points[selected].pass && held && context);
+    const own = data.points[selected];
+    const alike = ({ pass, values }) => pass === own.pass && ["model", "device", "machine"].every((key) => values[key] === own.values[key]);
+    const same = data.points.filter((one) => alike(one) && one.peak_bytes && one.context);
     const keys = [...new Set(same.map(rest))];
     const drawn = keys.map((key) => same.filter((one) => rest(one) === key)).filter((line) => new Set(line.map(({ context }) => context)).size >= 3);
     if (!drawn.length) return null;
+    const all = drawn.flat();
+    const spreads = (values) => Math.max(...values) > 24 * Math.min(...values);
+    const isLog = spreads(all.map(({ context }) => context)) || spreads(all.map(({ peak_bytes: held }) => held));
     const nameOf = (line) => line[0].full_name.replace(/(, )?context \d+(, )?/, (_, before, after) => (before && after ? ", " : ""));
     return {
       ...common(look),
       grid: { left: 8, right: 24, top: 40, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: { ...legendOf(look, drawn.length > 1 ? drawn.map(nameOf) : []), top: 0, left: 0 },
       tooltip: { ...common(look).tooltip, trigger: "axis", valueFormatter: bytes },
-      xAxis: { ...axisOf(look), type: "value", min: 0, name: "context", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
-      yAxis: { ...axisOf(look), ...byteAxis(highest(same.map((one) => one.peak_bytes))), name: "peak memory", nameTextStyle: { align: "left", color: look.muted }, axisLabel: { ...axisOf(look).axisLabel, formatter: tick(bytes) } },
+      xAxis: { ...axisOf(look), ...(isLog ? { type: "log", logBase: 2, min: "dataMin", max: "dataMax" } : { type: "value", min: 0 }), name: "context", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
+      yAxis: { ...axisOf(look), ...(isLog ? { type: "log", logBase: 2 } : byteAxis(highest(all.map((one) => one.peak_bytes)))), name: "peak memory", nameTextStyle: { align: "left", color: look.muted }, axisLabel: { ...axisOf(look).axisLabel, formatter: tick(bytes) } },
       series: drawn.map((line) => ({
         name: nameOf(line), type: "line", symbolSize: 8, lineStyle: { width: rest(line[0]) === rest(data.points[selected]) ? 3 : 1.5 },
         data: [...line].sort((a, b) => a.context - b.context).map(({ context, peak_bytes: held }) => [context, held]),
@@ -310,7 +316,8 @@ const charts = (() => {
     const point = data.points[selected];
     if (!rows.length || !point.time || point.predicted) return null;
     const narrow = look.width < 640;
-    const deviation = (index, value) => 100 * (value / data.points[index].time.median_s - 1);
+    const farthest = 60; // percent; samples beyond it are triangles at the edge
+    const deviation = (index, value) => Math.min(farthest, 100 * (value / data.points[index].time.median_s - 1));
     const inner = { outerBoundsMode: "same", outerBoundsContain: "axisLabel", top: 34 };
     const grids = narrow ? [{ ...inner, left: 8, right: 16, height: 130 }, { ...inner, left: 8, right: 16, top: 230, bottom: 40 }]
       : [{ ...inner, left: 8, right: "52%", bottom: 46 }, { ...inner, left: "52%", right: 16, bottom: 46 }];
@@ -337,7 +344,7 @@ const charts = (() => {
       series: [
         { type: "scatter", symbolSize: 6, tooltip: { formatter: ({ value }) => seconds(value[2]) },
           data: rows.flatMap((index, i) => data.points[index].samples_s.map((value) => ({
-            value: [deviation(index, value), i, value], itemStyle: { color: index === selected ? look.accent : look.muted, opacity: 0.55 } }))) },
+            value: [deviation(index, value), i, value], symbol: deviation(index, value) === farthest ? "triangle" : "circle", symbolRotate: -90, itemStyle: { color: index === selected ? look.accent : look.muted, opacity: 0.55 } }))) },
         whiskers(look, rows.flatMap(within)),
         { type: "line", xAxisIndex: 1, yAxisIndex: 1, symbolSize: 4, lineStyle: { width: 1, color: look.muted }, itemStyle: { color: look.accent },
           tooltip: { formatter: ({ value }) => `step ${value[0]}: ${seconds(value[1])}` }, data: steps.map((value, i) => [i + 1, value]),

@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kAllColumns = 4800;
 constexpr size_t kMostColumns = 300;
 constexpr size_t kFewestColumns = 60;
+constexpr size_t kMostConfigurations = 64;  // of points whose whole configuration is on the page
 
 const PageFile& page_file(std::string_view name) {
   const auto files = page_files();
@@ -99,8 +100,18 @@ Json verdicts_json(const PagePoints& points) {
 }
 
 Json answers_json(const PagePoints& points) {
+  // The point that the page opens with stands for the others, and after it those of the same work.
+  const PagePoint* const headline = &points[points.headline()];
+  std::vector<const PagePoint*> order;
+  for (const PagePoint& point : points.all()) order.push_back(&point);
+  std::stable_sort(order.begin(), order.end(), [&](const PagePoint* a, const PagePoint* b) {
+    const auto distance = [&](const PagePoint* one) {
+      return one == headline ? 0 : one->group == headline->group ? 1 : 2;
+    };
+    return distance(a) < distance(b);
+  });
   std::vector<QuestionedPoint> questioned;
-  for (const PagePoint& point : points.all()) questioned.push_back({point.record, point.trace, point.full_name});
+  for (const PagePoint* const point : order) questioned.push_back({point->record, point->trace, point->full_name});
   Json answers = Json::array();
   for (const Answer& answer : answer_questions(questioned))
     answers.push_back({{"question", answer.question}, {"answer", answer.text}});
@@ -120,6 +131,7 @@ std::string page_data(const PageInput& input) {
   for (const PagePoint& point : points.all()) {
     const auto sums = point.trace == nullptr ? nullptr : std::make_unique<TraceSums>(point);
     Json json = point_json(points, point, sums.get());
+    if (points.all().size() <= kMostConfigurations) json["config"] = point.record->config.json();
     if (sums) {
       json["trace"] = traces.size();
       traces.push_back(trace_json(*sums, columns));

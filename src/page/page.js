@@ -16,7 +16,8 @@
 
   const text = (key, title, isLong = false) => ({ key, title, is_text: true, is_long: isLong });
   const value = (key, title, format) => ({ key, title, text: (row) => format(row[key]) });
-  const axisColumns = data.axes.map(({ key, title }) => text(key, title));
+  const shown = (one) => (one ?? "").replace(/^roofline:/, "").replaceAll("_", " ") || "default";
+  const axisColumns = data.axes.map(({ key, title }) => ({ ...text(key, title), text: (row) => shown(row[key]) }));
   const named = (one) => ({ point: one.full_name, ...one.values });
   const phaseTime = (one, phase) => one.phases.find((each) => each.phase === phase && phase !== one.pass)?.median_s ?? null;
   const phaseNames = ["forward", "backward", "optimizer"].filter((phase) => data.points.some((one) => phaseTime(one, phase) !== null));
@@ -27,7 +28,7 @@
     columns: [
       ...(axisColumns.length ? axisColumns : [text("point", "point")]),
       { key: "median_s", title: "time", text: (row) => (row.median_s === null ? row.status.replaceAll("_", " ") : seconds(row.median_s)), bar: (row) => row.median_s / slowest(row.group) },
-      { key: "error", title: "\u00b1 (95 %)", text: (row) => error(row.error) },
+      ...(data.points.every(({ time }) => (time?.error ?? null) === null) ? [] : [{ key: "error", title: "\u00b1 (95 %)", text: (row) => error(row.error) }]),
       ...phaseNames.map((phase) => value(`${phase}_s`, phase, seconds)),
       value("tokens_per_s", "tokens/s", count), value("of_peak", "of peak", percent), value("peak_bytes", "memory", bytes),
       ...(data.points.some(({ ratio }) => ratio) ? [{ key: "times_as_fast", title: "times as fast", text: (row) => row.ratio_text }] : []),
@@ -82,10 +83,11 @@
   const sections = [
     {
       id: "compare", title: "Compare", table: () => tables.node(comparison, ({ index }) => select(index)),
-      says: () => `${data.points.length} ${data.points.length === 1 ? "point" : "points"}; choose a row to see it in every chart below.`,
+      says: () => (data.points.length > 1 ? `${data.points.length} points; choose a row to see it in every chart below.` : ""),
       folded: () => [point().record ? "Configuration and environment" : "", () => [listed("configuration", [text("key", "option"), text("value", "value", true)],
-        Object.entries({ point: point().full_name, record: point().record, machine: point().machine, measured: point().created, ...point().values, status: point().status, reason: point().reason })
-          .filter(([, one]) => one !== "").map(([key, one]) => ({ key, value: one })))]],
+        Object.entries({ record: point().record, machine: point().machine, measured: point().created, status: point().status, reason: point().reason,
+          arithmetic: point().arithmetic, ...(point().config ?? point().values) })
+          .filter(([, one]) => one !== "").map(([key, one]) => ({ key, value: typeof one === "object" ? JSON.stringify(one) : String(one) })))]],
     },
     {
       id: "work", title: "Where time goes", chart: charts.work, missing: "laptime profile", says: () => point().sentences.work,
@@ -105,7 +107,7 @@
       id: "trust", title: "How sure", chart: charts.trust, missing: "laptime bench", says: () => point().sentences.trust,
       folded: () => ["Verdicts and what they mean", () => [
         listed("verdicts", [text("point", "point"), value("samples", "samples", (number) => String(number ?? "-")), value("error", "± (95 %)", error), text("verdict", "verdict"), text("reasons", "reasons", true)],
-          data.points.filter(({ time }) => time).map((one) => ({ point: one.full_name, samples: one.time.samples, error: one.time.error, verdict: one.verdict.replaceAll("_", " "), reasons: one.reasons.join("; ") }))),
+          data.groups[point().group].points.map((index) => data.points[index]).filter(({ time }) => time).map((one) => ({ point: one.full_name, samples: one.time.samples, error: one.time.error, verdict: one.verdict.replaceAll("_", " "), reasons: one.reasons.join("; ") }))),
         facts([["± (95 %)", "the interval of the median by resampling the samples; ± is its farther end. A ratio has the interval of both medians."],
           ...Object.entries(data.verdicts).map(([word, meaning]) => [word.replaceAll("_", " "), meaning])])]],
     },
@@ -175,7 +177,6 @@
   function fillSelector() {
     at("selector").replaceChildren(...data.axes.map(({ key, title, values }) => {
       const own = point().values[key] ?? "";
-      const shown = (one) => one.replaceAll("_", " ") || "default";
       if (values.length > 6) {
         const choice = make("select", { "aria-label": title }, ...values.map((one) => make("option", { value: one }, shown(one))));
         choice.value = own;
@@ -214,13 +215,13 @@
       const node = at(section.id);
       const has = !section.chart || section.chart(data, selected, lookOf(node.querySelector(".chart"))) !== null;
       node.querySelector("h2 small").textContent = section.id === "compare" || section.id === "data" ? "" : point().full_name;
-      node.querySelector("p.says").textContent = has ? section.says() : section.missing ? `No data of this point: run ${section.missing}.` : section.says();
+      node.querySelector("p.says").textContent = has ? section.says() : section.missing && !(section.id === "trust" && point().predicted) ? `No data of this point: run ${section.missing}.` : section.says();
       const list = node.querySelector(".list");
       const canList = list && (has || !section.missing);
       list?.replaceChildren(...(canList ? [section.list()] : []));
       const [title, children] = section.folded();
       const wasOpen = node.querySelector("details")?.open;
-      const canFold = has && (section.id !== "memory" || trace());
+      const canFold = section.id === "data" || (has && (section.id !== "memory" || trace()));
       const details = fold(title);
       details.addEventListener("toggle", () => details.children.length > 1 || details.append(...children()));
       details.open = Boolean(wasOpen);
@@ -252,13 +253,14 @@
       const option = chart.option(data, selected, look);
       chart.node.hidden = option === null;
       if (!option) continue;
-      const { clicked, ...shown } = option;
+      const { clicked, height, ...shown } = option;
+      chart.node.style.height = height ? `${height}px` : "";
       if (!chart.instance) {
         chart.instance = echarts.init(chart.node, null, { renderer: "svg" });
         chart.instance.on("click", (event) => select(chart.clicked?.(event)));
       }
       chart.clicked = clicked;
-      chart.instance.resize({ width: look.width });
+      chart.instance.resize({ width: look.width, height: height ?? chart.node.clientHeight });
       chart.instance.setOption(shown, { notMerge: true });
       const section = sections.find(({ id }) => chart.node.closest("section")?.id === id);
       chart.node.setAttribute("aria-label", `${section?.title ?? "Times by phase"}, ${point().full_name}. ${section?.says() ?? point().sentences.time}`);

@@ -68,35 +68,14 @@ std::optional<double> predicted_seconds(const Record& record) {
   return predicted->second;
 }
 
-Json parts_json(const CategoryBytes& held) {
-  Json parts = Json::object();
-  for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
-    if (held[category_at(i)] > 0) parts[std::string(title_of(category_at(i)))] = held[category_at(i)];
-  }
-  return parts;
-}
-
-// The bytes of the peak by what they are held for, from the ledger or from the roles that a record states.
 Json peak_parts_json(const Record& record, const TraceSums* sums) {
-  if (sums != nullptr) {
-    Json parts = parts_json(sums->ledger.peak());
-    if (sums->ledger.rounding() > 0) parts["alignment and gaps"] = sums->ledger.rounding();
-    return parts;
-  }
   Json parts = Json::object();
-  for (const auto& [role, bytes] : record.memory.parts) {
-    std::string name = role;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    if (name == "parameter" || name == "gradient" || name == "activation") name += 's';
-    if (bytes > 0) parts[name] = bytes;
-  }
+  for (const auto& [name, bytes] : peak_parts(record, sums)) parts[name] = bytes;
   return parts;
 }
 
 Json peak_bytes_json(const Record& record, const TraceSums* sums) {
-  if (sums != nullptr) return sums->ledger.planned();
-  const MemoryUse& memory = record.memory;
-  const std::optional<int64_t>& bytes = memory.predicted_peak_bytes ? memory.predicted_peak_bytes : memory.peak_bytes;
+  const std::optional<int64_t> bytes = peak_bytes(record, sums);
   return bytes ? Json(*bytes) : Json(nullptr);
 }
 
@@ -158,7 +137,7 @@ Json kernels_json(const TraceSums& sums) {
   size_t count = 0;
   const auto add_small = [&] {
     if (count > 0) {
-      small.kernel = fmt::format("{} more", count);
+      if (count > 1) small.kernel = fmt::format("{} more", count);
       add(small, count);
     }
     count = 0;
@@ -169,7 +148,8 @@ Json kernels_json(const TraceSums& sums) {
       add(kernel, 1);
       continue;
     }
-    if (count++ == 0) small = {.phase = kernel.phase, .work_class = kernel.work_class, .kernel = {}, .bound = {}};
+    if (count++ == 0)
+      small = {.phase = kernel.phase, .work_class = kernel.work_class, .kernel = kernel.kernel, .bound = kernel.bound};
     small.calls += kernel.calls;
     small.seconds += kernel.seconds;
     small.floor += kernel.floor;
@@ -220,6 +200,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
             {"peak_bytes", peak_bytes_json(record, sums)},
             {"peak_parts_bytes", peak_parts_json(record, sums)},
             {"predicted_s", number(predicted_seconds(record))},
+            {"arithmetic", record.math_mode},
             {"verdict", record.verdict.rating},
             {"reasons", record.verdict.reasons},
             {"context", nullptr},
@@ -240,7 +221,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
   }
   json["sentences"] = {{"time", time_sentence(points, point)},
                        {"work", sums != nullptr ? work_sentence(*sums) : ""},
-                       {"memory", memory_sentence(point, sums)},
+                       {"memory", memory_sentence(points, point, sums)},
                        {"roofline", sums != nullptr ? bound_sentence(*sums) : ""},
                        {"trust", trust_sentence(point)}};
   return json;

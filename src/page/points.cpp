@@ -59,11 +59,12 @@ std::optional<double> number_of(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-std::string title_of_axis(const std::string& key) {
-  if (key == "ctx") return "context";
-  std::string title = key;
-  std::replace(title.begin(), title.end(), '_', ' ');
-  return title;
+std::string title_of_axis(const std::string& key) { return key == "ctx" ? "context" : key; }
+
+// "h100" for the device "roofline:h100".
+std::string without_prefix(const std::string& device) {
+  constexpr std::string_view kPredicts = "roofline:";
+  return device.starts_with(kPredicts) ? device.substr(kPredicts.size()) : device;
 }
 
 // "context 128"; "float32" for an option whose values say themselves what they are.
@@ -74,6 +75,7 @@ std::string spoken(const PageAxis& axis, const std::string& value) {
   const bool is_plain = std::find(kPlain.begin(), kPlain.end(), axis.key) != kPlain.end();
   std::string text = is_plain ? value : fmt::format("{} {}", axis.title, value);
   if (axis.key == kPass) std::replace(text.begin(), text.end(), '_', ' ');
+  if (axis.key == "device") text = without_prefix(text);
   return text;
 }
 
@@ -102,7 +104,7 @@ std::vector<PageGroup> grouped(const std::vector<PagePoint>& points, const Key& 
 }  // namespace
 
 std::string machine_of(const Record& record) {
-  if (is_predicted(record)) return record.config.text("device");
+  if (is_predicted(record)) return without_prefix(record.config.text("device"));
   const Json& machine = record.machine.json();
   if (const auto card = machine.find("card"); card != machine.end() && card->is_object()) {
     if (const auto name = card->find("name"); name != card->end() && name->is_string()) return name->get<std::string>();
@@ -232,7 +234,8 @@ void PagePoints::name_points() {
       const bool is_work = is_of_work(axis.key);
       point.full_name += (point.full_name.empty() ? "" : is_work || ends_in_work ? ", " : " ") + text;
       ends_in_work = is_work;
-      if (!is_work || (!group.is_one_work && axis.key != kPass)) point.name += (point.name.empty() ? "" : " ") + text;
+      if (!is_work || (!group.is_one_work && axis.key != kPass))
+        point.name += (point.name.empty() ? "" : is_work ? ", " : " ") + text;
     }
     if (!point.record->label.empty()) point.name = point.full_name = point.record->label;
     if (point.name.empty()) point.name = point.full_name;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/memory_findings.h"
 #include "analysis/trace_findings.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -21,6 +22,19 @@ namespace {
 
 constexpr double kWellKnown = 0.05;  // a median known to that needs no word of doubt
 constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
+
+// "353 ms", with three digits.
+std::string brief_seconds(double seconds) {
+  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
+      {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+  for (const auto& [factor, name] : kUnits) {
+    if (std::abs(seconds) < 0.9995 * factor && factor > 1e-9) continue;
+    const double value = seconds / factor;
+    const int decimals = std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
+    return fmt::format("{:.{}f} {}", value, decimals, name);
+  }
+  return "0 s";
+}
 
 std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
 
@@ -95,6 +109,35 @@ std::string most_saved(const PagePoint& from, const PagePoint& to) {
   return fmt::format(", {} of them in {}{}", brief_seconds(saved), most == "optimizer" ? "the " : "", most);
 }
 
+// How the peak grows over the contexts of points that are alike in all else; empty without two traces.
+std::string growth_text(const PagePoints& points, const PagePoint& point) {
+  const auto context_of = [](const PagePoint& one) {
+    const Json& config = one.record->config.json();
+    const auto found = config.find("context_length");
+    return found != config.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+  };
+  const PagePoint* shortest = nullptr;
+  const PagePoint* longest = nullptr;
+  for (const PagePoint& one : points.all()) {
+    auto values = one.values;
+    values["ctx"] = point.values.contains("ctx") ? point.values.at("ctx") : "";
+    if (one.trace == nullptr || context_of(one) <= 0 || values != point.values) continue;
+    if (shortest == nullptr || context_of(one) < context_of(*shortest)) shortest = &one;
+    if (longest == nullptr || context_of(one) > context_of(*longest)) longest = &one;
+  }
+  if (shortest == longest) return "";
+  const Finding growth = memory_growth_finding(point.full_name, *shortest->trace, context_of(*shortest),
+                                               *longest->trace, context_of(*longest));
+  std::string text =
+      fmt::format(" From context {} to {} it grows from {} to {}", context_of(*shortest), context_of(*longest),
+                  format_bytes(growth.integer("from_bytes")), format_bytes(growth.integer("to_bytes")));
+  if (growth.integer("square_bytes") > 0) {
+    text += fmt::format(", {} of that with the square of the context, most of it written by {}",
+                        percent(growth.number("square_bytes") / growth.number("to_bytes")), growth.text("square_op"));
+  }
+  return text + ".";
+}
+
 // Whether no sample interval tells the two fastest points of a group apart.
 bool is_tie(const PagePoints& points, const PageGroup& group) {
   if (!group.second) return false;
@@ -102,8 +145,14 @@ bool is_tie(const PagePoints& points, const PageGroup& group) {
   return ratio && (ratio->interval ? ratio->interval->low <= 1 : ratio->value <= 1);
 }
 
+std::string capitalized(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text;
+}
+
 std::string error_text(const std::optional<double>& error) {
-  return error ? fmt::format(" (±{})", percent(std::max(0.01, *error))) : "";
+  return error ? fmt::format(" (±{})", *error > 1 ? "over 100 %" : percent(std::max(0.01, *error))) : "";
 }
 
 // "45 % optimizer state, 22 % parameters, ...": at most `most` shares of a total, none below 2 %.
@@ -169,15 +218,15 @@ std::string page_headline(const PagePoints& points) {
   const PagePoint& fast = points[*group.fastest];
   const std::string time = brief_seconds(fast.time()->median);
   const std::string error = error_text(error_of(*fast.record, *fast.time()));
-  if (!group.second)
-    return fmt::format("{}{} takes {}{}", pass_words(fast.record->config.text("pass")), place, time, error);
+  const std::string pass = capitalized(pass_words(fast.record->config.text("pass")));
+  if (!group.second) return fmt::format("{}{}: {}{}", pass, place, time, error);
   if (!group.is_one_work) {
     const auto slow = std::max_element(group.points.begin(), group.points.end(), [&](size_t a, size_t b) {
       const auto median = [&](size_t i) { return points[i].time() == nullptr ? 0 : points[i].time()->median; };
       return median(a) < median(b);
     });
-    return fmt::format("{} takes {} at {} and {} at {}", pass_words(fast.record->config.text("pass")), time, fast.name,
-                       brief_seconds(points[*slow].time()->median), points[*slow].name);
+    return fmt::format("{}: {} ({}) to {} ({})", pass, time, fast.name, brief_seconds(points[*slow].time()->median),
+                       points[*slow].name);
   }
   const PagePoint& second = points[*group.second];
   if (is_tie(points, group)) {
@@ -204,8 +253,10 @@ std::string page_doubt(const PagePoints& points) {
   double most = 0;
   bool was_busy = false;
   size_t predicted = 0;
+  size_t timed = 0;
   for (const PagePoint& point : points.all()) {
     if (point.time() == nullptr) continue;
+    ++timed;
     if (is_predicted(*point.record)) ++predicted;
     const std::optional<double> error = error_of(*point.record, *point.time());
     if (!error) continue;
@@ -214,11 +265,12 @@ std::string page_doubt(const PagePoints& points) {
     for (const std::string& reason : point.record->verdict.reasons)
       was_busy = was_busy || reason.find("of the time was lost") != std::string::npos;
   }
-  if (predicted == points.all().size()) return "predicted from a data sheet: a bound, real machines take longer";
+  if (timed > 0 && predicted == timed) return "predicted from a data sheet: a bound, real machines take longer";
   if (!was_busy && most <= kWellKnown) return "";
+  const std::string worst = most > 1 ? "over 100 %" : percent(most);
   const std::string range = std::round(100 * least) == std::round(100 * most)
-                                ? fmt::format("±{}", percent(most))
-                                : fmt::format("±{:.0f} to {:.0f} %", std::max(1.0, 100 * least), 100 * most);
+                                ? fmt::format("±{}", worst)
+                                : fmt::format("±{:.0f} to {}", std::max(1.0, 100 * least), worst);
   return fmt::format("{}: times known to {}; trust ratios by their intervals",
                      was_busy ? "the machine was busy" : "few or unsteady samples", range);
 }
@@ -255,30 +307,57 @@ std::string trust_sentence(const PagePoint& point) {
   return text + ".";
 }
 
-std::string memory_sentence(const PagePoint& point, const TraceSums* sums) {
-  const MemoryUse& memory = point.record->memory;
+std::vector<std::pair<std::string, int64_t>> peak_parts(const Record& record, const TraceSums* sums) {
+  constexpr std::string_view kGaps = "alignment and gaps";
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRoles{{{"parameter", "parameters"},
+                                                                                 {"gradient", "gradients"},
+                                                                                 {"activation", "activations"},
+                                                                                 {"input", "inputs and constants"},
+                                                                                 {"constant", "inputs and constants"},
+                                                                                 {"gaps", kGaps},
+                                                                                 {"rounding", kGaps}}};
+  std::vector<std::pair<std::string, int64_t>> parts;
+  const auto add = [&](std::string_view name, int64_t bytes) {
+    if (bytes <= 0) return;
+    auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& one) { return one.first == name; });
+    if (found == parts.end()) found = parts.insert(parts.end(), {std::string(name), 0});
+    found->second += bytes;
+  };
   if (sums != nullptr) {
-    const MemoryLedger& ledger = sums->ledger;
-    std::vector<std::pair<std::string, double>> parts;
     for (size_t i = 0; i < kMemoryCategoryCount; ++i)
-      parts.emplace_back(title_of(category_at(i)), static_cast<double>(ledger.peak()[category_at(i)]));
-    const StepTrace& trace = *point.trace;
-    return fmt::format("{} at the peak{}, in {}, at {}: {}.", format_bytes(ledger.planned()),
-                       point.record->memory.peak_bytes ? "" : " by prediction",
-                       trace.launch(ledger.peak_launch()).phase, launch_text(trace, ledger.peak_launch()),
-                       shares_text(parts, static_cast<double>(ledger.planned()), 4));
+      add(title_of(category_at(i)), sums->ledger.peak()[category_at(i)]);
+    add(kGaps, sums->ledger.rounding());
+    return parts;
   }
-  const std::optional<int64_t> bytes = memory.predicted_peak_bytes ? memory.predicted_peak_bytes : memory.peak_bytes;
-  if (!bytes) return "";
-  std::vector<std::pair<std::string, double>> parts;
-  for (const auto& [role, held] : memory.parts) {
-    std::string name = role;
+  for (const auto& [role, bytes] : record.memory.parts) {
+    const auto found = std::find_if(kRoles.begin(), kRoles.end(), [&](const auto& one) { return one.first == role; });
+    std::string name(found == kRoles.end() ? std::string_view(role) : found->second);
     std::replace(name.begin(), name.end(), '_', ' ');
-    parts.emplace_back(std::move(name), static_cast<double>(held));
+    add(name, bytes);
   }
+  return parts;
+}
+
+std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums) {
+  if (sums != nullptr) return sums->ledger.planned();
+  return record.memory.predicted_peak_bytes ? record.memory.predicted_peak_bytes : record.memory.peak_bytes;
+}
+
+std::string memory_sentence(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
+  const std::optional<int64_t> bytes = peak_bytes(*point.record, sums);
+  if (!bytes) return "";
+  std::string where;
+  if (sums != nullptr) {
+    const StepTrace& trace = *point.trace;
+    where = fmt::format(", in {}, at {}", trace.launch(sums->ledger.peak_launch()).phase,
+                        launch_text(trace, sums->ledger.peak_launch()));
+  }
+  std::vector<std::pair<std::string, double>> parts;
+  for (const auto& [name, held] : peak_parts(*point.record, sums)) parts.emplace_back(name, static_cast<double>(held));
   const std::string shares = shares_text(parts, static_cast<double>(*bytes), 4);
-  return fmt::format("{} at the peak{}{}{}.", format_bytes(*bytes), memory.peak_bytes ? "" : " by prediction",
-                     shares.empty() ? "" : ": ", shares);
+  return fmt::format("{} at the peak{}{}{}{}.{}", format_bytes(*bytes),
+                     point.record->memory.peak_bytes ? "" : " by prediction", where, shares.empty() ? "" : ": ", shares,
+                     growth_text(points, point));
 }
 
 std::string work_sentence(const TraceSums& sums) {

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "page/points.h"
 #include "page/trace_sums.h"
@@ -14,6 +16,13 @@ std::string page_title(const PagePoints& points);
 
 // "bfloat16 compile is fastest: 353 ms, 2.6x float32 eager (2.4-2.9)", of the point that the page opens with.
 std::string page_headline(const PagePoints& points);
+
+// Bytes of the peak by what they are held for, from the ledger of a trace or from the roles that a record states; empty
+// where neither is known.
+std::vector<std::pair<std::string, int64_t>> peak_parts(const Record& record, const TraceSums* sums);
+
+// Bytes of the peak; none where they are not known.
+std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums);
 
 // Says how well times are known if some are known to no better than 5 % or the machine was busy; empty otherwise.
 std::string page_doubt(const PagePoints& points);
@@ -28,8 +37,9 @@ std::optional<double> error_of(const Record& record, const TimeStats& time);
 std::string time_sentence(const PagePoints& points, const PagePoint& point);
 // "The median of 77 samples is known to ±5 %; ..."
 std::string trust_sentence(const PagePoint& point);
-// "581 MiB at the peak, in the optimizer, by adamw: optimizer state 45 %, parameters 22 %."
-std::string memory_sentence(const PagePoint& point, const TraceSums* sums);
+// "581 MiB at the peak, in the optimizer, at adamw: optimizer state 45 %, parameters 22 %.", and how the peak grows
+// with the context if the page has the trace of another one.
+std::string memory_sentence(const PagePoints& points, const PagePoint& point, const TraceSums* sums);
 // "matmul takes 66 % of the step, optimizer 27 %, all else 7 %; the kernel matmul:tiles takes 36 %."
 std::string work_sentence(const TraceSums& sums);
 // "The step runs at 61 % of its bound of 200 ms, ..."
