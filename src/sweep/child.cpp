@@ -24,8 +24,7 @@
 #include "base/host_clock.h"
 #include "base/words.h"
 #include "sweep/child_messages.h"
-#include "sweep/oom_kills.h"
-#include "sweep/pulse.h"
+#include "sweep/child_watch.h"
 
 namespace laptime {
 namespace {
