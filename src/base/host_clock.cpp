@@ -1,10 +1,37 @@
-// std::chrono::steady_clock, measured against itself.
+// std::chrono::steady_clock measured against itself, and a loop of dependent additions against a clock.
 #include "base/host_clock.h"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
+#include <limits>
 
 namespace laptime {
+namespace {
+
+constexpr int64_t kAdditionBlocks = 1 << 14;
+constexpr int64_t kAdditionsPerBlock = 16;
+
+// Adds a register, not an immediate, which recent cores fold away while renaming. The loop counter runs in parallel
+// with the chain and costs no time.
+uint64_t run_chain(int64_t blocks) {
+  uint64_t sum = 1;
+  uint64_t term = 3;
+  for (int64_t i = 0; i < blocks; ++i) {
+    asm volatile(
+        "add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\t"
+        "add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\t"
+        "add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\t"
+        "add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\t"
+        : "+r"(sum)
+        : "r"(term)
+        : "cc");
+  }
+  return sum;
+}
+
+}  // namespace
 
 Seconds host_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -25,6 +52,18 @@ ClockQuality measure_host_clock() {
   const auto middle = overheads.begin() + overheads.size() / 2;
   std::nth_element(overheads.begin(), middle, overheads.end());
   return {Seconds(resolution), Seconds(*middle)};
+}
+
+std::optional<double> measure_clock_hz(const std::function<Seconds()>& now) {
+  constexpr int kRounds = 40;
+  Seconds fastest(std::numeric_limits<double>::infinity());
+  for (int round = 0; round < kRounds; ++round) {
+    const Seconds begin = now();
+    run_chain(kAdditionBlocks);
+    fastest = std::min(fastest, now() - begin);
+  }
+  if (fastest <= Seconds(0)) return std::nullopt;
+  return static_cast<double>(kAdditionBlocks * kAdditionsPerBlock) / fastest.count();
 }
 
 }  // namespace laptime

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "config/calibration_sweep.h"
+#include "config/ready_sweeps.h"
 #include "report/row.h"
 
 namespace laptime {

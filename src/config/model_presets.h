@@ -25,7 +25,7 @@ struct ModelPreset {
   bool implies_edition = false;            // giving the name selects the edition `only`
   std::optional<int64_t> vocab_size = {};  // none: as in the edition
   std::optional<int64_t> context_length = {};
-  std::string_view card = "gpt";  // name of its ModelCard (model/model_list.inc)
+  std::string_view card = "gpt";  // name of its ModelCard (model/model_card.cpp)
 };
 
 std::span<const ModelPreset> model_presets();

@@ -1,9 +1,11 @@
 // The options of a configuration struct as a table, and access to a field by the flag or key of its option.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "config/option.h"
@@ -38,6 +40,10 @@ struct OptionRow {
   std::string fallback = {};  // the default as help states it: `option.otherwise`, or the initial value
 };
 
+// The row of an option whose field has the initial value `initial`, as text.
+OptionRow option_row(const Option& option, ValueKind kind, bool is_optional, std::vector<std::string_view> choices,
+                     std::string initial);
+
 // All options of a struct, in the order of declaration.
 template <class Config>
 std::vector<OptionRow> option_rows() {
@@ -45,16 +51,15 @@ std::vector<OptionRow> option_rows() {
   const Config fresh;
   Config::visit_fields(fresh, [&](const Option& option, const auto& field) {
     using Field = std::decay_t<decltype(field)>;
-    OptionRow row{.option = option, .kind = kind_of<Field>(), .fallback = text_of(option, field)};
-    row.is_optional = requires { field.has_value(); };
+    constexpr bool kOptional = requires { field.has_value(); };
+    std::vector<std::string_view> choices;
     if constexpr (std::is_enum_v<Field>) {
-      row.choices = names_of_choices<Field>();
+      choices = names_of_choices<Field>();
     } else if constexpr (requires { typename Field::value_type; }) {
       if constexpr (std::is_enum_v<typename Field::value_type>)
-        row.choices = names_of_choices<typename Field::value_type>();
+        choices = names_of_choices<typename Field::value_type>();
     }
-    if (!option.otherwise.empty()) row.fallback = option.otherwise;
-    rows.push_back(std::move(row));
+    rows.push_back(option_row(option, kind_of<Field>(), kOptional, std::move(choices), text_of(option, field)));
   });
   return rows;
 }
@@ -91,5 +96,17 @@ std::optional<std::string> option_text(const Config& config, std::string_view fl
   });
   return text;
 }
+
+// The functions above for the two structs whose options most commands take are compiled once, in option_table.cpp.
+struct RunConfig;
+struct OutputConfig;
+extern template std::vector<OptionRow> option_rows<RunConfig>();
+extern template std::vector<OptionRow> option_rows<OutputConfig>();
+extern template std::optional<Option> find_option<RunConfig>(std::string_view);
+extern template std::optional<Option> find_option<OutputConfig>(std::string_view);
+extern template bool assign(RunConfig&, std::string_view, std::string_view, std::string_view);
+extern template bool assign(OutputConfig&, std::string_view, std::string_view, std::string_view);
+extern template std::optional<std::string> option_text(const RunConfig&, std::string_view);
+extern template std::optional<std::string> option_text(const OutputConfig&, std::string_view);
 
 }  // namespace laptime

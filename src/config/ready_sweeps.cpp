@@ -1,4 +1,4 @@
-// Looks sweeps up among the files that are part of the program.
+// Looks sweeps up among the files that are part of the program, and lists the default grids of commands.
 #include "config/ready_sweeps.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "config/model_presets.h"
 #include "config/sweep_file.h"
 #include "config/toml_files.h"
 
@@ -30,6 +31,17 @@ const ReadySweep* find_ready(std::string_view name) {
   const auto found =
       std::find_if(sweeps.begin(), sweeps.end(), [&](const ReadySweep& one) { return one.name == name; });
   return found == sweeps.end() ? nullptr : &*found;
+}
+
+struct GridAxis {
+  std::string_view flag;
+  std::vector<std::string> values;
+};
+
+Sweep sweep_of(const std::vector<GridAxis>& axes) {
+  Sweep sweep;
+  for (const GridAxis& axis : axes) set_option(sweep, axis.flag, axis.flag, axis.values);
+  return sweep;
 }
 
 }  // namespace
@@ -64,6 +76,24 @@ Sweep read_sweep(std::string_view where, const std::string& name) {
   for (const ReadySweep& one : ready_sweeps()) names.push_back(one.name);
   throw Error::format("{}: {} is no file and no sweep of the program{} (laptime list sweeps)", where, quote(name),
                       did_you_mean(name, names));
+}
+
+Sweep attention_sweep() {
+  return sweep_of({{"columns", {"attention"}},
+                   {"model", {std::string(kAttentionModel)}},
+                   {"d-model", {"16", "32", "64", "128"}},
+                   {"context", {"256", "1024", "4096", "8192", "16384"}},
+                   {"steps", {"100"}}});
+}
+
+Sweep calibration_sweep() {
+  return sweep_of({{"model", {"small", "medium", "large"}},
+                   {"num-layers", {"2"}},
+                   {"context", {"64", "256"}},
+                   {"dtype", {"float32", "bfloat16"}},
+                   {"mode", {"eager", "compile"}},
+                   {"warmup", {"2"}},
+                   {"steps", {"1"}}});
 }
 
 }  // namespace laptime

@@ -11,6 +11,13 @@
 
 namespace laptime {
 
+RunConfig::RunConfig() = default;
+RunConfig::RunConfig(const RunConfig&) = default;
+RunConfig::RunConfig(RunConfig&&) noexcept = default;
+RunConfig& RunConfig::operator=(const RunConfig&) = default;
+RunConfig& RunConfig::operator=(RunConfig&&) noexcept = default;
+RunConfig::~RunConfig() = default;
+
 std::string canonical_device_name(std::string_view where, std::string_view word) {
   const std::vector<std::string_view> known{"auto", "cpu", "cuda", "roofline:NAME", "roofline:FILE.toml"};
   for (const std::string_view name : known) {

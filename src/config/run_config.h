@@ -181,6 +181,14 @@ struct RunConfig {
   ModelConfig step_model() const;
   bool operator==(const RunConfig&) const = default;
 
+  // Defaulted in run_config.cpp: copies and destruction of so large a struct are compiled once, not in every source.
+  RunConfig();
+  RunConfig(const RunConfig&);
+  RunConfig(RunConfig&&) noexcept;
+  RunConfig& operator=(const RunConfig&);
+  RunConfig& operator=(RunConfig&&) noexcept;
+  ~RunConfig();
+
   // clang-format off
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_id.h"
-#include "base/clock_speed.h"
 #include "base/host_clock.h"
 #include "base/random.h"
 #include "measure/identity.h"

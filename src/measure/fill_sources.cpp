@@ -11,7 +11,7 @@
 
 #include "model/model_card.h"
 #include "model/parameters.h"
-#include "model/step_names.h"
+#include "model/train_step.h"
 
 namespace laptime {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "model/step_names.h"
+#include "model/train_step.h"
 
 namespace laptime {
 

@@ -1,4 +1,4 @@
-// The list of model cards, expanded from model_list.inc, and look-up by name.
+// The list of model cards, and look-up by name.
 #include "model/model_card.h"
 
 #include <algorithm>
@@ -7,16 +7,17 @@
 
 namespace laptime {
 
-#define LAPTIME_MODEL(folder) const ModelCard& folder##_card();
-#include "model/model_list.inc"
-#undef LAPTIME_MODEL
+// The models, one row each. A folder of src/model/ offers <folder>_card().
+#define LAPTIME_MODELS(row) row(gpt) row(attention)
+
+#define LAPTIME_DECLARE(folder) const ModelCard& folder##_card();
+LAPTIME_MODELS(LAPTIME_DECLARE)
+#undef LAPTIME_DECLARE
 
 std::span<const ModelCard* const> all_models() {
-  static const ModelCard* const kCards[] = {
-#define LAPTIME_MODEL(folder) &folder##_card(),
-#include "model/model_list.inc"
-#undef LAPTIME_MODEL
-  };
+#define LAPTIME_ADDRESS(folder) &folder##_card(),
+  static const ModelCard* const kCards[] = {LAPTIME_MODELS(LAPTIME_ADDRESS)};
+#undef LAPTIME_ADDRESS
   return kCards;
 }
 

@@ -8,6 +8,14 @@
 #include "base/random.h"
 
 namespace laptime {
+
+Record::Record() = default;
+Record::Record(const Record&) = default;
+Record::Record(Record&&) noexcept = default;
+Record& Record::operator=(const Record&) = default;
+Record& Record::operator=(Record&&) noexcept = default;
+Record::~Record() = default;
+
 const TimeStats* Record::main_time() const {
   const auto found = time.find(config.text("pass"));
   if (found != time.end()) return &found->second;

@@ -419,6 +419,14 @@ struct Record {
   std::string config_hash;  // of what the configuration resolved to: what `--resume` looks up
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
+  // Defaulted in record.cpp: copies and destruction of so large a struct are compiled once, not in every source.
+  Record();
+  Record(const Record&);
+  Record(Record&&) noexcept;
+  Record& operator=(const Record&);
+  Record& operator=(Record&&) noexcept;
+  ~Record();
+
   friend bool operator==(const Record&, const Record&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {

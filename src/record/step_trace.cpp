@@ -41,6 +41,13 @@ constexpr int64_t kNoLimit = int64_t{1} << 62U;
 
 }  // namespace
 
+StepTrace::StepTrace() = default;
+StepTrace::StepTrace(const StepTrace&) = default;
+StepTrace::StepTrace(StepTrace&&) noexcept = default;
+StepTrace& StepTrace::operator=(const StepTrace&) = default;
+StepTrace& StepTrace::operator=(StepTrace&&) noexcept = default;
+StepTrace::~StepTrace() = default;
+
 TraceLaunch StepTrace::launch(size_t index) const {
   return {.phase = text_at(*this, launches.phase, index),
           .scope = text_at(*this, launches.scope, index),

@@ -157,6 +157,14 @@ struct StepTrace {
   // Mean seconds of a launch over the traced steps; 0 without one.
   double mean_seconds(size_t launch) const;
 
+  // Defaulted in step_trace.cpp: copies and destruction of so large a struct are compiled once, not in every source.
+  StepTrace();
+  StepTrace(const StepTrace&);
+  StepTrace(StepTrace&&) noexcept;
+  StepTrace& operator=(const StepTrace&);
+  StepTrace& operator=(StepTrace&&) noexcept;
+  ~StepTrace();
+
   friend bool operator==(const StepTrace&, const StepTrace&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {

@@ -24,9 +24,8 @@
 #include "base/host_clock.h"
 #include "base/words.h"
 #include "sweep/child_messages.h"
-#include "sweep/oom_kills.h"
+#include "sweep/child_watch.h"
 #include "sweep/pipe.h"
-#include "sweep/pulse.h"
 
 namespace laptime {
 namespace {

@@ -9,7 +9,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "config/attention_sweep.h"
 #include "config/ready_sweeps.h"
 #include "points/expand.h"
 

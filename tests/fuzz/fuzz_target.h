@@ -2,6 +2,9 @@
 // hang or another exception is a defect.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,5 +34,22 @@ void accept_or_refuse(const Parse& parse) {
   } catch (const Error&) {  // rejected with a message
   }
 }
+
+// Bytes as an in-memory file with a path.
+class InputAsFile {
+ public:
+  explicit InputAsFile(std::string_view bytes) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {
+    const bool written = descriptor_ >= 0 && write(descriptor_, bytes.data(), bytes.size()) == ssize_t(bytes.size());
+    LAPTIME_CHECK(written, "{} bytes", bytes.size());
+  }
+  ~InputAsFile() { close(descriptor_); }
+  InputAsFile(const InputAsFile&) = delete;
+  InputAsFile& operator=(const InputAsFile&) = delete;
+
+  std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+ private:
+  int descriptor_;
+};
 
 }  // namespace laptime::fuzz

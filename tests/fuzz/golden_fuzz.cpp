@@ -7,7 +7,6 @@
 #include "data/init.h"
 #include "data/written_file.h"
 #include "fuzz/fuzz_target.h"
-#include "fuzz/input_as_file.h"
 #include "model/parameters.h"
 
 namespace laptime::fuzz {

@@ -2,7 +2,6 @@
 #include "prepare/kernels_file.h"
 
 #include "fuzz/fuzz_target.h"
-#include "fuzz/input_as_file.h"
 
 namespace laptime::fuzz {
 

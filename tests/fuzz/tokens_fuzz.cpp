@@ -2,7 +2,6 @@
 #include "data/tokens.h"
 #include "data/written_file.h"
 #include "fuzz/fuzz_target.h"
-#include "fuzz/input_as_file.h"
 
 namespace laptime::fuzz {
 

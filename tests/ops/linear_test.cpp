@@ -3,7 +3,7 @@
 
 #include "support/conformance.h"
 #include "support/gradient_check.h"
-#include "support/plain_product.h"
+#include "support/products.h"
 
 namespace laptime::test {
 namespace {

@@ -18,7 +18,7 @@
 #include "base/isa.h"
 #include "ops/kernels_cpu.h"
 #include "support/conformance.h"
-#include "support/plain_product.h"
+#include "support/products.h"
 
 namespace laptime::test {
 namespace {

@@ -11,8 +11,7 @@
 #include "ops/matmul/matmul.h"
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 #include "support/conformance.h"
-#include "support/plain_product.h"
-#include "support/split_product.h"
+#include "support/products.h"
 
 namespace laptime::test {
 namespace {

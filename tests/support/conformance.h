@@ -23,7 +23,7 @@ constexpr double kFloat32Limit = 1e-5;
 constexpr double kBFloat16Limit = 8e-3;
 constexpr double kFloat16Limit = 1e-3;  // of TF32 too, which has as many bits
 
-// The result of plain loops of float32 (support/plain_product.h).
+// The result of plain loops of float32 (support/products.h).
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
 
 // One row of a test file. Every kernel of every instruction set of this machine, and every CUDA kernel, which runs on

@@ -17,7 +17,7 @@
 #include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
-#include "config/calibration_sweep.h"
+#include "config/ready_sweeps.h"
 #include "prepare/device.h"
 #include "report/launch_costs_table.h"
 #include "report/words.h"

@@ -1,14 +1,236 @@
-// The card of the GPT-style language model.
+// The GPT-style language model: its card, and its forward graph in composites according to the edition. Shapes: B
+// batch, T positions, C d_model, h heads, d = C / h, F d_ff, V vocabulary.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "base/error.h"
 #include "base/words.h"
 #include "config/model_presets.h"
+#include "graph/structural_ops.h"
 #include "model/gpt/editions.h"
-#include "model/gpt/gpt_graph.h"
+#include "model/model_card.h"
+#include "model/modules.h"
+#include "ops/dropout/dropout.h"
+#include "ops/embedding/embedding.h"
+#include "ops/gelu/gelu.h"
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
+#include "ops/swiglu/swiglu.h"
 
 namespace laptime {
 namespace {
+
+constexpr const char* kForward = "forward";  // frames: the functions of the eager program
+constexpr const char* kLoss = "loss";
+constexpr const char* kHead = "lm_head";
+
+struct Attention {
+  nn::Linear q_proj, k_proj, v_proj, output_proj;
+};
+
+struct FeedForwardModule {
+  nn::Linear w1, w2;
+  std::optional<nn::Linear> w3;
+};
+
+struct Block {
+  nn::Norm ln1;
+  Attention attention;
+  nn::Norm ln2;
+  FeedForwardModule feed_forward;
+};
+
+class Gpt {
+ public:
+  Gpt(ModelBuilder& build, const ModelConfig& model)
+      : build_(build), model_(model), edition_(gpt_edition(model.edition)) {
+    declare();
+  }
+
+  ModelOutputs run() {
+    inputs_ = build_.token_inputs(model_.batch_size, model_.context_length);
+    build_.current.frame = kForward;
+    ValueId x = embeddings();
+    for (size_t layer = 0; layer < blocks_.size(); ++layer) {
+      const auto scope = build_.layer(static_cast<int64_t>(layer));
+      const Block& block = blocks_[layer];
+      x = build_.name(add(build_, x, attention(block.attention, build_.hold(block.ln1(build_, x), "y"))), "residual1");
+      x = build_.name(add(build_, x, feed_forward(block.feed_forward, build_.hold(block.ln2(build_, x), "y"))),
+                      "residual2");
+    }
+    const LinearCrossEntropy head = head_and_loss((*ln_final_)(build_, x));
+    build_.name(head.loss, kLoss);
+    build_.name(head.logits, "logits");
+    build_.current.frame = kLoss;
+    build_.hold(head.logits, "logits");  // the caller of the eager program holds the logits until the loss is done
+    return {head.loss, head.logits};
+  }
+
+ private:
+  // Declares every parameter in the order of the modules.
+  void declare() {
+    token_table_ = embedding_table("token_embeddings", {.rows = model_.vocab_size, .tied = model_.weight_tie});
+    if (!edition_.rope) {
+      position_table_ = embedding_table("position_embeddings", {.rows = model_.context_length, .croppable = true});
+    }
+    blocks_.reserve(static_cast<size_t>(model_.num_layers));
+    for (int64_t layer = 0; layer < model_.num_layers; ++layer) {
+      const auto scope = build_.layer(layer);
+      blocks_.push_back({norm("ln1"), declare_attention(), norm("ln2"), declare_feed_forward()});
+    }
+    ln_final_ = norm("ln_final");
+    const auto scope = build_.scope(kHead);
+    head_weight_ = token_table_;
+    if (!model_.weight_tie) {
+      const int64_t vocab = model_.vocab_size;
+      head_weight_ = build_.parameter(nn::weight_spec({vocab, model_.d_model}, linear_init(vocab, model_.d_model)));
+    }
+    if (edition_.head_bias && model_.bias) head_bias_ = build_.parameter(nn::bias_spec(model_.vocab_size));
+  }
+
+  struct Table {
+    int64_t rows = 0;
+    bool croppable = false;
+    bool tied = false;
+  };
+  ValueId embedding_table(const char* module, const Table& table) {
+    const auto scope = build_.scope(module);
+    ParameterSpec spec =
+        nn::weight_spec({table.rows, model_.d_model}, {edition_.init.distribution, edition_.init.embedding_std});
+    spec.rows_may_be_cropped = table.croppable;
+    if (table.tied) spec.stored_again_as = std::string(kHead) + ".weight";
+    return build_.parameter(spec);
+  }
+
+  nn::Norm norm(const char* module) { return {build_, module, edition_.norm, model_.d_model, edition_.norm_eps}; }
+
+  ParameterInit linear_init(int64_t d_out, int64_t d_in) const {
+    const double std = edition_.init.linear_std.value_or(std::sqrt(2.0 / static_cast<double>(d_out + d_in)));
+    return {edition_.init.distribution, std};
+  }
+
+  nn::Linear linear_module(const char* name, int64_t d_out, int64_t d_in) {
+    return linear_module(name, d_out, d_in, linear_init(d_out, d_in));
+  }
+  nn::Linear linear_module(const char* name, int64_t d_out, int64_t d_in, const ParameterInit& init) {
+    return {build_,
+            {.name = name, .d_out = d_out, .d_in = d_in, .init = init, .bias = model_.bias, .form = edition_.linear}};
+  }
+
+  // A projection into the residual stream; each layer has two of them.
+  nn::Linear residual_module(const char* name, int64_t d_in) {
+    ParameterInit init = linear_init(model_.d_model, d_in);
+    if (edition_.init.scales_residuals) init.std /= std::sqrt(2.0 * static_cast<double>(model_.num_layers));
+    return linear_module(name, model_.d_model, d_in, init);
+  }
+
+  Attention declare_attention() {
+    const auto scope = build_.scope("attn");
+    const int64_t d = model_.d_model;
+    return {linear_module("q_proj", d, d), linear_module("k_proj", d, d), linear_module("v_proj", d, d),
+            residual_module("output_proj", d)};
+  }
+
+  FeedForwardModule declare_feed_forward() {
+    const auto scope = build_.scope("ffn");
+    const int64_t d = model_.d_model;
+    FeedForwardModule module{linear_module("w1", model_.d_ff, d), residual_module("w2", model_.d_ff), {}};
+    if (edition_.feed_forward == FeedForward::kSwiglu) module.w3 = linear_module("w3", model_.d_ff, d);
+    return module;
+  }
+
+  ValueId dropped(ValueId x, double p) {
+    if (p <= 0) return x;
+    const auto scope = build_.scope("dropout");
+    return dropout(build_, x, inputs_.step, p, build_.seed());
+  }
+
+  ValueId embeddings() {  // (B, T, C)
+    ValueId x;
+    {
+      const auto scope = build_.scope("token_embeddings");
+      x = embedding(build_, token_table_, inputs_.tokens);
+    }
+    if (position_table_.valid()) {
+      const auto scope = build_.scope("position_embeddings");
+      x = add(build_, x, embedding(build_, position_table_, arange(build_, build_.shape(inputs_.tokens)[1])));
+    }
+    const auto scope = build_.scope("embeddings");
+    return build_.name(dropped(x, model_.embd_pdrop), "");
+  }
+
+  ValueId split_heads(ValueId x, const std::string& variable) {  // (B, T, C) -> (B, h, T, d)
+    const Shape shape = build_.shape(x);
+    const ValueId heads = reshape(build_, x, {shape[0], shape[1], model_.num_heads, model_.d_head()});
+    return build_.hold(transpose(build_, heads, 1, 2), variable);
+  }
+
+  ValueId rotated(ValueId x, const RopeTable& table, const std::string& variable) {
+    const auto scope = build_.scope("rope_" + variable);
+    return build_.hold(build_.name(rope(build_, x, table, *edition_.rope), ""), variable);
+  }
+
+  ValueId attention(const Attention& module, ValueId y) {  // (B, T, C) -> (B, T, C)
+    const auto scope = build_.scope("attn");
+    const Shape shape = build_.shape(y);
+    ValueId q = split_heads(module.q_proj(build_, y), "q");
+    ValueId k = split_heads(module.k_proj(build_, y), "k");
+    const ValueId v = split_heads(module.v_proj(build_, y), "v");
+    if (edition_.rope) {
+      const RopeTable table = rope_table(build_, shape[1], model_.d_head(), edition_.rope_theta, build_.real());
+      q = rotated(q, table, "q");
+      k = rotated(k, table, "k");
+    }
+    const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
+    const ValueId values = scaled_dot_product_attention(
+        build_, q, k, v, step, {.dropout_p = model_.attn_pdrop, .seed = build_.seed()});  // (B, h, T, d)
+    const ValueId merged = build_.hold(reshape(build_, transpose(build_, values, 1, 2), shape), "o");
+    return dropped(module.output_proj(build_, merged), model_.resid_pdrop);
+  }
+
+  ValueId feed_forward(const FeedForwardModule& module, ValueId y) {  // (B, T, C) -> (B, T, C)
+    const auto scope = build_.scope("ffn");
+    ValueId hidden;  // (B, T, F)
+    if (module.w3) {
+      const ValueId a = build_.hold(module.w1(build_, y), "a");
+      hidden = build_.name(swiglu(build_, a, (*module.w3)(build_, y)), "gated");
+    } else {
+      const bool by_tanh = edition_.feed_forward == FeedForward::kGeluTanh;
+      hidden = build_.name(gelu(build_, module.w1(build_, y), by_tanh), "gelu");
+      hidden = dropped(hidden, model_.resid_pdrop);
+    }
+    return module.w2(build_, build_.hold(hidden, "y"));
+  }
+
+  // Head and loss as one op; kept whole, it belongs to the frame of the loss.
+  LinearCrossEntropy head_and_loss(ValueId x) {  // (B, T, C)
+    const NodeAnnotations outer = build_.current;
+    build_.current.scope = build_.current.frame = kLoss;
+    build_.current.region = {.layer = -1, .part = kLoss};
+    build_.current.parts = {{kHead, kForward, {.layer = -1, .part = kHead}}, {kLoss, kLoss, build_.current.region}};
+    const LinearForm form = head_bias_.valid() ? LinearForm::kLinear : LinearForm::kEinsum;
+    const LinearCrossEntropy outputs = linear_cross_entropy(build_, x, head_weight_, head_bias_, inputs_.targets,
+                                                            {.linear = form, .loss = edition_.loss});
+    build_.current = outer;
+    return outputs;
+  }
+
+  ModelBuilder& build_;
+  const ModelConfig& model_;
+  const GptEdition& edition_;
+  TokenInputs inputs_;
+  ValueId token_table_;
+  ValueId position_table_;  // invalid if the model has none
+  std::vector<Block> blocks_;
+  std::optional<nn::Norm> ln_final_;
+  ValueId head_weight_;
+  ValueId head_bias_;  // invalid if the model has none
+};
+
+// The loss is the mean cross entropy over all positions.
+ModelOutputs build_gpt(ModelBuilder& build, const ModelConfig& model) { return Gpt(build, model).run(); }
 
 // A named model sets the dimensions that were not given; if a given one differs, the model becomes custom.
 void fill_dimensions(PartialConfig& partial, const ModelPreset* preset) {

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "base/random.h"
-#include "support/split_product.h"
+#include "support/products.h"
 
 namespace laptime::test {
 namespace {

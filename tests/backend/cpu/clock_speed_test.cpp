@@ -1,5 +1,5 @@
 // The frequency of a core, by a made-up clock and by a real one.
-#include "base/clock_speed.h"
+#include "base/host_clock.h"
 
 #include <gtest/gtest.h>
 

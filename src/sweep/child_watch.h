@@ -1,8 +1,9 @@
-// Pulse: tells a child process that hangs from one that is slow.
+// Watches a child process from outside: whether it still computes, and whether the kernel killed it for memory.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 
 #include "base/units.h"
@@ -24,6 +25,20 @@ class Pulse {
   pid_t child_;
   std::optional<Seconds> cpu_time_;  // of all its threads, when it last was alive
   Seconds silence_{};
+};
+
+// Watches the counter `oom_kill` of /proc/vmstat from construction on.
+class KernelKills {
+ public:
+  KernelKills() : before_(count()) {}
+
+  // True if the counter has risen or cannot be read.
+  bool may_have_risen() const { return !before_ || count() != before_; }
+
+ private:
+  static std::optional<int64_t> count();
+
+  std::optional<int64_t> before_;
 };
 
 }  // namespace laptime

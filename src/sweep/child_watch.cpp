@@ -1,12 +1,14 @@
-// Reads the CPU clock of another process.
-#include "sweep/pulse.h"
+// Reads the CPU clock of another process, and /proc/vmstat.
+#include "sweep/child_watch.h"
 
 #include <ctime>
+#include <fstream>
+#include <string>
 
 namespace laptime {
 namespace {
 
-constexpr Seconds kAlive{1e-3};  // less is what a process uses that only wakes up to wait again
+constexpr Seconds kAlive{1e-3};  // below this, the process only polled
 
 }  // namespace
 
@@ -24,6 +26,15 @@ Seconds Pulse::silence(Seconds since_last_call) {
   cpu_time_ = now;
   silence_ = Seconds();
   return silence_;
+}
+
+std::optional<int64_t> KernelKills::count() {
+  std::ifstream counters("/proc/vmstat");
+  std::string name;
+  for (int64_t value = 0; counters >> name >> value;) {
+    if (name == "oom_kill") return value;
+  }
+  return std::nullopt;
 }
 
 }  // namespace laptime
