@@ -9,6 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
 
